@@ -1,0 +1,17 @@
+//! Reads kernel files and parses their text: one module per kernel file.
+//!
+//! [`Host`] owns the descriptors: a file is opened once, kept open, and read with one `pread` a
+//! tick however many sources want it.  Parsers (`parse_x`) take bytes and give numbers; they never
+//! panic, never allocate, skip what they do not know and leave out what they cannot read.
+//!
+//! A `Host` may stand on this machine (`/`), on another root (`--root DIR`), or on memory: a
+//! collectl recording is played by putting its text back into the files it came from.
+
+mod clock;
+mod host;
+pub mod loadavg;
+pub mod scan;
+pub mod stat;
+
+pub use clock::SystemClock;
+pub use host::{Cost, FileId, Host, ReadMode};

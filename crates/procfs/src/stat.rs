@@ -1,0 +1,100 @@
+//! `/proc/stat` (proc(5), kernel `fs/proc/stat.c`): CPU times in ticks of `USER_HZ`, interrupts,
+//! context switches, forks, running and blocked tasks.
+
+use crate::scan::{lines, number, take_number};
+
+/// User, nice, system, idle, iowait, irq, softirq, steal, guest, guest nice.  Old kernels have
+/// fewer; `count` tells how many of `ticks` are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// The columns in the file's order.
+    pub ticks: [u64; 10],
+    /// How many of them the kernel printed.
+    pub count: usize,
+}
+
+/// One line of the file that means something to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatLine {
+    /// `cpu`: all CPUs together.
+    Total(CpuTimes),
+    /// `cpuN`: one CPU, by number.  Numbers may be missing: a CPU can be offline.
+    Cpu(u32, CpuTimes),
+    /// `intr`: interrupts since boot (the first number; the rest is never looked at).
+    Interrupts(u64),
+    /// `ctxt`: context switches since boot.
+    ContextSwitches(u64),
+    /// `btime`: boot, in seconds since the epoch.
+    BootTime(u64),
+    /// `processes`: forks since boot.
+    Forks(u64),
+    /// `procs_running`.
+    Running(u64),
+    /// `procs_blocked`.
+    Blocked(u64),
+}
+
+/// The lines of the file.  Unknown and broken lines are passed over.
+pub fn parse_stat(text: &[u8]) -> impl Iterator<Item = StatLine> {
+    lines(text).filter_map(parse_line)
+}
+
+#[inline]
+fn parse_line(line: &[u8]) -> Option<StatLine> {
+    if let Some(mut rest) = line.strip_prefix(b"cpu") {
+        if rest.first() == Some(&b' ') {
+            return Some(StatLine::Total(times(rest)));
+        }
+        let index = u32::try_from(take_number(&mut rest)?).ok()?;
+        return Some(StatLine::Cpu(index, times(rest)));
+    }
+    let after = |key: &str| line.strip_prefix(key.as_bytes()).and_then(number);
+    match line.first()? {
+        b'i' => after("intr ").map(StatLine::Interrupts),
+        b'c' => after("ctxt ").map(StatLine::ContextSwitches),
+        b'b' => after("btime ").map(StatLine::BootTime),
+        b'p' => after("processes ")
+            .map(StatLine::Forks)
+            .or_else(|| after("procs_running ").map(StatLine::Running))
+            .or_else(|| after("procs_blocked ").map(StatLine::Blocked)),
+        _ => None,
+    }
+}
+
+#[inline]
+fn times(mut text: &[u8]) -> CpuTimes {
+    let mut times = CpuTimes::default();
+    for slot in &mut times.ticks {
+        let Some(value) = take_number(&mut text) else { break };
+        *slot = value;
+        times.count += 1;
+    }
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_real_file() {
+        let text = b"cpu  7978 0 6695 108331 468 0 88 63 0 0\ncpu1 1 2 3 4\nintr 549787 0 9\n\
+            ctxt 5\nbtime 6\nprocesses 7\nprocs_running 8\nprocs_blocked 9\nsoftirq 1 2\ncpux 1\n";
+        let parsed: Vec<StatLine> = parse_stat(text).collect();
+        let total = CpuTimes { ticks: [7978, 0, 6695, 108_331, 468, 0, 88, 63, 0, 0], count: 10 };
+        let one = CpuTimes { ticks: [1, 2, 3, 4, 0, 0, 0, 0, 0, 0], count: 4 };
+        assert_eq!(
+            parsed,
+            [
+                StatLine::Total(total),
+                StatLine::Cpu(1, one),
+                StatLine::Interrupts(549_787),
+                StatLine::ContextSwitches(5),
+                StatLine::BootTime(6),
+                StatLine::Forks(7),
+                StatLine::Running(8),
+                StatLine::Blocked(9),
+            ]
+        );
+    }
+}

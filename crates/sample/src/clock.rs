@@ -1,0 +1,28 @@
+//! Time, as something handed in: the recorder's tests run whole days in milliseconds.
+
+/// One moment on both clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// `CLOCK_BOOTTIME`: never steps, counts suspended time.
+    pub monotonic_ns: u64,
+    /// `CLOCK_REALTIME`: since the epoch, and may step.
+    pub realtime_ns: i64,
+}
+
+/// Why a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// The time has come.
+    Due,
+    /// A signal or a peer wants attention first.
+    Interrupted,
+}
+
+/// The only way to learn the time below `cli`.
+pub trait Clock {
+    /// Both clocks, read together.
+    fn now(&mut self) -> Moment;
+
+    /// Sleeps until `CLOCK_BOOTTIME` reaches `monotonic_ns`; returns at once if it has.
+    fn sleep_until(&mut self, monotonic_ns: u64) -> Wake;
+}

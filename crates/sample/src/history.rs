@@ -1,0 +1,319 @@
+//! Two readings of every source, and the numbers between them.
+//!
+//! A [`History`] takes snapshots one after the other and keeps the latest two readings of each
+//! source; a [`Frame`] is one look at it; a [`Row`] is one instance in it (or the whole source),
+//! with the questions that layouts ask: a level, a difference, a rate.
+//!
+//! Rates use the true time between the two readings *of that source*.  A counter that went back
+//! was reset: the interval has no rate.  Under `--exact` it is taken to have wrapped at 2³², as
+//! collectl has it.
+
+use crate::{Meta, Options, Sample, Snapshot, SourceDef, State};
+
+/// The latest two readings of one source.
+#[derive(Debug)]
+pub struct Track {
+    /// The source.
+    pub def: &'static SourceDef,
+    /// The reading before the latest; [`State::NotRecorded`] if there is none to compare with.
+    pub previous: Sample,
+    /// The latest reading.
+    pub current: Sample,
+    /// Whether `current` was read at the latest tick.
+    pub fresh: bool,
+}
+
+impl Track {
+    /// True time between the two readings, `None` unless both are there.
+    fn seconds(&self, meta: &Meta) -> Option<f64> {
+        let both = self.previous.state == State::Ok && self.current.state == State::Ok;
+        let then = (self.previous.monotonic_ns, self.previous.realtime_ns);
+        let now = (self.current.monotonic_ns, self.current.realtime_ns);
+        Some(seconds_between(meta, then, now)).filter(|&seconds| both && seconds > 0.0)
+    }
+}
+
+/// Seconds between two moments (monotonic, realtime).  A feed with a single clock, which is what
+/// collectl writes, is reckoned as collectl does, in floating seconds since the epoch: the last
+/// bit decides whether 5.0 prints as 5 or as 4.
+fn seconds_between(meta: &Meta, then: (u64, i64), now: (u64, i64)) -> f64 {
+    if meta.has_single_clock() {
+        let floating = |realtime_ns: i64| (realtime_ns / 1_000) as f64 / 1e6;
+        floating(now.1) - floating(then.1)
+    } else {
+        now.0.saturating_sub(then.0) as f64 / 1e9
+    }
+}
+
+/// The latest two readings of every source of a feed.
+#[derive(Debug)]
+pub struct History {
+    tracks: Vec<Track>,
+    ticks: u64,
+    previous: (u64, i64),
+    current: (u64, i64),
+}
+
+impl History {
+    /// An empty history of these sources, in the feed's order.
+    pub fn new(defs: &[&'static SourceDef]) -> Self {
+        let track = |def: &&'static SourceDef| Track {
+            def,
+            previous: Sample::new(def),
+            current: Sample::new(def),
+            fresh: false,
+        };
+        History {
+            tracks: defs.iter().map(track).collect(),
+            ticks: 0,
+            previous: (0, 0),
+            current: (0, 0),
+        }
+    }
+
+    /// Takes the readings of a tick.  Fresh samples are swapped out of `snapshot`, which gets
+    /// older ones to fill again: nothing is copied.
+    pub fn push(&mut self, snapshot: &mut Snapshot) {
+        if snapshot.restart {
+            self.forget();
+        }
+        self.ticks += 1;
+        self.previous = self.current;
+        self.current = (snapshot.monotonic_ns, snapshot.realtime_ns);
+        for (index, track) in self.tracks.iter_mut().enumerate() {
+            track.fresh = snapshot.fresh[index];
+            if track.fresh {
+                std::mem::swap(&mut track.previous, &mut track.current);
+                std::mem::swap(&mut track.current, &mut snapshot.samples[index]);
+            }
+        }
+    }
+
+    /// Forgets every reading, as at the start of another machine's recording.
+    pub fn forget(&mut self) {
+        self.ticks = 0;
+        for track in &mut self.tracks {
+            track.previous.state = State::NotRecorded;
+            track.current.state = State::NotRecorded;
+        }
+    }
+
+    /// Ticks taken since the start or the last restart.  The first is only a base for rates.
+    pub fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    /// One look at the latest tick.
+    pub fn frame<'a>(&'a self, meta: &'a Meta, options: &'a Options) -> Frame<'a> {
+        let first = self.ticks < 2;
+        Frame {
+            tracks: &self.tracks,
+            realtime_ns: self.current.1,
+            seconds: if first { 0.0 } else { seconds_between(meta, self.previous, self.current) },
+            meta,
+            options,
+        }
+    }
+}
+
+/// One look at a tick: every source with its two latest readings.
+#[derive(Clone, Copy)]
+pub struct Frame<'a> {
+    /// The sources, in the feed's order.
+    pub tracks: &'a [Track],
+    /// When the tick began, since the epoch.
+    pub realtime_ns: i64,
+    /// From the tick before to this one; 0 at the first.
+    pub seconds: f64,
+    /// The recording and its machine.
+    pub meta: &'a Meta,
+    /// How to show it.
+    pub options: &'a Options,
+}
+
+impl<'a> Frame<'a> {
+    /// The source of that name, if the feed has it.
+    pub fn source(&self, name: &str) -> Option<Row<'a>> {
+        let track = self.tracks.iter().find(|track| track.def.name == name)?;
+        Some(self.whole(track))
+    }
+
+    /// A source as a whole: the row of a single-row source, the sums over an instanced one.
+    pub fn whole(&self, track: &'a Track) -> Row<'a> {
+        Row { frame: *self, track, index: 0 }
+    }
+}
+
+/// One instance of a source at one tick, or the source as a whole.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    /// The tick.
+    pub frame: Frame<'a>,
+    /// The source.
+    pub track: &'a Track,
+    /// Which instance; 0 for a single-row source.
+    pub index: usize,
+}
+
+impl<'a> Row<'a> {
+    /// How to show it.
+    pub fn options(&self) -> &'a Options {
+        self.frame.options
+    }
+
+    /// Whether collectl's digits are asked for even where they are wrong.
+    pub fn exact(&self) -> bool {
+        self.frame.options.exact
+    }
+
+    /// The instance's name.
+    pub fn name(&self) -> &'a [u8] {
+        self.track.current.table.name(self.index)
+    }
+
+    /// Every instance of the same source.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
+        let (frame, track) = (self.frame, self.track);
+        (0..track.current.table.rows()).map(move |index| Row { frame, track, index })
+    }
+
+    /// Another source at the same tick.
+    pub fn other(&self, source: &str) -> Option<Row<'a>> {
+        self.frame.source(source)
+    }
+
+    /// The same instance in the reading before.
+    fn previous_index(&self) -> Option<usize> {
+        (self.track.previous.state == State::Ok)
+            .then(|| self.track.previous.table.find(self.name(), self.index))
+            .flatten()
+    }
+
+    /// The raw integer of the latest reading.
+    pub fn raw(&self, field: usize) -> Option<u64> {
+        let current = &self.track.current;
+        (current.state == State::Ok).then(|| current.table.get(self.index, field)).flatten()
+    }
+
+    /// A level, as it is; 0 for a missing one under `--exact`.
+    pub fn gauge(&self, field: usize) -> Option<f64> {
+        let value = self.raw(field).map(|raw| raw.cast_signed() as f64);
+        if self.exact() { Some(value.unwrap_or(0.0)) } else { value }
+    }
+
+    /// A level's change since the reading before.
+    pub fn change(&self, field: usize) -> Option<f64> {
+        let current = self.raw(field)?.cast_signed();
+        let previous = self.track.previous.table.get(self.previous_index()?, field)?.cast_signed();
+        Some((current - previous) as f64)
+    }
+
+    /// How far a counter went since the reading before: `None` when either reading lacks it or
+    /// the counter was reset.  Under `--exact` a missing one is 0 and a smaller one is taken to
+    /// have wrapped at 2³².
+    pub fn delta(&self, field: usize) -> Option<f64> {
+        if !self.exact() {
+            let previous = self.track.previous.table.get(self.previous_index()?, field)?;
+            return self.raw(field)?.checked_sub(previous).map(|delta| delta as f64);
+        }
+        let current = self.raw(field).unwrap_or(0);
+        let previous = self.previous_index();
+        let previous = previous.and_then(|index| self.track.previous.table.get(index, field));
+        let delta = current as f64 - previous.unwrap_or(0) as f64;
+        Some(if delta < 0.0 { delta + 4_294_967_296.0 } else { delta })
+    }
+
+    /// Whether the counter went back since the reading before.
+    pub fn was_reset(&self, field: usize) -> bool {
+        let previous = self.previous_index();
+        let previous = previous.and_then(|index| self.track.previous.table.get(index, field));
+        matches!((self.raw(field), previous), (Some(now), Some(then)) if now < then)
+    }
+
+    /// The time to divide by: that between the two readings of this source; 1 when rates per
+    /// interval are asked for.
+    pub fn seconds(&self) -> Option<f64> {
+        if self.options().per_interval() {
+            return Some(1.0);
+        }
+        self.track.seconds(self.frame.meta)
+    }
+
+    /// A counter per second (or per interval, with `-on`).
+    pub fn rate(&self, field: usize) -> Option<f64> {
+        let seconds = self.seconds()?;
+        self.delta(field).filter(|_| seconds > 0.0).map(|delta| delta / seconds)
+    }
+
+    /// A sum of `of` over the instances that `keep` keeps; missing parts add nothing, and a sum
+    /// of nothing but missing parts is missing.
+    pub fn sum(
+        &self,
+        keep: impl Fn(&Row<'a>) -> bool,
+        of: impl Fn(&Row<'a>) -> Option<f64>,
+    ) -> Option<f64> {
+        let parts = self.rows().filter(keep).filter_map(|row| of(&row));
+        let total = parts.fold(None, |sum: Option<f64>, part| Some(sum.unwrap_or(0.0) + part));
+        if self.exact() { Some(total.unwrap_or(0.0)) } else { total }
+    }
+
+    /// A text cell.
+    pub fn text(&self, field: usize) -> Option<&'a [u8]> {
+        let current = &self.track.current;
+        (current.state == State::Ok).then(|| current.table.text(self.index, field)).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cadence, Field, Unit};
+
+    static DEF: SourceDef = SourceDef {
+        name: "demo",
+        about: "A source for tests",
+        letters: "d",
+        reads: &[],
+        instance: &["disk"],
+        fields: &[Field::counter("reads", Unit::Count, "Reads finished")],
+        cadence: Cadence::First,
+        layouts: &[],
+    };
+
+    fn push(history: &mut History, at_ns: u64, rows: &[(&str, u64)]) {
+        let mut snapshot = Snapshot::new(&[&DEF]);
+        snapshot.monotonic_ns = at_ns;
+        snapshot.fresh[0] = true;
+        let sample = &mut snapshot.samples[0];
+        sample.monotonic_ns = at_ns;
+        sample.state = State::Ok;
+        for (name, reads) in rows {
+            sample.table.row(name.as_bytes()).set(0, *reads);
+        }
+        history.push(&mut snapshot);
+    }
+
+    #[test]
+    fn a_reset_has_no_rate_and_a_new_instance_has_none_yet() {
+        let (meta, options) = (Meta::new(), Options::default());
+        let mut history = History::new(&[&DEF]);
+        push(&mut history, 1_000_000_000, &[("a", 10), ("b", 100)]);
+        push(&mut history, 3_000_000_000, &[("b", 90), ("c", 5), ("a", 30)]);
+        let frame = history.frame(&meta, &options);
+        let whole = frame.source("demo").unwrap();
+        let rates: Vec<_> = whole.rows().map(|row| row.rate(0)).collect();
+        assert_eq!(rates, [None, None, Some(10.0)]);
+        assert!(whole.rows().next().unwrap().was_reset(0));
+        assert_eq!(whole.sum(|_| true, |row| row.rate(0)), Some(10.0));
+    }
+
+    #[test]
+    fn exact_guesses_as_collectl_does() {
+        let (meta, options) = (Meta::new(), Options { exact: true, ..Options::default() });
+        let mut history = History::new(&[&DEF]);
+        push(&mut history, 1_000_000_000, &[("b", 100)]);
+        push(&mut history, 2_000_000_000, &[("b", 90)]);
+        let frame = history.frame(&meta, &options);
+        assert_eq!(frame.source("demo").unwrap().rate(0), Some(4_294_967_286.0));
+    }
+}

@@ -1,0 +1,91 @@
+//! What a recording says about itself and its machine: host, boot, kernel, options, names.
+//!
+//! A plain list of keys and values, so that any version can read any other's.  The keys that whit
+//! itself uses have accessors here; others are kept and shown.
+
+/// Facts about a recording and its machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    entries: Vec<(String, String)>,
+}
+
+impl Meta {
+    /// No facts.
+    pub fn new() -> Self {
+        Meta::default()
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.entries.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// Sets a key, replacing what it held.
+    pub fn set(&mut self, key: &str, value: impl Into<String>) {
+        let value = value.into();
+        match self.entries.iter_mut().find(|(k, _)| k == key) {
+            Some(entry) => entry.1 = value,
+            None => self.entries.push((key.to_owned(), value)),
+        }
+    }
+
+    /// All keys and values, in the order they were set.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.entries.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
+    fn number(&self, key: &str) -> Option<u64> {
+        self.get(key)?.parse().ok()
+    }
+
+    /// `host`: the machine's name, empty if unknown.
+    pub fn host(&self) -> &str {
+        self.get("host").unwrap_or_default()
+    }
+
+    /// `page_size_bytes`, 4,096 if unknown.
+    pub fn page_size_bytes(&self) -> u64 {
+        self.number("page_size_bytes").unwrap_or(4096)
+    }
+
+    /// `ticks_per_second`: `USER_HZ`, 100 if unknown.
+    pub fn ticks_per_second(&self) -> u64 {
+        self.number("ticks_per_second").unwrap_or(100)
+    }
+
+    /// `cpus`: how many CPUs the machine had, 1 if unknown.
+    pub fn cpus(&self) -> usize {
+        self.number("cpus").and_then(|n| usize::try_from(n).ok()).unwrap_or(1)
+    }
+
+    /// `interval_ns`: the first interval asked for, 1 s if unknown.
+    pub fn interval_ns(&self) -> u64 {
+        self.number("interval_ns").unwrap_or(1_000_000_000)
+    }
+
+    /// `interval2_ns`: the second interval asked for, 60 s if unknown.
+    pub fn interval2_ns(&self) -> u64 {
+        self.number("interval2_ns").unwrap_or(60_000_000_000)
+    }
+
+    /// `subsystems`: the `-s` letters recorded, empty if unknown.
+    pub fn subsystems(&self) -> &str {
+        self.get("subsystems").unwrap_or_default()
+    }
+
+    /// `origin`: the program that wrote the recording, `whit` or `collectl`.
+    pub fn origin(&self) -> &str {
+        self.get("origin").unwrap_or("whit")
+    }
+
+    /// Whether all sources of a tick share one time stamp of wall-clock time (collectl), instead
+    /// of each having its own on a clock that never steps.
+    pub fn has_single_clock(&self) -> bool {
+        self.origin() == "collectl"
+    }
+
+    /// `boot_id`, or what stands for it: two recordings with different ones share no counters.
+    pub fn boot_id(&self) -> &str {
+        self.get("boot_id").unwrap_or_default()
+    }
+}

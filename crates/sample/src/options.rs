@@ -1,0 +1,109 @@
+//! How to show samples: collectl's display switches, resolved.  Filled by `cli`, read by views and
+//! by the layouts inside sources.
+
+/// Decides which instances a view shows: collectl's `--dskfilt`, `--netfilt` and their like.
+/// The matching itself is handed in, so that this crate needs no regular expressions.
+#[derive(Default)]
+pub struct NameFilter(Option<Keep>);
+
+type Keep = Box<dyn Fn(&[u8]) -> bool + Send + Sync>;
+
+impl NameFilter {
+    /// A filter that keeps the names for which `keep` is true.
+    pub fn new(keep: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> Self {
+        NameFilter(Some(Box::new(keep)))
+    }
+
+    /// Whether to show the instance; an empty filter shows all.
+    pub fn keeps(&self, name: &[u8]) -> bool {
+        self.0.as_ref().is_none_or(|keep| keep(name))
+    }
+
+    /// Whether anything was asked for.
+    pub fn is_set(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl std::fmt::Debug for NameFilter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.is_set() { "NameFilter(set)" } else { "NameFilter" })
+    }
+}
+
+/// Display switches.  Strings of letters keep collectl's letters; see `collectl(1)`.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// `-s`: the letters to show, in order.
+    pub subsystems: String,
+    /// `-o`: `d D T U m g G x X n a c u 1 2 z i A`.
+    pub letters: String,
+    /// `--verbose`, or detail letters that force it.
+    pub verbose: bool,
+    /// `--iosize`: sizes of transfers in brief mode.
+    pub iosize: bool,
+    /// `-w`: wide numbers, never scaled.
+    pub wide: bool,
+    /// `--exact`: collectl's digits even where collectl is wrong: missing as 0, counter wraps
+    /// guessed, totals by its name lists.
+    pub exact: bool,
+    /// `--hr`, `--headerrepeat`: lines between headers; `None` means the mode's own default.
+    pub header_repeat: Option<i64>,
+    /// `--home`: each interval at the top of the screen.
+    pub home: bool,
+    /// `--utc`: plot times as seconds since the epoch.
+    pub utc: bool,
+    /// `--sep`: what stands between plot columns.
+    pub separator: String,
+    /// Characters between the columns of a terminal of this width; `None` when not a terminal.
+    pub terminal_columns: Option<usize>,
+    /// `--cpuopts`.
+    pub cpuopts: String,
+    /// `--dskopts`.
+    pub dskopts: String,
+    /// `--netopts`.
+    pub netopts: String,
+    /// `--memopts`.
+    pub memopts: String,
+    /// `--xopts`.
+    pub xopts: String,
+    /// `--nfsopts`.
+    pub nfsopts: String,
+    /// `--slabopts`.
+    pub slabopts: String,
+    /// `--envopts`.
+    pub envopts: String,
+    /// `--tcpfilt`, `ituc` unless told.
+    pub tcpfilt: String,
+    /// `--nfsfilt`, such as `C3,S4`.
+    pub nfsfilt: String,
+    /// `--cpufilt`.
+    pub cpufilt: NameFilter,
+    /// `--dskfilt`.
+    pub dskfilt: NameFilter,
+    /// `--netfilt`.
+    pub netfilt: NameFilter,
+    /// `--intfilt`.
+    pub intfilt: NameFilter,
+    /// `--slabfilt`.
+    pub slabfilt: NameFilter,
+    /// `--envfilt`.
+    pub envfilt: NameFilter,
+}
+
+impl Options {
+    /// Whether `-o` has the letter.
+    pub fn has(&self, letter: char) -> bool {
+        self.letters.contains(letter)
+    }
+
+    /// Whether `-s` has the letter.
+    pub fn shows(&self, letter: char) -> bool {
+        self.subsystems.contains(letter)
+    }
+
+    /// Rates per interval instead of per second (`-on`).
+    pub fn per_interval(&self) -> bool {
+        self.has('n')
+    }
+}

@@ -1,0 +1,106 @@
+//! One reading of one source ([`Sample`]), and everything read at one tick ([`Snapshot`]).
+
+use crate::{SourceDef, Table};
+
+/// What became of an attempt to read a source.  Four ways to have no numbers, none of them 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum State {
+    /// The table holds what the kernel said.
+    Ok,
+    /// The machine has no such file.
+    Absent,
+    /// The file is there but may not be read (EACCES, EPERM).
+    Denied,
+    /// Reading failed in another way; the `errno`, or 0 for text that made no sense.
+    Failed(i32),
+    /// Left out on purpose, to stay within the budget.
+    Skipped,
+    /// The source was not asked for, or the recording does not have it.
+    #[default]
+    NotRecorded,
+}
+
+impl State {
+    /// One word, for views and messages.
+    pub const fn word(self) -> &'static str {
+        match self {
+            State::Ok => "ok",
+            State::Absent => "absent",
+            State::Denied => "denied",
+            State::Failed(_) => "failed",
+            State::Skipped => "skipped",
+            State::NotRecorded => "not recorded",
+        }
+    }
+}
+
+/// What one source gave at one time.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// When this source was read, on a clock that never steps and counts suspended time
+    /// (`CLOCK_BOOTTIME`).
+    pub monotonic_ns: u64,
+    /// The same moment since the epoch, by the machine's wall clock.
+    pub realtime_ns: i64,
+    /// How long the read took, parsing included.
+    pub cost_ns: u64,
+    /// Whether the table means anything.
+    pub state: State,
+    /// The values; empty unless `state` is [`State::Ok`].
+    pub table: Table,
+}
+
+impl Sample {
+    /// An empty sample of a source.
+    pub fn new(def: &SourceDef) -> Self {
+        Sample { table: Table::new(def.fields.len()), ..Sample::default() }
+    }
+}
+
+/// A stretch of time for which samples were due and are not there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gap {
+    /// Ticks that passed without a sample: the machine or whit was late.
+    pub ticks_missed: u64,
+    /// Samples taken that could not be written (no space, I/O error).
+    pub samples_unwritten: u64,
+    /// Samples that were in the file and cannot be read any more (corruption).
+    pub samples_unreadable: u64,
+}
+
+impl Gap {
+    /// Whether nothing is missing.
+    pub fn is_none(&self) -> bool {
+        *self == Gap::default()
+    }
+}
+
+/// All that was read at one tick.  The vector has one entry for each source of the feed, in the
+/// feed's order; `fresh` tells which of them were read at this tick.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    /// When the tick began (see [`Sample::monotonic_ns`]).
+    pub monotonic_ns: u64,
+    /// The same moment since the epoch.
+    pub realtime_ns: i64,
+    /// What is missing between the tick before and this one.
+    pub gap: Gap,
+    /// True when the rates from the tick before to this one mean nothing: another recording, or
+    /// another boot of the machine, begins here.
+    pub restart: bool,
+    /// One sample per source of the feed.
+    pub samples: Vec<Sample>,
+    /// Whether the sample at the same index was read at this tick.
+    pub fresh: Vec<bool>,
+}
+
+impl Snapshot {
+    /// An empty snapshot for a feed of these sources.
+    pub fn new(defs: &[&'static SourceDef]) -> Self {
+        Snapshot {
+            samples: defs.iter().map(|def| Sample::new(def)).collect(),
+            fresh: vec![false; defs.len()],
+            ..Snapshot::default()
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The table that one reading of a source fills: rows (instances) by fields, with a presence bit
+//! for each cell, because missing is not zero.
+//!
+//! Costs nothing but stores once warm: names, values and texts keep their memory between
+//! readings, so a reading that has the same rows as the one before allocates nothing.
+
+/// Distinct texts a table keeps.  Beyond it a text cell is left missing and counted in
+/// [`Table::texts_refused`]; 64 Ki is far above the devices and interrupts of any machine seen.
+const TEXTS_MAX: usize = 65_536;
+
+/// Rows by fields of one reading, row-major.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    width: usize,
+    words: usize,
+    rows: usize,
+    names: Vec<Vec<u8>>,
+    values: Vec<u64>,
+    present: Vec<u64>,
+    texts: Vec<Box<[u8]>>,
+    texts_refused: u64,
+}
+
+impl Table {
+    /// An empty table for a source of `width` fields.
+    pub fn new(width: usize) -> Self {
+        Table { width, words: width.div_ceil(64), ..Table::default() }
+    }
+
+    /// Fields in each row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Rows of the latest reading.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Begins a reading: no rows yet, memory and texts kept.
+    pub fn begin(&mut self) {
+        self.rows = 0;
+    }
+
+    /// Adds a row for the instance `name` (empty for a source with a single row) with every cell
+    /// missing, and hands it out to be filled.
+    #[inline]
+    pub fn row(&mut self, name: &[u8]) -> RowMut<'_> {
+        let index = self.rows;
+        self.rows += 1;
+        if index == self.names.len() {
+            self.names.push(name.to_vec());
+            self.values.resize(self.rows * self.width, 0);
+            self.present.resize(self.rows * self.words, 0);
+        } else if self.names[index] != name {
+            self.names[index].clear();
+            self.names[index].extend_from_slice(name);
+        }
+        let present = &mut self.present[index * self.words..(index + 1) * self.words];
+        present.fill(0);
+        RowMut {
+            values: &mut self.values[index * self.width..(index + 1) * self.width],
+            present,
+            texts: &mut self.texts,
+            refused: &mut self.texts_refused,
+        }
+    }
+
+    /// The row `index` again, to fill more of its cells.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn row_mut(&mut self, index: usize) -> RowMut<'_> {
+        assert!(index < self.rows, "row {index} of {}", self.rows);
+        RowMut {
+            values: &mut self.values[index * self.width..(index + 1) * self.width],
+            present: &mut self.present[index * self.words..(index + 1) * self.words],
+            texts: &mut self.texts,
+            refused: &mut self.texts_refused,
+        }
+    }
+
+    /// The instance name of a row, raw bytes as the kernel gave them.
+    pub fn name(&self, row: usize) -> &[u8] {
+        &self.names[..self.rows][row]
+    }
+
+    /// The row of an instance, if the reading has one.  `hint` is tried first: rows rarely move.
+    pub fn find(&self, name: &[u8], hint: usize) -> Option<usize> {
+        if hint < self.rows && self.names[hint] == name {
+            return Some(hint);
+        }
+        self.names[..self.rows].iter().position(|n| n == name)
+    }
+
+    /// The stored integer of a cell; `None` when it is missing.
+    #[inline]
+    pub fn get(&self, row: usize, field: usize) -> Option<u64> {
+        let here = row < self.rows
+            && field < self.width
+            && self.present[row * self.words + field / 64] >> (field % 64) & 1 == 1;
+        here.then(|| self.values[row * self.width + field])
+    }
+
+    /// The text of a text cell; `None` when it is missing.
+    pub fn text(&self, row: usize, field: usize) -> Option<&[u8]> {
+        let index = usize::try_from(self.get(row, field)?).ok()?;
+        self.texts.get(index).map(AsRef::as_ref)
+    }
+
+    /// The texts that text cells point into; it only ever grows, so a writer can keep up with it.
+    pub fn texts(&self) -> &[Box<[u8]>] {
+        &self.texts
+    }
+
+    /// Text cells left missing because the list was full.
+    pub fn texts_refused(&self) -> u64 {
+        self.texts_refused
+    }
+
+    /// All stored integers of the reading, row-major; those of missing cells are meaningless.
+    pub fn values(&self) -> &[u64] {
+        &self.values[..self.rows * self.width]
+    }
+
+    /// Presence words of the reading: `width.div_ceil(64)` words a row, bit `field % 64` of word
+    /// `field / 64`.
+    pub fn presence(&self) -> &[u64] {
+        &self.present[..self.rows * self.words]
+    }
+
+    /// Whether both readings have the same instances in the same order.
+    pub fn same_rows(&self, other: &Table) -> bool {
+        self.names[..self.rows] == other.names[..other.rows]
+    }
+
+    /// Makes this table a copy of `other`, keeping its own memory.
+    pub fn copy_from(&mut self, other: &Table) {
+        self.width = other.width;
+        self.words = other.words;
+        self.begin();
+        for row in 0..other.rows {
+            self.row(other.name(row));
+        }
+        let (cells, words) = (other.rows * other.width, other.rows * other.words);
+        self.values[..cells].copy_from_slice(&other.values[..cells]);
+        self.present[..words].copy_from_slice(&other.present[..words]);
+        if self.texts.len() != other.texts.len() {
+            self.texts.clone_from(&other.texts);
+        }
+        self.texts_refused = other.texts_refused;
+    }
+}
+
+/// A row being filled.
+pub struct RowMut<'a> {
+    values: &'a mut [u64],
+    present: &'a mut [u64],
+    texts: &'a mut Vec<Box<[u8]>>,
+    refused: &'a mut u64,
+}
+
+impl RowMut<'_> {
+    /// Stores a counter or a gauge that cannot be negative.
+    #[inline]
+    pub fn set(&mut self, field: usize, value: u64) {
+        self.values[field] = value;
+        self.present[field / 64] |= 1 << (field % 64);
+    }
+
+    /// Stores the value if there is one; leaves the cell missing if not.
+    #[inline]
+    pub fn set_some(&mut self, field: usize, value: Option<u64>) {
+        if let Some(value) = value {
+            self.set(field, value);
+        }
+    }
+
+    /// Stores a gauge that can be negative.
+    #[inline]
+    pub fn set_signed(&mut self, field: usize, value: i64) {
+        self.set(field, value.cast_unsigned());
+    }
+
+    /// Stores a text.  Cheap when the cell held the same text in the reading before.
+    pub fn set_text(&mut self, field: usize, text: &[u8]) {
+        let held = usize::try_from(self.values[field]).unwrap_or(usize::MAX);
+        if self.texts.get(held).is_some_and(|t| t.as_ref() == text) {
+            self.present[field / 64] |= 1 << (field % 64);
+            return;
+        }
+        let index = self.texts.iter().position(|t| t.as_ref() == text);
+        let index = index.unwrap_or_else(|| {
+            if self.texts.len() < TEXTS_MAX {
+                self.texts.push(text.into());
+                self.texts.len() - 1
+            } else {
+                *self.refused += 1;
+                usize::MAX
+            }
+        });
+        if index != usize::MAX {
+            self.set(field, index as u64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_is_not_zero() {
+        let mut table = Table::new(70);
+        table.begin();
+        let mut row = table.row(b"vda");
+        row.set(0, 0);
+        row.set(69, 7);
+        assert_eq!(table.get(0, 0), Some(0));
+        assert_eq!(table.get(0, 1), None);
+        assert_eq!(table.get(0, 69), Some(7));
+        assert_eq!(table.get(1, 0), None);
+        assert_eq!(table.get(0, 70), None);
+    }
+
+    #[test]
+    fn a_new_reading_forgets_cells_but_not_texts() {
+        let mut table = Table::new(2);
+        table.begin();
+        table.row(b"a").set_text(1, b"dev");
+        table.row(b"b").set_text(1, b"dev");
+        table.begin();
+        table.row(b"b").set(0, 3);
+        assert_eq!(table.rows(), 1);
+        assert_eq!(table.name(0), b"b");
+        assert_eq!(table.text(0, 1), None);
+        assert_eq!(table.texts().len(), 1);
+        assert_eq!(table.find(b"b", 9), Some(0));
+        assert_eq!(table.find(b"a", 0), None);
+    }
+
+    #[test]
+    fn copies_are_equal() {
+        let mut table = Table::new(3);
+        table.begin();
+        table.row(b"x").set_signed(2, -5);
+        let mut copy = Table::new(3);
+        copy.copy_from(&table);
+        assert!(copy.same_rows(&table));
+        assert_eq!(copy.get(0, 2).map(u64::cast_signed), Some(-5));
+    }
+}

@@ -1,0 +1,44 @@
+//! Every source of this host: one file each, and one line in [`ALL`].
+//!
+//! A source reads kernel files through a [`Host`] and fills a [`Table`].  It knows no recording
+//! and no view; how collectl shows it stands as data in its definition.  To add one, follow
+//! `docs/adding-a-source.md`: the file, its line here, nothing else.
+
+use procfs::Host;
+use sample::{SourceDef, State, Table};
+
+mod cpu;
+
+/// A source that has been opened on a host.
+pub trait Source {
+    /// Takes one reading into `table`, which [`read`](Self::read) begins itself.  Anything but
+    /// [`State::Ok`] means that the table holds nothing.
+    ///
+    /// Must not allocate once warm, must not read a file twice, must not panic on any text.
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State;
+}
+
+/// What a source may leave out while recording: collectl's `--rawdskfilt` and its like.
+#[derive(Default)]
+pub struct Limits {
+    /// Which disks to record.
+    pub disks: sample::NameFilter,
+    /// Which interfaces to record.
+    pub interfaces: sample::NameFilter,
+}
+
+/// A source: its definition and how to open it.
+pub struct Entry {
+    /// What it is.
+    pub def: &'static SourceDef,
+    /// Opens it on a host.  Never fails: what is missing shows as a state when read.
+    pub open: fn(&mut Host, &std::sync::Arc<Limits>) -> Box<dyn Source>,
+}
+
+/// Every source, alphabetically.
+pub static ALL: &[Entry] = &[cpu::ENTRY];
+
+/// The entry of a source by its name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    ALL.iter().find(|entry| entry.def.name == name)
+}

@@ -1,0 +1,1 @@
+//! Placeholder head, replaced in the next commit.

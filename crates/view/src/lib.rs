@@ -1,0 +1,36 @@
+//! Every way to show samples: one file each, and one line in [`ALL`].
+//!
+//! A view gets [`Frame`]s and writes text.  It knows fields and layouts, never a source by name.
+
+use std::io::{self, Write};
+
+use sample::{Frame, Meta, Options, SourceDef};
+
+/// A way to show samples, opened for one feed.
+pub trait View {
+    /// Writes what comes before the first frame.  Called again when a recording of another
+    /// machine or another set of sources follows.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn begin(
+        &mut self,
+        meta: &Meta,
+        defs: &[&'static SourceDef],
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<()>;
+
+    /// Writes one tick.  The first tick of a feed is only a base for rates: views of rates write
+    /// nothing for it.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()>;
+
+    /// Writes what comes after the last frame.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
+}
