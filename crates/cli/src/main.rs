@@ -1,1 +1,61 @@
-fn main() {}
+//! whit: watch everything, weigh nothing.  The command line: one verb, one file in `commands/`.
+//!
+//! Exit codes: 0 done; 1 nothing found, or a verdict that is not "fine"; 2 an error, told in one
+//! line on stderr.  A closed pipe downstream is not an error.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this crate is the one that prints")]
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod commands;
+
+/// Watch everything, weigh nothing: record this machine, play it back, see what reading costs.
+#[derive(Parser)]
+#[command(name = "whit", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Sample this machine: to the screen, or with -f to a recording
+    Record(Box<commands::record::RecordArguments>),
+    /// Show recordings: whit's own and collectl's
+    Play(Box<commands::play::PlayArguments>),
+    /// What each kernel file costs to read here, and what is missing
+    Doctor(commands::doctor::DoctorArguments),
+    /// Repeat the classic overhead tables on this machine, beside the incumbents
+    Bench(commands::bench::BenchArguments),
+    /// Make links under the incumbents' names, so that their command lines work
+    Link(commands::link::LinkArguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match arguments.verb {
+        Verb::Record(arguments) => commands::record::run(*arguments),
+        Verb::Play(arguments) => commands::play::run(*arguments),
+        Verb::Doctor(arguments) => commands::doctor::run(arguments),
+        Verb::Bench(arguments) => commands::bench::run(arguments),
+        Verb::Link(arguments) => commands::link::run(arguments),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("whit: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether the reader of our output went away, which is its good right.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

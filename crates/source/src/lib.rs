@@ -8,6 +8,9 @@ use procfs::Host;
 use sample::{SourceDef, State, Table};
 
 mod cpu;
+mod sampler;
+
+pub use sampler::Sampler;
 
 /// A source that has been opened on a host.
 pub trait Source {

@@ -1,0 +1,7 @@
+//! The verbs, one file each.
+
+pub(crate) mod bench;
+pub(crate) mod doctor;
+pub(crate) mod link;
+pub(crate) mod play;
+pub(crate) mod record;
