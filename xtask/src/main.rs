@@ -1,1 +1,102 @@
-fn main() {}
+//! The chores of the workspace, as a program: `cargo xtask ci` is all that CI calls, and a person
+//! can run it too.
+//!
+//! Costs nothing to set up: two small dependencies, no shell script longer than three lines.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this program talks to people")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+
+mod dist;
+mod generate;
+mod smoke;
+mod tidy;
+
+const HELP: &str = "\
+cargo xtask ci       all checks and tests: what CI runs
+cargo xtask tidy     the house rules alone
+cargo xtask gen      rewrite generated files (docs/reference); --check only compares
+cargo xtask smoke    run every fuzz target and every benchmark at its smallest size
+cargo xtask dist     man pages, completions, systemd unit and .deb under target/dist";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["ci"] => ci(),
+        ["tidy"] => tidy::run(),
+        ["gen"] => generate::run(false),
+        ["gen", "--check"] => generate::run(true),
+        ["smoke"] => smoke::run(),
+        ["dist"] => dist::run(),
+        _ => {
+            eprintln!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Every check, the quick ones first.
+fn ci() -> anyhow::Result<()> {
+    step("fmt", || run("cargo", &["fmt", "--all", "--check"]))?;
+    step("tidy", tidy::run)?;
+    step("clippy", || {
+        run("cargo", &["clippy", "-q", "--workspace", "--all-targets", "--", "-D", "warnings"])
+    })?;
+    step("test", || run("cargo", &["test", "--workspace"]))?;
+    step("doc", || {
+        let mut doc = cargo(&["doc", "-q", "--workspace", "--no-deps", "--document-private-items"]);
+        doc.env("RUSTDOCFLAGS", "-D warnings");
+        finish(doc)
+    })?;
+    step("gen --check", || generate::run(true))?;
+    step("smoke", smoke::run)?;
+    println!("ci: all steps passed");
+    Ok(())
+}
+
+fn step(name: &str, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    println!("==> {name}");
+    let start = Instant::now();
+    work().with_context(|| format!("step {name}"))?;
+    println!("<== {name}: {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The top of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned()
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+fn run(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
+    if program == "cargo" {
+        return finish(cargo(arguments));
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    finish(command)
+}
+
+fn finish(mut command: Command) -> anyhow::Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} ended with {status}");
+    }
+    Ok(())
+}

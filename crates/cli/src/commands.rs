@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod doctor;
+pub(crate) mod generate;
 pub(crate) mod link;
 pub(crate) mod play;
 pub(crate) mod record;

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod commands;
+mod compat;
 
 /// Watch everything, weigh nothing: record this machine, play it back, see what reading costs.
 #[derive(Parser)]
@@ -30,16 +31,20 @@ enum Verb {
     Bench(commands::bench::BenchArguments),
     /// Make links under the incumbents' names, so that their command lines work
     Link(commands::link::LinkArguments),
+    /// Write man pages, completions or the reference
+    #[command(hide = true)]
+    Generate(commands::generate::GenerateArguments),
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::parse_from(compat::command_line(std::env::args_os().collect()));
     let done = match arguments.verb {
         Verb::Record(arguments) => commands::record::run(*arguments),
         Verb::Play(arguments) => commands::play::run(*arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
         Verb::Bench(arguments) => commands::bench::run(arguments),
-        Verb::Link(arguments) => commands::link::run(arguments),
+        Verb::Link(arguments) => commands::link::run(&arguments),
+        Verb::Generate(arguments) => commands::generate::run(&arguments),
     };
     match done {
         Ok(code) => code,

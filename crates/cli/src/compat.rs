@@ -1,0 +1,36 @@
+//! Incumbents' names: called as `collectl`, the binary takes collectl's command line.
+//!
+//! Each name is a function from that program's arguments to whit's own.  `whit link DIR` makes the
+//! links.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+mod collectl;
+
+/// A program whose command line we take when called under its name.
+pub(crate) struct Incumbent {
+    /// The name of the link.
+    pub(crate) name: &'static str,
+    /// Turns its arguments (without the name) into whit's (without `whit`).
+    pub(crate) translate: fn(Vec<OsString>) -> Vec<OsString>,
+}
+
+/// Every incumbent whose part exists.
+pub(crate) static ALL: &[Incumbent] =
+    &[Incumbent { name: "collectl", translate: collectl::translate }];
+
+/// The command line to run: the given one, or its translation when called under an incumbent's
+/// name.
+pub(crate) fn command_line(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let Some(called) = arguments.first().and_then(|first| Path::new(first).file_name()) else {
+        return arguments;
+    };
+    let Some(incumbent) = ALL.iter().find(|incumbent| called == incumbent.name) else {
+        return arguments;
+    };
+    let rest = arguments.split_off(1);
+    let mut line = vec![OsString::from("whit")];
+    line.extend((incumbent.translate)(rest));
+    line
+}

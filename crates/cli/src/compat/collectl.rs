@@ -1,0 +1,55 @@
+//! `collectl`: one program for recording and playing; `-p` decides which.
+
+use std::ffi::OsString;
+
+/// collectl's arguments as whit's: `-p` makes it `whit play`, anything else `whit record`.
+///
+/// collectl's option parser takes `-pFILE`, `-p FILE`, `--playback FILE` and any abbreviation of
+/// the long name that is not ambiguous.
+pub(super) fn translate(arguments: Vec<OsString>) -> Vec<OsString> {
+    let first = arguments.first().map(|argument| argument.to_string_lossy().into_owned());
+    if let Some("-v" | "--version") = first.as_deref() {
+        return vec!["--version".into()];
+    }
+    let plays = arguments.iter().any(|argument| {
+        let text = argument.to_string_lossy();
+        text.starts_with("-p") && !text.starts_with("--") || is_playback(&text)
+    });
+    let mut line: Vec<OsString> = vec![if plays { "play" } else { "record" }.into()];
+    for argument in arguments {
+        let text = argument.to_string_lossy();
+        match text.split_once('=') {
+            Some((name, value)) if is_playback(name) => line.push(format!("-p{value}").into()),
+            None if is_playback(&text) => line.push("-p".into()),
+            _ => line.push(argument),
+        }
+    }
+    line
+}
+
+/// `--playback`, or as much of it as tells it from `--plot`.
+fn is_playback(text: &str) -> bool {
+    let name = text.split('=').next().unwrap_or(text);
+    name.len() >= "--pla".len() && "--playback".starts_with(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn playing_and_recording() {
+        let check = |given: &[&str], expected: &[&str]| {
+            let given = given.iter().map(Into::into).collect();
+            let expected: Vec<OsString> = expected.iter().map(Into::into).collect();
+            assert_eq!(translate(given), expected);
+        };
+        check(&["-scdn", "-i1"], &["record", "-scdn", "-i1"]);
+        check(&["-p", "x.raw.gz", "-P"], &["play", "-p", "x.raw.gz", "-P"]);
+        check(&["-px.raw.gz"], &["play", "-px.raw.gz"]);
+        check(&["--playback=x", "-sc"], &["play", "-px", "-sc"]);
+        check(&["--plot"], &["record", "--plot"]);
+        check(&[], &["record"]);
+        check(&["--version"], &["--version"]);
+    }
+}

@@ -1,0 +1,50 @@
+//! Generated files: the reference of sources and commands, made by the binary from its own tables.
+//!
+//! `whit generate` (a hidden verb) writes them; this compares or replaces what is checked in.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+
+use crate::{finish, root};
+
+/// Rewrites `docs/reference`, or with `check` fails if that would change anything.
+pub(crate) fn run(check: bool) -> anyhow::Result<()> {
+    let kept = root().join("docs/reference");
+    let made = root().join("target/generated/reference");
+    let _ = std::fs::remove_dir_all(&made);
+    std::fs::create_dir_all(&made)?;
+    let made_text = made.to_string_lossy().into_owned();
+    let generate = ["run", "-q", "-p", "cli", "--", "generate", "reference", "--to", &made_text];
+    finish(crate::cargo(&generate))?;
+    let (old, new) = (files(&kept)?, files(&made)?);
+    if old == new {
+        return Ok(());
+    }
+    if check {
+        let stale = new.iter().filter(|(name, text)| old.get(*name) != Some(*text));
+        let gone = old.keys().filter(|name| !new.contains_key(*name));
+        let names: Vec<&String> = stale.map(|(name, _)| name).chain(gone).collect();
+        bail!("docs/reference is not up to date ({names:?}): run `cargo xtask gen` and commit");
+    }
+    let _ = std::fs::remove_dir_all(&kept);
+    std::fs::create_dir_all(&kept)?;
+    for (name, text) in new {
+        std::fs::write(kept.join(&name), text).with_context(|| format!("cannot write {name}"))?;
+    }
+    Ok(())
+}
+
+fn files(directory: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+    let mut out = BTreeMap::new();
+    let Ok(entries) = std::fs::read_dir(directory) else { return Ok(out) };
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_file() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            out.insert(name, std::fs::read(&path)?);
+        }
+    }
+    Ok(out)
+}
