@@ -1,0 +1,64 @@
+//! The registry agrees with itself: names, letters, units and helps of every source.
+
+use std::collections::BTreeSet;
+
+use sample::{Kind, Unit};
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+#[test]
+fn sources_stand_in_order_and_have_names_of_their_own() {
+    let names: Vec<&str> = source::ALL.iter().map(|entry| entry.def.name).collect();
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    assert_eq!(names, sorted, "alphabetical, each once");
+    for name in names {
+        assert!(is_name(name), "{name}");
+        assert!(source::find(name).is_some());
+    }
+}
+
+#[test]
+fn every_source_says_what_it_is() {
+    for def in source::ALL.iter().map(|entry| entry.def) {
+        assert!(!def.letters.is_empty(), "{}: no letter asks for it", def.name);
+        assert!(def.letters.bytes().all(|b| b.is_ascii_alphabetic()), "{}", def.name);
+        assert!(!def.about.is_empty() && !def.about.ends_with('.'), "{}: about", def.name);
+        assert!(!def.fields.is_empty(), "{}: no fields", def.name);
+        for path in def.reads {
+            assert!(path.starts_with("/proc") || path.starts_with("/sys"), "{}: {path}", def.name);
+        }
+        for label in def.instance {
+            assert!(is_name(label), "{}: label {label}", def.name);
+        }
+    }
+}
+
+#[test]
+fn every_field_has_a_name_a_unit_and_a_help() {
+    for def in source::ALL.iter().map(|entry| entry.def) {
+        let mut seen = BTreeSet::new();
+        for field in def.fields {
+            let at = format!("{}.{}", def.name, field.name);
+            assert!(is_name(field.name), "{at}");
+            assert!(seen.insert(field.name), "{at}: twice");
+            assert!(!field.help.is_empty() && !field.help.ends_with('.'), "{at}: help");
+            assert_eq!(field.kind == Kind::Text, field.unit == Unit::Text, "{at}: text or number");
+        }
+    }
+}
+
+#[test]
+fn layouts_speak_of_letters_that_ask_for_the_source() {
+    let mut shown = BTreeSet::new();
+    for def in source::ALL.iter().map(|entry| entry.def) {
+        for layout in def.layouts {
+            assert!(def.letters.contains(layout.letter), "{}: {}", def.name, layout.letter);
+            assert!(shown.insert(layout.letter), "two layouts for -s{}", layout.letter);
+        }
+    }
+}
