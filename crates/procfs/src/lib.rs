@@ -12,6 +12,7 @@ mod host;
 pub mod loadavg;
 pub mod scan;
 pub mod stat;
+pub mod usage;
 
 pub use clock::SystemClock;
 pub use host::{Cost, FileId, Host, ReadMode};

@@ -239,6 +239,11 @@ impl<'a> Row<'a> {
         self.track.seconds(self.frame.meta)
     }
 
+    /// The true time between the two readings of this source, whatever `-on` says: for shares.
+    pub fn interval_seconds(&self) -> Option<f64> {
+        self.track.seconds(self.frame.meta)
+    }
+
     /// A counter per second (or per interval, with `-on`).
     pub fn rate(&self, field: usize) -> Option<f64> {
         let seconds = self.seconds()?;

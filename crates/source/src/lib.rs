@@ -9,8 +9,10 @@ use sample::{SourceDef, State, Table};
 
 mod cpu;
 mod sampler;
+mod whit;
 
 pub use sampler::Sampler;
+pub use whit::{Counter, RecorderCounters};
 
 /// A source that has been opened on a host.
 pub trait Source {
@@ -28,6 +30,9 @@ pub struct Limits {
     pub disks: sample::NameFilter,
     /// Which interfaces to record.
     pub interfaces: sample::NameFilter,
+    /// What the recorder knows about itself, for the source `whit`; `None` when nobody records,
+    /// and then those fields are missing.
+    pub recorder: Option<std::sync::Arc<RecorderCounters>>,
 }
 
 /// A source: its definition and how to open it.
@@ -39,7 +44,7 @@ pub struct Entry {
 }
 
 /// Every source, alphabetically.
-pub static ALL: &[Entry] = &[cpu::ENTRY];
+pub static ALL: &[Entry] = &[cpu::ENTRY, whit::ENTRY];
 
 /// The entry of a source by its name.
 pub fn find(name: &str) -> Option<&'static Entry> {

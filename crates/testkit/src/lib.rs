@@ -1,1 +1,10 @@
-//! Placeholder head, replaced in the next commit.
+//! What tests and benchmarks share: fake kernel trees, a simulated clock, a counting allocator,
+//! and a small bench harness.
+//!
+//! Prints nothing: what is measured is handed back.
+
+pub mod alloc;
+pub mod clock;
+
+pub use alloc::{Allocations, CountingAllocator, allocations_of};
+pub use clock::{Event, SimClock};

@@ -1,0 +1,327 @@
+//! What whit itself costs: CPU, system calls, bytes read and written, memory, ticks it missed.
+//!
+//! Reads no kernel file but `/proc/self/statm`, and that only at every [`MEMORY_EVERY`]th sample.
+//! Costs one `getrusage` a sample, about 0.3 µs.
+//!
+//! Why `getrusage` and not `/proc/self/schedstat`: both come from the scheduler's nanosecond
+//! clock, but the file tells of the first thread alone and has no user and system parts, and
+//! reading a file costs three times as much.  It is also what `time` and a waiting shell report,
+//! so an outside observer sees the same number.
+//!
+//! What only the recorder knows (what it wrote, what it missed) comes in through
+//! [`RecorderCounters`], which `cli` makes and hands to [`Limits::recorder`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use procfs::usage::{Whose, usage};
+use procfs::{FileId, Host, ReadMode};
+use sample::{
+    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, State, Table, Unit,
+};
+
+use crate::{Entry, Limits, Source};
+
+/// Samples between two looks at our memory, which changes slowly; in between the latest value is
+/// repeated.
+const MEMORY_EVERY: u64 = 16;
+
+const USER: usize = 0;
+const SYSTEM: usize = 1;
+const RESIDENT: usize = 2;
+const READ_CALLS: usize = 3;
+const READ_BYTES: usize = 4;
+const OTHER_CALLS: usize = 5;
+const WRITTEN: usize = 6;
+const SAMPLES: usize = 7;
+const TICKS_MISSED: usize = 8;
+const SAMPLES_UNWRITTEN: usize = 9;
+const READS_SKIPPED: usize = 10;
+const SWITCHES_VOLUNTARY: usize = 11;
+const SWITCHES_FORCED: usize = 12;
+const MAJOR_FAULTS: usize = 13;
+
+/// What only the recorder knows about itself.  It counts up from 0; this source puts the counts
+/// into the next sample.
+///
+/// One thread writes, the same or another one reads, no order between the counts is promised.
+#[derive(Debug, Default)]
+pub struct RecorderCounters {
+    /// System calls other than those that read kernel files (which [`Host`] counts): timer waits,
+    /// writes, syncs.
+    pub calls: Counter,
+    /// Bytes handed to `write` and its like.
+    pub written_bytes: Counter,
+    /// Samples taken.
+    pub samples: Counter,
+    /// Ticks that passed without a sample.
+    pub ticks_missed: Counter,
+    /// Samples taken that could not be written.
+    pub samples_unwritten: Counter,
+    /// Reads of a source left out to stay within the budget.
+    pub reads_skipped: Counter,
+}
+
+/// A count that one thread writes and any may read.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds `count`.  Only one thread may, so it is a load and a store, not a locked addition.
+    #[inline]
+    pub fn add(&self, count: u64) {
+        self.0.store(self.get().wrapping_add(count), Ordering::Relaxed);
+    }
+
+    /// The count so far.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+pub(crate) const ENTRY: Entry = Entry { def: &WHIT, open };
+
+fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
+    // On another root `/proc/self` is not us, if it is anything.
+    let statm = host.is_this_machine().then(|| host.file("/proc/self/statm", ReadMode::Whole));
+    let page_bytes = rustix::param::page_size() as u64;
+    let recorder = limits.recorder.clone();
+    Box::new(Whit { statm, page_bytes, recorder, reads: 0, resident: None })
+}
+
+struct Whit {
+    statm: Option<FileId>,
+    page_bytes: u64,
+    recorder: Option<Arc<RecorderCounters>>,
+    reads: u64,
+    resident: Option<u64>,
+}
+
+impl Source for Whit {
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        if host.root().is_none() {
+            // A host in memory is another program's recording: nothing of ours is in it.
+            return State::Absent;
+        }
+        if let Some(statm) = self.statm
+            && self.reads.is_multiple_of(MEMORY_EVERY)
+        {
+            self.resident = host.read(statm).ok().and_then(resident_pages);
+        }
+        self.reads += 1;
+        let usage = usage(Whose::Own);
+        let mut row = table.row(b"");
+        row.set(USER, usage.user_us);
+        row.set(SYSTEM, usage.system_us);
+        row.set(SWITCHES_VOLUNTARY, usage.switches_voluntary);
+        row.set(SWITCHES_FORCED, usage.switches_forced);
+        row.set(MAJOR_FAULTS, usage.major_faults);
+        row.set_some(RESIDENT, self.resident.and_then(|pages| pages.checked_mul(self.page_bytes)));
+        let cost = host.cost();
+        row.set(READ_CALLS, cost.calls + self.reads);
+        row.set(READ_BYTES, cost.bytes);
+        if let Some(recorder) = &self.recorder {
+            row.set(OTHER_CALLS, recorder.calls.get());
+            row.set(WRITTEN, recorder.written_bytes.get());
+            row.set(SAMPLES, recorder.samples.get());
+            row.set(TICKS_MISSED, recorder.ticks_missed.get());
+            row.set(SAMPLES_UNWRITTEN, recorder.samples_unwritten.get());
+            row.set(READS_SKIPPED, recorder.reads_skipped.get());
+        }
+        State::Ok
+    }
+}
+
+/// The second number of `/proc/self/statm` (proc(5)).
+fn resident_pages(mut text: &[u8]) -> Option<u64> {
+    procfs::scan::take_number(&mut text)?;
+    procfs::scan::take_number(&mut text)
+}
+
+/// CPU time as a share of one CPU, in per cent of the true interval.
+fn percent(row: &Row<'_>, field: usize) -> Option<f64> {
+    let seconds = row.interval_seconds()?;
+    Some(row.delta(field)? / (seconds * 1e4))
+}
+
+fn percent_both(row: &Row<'_>) -> Option<f64> {
+    Some(percent(row, USER)? + percent(row, SYSTEM)?)
+}
+
+/// All system calls; those of the recorder's own when it tells them.
+fn calls(row: &Row<'_>) -> Option<f64> {
+    Some(row.rate(READ_CALLS)? + row.rate(OTHER_CALLS).unwrap_or(0.0))
+}
+
+static WHIT: SourceDef = SourceDef {
+    name: "whit",
+    about: "What the recorder itself costs: CPU, system calls, bytes, memory, missed ticks",
+    letters: "w",
+    reads: &["/proc/self/statm"],
+    instance: &[],
+    fields: &[
+        Field::counter("user", Unit::Microseconds, "CPU time of this process in user mode"),
+        Field::counter("system", Unit::Microseconds, "CPU time of this process in the kernel"),
+        Field::gauge("resident", Unit::Bytes, "Memory in use, looked at every 16 samples"),
+        Field::counter("read_calls", Unit::Count, "System calls made to read the kernel's files"),
+        Field::counter("read_bytes", Unit::Bytes, "Kernel text read"),
+        Field::counter("other_calls", Unit::Count, "System calls made to wait and to write"),
+        Field::counter("written", Unit::Bytes, "Bytes written to recordings and plot files"),
+        Field::counter("samples", Unit::Count, "Samples taken"),
+        Field::counter("ticks_missed", Unit::Count, "Ticks that passed without a sample"),
+        Field::counter("samples_unwritten", Unit::Count, "Samples that could not be written"),
+        Field::counter("reads_skipped", Unit::Count, "Reads left out to stay within the budget"),
+        Field::counter("switches_voluntary", Unit::Count, "Times this process gave up the CPU"),
+        Field::counter("switches_forced", Unit::Count, "Times this process lost the CPU"),
+        Field::counter("major_faults", Unit::Count, "Page faults that had to read a disk"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[Layout {
+        letter: 'w',
+        brief: &[Block {
+            when: |_| true,
+            title: "<------Whit------->",
+            headings: &[" cpu% calls KBWrit "],
+            show: Show::Cells(&[
+                Cell::fixed("", 5, 2, percent_both),
+                Cell::scaled(" ", 5, calls),
+                Cell::scaled(" ", 6, |row| Some(row.rate(WRITTEN)? / 1024.0)),
+            ]),
+        }],
+        verbose: &[Block {
+            when: |_| true,
+            title: "WHIT SUMMARY ($rate)",
+            headings: &[
+                "$time<----CPU----><-----Calls-----><----KBytes-----><----Samples----><-Ticks->",
+                "User%   Sys%  Kernel   Other  ReadKB  WritKB  Taken Unwrit Skipd Missed RSSKB",
+            ],
+            show: Show::Cells(&[
+                Cell::fixed(" ", 5, 2, |row| percent(row, USER)),
+                Cell::fixed("  ", 5, 2, |row| percent(row, SYSTEM)),
+                Cell::whole("  ", 6, |row| row.rate(READ_CALLS)),
+                Cell::whole("  ", 6, |row| row.rate(OTHER_CALLS)),
+                Cell::whole("  ", 6, |row| Some(row.rate(READ_BYTES)? / 1024.0)),
+                Cell::whole("  ", 6, |row| Some(row.rate(WRITTEN)? / 1024.0)),
+                Cell::whole(" ", 6, |row| row.delta(SAMPLES)),
+                Cell::whole(" ", 6, |row| row.delta(SAMPLES_UNWRITTEN)),
+                Cell::whole(" ", 5, |row| row.delta(READS_SKIPPED)),
+                Cell::whole(" ", 6, |row| row.delta(TICKS_MISSED)),
+                Cell::whole(" ", 5, |row| Some(row.gauge(RESIDENT)? / 1024.0)),
+            ]),
+        }],
+        plot: Some(Plot {
+            tag: "WHIT",
+            extension: "tab",
+            columns: &[
+                PlotColumn::fixed("User%", 3, |row| percent(row, USER)),
+                PlotColumn::fixed("Sys%", 3, |row| percent(row, SYSTEM)),
+                PlotColumn::new("KernelCalls", |row| row.rate(READ_CALLS)),
+                PlotColumn::new("OtherCalls", |row| row.rate(OTHER_CALLS)),
+                PlotColumn::new("ReadKB", |row| Some(row.rate(READ_BYTES)? / 1024.0)),
+                PlotColumn::new("WriteKB", |row| Some(row.rate(WRITTEN)? / 1024.0)),
+                PlotColumn::whole("Samples", |row| row.delta(SAMPLES)),
+                PlotColumn::whole("Unwritten", |row| row.delta(SAMPLES_UNWRITTEN)),
+                PlotColumn::whole("Skipped", |row| row.delta(READS_SKIPPED)),
+                PlotColumn::whole("Missed", |row| row.delta(TICKS_MISSED)),
+                PlotColumn::whole("RSSKB", |row| Some(row.gauge(RESIDENT)? / 1024.0)),
+                PlotColumn::new("CtxVol", |row| row.rate(SWITCHES_VOLUNTARY)),
+                PlotColumn::new("CtxForced", |row| row.rate(SWITCHES_FORCED)),
+                PlotColumn::whole("MajFault", |row| row.delta(MAJOR_FAULTS)),
+            ],
+        }),
+        keep: |_| true,
+        metrics: &[
+            PlotColumn::fixed("whit.user", 3, |row| percent(row, USER)),
+            PlotColumn::fixed("whit.sys", 3, |row| percent(row, SYSTEM)),
+            PlotColumn::new("whit.calls", calls),
+            PlotColumn::new("whit.kbread", |row| Some(row.rate(READ_BYTES)? / 1024.0)),
+            PlotColumn::new("whit.kbwritten", |row| Some(row.rate(WRITTEN)? / 1024.0)),
+            PlotColumn::whole("whit.missed", |row| row.delta(TICKS_MISSED)),
+            PlotColumn::whole("whit.unwritten", |row| row.delta(SAMPLES_UNWRITTEN)),
+            PlotColumn::whole("whit.rsskb", |row| Some(row.gauge(RESIDENT)? / 1024.0)),
+        ],
+    }],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn burn_cpu() -> u64 {
+        let mut value = 1u64;
+        for step in 0..30_000_000u64 {
+            value = std::hint::black_box(value.wrapping_mul(6_364_136_223_846_793_005) ^ step);
+        }
+        value
+    }
+
+    #[test]
+    fn agrees_with_an_outside_observer_of_cpu_time() {
+        let mut host = Host::new("/");
+        let counters = Arc::new(RecorderCounters::default());
+        let limits = Arc::new(Limits { recorder: Some(counters.clone()), ..Limits::default() });
+        let mut source = (ENTRY.open)(&mut host, &limits);
+        let mut table = Table::new(WHIT.fields.len());
+        // Other tests of this process run meanwhile: the whole process is what is compared, and
+        // the observer's readings enclose the source's.
+        let observer = || {
+            let text = std::fs::read_to_string("/proc/self/stat").unwrap();
+            let after_name = &text[text.rfind(')').unwrap()..];
+            let ticks: Vec<u64> =
+                after_name.split(' ').skip(12).take(2).map(|n| n.parse().unwrap()).collect();
+            (ticks[0] + ticks[1]) * 1_000_000 / rustix::param::clock_ticks_per_second()
+        };
+        let cpu = |table: &Table| table.get(0, USER).unwrap() + table.get(0, SYSTEM).unwrap();
+        let outside_first = observer();
+        assert_eq!(source.read(&mut host, &mut table), State::Ok);
+        let first = cpu(&table);
+        std::hint::black_box(burn_cpu());
+        counters.samples.add(3);
+        counters.written_bytes.add(4096);
+        host.begin_tick();
+        assert_eq!(source.read(&mut host, &mut table), State::Ok);
+        let (ours, outside) = (cpu(&table) - first, observer() - outside_first);
+        assert!(ours > 10_000, "burning took {ours} µs");
+        // The kernel rounds the observer's two numbers down to ticks of 10 ms, at both ends.
+        assert!(ours <= outside + 20_000, "{ours} {outside}");
+        assert_eq!(table.get(0, SAMPLES), Some(3));
+        assert_eq!(table.get(0, WRITTEN), Some(4096));
+        assert_eq!(table.get(0, TICKS_MISSED), Some(0));
+        assert!(table.get(0, RESIDENT).unwrap() > 1 << 20);
+        assert!(table.get(0, READ_CALLS).unwrap() >= 4);
+    }
+
+    #[test]
+    fn without_a_recorder_its_counts_are_missing_and_elsewhere_there_is_nothing() {
+        let mut host = Host::new("/no_such_root");
+        let mut source = (ENTRY.open)(&mut host, &Arc::default());
+        let mut table = Table::new(WHIT.fields.len());
+        assert_eq!(source.read(&mut host, &mut table), State::Ok);
+        assert!(table.get(0, USER).is_some());
+        for field in [RESIDENT, OTHER_CALLS, SAMPLES, TICKS_MISSED] {
+            assert_eq!(table.get(0, field), None);
+        }
+        let mut host = Host::in_memory();
+        assert_eq!(source.read(&mut host, &mut table), State::Absent);
+    }
+
+    #[test]
+    fn memory_is_looked_at_rarely() {
+        let mut host = Host::new("/");
+        let mut source = (ENTRY.open)(&mut host, &Arc::default());
+        let mut table = Table::new(WHIT.fields.len());
+        source.read(&mut host, &mut table);
+        let calls = host.cost().calls;
+        for _ in 0..MEMORY_EVERY - 1 {
+            host.begin_tick();
+            source.read(&mut host, &mut table);
+            assert!(table.get(0, RESIDENT).is_some());
+        }
+        assert_eq!(host.cost().calls, calls);
+        host.begin_tick();
+        source.read(&mut host, &mut table);
+        assert_eq!(host.cost().calls, calls + 1);
+    }
+}

@@ -1,0 +1,87 @@
+//! A global allocator that counts, for tests that hold "no allocation once warm".
+//!
+//! Each thread counts for itself, so tests that run side by side do not disturb one another:
+//!
+//! ```
+//! #[global_allocator]
+//! static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
+//!
+//! let (sum, allocations) = testkit::allocations_of(|| (0..10).sum::<u32>());
+//! assert_eq!((sum, allocations.count), (45, 0));
+//! let (_, allocations) = testkit::allocations_of(|| vec![0u8; 100]);
+//! assert!(allocations.count == 1 && allocations.bytes >= 100);
+//! ```
+//!
+//! A test binary that forgets the `#[global_allocator]` would count nothing and hold whatever it
+//! claims; [`allocations_of`] therefore checks that a known allocation is counted.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// The system's allocator, counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CountingAllocator;
+
+/// What one thread has asked of the allocator.  Growing a block counts as an allocation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allocations {
+    /// Blocks asked for or grown.
+    pub count: u64,
+    /// Bytes asked for, freed ones included.
+    pub bytes: u64,
+}
+
+thread_local! {
+    // No destructor and a constant start: reaching it neither allocates nor registers anything.
+    static ALLOCATIONS: Cell<Allocations> = const { Cell::new(Allocations { count: 0, bytes: 0 }) };
+}
+
+fn note(bytes: usize) {
+    // A thread that is being torn down may have lost its counter; its last blocks go uncounted.
+    let _ = ALLOCATIONS.try_with(|cell| {
+        let seen = cell.get();
+        cell.set(Allocations { count: seen.count + 1, bytes: seen.bytes + bytes as u64 });
+    });
+}
+
+// SAFETY: every call is handed to `System` unchanged; counting touches only this thread's cell,
+// which never allocates.
+unsafe impl GlobalAlloc for CountingAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size());
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        note(layout.size());
+        // SAFETY: as in `alloc`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note(size);
+        // SAFETY: `block` came from `System` by way of this allocator.
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: `block` came from `System` by way of this allocator.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// Runs `work` and counts what this thread allocates meanwhile.
+///
+/// # Panics
+/// When the binary does not have [`CountingAllocator`] as its `#[global_allocator]`.
+pub fn allocations_of<T>(work: impl FnOnce() -> T) -> (T, Allocations) {
+    let start = ALLOCATIONS.get();
+    drop(std::hint::black_box(Box::new(0u64)));
+    assert!(ALLOCATIONS.get() != start, "CountingAllocator is not the #[global_allocator] here");
+    let before = ALLOCATIONS.get();
+    let result = work();
+    let after = ALLOCATIONS.get();
+    let (count, bytes) = (after.count - before.count, after.bytes - before.bytes);
+    (result, Allocations { count, bytes })
+}
