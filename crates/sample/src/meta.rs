@@ -84,6 +84,18 @@ impl Meta {
         self.origin() == "collectl"
     }
 
+    /// `timezone`: where local times are shown: a name such as `Europe/Berlin`, or an offset such
+    /// as `+02:00`; `None` for the viewer's own.
+    pub fn timezone(&self) -> Option<&str> {
+        self.get("timezone").filter(|zone| !zone.is_empty())
+    }
+
+    /// `header_text`: collectl's own header lines, which plot files repeat; `None` unless the
+    /// recording is collectl's.
+    pub fn header_text(&self) -> Option<&str> {
+        self.get("header_text")
+    }
+
     /// `boot_id`, or what stands for it: two recordings with different ones share no counters.
     pub fn boot_id(&self) -> &str {
         self.get("boot_id").unwrap_or_default()

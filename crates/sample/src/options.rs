@@ -51,6 +51,12 @@ pub struct Options {
     pub header_repeat: Option<i64>,
     /// `--home`: each interval at the top of the screen.
     pub home: bool,
+    /// `--full`: verbose, with a record line before each interval whatever the columns are.
+    pub full: bool,
+    /// `--stats`: totals and averages after the last interval (brief mode, playback).
+    pub stats: bool,
+    /// `--statopts`: a averages, i intervals too, s for each file.
+    pub statopts: String,
     /// `--utc`: plot times as seconds since the epoch.
     pub utc: bool,
     /// `--sep`: what stands between plot columns.

@@ -1,0 +1,524 @@
+//! How to show samples: the switches that `record` and `play` share, and their translation into
+//! [`sample::Options`].
+//!
+//! The letters and their rules are collectl's (`collectl(1)`), with whit's own beside them.  What
+//! collectl refuses is refused here too, by name: no switch is read and then forgotten.
+
+use anyhow::{Context, bail, ensure};
+use regex::bytes::Regex;
+use sample::{NameFilter, Options, SourceDef};
+
+/// What `-s` means when it is not given and samples are shown live.
+pub(crate) const LIVE_SUBSYSTEMS: &str = "cdn";
+
+/// What `-s` means when it is not given and samples are recorded (collectl's daemon set).
+pub(crate) const RECORDED_SUBSYSTEMS: &str = "bcdfijmnstx";
+
+/// Letters that are known but that no source serves, and why.
+const REFUSED: &[(char, &str)] = &[
+    ('Z', "processes (Z) are not shown by this version; collectl itself still plays them"),
+    ('l', "Lustre (l, L) is not supported; collectl itself has it switched off since 4.3.0"),
+    ('L', "Lustre (l, L) is not supported; collectl itself has it switched off since 4.3.0"),
+];
+
+/// Switches about what is shown and how; the same for `record` and `play`.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "What to show, and how")]
+pub(crate) struct DisplayArguments {
+    /// Subsystems, a letter each; +LETTERS and -LETTERS add to and take from the default
+    #[arg(short = 's', long = "subsys", value_name = "LETTERS", allow_hyphen_values = true)]
+    pub(crate) subsystems: Option<String>,
+
+    /// Every summary subsystem
+    #[arg(long, conflicts_with = "subsystems")]
+    pub(crate) all: bool,
+
+    /// Every summary and every detail subsystem
+    #[arg(long = "ALL", conflicts_with_all = ["subsystems", "all"])]
+    pub(crate) all_detail: bool,
+
+    /// Letters: d D T U m time; g G big numbers; n no per-second rates; x X limits; a c u plot
+    /// files; 1 2 decimals; z no gzip
+    #[arg(short = 'o', long = "options", value_name = "LETTERS")]
+    pub(crate) letters: Option<String>,
+
+    /// A block of lines for each subsystem instead of one line for all
+    #[arg(long)]
+    pub(crate) verbose: bool,
+
+    /// Like --verbose, with a record line before each interval
+    #[arg(long)]
+    pub(crate) full: bool,
+
+    /// Plot format: one line of plain numbers for each interval
+    #[arg(short = 'P', long = "plot")]
+    pub(crate) plot: bool,
+
+    /// What stands between plot columns: a character, or its code (9 for a tab)
+    #[arg(long = "sep", value_name = "C", requires = "plot")]
+    pub(crate) separator: Option<String>,
+
+    /// Plot times as seconds since the epoch
+    #[arg(long, requires = "plot")]
+    pub(crate) utc: bool,
+
+    /// Average transfer sizes in brief mode
+    #[arg(long)]
+    pub(crate) iosize: bool,
+
+    /// Wide columns: numbers are never scaled to K, M, G
+    #[arg(short = 'w')]
+    pub(crate) wide: bool,
+
+    /// Lines between headers; 0 one header, -1 none
+    #[arg(
+        long = "hr",
+        visible_alias = "headerrepeat",
+        value_name = "N",
+        allow_hyphen_values = true
+    )]
+    pub(crate) header_repeat: Option<i64>,
+
+    /// Each interval at the top of the screen
+    #[arg(long)]
+    pub(crate) home: bool,
+
+    /// collectl's digits even where collectl is wrong
+    #[arg(long)]
+    pub(crate) exact: bool,
+
+    /// Another program's format: lexpr, graphite, gexpr or vmstat, with its options
+    #[arg(long, value_name = "NAME,OPTIONS")]
+    pub(crate) export: Option<String>,
+
+    /// As --export vmstat
+    #[arg(long, conflicts_with = "export")]
+    pub(crate) vmstat: bool,
+
+    /// Comma-separated values with a header line
+    #[arg(long, conflicts_with_all = ["plot", "export", "vmstat"])]
+    pub(crate) csv: bool,
+
+    /// One JSON object a line
+    #[arg(long, conflicts_with_all = ["plot", "export", "vmstat", "csv"])]
+    pub(crate) json: bool,
+
+    /// OpenMetrics text
+    #[arg(long, conflicts_with_all = ["plot", "export", "vmstat", "csv", "json"])]
+    pub(crate) openmetrics: bool,
+
+    /// Only these fields (cpu.user, disk.reads, …), for --csv, --json and --openmetrics
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) fields: Vec<String>,
+
+    /// z: leave out idle CPUs
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) cpuopts: Option<String>,
+
+    /// f: fractions, i: sizes, o: order of appearance, z: leave out idle disks
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) dskopts: Option<String>,
+
+    /// e E: errors, i: sizes, o: order of appearance, wN: width of names
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) netopts: Option<String>,
+
+    /// p s: page details, P V: physical or virtual only, R: changes as rates
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) memopts: Option<String>,
+
+    /// i: sizes of InfiniBand transfers
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) xopts: Option<String>,
+
+    /// z: leave out idle lines
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) nfsopts: Option<String>,
+
+    /// s: only allocated slabs, S: only slabs that changed
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) slabopts: Option<String>,
+
+    /// f p t: fans, power, temperatures; C F: degrees; M: a line for each kind; T, a digit: width
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) envopts: Option<String>,
+
+    /// CPUs to show: numbers and ranges, ^ in front to leave them out
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cpufilt: Option<String>,
+
+    /// Disks to show: regular expressions, ^ in front to leave them out
+    #[arg(long, value_name = "LIST")]
+    pub(crate) dskfilt: Option<String>,
+
+    /// Interfaces to show: regular expressions, ^ in front to leave them out
+    #[arg(long, value_name = "LIST")]
+    pub(crate) netfilt: Option<String>,
+
+    /// Interrupts to show: regular expressions, ^ in front to leave them out
+    #[arg(long, value_name = "LIST")]
+    pub(crate) intfilt: Option<String>,
+
+    /// Slabs to show: beginnings of names
+    #[arg(long, value_name = "LIST")]
+    pub(crate) slabfilt: Option<String>,
+
+    /// Sensors to show: a regular expression
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) envfilt: Option<String>,
+
+    /// NFS versions to show: c2 c3 c4 for clients, s2 s3 s4 for servers
+    #[arg(long, value_name = "LIST")]
+    pub(crate) nfsfilt: Option<String>,
+
+    /// Protocols to show: i IP, t TCP, u UDP, c ICMP, I and T their extensions
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) tcpfilt: Option<String>,
+}
+
+impl DisplayArguments {
+    /// The letters to show, given those that are shown without `-s`.
+    pub(crate) fn selection(&self, default: &str) -> anyhow::Result<String> {
+        if self.all || self.all_detail {
+            let detail = self.all_detail;
+            let wanted = |letter: &char| detail || letter.is_ascii_lowercase();
+            // `--all` is collectl's: summaries, and slabs only in detail.
+            return Ok(known_letters().chars().filter(|l| wanted(l) && *l != 'y').collect());
+        }
+        match self.subsystems.as_deref() {
+            None => Ok(default.to_owned()),
+            Some(asked) => merge_letters(default, asked),
+        }
+    }
+
+    /// Everything else, checked: what [`sample::Options`] holds.
+    pub(crate) fn options(&self, subsystems: String) -> anyhow::Result<Options> {
+        self.check(&subsystems)?;
+        let letters = self.letters.clone().unwrap_or_default();
+        let owned = |option: &Option<String>| option.clone().unwrap_or_default();
+        let verbose = self.forces_verbose(&subsystems);
+        Ok(Options {
+            verbose,
+            subsystems,
+            iosize: self.iosize,
+            wide: self.wide,
+            exact: self.exact,
+            header_repeat: self.header_repeat,
+            home: self.home,
+            full: self.full,
+            utc: self.utc || letters.contains('U'),
+            separator: self.separator()?,
+            terminal_columns: terminal_columns(),
+            cpuopts: owned(&self.cpuopts),
+            dskopts: owned(&self.dskopts),
+            netopts: owned(&self.netopts),
+            memopts: owned(&self.memopts),
+            xopts: owned(&self.xopts),
+            nfsopts: owned(&self.nfsopts),
+            slabopts: owned(&self.slabopts),
+            envopts: envopts(self.envopts.as_deref()),
+            tcpfilt: self.tcpfilt.clone().unwrap_or_else(|| "ituc".to_owned()),
+            nfsfilt: owned(&self.nfsfilt),
+            cpufilt: number_filter("--cpufilt", self.cpufilt.as_deref())?,
+            dskfilt: regex_filter("--dskfilt", self.dskfilt.as_deref())?,
+            netfilt: regex_filter("--netfilt", self.netfilt.as_deref())?,
+            intfilt: regex_filter("--intfilt", self.intfilt.as_deref())?,
+            slabfilt: prefix_filter(self.slabfilt.as_deref()),
+            envfilt: regex_filter("--envfilt", self.envfilt.as_deref())?,
+            letters,
+            ..Options::default()
+        })
+    }
+
+    /// Whether the letters, or other switches, cannot be shown on one line.
+    fn forces_verbose(&self, subsystems: &str) -> bool {
+        let asks = |option: &Option<String>, letters: &[char]| {
+            option.as_deref().is_some_and(|option| option.contains(letters))
+        };
+        self.verbose
+            || self.full
+            || subsystems.contains(|letter: char| letter.is_ascii_uppercase() || letter == 'y')
+            || asks(&self.memopts, &['p', 's', 'P', 'V'])
+            || asks(&self.tcpfilt, &['I'])
+    }
+
+    /// Whether any switch chooses a format other than collectl's own lines.
+    pub(crate) fn is_machine_format(&self) -> bool {
+        self.csv || self.json || self.openmetrics || self.export.is_some() || self.vmstat
+    }
+
+    /// `--export` or `--vmstat`: the format's name and its options.
+    pub(crate) fn export(&self) -> Option<(&str, Vec<&str>)> {
+        if self.vmstat {
+            return Some(("vmstat", Vec::new()));
+        }
+        let mut parts = self.export.as_deref()?.split(',');
+        Some((parts.next().unwrap_or_default(), parts.collect()))
+    }
+
+    /// `--sep`: a character, or the code of one.
+    fn separator(&self) -> anyhow::Result<String> {
+        let Some(given) = self.separator.as_deref() else { return Ok(" ".to_owned()) };
+        ensure!(given != "%", "--sep: '%' cannot separate columns");
+        if let Ok(code) = given.parse::<u8>() {
+            return Ok(char::from(code).to_string());
+        }
+        ensure!(given.chars().count() == 1, "--sep: '{given}' is neither one character nor a code");
+        Ok(given.to_owned())
+    }
+
+    /// Refuses what makes no sense, as collectl does.
+    fn check(&self, subsystems: &str) -> anyhow::Result<()> {
+        let letters = self.letters.as_deref().unwrap_or_default();
+        only("-o", letters, "12acdDGgimnTuUxXzA")?;
+        let time_letters = letters.chars().filter(|letter| "dDT".contains(*letter)).count();
+        ensure!(time_letters <= 1, "-o: only one of d, D and T");
+        ensure!(!(letters.contains('a') && letters.contains(['c', 'u'])), "-o: a excludes c and u");
+        let utc = self.utc || letters.contains('U');
+        ensure!(!utc || self.plot, "--utc and -oU are for plot format (-P)");
+        ensure!(!utc || time_letters == 0, "--utc cannot go with -o d, D or T");
+        if !self.plot
+            && let Some(letter) = letters.chars().find(|letter| "12acuz".contains(*letter))
+        {
+            bail!("-o{letter} is for plot format (-P)");
+        }
+        ensure!(!(self.plot && (self.verbose || self.full)), "-P cannot go with --verbose");
+        let exports = self.export.is_some() || self.vmstat;
+        ensure!(!(exports && (self.verbose || self.full)), "--export cannot go with --verbose");
+        ensure!(self.header_repeat.is_none_or(|repeat| repeat >= -1), "--hr must be at least -1");
+        self.check_details(subsystems)
+    }
+
+    /// The options of single subsystems.
+    fn check_details(&self, subsystems: &str) -> anyhow::Result<()> {
+        let has = |letters: &[char]| subsystems.contains(letters);
+        let given = |option: &Option<String>| option.clone().unwrap_or_default();
+        only("--cpuopts", &given(&self.cpuopts), "z")?;
+        only("--dskopts", &given(&self.dskopts), "fioz")?;
+        only("--netopts", &given(&self.netopts), "eEiow0123456789")?;
+        only("--memopts", &given(&self.memopts), "pPsRV")?;
+        only("--xopts", &given(&self.xopts), "i")?;
+        only("--nfsopts", &given(&self.nfsopts), "z")?;
+        only("--slabopts", &given(&self.slabopts), "sS")?;
+        only("--envopts", &given(&self.envopts), "fptCFMT0123456789")?;
+        only("--tcpfilt", &given(&self.tcpfilt), "cituIT")?;
+        let memopts = given(&self.memopts);
+        ensure!(
+            !memopts.contains('R') || !memopts.contains(['p', 's', 'P', 'V']),
+            "--memopts: R excludes p, s, P and V"
+        );
+        let detail = given(&self.dskopts);
+        ensure!(!detail.contains(['f', 'z']) || has(&['D']), "--dskopts f and z are for -sD");
+        ensure!(self.netopts.is_none() || has(&['n', 'N']), "--netopts is for -sn and -sN");
+        ensure!(self.tcpfilt.is_none() || has(&['t', 'T']), "--tcpfilt is for -st and -sT");
+        let netopts = given(&self.netopts);
+        if let Some((_, after)) = netopts.split_once('w') {
+            let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+            let width: u32 = digits.parse().context("--netopts w needs a width: w8")?;
+            ensure!(has(&['N']), "--netopts w is for -sN");
+            ensure!((5..=256).contains(&width), "--netopts w: the width must be from 5 to 256");
+        }
+        for version in given(&self.nfsfilt).split(',').filter(|version| !version.is_empty()) {
+            let known = ["c2", "s2", "c3", "s3", "c4", "s4"];
+            ensure!(
+                known.contains(&version.to_ascii_lowercase().as_str()),
+                "--nfsfilt: '{version}' is none of c2, s2, c3, s3, c4, s4"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// All letters that some source serves, in alphabetical order, small before capital.
+pub(crate) fn known_letters() -> String {
+    let all = source::ALL.iter().flat_map(|entry| entry.def.letters.chars());
+    let mut letters: Vec<char> = all.collect();
+    letters.sort_by_key(|letter| (letter.is_ascii_uppercase(), *letter));
+    letters.dedup();
+    letters.into_iter().collect()
+}
+
+/// Merges `-s` with the default, by collectl's rules: plain letters replace it; `+` adds, `-`
+/// takes away, each up to the other's sign; `-all` takes everything away.
+pub(crate) fn merge_letters(default: &str, asked: &str) -> anyhow::Result<String> {
+    if asked == "-all" {
+        return Ok(String::new());
+    }
+    ensure!(
+        !asked.contains(['+', '-']) || asked.starts_with(['+', '-']),
+        "-s {asked}: + and - must come first"
+    );
+    ensure!(!asked.is_empty(), "-s: no letters");
+    for letter in asked.chars().filter(|letter| !matches!(letter, '+' | '-')) {
+        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == letter) {
+            // Taking away what cannot be shown anyway is fine.
+            let taken = part_after(asked, '-').is_some_and(|part| part.contains(letter));
+            ensure!(taken, "-s {asked}: {why}");
+        } else if !known_letters().contains(letter) {
+            bail!("-s {asked}: there is no subsystem '{letter}'; known are {}", known_letters());
+        }
+    }
+    if !asked.contains(['+', '-']) {
+        return Ok(asked.to_owned());
+    }
+    let mut merged = default.to_owned();
+    if let Some(part) = part_after(asked, '-') {
+        merged.retain(|letter| !part.contains(letter));
+    }
+    if let Some(part) = part_after(asked, '+') {
+        merged.push_str(part);
+    }
+    Ok(merged)
+}
+
+/// The letters after the first `sign`, up to the next sign.
+fn part_after(asked: &str, sign: char) -> Option<&str> {
+    let (_, rest) = asked.split_once(sign)?;
+    rest.split(['+', '-']).next()
+}
+
+/// Fails unless every letter of `given` is one of `known`.
+fn only(option: &str, given: &str, known: &str) -> anyhow::Result<()> {
+    match given.chars().find(|letter| !known.contains(*letter)) {
+        Some(letter) => bail!("{option} {given}: unknown letter '{letter}'; known are {known}"),
+        None => Ok(()),
+    }
+}
+
+/// `--envopts`: naming any kind replaces the default of all three.
+fn envopts(given: Option<&str>) -> String {
+    let given = given.unwrap_or_default();
+    let kinds = if given.contains(['f', 'p', 't']) { "" } else { "fpt" };
+    format!("{kinds}{given}")
+}
+
+/// Splits `^a,b` into whether to leave out, and its parts.
+fn parts_of(given: &str) -> (bool, Vec<&str>) {
+    let given = given.trim_matches(['\'', '"']);
+    let (leave_out, list) = match given.strip_prefix('^') {
+        Some(rest) => (true, rest),
+        None => (false, given),
+    };
+    (leave_out, list.split(',').filter(|part| !part.is_empty()).collect())
+}
+
+/// A filter of regular expressions, any of which is enough.
+pub(crate) fn regex_filter(option: &str, given: Option<&str>) -> anyhow::Result<NameFilter> {
+    let Some(given) = given else { return Ok(NameFilter::default()) };
+    let (leave_out, parts) = parts_of(given);
+    let pattern = parts.join("|");
+    let regex = Regex::new(&pattern)
+        .with_context(|| format!("{option}: '{pattern}' is no regular expression"))?;
+    Ok(NameFilter::new(move |name| regex.is_match(name) != leave_out))
+}
+
+/// A filter of numbers and ranges (`0-3,8`), matched against the digits that end a name.
+fn number_filter(option: &str, given: Option<&str>) -> anyhow::Result<NameFilter> {
+    let Some(given) = given else { return Ok(NameFilter::default()) };
+    let (leave_out, parts) = parts_of(given);
+    let mut ranges = Vec::new();
+    for part in parts {
+        let (low, high) = part.split_once("..").or(part.split_once('-')).unwrap_or((part, part));
+        let number = |text: &str| -> anyhow::Result<u64> {
+            text.trim().parse().with_context(|| format!("{option}: '{part}' is no number or range"))
+        };
+        ranges.push(number(low)?..=number(high)?);
+    }
+    Ok(NameFilter::new(move |name| {
+        let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = std::str::from_utf8(&name[name.len() - digits..]).unwrap_or_default();
+        let listed =
+            digits.parse().is_ok_and(|number| ranges.iter().any(|range| range.contains(&number)));
+        listed != leave_out
+    }))
+}
+
+/// A filter of beginnings, as collectl's `--slabfilt`.
+fn prefix_filter(given: Option<&str>) -> NameFilter {
+    let Some(given) = given else { return NameFilter::default() };
+    let starts: Vec<Vec<u8>> = given.split(',').map(|part| part.as_bytes().to_vec()).collect();
+    NameFilter::new(move |name| starts.iter().any(|start| name.starts_with(start)))
+}
+
+/// The terminal's width, if standard output is one.
+fn terminal_columns() -> Option<usize> {
+    use std::io::IsTerminal;
+    if !std::io::stdout().is_terminal() {
+        return None;
+    }
+    let size = terminal_size::terminal_size();
+    Some(size.map_or(80, |(width, _)| usize::from(width.0)))
+}
+
+/// The sources that serve a selection of letters, in the registry's order.
+pub(crate) fn sources_for(selection: &str) -> Vec<&'static source::Entry> {
+    source::ALL.iter().filter(|entry| entry.def.asked_by(selection)).collect()
+}
+
+/// Checks `--fields`: each must be `source.field`, `source`, or a field's bare name.
+pub(crate) fn check_fields(fields: &[String], defs: &[&'static SourceDef]) -> anyhow::Result<()> {
+    for wanted in fields {
+        let known = defs.iter().any(|def| match wanted.split_once('.') {
+            Some((source, field)) => {
+                def.name == source && (field == "*" || def.field(field).is_some())
+            }
+            None => def.name == wanted || def.field(wanted).is_some(),
+        });
+        ensure!(known, "--fields: nothing shown has a field '{wanted}'; write source.field");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_merge_as_collectl_merges_them() {
+        let merge = |asked| merge_letters("cdn", asked);
+        assert!(merge("").is_err());
+        assert_eq!(merge("c").unwrap(), "c");
+        assert_eq!(merge("-c").unwrap(), "dn");
+        assert_eq!(merge("+c").unwrap(), "cdnc");
+        assert_eq!(merge("-all").unwrap(), "");
+        assert_eq!(merge("-Z+c").unwrap(), "cdnc");
+        assert!(merge("c+c").unwrap_err().to_string().contains("must come first"));
+        assert!(merge("+Z").unwrap_err().to_string().contains("processes"));
+        assert!(merge("c?").unwrap_err().to_string().contains("no subsystem '?'"));
+    }
+
+    #[test]
+    fn filters_keep_or_leave_out() {
+        let filter = regex_filter("--dskfilt", Some("sd,vd")).unwrap();
+        assert!(filter.keeps(b"sda") && filter.keeps(b"vdb") && !filter.keeps(b"dm-0"));
+        let filter = regex_filter("--dskfilt", Some("^sd")).unwrap();
+        assert!(!filter.keeps(b"sda") && filter.keeps(b"dm-0"));
+        assert!(regex_filter("--dskfilt", Some("(")).is_err());
+        let filter = number_filter("--cpufilt", Some("0-2,7")).unwrap();
+        assert!(filter.keeps(b"cpu2") && filter.keeps(b"7") && !filter.keeps(b"cpu10"));
+        assert!(number_filter("--cpufilt", Some("x")).is_err());
+    }
+
+    #[test]
+    fn what_collectl_refuses_is_refused() {
+        let options = |arguments: DisplayArguments| arguments.options("cdn".to_owned());
+        let letters = |letters: &str, plot| DisplayArguments {
+            letters: Some(letters.to_owned()),
+            plot,
+            ..DisplayArguments::default()
+        };
+        assert!(options(letters("q", false)).is_err());
+        assert!(options(letters("dT", false)).is_err());
+        assert!(options(letters("1", false)).is_err());
+        assert!(options(letters("ac", true)).is_err());
+        assert!(options(letters("U", false)).is_err());
+        let plain = options(letters("T", false)).unwrap();
+        assert!(plain.has('T') && !plain.verbose && plain.separator == " ");
+        let separated = DisplayArguments {
+            separator: Some("9".to_owned()),
+            plot: true,
+            ..DisplayArguments::default()
+        };
+        assert_eq!(options(separated).unwrap().separator, "\t");
+    }
+}
