@@ -3,6 +3,15 @@
 //! Views interpret these tables and know nothing else about a source.  A cell's value is a small
 //! function over a [`Row`]; what is left over (a column for each CPU, say) is a [`Show::Custom`]
 //! part, a function that writes text.
+//!
+//! Write a [`Layout`] and a [`Plot`] with `..Layout::EMPTY` and `..Plot::EMPTY`, and cells and
+//! columns with their constructors: what is added here later then costs no source a change.
+//!
+//! Words in titles, headings and plot column names that views replace: `$rate` by `/sec` (`/int`
+//! with `-on`), `$hyper` by `[HYPER]` when the feed's meta says so, `$page_kb` by the page size
+//! in KiB.
+
+use std::cmp::Ordering;
 
 use crate::{Frame, Options, Row};
 
@@ -12,18 +21,38 @@ pub struct Layout {
     /// The letter: lower case for a summary, upper case for detail.
     pub letter: char,
     /// Brief mode: one group of columns among others on a line.  Every block whose `when` holds
-    /// is shown.  Empty for detail letters.
+    /// is shown, one to the right of the other.  Empty for detail letters.
     pub brief: &'static [Block],
     /// Verbose mode: a block of its own, with headings.  For an upper-case letter the cells are
-    /// printed once for each instance that `keep` keeps.
+    /// printed once for each instance that `keep` keeps.  A block whose title is empty stands to
+    /// the right of the one before it: its heading lines and cells are appended to that one's.
     pub verbose: &'static [Block],
     /// Plot columns; `None` when collectl has none for this letter.
     pub plot: Option<Plot>,
     /// Which instances a detail letter prints: filters, and options that leave out idle rows.
     pub keep: fn(&Row<'_>) -> bool,
+    /// The order of a detail letter's instances on the screen; `None` leaves the table's.
+    pub order: Option<fn(&Row<'_>, &Row<'_>) -> Ordering>,
+    /// Whether verbose, detail and plot lines begin only with the source's second reading
+    /// (slabs), as for a source that says nothing without a change.
+    pub from_second_reading: bool,
     /// `lexpr`, `graphite` and `gexpr` names (`cputotals.user`) and values; for a detail letter
     /// `{}` in the name stands for the instance.
     pub metrics: &'static [PlotColumn],
+}
+
+impl Layout {
+    /// A layout of nothing, to be completed: `Layout { letter: 'd', ..Layout::EMPTY }`.
+    pub const EMPTY: Layout = Layout {
+        letter: ' ',
+        brief: &[],
+        verbose: &[],
+        plot: None,
+        keep: |_| true,
+        order: None,
+        from_second_reading: false,
+        metrics: &[],
+    };
 }
 
 /// A group of columns under common headings.
@@ -34,8 +63,9 @@ pub struct Block {
     /// Brief: the upper heading (`<--------CPU-------->`).  Verbose: the line that begins with
     /// `# ` (`DISK SUMMARY ($rate)`, where `$rate` becomes `/sec` or `/int`).
     pub title: &'static str,
-    /// The heading line or lines, without the leading `#` and time column; `$time` in an upper
-    /// one is filled to the width of the time.
+    /// The heading line or lines, without the leading `#` and time column.  Views put the name of
+    /// the time column (`Time     `) before the last line and blanks of its width before the
+    /// others; a last line that begins with `$blank` gets blanks too.
     pub headings: &'static [&'static str],
     /// What is printed below.
     pub show: Show,
@@ -46,6 +76,10 @@ pub struct Block {
 pub enum Show {
     /// Cells one after the other.
     Cells(&'static [Cell]),
+    /// Cells under a title and headings that a function writes ([`Part::Title`],
+    /// [`Part::Heading`]; never asked for a body), for what depends on options in more than one
+    /// place or on the machine.  It may use the `$` words.  Heading lines end with a newline each.
+    Headed(fn(&Frame<'_>, Part, &mut Vec<u8>), &'static [Cell]),
     /// Text written by a function, for what depends on the machine (a column for each CPU).
     Custom(fn(&Frame<'_>, Part, &mut Vec<u8>)),
 }
@@ -55,10 +89,13 @@ pub enum Show {
 pub enum Part {
     /// The title line's text.
     Title,
-    /// The heading.
+    /// The heading line, or the lines with a newline after each.
     Heading,
     /// The values: brief, the cells; verbose, whole lines without the time column.
     Body,
+    /// Brief only: a line above the headings, as when CPUs are offline.  Write nothing if there
+    /// is nothing to say.
+    Notice,
 }
 
 /// Where a printed value comes from.
@@ -68,6 +105,31 @@ pub enum Of {
     Number(fn(&Row<'_>) -> Option<f64>),
     /// Bytes as the kernel gave them; views escape them.
     Text(for<'a> fn(&Row<'a>) -> Option<&'a [u8]>),
+    /// The instance's ordinal among those shown in this frame, from 0.
+    Position,
+}
+
+/// How `--stats` sums up the values that a brief cell showed over the intervals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stat {
+    /// A rate: what it amounts to over all intervals, divided by the time (`A`) or by the length
+    /// of one interval (`T`), as collectl's totals are.
+    Rate,
+    /// A level: the mean.
+    Mean,
+    /// A number of events in the interval, not divided by time: their sum, divided as a rate is.
+    Events,
+    /// A number of events: their plain sum.
+    Sum,
+    /// The quotient of the totals of two cells of the same block (by index), times `factor`.
+    Ratio {
+        /// The dividend's index in the block.
+        over: usize,
+        /// The divisor's index in the block.
+        under: usize,
+        /// What the quotient is multiplied by.
+        factor: f64,
+    },
 }
 
 /// One printed cell.
@@ -81,6 +143,9 @@ pub struct Cell {
     pub form: Form,
     /// The value.
     pub value: Of,
+    /// How `--stats` sums it up.  The constructors choose [`Stat::Rate`] for scaled numbers that
+    /// are in no unit yet, [`Stat::Mean`] for all others; see [`Cell::stat`].
+    pub stat: Stat,
 }
 
 impl Cell {
@@ -90,7 +155,7 @@ impl Cell {
         width: usize,
         value: fn(&Row<'_>) -> Option<f64>,
     ) -> Self {
-        Cell { lead, width, form: Form::Whole, value: Of::Number(value) }
+        Cell { lead, width, form: Form::Whole, value: Of::Number(value), stat: Stat::Mean }
     }
 
     /// A number with `digits` after the point (`%{width}.{digits}f`).
@@ -100,7 +165,7 @@ impl Cell {
         digits: u8,
         value: fn(&Row<'_>) -> Option<f64>,
     ) -> Self {
-        Cell { lead, width, form: Form::Fixed(digits), value: Of::Number(value) }
+        Cell { lead, width, form: Form::Fixed(digits), value: Of::Number(value), stat: Stat::Mean }
     }
 
     /// A number scaled by thousands to fit `width`.
@@ -110,7 +175,7 @@ impl Cell {
         value: fn(&Row<'_>) -> Option<f64>,
     ) -> Self {
         let form = Form::Scaled { width: width as u8, unit: 0, binary: false };
-        Cell { lead, width, form, value: Of::Number(value) }
+        Cell { lead, width, form, value: Of::Number(value), stat: Stat::Rate }
     }
 
     /// A number scaled by 1,024 to fit `width`; `unit` steps are already applied (1: it is in K).
@@ -121,7 +186,34 @@ impl Cell {
         value: fn(&Row<'_>) -> Option<f64>,
     ) -> Self {
         let form = Form::Scaled { width: width as u8, unit, binary: true };
-        Cell { lead, width, form, value: Of::Number(value) }
+        let stat = if unit == 0 { Stat::Rate } else { Stat::Mean };
+        Cell { lead, width, form, value: Of::Number(value), stat }
+    }
+
+    /// The instance's ordinal among those shown (`%{width}d`).
+    pub const fn position(lead: &'static str, width: usize) -> Self {
+        Cell { lead, width, form: Form::Whole, value: Of::Position, stat: Stat::Mean }
+    }
+
+    /// Text, right-aligned.
+    pub const fn right(
+        lead: &'static str,
+        width: usize,
+        value: for<'a> fn(&Row<'a>) -> Option<&'a [u8]>,
+    ) -> Self {
+        Cell { lead, width, form: Form::Plain, value: Of::Text(value), stat: Stat::Mean }
+    }
+
+    /// The same cell, padded to `width` though it is scaled to fit another one.
+    pub const fn padded_to(mut self, width: usize) -> Self {
+        self.width = width;
+        self
+    }
+
+    /// The same cell, summed up in another way.
+    pub const fn stat(mut self, stat: Stat) -> Self {
+        self.stat = stat;
+        self
     }
 
     /// Text, left-aligned.
@@ -130,7 +222,7 @@ impl Cell {
         width: usize,
         value: for<'a> fn(&Row<'a>) -> Option<&'a [u8]>,
     ) -> Self {
-        Cell { lead, width, form: Form::Left, value: Of::Text(value) }
+        Cell { lead, width, form: Form::Left, value: Of::Text(value), stat: Stat::Mean }
     }
 }
 
@@ -168,8 +260,28 @@ pub struct Plot {
     pub tag: &'static str,
     /// The file's extension: `tab` for summaries, which share a file; `cpu`, `dsk`, … for detail.
     pub extension: &'static str,
+    /// How the columns become lines.
+    pub shape: Shape,
+    /// Writes what stands for the instance in `[TAG:instance]`; `None` for its name as it is.
+    /// An instance that writes nothing has no colon either (`[TAG]`).
+    pub instance: Option<fn(&Row<'_>, &mut Vec<u8>)>,
     /// The columns.
     pub columns: &'static [PlotColumn],
+}
+
+impl Plot {
+    /// A plot of nothing, to be completed: `Plot { tag: "CPU", ..Plot::EMPTY }`.
+    pub const EMPTY: Plot =
+        Plot { tag: "", extension: "tab", shape: Shape::Columns, instance: None, columns: &[] };
+}
+
+/// How a letter's plot columns become lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One line an interval, with the columns of all instances in it.
+    Columns,
+    /// One line for each instance in each interval (`.slb`); the column names have no tag.
+    Lines,
 }
 
 /// A named column with its value.
@@ -177,30 +289,56 @@ pub struct Plot {
 pub struct PlotColumn {
     /// The column's name, without tag.
     pub name: &'static str,
-    /// How the number becomes text.
+    /// How the number becomes text.  Metrics round [`Form::PlotNumber`] to a whole one.
     pub form: Form,
     /// The value.
     pub value: Of,
+    /// Metrics: whether the value is a level (collectl's gauge), so that a total over several
+    /// intervals is its mean and not its sum.
+    pub level: bool,
+    /// Whether the instance has this column at all; asked when the header is written.
+    pub applies: fn(&Row<'_>) -> bool,
 }
 
 impl PlotColumn {
+    const fn from_parts(name: &'static str, form: Form, value: Of) -> Self {
+        PlotColumn { name, form, value, level: false, applies: |_| true }
+    }
+
     /// A column in the usual form: whole, or with the decimals asked for.
     pub const fn new(name: &'static str, value: fn(&Row<'_>) -> Option<f64>) -> Self {
-        PlotColumn { name, form: Form::PlotNumber, value: Of::Number(value) }
+        PlotColumn::from_parts(name, Form::PlotNumber, Of::Number(value))
     }
 
     /// A column that is always whole (`%d`).
     pub const fn whole(name: &'static str, value: fn(&Row<'_>) -> Option<f64>) -> Self {
-        PlotColumn { name, form: Form::Whole, value: Of::Number(value) }
+        PlotColumn::from_parts(name, Form::Whole, Of::Number(value))
     }
 
     /// A column with so many digits after the point.
     pub const fn fixed(name: &'static str, digits: u8, value: fn(&Row<'_>) -> Option<f64>) -> Self {
-        PlotColumn { name, form: Form::Fixed(digits), value: Of::Number(value) }
+        PlotColumn::from_parts(name, Form::Fixed(digits), Of::Number(value))
+    }
+
+    /// A column with a number as Perl prints it (up to 15 digits, no more than it has).
+    pub const fn plain(name: &'static str, value: fn(&Row<'_>) -> Option<f64>) -> Self {
+        PlotColumn::from_parts(name, Form::Plain, Of::Number(value))
     }
 
     /// A column of text.
     pub const fn text(name: &'static str, value: for<'a> fn(&Row<'a>) -> Option<&'a [u8]>) -> Self {
-        PlotColumn { name, form: Form::Left, value: Of::Text(value) }
+        PlotColumn::from_parts(name, Form::Left, Of::Text(value))
+    }
+
+    /// The same column, as a level.
+    pub const fn level(mut self) -> Self {
+        self.level = true;
+        self
+    }
+
+    /// The same column, for those instances only.
+    pub const fn applies(mut self, applies: fn(&Row<'_>) -> bool) -> Self {
+        self.applies = applies;
+        self
     }
 }

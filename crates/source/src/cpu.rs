@@ -154,8 +154,8 @@ static CPU: SourceDef = SourceDef {
             tag: "CPU",
             extension: "tab",
             columns: &[PlotColumn::new("User%", |row| percent(row, USER))],
+            ..Plot::EMPTY
         }),
-        keep: |_| true,
-        metrics: &[],
+        ..Layout::EMPTY
     }],
 };

@@ -194,7 +194,7 @@ static WHIT: SourceDef = SourceDef {
             when: |_| true,
             title: "WHIT SUMMARY ($rate)",
             headings: &[
-                "$time<----CPU----><-----Calls-----><----KBytes-----><----Samples----><-Ticks->",
+                "<----CPU----><-----Calls-----><----KBytes-----><----Samples----><-Ticks->",
                 "User%   Sys%  Kernel   Other  ReadKB  WritKB  Taken Unwrit Skipd Missed RSSKB",
             ],
             show: Show::Cells(&[
@@ -230,8 +230,8 @@ static WHIT: SourceDef = SourceDef {
                 PlotColumn::new("CtxForced", |row| row.rate(SWITCHES_FORCED)),
                 PlotColumn::whole("MajFault", |row| row.delta(MAJOR_FAULTS)),
             ],
+            ..Plot::EMPTY
         }),
-        keep: |_| true,
         metrics: &[
             PlotColumn::fixed("whit.user", 3, |row| percent(row, USER)),
             PlotColumn::fixed("whit.sys", 3, |row| percent(row, SYSTEM)),
@@ -242,6 +242,7 @@ static WHIT: SourceDef = SourceDef {
             PlotColumn::whole("whit.unwritten", |row| row.delta(SAMPLES_UNWRITTEN)),
             PlotColumn::whole("whit.rsskb", |row| Some(row.gauge(RESIDENT)? / 1024.0)),
         ],
+        ..Layout::EMPTY
     }],
 };
 
