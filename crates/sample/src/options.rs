@@ -63,6 +63,9 @@ pub struct Options {
     pub separator: String,
     /// Characters between the columns of a terminal of this width; `None` when not a terminal.
     pub terminal_columns: Option<usize>,
+    /// `--fields`: `source`, `source.field` or `source[instance].field`, each; empty for all that
+    /// `subsystems` asks for.  CSV, JSON and OpenMetrics heed it.
+    pub fields: Vec<String>,
     /// `--cpuopts`.
     pub cpuopts: String,
     /// `--dskopts`.

@@ -6,6 +6,17 @@ use std::io::{self, Write};
 
 use sample::{Frame, Meta, Options, SourceDef};
 
+mod csv;
+#[cfg(test)]
+mod demo;
+mod fields;
+mod json;
+mod openmetrics;
+
+pub use csv::Csv;
+pub use json::Json;
+pub use openmetrics::OpenMetrics;
+
 /// A way to show samples, opened for one feed.
 pub trait View {
     /// Writes what comes before the first frame.  Called again when a recording of another
@@ -33,4 +44,10 @@ pub trait View {
     /// # Errors
     /// Those of `out`.
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
+
+    /// What the user should know and the output cannot say: sentences for stderr, asked for after
+    /// the end.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

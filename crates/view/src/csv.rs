@@ -1,0 +1,298 @@
+//! CSV (RFC 4180, but lines end with a line feed alone).
+//!
+//! **Long form**, the default: `time,host,source,instance,field,value`, a line for each value.
+//! Instances come and go and sources are read at different intervals: a value that is not there
+//! has no line.
+//!
+//! **Wide form**, with `--fields`: `time,host` and a column for each field chosen, headed
+//! `source.field` or `source[instance].field`; a line for each tick, empty where missing.  A
+//! header cannot change in the middle of a file, so its columns are fixed at the first line:
+//! instances named in `--fields` always have theirs, others only if they were there then.  What
+//! came later is told by [`View::notes`]; the long form loses nothing.
+//!
+//! Times are UTC with milliseconds; with `--utc`, seconds since the epoch.  Numbers follow
+//! `fields`: base units, counters as rates per second.
+
+use std::io::{self, Write};
+
+use sample::{Frame, Kind, Meta, Options, Row, SourceDef, State, Track, text};
+
+use crate::View;
+use crate::fields::{Plan, Selection, epoch_text, instance_text, keeps, number, time_text};
+
+/// Instances left without a column that are told by name; the rest is only counted.
+const LATE_NAMES_MAX: usize = 8;
+
+/// The view; one for all the feeds of a play.
+#[derive(Default)]
+pub struct Csv {
+    selection: Selection,
+    plans: Vec<Plan>,
+    host: Vec<u8>,
+    wide: bool,
+    header_written: bool,
+    columns: Vec<Column>,
+    late: Vec<String>,
+    line: Vec<u8>,
+}
+
+/// A column of the wide form.
+struct Column {
+    source: &'static str,
+    /// Empty for a source with a single row.
+    instance: String,
+    field: &'static str,
+}
+
+impl View for Csv {
+    fn begin(
+        &mut self,
+        meta: &Meta,
+        defs: &[&'static SourceDef],
+        options: &Options,
+        _out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.selection = Selection::of(options, defs)?;
+        self.plans = defs.iter().map(|def| self.selection.plan(def)).collect();
+        self.wide = !options.fields.is_empty();
+        self.host.clear();
+        quote_into(&mut self.host, text::escape(meta.host().as_bytes()).as_bytes());
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
+        // The first tick is only a base for rates.
+        if frame.seconds == 0.0 {
+            return Ok(());
+        }
+        if !self.header_written {
+            self.header_written = true;
+            self.header(frame, out)?;
+        }
+        let time = match frame.options.utc {
+            true => epoch_text(frame.realtime_ns),
+            false => time_text(frame.realtime_ns),
+        };
+        if self.wide { self.wide(frame, &time, out) } else { self.long(frame, &time, out) }
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        if self.late.is_empty() {
+            return Vec::new();
+        }
+        let more = if self.late.len() > LATE_NAMES_MAX { " and others" } else { "" };
+        let names = self.late[..self.late.len().min(LATE_NAMES_MAX)].join(", ");
+        vec![format!(
+            "CSV columns are fixed at the first line, so {names}{more} had none; name them in \
+             --fields, or leave --fields out for the long form"
+        )]
+    }
+}
+
+impl Csv {
+    fn header(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
+        if !self.wide {
+            return out.write_all(b"time,host,source,instance,field,value\n");
+        }
+        let items = std::mem::take(&mut self.selection.items);
+        for item in &items {
+            for track in frame.tracks {
+                let fields = item.fields(track.def);
+                let instances = match &item.instance {
+                    _ if fields.is_empty() => continue,
+                    Some(instance) => vec![instance.clone()],
+                    None if track.def.instance.is_empty() => vec![String::new()],
+                    None => shown(frame, track).map(|(_, instance)| instance).collect(),
+                };
+                for instance in instances {
+                    let column = |&field: &usize| Column {
+                        source: track.def.name,
+                        instance: instance.clone(),
+                        field: track.def.fields[field].name,
+                    };
+                    self.columns.extend(fields.iter().map(column));
+                }
+            }
+        }
+        self.selection.items = items;
+        self.line.clear();
+        self.line.extend_from_slice(b"time,host");
+        for Column { source, instance, field } in &self.columns {
+            let name = match instance.as_str() {
+                "" => format!("{source}.{field}"),
+                instance => format!("{source}[{instance}].{field}"),
+            };
+            self.line.push(b',');
+            quote_into(&mut self.line, name.as_bytes());
+        }
+        self.line.push(b'\n');
+        out.write_all(&self.line)
+    }
+
+    fn long(&mut self, frame: &Frame<'_>, time: &str, out: &mut dyn Write) -> io::Result<()> {
+        for (track, plan) in frame.tracks.iter().zip(&self.plans) {
+            if plan.fields.is_empty() {
+                continue;
+            }
+            for (row, instance) in shown(frame, track) {
+                for field in plan.of(&instance) {
+                    let line = &mut self.line;
+                    line.clear();
+                    line.extend_from_slice(time.as_bytes());
+                    line.push(b',');
+                    line.extend_from_slice(&self.host);
+                    for part in [track.def.name, &instance, track.def.fields[field].name, ""] {
+                        line.push(b',');
+                        quote_into(line, part.as_bytes());
+                    }
+                    if push_value(line, &row, field) {
+                        line.push(b'\n');
+                        out.write_all(line)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn wide(&mut self, frame: &Frame<'_>, time: &str, out: &mut dyn Write) -> io::Result<()> {
+        let mut rows: Vec<Vec<(Row<'_>, String)>> = Vec::with_capacity(frame.tracks.len());
+        for (track, plan) in frame.tracks.iter().zip(&self.plans) {
+            let chosen = !plan.fields.is_empty();
+            rows.push(if chosen { shown(frame, track).collect() } else { Vec::new() });
+        }
+        self.line.clear();
+        self.line.extend_from_slice(time.as_bytes());
+        self.line.push(b',');
+        self.line.extend_from_slice(&self.host);
+        for column in &self.columns {
+            self.line.push(b',');
+            let place = frame.tracks.iter().position(|track| track.def.name == column.source);
+            let Some(place) = place else { continue };
+            let Some(field) = frame.tracks[place].def.field(column.field) else { continue };
+            let row = rows[place].iter().find(|(_, instance)| *instance == column.instance);
+            if let Some((row, _)) = row {
+                push_value(&mut self.line, row, field);
+            }
+        }
+        self.line.push(b'\n');
+        self.remember_late(frame, &rows);
+        out.write_all(&self.line)
+    }
+
+    /// Notes the chosen instances that came after the header.
+    fn remember_late(&mut self, frame: &Frame<'_>, rows: &[Vec<(Row<'_>, String)>]) {
+        for ((track, plan), rows) in frame.tracks.iter().zip(&self.plans).zip(rows) {
+            for (_, instance) in rows {
+                let source = track.def.name;
+                let has_column =
+                    |column: &Column| column.source == source && column.instance == *instance;
+                if self.late.len() > LATE_NAMES_MAX
+                    || plan.of(instance).next().is_none()
+                    || self.columns.iter().any(has_column)
+                {
+                    continue;
+                }
+                let name = format!("{source}[{instance}]");
+                if !self.late.contains(&name) {
+                    self.late.push(name);
+                }
+            }
+        }
+    }
+}
+
+/// The rows of a source that were read at this tick and that filters keep, with their names.
+fn shown<'a>(
+    frame: &Frame<'a>,
+    track: &'a Track,
+) -> impl Iterator<Item = (Row<'a>, String)> + use<'a> {
+    let here = track.fresh && track.current.state == State::Ok;
+    let rows = frame.whole(track).rows().filter(move |row| here && keeps(row));
+    rows.map(|row| (row, instance_text(row.name())))
+}
+
+/// Appends the cell's value; false if there is none.
+fn push_value(line: &mut Vec<u8>, row: &Row<'_>, field: usize) -> bool {
+    if row.track.def.fields[field].kind == Kind::Text {
+        let Some(text) = row.text(field) else { return false };
+        quote_into(line, text::escape(text).as_bytes());
+        return true;
+    }
+    let Some(value) = number(row, field) else { return false };
+    // Writing to a vector cannot fail.
+    write!(line, "{value}").is_ok()
+}
+
+/// Appends a field, in quotes where the format needs them.
+fn quote_into(line: &mut Vec<u8>, field: &[u8]) {
+    if !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
+        return line.extend_from_slice(field);
+    }
+    line.push(b'"');
+    for &byte in field {
+        if byte == b'"' {
+            line.push(b'"');
+        }
+        line.push(byte);
+    }
+    line.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo::Feed;
+
+    #[test]
+    fn long_form_has_a_line_for_each_value_that_is_there() {
+        let mut feed = Feed::new(Options::default());
+        let mut view = Csv::default();
+        let text = feed.show(&mut view);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "time,host,source,instance,field,value");
+        let second: Vec<&&str> =
+            lines.iter().filter(|line| line.starts_with("1970-01-01T00:00:12.000Z")).collect();
+        let starts = "1970-01-01T00:00:12.000Z,vm,";
+        let rest: Vec<&str> = second.iter().map(|line| &line[starts.len()..]).collect();
+        assert_eq!(
+            rest,
+            [
+                "mem,,free_kb,1024",
+                "disk,a,reads,5",
+                "disk,a,busy,0.25",
+                // The new instance has no rate yet, and a hostile name is quoted and escaped.
+                "disk,\"x,\\x1b\\xff\"\"\",model,\"q\"\"\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn wide_form_fixes_its_columns_and_tells_what_has_none() {
+        let fields = ["disk.reads", "disk[z].reads", "mem.free_kb"].map(String::from).to_vec();
+        let mut feed = Feed::new(Options { fields, utc: true, ..Options::default() });
+        let mut view = Csv::default();
+        let text = feed.show(&mut view);
+        assert_eq!(
+            text,
+            "time,host,disk[a].reads,disk[gone].reads,disk[z].reads,mem.free_kb\n\
+             11.000,vm,10,1,,1024\n\
+             12.000,vm,5,,,1024\n"
+        );
+        assert_eq!(view.notes().len(), 1);
+        assert!(view.notes()[0].contains("disk[x,\\x1b\\xff\"]"), "{:?}", view.notes());
+    }
+
+    #[test]
+    fn what_nothing_is_called_is_refused() {
+        for (name, part) in [("disk.rads", "disk has reads"), ("dsk", "there are mem, disk")] {
+            let options = Options { fields: vec![name.into()], ..Options::default() };
+            let error = Feed::new(options).try_show(&mut Csv::default()).unwrap_err();
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A small made-up feed for the tests of views: two sources, three ticks, an instance that goes,
+//! one that comes with a hostile name, a counter that is reset, a source that is absent.
+
+use std::io;
+
+use sample::{Cadence, Field, History, Meta, Options, Snapshot, SourceDef, State, Unit};
+
+use crate::View;
+
+static MEM: SourceDef = SourceDef {
+    name: "mem",
+    about: "Memory of the demonstration",
+    letters: "m",
+    reads: &["/proc/meminfo"],
+    instance: &[],
+    fields: &[
+        Field::gauge("free_kb", Unit::Kibibytes, "Memory with no use"),
+        Field::counter("faults", Unit::Count, "Page faults"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[],
+};
+
+static DISK: SourceDef = SourceDef {
+    name: "disk",
+    about: "Disks of the demonstration",
+    letters: "dD",
+    reads: &["/proc/diskstats"],
+    instance: &["disk"],
+    fields: &[
+        Field::counter("reads", Unit::Count, "Reads \"finished\""),
+        Field::counter("busy", Unit::Milliseconds, "Time with a request outstanding"),
+        Field::text("model", "What the maker calls it"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[],
+};
+
+static NFS: SourceDef = SourceDef {
+    name: "nfs",
+    about: "A source that this machine lacks",
+    letters: "f",
+    reads: &["/proc/net/rpc/nfs"],
+    instance: &[],
+    fields: &[Field::counter("calls", Unit::Count, "Calls made")],
+    cadence: Cadence::First,
+    layouts: &[],
+};
+
+/// The hostile name: a comma, an escape, a byte that is no UTF-8, a quotation mark.
+pub(crate) const HOSTILE: &[u8] = b"x,\x1b\xff\"";
+
+/// A feed of three ticks at 10, 11 and 12 s after the epoch.
+pub(crate) struct Feed {
+    meta: Meta,
+    options: Options,
+}
+
+impl Feed {
+    pub(crate) fn new(options: Options) -> Self {
+        let mut meta = Meta::new();
+        meta.set("host", "vm");
+        Feed { meta, options }
+    }
+
+    /// What the view writes for the whole feed.
+    pub(crate) fn show(&mut self, view: &mut dyn View) -> String {
+        self.try_show(view).unwrap()
+    }
+
+    pub(crate) fn try_show(&mut self, view: &mut dyn View) -> io::Result<String> {
+        let defs = [&MEM, &DISK, &NFS];
+        let mut history = History::new(&defs);
+        let mut out = Vec::new();
+        view.begin(&self.meta, &defs, &self.options, &mut out)?;
+        for tick in 0..3 {
+            let mut snapshot = tick_of(tick, &defs);
+            history.push(&mut snapshot);
+            view.frame(&history.frame(&self.meta, &self.options), &mut out)?;
+        }
+        view.end(&mut out)?;
+        Ok(String::from_utf8(out).expect("views write UTF-8"))
+    }
+}
+
+fn tick_of(tick: u64, defs: &[&'static SourceDef]) -> Snapshot {
+    let mut snapshot = Snapshot::new(defs);
+    snapshot.monotonic_ns = (100 + tick) * 1_000_000_000;
+    snapshot.realtime_ns = (10 + tick).cast_signed() * 1_000_000_000;
+    snapshot.fresh.fill(true);
+    for sample in &mut snapshot.samples {
+        sample.monotonic_ns = snapshot.monotonic_ns;
+        sample.realtime_ns = snapshot.realtime_ns;
+        sample.state = State::Ok;
+    }
+    let mut row = snapshot.samples[0].table.row(b"");
+    row.set(0, 1);
+    // The counter is reset at the last tick.
+    row.set(1, [100, 150, 3][usize::try_from(tick).unwrap()]);
+    let disks = &mut snapshot.samples[1].table;
+    let mut row = disks.row(b"a");
+    row.set(0, [0, 10, 15][usize::try_from(tick).unwrap()]);
+    row.set(1, 250 * tick);
+    if tick < 2 {
+        disks.row(b"gone").set(0, tick);
+    } else {
+        let mut row = disks.row(HOSTILE);
+        row.set(0, 7);
+        row.set_text(2, b"q\"");
+    }
+    snapshot.samples[2].state = State::Absent;
+    snapshot
+}

@@ -1,0 +1,238 @@
+//! Which fields the machine-readable views write, and what a number is there.
+//!
+//! CSV, JSON and OpenMetrics share these rules.  A **gauge** is its level; a **counter** is its
+//! rate per second over the true time between the two readings of its source (per interval with
+//! `-on`), except in OpenMetrics, which wants the counter itself.  Every number is in base units:
+//! bytes, seconds, celsius, watts, bits per second; CPU time is seconds a second, so `0.25` is a
+//! quarter of one CPU.  What is missing is left out, never 0.
+//!
+//! `--fields NAME,…` chooses: `disk`, `disk.reads`, `disk[vda]` or `disk[vda].reads`.  An
+//! instance is named as these views print it: escaped as on the screen, its parts joined by `:`.
+
+use std::io;
+
+use sample::{Field, Kind, Meta, Options, Row, SourceDef, Unit, text};
+
+/// One name of `--fields`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    pub(crate) source: String,
+    pub(crate) instance: Option<String>,
+    pub(crate) field: Option<String>,
+}
+
+impl Item {
+    fn parse(name: &str) -> Option<Item> {
+        let ends = name.find(['[', '.']).unwrap_or(name.len());
+        let (source, mut rest) = name.split_at(ends);
+        let mut instance = None;
+        if let Some(inner) = rest.strip_prefix('[') {
+            // An instance may hold a bracket or a full stop itself, a field may not.
+            let close = inner.rfind(']')?;
+            instance = Some(inner[..close].to_owned());
+            rest = &inner[close + 1..];
+        }
+        let field = match rest.strip_prefix('.') {
+            Some(field) => Some(field.to_owned()),
+            None if rest.is_empty() => None,
+            None => return None,
+        };
+        let named = !source.is_empty() && field.as_deref() != Some("");
+        named.then(|| Item { source: source.to_owned(), instance, field })
+    }
+
+    /// The fields of `def` that it asks for.
+    pub(crate) fn fields(&self, def: &SourceDef) -> Vec<usize> {
+        if self.source != def.name {
+            return Vec::new();
+        }
+        let asked = |field: &Field| self.field.as_deref().is_none_or(|name| name == field.name);
+        (0..def.fields.len()).filter(|&index| asked(&def.fields[index])).collect()
+    }
+}
+
+/// The choice made by `--fields`, or by `-s` when there is none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) items: Vec<Item>,
+    subsystems: String,
+}
+
+impl Selection {
+    /// Reads the choice and checks it against the sources of the feed.
+    ///
+    /// # Errors
+    /// `InvalidInput` with one sentence for a name that cannot be read or that nothing has.
+    pub(crate) fn of(options: &Options, defs: &[&'static SourceDef]) -> io::Result<Selection> {
+        let mut items = Vec::with_capacity(options.fields.len());
+        for name in &options.fields {
+            let item = Item::parse(name).ok_or_else(|| {
+                invalid(format!(
+                    "--fields: cannot read '{name}'; give source, source.field or \
+                     source[instance].field"
+                ))
+            })?;
+            if !defs.iter().any(|def| !item.fields(def).is_empty()) {
+                return Err(invalid(unknown(name, &item, defs)));
+            }
+            items.push(item);
+        }
+        Ok(Selection { items, subsystems: options.subsystems.clone() })
+    }
+
+    /// The chosen fields of one source, in its own order; empty when it is not asked for.
+    pub(crate) fn plan(&self, def: &SourceDef) -> Plan {
+        if self.items.is_empty() {
+            let asked = self.subsystems.is_empty() || def.asked_by(&self.subsystems);
+            let fields = if asked { (0..def.fields.len()).collect() } else { Vec::new() };
+            return Plan { only: vec![None; fields.len()], fields };
+        }
+        let mut plan = Plan { fields: Vec::new(), only: Vec::new() };
+        for field in 0..def.fields.len() {
+            let asking: Vec<&Item> =
+                self.items.iter().filter(|item| item.fields(def).contains(&field)).collect();
+            if asking.is_empty() {
+                continue;
+            }
+            let all = asking.iter().any(|item| item.instance.is_none());
+            let names = asking.iter().filter_map(|item| item.instance.clone()).collect();
+            plan.fields.push(field);
+            plan.only.push(if all { None } else { Some(names) });
+        }
+        plan
+    }
+}
+
+/// The chosen fields of one source.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Indexes of fields.
+    pub(crate) fields: Vec<usize>,
+    /// For each of them the instances to show; `None` for all.
+    pub(crate) only: Vec<Option<Vec<String>>>,
+}
+
+impl Plan {
+    /// The chosen fields of one instance.
+    pub(crate) fn of<'a>(&'a self, instance: &'a str) -> impl Iterator<Item = usize> + 'a {
+        let shown = move |only: &Option<Vec<String>>| {
+            only.as_ref().is_none_or(|names| names.iter().any(|name| name == instance))
+        };
+        let pairs = self.fields.iter().zip(&self.only);
+        pairs.filter(move |(_, only)| shown(only)).map(|(&field, _)| field)
+    }
+}
+
+fn invalid(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, text)
+}
+
+fn unknown(name: &str, item: &Item, defs: &[&'static SourceDef]) -> String {
+    match defs.iter().find(|def| def.name == item.source) {
+        Some(def) => {
+            let fields: Vec<&str> = def.fields.iter().map(|field| field.name).collect();
+            format!("--fields: nothing is called '{name}'; {} has {}", def.name, fields.join(", "))
+        }
+        None => {
+            let sources: Vec<&str> = defs.iter().map(|def| def.name).collect();
+            format!("--fields: no source '{}' here; there are {}", item.source, sources.join(", "))
+        }
+    }
+}
+
+/// An instance's name as these views print it: escaped, its parts joined by `:`.
+pub(crate) fn instance_text(name: &[u8]) -> String {
+    let parts = name.split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR);
+    parts.map(text::escape).collect::<Vec<_>>().join(":")
+}
+
+/// The parts of an instance's name, one for each label of its source, escaped.
+pub(crate) fn instance_parts(name: &[u8]) -> impl Iterator<Item = String> {
+    name.split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR).map(text::escape)
+}
+
+/// Whether display filters (`--dskfilt` and its like) keep the instance.
+pub(crate) fn keeps(row: &Row<'_>) -> bool {
+    let detail = row.track.def.layouts.iter().find(|layout| layout.letter.is_ascii_uppercase());
+    row.track.def.instance.is_empty() || detail.is_none_or(|layout| (layout.keep)(row))
+}
+
+/// A stored step in base units.  Divides where a step is a fraction, so that 29 hundredths are
+/// 0.29 and not 0.29000000000000004.
+pub(crate) fn to_base(unit: Unit, value: f64, meta: &Meta) -> f64 {
+    match unit {
+        Unit::Ticks => value / meta.ticks_per_second().max(1) as f64,
+        Unit::Nanoseconds => value / 1e9,
+        Unit::Microseconds | Unit::Microwatts => value / 1e6,
+        Unit::Milliseconds | Unit::Millicelsius | Unit::Millivolts => value / 1e3,
+        Unit::Hundredths | Unit::PercentHundredths => value / 1e2,
+        _ => value * unit.base_scale(meta.page_size_bytes(), meta.ticks_per_second()),
+    }
+}
+
+/// What CSV and JSON print for a cell that is not text.
+pub(crate) fn number(row: &Row<'_>, field: usize) -> Option<f64> {
+    let Field { unit, kind, .. } = row.track.def.fields[field];
+    let raw = row.raw(field)?;
+    let value = match kind {
+        Kind::Counter => row.rate(field)?,
+        Kind::Gauge => raw.cast_signed() as f64,
+        Kind::Text => return None,
+    };
+    Some(to_base(unit, value, row.frame.meta)).filter(|value| value.is_finite())
+}
+
+/// `2026-11-21T04:35:02.001Z`.
+pub(crate) fn time_text(realtime_ns: i64) -> String {
+    let time = jiff::Timestamp::from_nanosecond(i128::from(realtime_ns)).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+/// Seconds since the epoch with thousandths.
+pub(crate) fn epoch_text(realtime_ns: i64) -> String {
+    let milliseconds = realtime_ns.div_euclid(1_000_000);
+    format!("{}.{:03}", milliseconds.div_euclid(1000), milliseconds.rem_euclid(1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_fields_are_read() {
+        let item = |source: &str, instance: Option<&str>, field: Option<&str>| Item {
+            source: source.into(),
+            instance: instance.map(Into::into),
+            field: field.map(Into::into),
+        };
+        for (name, want) in [
+            ("disk", Some(item("disk", None, None))),
+            ("disk.reads", Some(item("disk", None, Some("reads")))),
+            ("disk[vda]", Some(item("disk", Some("vda"), None))),
+            ("disk[a].b].reads", Some(item("disk", Some("a].b"), Some("reads")))),
+            ("", None),
+            (".reads", None),
+            ("disk.", None),
+            ("disk[vda", None),
+            ("disk[vda]reads", None),
+        ] {
+            assert_eq!(Item::parse(name), want, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(time_text(1_795_235_702_001_999_999), "2026-11-21T04:35:02.001Z");
+        assert_eq!(epoch_text(1_795_235_702_001_999_999), "1795235702.001");
+        assert_eq!(epoch_text(-1), "-1.999");
+    }
+
+    #[test]
+    fn base_units_are_exact_where_they_can_be() {
+        let meta = Meta::new();
+        assert_eq!(to_base(Unit::Hundredths, 29.0, &meta), 0.29);
+        assert_eq!(to_base(Unit::Kibibytes, 3.0, &meta), 3072.0);
+        assert_eq!(to_base(Unit::Ticks, 7.0, &meta), 0.07);
+        assert_eq!(to_base(Unit::Megabits, 10.0, &meta), 1e7);
+    }
+}

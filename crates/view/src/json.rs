@@ -1,0 +1,216 @@
+//! JSON lines: one object a tick.
+//!
+//! ```json
+//! {"time":"2026-11-21T04:35:02.001Z","host":"vm","seconds":1,
+//!  "sources":{"memory":{"free":11534336},"disk":[{"disk":"vda","reads":12.5}]},
+//!  "states":{"nfs":"absent"}}
+//! ```
+//!
+//! `sources` holds what was read at this tick: an object for a source with a single row, an array
+//! of objects for one with instances, each with its labels first.  A missing value has no key.
+//! `states` tells why a source has no numbers: `absent`, `denied`, `failed errno N`, `skipped`,
+//! `not recorded`; without such a source the key is left out.  A source that was not due at this
+//! tick is in neither.  `seconds` is the time since the tick before.  Numbers follow `fields`:
+//! base units, counters as rates per second (the counters themselves are in OpenMetrics).
+//!
+//! Names and texts are bytes to the kernel and need not be UTF-8.  They are written as on the
+//! screen: a control character or a byte that is no UTF-8 as `\xNN`, a backslash as `\\`, and
+//! then quoted as JSON has it.  So every line is valid JSON, no terminal acts on it, and two
+//! different names never look the same.
+
+use std::io::{self, Write};
+
+use sample::{Frame, Kind, Meta, Options, Row, SourceDef, State, text};
+
+use crate::View;
+use crate::fields::{Plan, Selection, instance_parts, instance_text, keeps, number, time_text};
+
+/// The view.
+#[derive(Default)]
+pub struct Json {
+    plans: Vec<Plan>,
+    host: String,
+    line: Vec<u8>,
+}
+
+impl View for Json {
+    fn begin(
+        &mut self,
+        meta: &Meta,
+        defs: &[&'static SourceDef],
+        options: &Options,
+        _out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let selection = Selection::of(options, defs)?;
+        self.plans = defs.iter().map(|def| selection.plan(def)).collect();
+        self.host = meta.host().to_owned();
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
+        // The first tick is only a base for rates.
+        if frame.seconds == 0.0 {
+            return Ok(());
+        }
+        let line = &mut self.line;
+        line.clear();
+        write!(line, "{{\"time\":\"{}\",\"host\":", time_text(frame.realtime_ns))?;
+        push_text(line, self.host.as_bytes());
+        write!(line, ",\"seconds\":{},\"sources\":{{", frame.seconds)?;
+        let mut comma = false;
+        for (track, plan) in frame.tracks.iter().zip(&self.plans) {
+            let here = track.fresh && track.current.state == State::Ok;
+            if !here || plan.fields.is_empty() {
+                continue;
+            }
+            separate(line, &mut comma);
+            write!(line, "\"{}\":", track.def.name)?;
+            push_source(line, &frame.whole(track), plan);
+        }
+        line.push(b'}');
+        push_states(line, frame, &self.plans)?;
+        line.extend_from_slice(b"}\n");
+        out.write_all(line)
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn push_source(line: &mut Vec<u8>, whole: &Row<'_>, plan: &Plan) {
+    if whole.track.def.instance.is_empty() {
+        line.push(b'{');
+        push_fields(line, whole, plan.of(""), false);
+        return line.push(b'}');
+    }
+    line.push(b'[');
+    let mut comma = false;
+    for row in whole.rows().filter(keeps) {
+        let instance = instance_text(row.name());
+        let mut fields = plan.of(&instance).peekable();
+        if fields.peek().is_none() {
+            continue;
+        }
+        separate(line, &mut comma);
+        line.push(b'{');
+        let mut inner_comma = false;
+        for (label, part) in whole.track.def.instance.iter().zip(instance_parts(row.name())) {
+            separate(line, &mut inner_comma);
+            push_quoted(line, label);
+            line.push(b':');
+            push_quoted(line, &part);
+        }
+        push_fields(line, &row, fields, inner_comma);
+        line.push(b'}');
+    }
+    line.push(b']');
+}
+
+fn push_fields(
+    line: &mut Vec<u8>,
+    row: &Row<'_>,
+    fields: impl Iterator<Item = usize>,
+    mut comma: bool,
+) {
+    for field in fields {
+        let def = &row.track.def.fields[field];
+        if def.kind == Kind::Text {
+            if let Some(text) = row.text(field) {
+                separate(line, &mut comma);
+                push_quoted(line, def.name);
+                line.push(b':');
+                push_text(line, text);
+            }
+        } else if let Some(value) = number(row, field) {
+            separate(line, &mut comma);
+            push_quoted(line, def.name);
+            // Writing to a vector cannot fail.
+            let _ = write!(line, ":{value}");
+        }
+    }
+}
+
+fn push_states(line: &mut Vec<u8>, frame: &Frame<'_>, plans: &[Plan]) -> io::Result<()> {
+    let mut any = false;
+    for (track, plan) in frame.tracks.iter().zip(plans) {
+        let state = track.current.state;
+        if state == State::Ok || !track.fresh || plan.fields.is_empty() {
+            continue;
+        }
+        line.extend_from_slice(if any { b"," } else { b",\"states\":{" });
+        any = true;
+        match state {
+            State::Failed(errno) => write!(line, "\"{}\":\"failed errno {errno}\"", track.def.name),
+            state => write!(line, "\"{}\":\"{}\"", track.def.name, state.word()),
+        }?;
+    }
+    if any {
+        line.push(b'}');
+    }
+    Ok(())
+}
+
+fn separate(line: &mut Vec<u8>, comma: &mut bool) {
+    if *comma {
+        line.push(b',');
+    }
+    *comma = true;
+}
+
+/// Bytes of the kernel, escaped as on the screen.
+fn push_text(line: &mut Vec<u8>, bytes: &[u8]) {
+    push_quoted(line, &text::escape(bytes));
+}
+
+/// Text without control characters, as a JSON string.
+fn push_quoted(line: &mut Vec<u8>, text: &str) {
+    line.push(b'"');
+    for &byte in text.as_bytes() {
+        if matches!(byte, b'"' | b'\\') {
+            line.push(b'\\');
+        }
+        line.push(byte);
+    }
+    line.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo::{Feed, HOSTILE};
+
+    #[test]
+    fn every_line_is_an_object_and_missing_is_absent() {
+        let text = Feed::new(Options::default()).show(&mut Json::default());
+        let lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 2, "the first tick is only a base");
+        assert_eq!(
+            text.lines().next().unwrap(),
+            "{\"time\":\"1970-01-01T00:00:11.000Z\",\"host\":\"vm\",\"seconds\":1,\
+             \"sources\":{\"mem\":{\"free_kb\":1024,\"faults\":50},\
+             \"disk\":[{\"disk\":\"a\",\"reads\":10,\"busy\":0.25},\
+             {\"disk\":\"gone\",\"reads\":1}]},\"states\":{\"nfs\":\"absent\"}}"
+        );
+        let last = &lines[1];
+        assert!(last["sources"]["mem"].get("faults").is_none(), "a reset has no rate");
+        let hostile = &last["sources"]["disk"][1];
+        assert_eq!(hostile["disk"], text::escape(HOSTILE));
+        assert_eq!(hostile["model"], "q\"");
+        assert!(hostile.get("reads").is_none());
+    }
+
+    #[test]
+    fn fields_choose() {
+        let fields = vec!["disk[a].busy".to_owned()];
+        let options = Options { fields, ..Options::default() };
+        let text = Feed::new(options).show(&mut Json::default());
+        let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        assert_eq!(
+            first["sources"],
+            serde_json::json!({ "disk": [{ "disk": "a", "busy": 0.25 }] })
+        );
+        assert!(first.get("states").is_none());
+    }
+}
