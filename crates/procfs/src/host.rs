@@ -9,11 +9,12 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 use sample::State;
 
@@ -28,6 +29,9 @@ const BUFFER_BYTES: usize = 8 * 1024;
 /// Most that is read of one file.  `/proc/interrupts` of 4,096 CPUs and 5,000 interrupts is about
 /// 200 MB; whoever has such a machine should not read it every second, and the state says so.
 const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// What one call takes of a directory: some 100 names, on the stack.
+const NAMES_BYTES: usize = 4 * 1024;
 
 /// How a kernel file hands out its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +58,9 @@ pub struct Cost {
 
 struct File {
     path: String,
+    /// Where the path is on a host with a kernel, ready for `open`, which is tried again while we
+    /// record: making it then would allocate.
+    location: Vec<u8>,
     mode: ReadMode,
     fd: Option<OwnedFd>,
     buffer: Vec<u8>,
@@ -134,8 +141,13 @@ impl Host {
         if let Some(index) = self.files.iter().position(same) {
             return FileId(index);
         }
+        let location = match &self.backing {
+            Backing::Kernel { root } => on_host(root, path).into_os_string().into_vec(),
+            Backing::Memory { .. } => Vec::new(),
+        };
         let file = File {
             path: path.to_owned(),
+            location,
             mode,
             fd: None,
             buffer: Vec::new(),
@@ -178,7 +190,7 @@ impl Host {
         if file.tick != *tick {
             file.tick = *tick;
             file.state = match backing {
-                Backing::Kernel { root } => file.refresh(root, *tick, cost),
+                Backing::Kernel { .. } => file.refresh(*tick, cost),
                 Backing::Memory { files } => file.copy_from(files.get(&file.path)),
             };
         }
@@ -207,6 +219,92 @@ impl Host {
         }
         names.sort();
         Ok(names)
+    }
+
+    /// Calls `each` with every name in a directory, in the kernel's order, and whether it is known
+    /// to be a directory.  Allocates nothing on a kernel but what a path of over 255 bytes needs:
+    /// for trees that are walked while we record.
+    ///
+    /// # Errors
+    /// As [`Host::read`].
+    pub fn for_each_name(
+        &mut self,
+        path: &Path,
+        mut each: impl FnMut(&[u8], bool),
+    ) -> Result<(), State> {
+        if let Backing::Memory { files } = &self.backing {
+            let names = list_memory(files, &path.to_string_lossy())?;
+            names.iter().for_each(|name| each(name, false));
+            return Ok(());
+        }
+        let directory = self.open_at(path, OFlags::DIRECTORY)?;
+        let mut space = [MaybeUninit::uninit(); NAMES_BYTES];
+        let mut entries = RawDir::new(&directory, &mut space);
+        while let Some(entry) = entries.next() {
+            let entry = entry.map_err(state_of_errno)?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                each(name, entry.file_type() == FileType::Directory);
+            }
+        }
+        // One getdents that gave names, one that gave none, one close.
+        self.cost.calls += 3;
+        Ok(())
+    }
+
+    /// Opens a file whose descriptor the caller keeps: for instances that come and go by the
+    /// thousand (cgroups), where a buffer and a path for each would be too much.
+    ///
+    /// # Errors
+    /// As [`Host::read`]; a host in memory has only files of its own, so [`State::Absent`].
+    pub fn open(&mut self, path: &Path) -> Result<OwnedFd, State> {
+        self.open_at(path, OFlags::NONBLOCK)
+    }
+
+    fn open_at(&mut self, path: &Path, flags: OFlags) -> Result<OwnedFd, State> {
+        let Backing::Kernel { root } = &self.backing else { return Err(State::Absent) };
+        self.cost.calls += 1;
+        let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC;
+        // A root of `/` needs no joining, which would allocate.
+        let opened = if root == Path::new("/") && path.is_absolute() {
+            rustix::fs::open(path, flags, Mode::empty())
+        } else {
+            let below = path.strip_prefix("/").unwrap_or(path);
+            rustix::fs::open(root.join(below), flags, Mode::empty())
+        };
+        opened.map_err(state_of_errno)
+    }
+
+    /// Reads a file that [`Host::open`] opened, from its start, into `buffer`; gives its length.
+    /// The buffer is grown when the text does not fit, and kept by the caller.
+    ///
+    /// # Errors
+    /// As [`Host::read`].
+    pub fn read_open(&mut self, file: &OwnedFd, buffer: &mut Vec<u8>) -> Result<usize, State> {
+        if buffer.is_empty() {
+            buffer.resize(BUFFER_BYTES, 0);
+        }
+        loop {
+            let read = rustix::io::pread(file, buffer.as_mut_slice(), 0);
+            self.cost.calls += 1;
+            let count = match read {
+                Err(Errno::INTR) => continue,
+                other => other.map_err(state_of_errno)?,
+            };
+            self.cost.bytes += count as u64;
+            if count < buffer.len() {
+                return Ok(count);
+            }
+            if buffer.len() >= FILE_BYTES_MAX {
+                return Err(state_of_errno(Errno::FBIG));
+            }
+            buffer.resize(buffer.len() * 2, 0);
+        }
+    }
+
+    /// Adds system calls that a source made by itself (`statfs`) to what reading has cost.
+    pub fn add_calls(&mut self, calls: u64) {
+        self.cost.calls += calls;
     }
 
     /// What a symbolic link says (`/sys/class/net/eth0/device`).
@@ -255,14 +353,14 @@ impl File {
         State::Ok
     }
 
-    fn refresh(&mut self, root: &Path, tick: u64, cost: &mut Cost) -> State {
+    fn refresh(&mut self, tick: u64, cost: &mut Cost) -> State {
         if self.fd.is_none() {
             if tick < self.retry_tick {
                 return self.state;
             }
             cost.calls += 1;
             let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-            match rustix::fs::open(on_host(root, &self.path), flags, Mode::empty()) {
+            match rustix::fs::open(self.location.as_slice(), flags, Mode::empty()) {
                 Ok(fd) => self.fd = Some(fd),
                 Err(errno) => {
                     self.retry_tick = tick + RETRY_TICKS;
@@ -395,6 +493,22 @@ mod tests {
         let file = host.file("/proc/kallsyms", ReadMode::Records);
         let ours = host.read(file).unwrap().len();
         assert_eq!(ours, std::fs::read("/proc/kallsyms").unwrap().len());
+    }
+
+    #[test]
+    fn directories_and_open_files_without_a_path_for_each() {
+        let mut host = Host::new("/");
+        let mut names = Vec::new();
+        let each = |name: &[u8], _: bool| names.push(name.to_vec());
+        host.for_each_name(Path::new("/proc/self"), each).unwrap();
+        names.sort();
+        let listed = host.list("/proc/self").unwrap();
+        assert_eq!(names, listed);
+        let file = host.open(Path::new("/proc/stat")).unwrap();
+        let mut buffer = vec![0; 16];
+        let count = host.read_open(&file, &mut buffer).unwrap();
+        assert!(buffer[..count].starts_with(b"cpu ") && count > 16);
+        assert_eq!(host.open(Path::new("/proc/no_such_file")).err(), Some(State::Absent));
     }
 
     #[test]
