@@ -13,6 +13,8 @@
 
 use std::cmp::Ordering;
 
+use crate::number::{self, Scale};
+use crate::text::escape_into;
 use crate::{Frame, Options, Row};
 
 /// How one `-s` letter of a source looks in each of collectl's formats.
@@ -340,5 +342,80 @@ impl PlotColumn {
     pub const fn applies(mut self, applies: fn(&Row<'_>) -> bool) -> Self {
         self.applies = applies;
         self
+    }
+}
+
+impl Form {
+    /// Writes a number in this form, without padding.
+    pub fn push_number(self, out: &mut Vec<u8>, value: f64, options: &Options) {
+        match self {
+            Form::Whole => number::push_whole(out, value),
+            Form::Fixed(digits) => number::push_fixed(out, value, digits),
+            Form::PlotNumber => number::push_fixed(out, value, options.precision()),
+            Form::Left | Form::Plain => number::push_perl(out, value),
+            Form::Scaled { width, unit, binary } => {
+                let scale = Scale { width: width.into(), unit: unit.into(), binary };
+                number::push_scaled(out, value, scale, options);
+            }
+        }
+    }
+}
+
+impl Cell {
+    /// Writes the cell of a row that is the `position`th shown: what stands before it, the value,
+    /// padding.  A missing number is `-`, under `--exact` 0.
+    pub fn write(&self, row: &Row<'_>, position: usize, out: &mut Vec<u8>) {
+        if let Of::Text(text) = self.value {
+            self.pad(out, |out| match text(row) {
+                Some(text) => escape_into(out, text),
+                None if row.exact() => {}
+                None => out.push(b'-'),
+            });
+        } else {
+            self.write_number(self.number(row, position), row.options(), out);
+        }
+    }
+
+    /// The cell's number, `None` if it is missing or the cell holds text.
+    pub fn number(&self, row: &Row<'_>, position: usize) -> Option<f64> {
+        match self.value {
+            Of::Number(number) => number(row),
+            Of::Position => Some(position as f64),
+            Of::Text(_) => None,
+        }
+    }
+
+    /// Writes a number as this cell would.
+    pub fn write_number(&self, value: Option<f64>, options: &Options, out: &mut Vec<u8>) {
+        let value = value.or(options.exact.then_some(0.0));
+        self.pad(out, |out| match value {
+            Some(value) => self.form.push_number(out, value, options),
+            None => out.push(b'-'),
+        });
+    }
+
+    fn pad(&self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+        out.extend_from_slice(self.lead.as_bytes());
+        let start = out.len();
+        write(out);
+        if self.form == Form::Left {
+            number::pad_right(out, start, self.width);
+        } else {
+            number::pad_left(out, start, self.width);
+        }
+    }
+}
+
+impl PlotColumn {
+    /// Writes the column's value; nothing for a missing one, under `--exact` 0.
+    pub fn write(&self, row: &Row<'_>, position: usize, out: &mut Vec<u8>) {
+        let value = match self.value {
+            Of::Text(text) => return escape_into(out, text(row).unwrap_or_default()),
+            Of::Number(number) => number(row),
+            Of::Position => Some(position as f64),
+        };
+        if let Some(value) = value.or(row.exact().then_some(0.0)) {
+            self.form.push_number(out, value, row.options());
+        }
     }
 }

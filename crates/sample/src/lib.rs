@@ -17,6 +17,7 @@ mod field;
 mod history;
 mod layout;
 mod meta;
+pub mod number;
 mod options;
 mod reading;
 mod table;

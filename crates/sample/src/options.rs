@@ -111,6 +111,12 @@ impl Options {
         self.subsystems.contains(letter)
     }
 
+    /// Decimals of plot numbers: `-o1`, `-o2`.
+    pub fn precision(&self) -> u8 {
+        let digits = self.letters.bytes().find(u8::is_ascii_digit);
+        digits.map_or(0, |digit| digit - b'0')
+    }
+
     /// Rates per interval instead of per second (`-on`).
     pub fn per_interval(&self) -> bool {
         self.has('n')
