@@ -1,1 +1,3 @@
 //! Placeholder head, replaced in the next commit.
+
+pub mod collectl;

@@ -1,0 +1,265 @@
+//! Import of collectl's raw recordings (`.raw`, `.rawp`, each also as `.gz`), header versions 3.6
+//! to 4.3.20.
+//!
+//! collectl writes kernel text almost as it read it, a tag in front of each line.  The import puts
+//! the text back into the files it came from, in a [`procfs::Host`] that lives in memory, so that
+//! the very same sources read it: there is no second parser and no second truth.
+//!
+//! ```text
+//! # header lines
+//! >>> 1795235701.001 <<<
+//! cpu  7978 0 6695 108331 468 0 88 63 0 0        → /proc/stat
+//! disk  252       0 vda 5013 …                   → /proc/diskstats
+//! >>> 1795235702.001 <<<                         the interval before is complete
+//! ```
+//!
+//! A file is read once, from front to back, one interval in memory at a time.  A marker ends the
+//! interval before it; text behind the last marker (a recorder that was killed) is passed over, as
+//! collectl does.  Lines of processes (`proc:`) are passed over.
+//!
+//! - [`header`]: what the header says, as [`sample::Meta`].
+//! - [`files`]: which line belongs to which kernel file.
+//! - [`lines`]: lines of a plain or compressed file, with limits.
+
+mod extract;
+mod files;
+mod header;
+mod lines;
+
+use std::path::{Path, PathBuf};
+
+use procfs::Host;
+use sample::Meta;
+
+pub use extract::{Extracted, extract, search};
+pub use header::Header;
+
+use files::KernelFiles;
+use lines::Lines;
+
+/// Why a collectl recording cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectlError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {path}")]
+    Io {
+        /// The recording.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Nothing in it.
+    #[error(
+        "{0} is empty: collectl was stopped before it wrote anything; nothing can be recovered"
+    )]
+    Empty(PathBuf),
+    /// Does not begin as collectl's recordings do.
+    #[error("{0} is no collectl recording: its first lines hold no '# Collectl:' header")]
+    NotCollectl(PathBuf),
+    /// Written by a version whose layout differs.
+    #[error("{path} was written by collectl {version}; versions before 3.6 cannot be read")]
+    TooOld {
+        /// The recording.
+        path: PathBuf,
+        /// Its version, as it says.
+        version: String,
+    },
+    /// A line longer than any that collectl writes.
+    #[error("{path}: a line of more than {limit} bytes: the file is corrupt")]
+    LineTooLong {
+        /// The recording.
+        path: PathBuf,
+        /// The most that a line may have.
+        limit: usize,
+    },
+}
+
+/// How a recording came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It has not been read to its end yet.
+    Unknown,
+    /// With a marker, as collectl ends it: every interval is whole.
+    Marker,
+    /// In the middle of an interval, which is left out: the recorder was killed.
+    Torn,
+    /// In the middle of compressed data that cannot be unpacked further.
+    Corrupt,
+}
+
+/// One complete interval, whose text is in the host now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// When it began, in nanoseconds since the epoch; collectl stamps all of it with this time.
+    pub realtime_ns: i64,
+    /// Whether slabs were recorded in it (collectl's second interval).
+    pub has_slabs: bool,
+    /// Whether sensors were recorded in it (collectl's third interval).
+    pub has_sensors: bool,
+}
+
+/// A collectl recording being read.
+pub struct CollectlReader {
+    header: Header,
+    lines: Lines,
+    files: KernelFiles,
+    /// The marker that began the interval being read.
+    began_ns: Option<i64>,
+    ending: Ending,
+    markers_broken: u64,
+}
+
+impl CollectlReader {
+    /// Opens a recording and reads its header.
+    ///
+    /// # Errors
+    /// See [`CollectlError`].
+    pub fn open(path: &Path) -> Result<Self, CollectlError> {
+        let mut lines = Lines::open(path)?;
+        let header = Header::read(path, &mut lines)?;
+        let files = KernelFiles::new(&header);
+        Ok(CollectlReader {
+            header,
+            lines,
+            files,
+            began_ns: None,
+            ending: Ending::Unknown,
+            markers_broken: 0,
+        })
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// What the header says about the recording and its machine.
+    pub fn meta(&self) -> &Meta {
+        &self.header.meta
+    }
+
+    /// How the recording ended; known once [`next_interval`](Self::next_interval) gave `None`.
+    pub fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// The marker read last: at the end of the recording, the time when its last interval ended.
+    /// A recording that begins with the same marker goes on where this one stopped.
+    pub fn last_marker_ns(&self) -> Option<i64> {
+        self.began_ns
+    }
+
+    /// Marker lines that made no sense, and were passed over.
+    pub fn markers_broken(&self) -> u64 {
+        self.markers_broken
+    }
+
+    /// The first marker, without taking anything from the recording; `None` if there is none.
+    ///
+    /// # Errors
+    /// See [`CollectlError`].
+    pub fn first_marker_ns(&mut self) -> Result<Option<i64>, CollectlError> {
+        while self.began_ns.is_none() {
+            let Some(line) = self.lines.next()? else { break };
+            self.began_ns = marker_ns(line);
+        }
+        Ok(self.began_ns)
+    }
+
+    /// Reads the next complete interval into `host`.  `None` at the end.
+    ///
+    /// # Errors
+    /// See [`CollectlError`].
+    pub fn next_interval(&mut self, host: &mut Host) -> Result<Option<Interval>, CollectlError> {
+        let Some(began_ns) = self.first_marker_ns()? else {
+            self.ending = self.ending_of(false);
+            return Ok(None);
+        };
+        self.files.begin();
+        let mut torn = false;
+        while let Some(line) = self.lines.next()? {
+            if line.starts_with(b">>>") {
+                let Some(ended_ns) = marker_ns(line) else {
+                    self.markers_broken += 1;
+                    continue;
+                };
+                self.began_ns = Some(ended_ns);
+                self.files.put_into(host);
+                return Ok(Some(Interval {
+                    realtime_ns: began_ns,
+                    has_slabs: self.files.has_slabs(),
+                    has_sensors: self.files.has_sensors(),
+                }));
+            }
+            torn = true;
+            self.files.take(line);
+        }
+        self.ending = self.ending_of(torn);
+        Ok(None)
+    }
+
+    fn ending_of(&self, torn: bool) -> Ending {
+        match (self.lines.is_corrupt(), torn || self.lines.is_truncated()) {
+            (true, _) => Ending::Corrupt,
+            (false, true) => Ending::Torn,
+            (false, false) => Ending::Marker,
+        }
+    }
+}
+
+/// The time of a marker line (`>>> 1795235701.001 <<<`), in nanoseconds since the epoch.
+pub(crate) fn marker_ns(line: &[u8]) -> Option<i64> {
+    let inner = line.strip_prefix(b">>> ")?;
+    let end = inner.iter().position(|&byte| byte == b' ')?;
+    if !inner[end..].starts_with(b" <<<") {
+        return None;
+    }
+    decimal_ns(&inner[..end])
+}
+
+/// Decimal seconds, as nanoseconds.
+pub(crate) fn decimal_ns(text: &[u8]) -> Option<i64> {
+    let (whole, fraction) = match text.iter().position(|&byte| byte == b'.') {
+        Some(point) => (&text[..point], &text[point + 1..]),
+        None => (text, &[][..]),
+    };
+    if whole.is_empty() || whole.len() > 10 || fraction.len() > 9 {
+        return None;
+    }
+    let number = |digits: &[u8]| {
+        digits.iter().try_fold(0i64, |value, digit| {
+            digit.is_ascii_digit().then(|| value * 10 + i64::from(digit - b'0'))
+        })
+    };
+    let scale = 10i64.pow(9 - u32::try_from(fraction.len()).ok()?);
+    number(whole)?.checked_mul(1_000_000_000)?.checked_add(number(fraction)? * scale)
+}
+
+/// Whether a file's name is one that collectl gives to raw recordings.
+pub fn is_collectl_name(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    [".raw", ".raw.gz", ".rawp", ".rawp.gz"].iter().any(|ending| name.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers() {
+        assert_eq!(marker_ns(b">>> 1795235701.001 <<<"), Some(1_795_235_701_001_000_000));
+        assert_eq!(marker_ns(b">>> 1795235701.001"), None);
+        assert_eq!(marker_ns(b">>> x <<<"), None);
+        assert_eq!(marker_ns(b">>>  <<<"), None);
+        assert_eq!(marker_ns(b">>> 99999999999.0 <<<"), None);
+        assert_eq!(marker_ns(b">>> 9999999999.999 <<<"), None, "beyond what 64 bits hold");
+    }
+
+    #[test]
+    fn names() {
+        assert!(is_collectl_name(Path::new("/x/vm-20261121-043500.raw.gz")));
+        assert!(is_collectl_name(Path::new("vm-20261121-043500.rawp")));
+        assert!(!is_collectl_name(Path::new("vm-20261121-043500.tab.gz")));
+    }
+}

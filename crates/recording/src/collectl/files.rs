@@ -1,0 +1,433 @@
+//! Which line of a collectl recording came from which kernel file.
+//!
+//! collectl puts a tag before most lines and drops headings; both are undone here, so that the
+//! text is what the kernel wrote, as far as it was recorded.
+
+use std::collections::HashMap;
+
+use procfs::Host;
+
+use super::header::Header;
+
+/// Most text of one kernel file in one interval; the same bound as for a real one.
+const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Most kernel files of an interval.  Large machines have a few per NUMA node and adapter; the
+/// SLUB tree has six per slab.
+const FILES_MAX: usize = 16_384;
+
+const NET_DEV_HEADING: &[u8] =
+    b"Inter-|   Receive                                                |  Transmit\n \
+      face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs \
+      drop fifo colls carrier compressed\n";
+const SLABINFO_HEADING: &[u8] = b"slabinfo - version: 2.1\n\
+    # name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables \
+    <limit> <batchcount> <sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n";
+
+/// Files with a place of their own, found without a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Stat,
+    Loadavg,
+    Diskstats,
+    NetDev,
+    Interrupts,
+    Meminfo,
+    Vmstat,
+    Snmp,
+    Netstat,
+    NfsClient,
+    NfsServer,
+    Sockstat,
+    Buddyinfo,
+    DentryState,
+    InodeNr,
+    FileNr,
+    Slabinfo,
+    Sensors,
+}
+
+const KNOWN: [(Known, &str); 18] = [
+    (Known::Stat, "/proc/stat"),
+    (Known::Loadavg, "/proc/loadavg"),
+    (Known::Diskstats, "/proc/diskstats"),
+    (Known::NetDev, "/proc/net/dev"),
+    (Known::Interrupts, "/proc/interrupts"),
+    (Known::Meminfo, "/proc/meminfo"),
+    (Known::Vmstat, "/proc/vmstat"),
+    (Known::Snmp, "/proc/net/snmp"),
+    (Known::Netstat, "/proc/net/netstat"),
+    (Known::NfsClient, "/proc/net/rpc/nfs"),
+    (Known::NfsServer, "/proc/net/rpc/nfsd"),
+    (Known::Sockstat, "/proc/net/sockstat"),
+    (Known::Buddyinfo, "/proc/buddyinfo"),
+    (Known::DentryState, "/proc/sys/fs/dentry-state"),
+    (Known::InodeNr, "/proc/sys/fs/inode-nr"),
+    (Known::FileNr, "/proc/sys/fs/file-nr"),
+    (Known::Slabinfo, "/proc/slabinfo"),
+    (Known::Sensors, "/collectl/ipmi"),
+];
+
+struct KernelFile {
+    path: String,
+    text: Vec<u8>,
+    /// Whether the host has it.
+    is_put: bool,
+    /// Stays in the host when an interval does not repeat it: a constant, told once.
+    stays: bool,
+}
+
+/// The text of an interval, file by file.
+pub(super) struct KernelFiles {
+    files: Vec<KernelFile>,
+    /// Where the files beyond the known ones are, by path.
+    places: HashMap<String, usize>,
+    is_slub: bool,
+    cpus: usize,
+    /// The CPUs that `/proc/stat` named in this interval: those that are online.
+    cpus_seen: Vec<u32>,
+    slub_seen: bool,
+    /// The path being made up, kept for its memory.
+    path: String,
+}
+
+impl KernelFiles {
+    /// No text yet.
+    pub(super) fn new(header: &Header) -> Self {
+        let file = |(_, path): &(Known, &str)| KernelFile {
+            path: (*path).to_owned(),
+            text: Vec::new(),
+            is_put: false,
+            stays: false,
+        };
+        KernelFiles {
+            files: KNOWN.iter().map(file).collect(),
+            places: HashMap::new(),
+            is_slub: header.is_slub(),
+            cpus: header.cpus(),
+            cpus_seen: Vec::new(),
+            slub_seen: false,
+            path: String::new(),
+        }
+    }
+
+    /// Begins an interval.
+    pub(super) fn begin(&mut self) {
+        self.cpus_seen.clear();
+        self.slub_seen = false;
+        for file in &mut self.files {
+            file.text.clear();
+        }
+    }
+
+    /// Whether the interval has slabs.
+    pub(super) fn has_slabs(&self) -> bool {
+        self.slub_seen || !self.files[Known::Slabinfo as usize].text.is_empty()
+    }
+
+    /// Whether the interval has sensors.
+    pub(super) fn has_sensors(&self) -> bool {
+        !self.files[Known::Sensors as usize].text.is_empty()
+    }
+
+    /// Hands the interval's text to the host; files that the interval does not have are gone.
+    pub(super) fn put_into(&mut self, host: &mut Host) {
+        for file in &mut self.files {
+            if !file.text.is_empty() {
+                host.put(&file.path, Some(&file.text));
+                file.is_put = true;
+            } else if file.is_put && !file.stays {
+                host.put(&file.path, None);
+                file.is_put = false;
+            }
+        }
+    }
+
+    /// Takes a line of the recording.  Unknown ones are passed over.
+    pub(super) fn take(&mut self, line: &[u8]) {
+        let end = memchr::memchr2(b' ', b'\t', line).unwrap_or(line.len());
+        let (tag, rest) = line.split_at(end);
+        let rest = rest.get(1..).unwrap_or_default();
+        match tag {
+            [b'p', b'r', b'o', b'c', b':', ..] | [b'p', b'r', b'o', b'c', b'T', b':', ..] => {}
+            b"Slab" if self.is_slub => self.take_slub(rest),
+            b"Slab" => self.add_below(Known::Slabinfo, SLABINFO_HEADING, rest),
+            b"disk" => self.add(Known::Diskstats, rest),
+            b"Net" => self.add_below(Known::NetDev, NET_DEV_HEADING, rest),
+            b"int" => self.take_interrupt(rest),
+            b"load" => self.add(Known::Loadavg, rest),
+            b"buddy" => self.add(Known::Buddyinfo, rest),
+            b"sock" => self.add(Known::Sockstat, rest),
+            b"fs-ds" => self.add(Known::DentryState, rest),
+            b"fs-is" => self.add(Known::InodeNr, rest),
+            b"fs-fnr" => self.add(Known::FileNr, rest),
+            b"numai" => self.take_node(rest, "meminfo", rest),
+            b"numas" => {
+                let text = rest.splitn(3, |&byte| byte == b' ').nth(2).unwrap_or_default();
+                self.take_node(rest, "numastat", text);
+            }
+            b"intr" | b"ctxt" | b"processes" | b"procs_running" | b"procs_blocked" => {
+                self.add(Known::Stat, line);
+            }
+            b"ipmi:" => self.add(Known::Sensors, rest),
+            b"TcpExt:" => self.take_old_tcp(rest),
+            _ => self.take_by_prefix(line, tag, rest),
+        }
+    }
+
+    /// Tags that hold more than a word, and lines without any.
+    fn take_by_prefix(&mut self, line: &[u8], tag: &[u8], rest: &[u8]) {
+        if let Some(number) = tag.strip_prefix(b"cpu") {
+            let number = std::str::from_utf8(number).unwrap_or("x");
+            if let Ok(cpu) = number.parse() {
+                self.cpus_seen.push(cpu);
+            } else if !number.is_empty() {
+                return;
+            }
+            self.add(Known::Stat, line);
+        } else if tag.starts_with(b"tcp-") {
+            let file = if tag.ends_with(b"Ext:") { Known::Netstat } else { Known::Snmp };
+            self.add(file, &line[4..]);
+        } else if tag.starts_with(b"nfsc-") {
+            self.add(Known::NfsClient, &line[5..]);
+        } else if tag.starts_with(b"nfss-") {
+            self.add(Known::NfsServer, &line[5..]);
+        } else if tag.starts_with(b"ib") && tag.get(2).is_some_and(u8::is_ascii_digit) {
+            self.take_infiniband(tag, rest);
+        } else if tag.ends_with(b":") && tag[0].is_ascii_uppercase() {
+            self.add(Known::Meminfo, line);
+        } else if is_vmstat(tag, rest) {
+            self.add(Known::Vmstat, line);
+        }
+    }
+
+    fn add(&mut self, known: Known, line: &[u8]) {
+        append(&mut self.files[known as usize].text, line);
+    }
+
+    fn add_below(&mut self, known: Known, heading: &[u8], line: &[u8]) {
+        let text = &mut self.files[known as usize].text;
+        if text.is_empty() {
+            text.extend_from_slice(heading);
+        }
+        append(text, line);
+    }
+
+    /// `/proc/interrupts` without its heading, which names the CPUs of the columns.
+    fn take_interrupt(&mut self, line: &[u8]) {
+        let text = &mut self.files[Known::Interrupts as usize].text;
+        if text.is_empty() {
+            let counts = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+            let is_number = |word: &&[u8]| word.iter().all(u8::is_ascii_digit);
+            let columns = counts.skip(1).take_while(is_number).count().min(self.cpus.max(1));
+            text.extend_from_slice(b"     ");
+            for column in 0..columns {
+                // All CPUs that are online have a column; their numbers stand in /proc/stat.
+                let cpu = match self.cpus_seen.get(column) {
+                    Some(&cpu) if self.cpus_seen.len() == columns => cpu as usize,
+                    _ => column,
+                };
+                text.extend_from_slice(format!("      CPU{cpu:<2}").as_bytes());
+            }
+            text.push(b'\n');
+        }
+        append(text, line);
+    }
+
+    /// `Node 0 MemTotal: …`: the node's number stands second.
+    fn take_node(&mut self, line: &[u8], name: &str, text: &[u8]) {
+        let mut words = line.split(|&byte| byte == b' ').skip(1);
+        let number = words.next().and_then(|word| std::str::from_utf8(word).ok());
+        let Some(node) = number.and_then(|word| word.parse::<u16>().ok()) else { return };
+        self.path.clear();
+        self.path.push_str(&format!("/sys/devices/system/node/node{node}/{name}"));
+        if let Some(index) = self.at_path(false) {
+            append(&mut self.files[index].text, text);
+        }
+    }
+
+    /// `kmalloc-64 objects 512`: a file of the SLUB tree.  Constants are told only once.
+    fn take_slub(&mut self, rest: &[u8]) {
+        let mut words = rest.splitn(3, |&byte| byte == b' ');
+        let (Some(slab), Some(file), Some(value)) = (words.next(), words.next(), words.next())
+        else {
+            return;
+        };
+        let plain = |word: &[u8]| !word.is_empty() && !word.contains(&b'/') && word != b"..";
+        if !plain(slab) || !plain(file) {
+            return;
+        }
+        self.slub_seen = true;
+        self.path.clear();
+        self.path.push_str("/sys/kernel/slab/");
+        self.path.push_str(&String::from_utf8_lossy(slab));
+        self.path.push('/');
+        self.path.push_str(&String::from_utf8_lossy(file));
+        if let Some(index) = self.at_path(true) {
+            self.files[index].text.clear();
+            append(&mut self.files[index].text, value);
+        }
+    }
+
+    /// `ib0-1:rcvd 1234`: adapter 0, port 1.  collectl keeps no name of the adapter.
+    fn take_infiniband(&mut self, tag: &[u8], rest: &[u8]) {
+        let tag = String::from_utf8_lossy(&tag[2..]);
+        let Some((place, what)) = tag.split_once(':') else { return };
+        let Some((adapter, port)) = place.split_once('-') else { return };
+        let (Ok(adapter), Ok(port)) = (adapter.parse::<u16>(), port.parse::<u16>()) else { return };
+        // perfquery -x: port, selector, …, then sent words, received words and packets.
+        let words: Vec<&[u8]> = rest.split(|&byte| byte == b' ').collect();
+        let values: &[(&str, &[u8])] = match what {
+            "rcvd" => &[("port_rcv_data", rest)],
+            "xmtd" => &[("port_xmit_data", rest)],
+            "rcvp" => &[("port_rcv_packets", rest)],
+            "xmtp" => &[("port_xmit_packets", rest)],
+            "pquery:" if words.len() >= 8 && words.len() < 20 => &[
+                ("port_xmit_data", words[4]),
+                ("port_rcv_data", words[5]),
+                ("port_xmit_packets", words[6]),
+                ("port_rcv_packets", words[7]),
+            ],
+            _ => return,
+        };
+        for (name, value) in values {
+            self.path = format!("/sys/class/infiniband/ib{adapter}/ports/{port}/counters/{name}");
+            if let Some(index) = self.at_path(false) {
+                append(&mut self.files[index].text, value);
+            }
+        }
+    }
+
+    /// Before 3.6.4 the values of `TcpExt` stand without the line that names them.  collectl reads
+    /// four of them by their place in the kernels of that time; so do we.
+    fn take_old_tcp(&mut self, rest: &[u8]) {
+        const PLACES: [(usize, &str); 4] =
+            [(27, "TCPPureAcks"), (28, "TCPHPAcks"), (40, "TCPLoss"), (45, "TCPFastRetrans")];
+        let count = rest.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
+        let mut names = b"TcpExt:".to_vec();
+        for place in 0..count.min(1024) {
+            let known = PLACES.iter().find(|(at, _)| *at == place);
+            let name = known.map_or_else(|| format!(" Unnamed{place}"), |(_, n)| format!(" {n}"));
+            names.extend_from_slice(name.as_bytes());
+        }
+        self.add(Known::Netstat, &names);
+        let values = [b"TcpExt: ", rest].concat();
+        self.add(Known::Netstat, &values);
+    }
+
+    /// The file at `self.path`, made if need be; `None` when there are too many.
+    fn at_path(&mut self, stays: bool) -> Option<usize> {
+        if let Some(&index) = self.places.get(&self.path) {
+            return Some(index);
+        }
+        if self.files.len() >= FILES_MAX {
+            return None;
+        }
+        let path = self.path.clone();
+        self.places.insert(path.clone(), self.files.len());
+        self.files.push(KernelFile { path, text: Vec::new(), is_put: false, stays });
+        Some(self.files.len() - 1)
+    }
+}
+
+/// Whether a line without a tag is one of `/proc/vmstat`: a name and a number.
+fn is_vmstat(tag: &[u8], rest: &[u8]) -> bool {
+    let name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    !rest.is_empty() && tag.iter().all(name) && rest.iter().all(u8::is_ascii_digit)
+}
+
+fn append(text: &mut Vec<u8>, line: &[u8]) {
+    if text.len() + line.len() < FILE_BYTES_MAX {
+        text.extend_from_slice(line);
+        text.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use procfs::ReadMode;
+
+    fn files(flags: &str, lines: &[&str]) -> Host {
+        let text = format!("# Collectl:   V4.3.1-1\n# SubSys: c NumCPUs: 4 Flags: {flags}\n");
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        let mut reader = super::super::lines::Lines::open(file.path()).unwrap();
+        let header = Header::read(file.path(), &mut reader).unwrap();
+        let mut files = KernelFiles::new(&header);
+        files.begin();
+        for line in lines {
+            files.take(line.as_bytes());
+        }
+        let mut host = Host::in_memory();
+        files.put_into(&mut host);
+        host
+    }
+
+    fn text(host: &mut Host, path: &str) -> String {
+        let id = host.file(path, ReadMode::Whole);
+        String::from_utf8_lossy(host.read(id).unwrap()).into_owned()
+    }
+
+    #[test]
+    fn lines_go_back_where_they_came_from() {
+        let mut host = files(
+            "i",
+            &[
+                "cpu  1 2 3 4",
+                "cpu0 1 2 3 4",
+                "cpu2 1 2 3 4",
+                "intr 5",
+                "procs_running 1",
+                "load 0.1 0.2 0.3 1/100 77",
+                "disk  252       0 vda 5013 0 1",
+                "Net   eth0: 1 2 3",
+                "int  24:          1          0  IO-APIC   5-edge      ACPI:Ged",
+                "MemTotal:       24684096 kB",
+                "Inactive(anon):   12 kB",
+                "Slab:   99 kB",
+                "pgpgin 77",
+                "tcp-Ip: Forwarding",
+                "tcp-Ip: 1",
+                "tcp-TcpExt: A",
+                "nfsc-net 0 0 0 0",
+                "numai Node 0 MemTotal:       100 kB",
+                "numas Node 0 numa_hit 1217",
+                "fs-fnr 1 2 3",
+                "Slab kmalloc-64 1 2 3",
+                "ib0-1:rcvd 123",
+                "proc:1 stat 1 (init) S",
+                "misc-up 1 2",
+            ],
+        );
+        assert_eq!(
+            text(&mut host, "/proc/stat"),
+            "cpu  1 2 3 4\ncpu0 1 2 3 4\ncpu2 1 2 3 4\nintr 5\nprocs_running 1\n"
+        );
+        assert_eq!(text(&mut host, "/proc/loadavg"), "0.1 0.2 0.3 1/100 77\n");
+        assert_eq!(text(&mut host, "/proc/diskstats"), " 252       0 vda 5013 0 1\n");
+        assert!(text(&mut host, "/proc/net/dev").ends_with("compressed\n  eth0: 1 2 3\n"));
+        let interrupts = text(&mut host, "/proc/interrupts");
+        assert!(interrupts.starts_with("           CPU0       CPU2 \n 24: "), "{interrupts}");
+        let meminfo = text(&mut host, "/proc/meminfo");
+        assert_eq!(meminfo.lines().count(), 3);
+        assert_eq!(text(&mut host, "/proc/vmstat"), "pgpgin 77\n");
+        assert_eq!(text(&mut host, "/proc/net/snmp"), "Ip: Forwarding\nIp: 1\n");
+        assert_eq!(text(&mut host, "/proc/net/netstat"), "TcpExt: A\n");
+        assert_eq!(text(&mut host, "/proc/net/rpc/nfs"), "net 0 0 0 0\n");
+        let node = "/sys/devices/system/node/node0";
+        assert_eq!(text(&mut host, &format!("{node}/meminfo")), "Node 0 MemTotal:       100 kB\n");
+        assert_eq!(text(&mut host, &format!("{node}/numastat")), "numa_hit 1217\n");
+        assert!(text(&mut host, "/proc/slabinfo").ends_with("\nkmalloc-64 1 2 3\n"));
+        let port = "/sys/class/infiniband/ib0/ports/1/counters/port_rcv_data";
+        assert_eq!(text(&mut host, port), "123\n");
+    }
+
+    #[test]
+    fn the_slub_tree_is_built_and_climbs_nowhere() {
+        let lines = ["Slab kmalloc-64 objects 512", "Slab ../x objects 1", "Slab a b/c 1"];
+        let mut host = files("is", &lines);
+        assert_eq!(text(&mut host, "/sys/kernel/slab/kmalloc-64/objects"), "512\n");
+        assert_eq!(host.list("/sys/kernel/slab").unwrap(), [b"kmalloc-64".to_vec()]);
+    }
+}

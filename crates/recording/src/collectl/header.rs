@@ -1,0 +1,275 @@
+//! collectl's header: `#` lines of `Key: value` pairs before the first marker.
+//!
+//! ```text
+//! # Collectl:   V4.3.1-1  HiRes: 1  Options: -scd -i1
+//! # Host:       vm  DaemonOpts:
+//! # Booted:     1795250141.35 [20261121-08:35:41]
+//! # Date:       20261121-091141  Secs: 1795252301 TZ: +0000
+//! # SubSys:     cd Options:  Interval: 1 NumCPUs: 2  NumBud: 3 Flags: i
+//! ```
+//!
+//! Keys are looked for anywhere, since versions put them on different lines.
+
+use std::path::Path;
+
+use sample::Meta;
+
+use super::lines::Lines;
+use super::{CollectlError, decimal_ns};
+
+/// Most header text that is kept.  A header with a thousand disk and interface names has 20 KB.
+const HEADER_BYTES_MAX: usize = 1024 * 1024;
+
+/// What a recording's header says.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// The header's lines as they stand, each with its newline: plot files repeat them.
+    pub text: String,
+    /// The version without its `V`: `4.3.1-1`.
+    pub version: String,
+    /// The facts, under the keys that [`Meta`] knows.
+    pub meta: Meta,
+}
+
+impl Header {
+    /// Reads the lines before the first that is no comment, which is left to be read.
+    pub(super) fn read(path: &Path, lines: &mut Lines) -> Result<Self, CollectlError> {
+        let mut text = Vec::new();
+        while let Some(line) = lines.next()? {
+            if line.first() != Some(&b'#') {
+                let length = line.len();
+                lines.give_back(length);
+                break;
+            }
+            if text.len() + line.len() < HEADER_BYTES_MAX {
+                text.extend_from_slice(line);
+                text.push(b'\n');
+            }
+        }
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let version = word_after(&text, "Collectl:").and_then(|word| word.strip_prefix('V'));
+        let Some(version) = version.map(str::to_owned) else {
+            return Err(CollectlError::NotCollectl(path.to_owned()));
+        };
+        if numbers(&version).as_slice() < &[3, 6][..] {
+            return Err(CollectlError::TooOld { path: path.to_owned(), version });
+        }
+        let meta = meta_of(&text, &version);
+        Ok(Header { text, version, meta })
+    }
+
+    /// A value by collectl's own key (`NfsFilt`), up to the next blank.
+    pub fn word(&self, key: &str) -> Option<&str> {
+        word_after(&self.text, &format!("{key}:"))
+    }
+
+    /// Whether the slabs' text is that of the SLUB tree instead of `/proc/slabinfo`.
+    pub(super) fn is_slub(&self) -> bool {
+        self.word("Flags").is_some_and(|flags| flags.contains('s'))
+    }
+
+    /// The number of CPUs.
+    pub(super) fn cpus(&self) -> usize {
+        self.meta.cpus()
+    }
+}
+
+/// A version's numbers: `4.3.20.3-1` is `[4, 3, 20, 3]`.
+fn numbers(version: &str) -> Vec<u32> {
+    let main = version.split('-').next().unwrap_or_default();
+    main.split('.').map_while(|part| part.parse().ok()).collect()
+}
+
+/// The text behind `key` on its line, leading blanks skipped.
+fn rest_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let mut from = 0;
+    loop {
+        let at = from + text[from..].find(key)?;
+        // `Options:` must not be found inside `DaemonOptions:`.
+        let before = text[..at].chars().next_back();
+        if before.is_none_or(|c| c.is_whitespace() || c == '#') {
+            let rest = &text[at + key.len()..];
+            return Some(rest.lines().next().unwrap_or_default().trim_start());
+        }
+        from = at + key.len();
+    }
+}
+
+/// The word behind `key`; `None` if there is none, or if what follows is another key.
+fn word_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let word = rest_after(text, key)?.split_whitespace().next()?;
+    (!word.ends_with(':')).then_some(word)
+}
+
+/// The text behind `key` up to the key `next` (or the end of the line).
+fn between<'a>(text: &'a str, key: &str, next: &str) -> Option<&'a str> {
+    let rest = rest_after(text, key)?;
+    Some(rest.find(next).map_or(rest, |end| &rest[..end]).trim())
+}
+
+/// Keys of [`Meta`], and the key in collectl's header whose word is their value.
+const WORDS: &[(&str, &str)] = &[
+    ("host", "Host:"),
+    ("kernel", "Kernel:"),
+    ("architecture", "Arch:"),
+    ("ticks_per_second", "HZ:"),
+    ("page_size_bytes", "PageSize:"),
+    ("cpus", "NumCPUs:"),
+    ("cpu_mhz", "Speed(MHz):"),
+    ("cpu_cores", "Cores:"),
+    ("cpu_siblings", "Siblings:"),
+    ("numa_nodes", "Nodes:"),
+    ("memory_kib", "Memory:"),
+    ("swap_kib", "Swap:"),
+    ("nfsfilt", "NfsFilt:"),
+    ("envfilt", "EnvFilt:"),
+    ("tcpfilt", "TcpFilt:"),
+    ("buddy_rows", "NumBud:"),
+    ("flags", "Flags:"),
+    ("slabs", "NumSlabs:"),
+    ("platform", "Platform:"),
+];
+
+/// Keys of [`Meta`], the key in collectl's header, and the key that ends their value.
+const PHRASES: &[(&str, &str, &str)] = &[
+    ("command_line", "Options:", "\n"),
+    ("distro", "Distro:", "Platform:"),
+    ("cpu_model", "Cpu:", "Speed(MHz):"),
+    ("disk_names", "DiskNames:", "\n"),
+    ("net_names", "NetNames:", "\n"),
+    ("comment", "Comment:", "\n"),
+];
+
+fn meta_of(text: &str, version: &str) -> Meta {
+    let mut meta = Meta::new();
+    meta.set("origin", "collectl");
+    meta.set("version", version);
+    for (key, theirs) in WORDS {
+        if let Some(word) = word_after(text, theirs) {
+            meta.set(key, word);
+        }
+    }
+    for (key, theirs, next) in PHRASES {
+        if let Some(phrase) = between(text, theirs, next).filter(|phrase| !phrase.is_empty()) {
+            meta.set(key, phrase);
+        }
+    }
+    meta.set("subsystems", word_after(text, "SubSys:").unwrap_or_default());
+    if let Some(boot) = word_after(text, "Booted:") {
+        meta.set("boot_id", boot);
+        if let Some(boot_ns) = decimal_ns(boot.as_bytes()) {
+            meta.set("boot_ns", boot_ns.to_string());
+        }
+    }
+    set_intervals(&mut meta, word_after(text, "Interval:").unwrap_or_default());
+    set_start(&mut meta, text);
+    meta.set("header_text", text);
+    meta
+}
+
+/// `1:60:120`, where an interval that was not in use is empty.
+fn set_intervals(meta: &mut Meta, intervals: &str) {
+    let keys = ["interval_ns", "interval2_ns", "interval3_ns"];
+    for (key, interval) in keys.into_iter().zip(intervals.split(':')) {
+        if let Some(interval_ns) = decimal_ns(interval.as_bytes()) {
+            meta.set(key, interval_ns.to_string());
+        }
+    }
+}
+
+/// `Date: 20261121-091141  Secs: 1795252301 TZ: +0000`: local time and the true one, whose
+/// difference is the zone's offset.
+fn set_start(meta: &mut Meta, text: &str) {
+    let Some(date) = word_after(text, "Date:") else { return };
+    meta.set("date", date);
+    let seconds = word_after(text, "Secs:").and_then(|word| word.parse::<i64>().ok());
+    let (Some(seconds), Some(local)) = (seconds, local_seconds(date)) else { return };
+    meta.set("started_ns", (seconds.saturating_mul(1_000_000_000)).to_string());
+    let offset = local - seconds;
+    // Beyond a day it is no zone but a header that was edited.
+    if offset.abs() <= 86_400 {
+        let (sign, size) = (if offset < 0 { '-' } else { '+' }, offset.abs());
+        let (hours, minutes, rest) = (size / 3600, size / 60 % 60, size % 60);
+        let zone = match rest {
+            0 => format!("{sign}{hours:02}:{minutes:02}"),
+            _ => format!("{sign}{hours:02}:{minutes:02}:{rest:02}"),
+        };
+        meta.set("timezone", zone);
+    }
+}
+
+/// `yyyymmdd-hhmmss` as seconds since the epoch, as if it were UTC.
+fn local_seconds(date: &str) -> Option<i64> {
+    let (day, time) = date.split_once('-')?;
+    let number = |text: &str, from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+    let (year, month, day) = (number(day, 0, 4)?, number(day, 4, 6)?, number(day, 6, 8)?);
+    let (hour, minute, second) = (number(time, 0, 2)?, number(time, 2, 4)?, number(time, 4, 6)?);
+    Some(days_since_epoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
+}
+
+/// Days from 1970-01-01 to a date of the Gregorian calendar.  Years are counted from March, so
+/// that the day that comes every fourth year is the last of its year.
+fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
+    let shifted = if month <= 2 { year - 1 } else { year };
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    shifted * 365 + shifted.div_euclid(4) - shifted.div_euclid(100)
+        + shifted.div_euclid(400)
+        + day_of_year
+        - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+################################################################################
+# Collectl:   V4.3.1-1  HiRes: 1  Options: -s bcC -i1:1 -c 8 -f /tmp/rec 
+# Host:       vm  DaemonOpts: 
+# Booted:     1795250141.35 [20261121-08:35:41]
+# Distro:     debian 12.11  Platform: Unknown
+# Date:       20261121-101141  Secs: 1795252301 TZ: +0100
+# SubSys:     bcCy Options:  Interval: 0.5:60 NumCPUs: 2  NumBud: 3 Flags: i
+# Filters:    NfsFilt:  EnvFilt:  TcpFilt: ituc
+# HZ:         100  Arch: x86_64-linux-gnu-thread-multi PageSize: 4096
+# Cpu:        GenuineIntel Speed(MHz): 2300.002 Cores: 2  Siblings: 2 Nodes: 1
+# Kernel:     6.18.44  Memory: 24684096 kB  Swap: 0 kB
+# NumDisks:   1 DiskNames: vda
+# NumNets:    4 NetNames: lo:?? ifb0:?? ifb1:?? eth0:-1
+# NumSlabs:   235 Version: 2.1
+################################################################################
+";
+
+    #[test]
+    fn a_real_header() {
+        let meta = meta_of(TEXT, "4.3.1-1");
+        assert_eq!(meta.host(), "vm");
+        assert_eq!(meta.origin(), "collectl");
+        assert_eq!(meta.subsystems(), "bcCy");
+        assert_eq!((meta.interval_ns(), meta.interval2_ns()), (500_000_000, 60_000_000_000));
+        assert_eq!((meta.cpus(), meta.page_size_bytes(), meta.ticks_per_second()), (2, 4096, 100));
+        assert_eq!(meta.timezone(), Some("+01:00"));
+        assert_eq!(meta.get("nfsfilt"), None, "an empty filter is none");
+        assert_eq!(meta.get("tcpfilt"), Some("ituc"));
+        assert_eq!(meta.get("net_names"), Some("lo:?? ifb0:?? ifb1:?? eth0:-1"));
+        assert_eq!(meta.get("cpu_model"), Some("GenuineIntel"));
+        assert_eq!(meta.get("distro"), Some("debian 12.11"));
+        assert_eq!(meta.get("command_line"), Some("-s bcC -i1:1 -c 8 -f /tmp/rec"));
+        assert_eq!(meta.header_text(), Some(TEXT));
+    }
+
+    #[test]
+    fn versions_compare_as_numbers() {
+        assert!(numbers("4.3.20.3-1") >= vec![3, 6]);
+        assert!(numbers("3.10") >= vec![3, 6]);
+        assert!(numbers("3.5.1-2") < vec![3, 6]);
+    }
+
+    #[test]
+    fn dates() {
+        assert_eq!(days_since_epoch(1970, 1, 1), 0);
+        assert_eq!(days_since_epoch(2000, 2, 29), 11_016);
+        assert_eq!(local_seconds("20261121-091141"), Some(1_795_252_301));
+        assert_eq!(local_seconds("2026"), None);
+    }
+}
