@@ -10,7 +10,10 @@
 mod clock;
 mod host;
 pub mod loadavg;
+pub mod pressure;
 pub mod scan;
+pub mod schedstat;
+pub mod softirqs;
 pub mod stat;
 pub mod usage;
 

@@ -1,6 +1,6 @@
 //! `/proc/loadavg` (proc(5)): `0.20 0.18 0.12 1/80 11206`.
 
-use crate::scan::{take_number, take_word};
+use crate::scan::{hundredths, take_number, take_word};
 
 /// The parsed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,13 +25,6 @@ pub fn parse_loadavg(mut text: &[u8]) -> Option<Loadavg> {
     text = text.strip_prefix(b"/")?;
     let tasks = take_number(&mut text)?;
     Some(Loadavg { average, running, tasks, last_pid: take_number(&mut text) })
-}
-
-/// `1.25` as 125.
-fn hundredths(mut word: &[u8]) -> Option<u64> {
-    let whole = take_number(&mut word)?;
-    let [b'.', tens @ b'0'..=b'9', ones @ b'0'..=b'9', ..] = word else { return None };
-    whole.checked_mul(100)?.checked_add(u64::from(tens - b'0') * 10 + u64::from(ones - b'0'))
 }
 
 #[cfg(test)]

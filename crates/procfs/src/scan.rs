@@ -48,6 +48,14 @@ pub fn take_signed(text: &mut &[u8]) -> Option<i64> {
     Some(if negative { -size } else { size })
 }
 
+/// `1.25` as 125; a point and two digits must follow the whole number, as load averages and
+/// pressures have it.
+pub fn hundredths(mut text: &[u8]) -> Option<u64> {
+    let whole = take_number(&mut text)?;
+    let [b'.', tens @ b'0'..=b'9', ones @ b'0'..=b'9', ..] = text else { return None };
+    whole.checked_mul(100)?.checked_add(u64::from(tens - b'0') * 10 + u64::from(ones - b'0'))
+}
+
 /// Takes a word off the front of `text`: skips blanks, gives the bytes up to the next blank or
 /// the end; empty when nothing is left.
 #[inline]

@@ -8,7 +8,10 @@ use procfs::Host;
 use sample::{SourceDef, State, Table};
 
 mod cpu;
+mod pressure;
 mod sampler;
+mod schedstat;
+mod softirq;
 mod whit;
 
 pub use sampler::Sampler;
@@ -44,7 +47,8 @@ pub struct Entry {
 }
 
 /// Every source, alphabetically.
-pub static ALL: &[Entry] = &[cpu::ENTRY, whit::ENTRY];
+pub static ALL: &[Entry] =
+    &[cpu::ENTRY, pressure::ENTRY, schedstat::ENTRY, softirq::ENTRY, whit::ENTRY];
 
 /// The entry of a source by its name.
 pub fn find(name: &str) -> Option<&'static Entry> {

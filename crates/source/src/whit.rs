@@ -194,7 +194,7 @@ static WHIT: SourceDef = SourceDef {
             when: |_| true,
             title: "WHIT SUMMARY ($rate)",
             headings: &[
-                "<----CPU----><-----Calls-----><----KBytes-----><----Samples----><-Ticks->",
+                "<---CPU----><----Calls-----><----KBytes----><-----Samples------><Ticks><-Mem>",
                 "User%   Sys%  Kernel   Other  ReadKB  WritKB  Taken Unwrit Skipd Missed RSSKB",
             ],
             show: Show::Cells(&[

@@ -1,0 +1,224 @@
+//! Pressure: how much of the time tasks stood still for want of CPU, I/O or memory.
+//!
+//! Reads `/proc/pressure/*`: one `pread` each, three or four in all (`irq` needs a kernel with
+//! `CONFIG_IRQ_TIME_ACCOUNTING`).  Shown are shares of the interval, from the totals in µs, and
+//! not the kernel's averages, which trail behind by 10 s and more; those are kept beside them.
+
+use procfs::pressure::{Stall, parse_pressure};
+use procfs::{FileId, Host, ReadMode};
+use sample::{
+    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, RowMut, Show, SourceDef, State,
+    Table, Unit,
+};
+
+use crate::{Entry, Source};
+
+const SOME_TOTAL: usize = 0;
+const FULL_TOTAL: usize = 1;
+const SOME_AVERAGES: [usize; 3] = [2, 3, 4];
+const FULL_AVERAGES: [usize; 3] = [5, 6, 7];
+
+const FILES: [(&[u8], &str); 4] = [
+    (b"cpu", "/proc/pressure/cpu"),
+    (b"io", "/proc/pressure/io"),
+    (b"memory", "/proc/pressure/memory"),
+    (b"irq", "/proc/pressure/irq"),
+];
+
+pub(crate) const ENTRY: Entry = Entry {
+    def: &PRESSURE,
+    open: |host, _| {
+        let files = FILES.map(|(_, path)| host.file(path, ReadMode::Whole));
+        Box::new(Pressure { files })
+    },
+};
+
+struct Pressure {
+    files: [FileId; 4],
+}
+
+impl Source for Pressure {
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        let mut worst = State::Absent;
+        for ((name, _), file) in FILES.iter().zip(self.files) {
+            let text = match host.read(file) {
+                Ok(text) => text,
+                Err(state) => {
+                    if worst == State::Absent {
+                        worst = state;
+                    }
+                    continue;
+                }
+            };
+            let pressure = parse_pressure(text);
+            if pressure.some.is_none() && pressure.full.is_none() {
+                worst = State::Failed(0);
+                continue;
+            }
+            let mut row = table.row(name);
+            set(&mut row, pressure.some, SOME_TOTAL, SOME_AVERAGES);
+            set(&mut row, pressure.full, FULL_TOTAL, FULL_AVERAGES);
+        }
+        if table.rows() == 0 { worst } else { State::Ok }
+    }
+}
+
+fn set(row: &mut RowMut<'_>, stall: Option<Stall>, total: usize, averages: [usize; 3]) {
+    let Some(stall) = stall else { return };
+    row.set(total, stall.total_us);
+    for (field, value) in averages.into_iter().zip(stall.average) {
+        row.set(field, value);
+    }
+}
+
+/// Share of the true interval, in per cent.
+fn percent(row: &Row<'_>, resource: &[u8], field: usize) -> Option<f64> {
+    let row = row.rows().find(|row| row.name() == resource)?;
+    Some(row.delta(field)? / (row.interval_seconds()? * 1e4))
+}
+
+/// One of the kernel's averages, in per cent.
+fn average(row: &Row<'_>, resource: &[u8], field: usize) -> Option<f64> {
+    let row = row.rows().find(|row| row.name() == resource)?;
+    Some(row.gauge(field)? / 100.0)
+}
+
+fn cpu(row: &Row<'_>) -> Option<f64> {
+    percent(row, b"cpu", SOME_TOTAL)
+}
+
+fn cpu_full(row: &Row<'_>) -> Option<f64> {
+    percent(row, b"cpu", FULL_TOTAL)
+}
+
+fn io(row: &Row<'_>) -> Option<f64> {
+    percent(row, b"io", SOME_TOTAL)
+}
+
+fn io_full(row: &Row<'_>) -> Option<f64> {
+    percent(row, b"io", FULL_TOTAL)
+}
+
+fn memory(row: &Row<'_>) -> Option<f64> {
+    percent(row, b"memory", SOME_TOTAL)
+}
+
+fn memory_full(row: &Row<'_>) -> Option<f64> {
+    percent(row, b"memory", FULL_TOTAL)
+}
+
+fn irq_full(row: &Row<'_>) -> Option<f64> {
+    percent(row, b"irq", FULL_TOTAL)
+}
+
+static PRESSURE: SourceDef = SourceDef {
+    name: "pressure",
+    about: "Share of time that tasks stood still for want of CPU, I/O, memory or to interrupts",
+    letters: "p",
+    reads: &[
+        "/proc/pressure/cpu",
+        "/proc/pressure/io",
+        "/proc/pressure/memory",
+        "/proc/pressure/irq",
+    ],
+    instance: &["resource"],
+    fields: &[
+        Field::counter("some_total", Unit::Microseconds, "Time at least one task stood still"),
+        Field::counter("full_total", Unit::Microseconds, "Time all busy tasks stood still"),
+        Field::gauge("some_avg10", Unit::PercentHundredths, "Some, average over 10 s"),
+        Field::gauge("some_avg60", Unit::PercentHundredths, "Some, average over 60 s"),
+        Field::gauge("some_avg300", Unit::PercentHundredths, "Some, average over 300 s"),
+        Field::gauge("full_avg10", Unit::PercentHundredths, "Full, average over 10 s"),
+        Field::gauge("full_avg60", Unit::PercentHundredths, "Full, average over 60 s"),
+        Field::gauge("full_avg300", Unit::PercentHundredths, "Full, average over 300 s"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[Layout {
+        letter: 'p',
+        brief: &[Block {
+            when: |_| true,
+            title: "<---Pressure%--->",
+            headings: &["  Cpu   Io   Mem "],
+            show: Show::Cells(&[
+                Cell::fixed("", 5, 1, cpu),
+                Cell::fixed("", 5, 1, io),
+                Cell::fixed(" ", 5, 1, memory),
+            ]),
+        }],
+        verbose: &[Block {
+            when: |_| true,
+            title: "PRESSURE SUMMARY (% of time)",
+            headings: &[
+                "<---------Cpu---------><----------Io----------><--------Memory--------><-Irq>",
+                " Some  Full Avg10 Avg60  Some  Full Avg10 Avg60  Some  Full Avg10 Avg60  Full",
+            ],
+            show: Show::Cells(&[
+                Cell::fixed(" ", 5, 1, cpu),
+                Cell::fixed(" ", 5, 1, cpu_full),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"cpu", SOME_AVERAGES[0])),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"cpu", SOME_AVERAGES[1])),
+                Cell::fixed(" ", 5, 1, io),
+                Cell::fixed(" ", 5, 1, io_full),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"io", SOME_AVERAGES[0])),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"io", SOME_AVERAGES[1])),
+                Cell::fixed(" ", 5, 1, memory),
+                Cell::fixed(" ", 5, 1, memory_full),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"memory", SOME_AVERAGES[0])),
+                Cell::fixed(" ", 5, 1, |row| average(row, b"memory", SOME_AVERAGES[1])),
+                Cell::fixed(" ", 5, 1, irq_full),
+            ]),
+        }],
+        plot: Some(Plot {
+            tag: "PSI",
+            columns: &[
+                PlotColumn::fixed("CpuSome%", 2, cpu),
+                PlotColumn::fixed("CpuFull%", 2, cpu_full),
+                PlotColumn::fixed("IoSome%", 2, io),
+                PlotColumn::fixed("IoFull%", 2, io_full),
+                PlotColumn::fixed("MemSome%", 2, memory),
+                PlotColumn::fixed("MemFull%", 2, memory_full),
+                PlotColumn::fixed("IrqFull%", 2, irq_full),
+            ],
+            ..Plot::EMPTY
+        }),
+        metrics: &[
+            PlotColumn::fixed("pressure.cpusome", 2, cpu).level(),
+            PlotColumn::fixed("pressure.cpufull", 2, cpu_full).level(),
+            PlotColumn::fixed("pressure.iosome", 2, io).level(),
+            PlotColumn::fixed("pressure.iofull", 2, io_full).level(),
+            PlotColumn::fixed("pressure.memsome", 2, memory).level(),
+            PlotColumn::fixed("pressure.memfull", 2, memory_full).level(),
+            PlotColumn::fixed("pressure.irqfull", 2, irq_full).level(),
+        ],
+        ..Layout::EMPTY
+    }],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_that_are_there_have_rows_and_without_any_the_source_is_absent() {
+        let mut host = Host::in_memory();
+        let mut source = (ENTRY.open)(&mut host, &std::sync::Arc::default());
+        let mut table = Table::new(PRESSURE.fields.len());
+        assert_eq!(source.read(&mut host, &mut table), State::Absent);
+        let some = b"some avg10=0.47 avg60=0.92 avg300=1.55 total=18778901\n";
+        let full = b"full avg10=0.01 avg60=0.02 avg300=0.03 total=9\n";
+        host.put("/proc/pressure/memory", Some(some));
+        host.put("/proc/pressure/irq", Some(full));
+        host.begin_tick();
+        assert_eq!(source.read(&mut host, &mut table), State::Ok);
+        assert_eq!((table.rows(), table.name(0), table.name(1)), (2, &b"memory"[..], &b"irq"[..]));
+        assert_eq!(table.get(0, SOME_TOTAL), Some(18_778_901));
+        assert_eq!(table.get(0, SOME_AVERAGES[2]), Some(155));
+        assert_eq!(table.get(0, FULL_TOTAL), None);
+        assert_eq!((table.get(1, SOME_TOTAL), table.get(1, FULL_TOTAL)), (None, Some(9)));
+        host.put("/proc/pressure/memory", Some(b"rubbish"));
+        host.put("/proc/pressure/irq", None);
+        host.begin_tick();
+        assert_eq!(source.read(&mut host, &mut table), State::Failed(0));
+    }
+}
