@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use sample::{Frame, Meta, Options, SourceDef};
 
+mod compare;
 mod csv;
 #[cfg(test)]
 mod demo;
@@ -13,6 +14,7 @@ mod fields;
 mod json;
 mod openmetrics;
 
+pub use compare::{ComparisonForm, Period, write_comparison};
 pub use csv::Csv;
 pub use json::Json;
 pub use openmetrics::OpenMetrics;
