@@ -11,11 +11,13 @@ mod clock;
 mod host;
 pub mod loadavg;
 pub mod pressure;
+pub mod meminfo;
 pub mod scan;
 pub mod schedstat;
 pub mod softirqs;
 pub mod stat;
 pub mod usage;
+pub mod vmstat;
 
 pub use clock::SystemClock;
 pub use host::{Cost, FileId, Host, ReadMode};
