@@ -408,11 +408,13 @@ impl File {
             self.len += count;
             let all = match self.mode {
                 ReadMode::Whole => self.len < self.buffer.len(),
-                // The kernel stops at the record that no longer fits into what is left of a page.
+                // The kernel stops at the record that no longer fits into what is left of a page,
+                // so a read that left room for one came to the end.
                 ReadMode::Records => {
                     count == 0
                         || self.record_bytes_max > 0
-                            && self.len + 2 * self.record_bytes_max < PAGE_BYTES
+                            && count + 2 * self.record_bytes_max < PAGE_BYTES
+                            && self.len < self.buffer.len()
                 }
             };
             if all {

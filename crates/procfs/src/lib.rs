@@ -10,8 +10,8 @@
 mod clock;
 mod host;
 pub mod loadavg;
-pub mod pressure;
 pub mod meminfo;
+pub mod pressure;
 pub mod scan;
 pub mod schedstat;
 pub mod softirqs;

@@ -87,8 +87,12 @@ mod tests {
         assert_eq!(new[7], ("Inactive:", 566_372));
         assert_eq!(new[9], ("HugePages_Total:", 7));
         let old = read(&mut index, OLD);
-        let expected =
-            [("MemTotal:", 1_026_204), ("MemFree:", 24_064), ("Buffers:", 1), ("Inactive:", 306_028)];
+        let expected = [
+            ("MemTotal:", 1_026_204),
+            ("MemFree:", 24_064),
+            ("Buffers:", 1),
+            ("Inactive:", 306_028),
+        ];
         assert_eq!(old, expected);
         assert_eq!(read(&mut index, "MemTotal:\nMemFree: kB\nMemFree"), []);
         assert_eq!(read(&mut index, "Mem"), []);

@@ -166,6 +166,12 @@ impl<'a> Row<'a> {
         self.frame.options.exact
     }
 
+    /// Whether the columns that collectl fills in a way of its own should hold its digits: always
+    /// under `--exact`, and when the feed is a collectl recording, whose readers know them so.
+    pub fn collectl_digits(&self) -> bool {
+        self.exact() || self.frame.meta.has_single_clock()
+    }
+
     /// The instance's name.
     pub fn name(&self) -> &'a [u8] {
         self.track.current.table.name(self.index)

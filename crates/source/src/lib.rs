@@ -8,6 +8,7 @@ use procfs::Host;
 use sample::{SourceDef, State, Table};
 
 mod cpu;
+mod memory;
 mod pressure;
 mod sampler;
 mod schedstat;
@@ -48,7 +49,7 @@ pub struct Entry {
 
 /// Every source, alphabetically.
 pub static ALL: &[Entry] =
-    &[cpu::ENTRY, pressure::ENTRY, schedstat::ENTRY, softirq::ENTRY, whit::ENTRY];
+    &[cpu::ENTRY, memory::ENTRY, pressure::ENTRY, schedstat::ENTRY, softirq::ENTRY, whit::ENTRY];
 
 /// The entry of a source by its name.
 pub fn find(name: &str) -> Option<&'static Entry> {

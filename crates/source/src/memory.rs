@@ -1,0 +1,128 @@
+//! Memory of the whole machine: what it holds, swap, paging, reclaim.
+//!
+//! Reads `/proc/meminfo` and `/proc/vmstat`.  Cost: one `pread` each; the fields are found where
+//! they stood the time before, about 0.6 µs for both files.  `vmstat` adds up the counters of all
+//! CPUs, so the kernel's part grows with their number.
+//!
+//! The fields hold the kernel's numbers; what collectl makes of them is in `memory/layout.rs`.
+
+mod fields;
+mod layout;
+
+use procfs::scan::KeyIndex;
+use procfs::{FileId, Host, ReadMode, meminfo, vmstat};
+use sample::{Cadence, Layout, Plot, SourceDef, State, Table};
+
+use self::fields::FIELDS;
+use crate::{Entry, Source};
+
+pub(crate) const ENTRY: Entry = Entry {
+    def: &MEMORY,
+    open: |host, _| {
+        Box::new(Memory {
+            meminfo: host.file("/proc/meminfo", ReadMode::Whole),
+            vmstat: host.file("/proc/vmstat", ReadMode::Records),
+            meminfo_index: meminfo::index(),
+            vmstat_index: vmstat::index(),
+        })
+    },
+};
+
+struct Memory {
+    meminfo: FileId,
+    vmstat: FileId,
+    meminfo_index: KeyIndex,
+    vmstat_index: KeyIndex,
+}
+
+impl Source for Memory {
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        let text = match host.read(self.meminfo) {
+            Ok(text) => text,
+            Err(state) => return state,
+        };
+        let mut row = table.row(b"");
+        self.meminfo_index.scan(text, |key, value| row.set(key, value));
+        if let Ok(text) = host.read(self.vmstat) {
+            let first = meminfo::KEYS.len();
+            self.vmstat_index.scan(text, |key, value| row.set(first + key, value));
+        }
+        State::Ok
+    }
+}
+
+static MEMORY: SourceDef = SourceDef {
+    name: "memory",
+    about: "Memory of the whole machine: what it holds, swap, paging, reclaim",
+    letters: "m",
+    reads: &["/proc/meminfo", "/proc/vmstat"],
+    instance: &[],
+    fields: FIELDS,
+    cadence: Cadence::First,
+    layouts: &[Layout {
+        letter: 'm',
+        brief: layout::BRIEF,
+        verbose: layout::VERBOSE,
+        plot: Some(Plot { tag: "MEM", columns: layout::PLOT, ..Plot::EMPTY }),
+        metrics: layout::METRICS,
+        ..Layout::EMPTY
+    }],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_has_its_field() {
+        assert_eq!(FIELDS.len(), meminfo::KEYS.len() + vmstat::KEYS.len());
+        let key = |field: usize| match field.checked_sub(meminfo::KEYS.len()) {
+            None => meminfo::KEYS[field],
+            Some(field) => vmstat::KEYS[field],
+        };
+        let check = |name: &str, expected: &str| {
+            let found = std::str::from_utf8(key(MEMORY.field(name).unwrap())).unwrap();
+            assert_eq!(found.trim_end_matches([':', ' ']), expected);
+        };
+        check("total", "MemTotal");
+        check("locked", "Mlocked");
+        check("anonymous", "AnonPages");
+        check("slab_unreclaimable", "SUnreclaim");
+        check("committed", "Committed_AS");
+        check("anonymous_huge", "AnonHugePages");
+        check("huge_reserved", "HugePages_Rsvd");
+        check("hugetlb", "Hugetlb");
+        check("shared_pages", "nr_shmem");
+        check("page_in", "pgpgin");
+        check("swap_out", "pswpout");
+        check("alloc_movable", "pgalloc_movable");
+        check("faults", "pgfault");
+        check("refilled_dma", "pgrefill_dma");
+        check("stolen_movable", "pgsteal_movable");
+        check("scanned_direct", "pgscan_direct");
+        check("scanned_direct_movable", "pgscan_direct_movable");
+        check("oom_kills", "oom_kill");
+        check("zswap_written", "zswpwb");
+    }
+
+    #[test]
+    fn reads_both_files_and_either() {
+        let mut host = Host::in_memory();
+        let mut memory = (ENTRY.open)(&mut host, &std::sync::Arc::default());
+        let mut table = Table::new(FIELDS.len());
+        assert_eq!(memory.read(&mut host, &mut table), State::Absent);
+        host.begin_tick();
+        host.put("/proc/meminfo", Some(b"MemTotal: 8 kB\nMemFree: 3 kB\n"));
+        assert_eq!(memory.read(&mut host, &mut table), State::Ok);
+        assert_eq!(table.get(0, fields::at("free")), Some(3));
+        assert_eq!(table.get(0, fields::at("faults")), None);
+        host.begin_tick();
+        host.put("/proc/vmstat", Some(b"nr_free_pages 1\npgfault 77\noom_kill 0\n"));
+        assert_eq!(memory.read(&mut host, &mut table), State::Ok);
+        assert_eq!(table.get(0, fields::at("total")), Some(8));
+        assert_eq!(table.get(0, fields::at("faults")), Some(77));
+        assert_eq!(table.get(0, fields::at("oom_kills")), Some(0));
+        assert_eq!(table.get(0, fields::at("slab")), None);
+    }
+}

@@ -1,0 +1,421 @@
+//! How collectl shows memory: brief, verbose with the groups of `--memopts`, plot, metrics.
+//!
+//! Columns that collectl fills in a way of its own (see [`inactive`], [`shared`], [`swapped`],
+//! [`pages`]) hold its digits when a collectl recording is played, and the truth otherwise.
+
+use sample::{Block, Cell, Options, PlotColumn, Row, Show};
+
+/// The index of a field, found while compiling.
+macro_rules! at {
+    ($name:literal) => {
+        const { super::fields::at($name) }
+    };
+}
+
+/// What is not free, as collectl reckons it: buffers and cache count as used.
+fn used(row: &Row<'_>) -> Option<f64> {
+    Some(row.gauge(at!("total"))? - row.gauge(at!("free"))?)
+}
+
+fn swap_used(row: &Row<'_>) -> Option<f64> {
+    Some(row.gauge(at!("swap_total"))? - row.gauge(at!("swap_free"))?)
+}
+
+/// The field of the column `Inac`.  collectl takes the last line that begins with `Inactive`,
+/// which since Linux 2.6.28 is that of the page cache alone.
+fn inactive(row: &Row<'_>) -> usize {
+    let last = [at!("inactive_file"), at!("inactive_anon")];
+    let last = last.into_iter().find(|&field| row.raw(field).is_some());
+    last.filter(|_| row.collectl_digits()).unwrap_or(at!("inactive"))
+}
+
+/// Shared memory in KiB.  collectl takes the last line of vmstat that begins with `nr_shmem`,
+/// which since Linux 4.8 counts what is mapped as huge pages, and reckons four KiB to a page.
+fn shared(row: &Row<'_>) -> Option<f64> {
+    if !row.collectl_digits() {
+        return row.gauge(at!("shared"));
+    }
+    let last = [at!("shared_pmd_pages"), at!("shared_huge_pages")];
+    let last = last.into_iter().find(|&field| row.raw(field).is_some());
+    Some(4.0 * row.gauge(last.unwrap_or(at!("shared_pages")))?)
+}
+
+/// Swapped in or out, per second, in KiB; collectl counts bytes and yet shows them as KiB.
+fn swapped(row: &Row<'_>, field: usize) -> Option<f64> {
+    const WRAP: f64 = 4_294_967_296.0;
+    let page_bytes = row.frame.meta.page_size_bytes() as f64;
+    let bytes = match row.change(field) {
+        Some(change) if change < 0.0 && row.exact() => change * page_bytes + WRAP,
+        _ => row.delta(field)? * page_bytes,
+    };
+    let seconds = row.seconds()?;
+    Some(if row.collectl_digits() { bytes / seconds } else { bytes / 1024.0 / seconds })
+}
+
+/// An event of paging or reclaim: per second, but since boot where collectl's digits are wanted,
+/// which knows no rates here.
+fn pages(row: &Row<'_>, field: usize) -> Option<f64> {
+    if row.collectl_digits() { row.gauge(field) } else { row.rate(field) }
+}
+
+/// A level's change per second (`--memopts R`).
+fn change(row: &Row<'_>, field: usize) -> Option<f64> {
+    Some(changed(row, field)? / row.seconds()?)
+}
+
+fn changed(row: &Row<'_>, field: usize) -> Option<f64> {
+    let change = row.change(field);
+    if row.exact() { Some(change.unwrap_or(0.0)) } else { change }
+}
+
+fn used_change(row: &Row<'_>) -> Option<f64> {
+    let change = changed(row, at!("total"))? - changed(row, at!("free"))?;
+    Some(change / row.seconds()?)
+}
+
+fn swap_used_change(row: &Row<'_>) -> Option<f64> {
+    let change = changed(row, at!("swap_total"))? - changed(row, at!("swap_free"))?;
+    Some(change / row.seconds()?)
+}
+
+/// The change of what programs have mapped; collectl divides only one of its parts by the time.
+fn mapped_change(row: &Row<'_>) -> Option<f64> {
+    let (mapped, anonymous) = (changed(row, at!("mapped"))?, changed(row, at!("anonymous"))?);
+    let seconds = row.seconds()?;
+    let mapped = if row.collectl_digits() { mapped } else { mapped / seconds };
+    Some(mapped + anonymous / seconds)
+}
+
+/// All memory, in the view of changes; collectl divides even that by the time.
+fn total_beside_changes(row: &Row<'_>) -> Option<f64> {
+    let total = row.gauge(at!("total"))?;
+    if row.collectl_digits() { Some(total / row.seconds()?) } else { Some(total) }
+}
+
+/// A cell of KiB, scaled.
+const fn kib(lead: &'static str, width: usize, value: fn(&Row<'_>) -> Option<f64>) -> Cell {
+    Cell::binary(lead, width, 1, value)
+}
+
+const LEVELS: &[Cell] = &[
+    kib("", 4, |row| row.gauge(at!("free"))),
+    kib(" ", 4, |row| row.gauge(at!("buffers"))),
+    kib(" ", 4, |row| row.gauge(at!("cached"))),
+    kib(" ", 4, |row| row.gauge(inactive(row))),
+    kib(" ", 4, |row| row.gauge(at!("slab"))),
+    kib(" ", 4, |row| Some(row.gauge(at!("mapped"))? + row.gauge(at!("anonymous"))?)),
+];
+
+const LEVEL_CHANGES: &[Cell] = &[
+    kib("", 4, |row| change(row, at!("free"))).padded_to(5),
+    kib(" ", 4, |row| change(row, at!("buffers"))).padded_to(5),
+    kib(" ", 4, |row| change(row, at!("cached"))).padded_to(5),
+    kib(" ", 4, |row| change(row, inactive(row))).padded_to(5),
+    kib(" ", 4, |row| change(row, at!("slab"))).padded_to(5),
+    kib(" ", 4, mapped_change).padded_to(5),
+];
+
+const PHYSICAL: &[Cell] = &[
+    kib("  ", 7, |row| row.gauge(at!("total"))),
+    kib(" ", 7, used),
+    kib(" ", 7, |row| row.gauge(at!("free"))),
+    kib(" ", 7, |row| row.gauge(at!("buffers"))),
+    kib(" ", 7, |row| row.gauge(at!("cached"))),
+    kib(" ", 7, |row| row.gauge(at!("slab"))),
+    kib(" ", 7, |row| row.gauge(at!("mapped"))),
+    kib(" ", 7, |row| row.gauge(at!("anonymous"))),
+    kib(" ", 7, |row| row.gauge(at!("anonymous_huge"))),
+    kib(" ", 7, |row| row.gauge(at!("committed"))),
+    kib(" ", 7, |row| row.gauge(at!("locked"))),
+    kib(" ", 5, |row| row.gauge(inactive(row))),
+];
+
+const VIRTUAL: [Cell; 9] = [
+    kib(" ", 5, |row| row.gauge(at!("swap_total"))),
+    kib(" ", 5, swap_used),
+    kib(" ", 5, |row| row.gauge(at!("swap_free"))),
+    kib(" ", 5, |row| swapped(row, at!("swap_in"))).padded_to(4),
+    kib(" ", 5, |row| swapped(row, at!("swap_out"))).padded_to(4),
+    Cell::scaled(" ", 5, |row| row.rate(at!("faults"))),
+    Cell::scaled(" ", 5, |row| row.rate(at!("major_faults"))),
+    Cell::scaled(" ", 4, |row| row.rate(at!("page_in"))),
+    Cell::scaled(" ", 4, |row| row.rate(at!("page_out"))),
+];
+
+const ALLOCATION: [Cell; 10] = [
+    Cell::scaled(" ", 5, |row| pages(row, at!("freed"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("activated"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("alloc_dma"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("alloc_dma32"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("alloc_normal"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("alloc_movable"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("refilled_dma"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("refilled_dma32"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("refilled_normal"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("refilled_movable"))),
+];
+
+const RECLAIM: [Cell; 12] = [
+    Cell::scaled(" ", 5, |row| pages(row, at!("stolen_dma"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("stolen_dma32"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("stolen_normal"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("stolen_movable"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_kswapd_dma"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_kswapd_dma32"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_kswapd_normal"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_kswapd_movable"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_direct_dma"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_direct_dma32"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_direct_normal"))),
+    Cell::scaled(" ", 5, |row| pages(row, at!("scanned_direct_movable"))),
+];
+
+const CHANGES: &[Cell] = &[
+    kib("  ", 7, total_beside_changes),
+    kib(" ", 7, used_change).padded_to(8),
+    kib(" ", 7, |row| change(row, at!("free"))).padded_to(8),
+    kib(" ", 7, |row| change(row, at!("buffers"))).padded_to(8),
+    kib(" ", 7, |row| change(row, at!("cached"))).padded_to(8),
+    kib("  ", 7, |row| change(row, at!("slab"))),
+    kib("  ", 7, |row| change(row, at!("mapped"))),
+    kib("  ", 7, |row| change(row, at!("anonymous"))),
+    kib(" ", 7, |row| change(row, at!("anonymous_huge"))),
+    kib(" ", 7, |row| change(row, at!("committed"))),
+    kib(" ", 7, |row| change(row, at!("locked"))),
+    kib("  ", 5, |row| change(row, inactive(row))).padded_to(6),
+    kib(" ", 5, |row| row.gauge(at!("swap_total"))),
+    kib(" ", 5, swap_used_change).padded_to(6),
+    kib(" ", 5, |row| change(row, at!("swap_free"))).padded_to(6),
+    kib(" ", 5, |row| swapped(row, at!("swap_in"))).padded_to(4),
+    kib(" ", 5, |row| swapped(row, at!("swap_out"))).padded_to(4),
+    Cell::scaled(" ", 5, |row| row.rate(at!("faults"))),
+    Cell::scaled(" ", 5, |row| row.rate(at!("major_faults"))),
+    Cell::scaled(" ", 4, |row| row.rate(at!("page_in"))),
+    Cell::scaled(" ", 4, |row| row.rate(at!("page_out"))),
+];
+
+/// The same cells at the start of a line, where collectl has one blank more.
+const fn leading<const N: usize>(mut cells: [Cell; N]) -> [Cell; N] {
+    cells[0].lead = "  ";
+    cells
+}
+
+/// Whether `--memopts` asks for a group of columns; without any, it is physical and virtual.
+fn asks(options: &Options, group: char) -> bool {
+    let groups = if options.memopts.is_empty() { "PV" } else { &options.memopts };
+    groups.contains(group)
+}
+
+/// Whether it asks for the group and for none of those that stand to its left.
+fn first(options: &Options, group: char, left: &str) -> bool {
+    asks(options, group) && !left.chars().any(|other| asks(options, other))
+}
+
+fn later(options: &Options, group: char, left: &str) -> bool {
+    asks(options, group) && left.chars().any(|other| asks(options, other))
+}
+
+fn changes(options: &Options) -> bool {
+    asks(options, 'R')
+}
+
+const TITLE: &str = "MEMORY SUMMARY";
+
+const VIRTUAL_HEADINGS: [&str; 2] = [
+    "<-----------Swap------------><-------Paging------>",
+    " Total  Used  Free   In  Out Fault MajFt   In  Out",
+];
+
+const ALLOCATION_HEADINGS: [&str; 2] = [
+    "<---Other---|-------Page Alloc------|------Page Refill----->",
+    "  Free Activ   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move",
+];
+
+const RECLAIM_HEADINGS: [&str; 2] = [
+    "<------Page Steal-------|-------Scan KSwap------|------Scan Direct----->",
+    "   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move",
+];
+
+pub(super) const VERBOSE: &[Block] = &[
+    Block {
+        when: |options| asks(options, 'P'),
+        title: TITLE,
+        headings: &[
+            "<------------------------------------Physical Memory\
+             ------------------------------------------>",
+            "$blank   Total    Used    Free    Buff  Cached    Slab  Mapped    Anon   AnonH  Commit\
+             \x20 Locked Inact",
+        ],
+        show: Show::Cells(PHYSICAL),
+    },
+    Block {
+        when: |options| first(options, 'V', "P"),
+        title: TITLE,
+        headings: &[
+            VIRTUAL_HEADINGS[0],
+            "$blank Total  Used  Free   In  Out Fault MajFt   In  Out",
+        ],
+        show: Show::Cells(&leading(VIRTUAL)),
+    },
+    Block {
+        when: |options| later(options, 'V', "P"),
+        title: "",
+        headings: &VIRTUAL_HEADINGS,
+        show: Show::Cells(&VIRTUAL),
+    },
+    Block {
+        when: |options| first(options, 'p', "PV"),
+        title: TITLE,
+        headings: &[
+            ALLOCATION_HEADINGS[0],
+            "$blank  Free Activ   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move",
+        ],
+        show: Show::Cells(&leading(ALLOCATION)),
+    },
+    Block {
+        when: |options| later(options, 'p', "PV"),
+        title: "",
+        headings: &ALLOCATION_HEADINGS,
+        show: Show::Cells(&ALLOCATION),
+    },
+    Block {
+        when: |options| first(options, 's', "PVp"),
+        title: TITLE,
+        headings: &[
+            RECLAIM_HEADINGS[0],
+            "$blank   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move",
+        ],
+        show: Show::Cells(&leading(RECLAIM)),
+    },
+    Block {
+        when: |options| later(options, 's', "PVp"),
+        title: "",
+        headings: &RECLAIM_HEADINGS,
+        show: Show::Cells(&RECLAIM),
+    },
+    Block {
+        when: changes,
+        title: "MEMORY SUMMARY changes/int",
+        headings: &[
+            "<---------------------------------------Physical Memory\
+             -----------------------------------------------><------------Swap------------->\
+             <-------Paging------>",
+            "   Total     Used     Free     Buff   Cached     Slab   Mapped     Anon   AnonH  Commit\
+             \x20 Locked   Inact Total   Used   Free   In  Out Fault MajFt   In  Out",
+        ],
+        show: Show::Cells(CHANGES),
+    },
+];
+
+/// The headings of brief mode span the free blocks of the letter `b` too, when both are shown.
+pub(super) const BRIEF: &[Block] = &[
+    Block {
+        when: |options| !changes(options) && !options.shows('b'),
+        title: "<-----------Memory----------->",
+        headings: &["Free Buff Cach Inac Slab  Map "],
+        show: Show::Cells(LEVELS),
+    },
+    Block {
+        when: |options| !changes(options) && options.shows('b'),
+        title: "<-----------------Memory----------------->",
+        headings: &["Free Buff Cach Inac Slab  Map "],
+        show: Show::Cells(LEVELS),
+    },
+    Block {
+        when: |options| changes(options) && !options.shows('b'),
+        title: "<--------------Memory-------------->",
+        headings: &[" Free  Buff  Cach  Inac  Slab   Map "],
+        show: Show::Cells(LEVEL_CHANGES),
+    },
+    Block {
+        when: |options| changes(options) && options.shows('b'),
+        title: "<--------------------Memory-------------------->",
+        headings: &[" Free  Buff  Cach  Inac  Slab   Map "],
+        show: Show::Cells(LEVEL_CHANGES),
+    },
+];
+
+/// Clean and laundry pages were counted by Linux 2.4 only; their columns stay and hold 0.
+fn none_of_these(row: &Row<'_>) -> Option<f64> {
+    row.gauge(at!("total")).map(|_| 0.0)
+}
+
+pub(super) const PLOT: &[PlotColumn] = &[
+    PlotColumn::new("Tot", |row| row.gauge(at!("total"))),
+    PlotColumn::new("Used", used),
+    PlotColumn::new("Free", |row| row.gauge(at!("free"))),
+    PlotColumn::new("Shared", shared),
+    PlotColumn::new("Buf", |row| row.gauge(at!("buffers"))),
+    PlotColumn::new("Cached", |row| row.gauge(at!("cached"))),
+    PlotColumn::new("Slab", |row| row.gauge(at!("slab"))),
+    PlotColumn::new("Map", |row| row.gauge(at!("mapped"))),
+    PlotColumn::new("Anon", |row| row.gauge(at!("anonymous"))),
+    PlotColumn::new("AnonH", |row| row.gauge(at!("anonymous_huge"))),
+    PlotColumn::new("Commit", |row| row.gauge(at!("committed"))),
+    PlotColumn::new("Locked", |row| row.gauge(at!("locked"))),
+    PlotColumn::new("SwapTot", |row| row.gauge(at!("swap_total"))),
+    PlotColumn::new("SwapUsed", swap_used),
+    PlotColumn::new("SwapFree", |row| row.gauge(at!("swap_free"))),
+    PlotColumn::new("SwapIn", |row| swapped(row, at!("swap_in"))),
+    PlotColumn::new("SwapOut", |row| swapped(row, at!("swap_out"))),
+    PlotColumn::new("Dirty", |row| row.gauge(at!("dirty"))),
+    PlotColumn::new("Clean", none_of_these),
+    PlotColumn::new("Laundry", none_of_these),
+    PlotColumn::new("Inactive", |row| row.gauge(inactive(row))),
+    PlotColumn::new("PageIn", |row| row.rate(at!("page_in"))),
+    PlotColumn::new("PageOut", |row| row.rate(at!("page_out"))),
+    PlotColumn::new("PageFaults", |row| row.rate(at!("faults"))),
+    PlotColumn::new("PageMajFaults", |row| row.rate(at!("major_faults"))),
+    PlotColumn::new("HugeTotal", |row| row.gauge(at!("huge_total"))),
+    PlotColumn::new("HugeFree", |row| row.gauge(at!("huge_free"))),
+    PlotColumn::new("HugeRsvd", |row| row.gauge(at!("huge_reserved"))),
+    PlotColumn::new("SUnreclaim", |row| row.gauge(at!("slab_unreclaimable"))),
+];
+
+pub(super) const METRICS: &[PlotColumn] = &[
+    PlotColumn::new("meminfo.tot", |row| row.gauge(at!("total"))).level(),
+    PlotColumn::new("meminfo.used", used).level(),
+    PlotColumn::new("meminfo.free", |row| row.gauge(at!("free"))).level(),
+    PlotColumn::new("meminfo.shared", shared).level(),
+    PlotColumn::new("meminfo.buf", |row| row.gauge(at!("buffers"))).level(),
+    PlotColumn::new("meminfo.cached", |row| row.gauge(at!("cached"))).level(),
+    PlotColumn::new("meminfo.slab", |row| row.gauge(at!("slab"))).level(),
+    PlotColumn::new("meminfo.map", |row| row.gauge(at!("mapped"))).level(),
+    PlotColumn::new("meminfo.anon", |row| row.gauge(at!("anonymous"))).level(),
+    PlotColumn::new("meminfo.anonH", |row| row.gauge(at!("anonymous_huge"))).level(),
+    PlotColumn::new("meminfo.dirty", |row| row.gauge(at!("dirty"))).level(),
+    PlotColumn::new("meminfo.locked", |row| row.gauge(at!("locked"))).level(),
+    PlotColumn::new("meminfo.inactive", |row| row.gauge(inactive(row))).level(),
+    PlotColumn::new("meminfo.hugetot", |row| row.gauge(at!("huge_total"))).level(),
+    PlotColumn::new("meminfo.hugefree", |row| row.gauge(at!("huge_free"))).level(),
+    PlotColumn::new("meminfo.hugersvd", |row| row.gauge(at!("huge_reserved"))).level(),
+    PlotColumn::new("meminfo.sunreclaim", |row| row.gauge(at!("slab_unreclaimable"))).level(),
+    PlotColumn::new("swapinfo.total", |row| row.gauge(at!("swap_total"))).level(),
+    PlotColumn::new("swapinfo.free", |row| row.gauge(at!("swap_free"))).level(),
+    PlotColumn::new("swapinfo.used", swap_used).level(),
+    PlotColumn::new("swapinfo.in", |row| swapped(row, at!("swap_in"))),
+    PlotColumn::new("swapinfo.out", |row| swapped(row, at!("swap_out"))),
+    PlotColumn::new("pageinfo.fault", |row| row.rate(at!("faults"))),
+    PlotColumn::new("pageinfo.majfault", |row| row.rate(at!("major_faults"))),
+    PlotColumn::new("pageinfo.in", |row| row.rate(at!("page_in"))),
+    PlotColumn::new("pageinfo.out", |row| row.rate(at!("page_out"))),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_columns_stand_side_by_side() {
+        let titles = |memopts: &str| {
+            let options = Options { memopts: memopts.into(), ..Options::default() };
+            let shown = VERBOSE.iter().filter(|block| (block.when)(&options));
+            shown.map(|block| block.title).collect::<Vec<_>>()
+        };
+        assert_eq!(titles(""), [TITLE, ""]);
+        assert_eq!(titles("PVps"), [TITLE, "", "", ""]);
+        assert_eq!(titles("ps"), [TITLE, ""]);
+        assert_eq!(titles("s"), [TITLE]);
+        assert_eq!(titles("R"), ["MEMORY SUMMARY changes/int"]);
+    }
+}
