@@ -8,6 +8,7 @@
 //! collectl recording is played by putting its text back into the files it came from.
 
 mod clock;
+pub mod diskstats;
 mod host;
 pub mod loadavg;
 pub mod meminfo;

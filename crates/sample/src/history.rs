@@ -256,6 +256,18 @@ impl<'a> Row<'a> {
         self.delta(field).filter(|_| seconds > 0.0).map(|delta| delta / seconds)
     }
 
+    /// An amount of this interval per second (or per interval, with `-on`).  Sums are made first
+    /// and divided here, as collectl does: the order decides the last digit.
+    pub fn per_second(&self, amount: Option<f64>) -> Option<f64> {
+        let seconds = if self.exact() { self.seconds().or(Some(1.0)) } else { self.seconds() };
+        Some(amount? / seconds.filter(|&seconds| seconds > 0.0)?)
+    }
+
+    /// Whether the reading before lacks this instance, so that nothing can be said of its rates.
+    pub fn is_new(&self) -> bool {
+        self.previous_index().is_none()
+    }
+
     /// A sum of `of` over the instances that `keep` keeps; missing parts add nothing, and a sum
     /// of nothing but missing parts is missing.
     pub fn sum(

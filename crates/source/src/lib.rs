@@ -8,6 +8,7 @@ use procfs::Host;
 use sample::{SourceDef, State, Table};
 
 mod cpu;
+mod disk;
 mod memory;
 mod pressure;
 mod sampler;
@@ -48,8 +49,15 @@ pub struct Entry {
 }
 
 /// Every source, alphabetically.
-pub static ALL: &[Entry] =
-    &[cpu::ENTRY, memory::ENTRY, pressure::ENTRY, schedstat::ENTRY, softirq::ENTRY, whit::ENTRY];
+pub static ALL: &[Entry] = &[
+    cpu::ENTRY,
+    disk::ENTRY,
+    memory::ENTRY,
+    pressure::ENTRY,
+    schedstat::ENTRY,
+    softirq::ENTRY,
+    whit::ENTRY,
+];
 
 /// The entry of a source by its name.
 pub fn find(name: &str) -> Option<&'static Entry> {

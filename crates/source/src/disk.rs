@@ -1,0 +1,271 @@
+//! What every block device has read and written, how long that took, and what it stands on.
+//!
+//! Reads `/proc/diskstats`: one `pread` and no allocation.  When a device is first seen a few
+//! files under `/sys/dev/block` tell what it is and what it stands on, so that totals count each
+//! byte once; no list of names decides what is recorded.
+
+use std::sync::Arc;
+
+use procfs::diskstats::{DiskLine, parse_diskstats};
+use procfs::{FileId, Host, ReadMode};
+use sample::{Cadence, Field, RowMut, SourceDef, State, Table, Unit};
+
+use crate::{Entry, Limits, Source};
+
+mod present;
+mod topology;
+
+use topology::Device;
+
+// The first seventeen are the file's columns, in its order.
+const READS: usize = 0;
+const READS_MERGED: usize = 1;
+const READ_SECTORS: usize = 2;
+const READ_MS: usize = 3;
+const WRITES: usize = 4;
+const WRITES_MERGED: usize = 5;
+const WRITE_SECTORS: usize = 6;
+const WRITE_MS: usize = 7;
+const BUSY_MS: usize = 9;
+const WEIGHTED_MS: usize = 10;
+const DISCARDS: usize = 11;
+const FLUSHES: usize = 15;
+const KIND: usize = 17;
+const PARENT: usize = 18;
+const LABEL: usize = 19;
+
+/// Reads between two looks at devices that told nothing of what they stand on: a mapping gets
+/// its table, an array its members, a little after the device appears.
+const LOOK_AGAIN_READS: u64 = 64;
+
+/// Looks at such a device before it is taken for what it seems.
+const LOOKS_MAX: u8 = 4;
+
+pub(crate) const ENTRY: Entry = Entry {
+    def: &DISK,
+    open: |host, limits| {
+        let file = host.file("/proc/diskstats", ReadMode::Records);
+        Box::new(Disk {
+            file,
+            limits: Arc::clone(limits),
+            devices: Vec::new(),
+            strangers: Vec::new(),
+            reads: 0,
+        })
+    },
+};
+
+struct Disk {
+    file: FileId,
+    limits: Arc<Limits>,
+    /// The devices of the latest reading, in its order.
+    devices: Vec<Device>,
+    /// Rows of this reading whose device is not the one at its place in `devices`.
+    strangers: Vec<Stranger>,
+    reads: u64,
+}
+
+struct Stranger {
+    row: usize,
+    major: u64,
+    minor: u64,
+}
+
+impl Source for Disk {
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        self.reads += 1;
+        let look_again = self.reads.is_multiple_of(LOOK_AGAIN_READS);
+        let text = match host.read(self.file) {
+            Ok(text) => text,
+            Err(state) => return state,
+        };
+        self.strangers.clear();
+        for disk in parse_diskstats(text) {
+            if !self.limits.disks.keeps(disk.name) {
+                continue;
+            }
+            let index = table.rows();
+            let mut row = table.row(disk.name);
+            set_columns(&mut row, &disk);
+            match self.devices.get(index) {
+                Some(device)
+                    if device.is(&disk) && !(look_again && device.is_worth_another_look()) =>
+                {
+                    set_device(&mut row, device);
+                }
+                _ => {
+                    let (major, minor) = (disk.major, disk.minor);
+                    self.strangers.push(Stranger { row: index, major, minor });
+                }
+            }
+        }
+        if !self.strangers.is_empty() || self.devices.len() > table.rows() {
+            self.get_to_know(host, table);
+        }
+        State::Ok
+    }
+}
+
+#[inline]
+fn set_columns(row: &mut RowMut<'_>, disk: &DiskLine<'_>) {
+    for (field, &value) in disk.columns.iter().enumerate() {
+        if disk.present >> field & 1 == 1 {
+            row.set(field, value);
+        }
+    }
+}
+
+fn set_device(row: &mut RowMut<'_>, device: &Device) {
+    row.set_text(KIND, device.kind.as_bytes());
+    for (field, text) in [(PARENT, &device.parent), (LABEL, &device.label)] {
+        if !text.is_empty() {
+            row.set_text(field, text);
+        }
+    }
+}
+
+impl Disk {
+    /// Puts the devices into the order of the table, and looks at those not seen before.  Runs
+    /// only when devices came, went or moved.
+    fn get_to_know(&mut self, host: &mut Host, table: &mut Table) {
+        let mut known: Vec<Option<Device>> = self.devices.drain(..).map(Some).collect();
+        let mut strangers = self.strangers.iter().peekable();
+        // Devices rarely change their order: the next one stands where the last one was found.
+        let mut hint = 0;
+        for row in 0..table.rows() {
+            let stranger = strangers.next_if(|stranger| stranger.row == row);
+            let name = table.name(row);
+            let is_it = |device: &Option<Device>| {
+                device.as_ref().is_some_and(|device| match stranger {
+                    Some(stranger) => device.is_named(name, stranger.major, stranger.minor),
+                    None => device.name == name,
+                })
+            };
+            let places = (hint..known.len()).chain(0..hint.min(known.len()));
+            let found = places.into_iter().find(|&place| is_it(&known[place]));
+            let held = found.and_then(|place| {
+                hint = place + 1;
+                known[place].take()
+            });
+            let device = match (held, stranger) {
+                (Some(device), _) if !device.is_worth_another_look() => device,
+                (Some(device), None) => device,
+                (held, Some(&Stranger { major, minor, .. })) => {
+                    let looks = held.map_or(0, |device| device.looks);
+                    let mut device = topology::look_at(host, major, minor, name);
+                    device.looks = looks + 1;
+                    device
+                }
+                // A row that is no stranger matched its device, which is therefore held.
+                (None, None) => topology::by_name(0, 0, name),
+            };
+            set_device(&mut table.row_mut(row), &device);
+            self.devices.push(device);
+        }
+    }
+}
+
+static DISK: SourceDef = SourceDef {
+    name: "disk",
+    about: "What every block device reads and writes, how long it takes, what it stands on",
+    letters: "dD",
+    reads: &["/proc/diskstats", "/sys/dev/block/*/*"],
+    instance: &["disk"],
+    fields: &[
+        Field::counter("reads", Unit::Count, "Reads finished"),
+        Field::counter("reads_merged", Unit::Count, "Reads merged with one already queued"),
+        Field::counter("read_sectors", Unit::Sectors, "Data read"),
+        Field::counter("read_ms", Unit::Milliseconds, "Time that reads took, each one counted"),
+        Field::counter("writes", Unit::Count, "Writes finished"),
+        Field::counter("writes_merged", Unit::Count, "Writes merged with one already queued"),
+        Field::counter("write_sectors", Unit::Sectors, "Data written"),
+        Field::counter("write_ms", Unit::Milliseconds, "Time that writes took, each one counted"),
+        Field::gauge("in_flight", Unit::Count, "Requests being worked on now"),
+        Field::counter("busy_ms", Unit::Milliseconds, "Time with at least one request in flight"),
+        Field::counter(
+            "weighted_ms",
+            Unit::Milliseconds,
+            "Time with requests in flight, each one counted",
+        ),
+        Field::counter("discards", Unit::Count, "Discards finished"),
+        Field::counter("discards_merged", Unit::Count, "Discards merged with one already queued"),
+        Field::counter("discard_sectors", Unit::Sectors, "Data discarded"),
+        Field::counter("discard_ms", Unit::Milliseconds, "Time that discards took"),
+        Field::counter("flushes", Unit::Count, "Flushes finished, not counted for partitions"),
+        Field::counter("flush_ms", Unit::Milliseconds, "Time that flushes took"),
+        Field::text(
+            "kind",
+            "What it is: disk, partition, path, dm, lvm, crypt, multipath, md, stacked, virtual, \
+             loop, ram, zram, zvol, optical, floppy",
+        ),
+        Field::text("parent", "What it stands on, with commas between several"),
+        Field::text("label", "The name that people know it by (a logical volume's)"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[present::SUMMARY, present::DETAIL],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sample::NameFilter;
+
+    fn read(source: &mut dyn Source, host: &mut Host, table: &mut Table) -> Vec<String> {
+        host.begin_tick();
+        assert_eq!(source.read(host, table), State::Ok);
+        (0..table.rows()).map(|row| String::from_utf8_lossy(table.name(row)).into_owned()).collect()
+    }
+
+    fn open(host: &mut Host, limits: Limits) -> Box<dyn Source> {
+        (ENTRY.open)(host, &Arc::new(limits))
+    }
+
+    #[test]
+    fn this_machine_has_disks() {
+        let mut host = Host::new("/");
+        let mut source = open(&mut host, Limits::default());
+        let mut table = Table::new(DISK.fields.len());
+        let names = read(&mut *source, &mut host, &mut table);
+        assert!(!names.is_empty());
+        for row in 0..table.rows() {
+            assert!(table.text(row, KIND).is_some());
+        }
+        let calls = host.cost().calls;
+        read(&mut *source, &mut host, &mut table);
+        assert_eq!(host.cost().calls, calls + 1, "a device once known costs no more looks");
+    }
+
+    #[test]
+    fn devices_that_come_go_and_move_keep_their_facts() {
+        let mut host = Host::in_memory();
+        let mut source = open(&mut host, Limits::default());
+        let mut table = Table::new(DISK.fields.len());
+        let zeros = "1 2 3 4 5 6 7 8 9 10 11";
+        let mut see = |lines: &[&str]| {
+            let text: String = lines.iter().map(|line| format!("8 {line} {zeros}\n")).collect();
+            host.put("/proc/diskstats", Some(text.as_bytes()));
+            read(&mut *source, &mut host, &mut table);
+            let kind = |row| table.text(row, KIND).map(String::from_utf8_lossy);
+            let facts = (0..table.rows()).map(|row| kind(row).unwrap().into_owned());
+            facts.collect::<Vec<_>>()
+        };
+        assert_eq!(see(&["0 sda", "1 sda1", "16 dm-0"]), ["disk", "partition", "dm"]);
+        assert_eq!(see(&["0 sda", "16 dm-0"]), ["disk", "dm"]);
+        assert_eq!(see(&["16 dm-0", "32 loop0", "0 sda"]), ["dm", "loop", "disk"]);
+        assert_eq!(see(&[]), [""; 0]);
+        assert_eq!(see(&["0 sr0"]), ["optical"]);
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_recorded() {
+        let mut host = Host::in_memory();
+        host.put("/proc/diskstats", Some(b"8 0 sda 1\n8 16 sdb 2\n"));
+        let disks = NameFilter::new(|name| name != b"sda");
+        let mut source = open(&mut host, Limits { disks, ..Limits::default() });
+        let mut table = Table::new(DISK.fields.len());
+        assert_eq!(read(&mut *source, &mut host, &mut table), ["sdb"]);
+        assert_eq!(table.get(0, READS), Some(2));
+        assert_eq!(table.get(0, READ_SECTORS), None, "a column that is not there is missing");
+    }
+}
