@@ -141,6 +141,8 @@ pub struct Cell {
     pub lead: &'static str,
     /// The width it is padded to, right-aligned unless the form says otherwise.
     pub width: usize,
+    /// The width where it depends on the machine (the longest interface name).
+    pub fit: Option<fn(&Row<'_>) -> usize>,
     /// How a number becomes text.
     pub form: Form,
     /// The value.
@@ -157,7 +159,14 @@ impl Cell {
         width: usize,
         value: fn(&Row<'_>) -> Option<f64>,
     ) -> Self {
-        Cell { lead, width, form: Form::Whole, value: Of::Number(value), stat: Stat::Mean }
+        Cell {
+            lead,
+            width,
+            fit: None,
+            form: Form::Whole,
+            value: Of::Number(value),
+            stat: Stat::Mean,
+        }
     }
 
     /// A number with `digits` after the point (`%{width}.{digits}f`).
@@ -167,7 +176,14 @@ impl Cell {
         digits: u8,
         value: fn(&Row<'_>) -> Option<f64>,
     ) -> Self {
-        Cell { lead, width, form: Form::Fixed(digits), value: Of::Number(value), stat: Stat::Mean }
+        Cell {
+            lead,
+            width,
+            fit: None,
+            form: Form::Fixed(digits),
+            value: Of::Number(value),
+            stat: Stat::Mean,
+        }
     }
 
     /// A number scaled by thousands to fit `width`.
@@ -177,7 +193,7 @@ impl Cell {
         value: fn(&Row<'_>) -> Option<f64>,
     ) -> Self {
         let form = Form::Scaled { width: width as u8, unit: 0, binary: false };
-        Cell { lead, width, form, value: Of::Number(value), stat: Stat::Rate }
+        Cell { lead, width, fit: None, form, value: Of::Number(value), stat: Stat::Rate }
     }
 
     /// A number scaled by 1,024 to fit `width`; `unit` steps are already applied (1: it is in K).
@@ -189,12 +205,12 @@ impl Cell {
     ) -> Self {
         let form = Form::Scaled { width: width as u8, unit, binary: true };
         let stat = if unit == 0 { Stat::Rate } else { Stat::Mean };
-        Cell { lead, width, form, value: Of::Number(value), stat }
+        Cell { lead, width, fit: None, form, value: Of::Number(value), stat }
     }
 
     /// The instance's ordinal among those shown (`%{width}d`).
     pub const fn position(lead: &'static str, width: usize) -> Self {
-        Cell { lead, width, form: Form::Whole, value: Of::Position, stat: Stat::Mean }
+        Cell { lead, width, fit: None, form: Form::Whole, value: Of::Position, stat: Stat::Mean }
     }
 
     /// Text, right-aligned.
@@ -203,13 +219,24 @@ impl Cell {
         width: usize,
         value: for<'a> fn(&Row<'a>) -> Option<&'a [u8]>,
     ) -> Self {
-        Cell { lead, width, form: Form::Plain, value: Of::Text(value), stat: Stat::Mean }
+        Cell { lead, width, fit: None, form: Form::Plain, value: Of::Text(value), stat: Stat::Mean }
     }
 
     /// The same cell, padded to `width` though it is scaled to fit another one.
     pub const fn padded_to(mut self, width: usize) -> Self {
         self.width = width;
         self
+    }
+
+    /// The same cell, as wide as `fit` says.
+    pub const fn fitted(mut self, fit: fn(&Row<'_>) -> usize) -> Self {
+        self.fit = Some(fit);
+        self
+    }
+
+    /// The width to pad to in a row.
+    pub fn width_in(&self, row: &Row<'_>) -> usize {
+        self.fit.map_or(self.width, |fit| fit(row))
     }
 
     /// The same cell, summed up in another way.
@@ -224,7 +251,7 @@ impl Cell {
         width: usize,
         value: for<'a> fn(&Row<'a>) -> Option<&'a [u8]>,
     ) -> Self {
-        Cell { lead, width, form: Form::Left, value: Of::Text(value), stat: Stat::Mean }
+        Cell { lead, width, fit: None, form: Form::Left, value: Of::Text(value), stat: Stat::Mean }
     }
 }
 

@@ -260,7 +260,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let at = root.path();
         std::fs::create_dir_all(at.join("sys/dev/block")).unwrap();
-        let mut device = |number: &str, place: &str| {
+        let device = |number: &str, place: &str| {
             std::fs::create_dir_all(at.join("sys/devices").join(place)).unwrap();
             let target = format!("../../devices/{place}");
             std::os::unix::fs::symlink(target, at.join("sys/dev/block").join(number)).unwrap();
