@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand};
 mod commands;
 mod compat;
 mod display;
+mod export;
 
 /// Watch everything, weigh nothing: record this machine, play it back, see what reading costs.
 #[derive(Parser)]

@@ -1,9 +1,11 @@
 //! A small made-up feed for the tests of views: two sources, three ticks, an instance that goes,
 //! one that comes with a hostile name, a counter that is reset, a source that is absent.
 
-use std::io;
+use std::io::{self, Write};
 
-use sample::{Cadence, Field, History, Meta, Options, Snapshot, SourceDef, State, Unit};
+use sample::{
+    Cadence, Field, History, Layout, Meta, Options, PlotColumn, Snapshot, SourceDef, State, Unit,
+};
 
 use crate::View;
 
@@ -18,7 +20,15 @@ static MEM: SourceDef = SourceDef {
         Field::counter("faults", Unit::Count, "Page faults"),
     ],
     cadence: Cadence::First,
-    layouts: &[],
+    layouts: &[Layout {
+        letter: 'm',
+        metrics: &[
+            PlotColumn::new("meminfo.free", |row| row.gauge(0)),
+            PlotColumn::new("pageinfo.fault", |row| row.rate(1)),
+            PlotColumn::fixed("cpuload.avg1", 2, |row| Some(row.gauge(0)? / 4.0)),
+        ],
+        ..Layout::EMPTY
+    }],
 };
 
 static DISK: SourceDef = SourceDef {
@@ -33,7 +43,14 @@ static DISK: SourceDef = SourceDef {
         Field::text("model", "What the maker calls it"),
     ],
     cadence: Cadence::First,
-    layouts: &[],
+    layouts: &[Layout {
+        letter: 'D',
+        metrics: &[
+            PlotColumn::new("diskinfo.reads.{}", |row| row.rate(0)),
+            PlotColumn::new("diskinfo.svctime.{}", |row| row.delta(1)),
+        ],
+        ..Layout::EMPTY
+    }],
 };
 
 static NFS: SourceDef = SourceDef {
@@ -52,7 +69,7 @@ pub(crate) const HOSTILE: &[u8] = b"x,\x1b\xff\"";
 
 /// A feed of three ticks at 10, 11 and 12 s after the epoch.
 pub(crate) struct Feed {
-    meta: Meta,
+    pub(crate) meta: Meta,
     options: Options,
 }
 
@@ -63,23 +80,28 @@ impl Feed {
         Feed { meta, options }
     }
 
+    /// Shows the whole feed.
+    pub(crate) fn run(&mut self, view: &mut dyn View, out: &mut dyn Write) -> io::Result<()> {
+        let defs = [&MEM, &DISK, &NFS];
+        let mut history = History::new(&defs);
+        view.begin(&self.meta, &defs, &self.options, out)?;
+        for tick in 0..3 {
+            let mut snapshot = tick_of(tick, &defs);
+            history.push(&mut snapshot);
+            view.frame(&history.frame(&self.meta, &self.options), out)?;
+        }
+        view.end(out)
+    }
+
     /// What the view writes for the whole feed.
     pub(crate) fn show(&mut self, view: &mut dyn View) -> String {
         self.try_show(view).unwrap()
     }
 
     pub(crate) fn try_show(&mut self, view: &mut dyn View) -> io::Result<String> {
-        let defs = [&MEM, &DISK, &NFS];
-        let mut history = History::new(&defs);
-        let mut out = Vec::new();
-        view.begin(&self.meta, &defs, &self.options, &mut out)?;
-        for tick in 0..3 {
-            let mut snapshot = tick_of(tick, &defs);
-            history.push(&mut snapshot);
-            view.frame(&history.frame(&self.meta, &self.options), &mut out)?;
-        }
-        view.end(&mut out)?;
-        Ok(String::from_utf8(out).expect("views write UTF-8"))
+        let mut bytes = Vec::new();
+        self.run(view, &mut bytes)?;
+        Ok(String::from_utf8(bytes).expect("views write UTF-8"))
     }
 }
 

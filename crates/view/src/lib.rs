@@ -10,6 +10,7 @@ mod compare;
 mod csv;
 #[cfg(test)]
 mod demo;
+pub mod export;
 mod fields;
 mod json;
 mod openmetrics;

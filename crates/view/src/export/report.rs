@@ -1,0 +1,392 @@
+//! What `lexpr`, `graphite` and `gexpr` have in common: which metrics are asked for, how often
+//! they are told, and what is told when several samples fall into one report.
+//!
+//! Where collectl differs without a reason, this follows the truth, and `--exact` follows
+//! collectl: a level has a minimum and a maximum too (collectl gives 0), `co` leaves out a
+//! rounded value that did not change (collectl compares it with one that it rounded).
+
+use std::collections::HashMap;
+use std::io;
+
+use sample::{Form, Frame, Meta, Of, Options, PlotColumn, Row, SourceDef, State, text};
+
+use super::ExportError;
+use super::names::{self, Known};
+
+/// The options that all three understand.
+pub(super) const COMMON_HELP: &str = "\
+  align     report on whole minutes of the clock, whatever the first sample's time
+  co        report only what changed since it was last reported
+  i=SECS    report every so many seconds: a multiple of the sampling interval
+  s=LETTERS report only these subsystems, some of those of -s
+  ttl=N     with co: report what did not change after N reports all the same (5)
+  avg max min tot
+            one value for the samples since the last report: average, largest,
+            smallest, or total (levels: average)
+";
+
+/// How the samples of one report become one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reduce {
+    Average,
+    Maximum,
+    Minimum,
+    Total,
+}
+
+/// The order of subsystems in a report.
+pub(super) struct Order {
+    /// Letters in collectl's order; whit's own follow, lower case first.
+    pub(super) letters: &'static str,
+}
+
+/// A metric, ready to be told.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// The letter it belongs to.
+    pub(super) letter: char,
+    /// The name in `lexpr`.
+    pub(super) name: String,
+    /// The instance, for formats that put it elsewhere.
+    pub(super) instance: Option<String>,
+    /// The value.
+    pub(super) value: f64,
+    /// Digits after the point; `None` for a whole number.
+    pub(super) digits: Option<u8>,
+    /// What is known of collectl's own metrics.
+    pub(super) known: Option<&'static Known>,
+}
+
+/// What is remembered of a metric between reports.
+struct Held {
+    minimum: f64,
+    maximum: f64,
+    total: f64,
+    samples: u32,
+    last: f64,
+    ttl: u32,
+}
+
+/// The state of an export's reporting.
+pub(super) struct Report {
+    export: &'static str,
+    order: Order,
+    playing: bool,
+    align: bool,
+    changes_only: bool,
+    ttl: u32,
+    interval_seconds: Option<f64>,
+    subsystems: Option<String>,
+    reduce: Option<Reduce>,
+    // From here on: set by `begin` and by frames.
+    letters: Vec<char>,
+    every: u64,
+    every_seconds: f64,
+    sampling_seconds: f64,
+    counter: u64,
+    held: HashMap<String, Held>,
+}
+
+impl Report {
+    pub(super) fn new(export: &'static str, order: Order) -> Self {
+        Report {
+            export,
+            order,
+            playing: false,
+            align: false,
+            changes_only: false,
+            ttl: 5,
+            interval_seconds: None,
+            subsystems: None,
+            reduce: None,
+            letters: Vec::new(),
+            every: 1,
+            every_seconds: 1.0,
+            sampling_seconds: 1.0,
+            counter: 0,
+            held: HashMap::new(),
+        }
+    }
+
+    /// Takes an option that all share; false when it is none of them.
+    pub(super) fn option(&mut self, name: &str, value: &str) -> Result<bool, ExportError> {
+        let reduce = match name {
+            "align" => {
+                self.align = true;
+                return Ok(true);
+            }
+            "co" => {
+                self.changes_only = true;
+                return Ok(true);
+            }
+            "i" => {
+                let seconds = value.parse::<f64>().ok();
+                let seconds = seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
+                let wrong = || self.wrong(format!("i={value}: give a number of seconds"));
+                self.interval_seconds = Some(seconds.ok_or_else(wrong)?);
+                return Ok(true);
+            }
+            "s" => {
+                self.subsystems = Some(value.to_owned());
+                return Ok(true);
+            }
+            "ttl" => {
+                let ttl = value.parse().ok().filter(|ttl| *ttl > 0);
+                let wrong = || self.wrong(format!("ttl={value}: give a number of reports"));
+                self.ttl = ttl.ok_or_else(wrong)?;
+                return Ok(true);
+            }
+            "avg" => Reduce::Average,
+            "max" => Reduce::Maximum,
+            "min" => Reduce::Minimum,
+            "tot" => Reduce::Total,
+            _ => return Ok(false),
+        };
+        if self.reduce.is_some() {
+            return Err(self.wrong("only one of 'min', 'max', 'avg' and 'tot'".into()));
+        }
+        self.reduce = Some(reduce);
+        Ok(true)
+    }
+
+    pub(super) fn wrong(&self, text: String) -> ExportError {
+        ExportError::Option { export: self.export, text }
+    }
+
+    /// Checks what can be checked before the first sample.
+    pub(super) fn set(&mut self, playing: bool, aligned: bool) -> Result<(), ExportError> {
+        self.playing = playing;
+        if self.align && playing {
+            return Err(self.wrong("'align' is for live samples, not for recordings".into()));
+        }
+        if self.align && !aligned {
+            return Err(self.wrong("'align' needs --align or -D".into()));
+        }
+        Ok(())
+    }
+
+    /// Seconds between two reports.
+    pub(super) fn every_seconds(&self) -> f64 {
+        self.every_seconds
+    }
+
+    /// How many reports an unchanged value lives.
+    pub(super) fn ttl(&self) -> u32 {
+        self.ttl
+    }
+
+    /// Whether a summary is among the letters, so that `lexpr` tells the time first.
+    pub(super) fn has_summary(&self) -> bool {
+        self.letters.iter().any(|letter| letter.is_ascii_lowercase() || *letter == 'E')
+    }
+
+    /// Begins a feed.
+    pub(super) fn begin(
+        &mut self,
+        meta: &Meta,
+        defs: &[&'static SourceDef],
+        options: &Options,
+    ) -> io::Result<()> {
+        let wrong = |text: String| {
+            let error = ExportError::Option { export: self.export, text };
+            io::Error::new(io::ErrorKind::InvalidInput, error)
+        };
+        let asked = options.subsystems.as_str();
+        if let Some(subset) = self.subsystems.as_deref()
+            && let Some(letter) = subset.chars().find(|&c| !asked.is_empty() && !asked.contains(c))
+        {
+            return Err(wrong(format!("s={subset}: '{letter}' is not among -s {asked}")));
+        }
+        let asked = self.subsystems.as_deref().unwrap_or(asked);
+        let wanted = |letter: &char| {
+            (asked.is_empty() || asked.contains(*letter))
+                && defs.iter().any(|def| def.layout(*letter).is_some())
+        };
+        let ours = ('a'..='z').chain('A'..='Z').filter(|c| !self.order.letters.contains(*c));
+        self.letters = self.order.letters.chars().chain(ours).filter(wanted).collect();
+
+        self.sampling_seconds = meta.interval_ns() as f64 / 1e9;
+        self.every_seconds = self.interval_seconds.unwrap_or(self.sampling_seconds);
+        let times = if self.sampling_seconds > 0.0 {
+            self.every_seconds / self.sampling_seconds
+        } else {
+            1.0
+        };
+        if times < 1.0 || (times - times.round()).abs() > 1e-6 {
+            return Err(wrong(format!(
+                "i={}: not a multiple of the sampling interval of {} s",
+                self.every_seconds, self.sampling_seconds
+            )));
+        }
+        self.every = times.round() as u64;
+        if self.reduce.is_some() && self.every == 1 {
+            return Err(wrong(
+                "'min', 'max', 'avg' and 'tot' need an i= longer than the sampling interval".into(),
+            ));
+        }
+        if self.align {
+            let fits = (60.0 / self.sampling_seconds).fract() == 0.0
+                || (self.sampling_seconds / 60.0).fract() == 0.0;
+            if !fits || self.every == 1 {
+                return Err(wrong(
+                    "'align' needs a sampling interval that divides 60 s or is a multiple of it, \
+                     and a longer i="
+                        .into(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a tick; gives what is to be told, if this is the time.
+    pub(super) fn frame(&mut self, frame: &Frame<'_>) -> Option<Vec<Told>> {
+        // The first tick is only a base for rates.
+        if frame.seconds == 0.0 {
+            return None;
+        }
+        self.counter += 1;
+        let due = if self.align {
+            frame.realtime_ns.div_euclid(1_000_000_000) % (self.every_seconds as i64).max(1) == 0
+        } else {
+            self.counter.is_multiple_of(self.every)
+        };
+        if !due && self.reduce.is_none() {
+            return None;
+        }
+        let mut told = Vec::new();
+        for &letter in &self.letters {
+            gather(frame, letter, &mut told);
+        }
+        if let Some(reduce) = self.reduce {
+            self.hold(&told);
+            if !due {
+                return None;
+            }
+            self.reduce(reduce, frame.options.exact, &mut told);
+        }
+        if self.changes_only {
+            told.retain(|told| self.changed(told, frame.options.exact));
+        }
+        Some(told)
+    }
+
+    fn hold(&mut self, told: &[Told]) {
+        for Told { name, value, .. } in told {
+            let held = self.held.entry(name.clone()).or_insert_with(|| Held::new(self.ttl));
+            held.minimum = held.minimum.min(*value);
+            held.maximum = held.maximum.max(*value);
+            held.total += value;
+            held.samples += 1;
+        }
+    }
+
+    fn reduce(&mut self, reduce: Reduce, exact: bool, told: &mut [Told]) {
+        for told in told {
+            let Some(held) = self.held.get_mut(&told.name) else { continue };
+            let level = told.known.is_none_or(|known| known.level);
+            let mean = held.total / f64::from(held.samples.max(1));
+            told.value = match reduce {
+                // collectl sums levels up for averages and totals alone, and then divides them
+                // in every case.
+                Reduce::Maximum | Reduce::Minimum if exact && level && self.export == "lexpr" => {
+                    0.0
+                }
+                Reduce::Maximum => held.maximum,
+                Reduce::Minimum => held.minimum,
+                Reduce::Average => mean,
+                Reduce::Total if exact && self.export != "lexpr" => held.total,
+                Reduce::Total if level => mean,
+                Reduce::Total => held.total * self.sampling_seconds,
+            };
+            held.begin();
+        }
+        // Metrics that are gone now keep nothing for when they come back.
+        self.held.values_mut().for_each(Held::begin);
+    }
+
+    /// Whether a metric is to be told under `co`.
+    fn changed(&mut self, told: &Told, exact: bool) -> bool {
+        let entry = self.held.entry(told.name.clone());
+        let held = entry.or_insert_with(|| Held::new(self.ttl));
+        let value = match told.digits {
+            Some(digits) => {
+                let power = 10f64.powi(i32::from(digits));
+                (told.value * power).round() / power
+            }
+            None if exact => told.value,
+            None => (told.value + 0.5).trunc(),
+        };
+        if value == held.last && held.ttl > 1 {
+            held.ttl -= 1;
+            return false;
+        }
+        let rounds = exact && told.digits.is_none() && self.export == "lexpr";
+        held.last = if rounds { value + 0.5 } else { value };
+        held.ttl = self.ttl;
+        true
+    }
+}
+
+impl Held {
+    fn new(ttl: u32) -> Self {
+        let mut held =
+            Held { minimum: 0.0, maximum: 0.0, total: 0.0, samples: 0, last: f64::NAN, ttl };
+        held.begin();
+        held
+    }
+
+    fn begin(&mut self) {
+        self.minimum = f64::INFINITY;
+        self.maximum = f64::NEG_INFINITY;
+        self.total = 0.0;
+        self.samples = 0;
+    }
+}
+
+/// All metrics of a letter at this tick.
+fn gather(frame: &Frame<'_>, letter: char, told: &mut Vec<Told>) {
+    for track in frame.tracks {
+        let Some(layout) = track.def.layout(letter) else { continue };
+        if layout.metrics.is_empty() || (track.current.state != State::Ok && !frame.options.exact) {
+            continue;
+        }
+        let whole = frame.whole(track);
+        if !layout.metrics.iter().any(|metric| metric.name.contains("{}")) {
+            push(&whole, letter, layout.metrics, told);
+            continue;
+        }
+        let mut rows: Vec<Row<'_>> = whole.rows().filter(layout.keep).collect();
+        if let Some(order) = layout.order {
+            rows.sort_by(order);
+        }
+        for row in &rows {
+            push(row, letter, layout.metrics, told);
+        }
+    }
+}
+
+fn push(row: &Row<'_>, letter: char, metrics: &[PlotColumn], told: &mut Vec<Told>) {
+    for metric in metrics {
+        let Of::Number(value) = metric.value else { continue };
+        let Some(value) = value(row).filter(|value| value.is_finite()) else { continue };
+        let instance = metric.name.contains("{}").then(|| instance(row.name()));
+        let name = match &instance {
+            Some(instance) => metric.name.replace("{}", instance),
+            None => metric.name.to_owned(),
+        };
+        let digits = match metric.form {
+            Form::Fixed(digits) => Some(digits),
+            _ => None,
+        };
+        let known = names::find(metric.name);
+        told.push(Told { letter, name, instance, value, digits, known });
+    }
+}
+
+/// An instance's name inside a metric's: escaped, no blanks (they would end the name), its parts
+/// joined by full stops.
+fn instance(name: &[u8]) -> String {
+    let parts = name.split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR).map(text::escape);
+    let joined = parts.collect::<Vec<_>>().join(".");
+    joined.replace(|c: char| c.is_whitespace(), "_")
+}
