@@ -12,6 +12,7 @@ pub mod diskstats;
 mod host;
 pub mod loadavg;
 pub mod meminfo;
+pub mod mountinfo;
 pub mod pressure;
 pub mod scan;
 pub mod schedstat;
@@ -19,6 +20,7 @@ pub mod softirqs;
 pub mod stat;
 pub mod usage;
 pub mod vmstat;
+pub mod zram;
 
 pub use clock::SystemClock;
 pub use host::{Cost, FileId, Host, ReadMode};

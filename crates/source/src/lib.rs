@@ -7,8 +7,10 @@
 use procfs::Host;
 use sample::{SourceDef, State, Table};
 
+mod compressed;
 mod cpu;
 mod disk;
+mod filesystem;
 mod memory;
 mod pressure;
 mod sampler;
@@ -35,6 +37,9 @@ pub struct Limits {
     pub disks: sample::NameFilter,
     /// Which interfaces to record.
     pub interfaces: sample::NameFilter,
+    /// Whether to ask filesystems on the network or in a process for their space: a dead server
+    /// would stop us for ever.
+    pub network_filesystems: bool,
     /// What the recorder knows about itself, for the source `whit`; `None` when nobody records,
     /// and then those fields are missing.
     pub recorder: Option<std::sync::Arc<RecorderCounters>>,
@@ -50,8 +55,10 @@ pub struct Entry {
 
 /// Every source, alphabetically.
 pub static ALL: &[Entry] = &[
+    compressed::ENTRY,
     cpu::ENTRY,
     disk::ENTRY,
+    filesystem::ENTRY,
     memory::ENTRY,
     pressure::ENTRY,
     schedstat::ENTRY,
