@@ -31,7 +31,9 @@ pub struct Layout {
     pub verbose: &'static [Block],
     /// Plot columns; `None` when collectl has none for this letter.
     pub plot: Option<Plot>,
-    /// Which instances a detail letter prints: filters, and options that leave out idle rows.
+    /// Which instances a detail letter prints: filters, and options that leave out idle rows.  For
+    /// a summary letter, asked of the source as a whole: whether the interval is worth a line at
+    /// all (`--netopts E`).
     pub keep: fn(&Row<'_>) -> bool,
     /// The order of a detail letter's instances on the screen; `None` leaves the table's.
     pub order: Option<fn(&Row<'_>, &Row<'_>) -> Ordering>,
@@ -76,13 +78,14 @@ pub struct Block {
 /// What stands below a heading.
 #[derive(Debug)]
 pub enum Show {
-    /// Cells one after the other.
+    /// Cells one after the other.  In brief mode the view puts a blank behind the last one.
     Cells(&'static [Cell]),
     /// Cells under a title and headings that a function writes ([`Part::Title`],
     /// [`Part::Heading`]; never asked for a body), for what depends on options in more than one
     /// place or on the machine.  It may use the `$` words.  Heading lines end with a newline each.
     Headed(fn(&Frame<'_>, Part, &mut Vec<u8>), &'static [Cell]),
-    /// Text written by a function, for what depends on the machine (a column for each CPU).
+    /// Text written by a function, for what depends on the machine (a column for each CPU).  In
+    /// brief mode each part ends with a blank; in verbose mode each body line with a newline.
     Custom(fn(&Frame<'_>, Part, &mut Vec<u8>)),
 }
 

@@ -58,6 +58,15 @@ impl Meta {
         self.number("cpus").and_then(|n| usize::try_from(n).ok()).unwrap_or(1)
     }
 
+    /// `cpu_siblings` is twice `cpu_cores`: each core runs two threads, which collectl's headings
+    /// tell.
+    pub fn is_hyperthreaded(&self) -> bool {
+        match (self.number("cpu_siblings"), self.number("cpu_cores")) {
+            (Some(siblings), Some(cores)) => cores > 0 && cores.checked_mul(2) == Some(siblings),
+            _ => false,
+        }
+    }
+
     /// `interval_ns`: the first interval asked for, 1 s if unknown.
     pub fn interval_ns(&self) -> u64 {
         self.number("interval_ns").unwrap_or(1_000_000_000)

@@ -6,21 +6,22 @@
 use procfs::stat::{CpuTimes, StatLine, parse_stat};
 use procfs::{FileId, Host, ReadMode};
 use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, State, Table, Unit,
+    Block, Cadence, Cell, Field, Frame, Layout, Part, Plot, PlotColumn, Row, Show, SourceDef,
+    State, Table, Unit,
 };
 
 use crate::{Entry, Source};
 
-const USER: usize = 0;
-const NICE: usize = 1;
-const SYSTEM: usize = 2;
-const IDLE: usize = 3;
-const IOWAIT: usize = 4;
-const IRQ: usize = 5;
-const SOFTIRQ: usize = 6;
-const STEAL: usize = 7;
-const GUEST: usize = 8;
-const GUEST_NICE: usize = 9;
+pub(crate) const USER: usize = 0;
+pub(crate) const NICE: usize = 1;
+pub(crate) const SYSTEM: usize = 2;
+pub(crate) const IDLE: usize = 3;
+pub(crate) const IOWAIT: usize = 4;
+pub(crate) const IRQ: usize = 5;
+pub(crate) const SOFTIRQ: usize = 6;
+pub(crate) const STEAL: usize = 7;
+pub(crate) const GUEST: usize = 8;
+pub(crate) const GUEST_NICE: usize = 9;
 const INTERRUPTS: usize = 10;
 const CONTEXT_SWITCHES: usize = 11;
 const FORKS: usize = 12;
@@ -97,14 +98,166 @@ pub(crate) fn percent(row: &Row<'_>, field: usize) -> Option<f64> {
     Some(100.0 * part / if whole == 0.0 { 1.0 } else { whole })
 }
 
-/// Per cent of several fields together; missing ones (an old kernel has no steal) add nothing.
-pub(crate) fn percents(row: &Row<'_>, fields: &[usize]) -> Option<f64> {
-    let parts = fields.iter().filter_map(|&field| percent(row, field));
-    parts.fold(None, |sum, part| Some(sum.unwrap_or(0.0) + part))
+/// As [`percent`]; under `--cpufilt` the mean of that over the CPUs that the filter keeps.
+fn share(row: &Row<'_>, field: usize) -> Option<f64> {
+    let filter = &row.options().cpufilt;
+    let cores = row.other("cpu_core").filter(|_| filter.is_set());
+    let Some(cores) = cores else { return percent(row, field) };
+    let sum = cores.sum(|core| filter.keeps(core.name()), |core| percent(core, field))?;
+    let kept = cores.rows().filter(|core| filter.keeps(core.name())).count();
+    (kept > 0).then(|| sum / kept as f64)
 }
 
-const BUSY_SYSTEM: &[usize] = &[SYSTEM, IRQ, SOFTIRQ, STEAL];
-const BUSY: &[usize] = &[USER, NICE, SYSTEM, IRQ, SOFTIRQ, STEAL];
+/// System, interrupts and what the hypervisor took: brief mode's `sys`.  `of` is [`percent`] or
+/// [`share`].  The order of additions is collectl's, for the last bit decides the digit.
+pub(crate) fn system_total(row: &Row<'_>, of: fn(&Row<'_>, usize) -> Option<f64>) -> Option<f64> {
+    plus(plus(plus(of(row, SYSTEM), of(row, IRQ)), of(row, SOFTIRQ)), of(row, STEAL))
+}
+
+/// User time, niced or not.
+pub(crate) fn user_total(row: &Row<'_>, of: fn(&Row<'_>, usize) -> Option<f64>) -> Option<f64> {
+    plus(of(row, USER), of(row, NICE))
+}
+
+/// All that is neither idle nor waiting, added up as collectl's plot format does.
+pub(crate) fn busy(row: &Row<'_>, of: fn(&Row<'_>, usize) -> Option<f64>) -> Option<f64> {
+    let fields = [SYSTEM, IRQ, SOFTIRQ, STEAL];
+    fields.into_iter().fold(user_total(row, of), |sum, field| plus(sum, of(row, field)))
+}
+
+/// A sum in which a missing part adds nothing: an old kernel has no steal.
+fn plus(left: Option<f64>, right: Option<f64>) -> Option<f64> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left + right),
+        (one, other) => one.or(other),
+    }
+}
+
+/// A count of tasks without the one that reads it.
+fn without_reader(row: &Row<'_>, field: usize) -> Option<f64> {
+    row.gauge(field).map(|tasks| tasks - 1.0)
+}
+
+fn load(row: &Row<'_>, field: usize) -> Option<f64> {
+    row.gauge(field).map(|hundredths| hundredths / 100.0)
+}
+
+/// What collectl says in headings while CPUs are offline.
+pub(crate) const DISABLED: &[u8] = b" *** One or more CPUs disabled ***";
+
+/// Whether fewer CPUs are online than the machine has.
+pub(crate) fn has_disabled(frame: &Frame<'_>) -> bool {
+    let online = frame.source("cpu").and_then(|row| row.raw(CPUS_ONLINE));
+    online.is_some_and(|online| online < frame.meta.cpus() as u64)
+}
+
+fn brief_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
+    let hyper = frame.meta.is_hyperthreaded();
+    let text: &[u8] = match part {
+        Part::Title if hyper => b"<----CPU$hyper----->",
+        Part::Title => b"<--------CPU-------->",
+        Part::Heading => b"cpu sys inter  ctxsw ",
+        Part::Notice if has_disabled(frame) => DISABLED,
+        Part::Notice | Part::Body => b"",
+    };
+    out.extend_from_slice(text);
+}
+
+fn verbose_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
+    if part == Part::Title {
+        out.extend_from_slice(b"CPU$hyper SUMMARY (INTR, CTXSW & PROC $rate)");
+        if has_disabled(frame) {
+            out.push(b':');
+            out.extend_from_slice(DISABLED);
+        }
+    } else if part == Part::Heading {
+        out.extend_from_slice(
+            b" User  Nice   Sys  Wait   IRQ  Soft Steal Guest NiceG  Idle  CPUs  Intr  Ctxsw  Proc  \
+              RunQ   Run   Avg1  Avg5 Avg15 RunT BlkT\n",
+        );
+    }
+}
+
+const BRIEF: &[Cell] = &[
+    Cell::whole("", 3, |row| plus(user_total(row, share), system_total(row, share))),
+    Cell::whole(" ", 3, |row| system_total(row, share)),
+    Cell::scaled(" ", 5, |row| row.rate(INTERRUPTS)),
+    Cell::scaled(" ", 6, |row| row.rate(CONTEXT_SWITCHES)),
+];
+
+const VERBOSE: &[Cell] = &[
+    Cell::whole("  ", 4, |row| share(row, USER)),
+    Cell::whole("  ", 4, |row| share(row, NICE)),
+    Cell::whole("  ", 4, |row| share(row, SYSTEM)),
+    Cell::whole("  ", 4, |row| share(row, IOWAIT)),
+    Cell::whole("  ", 4, |row| share(row, IRQ)),
+    Cell::whole("  ", 4, |row| share(row, SOFTIRQ)),
+    Cell::whole("  ", 4, |row| share(row, STEAL)),
+    Cell::whole("  ", 4, |row| share(row, GUEST)),
+    Cell::whole("  ", 4, |row| share(row, GUEST_NICE)),
+    Cell::whole("  ", 4, |row| share(row, IDLE)),
+    Cell::whole("  ", 4, |row| row.gauge(CPUS_ONLINE)),
+    Cell::scaled("  ", 4, |row| row.rate(INTERRUPTS)),
+    Cell::scaled("   ", 4, |row| row.rate(CONTEXT_SWITCHES)),
+    Cell::whole("  ", 4, |row| row.rate(FORKS)),
+    Cell::whole("  ", 4, |row| row.gauge(TASKS)),
+    Cell::whole("  ", 4, |row| without_reader(row, TASKS_RUNNING)),
+    Cell::fixed("  ", 5, 2, |row| load(row, LOAD_1)),
+    Cell::fixed(" ", 5, 2, |row| load(row, LOAD_5)),
+    Cell::fixed(" ", 5, 2, |row| load(row, LOAD_15)),
+    Cell::whole(" ", 4, |row| without_reader(row, RUNNING)),
+    Cell::whole(" ", 4, |row| row.gauge(BLOCKED)),
+];
+
+const PLOT: &[PlotColumn] = &[
+    PlotColumn::new("User%", |row| share(row, USER)),
+    PlotColumn::new("Nice%", |row| share(row, NICE)),
+    PlotColumn::new("Sys%", |row| share(row, SYSTEM)),
+    PlotColumn::new("Wait%", |row| share(row, IOWAIT)),
+    PlotColumn::new("Irq%", |row| share(row, IRQ)),
+    PlotColumn::new("Soft%", |row| share(row, SOFTIRQ)),
+    PlotColumn::new("Steal%", |row| share(row, STEAL)),
+    PlotColumn::new("Idle%", |row| share(row, IDLE)),
+    PlotColumn::new("Totl%", |row| busy(row, share)),
+    PlotColumn::new("Guest%", |row| share(row, GUEST)),
+    PlotColumn::new("GuestN%", |row| share(row, GUEST_NICE)),
+    PlotColumn::new("Intrpt$rate", |row| row.rate(INTERRUPTS)),
+    PlotColumn::new("Ctx$rate", |row| row.rate(CONTEXT_SWITCHES)),
+    PlotColumn::new("Proc$rate", |row| row.rate(FORKS)),
+    PlotColumn::new("ProcQue", |row| row.gauge(TASKS)),
+    PlotColumn::new("ProcRun", |row| without_reader(row, TASKS_RUNNING)),
+    PlotColumn::fixed("L-Avg1", 2, |row| load(row, LOAD_1)),
+    PlotColumn::fixed("L-Avg5", 2, |row| load(row, LOAD_5)),
+    PlotColumn::fixed("L-Avg15", 2, |row| load(row, LOAD_15)),
+    PlotColumn::whole("RunTot", |row| without_reader(row, RUNNING)),
+    PlotColumn::whole("BlkTot", |row| row.gauge(BLOCKED)),
+];
+
+const METRICS: &[PlotColumn] = &[
+    PlotColumn::new("cputotals.num", |row| Some(row.frame.meta.cpus() as f64)).level(),
+    PlotColumn::new("cputotals.user", |row| share(row, USER)).level(),
+    PlotColumn::new("cputotals.nice", |row| share(row, NICE)).level(),
+    PlotColumn::new("cputotals.sys", |row| share(row, SYSTEM)).level(),
+    PlotColumn::new("cputotals.wait", |row| share(row, IOWAIT)).level(),
+    PlotColumn::new("cputotals.irq", |row| share(row, IRQ)).level(),
+    PlotColumn::new("cputotals.soft", |row| share(row, SOFTIRQ)).level(),
+    PlotColumn::new("cputotals.steal", |row| share(row, STEAL)).level(),
+    PlotColumn::new("cputotals.idle", |row| share(row, IDLE)).level(),
+    PlotColumn::new("cputotals.systot", |row| system_total(row, share)).level(),
+    PlotColumn::new("cputotals.usertot", |row| user_total(row, share)).level(),
+    PlotColumn::new("cputotals.total", |row| {
+        plus(plus(system_total(row, share), share(row, USER)), share(row, NICE))
+    })
+    .level(),
+    PlotColumn::new("ctxint.ctx", |row| row.rate(CONTEXT_SWITCHES)),
+    PlotColumn::new("ctxint.int", |row| row.rate(INTERRUPTS)),
+    PlotColumn::new("proc.creates", |row| row.rate(FORKS)),
+    PlotColumn::new("proc.runq", |row| row.gauge(TASKS)).level(),
+    PlotColumn::new("proc.run", |row| without_reader(row, TASKS_RUNNING)).level(),
+    PlotColumn::fixed("cpuload.avg1", 2, |row| load(row, LOAD_1)).level(),
+    PlotColumn::fixed("cpuload.avg5", 2, |row| load(row, LOAD_5)).level(),
+    PlotColumn::fixed("cpuload.avg15", 2, |row| load(row, LOAD_15)).level(),
+];
 
 static CPU: SourceDef = SourceDef {
     name: "cpu",
@@ -140,22 +293,18 @@ static CPU: SourceDef = SourceDef {
         letter: 'c',
         brief: &[Block {
             when: |_| true,
-            title: "<--------CPU-------->",
-            headings: &["cpu sys inter  ctxsw "],
-            show: Show::Cells(&[
-                Cell::whole("", 3, |row| percents(row, BUSY)),
-                Cell::whole(" ", 3, |row| percents(row, BUSY_SYSTEM)),
-                Cell::scaled(" ", 5, |row| row.rate(INTERRUPTS)),
-                Cell::scaled(" ", 6, |row| row.rate(CONTEXT_SWITCHES)),
-            ]),
+            title: "",
+            headings: &[],
+            show: Show::Headed(brief_heading, BRIEF),
         }],
-        verbose: &[],
-        plot: Some(Plot {
-            tag: "CPU",
-            extension: "tab",
-            columns: &[PlotColumn::new("User%", |row| percent(row, USER))],
-            ..Plot::EMPTY
-        }),
+        verbose: &[Block {
+            when: |_| true,
+            title: "",
+            headings: &[],
+            show: Show::Headed(verbose_heading, VERBOSE),
+        }],
+        plot: Some(Plot { tag: "CPU", columns: PLOT, ..Plot::EMPTY }),
+        metrics: METRICS,
         ..Layout::EMPTY
     }],
 };

@@ -9,6 +9,7 @@ use sample::{SourceDef, State, Table};
 
 mod compressed;
 mod cpu;
+mod cpu_core;
 mod disk;
 mod filesystem;
 mod memory;
@@ -57,6 +58,7 @@ pub struct Entry {
 pub static ALL: &[Entry] = &[
     compressed::ENTRY,
     cpu::ENTRY,
+    cpu_core::ENTRY,
     disk::ENTRY,
     filesystem::ENTRY,
     memory::ENTRY,

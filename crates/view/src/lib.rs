@@ -4,8 +4,10 @@
 
 use std::io::{self, Write};
 
+use jiff::tz::TimeZone;
 use sample::{Frame, Meta, Options, SourceDef};
 
+mod brief;
 mod compare;
 mod csv;
 #[cfg(test)]
@@ -14,6 +16,8 @@ pub mod export;
 mod fields;
 mod json;
 mod openmetrics;
+mod parts;
+pub mod time;
 
 pub use compare::{ComparisonForm, Period, write_comparison};
 pub use csv::Csv;
@@ -53,4 +57,46 @@ pub trait View {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// What a view may need to know about where it runs.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The zone whose wall clock is shown.
+    pub zone: TimeZone,
+}
+
+/// A view: its name and how to open it.
+pub struct Entry {
+    /// The name by which `cli` asks for it.
+    pub name: &'static str,
+    /// One sentence without a full stop, for the reference.
+    pub about: &'static str,
+    /// Opens it.
+    pub open: fn(&Setup) -> Box<dyn View>,
+}
+
+/// Every view, alphabetically.
+pub static ALL: &[Entry] = &[
+    brief::ENTRY,
+    Entry {
+        name: "csv",
+        about: "Comma-separated values, a line for each value or with --fields for each tick",
+        open: |_| Box::<Csv>::default(),
+    },
+    Entry {
+        name: "json",
+        about: "One JSON object a line, for each source at each tick",
+        open: |_| Box::<Json>::default(),
+    },
+    Entry {
+        name: "openmetrics",
+        about: "OpenMetrics text",
+        open: |_| Box::<OpenMetrics>::default(),
+    },
+];
+
+/// The entry of a view by its name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    ALL.iter().find(|entry| entry.name == name)
 }

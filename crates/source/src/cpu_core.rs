@@ -1,0 +1,193 @@
+//! CPU time of each CPU.
+//!
+//! Reads `/proc/stat` (proc(5)), which `cpu` reads too: the host reads it once a tick for both.
+//! Cost: parsing about 60 bytes a CPU.  A CPU that is offline has no line, and so no row.
+
+use procfs::stat::{StatLine, parse_stat};
+use procfs::{FileId, Host, ReadMode};
+use sample::{
+    Block, Cadence, Cell, Field, Frame, Layout, Part, Plot, PlotColumn, Row, Show, SourceDef,
+    State, Table, Unit,
+};
+
+use crate::cpu::{
+    DISABLED, GUEST, GUEST_NICE, IDLE, IOWAIT, IRQ, NICE, SOFTIRQ, STEAL, SYSTEM, USER, busy,
+    has_disabled, percent, set_times, system_total, user_total,
+};
+use crate::{Entry, Source};
+
+pub(crate) const ENTRY: Entry = Entry {
+    def: &CPU_CORE,
+    open: |host, _| {
+        Box::new(CpuCore { stat: host.file("/proc/stat", ReadMode::Whole), name: Vec::new() })
+    },
+};
+
+struct CpuCore {
+    stat: FileId,
+    /// The name of the row being made, kept for its memory.
+    name: Vec<u8>,
+}
+
+impl Source for CpuCore {
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        let text = match host.read(self.stat) {
+            Ok(text) => text,
+            Err(state) => return state,
+        };
+        for line in parse_stat(text) {
+            if let StatLine::Cpu(number, times) = line {
+                self.name.clear();
+                sample::number::push_u64(&mut self.name, number.into());
+                set_times(&mut table.row(&self.name), &times);
+            }
+        }
+        if table.rows() == 0 { State::Failed(0) } else { State::Ok }
+    }
+}
+
+/// Interrupts that this CPU served, if the feed has the source that counts them: the sum over
+/// its instances, which are named by interrupt and CPU.
+fn interrupts(row: &Row<'_>, of: fn(&Row<'_>, usize) -> Option<f64>) -> Option<f64> {
+    let interrupts = row.other("interrupt")?;
+    let count = interrupts.track.def.field("count")?;
+    let is_ours = |other: &Row<'_>| {
+        let cpu = other.name().rsplit(|&byte| byte == SourceDef::INSTANCE_SEPARATOR).next();
+        let cpu = cpu.map(|cpu| cpu.strip_prefix(b"cpu").unwrap_or(cpu));
+        cpu == Some(row.name())
+    };
+    interrupts.sum(is_ours, |other| of(other, count))
+}
+
+/// `--cpufilt`, and under `--cpuopts z` whether the CPU did anything.
+fn keeps(row: &Row<'_>) -> bool {
+    let options = row.options();
+    let worked = |field: &usize| percent(row, *field).unwrap_or(0.0) != 0.0;
+    options.cpufilt.keeps(row.name())
+        && (!options.cpuopts.contains('z')
+            || [USER, NICE, SYSTEM, IOWAIT, IRQ, SOFTIRQ, STEAL].iter().any(worked))
+}
+
+fn heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
+    if part == Part::Title {
+        out.extend_from_slice(b"SINGLE CPU$hyper STATISTICS");
+        // collectl looks for offline CPUs only when their totals are shown too.
+        if frame.options.shows('c') && has_disabled(frame) {
+            out.push(b':');
+            out.extend_from_slice(DISABLED);
+        }
+    } else if part == Part::Heading {
+        out.extend_from_slice(b"   Cpu  User Nice  Sys Wait IRQ  Soft Steal Guest NiceG Idle\n");
+    }
+}
+
+const DETAIL: &[Cell] = &[
+    Cell::right("   ", 4, |row| Some(row.name())),
+    Cell::whole("   ", 3, |row| percent(row, USER)),
+    Cell::whole("  ", 3, |row| percent(row, NICE)),
+    Cell::whole("  ", 3, |row| percent(row, SYSTEM)),
+    Cell::whole("  ", 3, |row| percent(row, IOWAIT)),
+    Cell::whole("  ", 3, |row| percent(row, IRQ)),
+    Cell::whole("  ", 3, |row| percent(row, SOFTIRQ)),
+    Cell::whole("   ", 3, |row| percent(row, STEAL)),
+    Cell::whole("   ", 3, |row| percent(row, GUEST)),
+    Cell::whole("   ", 3, |row| percent(row, GUEST_NICE)),
+    Cell::whole("  ", 3, |row| percent(row, IDLE)),
+];
+
+const DETAIL_INTERRUPTS: &[Cell] =
+    &[Cell::whole(" ", 6, |row| interrupts(row, |row, field| row.rate(field)))];
+
+// collectl writes interrupts under `Guest%`, guests under `GuestN%` and niced guests under
+// `Intrpt`; `--exact` does too.
+const PLOT: &[PlotColumn] = &[
+    PlotColumn::new("User%", |row| percent(row, USER)),
+    PlotColumn::new("Nice%", |row| percent(row, NICE)),
+    PlotColumn::new("Sys%", |row| percent(row, SYSTEM)),
+    PlotColumn::new("Wait%", |row| percent(row, IOWAIT)),
+    PlotColumn::new("Irq%", |row| percent(row, IRQ)),
+    PlotColumn::new("Soft%", |row| percent(row, SOFTIRQ)),
+    PlotColumn::new("Steal%", |row| percent(row, STEAL)),
+    PlotColumn::new("Idle%", |row| percent(row, IDLE)),
+    PlotColumn::new("Totl%", |row| busy(row, percent)),
+    PlotColumn::new("Guest%", |row| match row.exact() {
+        true => interrupts(row, |row, field| row.rate(field)),
+        false => percent(row, GUEST),
+    }),
+    PlotColumn::new("GuestN%", |row| percent(row, if row.exact() { GUEST } else { GUEST_NICE })),
+    PlotColumn::new("Intrpt", |row| match row.exact() {
+        true => percent(row, GUEST_NICE),
+        false => interrupts(row, |row, field| row.rate(field)),
+    }),
+];
+
+const METRICS: &[PlotColumn] = &[
+    PlotColumn::new("cpuinfo.user.cpu{}", |row| percent(row, USER)).level(),
+    PlotColumn::new("cpuinfo.nice.cpu{}", |row| percent(row, NICE)).level(),
+    PlotColumn::new("cpuinfo.sys.cpu{}", |row| percent(row, SYSTEM)).level(),
+    PlotColumn::new("cpuinfo.wait.cpu{}", |row| percent(row, IOWAIT)).level(),
+    PlotColumn::new("cpuinfo.irq.cpu{}", |row| percent(row, IRQ)).level(),
+    PlotColumn::new("cpuinfo.soft.cpu{}", |row| percent(row, SOFTIRQ)).level(),
+    PlotColumn::new("cpuinfo.steal.cpu{}", |row| percent(row, STEAL)).level(),
+    PlotColumn::new("cpuinfo.idle.cpu{}", |row| percent(row, IDLE)).level(),
+    PlotColumn::new("cpuinfo.intrpt.cpu{}", |row| interrupts(row, |row, field| row.delta(field)))
+        .level(),
+    PlotColumn::new("cputotals.systot.cpu{}", |row| system_total(row, percent)).level(),
+    PlotColumn::new("cputotals.usertot.cpu{}", |row| user_total(row, percent)).level(),
+];
+
+static CPU_CORE: SourceDef = SourceDef {
+    name: "cpu_core",
+    about: "CPU time of each CPU",
+    letters: "C",
+    reads: &["/proc/stat"],
+    instance: &["cpu"],
+    fields: &[
+        Field::counter("user", Unit::Ticks, "Time in user mode, guests included"),
+        Field::counter("nice", Unit::Ticks, "Time in user mode at low priority"),
+        Field::counter("system", Unit::Ticks, "Time in the kernel"),
+        Field::counter("idle", Unit::Ticks, "Time with nothing to do"),
+        Field::counter("iowait", Unit::Ticks, "Idle time with a disk request outstanding"),
+        Field::counter("irq", Unit::Ticks, "Time in hardware interrupts"),
+        Field::counter("softirq", Unit::Ticks, "Time in soft interrupts"),
+        Field::counter("steal", Unit::Ticks, "Time that the hypervisor gave to others"),
+        Field::counter("guest", Unit::Ticks, "Time running guests, part of user"),
+        Field::counter("guest_nice", Unit::Ticks, "Time running niced guests, part of nice"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[Layout {
+        letter: 'C',
+        verbose: &[
+            Block { when: |_| true, title: "", headings: &[], show: Show::Headed(heading, DETAIL) },
+            Block {
+                when: |options| options.shows('j') || options.shows('J'),
+                title: "",
+                headings: &[" Intrpt"],
+                show: Show::Cells(DETAIL_INTERRUPTS),
+            },
+        ],
+        plot: Some(Plot { tag: "CPU", extension: "cpu", columns: PLOT, ..Plot::EMPTY }),
+        keep: keeps,
+        metrics: METRICS,
+        ..Layout::EMPTY
+    }],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_for_each_cpu_that_is_online() {
+        let mut host = Host::in_memory();
+        let stat = b"cpu  9 0 1 5\ncpu0 4 0 1 2 0 0 0 0 0 0\ncpu3 5 0 0 3 0 0 0 0 7 0\nintr 5\n";
+        host.put("/proc/stat", Some(stat));
+        let mut source = (ENTRY.open)(&mut host, &std::sync::Arc::default());
+        let mut table = Table::new(CPU_CORE.fields.len());
+        host.begin_tick();
+        assert_eq!(source.read(&mut host, &mut table), State::Ok);
+        assert_eq!((table.rows(), table.name(0), table.name(1)), (2, &b"0"[..], &b"3"[..]));
+        assert_eq!((table.get(1, USER), table.get(1, GUEST)), (Some(5), Some(7)));
+    }
+}

@@ -1,0 +1,129 @@
+//! Totals (`T`) and averages (`A`) of brief mode's columns, for `--stats`.
+//!
+//! collectl divides a rate's total by the length of one interval, not of all: at one second it is
+//! a total, at ten a tenth of one.  So does this.  Unlike collectl's, the mean of a CPU column is
+//! that of the column as printed.
+
+use sample::{Cell, Frame, Options, Show, Stat};
+
+use crate::parts::Part;
+use crate::time::{self, LocalTime};
+
+/// What the shown cells came to over the intervals.
+#[derive(Default)]
+pub(super) struct Statistics {
+    groups: Vec<Group>,
+    intervals: u64,
+    elapsed_seconds: f64,
+    /// The time column of the latest line, blanks for averages.
+    column: Vec<u8>,
+    options: Options,
+}
+
+/// The cells of one block.
+struct Group {
+    cells: &'static [Cell],
+    sums: Vec<Sum>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    /// Of the values as shown.
+    values: f64,
+    /// Of the values times their interval: what a rate amounts to.
+    amounts: f64,
+    count: u64,
+}
+
+impl Statistics {
+    pub(super) fn intervals(&self) -> u64 {
+        self.intervals
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.groups.clear();
+        self.intervals = 0;
+        self.elapsed_seconds = 0.0;
+    }
+
+    /// Counts an interval in.
+    pub(super) fn add(&mut self, frame: &Frame<'_>, parts: &[Part], local: LocalTime) {
+        self.intervals += 1;
+        self.elapsed_seconds += frame.seconds;
+        self.column.clear();
+        local.push_column(frame.options, &mut self.column);
+        if self.intervals == 1 {
+            self.options.letters.clone_from(&frame.options.letters);
+            self.options.statopts.clone_from(&frame.options.statopts);
+            self.options.wide = frame.options.wide;
+            self.options.exact = frame.options.exact;
+        }
+        let mut index = 0;
+        for part in parts {
+            let track = part.track(frame).filter(|track| track.fresh);
+            let blocks = part.layout.map_or(&[][..], |layout| layout.brief);
+            for block in blocks.iter().filter(|block| (block.when)(frame.options)) {
+                let (Show::Cells(cells) | Show::Headed(_, cells)) = block.show else { continue };
+                if self.groups.len() == index {
+                    self.groups.push(Group { cells, sums: vec![Sum::default(); cells.len()] });
+                }
+                let group = &mut self.groups[index];
+                index += 1;
+                let Some(row) = track.map(|track| frame.whole(track)) else { continue };
+                let seconds = row.seconds().unwrap_or(0.0);
+                for (cell, sum) in cells.iter().zip(&mut group.sums) {
+                    if let Some(value) = cell.number(&row, 0) {
+                        sum.values += value;
+                        sum.amounts += value * seconds;
+                        sum.count += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the lines.
+    pub(super) fn push(&mut self, out: &mut Vec<u8>, averages: bool, interval_seconds: f64) {
+        if averages {
+            if !self.options.statopts.contains('s') {
+                self.column.fill(b' ');
+            }
+            self.push_line(out, b'A', self.elapsed_seconds);
+        }
+        self.push_line(out, b'T', interval_seconds);
+    }
+
+    fn push_line(&self, out: &mut Vec<u8>, mark: u8, seconds: f64) {
+        if time::has_column(&self.options) {
+            out.extend_from_slice(&self.column);
+        }
+        out.push(mark);
+        for group in &self.groups {
+            for (cell, sum) in group.cells.iter().zip(&group.sums) {
+                let value = total(cell.stat, sum, &group.sums, seconds);
+                cell.write_number(value, &self.options, out);
+            }
+            if !group.cells.is_empty() {
+                out.push(b' ');
+            }
+        }
+        out.push(b'\n');
+    }
+}
+
+fn total(stat: Stat, sum: &Sum, sums: &[Sum], seconds: f64) -> Option<f64> {
+    if let Stat::Ratio { over, under, factor } = stat {
+        let (over, under) = (sums.get(over)?, sums.get(under)?);
+        let nothing = under.amounts == 0.0;
+        return Some(if nothing { 0.0 } else { over.amounts * factor / under.amounts });
+    }
+    if sum.count == 0 {
+        return None;
+    }
+    Some(match stat {
+        Stat::Rate => sum.amounts / seconds,
+        Stat::Events => sum.values / seconds,
+        Stat::Sum => sum.values,
+        Stat::Mean | Stat::Ratio { .. } => sum.values / sum.count as f64,
+    })
+}

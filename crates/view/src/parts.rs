@@ -1,0 +1,258 @@
+//! Which letters a feed can show, in collectl's order, and how: the source's own layout, or one
+//! made up from its fields.
+
+use sample::number::{pad_left, pad_right, push_fixed, push_perl, push_scaled};
+use sample::text::escape_into;
+use sample::{Field, Frame, Kind, Layout, Meta, Options, Row, SourceDef, Track, Unit};
+
+/// Brief mode's order; whit's own letters come last.
+pub(crate) const BRIEF: &str = "cjmbydntsixfpgqrvaw";
+/// Verbose mode's order, summaries and details.
+pub(crate) const VERBOSE: &str = "cCjJdDfFimMbBnNstTExXyYpgGqQrRvVaAw";
+/// Summary plot columns, which share a line.
+pub(crate) const PLOT_SUMMARY: &str = "cmsndifxtybjpgqrvaw";
+/// Detail plot columns.
+pub(crate) const PLOT_DETAIL: &str = "CDEMFNTXBYJGQRVA";
+
+/// Fields that a made-up brief block shows.
+const DERIVED_BRIEF_FIELDS: usize = 3;
+
+/// A letter of one source.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    /// The source's place in the feed.
+    pub(crate) source: usize,
+    /// The source.
+    pub(crate) def: &'static SourceDef,
+    /// The letter.
+    pub(crate) letter: char,
+    /// Its layout, `None` if it is made up from the fields.
+    pub(crate) layout: Option<&'static Layout>,
+}
+
+impl Part {
+    /// Whether the letter is one for details: a line or group for each instance.
+    pub(crate) fn is_detail(&self) -> bool {
+        self.letter.is_ascii_uppercase()
+    }
+
+    /// The source in a frame of the feed it was selected from.
+    pub(crate) fn track<'a>(&self, frame: &Frame<'a>) -> Option<&'a Track> {
+        frame.tracks.get(self.source).filter(|track| std::ptr::eq(track.def, self.def))
+    }
+
+    /// Whether the layout lets an instance (or a summary's interval) be shown.
+    pub(crate) fn keeps(&self, row: &Row<'_>) -> bool {
+        self.layout.is_none_or(|layout| (layout.keep)(row))
+    }
+
+    /// Whether there is nothing to show yet, because a change needs two readings.
+    pub(crate) fn is_too_early(&self, track: &Track) -> bool {
+        self.layout.is_some_and(|layout| layout.from_second_reading)
+            && track.previous.state != sample::State::Ok
+    }
+}
+
+/// The letters of `order` that are asked for and that the feed has sources for.
+pub(crate) fn select(
+    order: &str,
+    defs: &[&'static SourceDef],
+    options: &Options,
+) -> impl Iterator<Item = Part> {
+    let mut parts = Vec::new();
+    for letter in order.chars().filter(|&letter| options.shows(letter)) {
+        for (source, def) in defs.iter().enumerate() {
+            if def.letters.contains(letter) {
+                parts.push(Part { source, def, letter, layout: def.layout(letter) });
+            }
+        }
+    }
+    parts.into_iter()
+}
+
+/// Writes `text` with the `$` words of layouts replaced.
+pub(crate) fn push_words(out: &mut Vec<u8>, text: &[u8], meta: &Meta, options: &Options) {
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(|&byte| byte == b'$') {
+        out.extend_from_slice(&rest[..at]);
+        let word = &rest[at..];
+        if let Some(after) = word.strip_prefix(b"$rate") {
+            out.extend_from_slice(if options.per_interval() { b"/int" } else { b"/sec" });
+            rest = after;
+        } else if let Some(after) = word.strip_prefix(b"$hyper") {
+            out.extend_from_slice(if meta.is_hyperthreaded() { b"[HYPER]" } else { b"" });
+            rest = after;
+        } else if let Some(after) = word.strip_prefix(b"$page_kb") {
+            push_perl(out, meta.page_size_bytes() as f64 / 1024.0);
+            rest = after;
+        } else {
+            out.push(b'$');
+            rest = &word[1..];
+        }
+    }
+    out.extend_from_slice(rest);
+}
+
+/// The fields that made-up layouts show: all but texts.
+pub(crate) fn derived_fields(def: &SourceDef) -> impl Iterator<Item = (usize, &'static Field)> {
+    def.fields.iter().enumerate().filter(|(_, field)| field.kind != Kind::Text)
+}
+
+/// What a made-up layout shows of a field: a counter per second, a level in its unit.
+pub(crate) fn derived_value(row: &Row<'_>, index: usize, field: &Field) -> Option<f64> {
+    match field.kind {
+        Kind::Counter => row.rate(index),
+        Kind::Gauge if matches!(field.unit, Unit::Hundredths | Unit::PercentHundredths) => {
+            row.gauge(index).map(|value| value / 100.0)
+        }
+        Kind::Gauge => row.gauge(index),
+        Kind::Text => None,
+    }
+}
+
+/// The same over all instances of a source.
+pub(crate) fn derived_sum(whole: &Row<'_>, index: usize, field: &Field) -> Option<f64> {
+    if whole.track.def.instance.is_empty() {
+        return derived_value(whole, index, field);
+    }
+    whole.sum(|_| true, |row| derived_value(row, index, field))
+}
+
+/// The width of a made-up column: that of its heading, and enough for a scaled number.
+fn derived_width(field: &Field) -> usize {
+    field.name.len().max(6)
+}
+
+fn push_derived_heading(out: &mut Vec<u8>, field: &Field) {
+    let start = out.len();
+    out.extend_from_slice(field.name.as_bytes());
+    pad_left(out, start, derived_width(field));
+    out.push(b' ');
+}
+
+fn push_derived_cell(out: &mut Vec<u8>, value: Option<f64>, field: &Field, options: &Options) {
+    let start = out.len();
+    match value.or(options.exact.then_some(0.0)) {
+        Some(value) if matches!(field.unit, Unit::Hundredths | Unit::PercentHundredths) => {
+            push_fixed(out, value, 2);
+        }
+        Some(value) => {
+            let scale = sample::number::Scale { width: 6, unit: 0, binary: false };
+            push_scaled(out, value, scale, options);
+        }
+        None => out.push(b'-'),
+    }
+    pad_left(out, start, derived_width(field));
+    out.push(b' ');
+}
+
+/// Made-up brief block: `<----name---->` above the first few fields.
+pub(crate) fn push_derived_brief_title(out: &mut Vec<u8>, def: &SourceDef) {
+    let fields = derived_fields(def).take(DERIVED_BRIEF_FIELDS);
+    let width: usize = fields.map(|(_, field)| derived_width(field) + 1).sum();
+    let dashes = width.saturating_sub(def.name.len() + 2);
+    out.push(b'<');
+    out.resize(out.len() + dashes / 2, b'-');
+    out.extend_from_slice(def.name.as_bytes());
+    out.resize(out.len() + dashes.div_ceil(2), b'-');
+    out.push(b'>');
+}
+
+pub(crate) fn push_derived_brief_heading(out: &mut Vec<u8>, def: &SourceDef) {
+    for (_, field) in derived_fields(def).take(DERIVED_BRIEF_FIELDS) {
+        push_derived_heading(out, field);
+    }
+}
+
+pub(crate) fn push_derived_brief(
+    out: &mut Vec<u8>,
+    whole: Option<&Row<'_>>,
+    part: &Part,
+    options: &Options,
+) {
+    for (index, field) in derived_fields(part.def).take(DERIVED_BRIEF_FIELDS) {
+        let value = whole.and_then(|row| derived_sum(row, index, field));
+        push_derived_cell(out, value, field, options);
+    }
+}
+
+/// Width of a made-up block's column of instance names.
+const DERIVED_NAME_WIDTH: usize = 16;
+
+pub(crate) fn push_derived_verbose_heading(out: &mut Vec<u8>, part: &Part) {
+    if part.is_detail() {
+        let start = out.len();
+        out.extend_from_slice(part.def.instance.join("/").as_bytes());
+        pad_right(out, start, DERIVED_NAME_WIDTH);
+    }
+    for (_, field) in derived_fields(part.def) {
+        push_derived_heading(out, field);
+    }
+}
+
+/// One made-up line, without time column and line end.
+pub(crate) fn push_derived_verbose(out: &mut Vec<u8>, row: &Row<'_>, part: &Part) {
+    out.push(b' ');
+    if part.is_detail() {
+        let start = out.len();
+        push_instance(out, row.name());
+        pad_right(out, start, DERIVED_NAME_WIDTH);
+    }
+    for (index, field) in derived_fields(part.def) {
+        let value = if part.is_detail() {
+            derived_value(row, index, field)
+        } else {
+            derived_sum(row, index, field)
+        };
+        push_derived_cell(out, value, field, row.options());
+    }
+}
+
+/// An instance's name for people: its parts with a slash between, made harmless.
+pub(crate) fn push_instance(out: &mut Vec<u8>, name: &[u8]) {
+    for (index, part) in name.split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR).enumerate() {
+        if index > 0 {
+            out.push(b'/');
+        }
+        escape_into(out, part);
+    }
+}
+
+/// Cuts every line of `text` to `columns` characters; the line ends stay.
+pub(crate) fn cut_lines(text: &mut Vec<u8>, columns: usize) {
+    let (mut kept, mut column) = (0, 0);
+    for at in 0..text.len() {
+        let byte = text[at];
+        let begins_character = byte & 0xc0 != 0x80;
+        if byte == b'\n' {
+            column = 0;
+        } else if begins_character {
+            column += 1;
+        }
+        if byte == b'\n' || column <= columns {
+            text[kept] = byte;
+            kept += 1;
+        }
+    }
+    text.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_between_characters() {
+        let mut text = "größer als\nab\n\n1234567\n".as_bytes().to_vec();
+        cut_lines(&mut text, 4);
+        assert_eq!(std::str::from_utf8(&text).unwrap(), "größ\nab\n\n1234\n");
+    }
+
+    #[test]
+    fn words_are_replaced_and_others_left() {
+        let (mut meta, mut out) = (Meta::new(), Vec::new());
+        meta.set("page_size_bytes", "16384");
+        push_words(&mut out, b"A ($rate) $hyper ${page} $page_kbK$", &meta, &Options::default());
+        assert_eq!(out, b"A (/sec)  ${page} 16K$");
+    }
+}

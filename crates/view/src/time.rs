@@ -1,0 +1,205 @@
+//! Times as collectl writes them: the time column, the record line, the plot columns.
+//!
+//! The zone is handed in, so that a test (or `--utc`) does not depend on where it runs.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use sample::Options;
+use sample::number::push_u64;
+
+/// A moment on the wall clock of a zone.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalTime {
+    date: DateTime,
+    seconds: i64,
+    millisecond: u16,
+}
+
+impl LocalTime {
+    /// The moment `realtime_ns` since the epoch, in `zone`.  Fractions of a millisecond are cut
+    /// off, as collectl cuts them.
+    pub fn new(realtime_ns: i64, zone: &TimeZone) -> Self {
+        let timestamp = Timestamp::from_nanosecond(realtime_ns.into()).unwrap_or_default();
+        let nanosecond = realtime_ns.rem_euclid(1_000_000_000);
+        LocalTime {
+            date: zone.to_datetime(timestamp),
+            seconds: realtime_ns.div_euclid(1_000_000_000),
+            millisecond: u16::try_from(nanosecond / 1_000_000).unwrap_or(0),
+        }
+    }
+
+    /// `HH:MM:SS`.
+    fn push_time(&self, out: &mut Vec<u8>) {
+        push_two(out, self.date.hour());
+        out.push(b':');
+        push_two(out, self.date.minute());
+        out.push(b':');
+        push_two(out, self.date.second());
+    }
+
+    /// `YYYYMMDD`.
+    fn push_date(&self, out: &mut Vec<u8>) {
+        push_u64(out, self.date.year().max(0).unsigned_abs().into());
+        push_two(out, self.date.month());
+        push_two(out, self.date.day());
+    }
+
+    /// `MM/DD`.
+    fn push_short_date(&self, out: &mut Vec<u8>) {
+        push_two(out, self.date.month());
+        out.push(b'/');
+        push_two(out, self.date.day());
+    }
+
+    /// `.mmm`.
+    fn push_milliseconds(&self, out: &mut Vec<u8>) {
+        out.push(b'.');
+        out.push(b'0' + (self.millisecond / 100) as u8);
+        push_two(out, (self.millisecond % 100) as i8);
+    }
+
+    /// The time column before a line, with a blank behind it: nothing unless `-oT`, `-od` or
+    /// `-oD` asks for it.
+    pub fn push_column(&self, options: &Options, out: &mut Vec<u8>) {
+        if !has_column(options) {
+            return;
+        }
+        if options.has('D') {
+            self.push_date(out);
+            out.push(b' ');
+        } else if options.has('d') {
+            self.push_short_date(out);
+            out.push(b' ');
+        }
+        self.push_time(out);
+        if options.has('m') {
+            self.push_milliseconds(out);
+        }
+        out.push(b' ');
+    }
+
+    /// Date and time as plot columns, or the seconds since the epoch.
+    pub fn push_plot(&self, options: &Options, separator: &[u8], out: &mut Vec<u8>) {
+        if is_utc(options) {
+            sample::number::push_whole(out, self.seconds as f64);
+        } else {
+            if options.has('d') {
+                self.push_short_date(out);
+            } else {
+                self.push_date(out);
+            }
+            out.extend_from_slice(separator);
+            self.push_time(out);
+        }
+        if options.has('m') {
+            self.push_milliseconds(out);
+        }
+    }
+
+    /// Seconds since the epoch with milliseconds, for the record line.
+    pub fn push_seconds(&self, out: &mut Vec<u8>) {
+        sample::number::push_whole(out, self.seconds as f64);
+        self.push_milliseconds(out);
+    }
+
+    /// `Sat Nov 21 09:16:10 2026`, with milliseconds under `-om`.
+    pub fn push_long(&self, options: &Options, out: &mut Vec<u8>) {
+        const DAYS: &[u8] = b"MonTueWedThuFriSatSun";
+        const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+        let three = |names: &'static [u8], index: i8| {
+            let at = usize::try_from(index).unwrap_or(0) * 3;
+            names.get(at..at + 3).unwrap_or_default()
+        };
+        out.extend_from_slice(three(DAYS, self.date.weekday().to_monday_zero_offset()));
+        out.push(b' ');
+        out.extend_from_slice(three(MONTHS, self.date.month() - 1));
+        out.push(b' ');
+        if self.date.day() < 10 {
+            out.push(b' ');
+        }
+        push_u64(out, self.date.day().unsigned_abs().into());
+        out.push(b' ');
+        self.push_time(out);
+        if options.has('m') {
+            self.push_milliseconds(out);
+        }
+        out.push(b' ');
+        push_u64(out, self.date.year().max(0).unsigned_abs().into());
+    }
+
+    /// The day as a number that differs between days, to notice midnight.
+    pub fn day(&self) -> (i16, i16) {
+        (self.date.year(), self.date.day_of_year())
+    }
+}
+
+fn push_two(out: &mut Vec<u8>, value: i8) {
+    let value = value.unsigned_abs();
+    out.extend_from_slice(&[b'0' + value / 10 % 10, b'0' + value % 10]);
+}
+
+/// Whether lines begin with a time column.
+pub fn has_column(options: &Options) -> bool {
+    options.has('T') || options.has('d') || options.has('D')
+}
+
+/// The name of the time column above lines; as wide as what
+/// [`push_column`](LocalTime::push_column) writes.  `-om` alone widens it, as in collectl.
+pub fn column_name(options: &Options) -> &'static str {
+    match (options.has('D'), options.has('d'), options.has('T'), options.has('m')) {
+        (true, _, _, false) => "Date    Time      ",
+        (true, _, _, true) => "Date    Time          ",
+        (_, true, _, false) => "Date Time      ",
+        (_, true, _, true) => "Date Time          ",
+        (_, _, true, false) => "Time     ",
+        (_, _, true, true) => "Time         ",
+        (_, _, _, true) => "    ",
+        _ => "",
+    }
+}
+
+/// Whether plot times are seconds since the epoch.
+pub fn is_utc(options: &Options) -> bool {
+    options.utc || options.has('U')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(letters: &str) -> Options {
+        Options { letters: letters.into(), ..Options::default() }
+    }
+
+    fn text(push: impl Fn(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        push(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_names() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        let time = LocalTime::new(1_795_252_570_001_900_000, &zone);
+        for letters in ["T", "d", "D", "Tm", "dm", "Dm"] {
+            let options = options(letters);
+            let column = text(|out| time.push_column(&options, out));
+            assert_eq!(column.len(), column_name(&options).len(), "{letters}: {column}");
+        }
+        assert_eq!(text(|out| time.push_column(&options("Dm"), out)), "20261121 11:16:10.001 ");
+        assert_eq!(text(|out| time.push_column(&options("m"), out)), "");
+        assert_eq!(text(|out| time.push_plot(&options("d"), b",", out)), "11/21,11:16:10");
+        assert_eq!(text(|out| time.push_plot(&options("Um"), b",", out)), "1795252570.001");
+        assert_eq!(text(|out| time.push_long(&options(""), out)), "Sat Nov 21 11:16:10 2026");
+        assert_eq!(text(|out| time.push_seconds(out)), "1795252570.001");
+    }
+
+    #[test]
+    fn times_before_the_epoch_and_beyond_all_years_do_no_harm() {
+        for realtime_ns in [i64::MIN, -1, 0, i64::MAX] {
+            let time = LocalTime::new(realtime_ns, &TimeZone::UTC);
+            text(|out| time.push_long(&options("m"), out));
+        }
+    }
+}
