@@ -455,18 +455,9 @@ pub(crate) fn sources_for(selection: &str) -> Vec<&'static source::Entry> {
     source::ALL.iter().filter(|entry| entry.def.asked_by(selection)).collect()
 }
 
-/// Checks `--fields`: each must be `source.field`, `source`, or a field's bare name.
+/// Checks `--fields` before anything is opened.
 pub(crate) fn check_fields(fields: &[String], defs: &[&'static SourceDef]) -> anyhow::Result<()> {
-    for wanted in fields {
-        let known = defs.iter().any(|def| match wanted.split_once('.') {
-            Some((source, field)) => {
-                def.name == source && (field == "*" || def.field(field).is_some())
-            }
-            None => def.name == wanted || def.field(wanted).is_some(),
-        });
-        ensure!(known, "--fields: nothing shown has a field '{wanted}'; write source.field");
-    }
-    Ok(())
+    Ok(view::check_fields(fields, defs)?)
 }
 
 #[cfg(test)]
