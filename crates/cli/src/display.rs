@@ -6,7 +6,8 @@
 
 use anyhow::{Context, bail, ensure};
 use regex::bytes::Regex;
-use sample::{NameFilter, Options, SourceDef};
+use sample::{NameFilter, Options};
+use view::{Setup, View};
 
 /// What `-s` means when it is not given and samples are shown live.
 pub(crate) const LIVE_SUBSYSTEMS: &str = "cdn";
@@ -58,8 +59,8 @@ pub(crate) struct DisplayArguments {
     #[arg(long = "sep", value_name = "C", requires = "plot")]
     pub(crate) separator: Option<String>,
 
-    /// Plot times as seconds since the epoch
-    #[arg(long, requires = "plot")]
+    /// Times as seconds since the epoch, in plot format and CSV
+    #[arg(long)]
     pub(crate) utc: bool,
 
     /// Average transfer sizes in brief mode
@@ -209,6 +210,7 @@ impl DisplayArguments {
             utc: self.utc || letters.contains('U'),
             separator: self.separator()?,
             terminal_columns: terminal_columns(),
+            fields: self.fields.clone(),
             cpuopts: owned(&self.cpuopts),
             dskopts: owned(&self.dskopts),
             netopts: owned(&self.netopts),
@@ -256,6 +258,33 @@ impl DisplayArguments {
         Some((parts.next().unwrap_or_default(), parts.collect()))
     }
 
+    /// Opens the view that the switches ask for; `None` when that was an export's help.
+    pub(crate) fn open_view(
+        &self,
+        options: &Options,
+        setup: &Setup,
+        setting: &view::export::Setting,
+    ) -> anyhow::Result<Option<Box<dyn View>>> {
+        if let Some((name, parts)) = self.export() {
+            return crate::export::open(name, &parts, setting);
+        }
+        let name = match () {
+            () if self.csv => "csv",
+            () if self.json => "json",
+            () if self.openmetrics => "openmetrics",
+            () if self.plot => "plot",
+            () if options.verbose => "verbose",
+            () => "brief",
+        };
+        match view::find(name) {
+            Some(entry) => Ok(Some((entry.open)(setup))),
+            None => {
+                let known: Vec<&str> = view::ALL.iter().map(|entry| entry.name).collect();
+                bail!("there is no view '{name}'; known are {}", known.join(", "))
+            }
+        }
+    }
+
     /// `--sep`: a character, or the code of one.
     fn separator(&self) -> anyhow::Result<String> {
         let Some(given) = self.separator.as_deref() else { return Ok(" ".to_owned()) };
@@ -275,7 +304,8 @@ impl DisplayArguments {
         ensure!(time_letters <= 1, "-o: only one of d, D and T");
         ensure!(!(letters.contains('a') && letters.contains(['c', 'u'])), "-o: a excludes c and u");
         let utc = self.utc || letters.contains('U');
-        ensure!(!utc || self.plot, "--utc and -oU are for plot format (-P)");
+        let stamps = self.plot || self.csv;
+        ensure!(!utc || stamps, "--utc and -oU are for plot format (-P) and --csv");
         ensure!(!utc || time_letters == 0, "--utc cannot go with -o d, D or T");
         if !self.plot
             && let Some(letter) = letters.chars().find(|letter| "12acuz".contains(*letter))
@@ -453,11 +483,6 @@ fn terminal_columns() -> Option<usize> {
 /// The sources that serve a selection of letters, in the registry's order.
 pub(crate) fn sources_for(selection: &str) -> Vec<&'static source::Entry> {
     source::ALL.iter().filter(|entry| entry.def.asked_by(selection)).collect()
-}
-
-/// Checks `--fields` before anything is opened.
-pub(crate) fn check_fields(fields: &[String], defs: &[&'static SourceDef]) -> anyhow::Result<()> {
-    Ok(view::check_fields(fields, defs)?)
 }
 
 #[cfg(test)]

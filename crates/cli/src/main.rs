@@ -12,6 +12,7 @@ mod commands;
 mod compat;
 mod display;
 mod export;
+mod play;
 
 /// Watch everything, weigh nothing: record this machine, play it back, see what reading costs.
 #[derive(Parser)]

@@ -10,11 +10,9 @@
 mod clock;
 pub mod diskstats;
 mod host;
-pub mod inode;
 pub mod loadavg;
 pub mod meminfo;
 pub mod mountinfo;
-pub mod node;
 pub mod pressure;
 pub mod scan;
 pub mod schedstat;

@@ -12,9 +12,7 @@ mod cpu;
 mod cpu_core;
 mod disk;
 mod filesystem;
-mod inode;
 mod memory;
-mod numa;
 mod pressure;
 mod sampler;
 mod schedstat;
@@ -63,9 +61,7 @@ pub static ALL: &[Entry] = &[
     cpu_core::ENTRY,
     disk::ENTRY,
     filesystem::ENTRY,
-    inode::ENTRY,
     memory::ENTRY,
-    numa::ENTRY,
     pressure::ENTRY,
     schedstat::ENTRY,
     softirq::ENTRY,

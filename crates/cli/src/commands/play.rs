@@ -1,12 +1,192 @@
-//! `whit play`.
+//! `whit play`: shows recordings, whit's own and collectl's.
 
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+use anyhow::{Context, bail, ensure};
+use sample::Options;
+
+use crate::display::DisplayArguments;
+use crate::play::feed::Origin;
+use crate::play::files::{self, Recording};
+use crate::play::period::Period;
+use crate::play::run::{self, Group, OneView, Outcome};
+use crate::play::{diff, extract};
 
 /// Arguments of `whit play`.
 #[derive(clap::Args)]
-pub(crate) struct PlayArguments {}
+pub(crate) struct PlayArguments {
+    /// Recordings, or folders of them
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Recordings by pattern, commas between; TODAY and YESTERDAY stand for dates
+    #[arg(short = 'p', long = "playback", value_name = "PATTERN,…")]
+    pub(crate) pattern: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) display: DisplayArguments,
+
+    /// Begin here: [yyyymmdd:]hh:mm[:ss], or both ends as FROM-THRU
+    #[arg(long, value_name = "TIME", help_heading = "What to play")]
+    pub(crate) from: Option<String>,
+
+    /// End here: [yyyymmdd:]hh:mm[:ss]
+    #[arg(long, value_name = "TIME", help_heading = "What to play")]
+    pub(crate) thru: Option<String>,
+
+    /// Seconds to add to all times
+    #[arg(
+        long,
+        value_name = "SECS",
+        allow_hyphen_values = true,
+        default_value_t = 0,
+        help_heading = "What to play"
+    )]
+    pub(crate) offsettime: i64,
+
+    /// Totals after the last interval, in brief mode
+    #[arg(long)]
+    pub(crate) stats: bool,
+
+    /// a: averages too, i: intervals too, s: for each file
+    #[arg(long, value_name = "LETTERS", requires = "stats")]
+    pub(crate) statopts: Option<String>,
+
+    /// Only the recordings' own headers
+    #[arg(long)]
+    pub(crate) showheader: bool,
+
+    /// Only the column headings
+    #[arg(long)]
+    pub(crate) showcolheaders: bool,
+
+    /// Lines of a collectl recording that match, with the time of their interval
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) grep: Option<String>,
+
+    /// Cut the period out: into a folder, or with a prefix, as collectl does
+    #[arg(long, value_name = "PATH", conflicts_with = "subsystems")]
+    pub(crate) extract: Option<PathBuf>,
+
+    /// Two periods side by side, each FROM-THRU: means, maxima and the change of every field
+    #[arg(long, num_args = 2, value_names = ["A", "B"], allow_hyphen_values = true,
+          conflicts_with_all = ["from", "thru", "extract", "grep", "stats"])]
+    pub(crate) diff: Option<Vec<String>>,
+
+    /// `offsettime`, worked out.
+    #[arg(skip)]
+    pub(crate) offset_ns: i64,
+}
+
+impl PlayArguments {
+    /// The options for a group, whose header has a say where the command line has none.
+    pub(crate) fn options_for(&self, group: &Group<'_>) -> anyhow::Result<Options> {
+        let meta = &group.recordings[0].meta;
+        let mut selection = group.selection.clone();
+        // collectl has no plot columns for interrupts; it shows those of the CPUs instead.
+        if self.display.plot && selection.contains(['j', 'J']) && !selection.contains('C') {
+            selection.push('C');
+        }
+        let mut options = self.display.options(selection)?;
+        if self.display.tcpfilt.is_none()
+            && let Some(recorded) = meta.get("tcpfilt")
+        {
+            options.tcpfilt = recorded.to_owned();
+            options.verbose |= recorded.contains('I') && !self.display.plot;
+        }
+        if self.display.nfsfilt.is_none()
+            && let Some(recorded) = meta.get("nfsfilt")
+        {
+            options.nfsfilt = recorded.to_owned();
+        }
+        options.stats = self.stats;
+        options.statopts = self.statopts.clone().unwrap_or_default();
+        Ok(options)
+    }
+
+    /// Refuses what does not go together.
+    fn check(&self) -> anyhow::Result<()> {
+        ensure!(!self.display.home, "--home does not apply to play");
+        if let Some(letters) = &self.statopts
+            && let Some(letter) = letters.chars().find(|letter| !"aisS".contains(*letter))
+        {
+            bail!("--statopts {letters}: unknown letter '{letter}'; known are a, i, s");
+        }
+        let formats = self.display.is_machine_format() || self.display.plot;
+        ensure!(!self.stats || !formats, "--stats is for brief mode");
+        ensure!(!self.stats || !self.display.verbose, "--stats is for brief mode, not --verbose");
+        let letters = self.display.letters.as_deref().unwrap_or_default();
+        ensure!(!letters.contains('i'), "-oi is for live plot format");
+        Ok(())
+    }
+}
 
 /// Runs the verb.
-pub(crate) fn run(_arguments: PlayArguments) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("{} is being built", "play")
+pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
+    arguments.check()?;
+    let nanoseconds = arguments.offsettime.checked_mul(1_000_000_000);
+    arguments.offset_ns = nanoseconds.context("--offsettime: out of range")?;
+    let arguments = arguments;
+    let period = Period::parse(arguments.from.as_deref(), arguments.thru.as_deref())?;
+    let recordings = files::find(&arguments.files, arguments.pattern.as_deref())?;
+    let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    if arguments.showheader {
+        show_headers(&recordings, &mut out)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(to) = &arguments.extract {
+        extract::extract(&recordings, &period, to)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(pattern) = &arguments.grep {
+        let letters = arguments.display.letters.as_deref().unwrap_or_default();
+        let count = extract::grep(&recordings, &period, pattern, letters, &mut out)?;
+        return Ok(if count == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS });
+    }
+    let groups = run::groups(&recordings, &arguments)?;
+    run::check_recorded(&groups)?;
+    let outcome = match &arguments.diff {
+        Some(periods) => diff::diff(&groups, periods, &arguments, &mut out)?,
+        None => {
+            let mut audience = OneView::new(&arguments);
+            run::play(&groups, &period, &arguments, &mut audience, &mut out)?
+        }
+    };
+    out.flush()?;
+    Ok(finish(&outcome))
+}
+
+/// Tells on stderr what the output cannot say.
+fn finish(outcome: &Outcome) -> ExitCode {
+    for note in &outcome.notes {
+        eprintln!("whit: {note}");
+    }
+    if outcome.failed {
+        return ExitCode::from(2);
+    }
+    if outcome.frames == 0 {
+        eprintln!("whit: no samples in this period; are --from and --thru right?");
+        return ExitCode::from(1);
+    }
+    ExitCode::SUCCESS
+}
+
+/// `--showheader`: collectl's lines as they stand, whit's facts in the same form.
+fn show_headers(recordings: &[Recording], out: &mut dyn Write) -> anyhow::Result<()> {
+    for recording in recordings {
+        writeln!(out, "{}", recording.path.display())?;
+        match (recording.origin, recording.meta.header_text()) {
+            (Origin::Collectl, Some(text)) => out.write_all(text.as_bytes())?,
+            _ => {
+                for (key, value) in recording.meta.entries() {
+                    writeln!(out, "# {key}: {}", sample::text::escape(value.as_bytes()))?;
+                }
+            }
+        }
+        writeln!(out)?;
+    }
+    out.flush()?;
+    Ok(())
 }

@@ -1,0 +1,9 @@
+//! Playing recordings: from files to views.
+
+pub(crate) mod diff;
+pub(crate) mod extract;
+pub(crate) mod feed;
+pub(crate) mod files;
+pub(crate) mod glob;
+pub(crate) mod period;
+pub(crate) mod run;

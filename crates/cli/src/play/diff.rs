@@ -1,0 +1,67 @@
+//! `--diff A B`: two periods side by side, each field's mean and maximum and how they changed.
+
+use std::io::Write;
+
+use anyhow::ensure;
+use sample::Frame;
+use view::ComparisonForm;
+
+use super::period::Period;
+use super::run::{self, Audience, Group, Outcome, Scene};
+use crate::commands::play::PlayArguments;
+
+/// Gathers the frames of one period.
+#[derive(Default)]
+struct Gatherer {
+    period: Option<view::Period>,
+}
+
+impl Audience for Gatherer {
+    fn begin(&mut self, scene: &Scene<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
+        if self.period.is_none() {
+            self.period = Some(view::Period::new(scene.options, scene.defs)?);
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>, _out: &mut dyn Write) -> anyhow::Result<bool> {
+        if let Some(period) = &mut self.period {
+            period.add(frame);
+        }
+        Ok(true)
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+}
+
+/// Plays both periods and writes the comparison.
+pub(crate) fn diff(
+    groups: &[Group<'_>],
+    periods: &[String],
+    arguments: &PlayArguments,
+    out: &mut dyn Write,
+) -> anyhow::Result<Outcome> {
+    let mut gathered = Vec::new();
+    let mut outcome = Outcome::default();
+    for text in periods {
+        let period = Period::parse(Some(text), None)?;
+        let mut gatherer = Gatherer::default();
+        let part = run::play(groups, &period, arguments, &mut gatherer, &mut std::io::sink())?;
+        ensure!(part.frames > 0, "--diff {text}: no samples in this period");
+        outcome.frames += part.frames;
+        outcome.failed |= part.failed;
+        outcome.notes.extend(part.notes);
+        gathered.extend(gatherer.period);
+    }
+    outcome.notes.dedup();
+    let [a, b] = gathered.as_slice() else { anyhow::bail!("--diff needs two periods") };
+    let form = match (arguments.display.csv, arguments.display.json) {
+        (true, _) => ComparisonForm::Csv,
+        (_, true) => ComparisonForm::Json,
+        _ => ComparisonForm::Text,
+    };
+    view::write_comparison(a, b, form, out)?;
+    Ok(outcome)
+}

@@ -1,0 +1,190 @@
+//! Recordings as streams of snapshots, whoever wrote them.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use procfs::Host;
+use recording::collectl::{CollectlReader, Ending, is_collectl_name};
+use sample::{Clock, Meta, Moment, Snapshot, SourceDef, State, Wake};
+use source::{Limits, Sampler};
+
+/// A recording being played.
+pub(crate) trait Feed {
+    /// The sources, in the order of the snapshots.
+    fn defs(&self) -> Vec<&'static SourceDef>;
+
+    /// Reads the next sample; false at the end.
+    fn next(&mut self, snapshot: &mut Snapshot) -> anyhow::Result<bool>;
+
+    /// Whether the recording goes on where another stopped, so that the first sample has a base.
+    fn continues(&mut self, end: &End) -> anyhow::Result<bool>;
+
+    /// Where it stopped; asked for after the last sample.
+    fn end(&self) -> End;
+
+    /// What the user should know about the recording's end, if anything.
+    fn complaint(&self) -> Option<Complaint>;
+}
+
+/// Where a recording stopped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct End {
+    /// The machine and its boot.
+    pub(crate) host: String,
+    /// What marks the place: for collectl, the closing marker.
+    pub(crate) realtime_ns: i64,
+}
+
+/// Something is wrong with a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Complaint {
+    /// The sentence.
+    pub(crate) text: String,
+    /// Whether data was lost other than by the recorder's end.
+    pub(crate) is_error: bool,
+}
+
+/// Which program wrote a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// collectl.
+    Collectl,
+    /// whit.
+    Whit,
+}
+
+/// Tells by the first bytes, or for an empty file by the name, who wrote it.
+pub(crate) fn origin_of(path: &Path) -> anyhow::Result<Origin> {
+    let mut first = [0; 16];
+    let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+        bail!("{} is a folder; name the recordings in it", path.display());
+    }
+    let count = file.read(&mut first).with_context(|| format!("cannot read {}", path.display()))?;
+    let collectl = first.starts_with(b"#") || first.starts_with(&[0x1f, 0x8b]);
+    if collectl || count == 0 && is_collectl_name(path) {
+        return Ok(Origin::Collectl);
+    }
+    Ok(Origin::Whit)
+}
+
+/// A collectl recording.
+pub(crate) struct CollectlFeed {
+    path: PathBuf,
+    reader: CollectlReader,
+    host: Host,
+    sampler: Sampler,
+    /// For each source, whether the recording has it.
+    recorded: Vec<bool>,
+    clock: MarkerClock,
+}
+
+/// A clock that stands at the latest marker: collectl gives all of an interval one time.
+struct MarkerClock {
+    now: Moment,
+}
+
+impl Clock for MarkerClock {
+    fn now(&mut self) -> Moment {
+        self.now
+    }
+
+    fn sleep_until(&mut self, _monotonic_ns: u64) -> Wake {
+        Wake::Due
+    }
+}
+
+impl CollectlFeed {
+    /// Opens a recording for the letters of `selection`.
+    pub(crate) fn open(path: &Path, selection: &str) -> anyhow::Result<Self> {
+        let reader = CollectlReader::open(path)?;
+        let entries = crate::display::sources_for(selection);
+        let subsystems = reader.meta().subsystems().to_owned();
+        let recorded = entries.iter().map(|entry| is_recorded(entry.def, &subsystems)).collect();
+        let mut host = Host::in_memory();
+        let sampler = Sampler::open(&mut host, &entries, &Arc::new(Limits::default()));
+        let clock = MarkerClock { now: Moment::default() };
+        Ok(CollectlFeed { path: path.to_owned(), reader, host, sampler, recorded, clock })
+    }
+
+    fn end_ns(&self) -> i64 {
+        self.reader.last_marker_ns().unwrap_or_default()
+    }
+}
+
+/// Whether a recording of these letters has what a source reads.  Summary and detail come from
+/// the same text, but for memory and its NUMA nodes.
+fn is_recorded(def: &SourceDef, subsystems: &str) -> bool {
+    def.letters.chars().any(|letter| {
+        let other = match letter {
+            'm' | 'M' => letter,
+            letter if letter.is_ascii_lowercase() => letter.to_ascii_uppercase(),
+            letter => letter.to_ascii_lowercase(),
+        };
+        subsystems.contains([letter, other])
+    })
+}
+
+impl Feed for CollectlFeed {
+    fn defs(&self) -> Vec<&'static SourceDef> {
+        self.sampler.defs()
+    }
+
+    fn next(&mut self, snapshot: &mut Snapshot) -> anyhow::Result<bool> {
+        let Some(interval) = self.reader.next_interval(&mut self.host)? else { return Ok(false) };
+        self.clock.now = Moment {
+            monotonic_ns: interval.realtime_ns.unsigned_abs(),
+            realtime_ns: interval.realtime_ns,
+        };
+        let recorded = &self.recorded;
+        let due = |index: usize, def: &SourceDef| {
+            let here = match def.name {
+                "slab" => interval.has_slabs,
+                "environment" => interval.has_sensors,
+                _ => true,
+            };
+            // What is not recorded stays as it was: not recorded.
+            if here && recorded[index] { State::Ok } else { State::NotRecorded }
+        };
+        self.sampler.sample(&mut self.host, &mut self.clock, due, snapshot);
+        Ok(true)
+    }
+
+    fn continues(&mut self, end: &End) -> anyhow::Result<bool> {
+        let first = self.reader.first_marker_ns()?;
+        Ok(end.host == self.reader.meta().host() && first == Some(end.realtime_ns))
+    }
+
+    fn end(&self) -> End {
+        End { host: self.reader.meta().host().to_owned(), realtime_ns: self.end_ns() }
+    }
+
+    fn complaint(&self) -> Option<Complaint> {
+        let name = self.path.display();
+        if self.reader.ending() == Ending::Corrupt {
+            let text =
+                format!("{name}: the compressed data is corrupt; what stands before it was shown");
+            return Some(Complaint { text, is_error: true });
+        }
+        let broken = self.reader.markers_broken();
+        if broken > 0 {
+            let text = format!("{name}: {broken} broken interval markers were passed over");
+            return Some(Complaint { text, is_error: true });
+        }
+        None
+    }
+}
+
+/// The facts of a recording, whoever wrote it.
+pub(crate) fn meta_of(path: &Path, origin: Origin) -> anyhow::Result<Meta> {
+    match origin {
+        Origin::Collectl => Ok(CollectlReader::open(path)?.meta().clone()),
+        Origin::Whit => bail!(
+            "{} is neither a whit nor a collectl recording this version can read",
+            path.display()
+        ),
+    }
+}

@@ -1,0 +1,197 @@
+//! `--from` and `--thru`: `[yyyymmdd:]hh:mm[:ss]`, a date alone, or both ends in one `--from`.
+//!
+//! Without a date a time means the day of each recording; collectl's rules.  Times are local to
+//! the recording.
+
+use anyhow::{Context, bail, ensure};
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+/// One end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct End {
+    /// `None`: the day of the recording.
+    date: Option<Date>,
+    time: Time,
+}
+
+/// What to show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Period {
+    from: Option<End>,
+    thru: Option<End>,
+}
+
+/// A period of one recording, in nanoseconds since the epoch, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// Nothing that began earlier is shown, or serves as a base.
+    pub(crate) base_ns: i64,
+    /// Where the period begins.
+    pub(crate) from_ns: i64,
+    /// Nothing that began later is shown.
+    pub(crate) thru_ns: i64,
+}
+
+impl Span {
+    /// All of a recording.
+    pub(crate) const ALL: Span = Span { base_ns: i64::MIN, from_ns: i64::MIN, thru_ns: i64::MAX };
+}
+
+impl Period {
+    /// Reads the two options.
+    pub(crate) fn parse(from: Option<&str>, thru: Option<&str>) -> anyhow::Result<Self> {
+        let (from, thru) = match (from, thru) {
+            (_, Some(thru)) if thru.contains('-') => {
+                bail!("--thru {thru}: two times belong into --from")
+            }
+            (Some(from), Some(_)) if from.contains('-') => {
+                bail!("--from {from}: two times, and --thru besides")
+            }
+            (Some(both), None) => match both.split_once('-') {
+                Some((from, thru)) => (Some(from).filter(|from| !from.is_empty()), Some(thru)),
+                None => (Some(both), None),
+            },
+            other => other,
+        };
+        let start = |text| End::parse("--from", text, Time::midnight());
+        let stop = |text| End::parse("--thru", text, Time::constant(23, 59, 59, 0));
+        Ok(Period { from: from.map(start).transpose()?, thru: thru.map(stop).transpose()? })
+    }
+
+    /// Whether both ends are open.
+    pub(crate) fn is_all(&self) -> bool {
+        *self == Period::default()
+    }
+
+    /// The period on a recording of that day, whose samples are `interval_ns` apart: one interval
+    /// before the first is needed as its base.
+    pub(crate) fn of(&self, day: Date, zone: &TimeZone, interval_ns: i64) -> anyhow::Result<Span> {
+        let mut span = Span::ALL;
+        let first_day = self.from.and_then(|from| from.date).unwrap_or(day);
+        if let Some(from) = self.from {
+            span.from_ns = epoch_ns(first_day, from.time, zone)?;
+            // collectl takes no base when the day is shown from its start.
+            let base_ns = if from.time == Time::midnight() { 0 } else { interval_ns };
+            span.base_ns = span.from_ns.saturating_sub(base_ns);
+        }
+        if let Some(thru) = self.thru {
+            let mut last_day = thru.date.unwrap_or(first_day);
+            let wraps = self.from.is_some_and(|from| thru.time < from.time);
+            if thru.date.is_none() && wraps {
+                last_day = last_day.checked_add(1.day())?;
+            }
+            // All of the last second.
+            span.thru_ns = epoch_ns(last_day, thru.time, zone)?.saturating_add(999_999_999);
+        }
+        ensure!(span.from_ns <= span.thru_ns, "--from and --thru: the end is before the beginning");
+        Ok(span)
+    }
+}
+
+impl End {
+    fn parse(option: &str, text: &str, default: Time) -> anyhow::Result<End> {
+        let explain = || format!("{option} {text}: write [yyyymmdd:]hh:mm[:ss]");
+        let (first, rest) = text.split_once(':').unwrap_or((text, ""));
+        let (date, time) = if first.len() > 2 {
+            ensure!(first.len() == 8, explain());
+            (Some(Date::strptime("%Y%m%d", first).with_context(explain)?), rest)
+        } else {
+            (None, text)
+        };
+        if time.is_empty() {
+            ensure!(date.is_some(), explain());
+            return Ok(End { date, time: default });
+        }
+        let mut parts = time.split(':').map(str::parse::<i8>);
+        let mut next = || parts.next().transpose().with_context(explain);
+        let (hour, minute, second) = (next()?, next()?, next()?);
+        let (Some(hour), Some(minute)) = (hour, minute) else { bail!(explain()) };
+        ensure!(next()?.is_none(), explain());
+        let time = Time::new(hour, minute, second.unwrap_or(0), 0).with_context(explain)?;
+        Ok(End { date, time })
+    }
+}
+
+fn epoch_ns(date: Date, time: Time, zone: &TimeZone) -> anyhow::Result<i64> {
+    let moment = zone.to_timestamp(date.to_datetime(time))?;
+    Ok(i64::try_from(moment.as_nanosecond())?)
+}
+
+/// The zone in which a recording's times are shown: its own if it says so and it differs from
+/// ours at its start, else ours, which knows of summer time.
+pub(crate) fn zone_of(own: Option<&str>, started_ns: i64) -> (TimeZone, bool) {
+    let local = TimeZone::system();
+    let Some(own) = own else { return (local, false) };
+    let Some(zone) = parse_zone(own) else { return (local, false) };
+    let Ok(moment) = Timestamp::from_nanosecond(i128::from(started_ns)) else {
+        return (zone, true);
+    };
+    if zone.to_offset(moment) == local.to_offset(moment) { (local, false) } else { (zone, true) }
+}
+
+/// A name (`Europe/Berlin`) or an offset (`+02:00`, `-03:30:00`).
+fn parse_zone(text: &str) -> Option<TimeZone> {
+    let Some(sign) = text.strip_prefix('+').map(|_| 1).or(text.strip_prefix('-').map(|_| -1))
+    else {
+        return TimeZone::get(text).ok();
+    };
+    let mut parts = text[1..].split(':').map(|part| part.parse::<i32>().ok());
+    let mut seconds = 0;
+    for weight in [3600, 60, 1] {
+        seconds += weight * parts.next().unwrap_or(Some(0))?;
+    }
+    let offset = jiff::tz::Offset::from_seconds(sign * seconds).ok()?;
+    Some(TimeZone::fixed(offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    fn span(from: Option<&str>, thru: Option<&str>) -> (i64, i64, i64) {
+        let period = Period::parse(from, thru).unwrap();
+        let start = epoch_ns(date(2026, 11, 21), Time::midnight(), &TimeZone::UTC).unwrap();
+        let span = period.of(date(2026, 11, 21), &TimeZone::UTC, 10_000_000_000).unwrap();
+        let seconds = |ns: i64| (ns - start).div_euclid(1_000_000_000);
+        (seconds(span.base_ns), seconds(span.from_ns), seconds(span.thru_ns))
+    }
+
+    #[test]
+    fn collectls_syntax() {
+        assert_eq!(span(Some("10:00"), Some("11:00:30")), (35_990, 36_000, 39_630));
+        assert_eq!(span(Some("10:00-11:00"), None), (35_990, 36_000, 39_600));
+        assert_eq!(span(Some("20261122:01:00"), Some("20261122")), (89_990, 90_000, 172_799));
+        assert_eq!(span(Some("20261121"), Some("9:05")), (0, 0, 32_700));
+        assert_eq!(span(Some("23:00"), Some("01:00")), (82_790, 82_800, 90_000), "over midnight");
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        for (from, thru) in [
+            (Some("25:00"), None),
+            (Some("10"), None),
+            (Some("2026:10:00"), None),
+            (Some("10:00-11:00"), Some("12:00")),
+            (None, Some("10:00-11:00")),
+            (Some("10:00:00:00"), None),
+            (Some("20261301:10:00"), None),
+        ] {
+            assert!(Period::parse(from, thru).is_err(), "{from:?} {thru:?}");
+        }
+        let backwards = Period::parse(Some("20261122:10:00"), Some("20261121:11:00")).unwrap();
+        assert!(backwards.of(date(2026, 11, 21), &TimeZone::UTC, 0).is_err());
+    }
+
+    #[test]
+    fn zones() {
+        let berlin = parse_zone("+01:00").unwrap();
+        let moment = Timestamp::from_second(0).unwrap();
+        assert_eq!(berlin.to_offset(moment).seconds(), 3600);
+        assert_eq!(parse_zone("-03:30").unwrap().to_offset(moment).seconds(), -12_600);
+        assert!(parse_zone("nowhere").is_none());
+        assert!(parse_zone("+x").is_none());
+    }
+}

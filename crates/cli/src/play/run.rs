@@ -1,0 +1,315 @@
+//! The loop: recordings one after the other, each sample into the history, each frame to a view.
+
+use std::io::Write;
+
+use anyhow::ensure;
+use jiff::tz::TimeZone;
+use sample::{History, Meta, Options, Snapshot, SourceDef};
+use view::{Setup, View};
+
+use super::feed::{CollectlFeed, End, Feed, Origin};
+use super::files::Recording;
+use super::period::{Period, Span};
+use crate::commands::play::PlayArguments;
+use crate::display;
+
+/// What a play came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Frames shown.
+    pub(crate) frames: u64,
+    /// Sentences for stderr.
+    pub(crate) notes: Vec<String>,
+    /// Whether any of them is an error.
+    pub(crate) failed: bool,
+}
+
+/// Recordings that are one whole: those of a host and day.
+pub(crate) struct Group<'a> {
+    /// In time order.
+    pub(crate) recordings: Vec<&'a Recording>,
+    /// The letters to show.
+    pub(crate) selection: String,
+}
+
+/// Forms the groups, and finds what each shows: the union of what `-s` makes of each recording's
+/// own letters.
+pub(crate) fn groups<'a>(
+    recordings: &'a [Recording],
+    arguments: &PlayArguments,
+) -> anyhow::Result<Vec<Group<'a>>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for recording in recordings {
+        let own = shown_letters(recording.meta.subsystems());
+        let letters = arguments.display.selection(&own)?;
+        let letters = without_unrecorded_slabs(letters, recording.meta.subsystems());
+        let same = |group: &&mut Group<'a>| group.recordings[0].prefix() == recording.prefix();
+        match groups.iter_mut().rev().find(same) {
+            Some(group) => {
+                let added: Vec<char> =
+                    letters.chars().filter(|letter| !group.selection.contains(*letter)).collect();
+                group.selection.extend(added);
+                group.recordings.push(recording);
+            }
+            None => groups.push(Group { recordings: vec![recording], selection: letters }),
+        }
+    }
+    Ok(groups)
+}
+
+/// The recorded letters without those that are not shown (processes, Lustre).
+fn shown_letters(recorded: &str) -> String {
+    let known = display::known_letters();
+    recorded.chars().filter(|letter| known.contains(*letter)).collect()
+}
+
+/// collectl passes over `y` where no slabs were recorded, so that it does not force verbose mode.
+fn without_unrecorded_slabs(letters: String, recorded: &str) -> String {
+    if recorded.contains(['y', 'Y']) {
+        return letters;
+    }
+    letters.chars().filter(|letter| *letter != 'y').collect()
+}
+
+/// Who gets the frames.
+pub(crate) trait Audience {
+    /// Another group begins: its facts, sources, options and zone.
+    fn begin(&mut self, group: &Scene<'_>, out: &mut dyn Write) -> anyhow::Result<()>;
+
+    /// A frame.  False when enough was seen.
+    fn frame(&mut self, frame: &sample::Frame<'_>, out: &mut dyn Write) -> anyhow::Result<bool>;
+
+    /// No frame follows.
+    fn end(&mut self, out: &mut dyn Write) -> anyhow::Result<Vec<String>>;
+}
+
+/// What a group is played with.
+pub(crate) struct Scene<'a> {
+    /// The first recording's facts.
+    pub(crate) meta: &'a Meta,
+    /// The sources, in the feed's order.
+    pub(crate) defs: &'a [&'static SourceDef],
+    /// How to show them.
+    pub(crate) options: &'a Options,
+    /// The zone of the recordings' times.
+    pub(crate) zone: &'a TimeZone,
+    /// The recordings.
+    pub(crate) recordings: &'a [&'a Recording],
+}
+
+/// Frames go to one view on standard output.
+pub(crate) struct OneView<'a> {
+    arguments: &'a PlayArguments,
+    view: Option<(TimeZone, Box<dyn View>)>,
+    notes: Vec<String>,
+}
+
+impl<'a> OneView<'a> {
+    /// Opens the view when the first group is known.
+    pub(crate) fn new(arguments: &'a PlayArguments) -> Self {
+        OneView { arguments, view: None, notes: Vec::new() }
+    }
+}
+
+impl Audience for OneView<'_> {
+    fn begin(&mut self, scene: &Scene<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
+        let same = self.view.as_ref().is_some_and(|(zone, _)| zone == scene.zone);
+        if !same {
+            self.notes = self.end(out)?;
+            let setup = Setup { zone: scene.zone.clone() };
+            let setting = view::export::Setting { playing: true, ..Default::default() };
+            let view = self.arguments.display.open_view(scene.options, &setup, &setting)?;
+            self.view = view.map(|view| (scene.zone.clone(), view));
+        }
+        if let Some((_, view)) = &mut self.view {
+            view.begin(scene.meta, scene.defs, scene.options, out)?;
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &sample::Frame<'_>, out: &mut dyn Write) -> anyhow::Result<bool> {
+        if let Some((_, view)) = &mut self.view {
+            view.frame(frame, out)?;
+        }
+        Ok(true)
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
+        let mut notes = std::mem::take(&mut self.notes);
+        if let Some((_, mut view)) = self.view.take() {
+            view.end(out)?;
+            notes.extend(view.notes());
+        }
+        Ok(notes)
+    }
+}
+
+/// Plays all groups to an audience.
+pub(crate) fn play(
+    groups: &[Group<'_>],
+    period: &Period,
+    arguments: &PlayArguments,
+    audience: &mut dyn Audience,
+    out: &mut dyn Write,
+) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let mut stage = Stage { history: None, end: None };
+    for group in groups {
+        if group.selection.is_empty() {
+            continue;
+        }
+        let first = group.recordings[0];
+        let options = arguments.options_for(group)?;
+        let mut begun = false;
+        for (index, recording) in group.recordings.iter().enumerate() {
+            let mut feed = open(recording, &options.subsystems)?;
+            let defs = feed.defs();
+            if !begun {
+                begun = true;
+                let scene = Scene {
+                    meta: &first.meta,
+                    defs: &defs,
+                    options: &options,
+                    zone: &first.zone,
+                    recordings: &group.recordings,
+                };
+                audience.begin(&scene, out)?;
+            }
+            let next = group.recordings.get(index + 1).copied();
+            let more = stage.play_one(
+                Part { recording, next, feed: feed.as_mut(), defs: &defs },
+                period,
+                arguments,
+                &options,
+                audience,
+                out,
+                &mut outcome,
+            )?;
+            if let Some(complaint) = feed.complaint() {
+                outcome.failed |= complaint.is_error;
+                outcome.notes.push(complaint.text);
+            }
+            if !more {
+                outcome.notes.extend(audience.end(out)?);
+                return Ok(outcome);
+            }
+        }
+    }
+    outcome.notes.extend(audience.end(out)?);
+    Ok(outcome)
+}
+
+/// Opens a recording for a selection of letters.
+fn open(recording: &Recording, selection: &str) -> anyhow::Result<Box<dyn Feed>> {
+    match recording.origin {
+        Origin::Collectl => Ok(Box::new(CollectlFeed::open(&recording.path, selection)?)),
+        Origin::Whit => {
+            anyhow::bail!("{}: this version cannot read it", recording.path.display())
+        }
+    }
+}
+
+/// What lasts from one recording to the next.
+struct Stage {
+    history: Option<(Vec<&'static str>, History)>,
+    end: Option<End>,
+}
+
+/// One recording to be played.
+struct Part<'a> {
+    recording: &'a Recording,
+    next: Option<&'a Recording>,
+    feed: &'a mut dyn Feed,
+    defs: &'a [&'static SourceDef],
+}
+
+impl Stage {
+    /// Plays one recording.  False when the audience has seen enough.
+    #[allow(clippy::too_many_arguments, reason = "one caller; a struct would only rename them")]
+    fn play_one(
+        &mut self,
+        part: Part<'_>,
+        period: &Period,
+        arguments: &PlayArguments,
+        options: &Options,
+        audience: &mut dyn Audience,
+        out: &mut dyn Write,
+        outcome: &mut Outcome,
+    ) -> anyhow::Result<bool> {
+        let Part { recording, next, feed, defs } = part;
+        let interval_ns = i64::try_from(recording.meta.interval_ns()).unwrap_or(i64::MAX);
+        let span = match period.is_all() {
+            true => Span::ALL,
+            false => period.of(recording.day, &recording.zone, interval_ns)?,
+        };
+        // A recording that the next one follows before the period begins holds nothing of it.
+        if next.is_some_and(|next| next.started_ns <= span.base_ns) {
+            return Ok(true);
+        }
+        let names: Vec<&'static str> = defs.iter().map(|def| def.name).collect();
+        let same_sources = self.history.as_ref().is_some_and(|(held, _)| *held == names);
+        let continues = match &self.end {
+            Some(end) if same_sources => feed.continues(end)?,
+            _ => false,
+        };
+        if !same_sources {
+            self.history = Some((names, History::new(defs)));
+        }
+        let Some((_, history)) = &mut self.history else { return Ok(true) };
+        if !continues {
+            history.forget();
+        }
+        let mut snapshot = Snapshot::new(defs);
+        while feed.next(&mut snapshot)? {
+            shift(&mut snapshot, arguments.offset_ns);
+            if snapshot.realtime_ns < span.base_ns {
+                continue;
+            }
+            if snapshot.realtime_ns > span.thru_ns {
+                break;
+            }
+            history.push(&mut snapshot);
+            // The first sample is only a base; so is one before the period.
+            if history.ticks() < 2 {
+                continue;
+            }
+            outcome.frames += 1;
+            let frame = history.frame(&recording.meta, options);
+            if !audience.frame(&frame, out)? {
+                return Ok(false);
+            }
+        }
+        self.end = Some(feed.end());
+        Ok(true)
+    }
+}
+
+/// Moves a sample's wall-clock times, for `--offsettime`.
+fn shift(snapshot: &mut Snapshot, offset_ns: i64) {
+    if offset_ns == 0 {
+        return;
+    }
+    snapshot.realtime_ns = snapshot.realtime_ns.saturating_add(offset_ns);
+    for sample in &mut snapshot.samples {
+        sample.realtime_ns = sample.realtime_ns.saturating_add(offset_ns);
+    }
+}
+
+/// Fails when nothing of what was asked for is in any recording.
+pub(crate) fn check_recorded(groups: &[Group<'_>]) -> anyhow::Result<()> {
+    let asked: String = groups.iter().map(|group| group.selection.as_str()).collect();
+    let recorded: Vec<&str> = groups
+        .iter()
+        .flat_map(|group| group.recordings.iter().map(|recording| recording.meta.subsystems()))
+        .collect();
+    let here = asked.chars().any(|letter| {
+        recorded.iter().any(|letters| letters.to_lowercase().contains(letter.to_ascii_lowercase()))
+    });
+    ensure!(
+        here,
+        "nothing to show: of '{}' nothing is recorded (recorded are '{}')",
+        asked,
+        recorded.join("', '")
+    );
+    Ok(())
+}
