@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use procfs::Host;
-use sample::{Clock, Snapshot, SourceDef, State};
+use sample::{Clock, Moment, Snapshot, SourceDef, State};
 
 use crate::{Entry, Limits, Source};
 
@@ -35,11 +35,23 @@ impl Sampler {
         &mut self,
         host: &mut Host,
         clock: &mut dyn Clock,
+        due: impl FnMut(usize, &SourceDef) -> State,
+        snapshot: &mut Snapshot,
+    ) {
+        self.sample_from(clock.now(), host, clock, due, snapshot);
+    }
+
+    /// As [`sample`](Self::sample), for who has just looked at the clock.
+    pub fn sample_from(
+        &mut self,
+        now: Moment,
+        host: &mut Host,
+        clock: &mut dyn Clock,
         mut due: impl FnMut(usize, &SourceDef) -> State,
         snapshot: &mut Snapshot,
     ) {
         host.begin_tick();
-        let mut before = clock.now();
+        let mut before = now;
         snapshot.monotonic_ns = before.monotonic_ns;
         snapshot.realtime_ns = before.realtime_ns;
         for (index, (def, source)) in self.opened.iter_mut().enumerate() {

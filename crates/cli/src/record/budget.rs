@@ -1,0 +1,203 @@
+//! `--budget PCT`: at most so much of one CPU for reading.  Over it, the dearest sources are read
+//! less often, and their samples say [`State::Skipped`].
+//!
+//! Every source has a stride: it is read at every stride-th time that it is due.  After every
+//! [`ROUND_TICKS`] ticks the expected cost of a tick is compared with what the budget allows; if
+//! it is above, the source that costs most by now has its stride doubled, until it fits; if a
+//! source could have its stride halved and all would still fit with room to spare, it has.
+//!
+//! Costs are those that each sample carries.  They are wall time: a read during which another
+//! process ran looks dearer than it was.  So a cost is believed when it falls, and only half
+//! believed when it grows.
+
+use sample::{Snapshot, SourceDef, State};
+
+/// Ticks between two looks at the balance.
+const ROUND_TICKS: u32 = 8;
+
+/// Longest stride.  Beyond it a source would be as good as not recorded.
+const STRIDE_MAX: u32 = 64;
+
+/// A stride is halved again when the cost would then be below this share of the budget, so that
+/// it does not go to and fro.
+const ROOM: f64 = 0.8;
+
+/// Sources that are never left out: the recorder's own cost must not be what goes missing.
+const ALWAYS: &str = "whit";
+
+/// The balance of a recorder.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    allowed_ns: f64,
+    sources: Vec<Account>,
+    ticks: u32,
+}
+
+#[derive(Debug)]
+struct Account {
+    always: bool,
+    cost_ns: f64,
+    stride: u32,
+    left: u32,
+    /// How many ticks there are to one time that the source is due.
+    every: f64,
+}
+
+impl Budget {
+    /// A budget of `percent` of one CPU for these sources, which are due at every `every(def)`-th
+    /// tick, at ticks `interval_ns` apart.
+    pub(crate) fn new(
+        percent: f64,
+        interval_ns: u64,
+        defs: &[&'static SourceDef],
+        every: impl Fn(&SourceDef) -> u64,
+    ) -> Self {
+        let account = |def: &&'static SourceDef| Account {
+            always: def.name == ALWAYS,
+            cost_ns: 0.0,
+            stride: 1,
+            left: 0,
+            every: every(def).max(1) as f64,
+        };
+        Budget {
+            allowed_ns: interval_ns as f64 * percent / 100.0,
+            sources: defs.iter().map(account).collect(),
+            ticks: 0,
+        }
+    }
+
+    /// Whether the source, which is due, is left out this time.
+    #[inline]
+    pub(crate) fn leaves_out(&mut self, index: usize) -> bool {
+        let account = &mut self.sources[index];
+        if account.left > 0 {
+            account.left -= 1;
+            return true;
+        }
+        account.left = account.stride - 1;
+        false
+    }
+
+    /// Takes the costs of a tick into account.
+    #[inline]
+    pub(crate) fn learn(&mut self, snapshot: &Snapshot) {
+        for (account, (sample, &fresh)) in
+            self.sources.iter_mut().zip(snapshot.samples.iter().zip(&snapshot.fresh))
+        {
+            if !fresh || sample.state == State::Skipped {
+                continue;
+            }
+            let cost_ns = sample.cost_ns as f64;
+            account.cost_ns = if account.cost_ns == 0.0 || cost_ns < account.cost_ns {
+                cost_ns
+            } else {
+                (account.cost_ns + cost_ns) / 2.0
+            };
+        }
+        self.ticks += 1;
+        if self.ticks == ROUND_TICKS {
+            self.ticks = 0;
+            self.balance();
+        }
+    }
+
+    /// The strides of all sources, for the message that tells of a change.
+    #[cfg(test)]
+    pub(crate) fn strides(&self) -> impl Iterator<Item = u32> {
+        self.sources.iter().map(|account| account.stride)
+    }
+
+    fn expected_ns(&self) -> f64 {
+        self.sources.iter().map(Account::expected_ns).sum()
+    }
+
+    fn balance(&mut self) {
+        let mut expected_ns = self.expected_ns();
+        while expected_ns > self.allowed_ns {
+            let can = |account: &&mut Account| !account.always && account.stride < STRIDE_MAX;
+            let dearest = self
+                .sources
+                .iter_mut()
+                .filter(can)
+                .max_by(|one, other| one.expected_ns().total_cmp(&other.expected_ns()));
+            let Some(dearest) = dearest else { return };
+            expected_ns -= dearest.expected_ns() / 2.0;
+            dearest.stride *= 2;
+        }
+        let longest =
+            self.sources.iter_mut().filter(|a| a.stride > 1).max_by_key(|account| account.stride);
+        if let Some(longest) = longest
+            && expected_ns + longest.expected_ns() < ROOM * self.allowed_ns
+        {
+            longest.stride /= 2;
+            longest.left = longest.left.min(longest.stride - 1);
+        }
+    }
+}
+
+impl Account {
+    /// What the source costs a tick, on average.
+    fn expected_ns(&self) -> f64 {
+        self.cost_ns / (self.every * f64::from(self.stride))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sample::Sample;
+
+    fn defs(names: &[&str]) -> Vec<&'static SourceDef> {
+        names.iter().map(|name| source::find(name).unwrap().def).collect()
+    }
+
+    /// Lets ticks pass, source `i` costing `costs[i]`; returns how often each was read.
+    fn pass(budget: &mut Budget, ticks: usize, costs: &[u64]) -> Vec<u32> {
+        let mut reads = vec![0; costs.len()];
+        for _ in 0..ticks {
+            let mut snapshot = Snapshot {
+                samples: vec![Sample::default(); costs.len()],
+                fresh: vec![true; costs.len()],
+                ..Snapshot::default()
+            };
+            for (index, &cost_ns) in costs.iter().enumerate() {
+                if budget.leaves_out(index) {
+                    snapshot.samples[index].state = State::Skipped;
+                } else {
+                    snapshot.samples[index].state = State::Ok;
+                    snapshot.samples[index].cost_ns = cost_ns;
+                    reads[index] += 1;
+                }
+            }
+            budget.learn(&snapshot);
+        }
+        reads
+    }
+
+    #[test]
+    fn the_dearest_is_read_less_often_and_comes_back() {
+        // 1 % of a second is 10 ms; cpu costs 1 ms, whit 50 ms: whit is never left out.
+        let mut budget = Budget::new(1.0, 1_000_000_000, &defs(&["cpu", "whit"]), |_| 1);
+        pass(&mut budget, 8, &[40_000_000, 100_000]);
+        assert_eq!(budget.strides().collect::<Vec<_>>(), [8, 1]);
+        let reads = pass(&mut budget, 64, &[40_000_000, 100_000]);
+        assert_eq!(reads, [8, 64]);
+        // Cheap again: the stride goes back step by step.
+        pass(&mut budget, 200, &[1_000_000, 100_000]);
+        assert_eq!(budget.strides().collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn what_cannot_be_met_ends_at_the_longest_stride() {
+        let mut budget = Budget::new(0.001, 1_000_000_000, &defs(&["cpu", "whit"]), |_| 1);
+        pass(&mut budget, 50, &[40_000_000, 40_000_000]);
+        assert_eq!(budget.strides().collect::<Vec<_>>(), [STRIDE_MAX, 1]);
+    }
+
+    #[test]
+    fn a_slow_cadence_weighs_less() {
+        let mut budget = Budget::new(1.0, 1_000_000_000, &defs(&["cpu"]), |_| 60);
+        pass(&mut budget, 8, &[40_000_000]);
+        assert_eq!(budget.strides().collect::<Vec<_>>(), [1]);
+    }
+}

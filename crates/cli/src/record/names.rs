@@ -1,0 +1,132 @@
+//! What the files of a recorder are called, as collectl calls its own.
+//!
+//! `-f DIR` gives `DIR/host-yyyymmdd-hhmmss.whit`, `-f DIR/prefix` gives
+//! `DIR/prefix-host-yyyymmdd-hhmmss.whit`; plot files carry the day only, unless `-ou` asks for a
+//! file each; messages go to `DIR/host-whit-yyyymm.log`.  Times are local.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Zoned;
+
+/// The extension of a recording.
+pub(crate) const EXTENSION: &str = "whit";
+
+/// Where `-f` puts files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The directory.
+    pub(crate) directory: PathBuf,
+    /// Everything of a name before the date: `host` or `prefix-host`.
+    pub(crate) stem: String,
+    host: String,
+}
+
+impl Place {
+    /// The place that `-f path` means on the machine `host`.
+    pub(crate) fn new(path: &Path, host: &str) -> Self {
+        // The short name, without what could end a file name early.
+        let host = host.split('.').next().unwrap_or(host).replace('/', "_");
+        let text = path.as_os_str().as_encoded_bytes();
+        if text.ends_with(b"/") || path.is_dir() {
+            return Place { directory: path.to_owned(), stem: host.clone(), host };
+        }
+        let prefix = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        let stem = prefix.map_or_else(|| host.clone(), |prefix| format!("{prefix}-{host}"));
+        Place { directory, stem, host }
+    }
+
+    /// The short name of the machine.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The recording that begins at `at`.
+    pub(crate) fn recording(&self, at: &Zoned) -> PathBuf {
+        let name = format!("{}-{}.{EXTENSION}", self.stem, at.strftime("%Y%m%d-%H%M%S"));
+        self.directory.join(name)
+    }
+
+    /// The plot file with `extension` for `at`; with `unique` one that no other run shares.
+    pub(crate) fn plot(&self, at: &Zoned, extension: &str, unique: bool) -> PathBuf {
+        let date = at.strftime(if unique { "%Y%m%d-%H%M%S" } else { "%Y%m%d" });
+        self.directory.join(format!("{}-{date}.{extension}", self.stem))
+    }
+
+    /// The message log of the month of `at`.
+    pub(crate) fn log(&self, at: &Zoned) -> PathBuf {
+        self.directory.join(format!("{}-whit-{}.log", self.host, at.strftime("%Y%m")))
+    }
+
+    /// The day that the name of one of our recordings or plot files carries, `yyyymmdd`; `None`
+    /// for any other file, which is none of our business.
+    pub(crate) fn day_of<'a>(&self, name: &'a str, plots: &[&str]) -> Option<&'a str> {
+        let rest = name.strip_prefix(self.stem.as_str())?.strip_prefix('-')?;
+        let (day, rest) = rest.split_at_checked(8)?;
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let rest = match rest.strip_prefix('-') {
+            Some(timed) => timed.split_at_checked(6).filter(|(time, _)| digits(time))?.1,
+            None => rest,
+        };
+        let extension = rest.strip_prefix('.')?;
+        let extension = extension.strip_suffix(".gz").unwrap_or(extension);
+        let ours = extension == EXTENSION || plots.contains(&extension);
+        (digits(day) && ours).then_some(day)
+    }
+
+    /// The month that the name of one of our message logs carries, `yyyymm`.
+    pub(crate) fn month_of<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let rest = name.strip_prefix(self.host.as_str())?.strip_prefix("-whit-")?;
+        let month = rest.strip_suffix(".log")?;
+        (month.len() == 6 && month.bytes().all(|byte| byte.is_ascii_digit())).then_some(month)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at() -> Zoned {
+        "2026-11-21T04:35:02[UTC]".parse().unwrap()
+    }
+
+    #[test]
+    fn names_as_collectl_makes_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::new(directory.path(), "node1.example.org");
+        let name = place.recording(&at());
+        assert_eq!(name, directory.path().join("node1-20261121-043502.whit"));
+        let place = Place::new(&directory.path().join("run7"), "node1");
+        let name = place.plot(&at(), "tab", false);
+        assert_eq!(name, directory.path().join("run7-node1-20261121.tab"));
+        assert_eq!(place.log(&at()), directory.path().join("node1-whit-202611.log"));
+        assert_eq!(Place::new(Path::new("x"), "h").directory, Path::new("."));
+        assert_eq!(Place::new(Path::new("no/such/"), "h").stem, "h");
+        assert_eq!(Place::new(Path::new("/"), "a/b").stem, "a_b");
+    }
+
+    #[test]
+    fn only_our_own_files_have_a_day() {
+        let place = Place::new(Path::new("d/p"), "h");
+        let day = |name| place.day_of(name, &["tab", "cpu"]);
+        assert_eq!(day("p-h-20261121-043502.whit"), Some("20261121"));
+        assert_eq!(day("p-h-20261121.tab.gz"), Some("20261121"));
+        assert_eq!(day("p-h-20261121-043502.cpu"), Some("20261121"));
+        for other in [
+            "h-20261121-043502.whit",
+            "p-h-20261121-043502.raw.gz",
+            "p-h-2026112x.tab",
+            "p-h-20261121-0435.whit",
+            "p-h-20261121",
+            "p-h2-20261121-043502.whit",
+            "p-h-2026112é.tab",
+        ] {
+            assert_eq!(day(other), None, "{other}");
+        }
+        assert_eq!(place.month_of("h-whit-202611.log"), Some("202611"));
+        assert_eq!(place.month_of("h-collectl-202611.log"), None);
+    }
+}

@@ -1,0 +1,310 @@
+//! `-r time[,days[:months]][,minutes]` and `--keep`: when to begin new files, and which old ones
+//! to take away.
+//!
+//! Times are local, so a day is from midnight to midnight whatever the clocks do in between.
+//! Only files whose names say that this place and host made them are ever taken away.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan, Zoned};
+
+use super::intervals::parse_duration;
+use super::names::Place;
+
+const MINUTES_A_DAY: u32 = 1440;
+
+/// Days and months kept when `-r` does not say.
+const DAYS_KEPT: u32 = 7;
+const MONTHS_KEPT: u32 = 12;
+
+/// `-r`, parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Roll {
+    /// Minutes after midnight of the first roll.
+    start_minute: u32,
+    /// Minutes between two rolls.
+    every_minutes: u32,
+    /// Days that recordings and plot files are kept; 0 for ever.
+    pub(crate) days: u32,
+    /// Months that message logs are kept.
+    pub(crate) months: u32,
+}
+
+impl Roll {
+    /// Every day at midnight, keeping everything: what `--keep` needs to have files to take away.
+    pub(crate) fn daily() -> Self {
+        Roll { start_minute: 0, every_minutes: MINUTES_A_DAY, days: 0, months: MONTHS_KEPT }
+    }
+
+    /// Parses the option's value by collectl's rules.
+    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
+        let mut parts = text.split(',');
+        let mut next = || parts.next().unwrap_or_default();
+        let (time, keep, minutes) = (next(), next(), next());
+        ensure!(text.split(',').count() <= 3, "-r {text}: at most time,days:months,minutes");
+        let start_minute = minute_of_day(time).with_context(|| {
+            format!("-r {text}: '{time}' is not a time of day such as 00:00")
+        })?;
+        let number = |part: &str, default: u32, what: &str| match part {
+            "" => Ok(default),
+            part => {
+                part.parse::<u32>().ok().filter(|&number| number <= 100_000).with_context(|| {
+                    format!("-r {text}: '{part}' is not a whole number of {what}")
+                })
+            }
+        };
+        let (days, months) = keep.split_once(':').unwrap_or((keep, ""));
+        let every_minutes = number(minutes, MINUTES_A_DAY, "minutes")?;
+        ensure!(
+            every_minutes > 0 && MINUTES_A_DAY.is_multiple_of(every_minutes),
+            "-r {text}: {every_minutes} minutes do not divide a day"
+        );
+        ensure!(
+            every_minutes <= 60 || every_minutes.is_multiple_of(60),
+            "-r {text}: more than an hour must be whole hours"
+        );
+        ensure!(
+            start_minute <= every_minutes,
+            "-r {text}: the time must lie in the first {every_minutes} minutes of the day"
+        );
+        let days = number(days, DAYS_KEPT, "days")?;
+        let months = number(months, MONTHS_KEPT, "months")?;
+        Ok(Roll { start_minute, every_minutes, days, months })
+    }
+
+    /// The first roll after `now`.
+    ///
+    /// Rolls are at fixed times of the local day.  One that falls into the hour that does not
+    /// exist in spring comes when the clocks have gone forward; rolls of an hour or less follow
+    /// each other evenly through both changes.
+    pub(crate) fn next(&self, now: Timestamp, zone: &TimeZone) -> Timestamp {
+        let here = now.to_zoned(zone.clone());
+        let midnight = DateTime::from_parts(here.date(), Time::midnight());
+        // The day before covers what the changes of clocks shift; two days cover the last roll.
+        let mut minute = i64::from(self.start_minute) - i64::from(MINUTES_A_DAY);
+        let last = 2 * i64::from(MINUTES_A_DAY) + i64::from(self.start_minute);
+        let mut soonest: Option<Timestamp> = None;
+        while minute <= last {
+            let at = midnight
+                .checked_add(minute.minutes())
+                .ok()
+                .and_then(|local| local.to_zoned(zone.clone()).ok())
+                .map(|zoned: Zoned| zoned.timestamp());
+            if let Some(at) = at
+                && at > now
+                && soonest.is_none_or(|soonest| at < soonest)
+            {
+                soonest = Some(at);
+            }
+            minute += i64::from(self.every_minutes);
+        }
+        let evenly = now + (i64::from(self.every_minutes)).minutes();
+        match soonest {
+            // In autumn an hour comes twice, but a local time is only found once in it.
+            Some(soonest) if self.every_minutes <= 60 && soonest > evenly => evenly,
+            Some(soonest) => soonest,
+            None => now + (i64::from(MINUTES_A_DAY)).minutes(),
+        }
+    }
+}
+
+fn minute_of_day(time: &str) -> Option<u32> {
+    let (hour, minute) = time.split_once(':')?;
+    let two = |part: &str| (part.len() == 2).then(|| part.parse::<u32>().ok()).flatten();
+    let (hour, minute) = (two(hour)?, two(minute)?);
+    (hour < 24 && minute < 60).then_some(hour * 60 + minute)
+}
+
+/// `--keep AGE|SIZE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Files whose last change is older go.
+    AgeNs(u64),
+    /// The oldest files go while all together are larger.
+    Bytes(u64),
+}
+
+impl Keep {
+    /// Parses `30d`, `12h`, `2w` or `500M`, `10G`.
+    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
+        let bad = || format!("--keep: '{text}' is neither an age (12h, 30d, 4w) nor a size (500M)");
+        let unit = text.chars().last().with_context(bad)?;
+        let shift = match unit {
+            'w' | 'd' | 'h' => return Ok(Keep::AgeNs(parse_duration("--keep", text)?)),
+            'K' => 10,
+            'M' => 20,
+            'G' => 30,
+            'T' => 40,
+            _ => bail!(bad()),
+        };
+        let count: u64 = text[..text.len() - 1].parse().with_context(bad)?;
+        let bytes = count.checked_mul(1 << shift).with_context(bad)?;
+        ensure!(bytes >= 1 << 20, "--keep: {text} is less than 1M, which not even one file fits");
+        Ok(Keep::Bytes(bytes))
+    }
+}
+
+/// Takes away what `-r` and `--keep` no longer keep.  `current` are the files being written;
+/// returns what was taken away, and what could not be, with the reason.
+pub(crate) fn purge(
+    place: &Place,
+    roll: Option<&Roll>,
+    keep: Option<Keep>,
+    plots: &[&str],
+    now: &Zoned,
+    current: &[PathBuf],
+) -> Vec<(PathBuf, std::io::Result<()>)> {
+    let Ok(entries) = std::fs::read_dir(&place.directory) else { return Vec::new() };
+    let mut ours: Vec<(String, PathBuf)> = Vec::new();
+    let mut gone = Vec::new();
+    let oldest_day = roll.filter(|roll| roll.days > 0).map(|roll| days_before(now, roll.days));
+    let oldest_month =
+        roll.map(|roll| days_before(now, roll.months.saturating_mul(30))[..6].to_owned());
+    for entry in entries.flatten() {
+        let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        if current.contains(&path) || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        if let Some(day) = place.day_of(&name, plots) {
+            let old = oldest_day.as_deref().is_some_and(|oldest| day < oldest);
+            if old { gone.push(path) } else { ours.push((name, path)) }
+        } else if let Some(month) = place.month_of(&name)
+            && oldest_month.as_deref().is_some_and(|oldest| month < oldest)
+        {
+            gone.push(path);
+        }
+    }
+    // Names carry the date, so their order is that of time.
+    ours.sort();
+    match keep {
+        Some(Keep::AgeNs(age_ns)) => gone.extend(older_than(&ours, age_ns, now)),
+        Some(Keep::Bytes(bytes)) => gone.extend(beyond(&ours, bytes, current)),
+        None => {}
+    }
+    let remove = |path: PathBuf| {
+        let done = std::fs::remove_file(&path);
+        (path, done)
+    };
+    gone.into_iter().map(remove).collect()
+}
+
+/// `yyyymmdd` of so many days before `now`.
+fn days_before(now: &Zoned, days: u32) -> String {
+    let then = now.checked_sub(i64::from(days).days()).unwrap_or_else(|_| now.clone());
+    then.strftime("%Y%m%d").to_string()
+}
+
+fn older_than(files: &[(String, PathBuf)], age_ns: u64, now: &Zoned) -> Vec<PathBuf> {
+    let now = std::time::SystemTime::from(now.timestamp());
+    let age = |path: &Path| now.duration_since(path.metadata().ok()?.modified().ok()?).ok();
+    let old = |path: &Path| age(path).is_some_and(|age| age.as_nanos() > u128::from(age_ns));
+    files.iter().filter(|(_, path)| old(path)).map(|(_, path)| path.clone()).collect()
+}
+
+fn beyond(files: &[(String, PathBuf)], bytes: u64, current: &[PathBuf]) -> Vec<PathBuf> {
+    let size = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+    let mut total: u64 = files.iter().map(|(_, path)| size(path)).sum();
+    total += current.iter().map(|path| size(path)).sum::<u64>();
+    let mut gone = Vec::new();
+    for (_, path) in files {
+        if total <= bytes {
+            break;
+        }
+        total = total.saturating_sub(size(path));
+        gone.push(path.clone());
+    }
+    gone
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(roll: &str, now: &str, zone: &str) -> String {
+        let zone = TimeZone::get(zone).unwrap();
+        let now: Timestamp = now.parse().unwrap();
+        let at = Roll::parse(roll).unwrap().next(now, &zone);
+        at.to_zoned(zone).strftime("%Y-%m-%dT%H:%M%:z").to_string()
+    }
+
+    #[test]
+    fn rolls_at_local_times() {
+        assert_eq!(next("00:00", "2026-11-21T23:59:59Z", "UTC"), "2026-11-22T00:00+00:00");
+        assert_eq!(next("00:00", "2026-11-22T00:00:00Z", "UTC"), "2026-11-23T00:00+00:00");
+        assert_eq!(next("00:10,7,60", "2026-11-21T05:10:00Z", "UTC"), "2026-11-21T06:10+00:00");
+        assert_eq!(next("00:10,,15", "2026-11-21T05:11:00Z", "UTC"), "2026-11-21T05:25+00:00");
+        // In Berlin the clocks go forward on 2026-03-29 at 01:00 UTC, back on 2026-10-25.
+        let berlin = "Europe/Berlin";
+        assert_eq!(next("00:00", "2026-03-28T23:30:00Z", berlin), "2026-03-30T00:00+02:00");
+        assert_eq!(next("00:00", "2026-10-24T23:30:00Z", berlin), "2026-10-26T00:00+01:00");
+        assert_eq!(next("00:00,,120", "2026-03-29T00:30:00Z", berlin), "2026-03-29T03:00+02:00");
+        assert_eq!(next("00:00,,60", "2026-10-25T00:00:00Z", berlin), "2026-10-25T02:00+01:00");
+    }
+
+    #[test]
+    fn a_day_of_quarter_hours_has_no_gap_and_no_double_in_both_changes() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        for start in ["2026-03-28T22:00:00Z", "2026-10-24T21:00:00Z"] {
+            let mut now: Timestamp = start.parse().unwrap();
+            for _ in 0..40 {
+                let next = Roll::parse("00:00,,15").unwrap().next(now, &zone);
+                assert_eq!(next.as_second() - now.as_second(), 900, "after {now}");
+                now = next;
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for text in ["0:00", "24:00", "00:60", "00:00,x", "00:00,7,7", "00:00,7,90", "00:00,,0"] {
+            assert!(Roll::parse(text).is_err(), "{text}");
+        }
+        assert!(Roll::parse("01:30,7,60").is_err(), "outside the first interval");
+        let roll = Roll::parse("00:00,3:2").unwrap();
+        assert_eq!((roll.days, roll.months, roll.every_minutes), (3, 2, 1440));
+        for text in ["", "5", "d", "10K", "5m", "x7M"] {
+            assert!(Keep::parse(text).is_err(), "{text}");
+        }
+        assert_eq!(Keep::parse("2G").unwrap(), Keep::Bytes(2 << 30));
+        assert_eq!(Keep::parse("1d").unwrap(), Keep::AgeNs(86_400_000_000_000));
+    }
+
+    #[test]
+    fn only_what_is_ours_and_old_is_taken_away() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::new(directory.path(), "h");
+        let names = [
+            "h-20261101-000000.whit",
+            "h-20261101.tab",
+            "h-20261120-000000.whit",
+            "h-20261121-000000.whit",
+            "h-whit-202501.log",
+            "h-whit-202611.log",
+            "other-20200101-000000.whit",
+            "h-20200101-000000.raw.gz",
+            "notes.txt",
+        ];
+        for name in names {
+            std::fs::write(directory.path().join(name), vec![0; 600 << 10]).unwrap();
+        }
+        let now: Zoned = "2026-11-21T12:00:00[UTC]".parse().unwrap();
+        let current = vec![directory.path().join("h-20261121-000000.whit")];
+        let roll = Roll::parse("00:00,7").unwrap();
+        let gone = |gone: Vec<(PathBuf, std::io::Result<()>)>| {
+            let name = |path: PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+            let mut names: Vec<String> = gone.into_iter().map(|(path, _)| name(path)).collect();
+            names.sort();
+            names
+        };
+        let first = gone(purge(&place, Some(&roll), None, &["tab"], &now, &current));
+        assert_eq!(first, ["h-20261101-000000.whit", "h-20261101.tab", "h-whit-202501.log"]);
+        let keep = Some(Keep::Bytes(1 << 20));
+        let second = gone(purge(&place, None, keep, &["tab"], &now, &current));
+        assert_eq!(second, ["h-20261120-000000.whit"]);
+        let third = gone(purge(&place, None, Some(Keep::Bytes(1 << 20)), &[], &now, &current));
+        assert!(third.is_empty(), "the file being written stays");
+    }
+}

@@ -1,0 +1,394 @@
+//! The loop: wait, read, hand on, look whether anybody wants something.
+//!
+//! Cost of a tick besides reading and writing: one sleep, a clock read for each source, one load
+//! of an atomic.  Nothing is allocated once warm.
+
+use std::sync::Arc;
+
+use procfs::Host;
+use sample::{Clock, Snapshot, State, Wake};
+use source::{RecorderCounters, Sampler};
+
+use super::budget::Budget;
+use super::schedule::{Schedule, Tick};
+
+/// What signals ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Requests {
+    /// End cleanly (TERM, INT).
+    pub(crate) stop: bool,
+    /// Begin new files (HUP).
+    pub(crate) reopen: bool,
+    /// Write out what is held back (USR1).
+    pub(crate) flush: bool,
+}
+
+/// Where requests come from: signals, or a test.
+pub(crate) trait Control {
+    /// What has been asked for since the last call.
+    fn take(&mut self) -> Requests;
+}
+
+/// Where samples go.
+pub(crate) trait Sink {
+    /// Takes the readings of a tick.  May swap samples out of `snapshot` for older ones.
+    ///
+    /// # Errors
+    /// What ends the recording; a full disk does not.
+    fn take(&mut self, tick: &Tick, snapshot: &mut Snapshot, host: &Host) -> anyhow::Result<()>;
+
+    /// Whether nobody listens any more, so that going on makes no sense.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Begins new files.
+    ///
+    /// # Errors
+    /// When they cannot be made.
+    fn reopen(&mut self) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    /// Writes out what is held back.
+    ///
+    /// # Errors
+    /// Those of writing.
+    fn flush(&mut self) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// When a recorder ends by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Until {
+    /// After so many samples.
+    pub(crate) samples: Option<u64>,
+    /// At this time on the clock that never steps.
+    pub(crate) end_ns: Option<u64>,
+}
+
+/// A recorder at work.
+pub(crate) struct Recorder {
+    pub(crate) host: Host,
+    pub(crate) sampler: Sampler,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) schedule: Schedule,
+    pub(crate) interval_ns: u64,
+    pub(crate) budget: Option<Budget>,
+    pub(crate) counters: Arc<RecorderCounters>,
+    pub(crate) until: Until,
+}
+
+impl Recorder {
+    /// Records until the end, a request to stop, or an error of the sink.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub(crate) fn run(
+        &mut self,
+        clock: &mut dyn Clock,
+        control: &mut dyn Control,
+        sink: &mut dyn Sink,
+    ) -> anyhow::Result<()> {
+        let mut left = self.until.samples.unwrap_or(u64::MAX);
+        while left > 0 && !sink.is_over() {
+            if !self.wait(clock, control, sink)? {
+                return Ok(());
+            }
+            self.tick(clock, sink)?;
+            left -= 1;
+            // As collectl: what would end after the end is not begun.
+            let next_ns = self.snapshot.monotonic_ns.saturating_add(self.interval_ns);
+            if self.until.end_ns.is_some_and(|end_ns| next_ns > end_ns) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the next tick; false when asked to stop.
+    fn wait(
+        &mut self,
+        clock: &mut dyn Clock,
+        control: &mut dyn Control,
+        sink: &mut dyn Sink,
+    ) -> anyhow::Result<bool> {
+        loop {
+            let requests = control.take();
+            if requests.stop {
+                return Ok(false);
+            }
+            if requests.reopen {
+                sink.reopen()?;
+            }
+            if requests.flush {
+                sink.flush()?;
+            }
+            if self.schedule.is_endless() {
+                return Ok(true);
+            }
+            self.counters.calls.add(1);
+            if clock.sleep_until(self.schedule.next_ns()) == Wake::Due {
+                return Ok(!control.take().stop);
+            }
+        }
+    }
+
+    /// Takes one sample.
+    fn tick(&mut self, clock: &mut dyn Clock, sink: &mut dyn Sink) -> anyhow::Result<()> {
+        let now = clock.now();
+        let tick = self.schedule.tick(now);
+        self.snapshot.gap.ticks_missed = tick.missed;
+        self.counters.samples.add(1);
+        self.counters.ticks_missed.add(tick.missed);
+        let (budget, counters) = (&mut self.budget, &self.counters);
+        let due = |index: usize, def: &sample::SourceDef| {
+            if !tick.is_due(def.cadence) {
+                return State::NotRecorded;
+            }
+            if budget.as_mut().is_some_and(|budget| budget.leaves_out(index)) {
+                counters.reads_skipped.add(1);
+                return State::Skipped;
+            }
+            State::Ok
+        };
+        self.sampler.sample_from(now, &mut self.host, clock, due, &mut self.snapshot);
+        if let Some(budget) = &mut self.budget {
+            budget.learn(&self.snapshot);
+        }
+        sink.take(&tick, &mut self.snapshot, &self.host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use sample::{Moment, SourceDef};
+    use source::Limits;
+    use testkit::{Event, SimClock};
+
+    use super::super::intervals::parse_intervals;
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A tick as a sink sees it.
+    #[derive(Clone, Copy, Debug)]
+    struct Seen {
+        at: Moment,
+        missed: u64,
+        step_ns: i64,
+        fresh: usize,
+    }
+
+    #[derive(Default)]
+    struct Notes {
+        seen: Vec<Seen>,
+        reopened: usize,
+        flushed: usize,
+    }
+
+    impl Sink for Notes {
+        fn take(&mut self, tick: &Tick, snapshot: &mut Snapshot, _: &Host) -> anyhow::Result<()> {
+            let at = Moment {
+                monotonic_ns: snapshot.monotonic_ns,
+                realtime_ns: snapshot.realtime_ns,
+            };
+            let fresh = snapshot.fresh.iter().filter(|&&fresh| fresh).count();
+            assert_eq!(snapshot.gap.ticks_missed, tick.missed);
+            self.seen.push(Seen { at, missed: tick.missed, step_ns: tick.step_ns, fresh });
+            Ok(())
+        }
+
+        fn reopen(&mut self) -> anyhow::Result<()> {
+            self.reopened += 1;
+            Ok(())
+        }
+
+        fn flush(&mut self) -> anyhow::Result<()> {
+            self.flushed += 1;
+            Ok(())
+        }
+    }
+
+    /// Requests that come at set times, as signals do.
+    struct Asked(Rc<RefCell<Requests>>);
+
+    impl Control for Asked {
+        fn take(&mut self) -> Requests {
+            std::mem::take(&mut *self.0.borrow_mut())
+        }
+    }
+
+    static SECONDARY: SourceDef = SourceDef {
+        name: "secondary",
+        about: "A source for tests",
+        letters: "y",
+        reads: &[],
+        instance: &[],
+        fields: &[],
+        cadence: Cadence::Second,
+        layouts: &[],
+    };
+    static SECONDARY_ENTRY: source::Entry =
+        source::Entry { def: &SECONDARY, open: |_, _| Box::new(Nothing) };
+
+    use sample::{Cadence, Table};
+
+    struct Nothing;
+
+    impl source::Source for Nothing {
+        fn read(&mut self, _: &mut Host, table: &mut Table) -> State {
+            table.begin();
+            State::Ok
+        }
+    }
+
+    fn record(
+        clock: &SimClock,
+        intervals: &str,
+        align: bool,
+        until: Until,
+        asked: &Rc<RefCell<Requests>>,
+    ) -> (Notes, Arc<RecorderCounters>) {
+        let mut host = Host::in_memory();
+        host.put("/proc/stat", Some(b"cpu  1 2 3 4\n"));
+        let counters = Arc::new(RecorderCounters::default());
+        let entries = [source::find("cpu").unwrap(), &SECONDARY_ENTRY];
+        let sampler = Sampler::open(&mut host, &entries, &Arc::new(Limits::default()));
+        let intervals = parse_intervals(intervals, "1", (true, false)).unwrap();
+        let mut recorder = Recorder {
+            snapshot: Snapshot::new(&sampler.defs()),
+            host,
+            sampler,
+            schedule: Schedule::start(intervals, align, true, clock.moment()),
+            interval_ns: intervals.first_ns,
+            budget: None,
+            counters: counters.clone(),
+            until,
+        };
+        let mut notes = Notes::default();
+        let mut clock = clock.clone();
+        recorder.run(&mut clock, &mut Asked(asked.clone()), &mut notes).unwrap();
+        (notes, counters)
+    }
+
+    fn count(samples: u64) -> Until {
+        Until { samples: Some(samples), end_ns: None }
+    }
+
+    #[test]
+    fn a_day_at_ten_seconds_has_no_drift_and_every_tick() {
+        let clock = SimClock::default();
+        clock.advance(123_456_789);
+        clock.set_late_ns(50_000);
+        let start = clock.moment();
+        let until = Until { samples: None, end_ns: Some(start.monotonic_ns + 86_400 * SECOND) };
+        let (notes, counters) = record(&clock, "10:60", false, until, &Rc::default());
+        assert!((8_638..=8_640).contains(&notes.seen.len()), "{}", notes.seen.len());
+        for (index, seen) in notes.seen.iter().enumerate() {
+            assert_eq!(seen.at.realtime_ns % SECOND as i64, 50_000, "on a whole second, always");
+            assert_eq!((seen.missed, seen.step_ns), (0, 0));
+            assert_eq!(seen.fresh, if index % 6 == 0 { 2 } else { 1 }, "tick {index}");
+        }
+        assert_eq!(counters.samples.get(), notes.seen.len() as u64);
+        assert_eq!(counters.ticks_missed.get(), 0);
+    }
+
+    #[test]
+    fn aligned_ticks_lie_on_multiples_since_the_epoch() {
+        let clock = SimClock::default();
+        clock.advance(7 * SECOND);
+        let (notes, _) = record(&clock, "5:60", true, count(30), &Rc::default());
+        let minute = 60 * SECOND as i64;
+        assert_eq!(notes.seen[0].at.realtime_ns % minute, 0);
+        for seen in &notes.seen {
+            let on_minute = seen.at.realtime_ns % minute == 0;
+            assert_eq!(seen.fresh == 2, on_minute, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_suspend_is_counted_and_ticks_stay_where_they_were() {
+        let clock = SimClock::default();
+        let start = clock.moment().monotonic_ns;
+        clock.at(start + 10 * SECOND + 1, Event::Suspend(3_600 * SECOND + SECOND / 2));
+        let (notes, counters) = record(&clock, "1", false, count(20), &Rc::default());
+        let late = notes.seen.iter().position(|seen| seen.missed > 0).unwrap();
+        // Woken half a second after a tick: 3,599 ticks between the last one and that passed.
+        assert_eq!(notes.seen[late].missed, 3_599);
+        assert_eq!(notes.seen[late].step_ns, 0, "a suspend is not a step of the clock");
+        assert_eq!(notes.seen[late + 1].at.realtime_ns % SECOND as i64, 0);
+        assert_eq!(counters.ticks_missed.get(), 3_599);
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_moves_the_ticks_and_loses_none() {
+        for step_ns in [-3_600_250_000_000_i64, 250_000_000, -250_000_000, 86_400_900_000_000] {
+            let clock = SimClock::default();
+            let start = clock.moment().monotonic_ns;
+            clock.at(start + 5 * SECOND + SECOND / 3, Event::StepRealtime(step_ns));
+            let (notes, counters) = record(&clock, "1", false, count(20), &Rc::default());
+            let steps: Vec<_> = notes.seen.iter().filter(|seen| seen.step_ns != 0).collect();
+            assert_eq!(steps.len(), 1);
+            assert_eq!(steps[0].step_ns, step_ns);
+            assert_eq!(counters.ticks_missed.get(), 0);
+            let after = notes.seen.iter().skip_while(|seen| seen.step_ns == 0).skip(1);
+            assert!(after.clone().count() > 10);
+            for seen in after {
+                assert_eq!(seen.at.realtime_ns % SECOND as i64, 0, "aligned again at once");
+            }
+            for pair in notes.seen.windows(2) {
+                let apart = pair[1].at.monotonic_ns - pair[0].at.monotonic_ns;
+                assert!((SECOND / 2..=3 * SECOND / 2).contains(&apart), "{apart}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_tick_that_takes_too_long_is_a_miss_not_a_burst() {
+        let clock = SimClock::default();
+        let start = clock.moment().monotonic_ns;
+        clock.set_look_ns(100_000_000);
+        // Looks at the clock alone take two ticks of 0.1 s each time.
+        let (notes, counters) = record(&clock, "0.1", false, count(50), &Rc::default());
+        let end = notes.seen.last().unwrap().at.monotonic_ns;
+        let ticks = (end - start) / 100_000_000;
+        let known = 49 + counters.ticks_missed.get();
+        assert!(ticks >= 95 && ticks.abs_diff(known) <= 1, "{ticks} {known}: no burst, no loss");
+        for pair in notes.seen.windows(2) {
+            assert!(pair[1].at.monotonic_ns - pair[0].at.monotonic_ns >= 200_000_000);
+        }
+    }
+
+    #[test]
+    fn as_fast_as_possible_never_sleeps_and_keeps_the_ratio() {
+        let clock = SimClock::default();
+        clock.set_look_ns(10);
+        let (notes, _) = record(&clock, "0:4", false, count(40), &Rc::default());
+        assert_eq!(clock.sleeps(), 0);
+        assert_eq!(notes.seen.iter().filter(|seen| seen.fresh == 2).count(), 10);
+    }
+
+    #[test]
+    fn signals_are_served_in_the_middle_of_a_long_sleep() {
+        let clock = SimClock::default();
+        let start = clock.moment().monotonic_ns;
+        let asked = Rc::new(RefCell::new(Requests::default()));
+        let ask = |at: u64, requests: Requests| {
+            let asked = asked.clone();
+            clock.at(at, Event::Call(Box::new(move || *asked.borrow_mut() = requests)));
+            clock.at(at, Event::Interrupt);
+        };
+        ask(start + 10 * SECOND, Requests { flush: true, ..Requests::default() });
+        ask(start + 20 * SECOND, Requests { reopen: true, ..Requests::default() });
+        ask(start + 9_000 * SECOND, Requests { stop: true, ..Requests::default() });
+        let (notes, _) = record(&clock, "3600:3600", false, Until::default(), &asked);
+        assert_eq!((notes.flushed, notes.reopened), (1, 1));
+        assert_eq!(notes.seen.len(), 3);
+        assert_eq!(clock.moment().monotonic_ns, start + 9_000 * SECOND, "at once, not at a tick");
+    }
+}

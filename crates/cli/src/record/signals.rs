@@ -1,0 +1,82 @@
+//! Signals: TERM and INT end a recorder cleanly, HUP has it begin new files, USR1 has it flush.
+//!
+//! A handler sets a bit; the loop looks at the bits once a tick, which costs a load.  A signal
+//! also ends the sleep.  One that comes between the look and the sleep would be seen a tick late,
+//! which can be an hour: so the handler also starts a timer that interrupts the sleep again every
+//! [`NUDGE_US`] until the loop has looked.  That costs no system call on a tick without a signal.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::run::{Control, Requests};
+
+const STOP: u32 = 1;
+const REOPEN: u32 = 2;
+const FLUSH: u32 = 4;
+
+/// Time between two interruptions of a sleep that a signal just missed.
+const NUDGE_US: libc::suseconds_t = 10_000;
+
+static PENDING: AtomicU32 = AtomicU32::new(0);
+
+/// The process's signals.
+pub(crate) struct Signals(());
+
+impl Signals {
+    /// Installs the handlers.  Without `reopen` HUP keeps its own meaning: the terminal went away,
+    /// so there is nobody to show anything to.
+    pub(crate) fn install(reopen: bool) -> Self {
+        for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1, libc::SIGALRM] {
+            handle(signal);
+        }
+        if reopen {
+            handle(libc::SIGHUP);
+        }
+        Signals(())
+    }
+}
+
+impl Control for Signals {
+    fn take(&mut self) -> Requests {
+        if PENDING.load(Ordering::Relaxed) == 0 {
+            return Requests::default();
+        }
+        let pending = PENDING.swap(0, Ordering::Relaxed);
+        nudge(0);
+        Requests {
+            stop: pending & STOP != 0,
+            reopen: pending & REOPEN != 0,
+            flush: pending & FLUSH != 0,
+        }
+    }
+}
+
+/// Sets the repeating timer, or with 0 ends it.
+fn nudge(interval_us: libc::suseconds_t) {
+    let time = libc::timeval { tv_sec: 0, tv_usec: interval_us };
+    let timer = libc::itimerval { it_interval: time, it_value: time };
+    // SAFETY: the timer value lives through the call and no old value is asked for; setitimer is
+    // a plain system call, so that a handler may make it.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
+}
+
+extern "C" fn note(signal: libc::c_int) {
+    let bit = match signal {
+        libc::SIGTERM | libc::SIGINT => STOP,
+        libc::SIGHUP => REOPEN,
+        libc::SIGUSR1 => FLUSH,
+        _ => return,
+    };
+    PENDING.fetch_or(bit, Ordering::Relaxed);
+    nudge(NUDGE_US);
+}
+
+fn handle(signal: libc::c_int) {
+    // SAFETY: `sigaction` is plain data for which zero is a valid value (no flags, so that a
+    // sleep is interrupted and not begun again; an empty mask); the handler only touches an
+    // atomic and makes a system call, both of which a handler may do.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = note as *const () as usize;
+        libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+    }
+}
