@@ -5,9 +5,15 @@
 //! needs the time takes a [`Clock`](sample::Clock), so that the tests record whole days in
 //! milliseconds.
 
+pub(crate) mod arguments;
 pub(crate) mod budget;
+pub(crate) mod daemon;
+pub(crate) mod facts;
 pub(crate) mod intervals;
+pub(crate) mod live;
+pub(crate) mod messages;
 pub(crate) mod names;
+pub(crate) mod output;
 pub(crate) mod roll;
 pub(crate) mod run;
 pub(crate) mod schedule;

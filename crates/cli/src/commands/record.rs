@@ -1,12 +1,291 @@
-//! `whit record`.
+//! `whit record`: sample this machine, to the screen or to files.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-/// Arguments of `whit record`.
-#[derive(clap::Args)]
-pub(crate) struct RecordArguments {}
+use anyhow::Context;
+use jiff::tz::TimeZone;
+use procfs::{Host, SystemClock};
+use sample::{Cadence, Clock, Meta, Snapshot};
+use source::{Entry, Limits, RecorderCounters, Sampler};
+
+use crate::display::{LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
+use crate::formats::open_view;
+pub(crate) use crate::record::arguments::RecordArguments;
+use crate::record::daemon::{self, Parent, PidFile, User};
+use crate::record::facts::{self, Told};
+use crate::record::intervals::{Intervals, parse_duration, parse_intervals};
+use crate::record::live::{Live, Shown, Sinks};
+use crate::record::output::{Address, Output, Screen};
+use crate::record::run::{Recorder, Until};
+use crate::record::schedule::Schedule;
+use crate::record::signals::Signals;
+use view::export::Setting;
 
 /// Runs the verb.
-pub(crate) fn run(_arguments: RecordArguments) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("{} is being built", "record")
+pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
+    let arguments = with_config(arguments)?;
+    arguments.check()?;
+    if !arguments.daemon {
+        return record(&arguments, None);
+    }
+    let parent = daemon::leave()?;
+    // From here on the command that was started speaks for us.
+    let mut parent = Some(parent);
+    match record(&arguments, Some(&mut parent)) {
+        Err(error) if parent.is_some() => {
+            if let Some(parent) = parent {
+                parent.failed(&error);
+            }
+            Ok(ExitCode::from(2))
+        }
+        done => done,
+    }
+}
+
+/// Everything after the decision whether to go to the background.
+fn record(
+    arguments: &RecordArguments,
+    parent: Option<&mut Option<Parent>>,
+) -> anyhow::Result<ExitCode> {
+    let mut clock = SystemClock;
+    let plan = Plan::new(arguments, clock.now())?;
+    if let Some(mask) = &arguments.umask {
+        daemon::set_umask(mask)?;
+    }
+    if let Some(name) = &arguments.pname {
+        daemon::set_name(name)?;
+    }
+    let _pid_file = if arguments.daemon { Some(plan.enter_daemon(arguments)?) } else { None };
+    if arguments.nice {
+        daemon::be_nice()?;
+    }
+    let (mut recorder, mut sinks) = plan.open(arguments, &mut clock)?;
+    let mut signals = Signals::install(arguments.filename.is_some());
+    if let Some(parent) = parent.and_then(Option::take) {
+        parent.ready();
+    }
+    let recorded = recorder.run(&mut clock, &mut signals, &mut sinks);
+    let closed = sinks.close();
+    recorded.and(closed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the command line comes to.
+struct Plan {
+    letters: String,
+    entries: Vec<&'static Entry>,
+    intervals: Intervals,
+    duration_ns: Option<u64>,
+    zone: TimeZone,
+    meta: Meta,
+    user: Option<User>,
+    address: Option<Address>,
+}
+
+impl Plan {
+    fn new(arguments: &RecordArguments, now: sample::Moment) -> anyhow::Result<Self> {
+        let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
+        let letters = arguments.display.selection(default)?;
+        let recording = arguments.makes_recording();
+        let asked = |entry: &&Entry| {
+            entry.def.asked_by(&letters) || recording && entry.def.name == OWN_SOURCE
+        };
+        let entries: Vec<&'static Entry> = source::ALL.iter().filter(asked).collect();
+        anyhow::ensure!(!entries.is_empty(), "-s: nothing to record");
+        let follows = |cadence| entries.iter().any(|entry| entry.def.cadence == cadence);
+        let needs = (follows(Cadence::Second), follows(Cadence::Third));
+        let default_first = if arguments.daemon { "10" } else { "1" };
+        let intervals =
+            parse_intervals(arguments.interval.as_deref().unwrap_or(""), default_first, needs)?;
+        anyhow::ensure!(
+            arguments.budget.is_none() || intervals.first_ns > 0,
+            "--budget needs an interval: -i0 uses all there is"
+        );
+        let runtime = arguments.runtime.as_deref().map(|text| parse_duration("-R", text));
+        let zone = TimeZone::system();
+        let command_line: Vec<String> = std::env::args().collect();
+        let meta = facts::gather(
+            &arguments.root,
+            &Told {
+                subsystems: &letters,
+                intervals,
+                command_line: &command_line.join(" "),
+                comment: arguments.comment.as_deref(),
+                zone: &zone,
+                now,
+            },
+        );
+        let names = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let user = arguments.runas.as_deref();
+        let user = user.map(|user| User::parse(user, &names("/etc/passwd"), &names("/etc/group")));
+        let address = arguments.address.as_deref().map(Address::parse);
+        Ok(Plan {
+            letters,
+            entries,
+            intervals,
+            duration_ns: runtime.transpose()?,
+            zone,
+            meta,
+            user: user.transpose()?,
+            address: address.transpose()?,
+        })
+    }
+
+    /// The pid file, and the other user.
+    fn enter_daemon(&self, arguments: &RecordArguments) -> anyhow::Result<PidFile> {
+        let directory = arguments.filename.as_deref().map(directory_of);
+        let name = match &arguments.pname {
+            Some(name) => format!("whit-{name}"),
+            None => "whit".to_owned(),
+        };
+        let pid_file = PidFile::write(&name, directory, self.user.is_some())?;
+        if let Some(user) = &self.user {
+            if let Some(directory) = directory {
+                user.check_owns(directory)?;
+            }
+            pid_file.give_to(user);
+            user.become_it()?;
+        }
+        Ok(pid_file)
+    }
+
+    /// Opens sources and sinks.
+    fn open(
+        self,
+        arguments: &RecordArguments,
+        clock: &mut SystemClock,
+    ) -> anyhow::Result<(Recorder, Sinks)> {
+        let counters = Arc::new(RecorderCounters::default());
+        let mut host = Host::new(&arguments.root);
+        let limits = Arc::new(Limits {
+            disks: arguments.disks()?,
+            interfaces: arguments.interfaces()?,
+            network_filesystems: false,
+            recorder: Some(counters.clone()),
+        });
+        let sampler = Sampler::open(&mut host, &self.entries, &limits);
+        let defs = sampler.defs();
+        let snapshot = Snapshot::new(&defs);
+        let options = arguments.display.options(self.letters)?;
+        let mut sinks = Sinks::default();
+        if arguments.makes_text() {
+            let setting = Setting {
+                playing: false,
+                aligned: arguments.align || arguments.daemon,
+                file: arguments.filename.clone(),
+                sending: arguments.address.is_some(),
+                writing: arguments.display.plot || arguments.rawtoo,
+                full_host_name: Some(facts::full_host_name(&arguments.root)),
+            };
+            let view = open_view(&arguments.display, &options, &self.zone, &setting)?;
+            let Some(view) = view else { std::process::exit(0) };
+            let output: Box<dyn Output> = match &self.address {
+                Some(address) => address.open(self.meta.host())?,
+                None => Box::new(Screen),
+            };
+            if self.address.is_none() && !arguments.quiet && self.intervals.first_ns > 0 {
+                announce(self.intervals);
+            }
+            let shown = Shown::new(self.meta.clone(), options, defs);
+            sinks.live = Some(Live::open(view, output, counters.clone(), &shown)?);
+            sinks.shown = Some(shown);
+        }
+        let now = clock.now();
+        let has_second = self.entries.iter().any(|entry| entry.def.cadence == Cadence::Second);
+        let align = arguments.align || arguments.daemon;
+        let recorder = Recorder {
+            host,
+            sampler,
+            snapshot,
+            schedule: Schedule::start(self.intervals, align, has_second, now),
+            interval_ns: self.intervals.first_ns,
+            budget: None,
+            counters,
+            until: Until {
+                // As collectl: the first sample is only a base, so one more makes so many intervals.
+                samples: arguments.count.map(|count| count.saturating_add(1)),
+                end_ns: self.duration_ns.map(|ns| now.monotonic_ns.saturating_add(ns)),
+            },
+        };
+        Ok((recorder, sinks))
+    }
+}
+
+/// The source that every recording has.
+const OWN_SOURCE: &str = "whit";
+
+/// Says that the first line takes two samples, to who waits for it.
+fn announce(intervals: Intervals) {
+    if daemon::is_terminal(rustix::stdio::stdout()) {
+        eprintln!("waiting for {} second sample...", intervals.first_ns as f64 / 1e9);
+    }
+}
+
+/// The directory that `-f path` writes to.
+fn directory_of(path: &Path) -> &Path {
+    if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return path;
+    }
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Puts the switches of a configuration's `DaemonCommands` before those given.
+fn with_config(arguments: RecordArguments) -> anyhow::Result<RecordArguments> {
+    use clap::{Args, FromArgMatches};
+    let Some(path) = &arguments.config else { return Ok(arguments) };
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the configuration {}", path.display()))?;
+    let switches = daemon_commands(&text).with_context(|| {
+        format!("-C {}: no line 'DaemonCommands = …', which is all that is read", path.display())
+    })?;
+    let given: Vec<_> = std::env::args_os().collect();
+    // What stands before our switches are the program and the verb, in whatever way it was called.
+    let given = crate::compat::command_line(given);
+    let (program, rest) = given.split_at(given.len().min(2));
+    let all = program[..1].iter().cloned();
+    let all = all.chain(switches.into_iter().map(Into::into)).chain(rest.iter().cloned());
+    let command = RecordArguments::augment_args(clap::Command::new("whit record"));
+    let matches = command.try_get_matches_from(all)?;
+    Ok(RecordArguments::from_arg_matches(&matches)?)
+}
+
+/// The words of the line `DaemonCommands = …`; quotes keep blanks together.
+fn daemon_commands(text: &str) -> Option<Vec<String>> {
+    let line = text.lines().find_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == "DaemonCommands").then_some(value)
+    })?;
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.trim().chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn daemon_commands_are_split_as_a_shell_would() {
+        let text =
+            "# DaemonCommands = no\nX = 1\nDaemonCommands = -f /v -r00:00,7 --comment \"a b\" ''\n";
+        let words = daemon_commands(text).unwrap();
+        assert_eq!(words, ["-f", "/v", "-r00:00,7", "--comment", "a b", ""]);
+        assert_eq!(daemon_commands("# DaemonCommands = -m\n"), None);
+    }
 }

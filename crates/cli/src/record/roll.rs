@@ -45,17 +45,15 @@ impl Roll {
         let mut next = || parts.next().unwrap_or_default();
         let (time, keep, minutes) = (next(), next(), next());
         ensure!(text.split(',').count() <= 3, "-r {text}: at most time,days:months,minutes");
-        let start_minute = minute_of_day(time).with_context(|| {
-            format!("-r {text}: '{time}' is not a time of day such as 00:00")
-        })?;
-        let number = |part: &str, default: u32, what: &str| match part {
-            "" => Ok(default),
-            part => {
-                part.parse::<u32>().ok().filter(|&number| number <= 100_000).with_context(|| {
-                    format!("-r {text}: '{part}' is not a whole number of {what}")
-                })
-            }
-        };
+        let start_minute = minute_of_day(time)
+            .with_context(|| format!("-r {text}: '{time}' is not a time of day such as 00:00"))?;
+        let number =
+            |part: &str, default: u32, what: &str| match part {
+                "" => Ok(default),
+                part => part.parse::<u32>().ok().filter(|&number| number <= 100_000).with_context(
+                    || format!("-r {text}: '{part}' is not a whole number of {what}"),
+                ),
+            };
         let (days, months) = keep.split_once(':').unwrap_or((keep, ""));
         let every_minutes = number(minutes, MINUTES_A_DAY, "minutes")?;
         ensure!(

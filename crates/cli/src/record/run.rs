@@ -193,10 +193,8 @@ mod tests {
 
     impl Sink for Notes {
         fn take(&mut self, tick: &Tick, snapshot: &mut Snapshot, _: &Host) -> anyhow::Result<()> {
-            let at = Moment {
-                monotonic_ns: snapshot.monotonic_ns,
-                realtime_ns: snapshot.realtime_ns,
-            };
+            let at =
+                Moment { monotonic_ns: snapshot.monotonic_ns, realtime_ns: snapshot.realtime_ns };
             let fresh = snapshot.fresh.iter().filter(|&&fresh| fresh).count();
             assert_eq!(snapshot.gap.ticks_missed, tick.missed);
             self.seen.push(Seen { at, missed: tick.missed, step_ns: tick.step_ns, fresh });

@@ -1,0 +1,316 @@
+//! The command line of `whit record`: collectl's letters and names, and whit's own.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail, ensure};
+use regex::bytes::Regex;
+use sample::NameFilter;
+
+use crate::display::DisplayArguments;
+
+/// Arguments of `whit record`.
+#[derive(clap::Args, Debug)]
+#[command(args_override_self = true)]
+pub(crate) struct RecordArguments {
+    /// Seconds between samples: all, slabs and volumes, sensors; fractions allowed, 0 as fast as
+    /// possible [default: 1:60:120, with -D 10:60:120]
+    #[arg(short = 'i', long = "interval", value_name = "I1[:I2[:I3]]")]
+    pub(crate) interval: Option<String>,
+
+    /// Intervals to record, then end
+    #[arg(short = 'c', long = "count", value_name = "N", conflicts_with_all = ["runtime", "roll"])]
+    pub(crate) count: Option<u64>,
+
+    /// How long to record: a number and one of w d h m s
+    #[arg(short = 'R', long = "runtime", value_name = "DURATION", conflicts_with = "roll")]
+    pub(crate) runtime: Option<String>,
+
+    /// Record to files in this directory, or with this prefix
+    #[arg(short = 'f', long = "filename", value_name = "PATH")]
+    pub(crate) filename: Option<PathBuf>,
+
+    /// Begin new files at this time of day, every so many minutes, and keep them so many days
+    /// (and the message logs so many months) [7 days, 12 months, 1440 minutes unless told]
+    #[arg(
+        short = 'r',
+        long = "rolllogs",
+        id = "roll",
+        value_name = "HH:MM[,DAYS[:MONTHS]][,MINUTES]",
+        requires = "filename"
+    )]
+    pub(crate) roll: Option<String>,
+
+    /// Have what was written on the disk after so many seconds; 0 after each sample.  Without it
+    /// samples outlive whit being killed, but not the last ones a power cut
+    #[arg(short = 'F', long = "flush", value_name = "SECONDS", requires = "filename")]
+    pub(crate) flush: Option<u64>,
+
+    /// As -F: bound what a power cut can take
+    #[arg(long, value_name = "SECONDS", requires = "filename", conflicts_with = "flush")]
+    pub(crate) sync: Option<u64>,
+
+    /// Say more, and with -f also to a log beside the recordings
+    #[arg(short = 'm', long = "messages")]
+    pub(crate) messages: bool,
+
+    /// Keep warnings off the terminal
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
+    /// Run in the background
+    #[arg(short = 'D', long = "daemon")]
+    pub(crate) daemon: bool,
+
+    /// Give way to everything else (nice 10)
+    #[arg(short = 'N', long = "nice")]
+    pub(crate) nice: bool,
+
+    /// Sample at multiples of the interval since the epoch, as all machines do that have it
+    #[arg(long)]
+    pub(crate) align: bool,
+
+    /// With -D: become this user, to whom the directory of -f must belong
+    #[arg(long, value_name = "USER[:GROUP]", requires = "daemon", requires = "filename")]
+    pub(crate) runas: Option<String>,
+
+    /// A name for this recorder: another pid file, and what ps shows
+    #[arg(long, value_name = "NAME")]
+    pub(crate) pname: Option<String>,
+
+    /// Go on when the parent process ends, as whit always does; taken for collectl's sake
+    #[arg(long)]
+    pub(crate) nohup: bool,
+
+    /// Text to keep in the recording
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) comment: Option<String>,
+
+    /// Octal mask for the permissions of new files
+    #[arg(long, value_name = "MASK")]
+    pub(crate) umask: Option<String>,
+
+    /// Record only these disks: a regular expression
+    #[arg(long, visible_alias = "rawdskfilter", value_name = "REGEX")]
+    pub(crate) rawdskfilt: Option<String>,
+
+    /// Do not record these disks
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) rawdskignore: Option<String>,
+
+    /// Record only these interfaces
+    #[arg(long, visible_alias = "rawnetfilter", value_name = "REGEX")]
+    pub(crate) rawnetfilt: Option<String>,
+
+    /// Do not record these interfaces
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) rawnetignore: Option<String>,
+
+    /// With -P or --export: make the recording, too
+    #[arg(long, requires = "filename")]
+    pub(crate) rawtoo: bool,
+
+    /// Send the lines to a socket: connect to an address, or listen as `server`
+    /// [port 2655 unless told]
+    #[arg(short = 'A', long = "address", value_name = "ADDRESS[:PORT[:TIMEOUT]]|server[:PORT]")]
+    pub(crate) address: Option<String>,
+
+    /// Take away recordings older than this (12h, 30d, 4w), or the oldest beyond this (500M, 10G)
+    #[arg(long, value_name = "AGE|SIZE", requires = "filename")]
+    pub(crate) keep: Option<String>,
+
+    /// At most this share of one CPU for reading: over it, the dearest sources are read less often
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) budget: Option<f64>,
+
+    /// Read the /proc and /sys below this directory
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    pub(crate) root: PathBuf,
+
+    /// Keep the kernel's text in the recording, too
+    #[arg(long, requires = "filename")]
+    pub(crate) raw: bool,
+
+    /// Do not time the kernel's files at the start on machines with many CPUs
+    #[arg(long)]
+    pub(crate) no_check: bool,
+
+    /// With -D: put the switches of its DaemonCommands line before the others
+    #[arg(short = 'C', long = "config", value_name = "FILE", requires = "daemon")]
+    pub(crate) config: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) display: DisplayArguments,
+
+    #[command(flatten)]
+    pub(crate) refused: Refused,
+}
+
+/// collectl's switches that whit record does not have, so that their users learn why.
+#[derive(clap::Args, Debug, Default)]
+pub(crate) struct Refused {
+    #[arg(long, hide = true)]
+    tworaw: bool,
+    #[arg(short = 'G', long, hide = true)]
+    group: bool,
+    #[arg(long, hide = true, value_name = "X")]
+    utime: Option<String>,
+    #[arg(long, hide = true, value_name = "X")]
+    import: Option<String>,
+    #[arg(long, hide = true, value_name = "X", num_args = 0..=1, default_missing_value = "")]
+    top: Option<String>,
+    #[arg(long, hide = true, value_name = "X")]
+    procopts: Option<String>,
+    #[arg(long, hide = true, value_name = "X")]
+    procfilt: Option<String>,
+    #[arg(long, hide = true, value_name = "X")]
+    procstate: Option<String>,
+    #[arg(long, hide = true, value_name = "X")]
+    passwd: Option<String>,
+    #[arg(short = 'L', long, hide = true, value_name = "X")]
+    lustsvcs: Option<String>,
+    #[arg(long, hide = true, value_name = "X")]
+    lustopts: Option<String>,
+    #[arg(short = 'l', long, hide = true, value_name = "X")]
+    limits: Option<String>,
+    #[arg(short = 'd', long, hide = true, value_name = "X")]
+    debug: Option<String>,
+    #[arg(short = 'p', long, hide = true, value_name = "X")]
+    playback: Option<String>,
+    #[arg(long, hide = true, value_name = "X")]
+    from: Option<String>,
+    #[arg(long, hide = true, value_name = "X")]
+    thru: Option<String>,
+    #[arg(long, hide = true)]
+    stats: bool,
+}
+
+impl Refused {
+    /// Says no to what is given, and why.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let processes = "processes are not recorded by this version";
+        let given: [(bool, &str, &str); 17] = [
+            (
+                self.tworaw,
+                "--tworaw",
+                "one recording holds everything, and play skips what it need not read",
+            ),
+            (
+                self.group,
+                "-G",
+                "one recording holds everything, and play skips what it need not read",
+            ),
+            (
+                self.utime.is_some(),
+                "--utime",
+                "each sample carries the cost of its own reads; see -s w",
+            ),
+            (self.import.is_some(), "--import", "collectl's Perl modules cannot be loaded"),
+            (self.top.is_some(), "--top", processes),
+            (self.procopts.is_some(), "--procopts", processes),
+            (self.procfilt.is_some(), "--procfilt", processes),
+            (self.procstate.is_some(), "--procstate", processes),
+            (self.passwd.is_some(), "--passwd", processes),
+            (self.lustsvcs.is_some(), "-L", "Lustre is not supported"),
+            (self.lustopts.is_some(), "--lustopts", "Lustre is not supported"),
+            (self.limits.is_some(), "-l", "limits are for whit play"),
+            (self.debug.is_some(), "-d", "whit doctor tells what is read and what it costs"),
+            (self.playback.is_some(), "-p", "whit play shows recordings"),
+            (self.from.is_some(), "--from", "whit play shows recordings"),
+            (self.thru.is_some(), "--thru", "whit play shows recordings"),
+            (self.stats, "--stats", "whit play shows statistics"),
+        ];
+        match given.iter().find(|(given, ..)| *given) {
+            Some((_, name, why)) => bail!("{name} is not a switch of whit record: {why}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl RecordArguments {
+    /// Refuses what cannot be together.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        self.refused.check()?;
+        let text = self.display.is_machine_format() || self.display.plot;
+        ensure!(
+            !self.rawtoo || text,
+            "--rawtoo is for -P and --export; -f alone makes a recording anyway"
+        );
+        ensure!(
+            !self.raw || !text || self.rawtoo,
+            "--raw keeps text in the recording: add --rawtoo"
+        );
+        if self.daemon {
+            let server = self.address.as_deref().is_some_and(|address| {
+                address.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("server"))
+            });
+            ensure!(
+                self.filename.is_some() || server || self.display.export.is_some(),
+                "-D needs -f, -A server or --export: a daemon has no screen"
+            );
+            ensure!(
+                self.address.is_none() || server,
+                "-D goes with -A server, not with -A and an address"
+            );
+        }
+        ensure!(self.address.is_none() || !self.display.home, "--home is for a screen, not for -A");
+        if let Some(percent) = self.budget {
+            ensure!(
+                percent > 0.0 && percent <= 100.0,
+                "--budget {percent}: more than 0 and at most 100 per cent"
+            );
+        }
+        Ok(())
+    }
+}
+
+impl RecordArguments {
+    /// Whether a recording is made.
+    pub(crate) fn makes_recording(&self) -> bool {
+        let own_text = self.display.plot || self.display.is_machine_format();
+        self.filename.is_some()
+            && (self.rawtoo || !own_text || self.address.is_some() && !self.display.plot)
+    }
+
+    /// Whether plot files are made.
+    pub(crate) fn makes_plot_files(&self) -> bool {
+        self.filename.is_some() && self.display.plot
+    }
+
+    /// Whether there is text for the screen or a socket.
+    pub(crate) fn makes_text(&self) -> bool {
+        self.address.is_some() || self.filename.is_none() || self.display.is_machine_format()
+    }
+
+    /// Which disks to record.
+    pub(crate) fn disks(&self) -> anyhow::Result<NameFilter> {
+        let (only, never) = (self.rawdskfilt.as_deref(), self.rawdskignore.as_deref());
+        name_filter(("--rawdskfilt", only), ("--rawdskignore", never))
+    }
+
+    /// Which interfaces to record.
+    pub(crate) fn interfaces(&self) -> anyhow::Result<NameFilter> {
+        let (only, never) = (self.rawnetfilt.as_deref(), self.rawnetignore.as_deref());
+        name_filter(("--rawnetfilt", only), ("--rawnetignore", never))
+    }
+}
+
+/// Keeps the names that match `only`, if it is given, and do not match `never`.  A `+` before
+/// `only` adds to collectl's own list; whit records every name, so there is nothing to add to.
+fn name_filter(
+    (only_name, only): (&str, Option<&str>),
+    (never_name, never): (&str, Option<&str>),
+) -> anyhow::Result<NameFilter> {
+    let compile = |name: &str, text: &str| {
+        Regex::new(text).with_context(|| format!("{name}: '{text}' is no regular expression"))
+    };
+    let only = only.filter(|only| !only.starts_with('+'));
+    let only = only.map(|only| compile(only_name, only)).transpose()?;
+    let never = never.map(|never| compile(never_name, never)).transpose()?;
+    if only.is_none() && never.is_none() {
+        return Ok(NameFilter::default());
+    }
+    Ok(NameFilter::new(move |name| {
+        only.as_ref().is_none_or(|only| only.is_match(name))
+            && never.as_ref().is_none_or(|never| !never.is_match(name))
+    }))
+}
