@@ -13,7 +13,6 @@ mod compat;
 mod display;
 mod export;
 mod play;
-mod formats;
 mod record;
 
 /// Watch everything, weigh nothing: record this machine, play it back, see what reading costs.

@@ -11,7 +11,6 @@ use sample::{Cadence, Clock, Meta, Snapshot};
 use source::{Entry, Limits, RecorderCounters, Sampler};
 
 use crate::display::{LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
-use crate::formats::open_view;
 pub(crate) use crate::record::arguments::RecordArguments;
 use crate::record::daemon::{self, Parent, PidFile, User};
 use crate::record::facts::{self, Told};
@@ -179,7 +178,8 @@ impl Plan {
                 writing: arguments.display.plot || arguments.rawtoo,
                 full_host_name: Some(facts::full_host_name(&arguments.root)),
             };
-            let view = open_view(&arguments.display, &options, &self.zone, &setting)?;
+            let setup = view::Setup { zone: self.zone.clone() };
+            let view = arguments.display.open_view(&options, &setup, &setting)?;
             let Some(view) = view else { std::process::exit(0) };
             let output: Box<dyn Output> = match &self.address {
                 Some(address) => address.open(self.meta.host())?,
