@@ -12,6 +12,7 @@ use anyhow::{Context as _, bail};
 
 mod dist;
 mod generate;
+mod picture;
 mod smoke;
 mod tidy;
 
@@ -20,6 +21,7 @@ cargo xtask ci       all checks and tests: what CI runs
 cargo xtask tidy     the house rules alone
 cargo xtask gen      rewrite generated files (docs/reference); --check only compares
 cargo xtask smoke    run every fuzz target and every benchmark at its smallest size
+cargo xtask picture  draw the README's picture from the commands given, run for real
 cargo xtask dist     man pages, completions, systemd unit and .deb under target/dist";
 
 fn main() -> ExitCode {
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         ["gen", "--check"] => generate::run(true),
         ["smoke"] => smoke::run(),
         ["dist"] => dist::run(),
+        ["picture", commands @ ..] => picture::run(commands),
         _ => {
             eprintln!("{HELP}");
             return ExitCode::from(2);
