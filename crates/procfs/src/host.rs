@@ -200,6 +200,18 @@ impl Host {
         }
     }
 
+    /// The text of a small file, read now and not kept open: for facts about a device that are
+    /// looked up when it is first seen.  Allocates: not for the hot path.
+    ///
+    /// # Errors
+    /// As [`Host::read`].
+    pub fn read_once(&mut self, path: &str) -> Result<Vec<u8>, State> {
+        let id = self.file(path, ReadMode::Whole);
+        let text = self.read(id).map(<[u8]>::to_vec);
+        self.close(id);
+        text
+    }
+
     /// The names in a directory, sorted; for trees whose members come and go.  Allocates: not for
     /// the hot path.
     ///

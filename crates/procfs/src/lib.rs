@@ -13,6 +13,7 @@ mod host;
 pub mod loadavg;
 pub mod meminfo;
 pub mod mountinfo;
+pub mod net_dev;
 pub mod pressure;
 pub mod scan;
 pub mod schedstat;

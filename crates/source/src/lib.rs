@@ -13,6 +13,7 @@ mod cpu_core;
 mod disk;
 mod filesystem;
 mod memory;
+mod network;
 mod pressure;
 mod sampler;
 mod schedstat;
@@ -62,6 +63,7 @@ pub static ALL: &[Entry] = &[
     disk::ENTRY,
     filesystem::ENTRY,
     memory::ENTRY,
+    network::ENTRY,
     pressure::ENTRY,
     schedstat::ENTRY,
     softirq::ENTRY,

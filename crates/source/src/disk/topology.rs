@@ -4,8 +4,8 @@
 //!
 //! Two to five small files, read once for each device.
 
+use procfs::Host;
 use procfs::diskstats::DiskLine;
-use procfs::{Host, ReadMode};
 
 /// A device that stands on nothing else: its bytes are the machine's.
 pub(super) const WHOLE: &str = "disk";
@@ -83,7 +83,7 @@ pub(super) fn look_at(host: &mut Host, major: u64, minor: u64, name: &[u8]) -> D
     let base = format!("/sys/dev/block/{major}:{minor}");
     let Ok(link) = host.link(&base) else { return by_name(major, minor, name) };
     let mut device = Device::new(major, minor, name, WHOLE);
-    if read_once(host, &format!("{base}/partition")).is_some() {
+    if host.read_once(&format!("{base}/partition")).is_ok() {
         device.kind = PARTITION;
         device.parent = link.rsplit(|&b| b == b'/').nth(1).map(kernel_name).unwrap_or_default();
         return device;
@@ -96,14 +96,15 @@ pub(super) fn look_at(host: &mut Host, major: u64, minor: u64, name: &[u8]) -> D
         device.parent.extend_from_slice(&kernel_name(slave));
     }
     let guess = by_name(major, minor, name);
-    if let Some(uuid) = read_once(host, &format!("{base}/dm/uuid")) {
-        device.label = read_once(host, &format!("{base}/dm/name")).unwrap_or_default();
+    if let Ok(uuid) = host.read_once(&format!("{base}/dm/uuid")) {
+        let label = host.read_once(&format!("{base}/dm/name")).unwrap_or_default();
+        device.label = label.trim_ascii().to_vec();
         device.kind = mapped_kind(&uuid);
     } else if host.list(&format!("{base}/md")).is_ok() {
         device.kind = ARRAY;
     } else if !device.parent.is_empty() {
         device.kind = STACKED;
-    } else if read_once(host, &format!("{base}/hidden")).is_some_and(|text| text == b"1") {
+    } else if host.read_once(&format!("{base}/hidden")).is_ok_and(|text| text.starts_with(b"1")) {
         device.kind = PATH;
         device.parent = guess.parent;
     } else if guess.kind != WHOLE && guess.kind != PARTITION && guess.kind != PATH {
@@ -200,14 +201,6 @@ fn kernel_name(name: &[u8]) -> Vec<u8> {
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
-}
-
-/// The text of a small file without its newline; `None` if it cannot be read.  Not kept open.
-fn read_once(host: &mut Host, path: &str) -> Option<Vec<u8>> {
-    let id = host.file(path, ReadMode::Whole);
-    let text = host.read(id).ok().map(|text| text.trim_ascii().to_vec());
-    host.close(id);
-    text
 }
 
 #[cfg(test)]

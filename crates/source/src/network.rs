@@ -1,0 +1,252 @@
+//! What every network interface has received and sent, what kind of interface it is, its speed
+//! and whether it is up.
+//!
+//! Reads `/proc/net/dev`: one `pread` and no allocation.  What an interface is, is read from
+//! `/sys/class/net` when it is first seen.  Its speed and state can change: one of the two is read
+//! again for one interface on each reading, in turn, so that every reading costs at most one
+//! more call; some network cards take milliseconds to tell their speed.
+
+use std::sync::Arc;
+
+use procfs::net_dev::{InterfaceLine, parse_net_dev};
+use procfs::{FileId, Host, ReadMode};
+use sample::{Cadence, Field, RowMut, SourceDef, State, Table, Unit};
+
+use crate::{Entry, Limits, Source};
+
+mod kind;
+mod present;
+
+use kind::Interface;
+
+// The first sixteen are the file's columns, in its order.
+const RX_BYTES: usize = 0;
+const RX_PACKETS: usize = 1;
+const RX_ERRORS: usize = 2;
+const RX_DROPPED: usize = 3;
+const RX_FIFO: usize = 4;
+const RX_FRAME: usize = 5;
+const RX_COMPRESSED: usize = 6;
+const RX_MULTICAST: usize = 7;
+const TX_BYTES: usize = 8;
+const TX_PACKETS: usize = 9;
+const TX_ERRORS: usize = 10;
+const TX_DROPPED: usize = 11;
+const TX_FIFO: usize = 12;
+const TX_COLLISIONS: usize = 13;
+const TX_CARRIER: usize = 14;
+const TX_COMPRESSED: usize = 15;
+const SPEED: usize = 16;
+const STATE: usize = 17;
+const KIND: usize = 18;
+const MASTER: usize = 19;
+const LOWER: usize = 20;
+
+/// Readings for a full turn over the interfaces' speeds and states: the first 32 interfaces are
+/// asked every 64 readings.  Those beyond keep what was read when they were first seen.
+const TURN_READS: usize = 64;
+
+pub(crate) const ENTRY: Entry = Entry {
+    def: &NETWORK,
+    open: |host, limits| {
+        let file = host.file("/proc/net/dev", ReadMode::Records);
+        Box::new(Network {
+            file,
+            limits: Arc::clone(limits),
+            interfaces: Vec::new(),
+            changed: false,
+            reads: 0,
+        })
+    },
+};
+
+struct Network {
+    file: FileId,
+    limits: Arc<Limits>,
+    /// The interfaces of the latest reading, in its order.
+    interfaces: Vec<Interface>,
+    /// Whether this reading has other interfaces than the one before, or in another order.
+    changed: bool,
+    reads: usize,
+}
+
+impl Source for Network {
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        self.ask_the_next(host);
+        let text = match host.read(self.file) {
+            Ok(text) => text,
+            Err(state) => return state,
+        };
+        self.changed = false;
+        for line in parse_net_dev(text) {
+            if !self.limits.interfaces.keeps(line.name) {
+                continue;
+            }
+            let index = table.rows();
+            let mut row = table.row(line.name);
+            set_columns(&mut row, &line);
+            match self.interfaces.get(index) {
+                Some(interface) if interface.name == line.name => set_facts(&mut row, interface),
+                _ => self.changed = true,
+            }
+        }
+        if self.changed || self.interfaces.len() > table.rows() {
+            self.get_to_know(host, table);
+        }
+        State::Ok
+    }
+}
+
+#[inline]
+fn set_columns(row: &mut RowMut<'_>, line: &InterfaceLine<'_>) {
+    for (field, &value) in line.columns[..line.count].iter().enumerate() {
+        row.set(field, value);
+    }
+}
+
+fn set_facts(row: &mut RowMut<'_>, interface: &Interface) {
+    row.set_some(SPEED, interface.speed_mbit);
+    row.set_text(KIND, interface.kind.as_bytes());
+    let texts = [(STATE, &interface.state), (MASTER, &interface.master), (LOWER, &interface.lower)];
+    for (field, text) in texts {
+        if !text.is_empty() {
+            row.set_text(field, text);
+        }
+    }
+}
+
+impl Network {
+    /// Reads the speed or the state of the interface whose turn it is.
+    fn ask_the_next(&mut self, host: &mut Host) {
+        let turn = self.reads % TURN_READS;
+        self.reads = self.reads.wrapping_add(1);
+        if let Some(interface) = self.interfaces.get_mut(turn / 2) {
+            if turn.is_multiple_of(2) {
+                interface.ask_speed(host);
+            } else {
+                interface.ask_state(host);
+            }
+        }
+    }
+
+    /// Puts the interfaces into the order of the table and looks at those not seen before.  Runs
+    /// only when interfaces came, went or moved.
+    fn get_to_know(&mut self, host: &mut Host, table: &mut Table) {
+        let mut known: Vec<Option<Interface>> = self.interfaces.drain(..).map(Some).collect();
+        // Interfaces rarely change their order: the next one stands where the last one was found.
+        let mut hint = 0;
+        for row in 0..table.rows() {
+            let name = table.name(row);
+            let is_it = |place: &usize| known[*place].as_ref().is_some_and(|i| i.name == name);
+            let found = (hint..known.len()).chain(0..hint.min(known.len())).find(is_it);
+            let held = found.and_then(|place| {
+                hint = place + 1;
+                known[place].take()
+            });
+            let interface =
+                held.unwrap_or_else(|| Interface::look_at(host, name, row < TURN_READS / 2));
+            set_facts(&mut table.row_mut(row), &interface);
+            self.interfaces.push(interface);
+        }
+        for gone in known.into_iter().flatten() {
+            gone.close(host);
+        }
+    }
+}
+
+static NETWORK: SourceDef = SourceDef {
+    name: "network",
+    about: "What every network interface receives and sends, its kind, speed and state",
+    letters: "nN",
+    reads: &["/proc/net/dev", "/sys/class/net/*/*"],
+    instance: &["interface"],
+    fields: &[
+        Field::counter("rx_bytes", Unit::Bytes, "Data received"),
+        Field::counter("rx_packets", Unit::Count, "Packets received"),
+        Field::counter("rx_errors", Unit::Count, "Packets received with an error"),
+        Field::counter("rx_dropped", Unit::Count, "Packets received and thrown away"),
+        Field::counter("rx_fifo", Unit::Count, "Packets lost because a buffer was full"),
+        Field::counter("rx_frame", Unit::Count, "Packets received with a broken frame"),
+        Field::counter("rx_compressed", Unit::Count, "Compressed packets received"),
+        Field::counter("rx_multicast", Unit::Count, "Multicast packets received"),
+        Field::counter("tx_bytes", Unit::Bytes, "Data sent"),
+        Field::counter("tx_packets", Unit::Count, "Packets sent"),
+        Field::counter("tx_errors", Unit::Count, "Packets not sent because of an error"),
+        Field::counter("tx_dropped", Unit::Count, "Packets thrown away instead of sent"),
+        Field::counter("tx_fifo", Unit::Count, "Packets not sent because a buffer was full"),
+        Field::counter("tx_collisions", Unit::Count, "Collisions while sending"),
+        Field::counter("tx_carrier", Unit::Count, "Packets not sent for want of a carrier"),
+        Field::counter("tx_compressed", Unit::Count, "Compressed packets sent"),
+        Field::gauge("speed_mbit", Unit::Megabits, "Speed of the link"),
+        Field::text("state", "Operational state: up, down, unknown, dormant, lowerlayerdown"),
+        Field::text(
+            "kind",
+            "What it is: physical, wireless, bond, bridge, vlan, tunnel, veth, virtual, loopback",
+        ),
+        Field::text("master", "The bond or bridge that it belongs to"),
+        Field::text("lower", "The interfaces that it stands on, with commas between several"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[present::SUMMARY, present::DETAIL],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(source: &mut dyn Source, host: &mut Host, table: &mut Table) -> Vec<String> {
+        host.begin_tick();
+        assert_eq!(source.read(host, table), State::Ok);
+        let kind = |row| String::from_utf8_lossy(table.text(row, KIND).unwrap()).into_owned();
+        (0..table.rows()).map(kind).collect()
+    }
+
+    #[test]
+    fn this_machine_has_a_loopback() {
+        let mut host = Host::new("/");
+        let mut source = (ENTRY.open)(&mut host, &Arc::default());
+        let mut table = Table::new(NETWORK.fields.len());
+        let found = kinds(&mut *source, &mut host, &mut table);
+        let row = table.find(b"lo", 0).unwrap();
+        assert_eq!(found[row], "loopback");
+        assert!(table.get(row, TX_COMPRESSED).is_some());
+        let calls = host.cost().calls;
+        for _ in 0..100 {
+            kinds(&mut *source, &mut host, &mut table);
+        }
+        // An interface that refuses to tell its speed is opened anew when its turn comes.
+        assert!(host.cost().calls - calls <= 220, "{} calls", host.cost().calls - calls);
+    }
+
+    #[test]
+    fn interfaces_that_come_and_go_keep_their_facts() {
+        let mut host = Host::in_memory();
+        host.put("/sys/class/net/eth0/speed", Some(b"1000\n"));
+        host.put("/sys/class/net/eth0/operstate", Some(b"up\n"));
+        host.put("/sys/class/net/eth0/uevent", Some(b"INTERFACE=eth0\nIFINDEX=2\n"));
+        host.put("/sys/class/net/docker0/uevent", Some(b"DEVTYPE=bridge\nINTERFACE=docker0\n"));
+        let mut source = (ENTRY.open)(&mut host, &Arc::default());
+        let mut table = Table::new(NETWORK.fields.len());
+        let mut see = |names: &[&str], host: &mut Host| {
+            let text: String = names.iter().map(|name| format!("{name}: 1 2 3\n")).collect();
+            host.put("/proc/net/dev", Some(text.as_bytes()));
+            let kinds = kinds(&mut *source, host, &mut table);
+            (kinds, table.get(table.rows().saturating_sub(1), SPEED))
+        };
+        let (kinds, speed) = see(&["lo", "eth0"], &mut host);
+        assert_eq!(
+            (kinds.as_slice(), speed),
+            (&["loopback".into(), "physical".into()][..], Some(1000))
+        );
+        let (kinds, _) = see(&["docker0", "eth0", "lo"], &mut host);
+        assert_eq!(kinds, ["bridge", "physical", "loopback"]);
+        host.put("/sys/class/net/eth0/speed", Some(b"-1\n"));
+        for _ in 0..TURN_READS {
+            see(&["eth0"], &mut host);
+        }
+        let (_, speed) = see(&["eth0"], &mut host);
+        assert_eq!(speed, None, "a speed that is not known any more is missing");
+        assert_eq!(see(&[], &mut host).0, [""; 0]);
+    }
+}
