@@ -18,6 +18,8 @@ use rustix::fs::{FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 use sample::State;
 
+use crate::probe::{Probe, Touch};
+
 /// Ticks between two attempts to open a file that was not there: a module may be loaded, a
 /// mount may appear.
 const RETRY_TICKS: u64 = 64;
@@ -84,6 +86,8 @@ pub struct Host {
     files: Vec<Option<File>>,
     tick: u64,
     cost: Cost,
+    /// Only while a doctor looks on.
+    probe: Option<Box<Probe>>,
 }
 
 impl Host {
@@ -94,6 +98,7 @@ impl Host {
             files: Vec::new(),
             tick: 1,
             cost: Cost::default(),
+            probe: None,
         }
     }
 
@@ -104,6 +109,7 @@ impl Host {
             files: Vec::new(),
             tick: 1,
             cost: Cost::default(),
+            probe: None,
         }
     }
 
@@ -183,16 +189,22 @@ impl Host {
     /// # Errors
     /// [`State::Absent`], [`State::Denied`] or [`State::Failed`].
     pub fn read(&mut self, id: FileId) -> Result<&[u8], State> {
-        let Host { backing, files, tick, cost } = self;
+        let Host { backing, files, tick, cost, probe } = self;
         let Some(file) = files.get_mut(id.0).and_then(Option::as_mut) else {
             return Err(State::Absent);
         };
         if file.tick != *tick {
+            let begun = probe.is_some().then(|| Probe::begin(*cost));
             file.tick = *tick;
             file.state = match backing {
                 Backing::Kernel { .. } => file.refresh(*tick, cost),
                 Backing::Memory { files } => file.copy_from(files.get(&file.path)),
             };
+            if let (Some(probe), Some(begun)) = (probe, begun) {
+                probe.end(&file.path, &begun, *cost, *tick, file.state);
+            }
+        } else if let Some(probe) = probe {
+            probe.share(&file.path);
         }
         match file.state {
             State::Ok => Ok(&file.buffer[..file.len]),
@@ -218,6 +230,15 @@ impl Host {
     /// # Errors
     /// As [`Host::read`].
     pub fn list(&mut self, path: &str) -> Result<Vec<Vec<u8>>, State> {
+        let begun = self.probe.is_some().then(|| Probe::begin(self.cost));
+        let names = self.list_once(path);
+        if let Some(begun) = begun {
+            self.note(&Path::new(path).join(""), &begun, names.as_ref().err().copied());
+        }
+        names
+    }
+
+    fn list_once(&mut self, path: &str) -> Result<Vec<Vec<u8>>, State> {
         let root = match &self.backing {
             Backing::Kernel { root } => root,
             Backing::Memory { files } => return list_memory(files, path),
@@ -240,6 +261,19 @@ impl Host {
     /// # Errors
     /// As [`Host::read`].
     pub fn for_each_name(
+        &mut self,
+        path: &Path,
+        each: impl FnMut(&[u8], bool),
+    ) -> Result<(), State> {
+        let begun = self.probe.is_some().then(|| Probe::begin(self.cost));
+        let done = self.for_each_name_once(path, each);
+        if let Some(begun) = begun {
+            self.note(&path.join(""), &begun, done.err());
+        }
+        done
+    }
+
+    fn for_each_name_once(
         &mut self,
         path: &Path,
         mut each: impl FnMut(&[u8], bool),
@@ -293,6 +327,19 @@ impl Host {
     /// # Errors
     /// As [`Host::read`].
     pub fn read_open(&mut self, file: &OwnedFd, buffer: &mut Vec<u8>) -> Result<usize, State> {
+        if self.probe.is_none() {
+            return self.read_open_once(file, buffer);
+        }
+        let begun = Probe::begin(self.cost);
+        let read = self.read_open_once(file, buffer);
+        // Only the kernel still knows what the descriptor was opened on.
+        let number = std::os::fd::AsRawFd::as_raw_fd(file);
+        let path = std::fs::read_link(format!("/proc/self/fd/{number}")).unwrap_or_default();
+        self.note(&path, &begun, read.as_ref().err().copied());
+        read
+    }
+
+    fn read_open_once(&mut self, file: &OwnedFd, buffer: &mut Vec<u8>) -> Result<usize, State> {
         if buffer.is_empty() {
             buffer.resize(BUFFER_BYTES, 0);
         }
@@ -311,6 +358,45 @@ impl Host {
                 return Err(state_of_errno(Errno::FBIG));
             }
             buffer.resize(buffer.len() * 2, 0);
+        }
+    }
+
+    /// From now on notes what each file costs, under the name of `reader`; what was noted for
+    /// others stays.  See [`Host::touches`].
+    pub fn probe_for(&mut self, reader: &'static str) {
+        self.probe.get_or_insert_default().set_reader(reader);
+    }
+
+    /// Forgets what was noted so far: after a first tick, which opens files and grows buffers.
+    pub fn forget_touches(&mut self) {
+        if let Some(probe) = &mut self.probe {
+            probe.forget();
+        }
+    }
+
+    /// What each file and directory has cost since [`Host::probe_for`], by path; a directory's
+    /// ends with a slash.
+    pub fn touches(&self) -> impl Iterator<Item = (&str, &Touch)> {
+        self.probe.iter().flat_map(|probe| probe.touches())
+    }
+
+    /// Makes each reading of a file (not a directory) take so much longer, as on a big machine:
+    /// for tests of whoever must notice.
+    pub fn set_delay(&mut self, path: &str, nanoseconds: u64) {
+        self.probe.get_or_insert_default().set_delay(path, nanoseconds);
+    }
+
+    /// Notes a reading that did not go through a [`FileId`].
+    fn note(&mut self, path: &Path, begun: &crate::probe::Begun, failed: Option<State>) {
+        let path = match &self.backing {
+            Backing::Kernel { root } if root != Path::new("/") => {
+                path.strip_prefix(root).map_or(path.to_path_buf(), |rest| Path::new("/").join(rest))
+            }
+            _ => path.to_path_buf(),
+        };
+        if let Some(probe) = &mut self.probe {
+            let state = failed.unwrap_or(State::Ok);
+            probe.end(&path.to_string_lossy(), begun, self.cost, self.tick, state);
         }
     }
 
@@ -523,6 +609,35 @@ mod tests {
         let count = host.read_open(&file, &mut buffer).unwrap();
         assert!(buffer[..count].starts_with(b"cpu ") && count > 16);
         assert_eq!(host.open(Path::new("/proc/no_such_file")).err(), Some(State::Absent));
+    }
+
+    #[test]
+    fn a_probe_tells_what_each_file_costs_and_who_wants_it() {
+        let mut host = Host::new("/");
+        let file = host.file("/proc/loadavg", ReadMode::Whole);
+        host.probe_for("first");
+        host.read(file).unwrap();
+        host.forget_touches();
+        host.set_delay("/proc/loadavg", 3_000_000);
+        for _ in 0..3 {
+            host.begin_tick();
+            host.probe_for("first");
+            host.read(file).unwrap();
+            host.probe_for("second");
+            host.read(file).unwrap();
+            host.list("/proc/sys").unwrap();
+            let open = host.open(Path::new("/proc/uptime")).unwrap();
+            host.read_open(&open, &mut Vec::new()).unwrap();
+        }
+        let touches: HashMap<&str, &Touch> = host.touches().collect();
+        let loadavg = touches["/proc/loadavg"];
+        assert_eq!((loadavg.reads, loadavg.calls), (3, 3));
+        assert_eq!(loadavg.readers, ["first", "second"]);
+        assert!(loadavg.bytes > 3 * 10);
+        assert!(loadavg.readings.iter().all(|&(_, nanoseconds)| nanoseconds >= 3_000_000));
+        assert_eq!(touches["/proc/uptime"].reads, 3);
+        assert_eq!(touches["/proc/sys/"].reads, 3);
+        assert_eq!(touches.len(), 3);
     }
 
     #[test]

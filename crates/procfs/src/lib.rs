@@ -15,6 +15,7 @@ pub mod meminfo;
 pub mod mountinfo;
 pub mod net_dev;
 pub mod pressure;
+mod probe;
 pub mod scan;
 pub mod schedstat;
 pub mod softirqs;
@@ -25,3 +26,4 @@ pub mod zram;
 
 pub use clock::SystemClock;
 pub use host::{Cost, FileId, Host, ReadMode};
+pub use probe::Touch;

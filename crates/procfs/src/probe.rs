@@ -1,0 +1,138 @@
+//! What each file costs to read, file by file: for `whit doctor`, for the check when recording
+//! begins, and for the tests that need a slow kernel.
+//!
+//! A [`Host`](crate::Host) has no probe unless one is asked for, and then pays nothing but a
+//! comparison for each read.  With one it pays two clock reads and a look-up by path, so a probed
+//! host is not for recording.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use sample::State;
+
+use crate::Cost;
+
+/// Readings that are kept of one file; further ones only count.
+const READINGS_MAX: usize = 4096;
+
+/// Waits shorter than this are spun away, since a sleep would be longer than asked for.
+const SPIN_NS_MAX: u64 = 200_000;
+
+/// What reading one file has cost since the probe began.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// Readings that asked the kernel.
+    pub reads: u64,
+    /// System calls they took.
+    pub calls: u64,
+    /// Bytes they gave.
+    pub bytes: u64,
+    /// Each reading: the tick, and how long it took.
+    pub readings: Vec<(u64, u64)>,
+    /// What came of the latest one.
+    pub state: State,
+    /// Who asked for the file, by the names given to [`Host::probe_for`](crate::Host::probe_for).
+    pub readers: Vec<&'static str>,
+}
+
+/// Notes of every file of a host, and the delays put on some.
+#[derive(Debug, Default)]
+pub(crate) struct Probe {
+    touches: BTreeMap<String, Touch>,
+    delays: BTreeMap<String, u64>,
+    reader: &'static str,
+}
+
+/// A reading that has begun.
+pub(crate) struct Begun {
+    at_ns: u64,
+    cost: Cost,
+}
+
+impl Probe {
+    pub(crate) fn set_reader(&mut self, reader: &'static str) {
+        self.reader = reader;
+    }
+
+    pub(crate) fn set_delay(&mut self, path: &str, nanoseconds: u64) {
+        self.delays.insert(path.to_owned(), nanoseconds);
+    }
+
+    /// Forgets what was noted, not the delays.
+    pub(crate) fn forget(&mut self) {
+        self.touches.clear();
+    }
+
+    pub(crate) fn touches(&self) -> impl Iterator<Item = (&str, &Touch)> {
+        self.touches.iter().map(|(path, touch)| (path.as_str(), touch))
+    }
+
+    pub(crate) fn begin(cost: Cost) -> Begun {
+        Begun { at_ns: now_ns(), cost }
+    }
+
+    /// Notes that the current reader was given what an earlier one had read.
+    pub(crate) fn share(&mut self, path: &str) {
+        let reader = self.reader;
+        if let Some(touch) = self.touches.get_mut(path)
+            && !touch.readers.contains(&reader)
+        {
+            touch.readers.push(reader);
+        }
+    }
+
+    /// Notes a reading that is done, after waiting as long as the file's delay asks.
+    pub(crate) fn end(&mut self, path: &str, begun: &Begun, cost: Cost, tick: u64, state: State) {
+        if let Some(&delay) = self.delays.get(path)
+            && state == State::Ok
+        {
+            wait(delay);
+        }
+        let nanoseconds = now_ns().saturating_sub(begun.at_ns);
+        if !self.touches.contains_key(path) {
+            self.touches.insert(path.to_owned(), Touch::new());
+        }
+        let Some(touch) = self.touches.get_mut(path) else { return };
+        touch.calls += cost.calls - begun.cost.calls;
+        touch.bytes += cost.bytes - begun.cost.bytes;
+        touch.state = state;
+        if state == State::Ok {
+            touch.reads += 1;
+            if touch.readings.len() < READINGS_MAX {
+                touch.readings.push((tick, nanoseconds));
+            }
+        }
+        if !touch.readers.contains(&self.reader) {
+            touch.readers.push(self.reader);
+        }
+    }
+}
+
+impl Touch {
+    fn new() -> Self {
+        Touch {
+            reads: 0,
+            calls: 0,
+            bytes: 0,
+            readings: Vec::new(),
+            state: State::NotRecorded,
+            readers: Vec::new(),
+        }
+    }
+}
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    now.tv_sec.unsigned_abs().saturating_mul(1_000_000_000) + now.tv_nsec.unsigned_abs()
+}
+
+fn wait(nanoseconds: u64) {
+    if nanoseconds > SPIN_NS_MAX {
+        return std::thread::sleep(Duration::from_nanos(nanoseconds));
+    }
+    let end = now_ns() + nanoseconds;
+    while now_ns() < end {
+        std::hint::spin_loop();
+    }
+}
