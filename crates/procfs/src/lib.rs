@@ -7,6 +7,7 @@
 //! A `Host` may stand on this machine (`/`), on another root (`--root DIR`), or on memory: a
 //! collectl recording is played by putting its text back into the files it came from.
 
+pub mod buddyinfo;
 mod clock;
 pub mod diskstats;
 mod host;

@@ -211,6 +211,12 @@ impl Cell {
         Cell { lead, width, fit: None, form, value: Of::Number(value), stat }
     }
 
+    /// One character for a number's order of magnitude.
+    pub const fn magnitude(value: fn(&Row<'_>) -> Option<f64>) -> Self {
+        let form = Form::Magnitude;
+        Cell { lead: "", width: 1, fit: None, form, value: Of::Number(value), stat: Stat::Mean }
+    }
+
     /// The instance's ordinal among those shown (`%{width}d`).
     pub const fn position(lead: &'static str, width: usize) -> Self {
         Cell { lead, width, fit: None, form: Form::Whole, value: Of::Position, stat: Stat::Mean }
@@ -276,6 +282,10 @@ pub enum Form {
         /// Steps of 1,024 instead of 1,000.
         binary: bool,
     },
+    /// One character for the order of magnitude, as collectl shows how fragmented memory is:
+    /// `0` to `9` as they are, `a` to `i` for tens, `j` to `r` for hundreds, `s` to `z` for
+    /// thousands, ten thousands and so on.
+    Magnitude,
     /// Text, left-aligned.
     Left,
     /// Text or number as it is, right-aligned.
@@ -383,6 +393,7 @@ impl Form {
             Form::Fixed(digits) => number::push_fixed(out, value, digits),
             Form::PlotNumber => number::push_fixed(out, value, options.precision()),
             Form::Left | Form::Plain => number::push_perl(out, value),
+            Form::Magnitude => number::push_magnitude(out, value, options.exact),
             Form::Scaled { width, unit, binary } => {
                 let scale = Scale { width: width.into(), unit: unit.into(), binary };
                 number::push_scaled(out, value, scale, options);

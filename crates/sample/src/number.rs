@@ -247,6 +247,27 @@ fn push_three_digits(out: &mut Vec<u8>, value: f64) {
     }
 }
 
+/// One character for the order of magnitude: a digit below ten, a letter for each ten, each
+/// hundred, and from a thousand on for each power of ten.  With `exact` the power is reckoned by
+/// quotients of logarithms, which put 1,000 below itself (`z`) and a million at its lower
+/// neighbour, as collectl does.
+pub fn push_magnitude(out: &mut Vec<u8>, value: f64, exact: bool) {
+    let whole = value.max(0.0) as u64;
+    let letter = |first: u8, step: u64| first + u8::try_from(step.min(25)).unwrap_or(25);
+    let character = match whole {
+        0..=9 => letter(b'0', whole),
+        10..=99 => letter(b'a', whole / 10 - 1),
+        100..=999 => letter(b'j', whole / 100 - 1),
+        _ if exact => match (value.ln() / 10_f64.ln()) as u64 {
+            0..=2 => b'z',
+            power @ 3..=10 => letter(b's', power - 3),
+            _ => return,
+        },
+        _ => letter(b's', u64::from(whole.ilog10()) - 3).min(b'z'),
+    };
+    out.push(character);
+}
+
 /// How many characters Perl prints of a number.
 #[inline]
 fn perl_length(out: &mut Vec<u8>, value: f64) -> usize {
@@ -300,6 +321,31 @@ mod tests {
             }
             value *= 1.003_7;
         }
+    }
+
+    #[test]
+    fn magnitudes() {
+        let magnitude = |value, exact| text(|out| push_magnitude(out, value, exact));
+        let cases = [
+            (0.0, "0"),
+            (9.9, "9"),
+            (10.0, "a"),
+            (99.0, "i"),
+            (100.0, "j"),
+            (999.0, "r"),
+            (1001.0, "s"),
+            (12_345.0, "t"),
+            (99_999_999_999.0, "z"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(magnitude(value, false), expected, "{value}");
+            assert_eq!(magnitude(value, true), expected, "{value}");
+        }
+        assert_eq!(magnitude(1000.0, false), "s");
+        assert_eq!(magnitude(1000.0, true), "z");
+        assert_eq!(magnitude(1e6, false), "v");
+        assert_eq!(magnitude(1e6, true), "u");
+        assert_eq!(magnitude(1e30, false), "z");
     }
 
     #[test]

@@ -7,11 +7,14 @@
 use procfs::Host;
 use sample::{SourceDef, State, Table};
 
+mod buddy;
 mod compressed;
 mod cpu;
 mod cpu_core;
 mod disk;
 mod filesystem;
+mod inode;
+mod instance;
 mod memory;
 mod network;
 mod pressure;
@@ -57,6 +60,7 @@ pub struct Entry {
 
 /// Every source, alphabetically.
 pub static ALL: &[Entry] = &[
+    buddy::ENTRY,
     compressed::ENTRY,
     cpu::ENTRY,
     cpu_core::ENTRY,
