@@ -17,6 +17,7 @@ mod inode;
 mod instance;
 mod memory;
 mod network;
+mod numa;
 mod pressure;
 mod sampler;
 mod schedstat;
@@ -66,8 +67,10 @@ pub static ALL: &[Entry] = &[
     cpu_core::ENTRY,
     disk::ENTRY,
     filesystem::ENTRY,
+    inode::ENTRY,
     memory::ENTRY,
     network::ENTRY,
+    numa::ENTRY,
     pressure::ENTRY,
     schedstat::ENTRY,
     softirq::ENTRY,

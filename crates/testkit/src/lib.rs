@@ -4,7 +4,10 @@
 //! Prints nothing: what is measured is handed back.
 
 pub mod alloc;
+pub mod bench;
 pub mod clock;
+pub mod fake;
 
 pub use alloc::{Allocations, CountingAllocator, allocations_of};
 pub use clock::{Event, SimClock};
+pub use fake::{FakeHost, as_nobody};

@@ -288,8 +288,16 @@ mod tests {
     }
 
     #[test]
+    fn a_bare_name_is_the_field_of_any_source() {
+        let options = Options { fields: vec!["faults".into()], ..Options::default() };
+        let text = Feed::new(options).show(&mut Csv::default());
+        assert!(text.starts_with("time,host,mem.faults\n"), "{text}");
+        assert!(text.ends_with(",vm,\n"), "a reset leaves the cell empty: {text}");
+    }
+
+    #[test]
     fn what_nothing_is_called_is_refused() {
-        for (name, part) in [("disk.rads", "disk has reads"), ("dsk", "there are mem, disk")] {
+        for (name, part) in [("disk.rads", "disk has reads"), ("dsk", "sources: mem, disk")] {
             let options = Options { fields: vec![name.into()], ..Options::default() };
             let error = Feed::new(options).try_show(&mut Csv::default()).unwrap_err();
             assert!(error.to_string().contains(part), "{error}");

@@ -6,8 +6,9 @@
 //! bytes, seconds, celsius, watts, bits per second; CPU time is seconds a second, so `0.25` is a
 //! quarter of one CPU.  What is missing is left out, never 0.
 //!
-//! `--fields NAME,…` chooses: `disk`, `disk.reads`, `disk[vda]` or `disk[vda].reads`.  An
-//! instance is named as these views print it: escaped as on the screen, its parts joined by `:`.
+//! `--fields NAME,…` chooses: `disk`, `disk.reads`, `disk[vda]`, `disk[vda].reads`, or `reads`
+//! alone for the field of every source that has one of that name.  An instance is named as these
+//! views print it: escaped as on the screen, its parts joined by `:`.
 
 use std::io;
 
@@ -16,7 +17,8 @@ use sample::{Field, Kind, Meta, Options, Row, SourceDef, Unit, text};
 /// One name of `--fields`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
-    pub(crate) source: String,
+    /// `None` for every source.
+    pub(crate) source: Option<String>,
     pub(crate) instance: Option<String>,
     pub(crate) field: Option<String>,
 }
@@ -38,12 +40,13 @@ impl Item {
             None => return None,
         };
         let named = !source.is_empty() && field.as_deref() != Some("");
-        named.then(|| Item { source: source.to_owned(), instance, field })
+        let field = field.filter(|field| field != "*");
+        named.then(|| Item { source: Some(source.to_owned()), instance, field })
     }
 
     /// The fields of `def` that it asks for.
     pub(crate) fn fields(&self, def: &SourceDef) -> Vec<usize> {
-        if self.source != def.name {
+        if self.source.as_deref().is_some_and(|source| source != def.name) {
             return Vec::new();
         }
         let asked = |field: &Field| self.field.as_deref().is_none_or(|name| name == field.name);
@@ -66,12 +69,17 @@ impl Selection {
     pub(crate) fn of(options: &Options, defs: &[&'static SourceDef]) -> io::Result<Selection> {
         let mut items = Vec::with_capacity(options.fields.len());
         for name in &options.fields {
-            let item = Item::parse(name).ok_or_else(|| {
+            let mut item = Item::parse(name).ok_or_else(|| {
                 invalid(format!(
                     "--fields: cannot read '{name}'; give source, source.field or \
                      source[instance].field"
                 ))
             })?;
+            let is_source = defs.iter().any(|def| item.source.as_deref() == Some(def.name));
+            let is_field = defs.iter().any(|def| def.field(name).is_some());
+            if !is_source && is_field {
+                item = Item { source: None, instance: None, field: Some(name.clone()) };
+            }
             if !defs.iter().any(|def| !item.fields(def).is_empty()) {
                 return Err(invalid(unknown(name, &item, defs)));
             }
@@ -123,19 +131,29 @@ impl Plan {
     }
 }
 
+/// Checks `--fields` against the sources of a feed, before anything is opened.
+///
+/// # Errors
+/// `InvalidInput` with one sentence for a name that cannot be read or that nothing has.
+pub fn check_fields(fields: &[String], defs: &[&'static SourceDef]) -> io::Result<()> {
+    let options = Options { fields: fields.to_vec(), ..Options::default() };
+    Selection::of(&options, defs).map(|_| ())
+}
+
 fn invalid(text: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, text)
 }
 
 fn unknown(name: &str, item: &Item, defs: &[&'static SourceDef]) -> String {
-    match defs.iter().find(|def| def.name == item.source) {
+    let source = item.source.as_deref().unwrap_or(name);
+    match defs.iter().find(|def| def.name == source) {
         Some(def) => {
             let fields: Vec<&str> = def.fields.iter().map(|field| field.name).collect();
             format!("--fields: nothing is called '{name}'; {} has {}", def.name, fields.join(", "))
         }
         None => {
             let sources: Vec<&str> = defs.iter().map(|def| def.name).collect();
-            format!("--fields: no source '{}' here; there are {}", item.source, sources.join(", "))
+            format!("--fields: no source or field '{source}' here; sources: {}", sources.join(", "))
         }
     }
 }
@@ -201,12 +219,13 @@ mod tests {
     #[test]
     fn names_of_fields_are_read() {
         let item = |source: &str, instance: Option<&str>, field: Option<&str>| Item {
-            source: source.into(),
+            source: Some(source.into()),
             instance: instance.map(Into::into),
             field: field.map(Into::into),
         };
         for (name, want) in [
             ("disk", Some(item("disk", None, None))),
+            ("disk.*", Some(item("disk", None, None))),
             ("disk.reads", Some(item("disk", None, Some("reads")))),
             ("disk[vda]", Some(item("disk", Some("vda"), None))),
             ("disk[a].b].reads", Some(item("disk", Some("a].b"), Some("reads")))),

@@ -21,6 +21,7 @@ pub mod time;
 
 pub use compare::{ComparisonForm, Period, write_comparison};
 pub use csv::Csv;
+pub use fields::check_fields;
 pub use json::Json;
 pub use openmetrics::OpenMetrics;
 

@@ -1,0 +1,116 @@
+//! `meminfo` and `numastat` of a NUMA node, under `/sys/devices/system/node/node0` (kernel
+//! `drivers/base/node.c`, `Documentation/admin-guide/numastat.rst`):
+//!
+//! ```text
+//! Node 0 MemTotal:       10578136 kB
+//! ```
+//!
+//! ```text
+//! numa_hit 6897359
+//! ```
+
+use crate::scan::{lines, number, take_number, take_word};
+
+/// The lines of `meminfo` that are read, in the file's order.  Kibibytes, but for the counts of
+/// huge pages.
+pub const MEMINFO_KEYS: &[&[u8]] = &[
+    b"MemTotal:",
+    b"MemFree:",
+    b"MemUsed:",
+    b"SwapCached:",
+    b"Active:",
+    b"Inactive:",
+    b"Active(anon):",
+    b"Inactive(anon):",
+    b"Active(file):",
+    b"Inactive(file):",
+    b"Unevictable:",
+    b"Mlocked:",
+    b"Dirty:",
+    b"Writeback:",
+    b"FilePages:",
+    b"Mapped:",
+    b"AnonPages:",
+    b"Shmem:",
+    b"KernelStack:",
+    b"PageTables:",
+    b"KReclaimable:",
+    b"Slab:",
+    b"SReclaimable:",
+    b"SUnreclaim:",
+    b"AnonHugePages:",
+    b"ShmemHugePages:",
+    b"FileHugePages:",
+    b"HugePages_Total:",
+    b"HugePages_Free:",
+    b"HugePages_Surp:",
+];
+
+/// The lines of `numastat`, in the file's order: pages.
+pub const NUMASTAT_KEYS: &[&[u8]] =
+    &[b"numa_hit", b"numa_miss", b"numa_foreign", b"interleave_hit", b"local_node", b"other_node"];
+
+/// Calls `found` with the index of each of [`MEMINFO_KEYS`] that the text has, and its number.
+pub fn parse_node_meminfo(text: &[u8], mut found: impl FnMut(usize, u64)) {
+    let mut next = 0;
+    for line in lines(text) {
+        let Some(mut rest) = line.strip_prefix(b"Node ") else { continue };
+        if take_number(&mut rest).is_none() {
+            continue;
+        }
+        let key = take_word(&mut rest);
+        if let (Some(index), Some(value)) = (find(MEMINFO_KEYS, next, key), number(rest)) {
+            next = index + 1;
+            found(index, value);
+        }
+    }
+}
+
+/// Calls `found` with the index of each of [`NUMASTAT_KEYS`] that the text has, and its number.
+pub fn parse_numastat(text: &[u8], mut found: impl FnMut(usize, u64)) {
+    let mut next = 0;
+    for mut line in lines(text) {
+        let key = take_word(&mut line);
+        if let (Some(index), Some(value)) = (find(NUMASTAT_KEYS, next, key), number(line)) {
+            next = index + 1;
+            found(index, value);
+        }
+    }
+}
+
+/// The index of a key; `next` is tried first, for files keep their order.
+fn find(keys: &[&[u8]], next: usize, key: &[u8]) -> Option<usize> {
+    if keys.get(next).is_some_and(|held| *held == key) {
+        return Some(next);
+    }
+    keys.iter().position(|held| *held == key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_lines_and_broken_ones() {
+        let text = b"\nNode 0 MemTotal:       10578136 kB\nNode 0 MemUsed:         1127752 kB\n\
+            Node 0 NFS_Unstable:          0 kB\nNode 0 Slab:            179768 kB\n\
+            Node 0 HugePages_Surp:      3\nNode x MemFree: 1 kB\nNode 0 Active: kB\nNode 0\nNode";
+        let mut read = Vec::new();
+        parse_node_meminfo(text, |key, value| read.push((MEMINFO_KEYS[key], value)));
+        let expected: [(&[u8], u64); 4] = [
+            (b"MemTotal:", 10_578_136),
+            (b"MemUsed:", 1_127_752),
+            (b"Slab:", 179_768),
+            (b"HugePages_Surp:", 3),
+        ];
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn numastat_in_any_order() {
+        let mut read = Vec::new();
+        let text = b"numa_hit 6897359\nnuma_foreign 2\nnuma_miss 1\nother_node x\nnuma_hits 1\n";
+        parse_numastat(text, |key, value| read.push((key, value)));
+        assert_eq!(read, [(0, 6_897_359), (2, 2), (1, 1)]);
+    }
+}

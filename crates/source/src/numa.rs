@@ -1,0 +1,335 @@
+//! Memory of each NUMA node, and how often allocations found room where they wanted it.
+//!
+//! Reads `meminfo` and `numastat` under `/sys/devices/system/node/node*`.  Cost: two `pread`s and
+//! about 1 µs of parsing a node; which nodes there are is looked up once in [`LOOK_EVERY`]
+//! readings, for nodes come and go only with memory hotplug.
+
+use procfs::node::{MEMINFO_KEYS, parse_node_meminfo, parse_numastat};
+use procfs::{FileId, Host, ReadMode};
+use sample::{
+    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, State, Table, Unit,
+};
+
+use crate::{Entry, Source};
+
+// The fields stand in the order of the parser's keys, first those of meminfo, then of numastat.
+const FREE: usize = 1;
+const USED: usize = 2;
+const ACTIVE: usize = 4;
+const INACTIVE: usize = 5;
+const LOCKED: usize = 11;
+const MAPPED: usize = 15;
+const ANONYMOUS: usize = 16;
+const SLAB: usize = 21;
+const ANONYMOUS_HUGE: usize = 24;
+const HITS: usize = 30;
+const MISSES: usize = 31;
+const FOREIGN: usize = 32;
+
+/// Readings between two looks at which nodes there are.
+const LOOK_EVERY: u64 = 64;
+
+/// Most nodes that are read: Linux itself allows 1,024.
+const NODES_MAX: usize = 1024;
+
+const NODES: &str = "/sys/devices/system/node";
+
+pub(crate) const ENTRY: Entry = Entry {
+    def: &NUMA,
+    open: |_, _| Box::new(Numa { nodes: Vec::new(), state: State::Absent, readings: 0 }),
+};
+
+struct Numa {
+    nodes: Vec<Node>,
+    /// What became of the latest look.
+    state: State,
+    readings: u64,
+}
+
+struct Node {
+    number: u32,
+    name: Vec<u8>,
+    meminfo: FileId,
+    numastat: FileId,
+}
+
+impl Numa {
+    /// Finds the nodes, in the order of their numbers.
+    fn look(&mut self, host: &mut Host) {
+        let names = match host.list(NODES) {
+            Ok(names) => names,
+            Err(state) => {
+                self.state = state;
+                return;
+            }
+        };
+        self.state = State::Ok;
+        for name in &names {
+            let digits = name.strip_prefix(b"node").unwrap_or_default();
+            let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
+            let Some(number) = number else { continue };
+            let known = self.nodes.iter().any(|node| node.number == number);
+            if known || self.nodes.len() >= NODES_MAX {
+                continue;
+            }
+            self.nodes.push(Node {
+                number,
+                name: digits.to_vec(),
+                meminfo: host.file(&format!("{NODES}/node{number}/meminfo"), ReadMode::Whole),
+                numastat: host.file(&format!("{NODES}/node{number}/numastat"), ReadMode::Whole),
+            });
+        }
+        self.nodes.sort_by_key(|node| node.number);
+    }
+}
+
+impl Source for Numa {
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        // A host in memory is given its files as a recording has them, so none may be there yet.
+        if self.readings.is_multiple_of(LOOK_EVERY)
+            || self.nodes.is_empty() && host.root().is_none()
+        {
+            self.look(host);
+        }
+        self.readings += 1;
+        let mut state = self.state;
+        for node in &self.nodes {
+            // A node that was taken out has no files any more, and gets no row.
+            let text = match host.read(node.meminfo) {
+                Ok(text) => text,
+                Err(error) => {
+                    state = error;
+                    continue;
+                }
+            };
+            let mut row = table.row(&node.name);
+            parse_node_meminfo(text, |key, value| row.set(key, value));
+            if let Ok(text) = host.read(node.numastat) {
+                parse_numastat(text, |key, value| row.set(MEMINFO_KEYS.len() + key, value));
+            }
+        }
+        if table.rows() > 0 { State::Ok } else { state }
+    }
+}
+
+/// Free and used together, which is what collectl calls the total.
+fn total(row: &Row<'_>) -> Option<f64> {
+    Some(row.gauge(USED)? + row.gauge(FREE)?)
+}
+
+/// Per cent of the allocations that found room where they wanted it; 100 if there were none.
+fn hit_percent(row: &Row<'_>) -> Option<f64> {
+    let hits = row.delta(HITS)?;
+    let all = hits + row.delta(FOREIGN)? + row.delta(MISSES)?;
+    Some(if all == 0.0 { 100.0 } else { hits / all * 100.0 })
+}
+
+/// A level's change since the reading before, not divided by time.
+fn change(row: &Row<'_>, field: usize) -> Option<f64> {
+    let change = row.change(field);
+    if row.exact() { Some(change.unwrap_or(0.0)) } else { change }
+}
+
+/// collectl shows the level of huge pages even among changes.
+fn huge_change(row: &Row<'_>) -> Option<f64> {
+    if row.collectl_digits() { row.gauge(ANONYMOUS_HUGE) } else { change(row, ANONYMOUS_HUGE) }
+}
+
+/// A cell of KiB, scaled to seven characters in a column of eight.
+const fn kib(value: fn(&Row<'_>) -> Option<f64>) -> Cell {
+    Cell::binary(" ", 7, 1, value).padded_to(8)
+}
+
+const NAME: Cell = Cell::right("  ", 4, |row| Some(row.name()));
+
+const LEVELS: &[Cell] = &[
+    NAME,
+    kib(total),
+    kib(|row| row.gauge(USED)),
+    kib(|row| row.gauge(FREE)),
+    kib(|row| row.gauge(SLAB)),
+    kib(|row| row.gauge(MAPPED)),
+    kib(|row| row.gauge(ANONYMOUS)),
+    kib(|row| row.gauge(ANONYMOUS_HUGE)),
+    kib(|row| row.gauge(LOCKED)),
+    kib(|row| row.gauge(INACTIVE)),
+    Cell::fixed(" ", 6, 2, hit_percent),
+];
+
+const CHANGES: [Cell; 10] = [
+    NAME,
+    kib(|row| Some(change(row, USED)? + change(row, FREE)?)),
+    kib(|row| change(row, USED)),
+    kib(|row| change(row, FREE)),
+    kib(|row| change(row, SLAB)),
+    kib(|row| change(row, MAPPED)),
+    kib(|row| change(row, ANONYMOUS)),
+    kib(huge_change),
+    kib(|row| change(row, LOCKED)),
+    kib(|row| change(row, INACTIVE)),
+];
+
+/// collectl's form has no room for the last column, though its heading is there.
+const CHANGES_EXACT: &[Cell] = CHANGES.split_at(9).0;
+
+const CHANGE_TITLE: &str = "MEMORY STATISTICS  change";
+const CHANGE_HEADINGS: &[&str] = &[
+    "$blank Node    Total     Used     Free     Slab   Mapped     Anon    AnonH   Locked    Inact",
+];
+
+const VERBOSE: &[Block] = &[
+    Block {
+        when: |options| !options.memopts.contains('R'),
+        title: "MEMORY STATISTICS ",
+        headings: &[
+            "$blank Node    Total     Used     Free     Slab   Mapped     Anon    AnonH   \
+             Locked    Inact HitPct",
+        ],
+        show: Show::Cells(LEVELS),
+    },
+    Block {
+        when: |options| options.memopts.contains('R') && !options.exact,
+        title: CHANGE_TITLE,
+        headings: CHANGE_HEADINGS,
+        show: Show::Cells(&CHANGES),
+    },
+    Block {
+        when: |options| options.memopts.contains('R') && options.exact,
+        title: CHANGE_TITLE,
+        headings: CHANGE_HEADINGS,
+        show: Show::Cells(CHANGES_EXACT),
+    },
+];
+
+static NUMA: SourceDef = SourceDef {
+    name: "numa",
+    about: "Memory of each NUMA node, and where allocations found room",
+    letters: "M",
+    reads: &["/sys/devices/system/node/node*/meminfo", "/sys/devices/system/node/node*/numastat"],
+    instance: &["node"],
+    fields: &[
+        Field::gauge("total", Unit::Kibibytes, "Memory of the node"),
+        Field::gauge("free", Unit::Kibibytes, "Memory that holds nothing"),
+        Field::gauge("used", Unit::Kibibytes, "Memory that is not free"),
+        Field::gauge("swap_cached", Unit::Kibibytes, "Memory that is in swap too"),
+        Field::gauge("active", Unit::Kibibytes, "Memory used lately"),
+        Field::gauge("inactive", Unit::Kibibytes, "Memory not used lately"),
+        Field::gauge("active_anon", Unit::Kibibytes, "Anonymous memory used lately"),
+        Field::gauge("inactive_anon", Unit::Kibibytes, "Anonymous memory not used lately"),
+        Field::gauge("active_file", Unit::Kibibytes, "Page cache used lately"),
+        Field::gauge("inactive_file", Unit::Kibibytes, "Page cache not used lately"),
+        Field::gauge("unevictable", Unit::Kibibytes, "Memory that cannot be reclaimed"),
+        Field::gauge("locked", Unit::Kibibytes, "Memory locked by mlock(2)"),
+        Field::gauge("dirty", Unit::Kibibytes, "Memory waiting to be written to disk"),
+        Field::gauge("writeback", Unit::Kibibytes, "Memory being written to disk"),
+        Field::gauge("file_pages", Unit::Kibibytes, "Page cache, tmpfs included"),
+        Field::gauge("mapped", Unit::Kibibytes, "Files mapped by programs"),
+        Field::gauge("anonymous", Unit::Kibibytes, "Anonymous memory mapped by programs"),
+        Field::gauge("shared", Unit::Kibibytes, "Shared memory and tmpfs"),
+        Field::gauge("kernel_stack", Unit::Kibibytes, "Stacks of tasks in the kernel"),
+        Field::gauge("page_tables", Unit::Kibibytes, "Page tables"),
+        Field::gauge("kernel_reclaimable", Unit::Kibibytes, "Kernel memory that can be reclaimed"),
+        Field::gauge("slab", Unit::Kibibytes, "Kernel slabs"),
+        Field::gauge("slab_reclaimable", Unit::Kibibytes, "Slabs that can be reclaimed"),
+        Field::gauge("slab_unreclaimable", Unit::Kibibytes, "Slabs that cannot be reclaimed"),
+        Field::gauge("anonymous_huge", Unit::Kibibytes, "Anonymous memory in huge pages"),
+        Field::gauge("shared_huge", Unit::Kibibytes, "Shared memory in huge pages"),
+        Field::gauge("file_huge", Unit::Kibibytes, "Page cache in huge pages"),
+        Field::gauge("huge_total", Unit::Count, "Huge pages in the pool"),
+        Field::gauge("huge_free", Unit::Count, "Huge pages in the pool that are free"),
+        Field::gauge("huge_surplus", Unit::Count, "Huge pages beyond the pool's size"),
+        Field::counter("hits", Unit::Pages, "Pages allocated here as wanted"),
+        Field::counter("misses", Unit::Pages, "Pages allocated here that were wanted elsewhere"),
+        Field::counter("foreign", Unit::Pages, "Pages wanted here that were allocated elsewhere"),
+        Field::counter("interleave_hits", Unit::Pages, "Pages allocated here in turn as wanted"),
+        Field::counter("local", Unit::Pages, "Pages allocated here by tasks that ran here"),
+        Field::counter("remote", Unit::Pages, "Pages allocated here by tasks that ran elsewhere"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[Layout {
+        letter: 'M',
+        verbose: VERBOSE,
+        plot: Some(Plot {
+            tag: "NUMA",
+            extension: "numa",
+            columns: &[
+                PlotColumn::whole("Used", |row| row.gauge(USED)),
+                PlotColumn::whole("Free", |row| row.gauge(FREE)),
+                PlotColumn::whole("Slab", |row| row.gauge(SLAB)),
+                PlotColumn::whole("Mapped", |row| row.gauge(MAPPED)),
+                PlotColumn::whole("Anon", |row| row.gauge(ANONYMOUS)),
+                PlotColumn::whole("AnonH", |row| row.gauge(ANONYMOUS_HUGE)),
+                PlotColumn::whole("Inactive", |row| row.gauge(INACTIVE)),
+                PlotColumn::fixed("Hits", 2, hit_percent),
+            ],
+            ..Plot::EMPTY
+        }),
+        metrics: &[
+            PlotColumn::new("numainfo.used.{}", |row| row.gauge(USED)).level(),
+            PlotColumn::new("numainfo.free.{}", |row| row.gauge(FREE)).level(),
+            PlotColumn::new("numainfo.slab.{}", |row| row.gauge(SLAB)).level(),
+            PlotColumn::new("numainfo.map.{}", |row| row.gauge(MAPPED)).level(),
+            PlotColumn::new("numainfo.anon.{}", |row| row.gauge(ANONYMOUS)).level(),
+            PlotColumn::new("numainfo.anonH.{}", |row| row.gauge(ANONYMOUS_HUGE)).level(),
+            PlotColumn::new("numainfo.lock.{}", |row| row.gauge(LOCKED)).level(),
+            PlotColumn::new("numainfo.act.{}", |row| row.gauge(ACTIVE)).level(),
+            PlotColumn::new("numainfo.inact.{}", |row| row.gauge(INACTIVE)).level(),
+        ],
+        ..Layout::EMPTY
+    }],
+};
+
+#[cfg(test)]
+mod tests {
+    use procfs::node::NUMASTAT_KEYS;
+
+    use super::*;
+
+    #[test]
+    fn every_key_has_its_field() {
+        assert_eq!(NUMA.fields.len(), MEMINFO_KEYS.len() + NUMASTAT_KEYS.len());
+        for (field, name, key) in [
+            (FREE, "free", "MemFree:"),
+            (USED, "used", "MemUsed:"),
+            (ACTIVE, "active", "Active:"),
+            (INACTIVE, "inactive", "Inactive:"),
+            (LOCKED, "locked", "Mlocked:"),
+            (MAPPED, "mapped", "Mapped:"),
+            (ANONYMOUS, "anonymous", "AnonPages:"),
+            (SLAB, "slab", "Slab:"),
+            (ANONYMOUS_HUGE, "anonymous_huge", "AnonHugePages:"),
+            (HITS, "hits", "numa_hit"),
+            (MISSES, "misses", "numa_miss"),
+            (FOREIGN, "foreign", "numa_foreign"),
+        ] {
+            assert_eq!(NUMA.fields[field].name, name);
+            let held = MEMINFO_KEYS.iter().chain(NUMASTAT_KEYS).nth(field).unwrap();
+            assert_eq!(std::str::from_utf8(held).unwrap(), key);
+        }
+    }
+
+    #[test]
+    fn nodes_by_number_and_one_that_goes() {
+        let mut host = Host::in_memory();
+        let mut numa = (ENTRY.open)(&mut host, &std::sync::Arc::default());
+        let mut table = Table::new(NUMA.fields.len());
+        assert_eq!(numa.read(&mut host, &mut table), State::Absent);
+        host.begin_tick();
+        for (node, free) in [("10", "7"), ("2", "5"), ("power", "1"), ("0", "9")] {
+            let text = format!("Node {node} MemFree: {free} kB\n");
+            host.put(&format!("{NODES}/node{node}/meminfo"), Some(text.as_bytes()));
+        }
+        host.put(&format!("{NODES}/node2/numastat"), Some(b"numa_hit 1\nnuma_miss 2\n"));
+        assert_eq!(numa.read(&mut host, &mut table), State::Ok);
+        let names: Vec<_> = (0..table.rows()).map(|row| table.name(row).to_vec()).collect();
+        assert_eq!(names, [b"0".to_vec(), b"2".to_vec(), b"10".to_vec()]);
+        assert_eq!(table.get(1, FREE), Some(5));
+        assert_eq!(table.get(1, MISSES), Some(2));
+        assert_eq!(table.get(2, HITS), None);
+        host.begin_tick();
+        host.put(&format!("{NODES}/node2/meminfo"), None);
+        assert_eq!(numa.read(&mut host, &mut table), State::Ok);
+        assert_eq!(table.rows(), 2);
+    }
+}

@@ -1,0 +1,243 @@
+//! A small bench harness: contestants take turns, round after round, and are compared by medians.
+//!
+//! Turns, because a machine is faster in one minute than in the next: ratios of what ran side by
+//! side hold, absolute numbers do not.  CPU time comes from the kernel (`wait4` for a program,
+//! `getrusage` for code in this process), so start-up and children count.
+//!
+//! ```no_run
+//! use std::process::Command;
+//! use testkit::bench::{Contestant, in_turn, ratio, run_command};
+//!
+//! let mut contestants = [
+//!     Contestant::new("true", || run_command(&mut Command::new("true"))),
+//!     Contestant::new("sh", || run_command(Command::new("sh").args(["-c", "true"]))),
+//! ];
+//! let series = in_turn(5, &mut contestants, |_, _| {})?;
+//! let times_dearer = ratio(&series[1], &series[0], |one| one.cpu_us() as f64);
+//! # std::io::Result::Ok(())
+//! ```
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// What one turn cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measurement {
+    /// Time on the clock, in µs.
+    pub wall_us: u64,
+    /// CPU time in user mode, in µs.
+    pub user_us: u64,
+    /// CPU time in the kernel, in µs.
+    pub system_us: u64,
+    /// The most memory held, in KiB; 0 for code in this process, where it means nothing.
+    pub resident_kib_max: u64,
+}
+
+impl Measurement {
+    /// CPU time in all, in µs.
+    pub fn cpu_us(&self) -> u64 {
+        self.user_us + self.system_us
+    }
+}
+
+/// Somebody who takes turns.
+pub struct Contestant<'a> {
+    /// What it is called.
+    pub name: String,
+    turn: Box<dyn FnMut() -> io::Result<Measurement> + 'a>,
+}
+
+impl<'a> Contestant<'a> {
+    /// A contestant whose turn measures itself, with [`run_command`] or [`measure`].
+    pub fn new(
+        name: impl Into<String>,
+        turn: impl FnMut() -> io::Result<Measurement> + 'a,
+    ) -> Self {
+        Contestant { name: name.into(), turn: Box::new(turn) }
+    }
+}
+
+/// All turns of one contestant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Series {
+    /// Whose.
+    pub name: String,
+    /// One for each round.
+    pub turns: Vec<Measurement>,
+}
+
+impl Series {
+    /// The median of a number over the turns; 0 without turns.
+    pub fn median(&self, of: impl Fn(&Measurement) -> f64) -> f64 {
+        median(self.turns.iter().map(of).collect())
+    }
+}
+
+/// Lets the contestants take `rounds` turns each, one after the other in every round, and after
+/// each tells `progress` (who and which round): the harness itself prints nothing.
+///
+/// # Errors
+/// The first error of a turn ends it all.
+pub fn in_turn(
+    rounds: usize,
+    contestants: &mut [Contestant<'_>],
+    mut progress: impl FnMut(&str, usize),
+) -> io::Result<Vec<Series>> {
+    let start = |one: &Contestant<'_>| Series { name: one.name.clone(), turns: Vec::new() };
+    let mut series: Vec<Series> = contestants.iter().map(start).collect();
+    for round in 0..rounds {
+        for (one, series) in contestants.iter_mut().zip(&mut series) {
+            series.turns.push((one.turn)()?);
+            progress(&one.name, round);
+        }
+    }
+    Ok(series)
+}
+
+/// The median over the rounds of how many times more `this` costs than `base` in the same round;
+/// rounds in which `base` cost nothing are left out.
+pub fn ratio(this: &Series, base: &Series, of: impl Fn(&Measurement) -> f64) -> f64 {
+    let rounds = this.turns.iter().zip(&base.turns);
+    let ratios = rounds.map(|(this, base)| of(this) / of(base)).filter(|ratio| ratio.is_finite());
+    median(ratios.collect())
+}
+
+/// The middle value, the mean of the middle two for an even number, 0 for none.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => 0.0,
+        count if count % 2 == 1 => values[middle],
+        _ => f64::midpoint(values[middle - 1], values[middle]),
+    }
+}
+
+/// Runs a program to its end and measures it and all that it waited for.
+///
+/// # Errors
+/// Those of starting and waiting, and a program that does not end with 0.
+pub fn run_command(command: &mut Command) -> io::Result<Measurement> {
+    let (status, measurement) = run_any(command)?;
+    if status.success() {
+        return Ok(measurement);
+    }
+    let program = command.get_program().to_string_lossy();
+    Err(io::Error::other(format!("{program} ended with {status}")))
+}
+
+/// As [`run_command`], for a program that may end as it likes.
+///
+/// # Errors
+/// Those of starting and waiting.
+pub fn run_any(command: &mut Command) -> io::Result<(ExitStatus, Measurement)> {
+    let start = Instant::now();
+    let child = command.spawn()?;
+    let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+    let mut status = 0;
+    // SAFETY: all zeros is a value of this plain structure.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both pointers are to live values of the types that the call fills.  The child is
+        // ours and nobody else waits for it: `child` is dropped without being waited for.
+        let waited = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
+        if waited == pid {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    let measurement = Measurement {
+        wall_us: microseconds(start.elapsed()),
+        resident_kib_max: u64::try_from(usage.ru_maxrss).unwrap_or(0),
+        ..cpu_of(&usage)
+    };
+    Ok((ExitStatus::from_raw(status), measurement))
+}
+
+/// Runs code in this process and measures this thread.
+pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Measurement) {
+    let (before, start) = (cpu_of_thread(), Instant::now());
+    let value = work();
+    let (after, wall_us) = (cpu_of_thread(), microseconds(start.elapsed()));
+    let measurement = Measurement {
+        wall_us,
+        user_us: after.user_us.saturating_sub(before.user_us),
+        system_us: after.system_us.saturating_sub(before.system_us),
+        resident_kib_max: 0,
+    };
+    (value, measurement)
+}
+
+fn cpu_of_thread() -> Measurement {
+    // SAFETY: all zeros is a value of this plain structure.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live value of the type that the call fills.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    cpu_of(&usage)
+}
+
+fn cpu_of(usage: &libc::rusage) -> Measurement {
+    let time = |time: libc::timeval| {
+        u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000
+            + u64::try_from(time.tv_usec).unwrap_or(0)
+    };
+    Measurement {
+        user_us: time(usage.ru_utime),
+        system_us: time(usage.ru_stime),
+        ..Measurement::default()
+    }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contestants_take_turns_and_the_dearer_one_shows() {
+        let burn = |steps: u64| {
+            measure(|| {
+                (0..steps).fold(1u64, |x, step| std::hint::black_box(x.wrapping_mul(31) ^ step))
+            })
+            .1
+        };
+        let mut contestants = [
+            Contestant::new("light", || Ok(burn(3_000_000))),
+            Contestant::new("heavy", || Ok(burn(60_000_000))),
+        ];
+        let mut order = Vec::new();
+        let series =
+            in_turn(3, &mut contestants, |name, round| order.push((name.to_owned(), round)));
+        let series = series.unwrap();
+        assert_eq!(order[..3], [("light".into(), 0), ("heavy".into(), 0), ("light".into(), 1)]);
+        let times = ratio(&series[1], &series[0], |one| one.cpu_us() as f64);
+        assert!(times > 3.0, "{times} {series:?}");
+        assert!(series[1].median(|one| one.wall_us as f64) > 0.0);
+    }
+
+    #[test]
+    fn programs_are_measured_with_what_they_start() {
+        let burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+        let script = format!("({burn}) & wait");
+        let one = run_command(Command::new("sh").args(["-c", &script])).unwrap();
+        assert!(one.cpu_us() > 5_000 && one.resident_kib_max > 500, "{one:?}");
+        assert!(run_command(Command::new("sh").args(["-c", "exit 3"])).is_err());
+        let (status, _) = run_any(Command::new("sh").args(["-c", "exit 3"])).unwrap();
+        assert_eq!(status.code(), Some(3));
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(vec![]), 0.0);
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+}

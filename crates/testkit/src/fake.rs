@@ -1,0 +1,189 @@
+//! A fake machine: a tree of `/proc` and `/sys` in a temporary folder, for `Host::new(root)`,
+//! `whit record --root DIR` and everything else that reads files.
+//!
+//! ```
+//! let host = testkit::FakeHost::new().unwrap();
+//! host.put("/proc/loadavg", "0.20 0.18 0.12 1/80 11206\n").unwrap();
+//! assert!(host.root().join("proc/loadavg").is_file());
+//! ```
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// A tree of kernel files that goes away when dropped.
+pub struct FakeHost {
+    folder: TempDir,
+}
+
+impl FakeHost {
+    /// An empty tree.  Everybody may look into it, so that tests can read it as another user.
+    ///
+    /// # Errors
+    /// Those of making a folder.
+    pub fn new() -> io::Result<Self> {
+        let folder = TempDir::with_prefix("fake-host-")?;
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
+        Ok(FakeHost { folder })
+    }
+
+    /// A copy of a tree that stands elsewhere (`testdata/proc/<host>`).  Symbolic links stay
+    /// links.
+    ///
+    /// # Errors
+    /// Those of reading and writing files.
+    pub fn copy_of(tree: &Path) -> io::Result<Self> {
+        let host = FakeHost::new()?;
+        copy_tree(tree, host.root())?;
+        Ok(host)
+    }
+
+    /// Where the machine's `/` is.
+    pub fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where a path of the machine is.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root().join(path.trim_start_matches('/'))
+    }
+
+    /// Writes a file, with the folders above it.  A file that is there is replaced **in place**,
+    /// so that descriptors kept open on it see the new text, as they would a kernel's.
+    ///
+    /// # Errors
+    /// Those of writing files.
+    pub fn put(&self, path: &str, text: impl AsRef<[u8]>) -> io::Result<()> {
+        put(self.root(), path, text)
+    }
+
+    /// Takes a file away, or a folder with all below it.
+    ///
+    /// # Errors
+    /// Those of removing.
+    pub fn remove(&self, path: &str) -> io::Result<()> {
+        let path = self.path(path);
+        if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+    }
+
+    /// Lets nobody read a file.  The superuser may read it all the same: see [`as_nobody`].
+    ///
+    /// # Errors
+    /// Those of changing modes.
+    pub fn deny(&self, path: &str) -> io::Result<()> {
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(0o000))
+    }
+
+    /// Makes a symbolic link with that text.
+    ///
+    /// # Errors
+    /// Those of making links.
+    pub fn link(&self, path: &str, target: &str) -> io::Result<()> {
+        let path = self.path(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        symlink(target, path)
+    }
+
+    /// Every file of the tree, as paths of the machine, sorted; links are not followed.
+    ///
+    /// # Errors
+    /// Those of reading folders.
+    pub fn files(&self) -> io::Result<Vec<String>> {
+        let mut files = Vec::new();
+        collect_files(self.root(), "", &mut files)?;
+        files.sort();
+        Ok(files)
+    }
+}
+
+/// Writes a file below `root`, with the folders above it; see [`FakeHost::put`].
+///
+/// # Errors
+/// Those of writing files.
+pub fn put(root: &Path, path: &str, text: impl AsRef<[u8]>) -> io::Result<()> {
+    let path = root.join(path.trim_start_matches('/'));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, text)
+}
+
+fn collect_files(folder: &Path, path: &str, files: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let below = format!("{path}/{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            collect_files(&entry.path(), &below, files)?;
+        } else if entry.file_type()?.is_file() {
+            files.push(below);
+        }
+    }
+    Ok(())
+}
+
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy_tree(&entry.path(), &target)?;
+        } else if kind.is_symlink() {
+            symlink(fs::read_link(entry.path())?, target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs `work` in a thread that has the rights of nobody, so that a test run by root can be
+/// denied a file.  Run by anybody else, the thread has the rights it had.
+///
+/// # Panics
+/// When `work` panics, or when root may not give up its rights.
+pub fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let thread = move || {
+        if rustix::process::geteuid().is_root() {
+            let (uid, gid) = (rustix::fs::Uid::from_raw(65_534), rustix::fs::Gid::from_raw(65_534));
+            // These change this thread alone, unlike the functions of the C library.
+            rustix::thread::set_thread_groups(&[gid]).expect("giving up groups");
+            rustix::thread::set_thread_res_gid(gid, gid, gid).expect("giving up the group");
+            rustix::thread::set_thread_res_uid(uid, uid, uid).expect("giving up the user");
+        }
+        work()
+    };
+    std::thread::scope(|scope| match scope.spawn(thread).join() {
+        Ok(value) => value,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_change_in_place_and_can_be_denied() {
+        let host = FakeHost::new().unwrap();
+        host.put("/proc/a/b", "one").unwrap();
+        host.link("/sys/l", "../proc/a").unwrap();
+        let open = fs::File::open(host.path("/proc/a/b")).unwrap();
+        host.put("/proc/a/b", "two").unwrap();
+        assert_eq!(io::read_to_string(open).unwrap(), "two");
+        assert_eq!(host.files().unwrap(), ["/proc/a/b"]);
+        let copy = FakeHost::copy_of(host.root()).unwrap();
+        assert_eq!(fs::read_to_string(copy.path("/sys/l/b")).unwrap(), "two");
+        host.deny("/proc/a/b").unwrap();
+        let kind = as_nobody(|| fs::read(host.path("/proc/a/b")).unwrap_err().kind());
+        assert_eq!(kind, io::ErrorKind::PermissionDenied);
+        host.remove("/proc/a").unwrap();
+        assert!(!host.path("/proc/a/b").exists());
+    }
+}
