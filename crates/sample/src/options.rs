@@ -1,17 +1,19 @@
 //! How to show samples: collectl's display switches, resolved.  Filled by `cli`, read by views and
 //! by the layouts inside sources.
 
+use std::sync::Arc;
+
 /// Decides which instances a view shows: collectl's `--dskfilt`, `--netfilt` and their like.
 /// The matching itself is handed in, so that this crate needs no regular expressions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct NameFilter(Option<Keep>);
 
-type Keep = Box<dyn Fn(&[u8]) -> bool + Send + Sync>;
+type Keep = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 
 impl NameFilter {
     /// A filter that keeps the names for which `keep` is true.
     pub fn new(keep: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> Self {
-        NameFilter(Some(Box::new(keep)))
+        NameFilter(Some(Arc::new(keep)))
     }
 
     /// Whether to show the instance; an empty filter shows all.
@@ -32,7 +34,7 @@ impl std::fmt::Debug for NameFilter {
 }
 
 /// Display switches.  Strings of letters keep collectl's letters; see `collectl(1)`.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// `-s`: the letters to show, in order.
     pub subsystems: String,

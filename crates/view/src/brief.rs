@@ -46,6 +46,7 @@ struct Settings {
     stats: bool,
     statopts: String,
     header_repeat: i64,
+    home: bool,
     interval_seconds: f64,
 }
 
@@ -66,6 +67,7 @@ impl Brief {
     /// Whether this line wants a header before it.
     fn wants_header(&self) -> bool {
         match self.settings.header_repeat {
+            _ if self.settings.home => true,
             1 => true,
             0 => !self.header_written,
             repeat => repeat > 0 && self.lines % repeat == 1,
@@ -221,6 +223,7 @@ impl View for Brief {
             } else {
                 options.header_repeat.unwrap_or(HEADER_REPEAT)
             },
+            home: options.home,
             interval_seconds: meta.interval_ns() as f64 / 1e9,
         };
         self.lines = 0;

@@ -17,13 +17,16 @@ mod fields;
 mod json;
 mod openmetrics;
 mod parts;
+mod plot;
 pub mod time;
+mod verbose;
 
 pub use compare::{ComparisonForm, Period, write_comparison};
 pub use csv::Csv;
 pub use fields::check_fields;
 pub use json::Json;
 pub use openmetrics::OpenMetrics;
+pub use plot::PlotFiles;
 
 /// A way to show samples, opened for one feed.
 pub trait View {
@@ -95,6 +98,8 @@ pub static ALL: &[Entry] = &[
         about: "OpenMetrics text",
         open: |_| Box::<OpenMetrics>::default(),
     },
+    plot::ENTRY,
+    verbose::ENTRY,
 ];
 
 /// The entry of a view by its name.

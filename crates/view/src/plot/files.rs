@@ -1,0 +1,191 @@
+//! Plot format in files: the text for each, by extension, with the headers that collectl's plot
+//! files have.
+
+use std::io;
+
+use jiff::tz::TimeZone;
+use sample::{Frame, Meta, Options, Shape, SourceDef};
+
+use super::Lines;
+use crate::time::LocalTime;
+
+/// The version of collectl whose plot format this is, as the files' header tells.
+const FORMAT_VERSION: &str = "V4.3.1";
+
+/// Plot files of one feed.  Not a [`View`](crate::View): it writes to several places.
+pub struct PlotFiles {
+    lines: Lines,
+    preamble: Vec<u8>,
+    /// The extensions that have their headers.
+    begun: Vec<&'static str>,
+    text: Vec<u8>,
+}
+
+/// Where the text for a file goes: its extension (`tab`, `cpu`) and whole lines of it.
+pub type Sink<'a> = dyn FnMut(&str, &[u8]) -> io::Result<()> + 'a;
+
+impl PlotFiles {
+    /// For files with times of `zone`.
+    pub fn new(zone: TimeZone) -> Self {
+        PlotFiles {
+            lines: Lines::new(zone),
+            preamble: Vec::new(),
+            begun: Vec::new(),
+            text: Vec::new(),
+        }
+    }
+
+    /// Begins new files: each gets its headers with its first line.  `command_line` is what this
+    /// program was called with.
+    pub fn begin(
+        &mut self,
+        meta: &Meta,
+        defs: &[&'static SourceDef],
+        options: &Options,
+        command_line: &str,
+    ) {
+        self.lines.begin(defs, options);
+        self.begun.clear();
+        self.preamble = preamble(meta, options, command_line, &self.lines.zone);
+    }
+
+    /// The extensions of the files that will be written, whether or not there is a line for each.
+    pub fn extensions(&self) -> impl Iterator<Item = &'static str> {
+        self.lines.groups.iter().map(|group| group.extension)
+    }
+
+    /// Hands out one tick's text.
+    ///
+    /// # Errors
+    /// Those of `sink`.
+    pub fn frame(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) -> io::Result<()> {
+        if !self.lines.take(frame) {
+            return Ok(());
+        }
+        for at in 0..self.lines.groups.len() {
+            self.text.clear();
+            let extension = self.lines.groups[at].extension;
+            if self.lines.groups[at].columns.iter().all(|columns| columns.shape == Shape::Lines) {
+                self.lines.push_rows_of(at, frame, &mut self.text);
+            } else if self.is_due(at, frame) {
+                self.push_line(at, frame);
+            }
+            if self.text.is_empty() {
+                continue;
+            }
+            if !self.begun.contains(&extension) {
+                self.begun.push(extension);
+                sink(extension, &self.preamble)?;
+            }
+            sink(extension, &self.text)?;
+        }
+        Ok(())
+    }
+
+    /// Whether any source of the file was read at this tick.
+    fn is_due(&self, at: usize, frame: &Frame<'_>) -> bool {
+        let group = &self.lines.groups[at];
+        let is_fresh = |part: &crate::parts::Part| part.track(frame).is_some_and(|t| t.fresh);
+        group.extension == "tab" || group.columns.iter().any(|columns| is_fresh(&columns.part))
+    }
+
+    fn push_line(&mut self, at: usize, frame: &Frame<'_>) {
+        let begins = !self.begun.contains(&self.lines.groups[at].extension);
+        let heads = self.lines.wants_heading || (begins && self.lines.header_repeat == 0);
+        if heads {
+            self.lines.push_heading_start(frame.options, &mut self.text);
+            for columns in &self.lines.groups[at].columns {
+                self.text.extend_from_slice(&columns.heading);
+            }
+            self.text.push(b'\n');
+        }
+        self.text.extend_from_slice(&self.lines.time);
+        self.lines.push_group(at, frame, &mut self.text);
+        self.text.push(b'\n');
+    }
+}
+
+/// The comment lines at the head of every plot file: what recorded the samples, then what wrote
+/// this file and the machine's facts, with collectl's keys.
+fn preamble(meta: &Meta, options: &Options, command_line: &str, zone: &TimeZone) -> Vec<u8> {
+    let mut text = String::new();
+    let rule = "#".repeat(80);
+    let header = meta.get("header_text");
+    let recorded_by = header.and_then(|header| {
+        header.lines().find_map(|line| line.strip_prefix("# Collectl:")).map(str::trim_start)
+    });
+    let side = "#".repeat(35);
+    text.push_str(&format!("{side} RECORDED {side}\n"));
+    match recorded_by {
+        Some(line) => text.push_str(&format!("# Collectl:   {line}")),
+        None => {
+            let (version, command) = (meta.get("version"), meta.get("command_line"));
+            let (version, command) = (version.unwrap_or_default(), command.unwrap_or_default());
+            text.push_str(&format!("# Whit:       V{version}  Options: {command}"));
+        }
+    }
+    text.push_str(&format!(" Subsys: {}\n", meta.subsystems()));
+    let daemon = header.and_then(|header| header.split("DaemonOpts: ").nth(1)?.lines().next());
+    if let Some(options) = daemon.filter(|options| !options.is_empty()) {
+        text.push_str(&format!("# DaemonOpts: {options}\n"));
+    }
+    text.push_str(&rule);
+    text.push('\n');
+    let version = env!("CARGO_PKG_VERSION");
+    text.push_str(&format!(
+        "# Collectl:   {FORMAT_VERSION}-whit{version}  HiRes: 1  Options: {command_line}\n"
+    ));
+    match header {
+        Some(header) => {
+            let kept = |line: &&str| line.starts_with("# ") && !line.starts_with("# Collectl:");
+            for line in header.lines().filter(kept) {
+                if line.starts_with("# SubSys:") {
+                    push_subsystems(&mut text, meta, options);
+                } else {
+                    text.push_str(line);
+                    text.push('\n');
+                }
+            }
+        }
+        None => push_facts(&mut text, meta, options, zone),
+    }
+    text.push_str(&rule);
+    text.push('\n');
+    text.into_bytes()
+}
+
+fn push_subsystems(text: &mut String, meta: &Meta, options: &Options) {
+    let interval = meta.interval_ns() as f64 / 1e9;
+    text.push_str(&format!(
+        "# SubSys:     {} Options: {} Interval: {interval} NumCPUs: {} {}\n",
+        options.subsystems,
+        options.letters,
+        meta.cpus(),
+        if meta.is_hyperthreaded() { "[HYPER]" } else { "" },
+    ));
+}
+
+/// What whit's own recordings know, under collectl's keys.
+fn push_facts(text: &mut String, meta: &Meta, options: &Options, zone: &TimeZone) {
+    let known = |key: &str| meta.get(key).unwrap_or_default().to_owned();
+    text.push_str(&format!("# Host:       {}  DaemonOpts: \n", meta.host()));
+    if let Some(started_ns) = meta.get("started_ns").and_then(|value| value.parse::<i64>().ok()) {
+        let mut date = Vec::new();
+        let wanted = Options { separator: "-".into(), ..Options::default() };
+        LocalTime::new(started_ns, zone).push_plot(&wanted, b"-", &mut date);
+        let date = String::from_utf8_lossy(&date).replace(':', "");
+        let seconds = started_ns.div_euclid(1_000_000_000);
+        text.push_str(&format!(
+            "# Date:       {date}  Secs: {seconds} TZ: {}\n",
+            known("timezone")
+        ));
+    }
+    push_subsystems(text, meta, options);
+    text.push_str(&format!(
+        "# HZ:         {}  Arch: {} PageSize: {}\n",
+        meta.ticks_per_second(),
+        known("architecture"),
+        meta.page_size_bytes()
+    ));
+    text.push_str(&format!("# Kernel:     {}\n", known("kernel")));
+}

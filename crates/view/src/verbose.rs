@@ -1,0 +1,443 @@
+//! collectl's verbose mode: for each interval a block with headings for each subsystem, summaries
+//! and details in one fixed order.
+//!
+//! With a single subsystem the columns stay the same: then lines follow each other under one
+//! heading and can have a time column; otherwise a record line tells the time of each interval.
+
+use std::io::{self, Write};
+
+use jiff::tz::TimeZone;
+use sample::number::{pad_left, push_u64};
+use sample::{
+    Block, Cadence, Cell, Frame, Layout, Meta, Options, Part as Asked, Row, Show, SourceDef, Track,
+};
+
+use crate::brief::{CLEAR_SCREEN, HEADER_REPEAT};
+use crate::parts::{self, Part};
+use crate::time::{self, LocalTime};
+use crate::{Entry, Setup, View};
+
+/// Moves the cursor home.
+const CURSOR_HOME: &[u8] = b"\x1b[H";
+/// Clears from the cursor to the end of the screen.
+const CLEAR_BELOW: &[u8] = b"\x1b[J";
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "verbose",
+    about: "A block with headings for each subsystem in each interval",
+    open: |setup: &Setup| Box::new(Verbose::new(setup.zone.clone())),
+};
+
+/// The view.
+struct Verbose {
+    zone: TimeZone,
+    parts: Vec<Part>,
+    headers: Headers,
+    body: Body,
+    /// What begins an interval under `--home`: the first clears the screen, others overwrite it.
+    clear: &'static [u8],
+}
+
+/// What is written for an interval, and the memory that takes.
+#[derive(Default)]
+struct Body {
+    buffer: Vec<u8>,
+    column: Vec<u8>,
+    scratch: Vec<u8>,
+    heading_lines: Vec<Vec<u8>>,
+    order: Vec<usize>,
+    record_written: bool,
+}
+
+/// Decides when headings and record lines are due.
+#[derive(Default)]
+struct Headers {
+    /// Whether all lines have the same columns, so that they need no record line between.
+    same_columns: bool,
+    /// Processes and slabs without a filter get headings every time.
+    always: bool,
+    home: bool,
+    repeat: i64,
+    /// Intervals shown since the last restart.
+    intervals: i64,
+    /// Those of them in which sources of each cadence were read.
+    of_cadence: [i64; 3],
+    /// Whether sources of each cadence were read in this interval.
+    due: [bool; 3],
+    /// Record lines written since the last restart.
+    records: u64,
+}
+
+impl Headers {
+    fn new(options: &Options) -> Self {
+        let letters = options.subsystems.as_str();
+        let unfiltered = !options.slabfilt.is_set() && !options.slabopts.contains('S');
+        // `-sCj` is one table: interrupts become a column of the CPUs.
+        let one_table = letters.chars().count() == 1
+            || (!letters.is_empty() && letters.chars().all(|letter| "Cj".contains(letter)));
+        let many_sensors = letters == "E" && options.envopts.contains('M');
+        Headers {
+            same_columns: one_table && !many_sensors,
+            always: letters.contains('Y') && unfiltered,
+            home: options.home,
+            repeat: options.header_repeat.unwrap_or(HEADER_REPEAT),
+            ..Headers::default()
+        }
+    }
+
+    fn begin_interval(&mut self, frame: &Frame<'_>, parts: &[Part]) {
+        self.intervals += 1;
+        self.due = [false; 3];
+        for part in parts {
+            if part.track(frame).is_some_and(|track| track.fresh) {
+                self.due[cadence_index(part.def.cadence)] = true;
+            }
+        }
+        for (count, due) in self.of_cadence.iter_mut().zip(self.due) {
+            *count += i64::from(due);
+        }
+    }
+
+    /// Whether blocks of this interval get headings.
+    fn wants_headings(&self) -> bool {
+        let repeats = |count: i64| self.repeat > 0 && count % self.repeat == 1;
+        let repeats_any = self.of_cadence.iter().zip(self.due).any(|(&n, due)| due && repeats(n));
+        self.always
+            || self.repeat == 1
+            || (self.repeat > -1 && (!self.same_columns || self.intervals == 1 || self.home))
+            || repeats_any
+    }
+
+    /// Whether the interval gets a record line.
+    fn wants_record(&self, options: &Options) -> bool {
+        let letters = options.subsystems.as_str();
+        let filtered = options.slabfilt.is_set() || options.slabopts.contains('S');
+        options.full
+            || ((!self.same_columns || letters.contains('Y') || self.home)
+                && !(letters == "Y" && filtered))
+    }
+
+    /// Whether lines have a time column: only if they all have the same columns.
+    fn shows_time(&self) -> bool {
+        self.same_columns
+    }
+}
+
+fn cadence_index(cadence: Cadence) -> usize {
+    match cadence {
+        Cadence::First => 0,
+        Cadence::Second => 1,
+        Cadence::Third => 2,
+    }
+}
+
+impl Verbose {
+    fn new(zone: TimeZone) -> Self {
+        Verbose {
+            zone,
+            parts: Vec::new(),
+            headers: Headers::default(),
+            body: Body::default(),
+            clear: CLEAR_SCREEN,
+        }
+    }
+
+    /// The blocks of one letter, those that stand side by side together.
+    fn push_layout(
+        &mut self,
+        part: &Part,
+        layout: &'static Layout,
+        track: &Track,
+        frame: &Frame<'_>,
+        local: LocalTime,
+    ) {
+        let mut rest = layout.verbose;
+        while !rest.is_empty() {
+            let width = 1 + rest[1..].iter().take_while(|block| continues(block)).count();
+            let (group, after) = rest.split_at(width);
+            rest = after;
+            if group.iter().any(|block| (block.when)(frame.options)) {
+                self.push_headings(frame, local, |body, has_time| {
+                    body.push_group_headings(group, frame, has_time);
+                });
+                self.body.push_group(part, group, track, frame);
+            }
+        }
+    }
+
+    fn push_derived(&mut self, part: &Part, track: &Track, frame: &Frame<'_>, local: LocalTime) {
+        self.push_headings(frame, local, |body, has_time| {
+            body.heading_lines.clear();
+            let mut title = format!(
+                "{} {}",
+                part.def.name,
+                if part.is_detail() { "detail" } else { "summary" }
+            );
+            title.make_ascii_uppercase();
+            body.buffer.extend_from_slice(b"# ");
+            body.buffer.extend_from_slice(title.as_bytes());
+            body.buffer.extend_from_slice(b"\n#");
+            body.push_column_name(has_time, frame.options);
+            body.buffer.push(b' ');
+            parts::push_derived_verbose_heading(&mut body.buffer, part);
+            body.buffer.push(b'\n');
+        });
+        let whole = frame.whole(track);
+        if part.is_detail() {
+            for row in whole.rows() {
+                self.body.begin_line();
+                parts::push_derived_verbose(&mut self.body.buffer, &row, part);
+                self.body.buffer.push(b'\n');
+            }
+        } else {
+            self.body.begin_line();
+            parts::push_derived_verbose(&mut self.body.buffer, &whole, part);
+            self.body.buffer.push(b'\n');
+        }
+    }
+
+    /// The record line and the block's headings, if they are due.
+    fn push_headings(
+        &mut self,
+        frame: &Frame<'_>,
+        local: LocalTime,
+        write: impl FnOnce(&mut Body, bool),
+    ) {
+        self.push_record(frame, local);
+        if self.headers.wants_headings() {
+            if !frame.options.home {
+                self.body.buffer.push(b'\n');
+            }
+            write(&mut self.body, self.headers.shows_time());
+        }
+    }
+
+    /// `### RECORD    1 >>> host <<< (seconds) (date) ###`, once an interval.
+    fn push_record(&mut self, frame: &Frame<'_>, local: LocalTime) {
+        if self.body.record_written || !self.headers.wants_record(frame.options) {
+            return;
+        }
+        self.body.record_written = true;
+        self.headers.records += 1;
+        let out = &mut self.body.buffer;
+        out.extend_from_slice(if frame.options.home { self.clear } else { b"\n" });
+        out.extend_from_slice(b"### RECORD ");
+        let start = out.len();
+        push_u64(out, self.headers.records);
+        pad_left(out, start, 4);
+        out.extend_from_slice(b" >>> ");
+        let host = frame.meta.host().to_ascii_lowercase();
+        sample::text::escape_into(out, host.as_bytes());
+        out.extend_from_slice(b" <<< (");
+        local.push_seconds(out);
+        if frame.options.full {
+            out.push(b':');
+            push_due_letters(out, frame, &self.parts);
+        }
+        out.extend_from_slice(b") (");
+        local.push_long(frame.options, out);
+        out.extend_from_slice(b") ###\n");
+    }
+}
+
+/// The letters asked for, without those whose sources were not read in this interval.
+fn push_due_letters(out: &mut Vec<u8>, frame: &Frame<'_>, parts: &[Part]) {
+    for letter in frame.options.subsystems.chars() {
+        let mut served = parts.iter().filter(|part| part.letter == letter).peekable();
+        let is_due = |part: &Part| part.track(frame).is_some_and(|track| track.fresh);
+        if served.peek().is_none() || served.any(is_due) {
+            out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+}
+
+/// Whether a block stands to the right of the one before it.
+fn continues(block: &Block) -> bool {
+    block.title.is_empty() && matches!(block.show, Show::Cells(_))
+}
+
+impl Body {
+    /// The time column's name, or blanks, where lines have one.
+    fn push_column_name(&mut self, has_time: bool, options: &Options) {
+        if has_time {
+            self.buffer.extend_from_slice(time::column_name(options).as_bytes());
+        }
+    }
+
+    fn begin_line(&mut self) {
+        self.buffer.extend_from_slice(&self.column);
+    }
+
+    /// The title line and the heading lines of blocks side by side.
+    fn push_group_headings(&mut self, group: &[Block], frame: &Frame<'_>, has_time: bool) {
+        self.heading_lines.iter_mut().for_each(Vec::clear);
+        let mut lines_used = 0;
+        let shown = group.iter().filter(|block| (block.when)(frame.options));
+        for (index, block) in shown.enumerate() {
+            if index == 0 {
+                self.push_title(block, group, frame);
+            }
+            self.scratch.clear();
+            match block.show {
+                Show::Custom(write) | Show::Headed(write, _) => {
+                    write(frame, Asked::Heading, &mut self.scratch);
+                }
+                Show::Cells(_) => {
+                    for heading in block.headings {
+                        self.scratch.extend_from_slice(heading.as_bytes());
+                        self.scratch.push(b'\n');
+                    }
+                }
+            }
+            let text = self.scratch.strip_suffix(b"\n").unwrap_or(&self.scratch);
+            for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
+                if self.heading_lines.len() == at {
+                    self.heading_lines.push(Vec::new());
+                }
+                lines_used = lines_used.max(at + 1);
+                parts::push_words(&mut self.heading_lines[at], line, frame.meta, frame.options);
+            }
+        }
+        let name = if has_time { time::column_name(frame.options) } else { "" };
+        for (at, line) in self.heading_lines[..lines_used].iter().enumerate() {
+            let line = line.strip_prefix(b"$time").unwrap_or(line);
+            let (line, blank) = match line.strip_prefix(b"$blank") {
+                Some(line) => (line, true),
+                None => (line, at + 1 < lines_used),
+            };
+            self.buffer.push(b'#');
+            if blank {
+                self.buffer.resize(self.buffer.len() + name.len(), b' ');
+            } else {
+                self.buffer.extend_from_slice(name.as_bytes());
+            }
+            self.buffer.extend_from_slice(line);
+            self.buffer.push(b'\n');
+        }
+    }
+
+    fn push_title(&mut self, shown: &Block, group: &[Block], frame: &Frame<'_>) {
+        self.buffer.extend_from_slice(b"# ");
+        // The title is the group's, even if options leave out its first block.
+        let block = if shown.title.is_empty() { &group[0] } else { shown };
+        if let Show::Custom(write) | Show::Headed(write, _) = block.show {
+            self.scratch.clear();
+            write(frame, Asked::Title, &mut self.scratch);
+            parts::push_words(&mut self.buffer, &self.scratch, frame.meta, frame.options);
+        } else {
+            let title = block.title.as_bytes();
+            parts::push_words(&mut self.buffer, title, frame.meta, frame.options);
+        }
+        self.buffer.push(b'\n');
+    }
+
+    /// The lines of blocks side by side: one for a summary, one for each instance of a detail.
+    fn push_group(&mut self, part: &Part, group: &[Block], track: &Track, frame: &Frame<'_>) {
+        if let Show::Custom(write) = group[0].show {
+            self.scratch.clear();
+            write(frame, Asked::Body, &mut self.scratch);
+            for line in self.scratch.split_inclusive(|&byte| byte == b'\n') {
+                self.buffer.extend_from_slice(&self.column);
+                self.buffer.extend_from_slice(line);
+            }
+            return;
+        }
+        let whole = frame.whole(track);
+        if !part.is_detail() {
+            self.push_row(group, &whole, 0);
+            return;
+        }
+        self.order.clear();
+        self.order.extend(0..track.current.table.rows());
+        let row_at = |index| Row { index, ..whole };
+        if let Some(order) = part.layout.and_then(|layout| layout.order) {
+            self.order.sort_by(|&left, &right| order(&row_at(left), &row_at(right)));
+        }
+        let mut position = 0;
+        for at in 0..self.order.len() {
+            let row = row_at(self.order[at]);
+            if part.keeps(&row) {
+                self.push_row(group, &row, position);
+                position += 1;
+            }
+        }
+    }
+
+    fn push_row(&mut self, group: &[Block], row: &Row<'_>, position: usize) {
+        self.begin_line();
+        for block in group.iter().filter(|block| (block.when)(row.options())) {
+            if let Show::Cells(cells) | Show::Headed(_, cells) = block.show {
+                push_cells(&mut self.buffer, cells, row, position);
+            }
+        }
+        self.buffer.push(b'\n');
+    }
+}
+
+fn push_cells(out: &mut Vec<u8>, cells: &[Cell], row: &Row<'_>, position: usize) {
+    for cell in cells {
+        cell.write(row, position, out);
+    }
+}
+
+impl View for Verbose {
+    fn begin(
+        &mut self,
+        _meta: &Meta,
+        defs: &[&'static SourceDef],
+        options: &Options,
+        _out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.parts = parts::select(parts::VERBOSE, defs, options).collect();
+        self.headers = Headers::new(options);
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
+        if frame.seconds == 0.0 {
+            return Ok(());
+        }
+        self.headers.begin_interval(frame, &self.parts);
+        let local = LocalTime::new(frame.realtime_ns, &self.zone);
+        let body = &mut self.body;
+        body.record_written = false;
+        body.buffer.clear();
+        body.column.clear();
+        if self.headers.shows_time() {
+            local.push_column(frame.options, &mut body.column);
+        }
+        if frame.options.home {
+            body.buffer.extend_from_slice(self.clear);
+        }
+        for at in 0..self.parts.len() {
+            let part = &Part { ..self.parts[at] };
+            let Some(track) = part.track(frame).filter(|track| track.fresh) else { continue };
+            if part.is_too_early(track) {
+                continue;
+            }
+            if !part.is_detail() && !part.keeps(&frame.whole(track)) {
+                // A left-out interval does not count towards the next headings.
+                if self.parts.len() == 1 {
+                    self.headers.of_cadence[cadence_index(part.def.cadence)] -= 1;
+                }
+                continue;
+            }
+            match part.layout {
+                Some(layout) => self.push_layout(part, layout, track, frame, local),
+                None => self.push_derived(part, track, frame, local),
+            }
+        }
+        if frame.options.home {
+            self.body.buffer.extend_from_slice(CLEAR_BELOW);
+            self.clear = CURSOR_HOME;
+        }
+        if let Some(columns) = frame.options.terminal_columns {
+            parts::cut_lines(&mut self.body.buffer, columns);
+        }
+        out.write_all(&self.body.buffer)
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}
