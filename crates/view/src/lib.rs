@@ -26,7 +26,7 @@ pub use csv::Csv;
 pub use fields::check_fields;
 pub use json::Json;
 pub use openmetrics::OpenMetrics;
-pub use plot::PlotFiles;
+pub use plot::{PlotFiles, Sink};
 
 /// A way to show samples, opened for one feed.
 pub trait View {

@@ -18,7 +18,7 @@ use crate::{Entry, Setup, View};
 
 mod files;
 
-pub use files::PlotFiles;
+pub use files::{PlotFiles, Sink};
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "plot",
