@@ -21,6 +21,7 @@ pub mod pressure;
 mod probe;
 pub mod scan;
 pub mod schedstat;
+pub mod sockstat;
 pub mod softirqs;
 pub mod stat;
 pub mod usage;

@@ -21,6 +21,7 @@ mod numa;
 mod pressure;
 mod sampler;
 mod schedstat;
+mod socket;
 mod softirq;
 mod whit;
 
@@ -73,6 +74,7 @@ pub static ALL: &[Entry] = &[
     numa::ENTRY,
     pressure::ENTRY,
     schedstat::ENTRY,
+    socket::ENTRY,
     softirq::ENTRY,
     whit::ENTRY,
 ];

@@ -1,0 +1,239 @@
+//! Sockets in use now, by protocol, for IPv4 and IPv6.
+//!
+//! Reads `/proc/net/sockstat` and `/proc/net/sockstat6`: one `pread` each, no allocation.
+
+use procfs::sockstat::{SocketCount, parse_sockstat};
+use procfs::{FileId, Host, ReadMode};
+use sample::{
+    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, Stat, State,
+    Table, Unit,
+};
+
+use crate::{Entry, Source};
+
+const USED: usize = 0;
+const TCP_INUSE: usize = 1;
+const TCP_ORPHAN: usize = 2;
+const TCP_TIME_WAIT: usize = 3;
+const TCP_ALLOCATED: usize = 4;
+const TCP_MEMORY: usize = 5;
+const UDP_INUSE: usize = 6;
+const UDP_MEMORY: usize = 7;
+const UDPLITE_INUSE: usize = 8;
+const RAW_INUSE: usize = 9;
+const FRAGMENTS: usize = 10;
+const FRAGMENT_BYTES: usize = 11;
+const TCP6_INUSE: usize = 12;
+const UDP6_INUSE: usize = 13;
+const UDPLITE6_INUSE: usize = 14;
+const RAW6_INUSE: usize = 15;
+const FRAGMENTS6: usize = 16;
+const FRAGMENT6_BYTES: usize = 17;
+
+pub(crate) const ENTRY: Entry = Entry {
+    def: &SOCKET,
+    open: |host, _| {
+        let files = ["/proc/net/sockstat", "/proc/net/sockstat6"];
+        Box::new(Socket { files: files.map(|path| host.file(path, ReadMode::Whole)) })
+    },
+};
+
+struct Socket {
+    files: [FileId; 2],
+}
+
+impl Source for Socket {
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        let mut row = table.row(b"");
+        let mut state = State::Ok;
+        for (index, &file) in self.files.iter().enumerate() {
+            match host.read(file) {
+                Ok(text) => {
+                    for count in parse_sockstat(text) {
+                        if let Some(field) = field_of(&count) {
+                            row.set(field, count.value);
+                        }
+                    }
+                }
+                // A kernel without IPv6 has no second file, and misses nothing.
+                Err(absent) if index == 0 => state = absent,
+                Err(_) => {}
+            }
+        }
+        state
+    }
+}
+
+fn field_of(count: &SocketCount<'_>) -> Option<usize> {
+    Some(match (count.protocol, count.key) {
+        (b"sockets", b"used") => USED,
+        (b"TCP", b"inuse") => TCP_INUSE,
+        (b"TCP", b"orphan") => TCP_ORPHAN,
+        (b"TCP", b"tw") => TCP_TIME_WAIT,
+        (b"TCP", b"alloc") => TCP_ALLOCATED,
+        (b"TCP", b"mem") => TCP_MEMORY,
+        (b"UDP", b"inuse") => UDP_INUSE,
+        (b"UDP", b"mem") => UDP_MEMORY,
+        (b"UDPLITE", b"inuse") => UDPLITE_INUSE,
+        (b"RAW", b"inuse") => RAW_INUSE,
+        (b"FRAG", b"inuse") => FRAGMENTS,
+        (b"FRAG", b"memory") => FRAGMENT_BYTES,
+        (b"TCP6", b"inuse") => TCP6_INUSE,
+        (b"UDP6", b"inuse") => UDP6_INUSE,
+        (b"UDPLITE6", b"inuse") => UDPLITE6_INUSE,
+        (b"RAW6", b"inuse") => RAW6_INUSE,
+        (b"FRAG6", b"inuse") => FRAGMENTS6,
+        (b"FRAG6", b"memory") => FRAGMENT6_BYTES,
+        _ => return None,
+    })
+}
+
+/// UDP sockets.  collectl takes the last number of the last line that begins with `UDP`: that of
+/// UDP-Lite, or UDP's memory.
+fn udp(row: &Row<'_>) -> Option<f64> {
+    let field = if !row.exact() {
+        UDP_INUSE
+    } else if row.raw(UDPLITE_INUSE).is_some() {
+        UDPLITE_INUSE
+    } else if row.raw(UDP_MEMORY).is_some() {
+        UDP_MEMORY
+    } else {
+        UDP_INUSE
+    };
+    row.gauge(field)
+}
+
+/// Memory of fragments.  collectl prints the number of fragmented packets once more.
+fn fragment_memory(row: &Row<'_>) -> Option<f64> {
+    row.gauge(if row.exact() { FRAGMENTS } else { FRAGMENT_BYTES })
+}
+
+/// What stands below `Tcp` in brief mode, where collectl prints all sockets.
+fn brief_tcp(row: &Row<'_>) -> Option<f64> {
+    row.gauge(if row.exact() { USED } else { TCP_INUSE })
+}
+
+static SOCKET: SourceDef = SourceDef {
+    name: "socket",
+    about: "Sockets in use now, by protocol",
+    letters: "s",
+    reads: &["/proc/net/sockstat", "/proc/net/sockstat6"],
+    instance: &[],
+    fields: &[
+        Field::gauge("used", Unit::Count, "Sockets of every kind"),
+        Field::gauge("tcp_inuse", Unit::Count, "TCP sockets in use"),
+        Field::gauge("tcp_orphan", Unit::Count, "TCP sockets that no process holds any more"),
+        Field::gauge("tcp_time_wait", Unit::Count, "TCP connections that wait for stragglers"),
+        Field::gauge("tcp_allocated", Unit::Count, "TCP sockets allocated, in use or not"),
+        Field::gauge("tcp_memory", Unit::Pages, "Memory of TCP buffers"),
+        Field::gauge("udp_inuse", Unit::Count, "UDP sockets in use"),
+        Field::gauge("udp_memory", Unit::Pages, "Memory of UDP buffers"),
+        Field::gauge("udplite_inuse", Unit::Count, "UDP-Lite sockets in use"),
+        Field::gauge("raw_inuse", Unit::Count, "Raw sockets in use"),
+        Field::gauge("fragments", Unit::Count, "Fragmented packets being put together"),
+        Field::gauge("fragment_bytes", Unit::Bytes, "Memory of their fragments"),
+        Field::gauge("tcp6_inuse", Unit::Count, "TCP sockets in use over IPv6"),
+        Field::gauge("udp6_inuse", Unit::Count, "UDP sockets in use over IPv6"),
+        Field::gauge("udplite6_inuse", Unit::Count, "UDP-Lite sockets in use over IPv6"),
+        Field::gauge("raw6_inuse", Unit::Count, "Raw sockets in use over IPv6"),
+        Field::gauge("fragments6", Unit::Count, "Fragmented IPv6 packets being put together"),
+        Field::gauge("fragment6_bytes", Unit::Bytes, "Memory of their fragments"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[Layout {
+        letter: 's',
+        brief: &[Block {
+            when: |_| true,
+            title: "<------Sockets----->",
+            headings: &[" Tcp  Udp  Raw Frag "],
+            show: Show::Cells(&[
+                Cell::scaled("", 4, brief_tcp).stat(Stat::Mean),
+                Cell::scaled(" ", 4, udp).stat(Stat::Mean),
+                Cell::scaled(" ", 4, |row| row.gauge(RAW_INUSE)).stat(Stat::Mean),
+                Cell::scaled(" ", 4, |row| row.gauge(FRAGMENTS)).stat(Stat::Mean),
+            ]),
+        }],
+        verbose: &[Block {
+            when: |_| true,
+            title: "SOCKET STATISTICS",
+            headings: &[
+                "      <-------------Tcp------------->   Udp   Raw   <---Frag-->",
+                "Used  Inuse Orphan    Tw  Alloc   Mem  Inuse Inuse  Inuse   Mem",
+            ],
+            show: Show::Cells(&[
+                Cell::whole("", 5, |row| row.gauge(USED)),
+                Cell::whole("  ", 5, |row| row.gauge(TCP_INUSE)),
+                Cell::whole("  ", 5, |row| row.gauge(TCP_ORPHAN)),
+                Cell::whole(" ", 5, |row| row.gauge(TCP_TIME_WAIT)),
+                Cell::whole("  ", 5, |row| row.gauge(TCP_ALLOCATED)),
+                Cell::whole(" ", 5, |row| row.gauge(TCP_MEMORY)),
+                Cell::whole("  ", 5, udp),
+                Cell::whole(" ", 5, |row| row.gauge(RAW_INUSE)),
+                Cell::whole("  ", 5, |row| row.gauge(FRAGMENTS)),
+                Cell::whole(" ", 5, fragment_memory),
+            ]),
+        }],
+        plot: Some(Plot {
+            tag: "SOCK",
+            columns: &[
+                PlotColumn::plain("Used", |row| row.gauge(USED)),
+                PlotColumn::plain("Tcp", |row| row.gauge(TCP_INUSE)),
+                PlotColumn::plain("Orph", |row| row.gauge(TCP_ORPHAN)),
+                PlotColumn::plain("Tw", |row| row.gauge(TCP_TIME_WAIT)),
+                PlotColumn::plain("Alloc", |row| row.gauge(TCP_ALLOCATED)),
+                PlotColumn::plain("Mem", |row| row.gauge(TCP_MEMORY)),
+                PlotColumn::plain("Udp", udp),
+                PlotColumn::plain("Raw", |row| row.gauge(RAW_INUSE)),
+                PlotColumn::plain("Frag", |row| row.gauge(FRAGMENTS)),
+                PlotColumn::plain("FragMem", fragment_memory),
+            ],
+            ..Plot::EMPTY
+        }),
+        metrics: &[
+            PlotColumn::new("sockinfo.used", |row| row.gauge(USED)).level(),
+            PlotColumn::new("sockinfo.tcp", |row| row.gauge(TCP_INUSE)).level(),
+            PlotColumn::new("sockinfo.orphan", |row| row.gauge(TCP_ORPHAN)).level(),
+            PlotColumn::new("sockinfo.tw", |row| row.gauge(TCP_TIME_WAIT)).level(),
+            PlotColumn::new("sockinfo.alloc", |row| row.gauge(TCP_ALLOCATED)).level(),
+            PlotColumn::new("sockinfo.mem", |row| row.gauge(TCP_MEMORY)).level(),
+            PlotColumn::new("sockinfo.udp", udp).level(),
+            PlotColumn::new("sockinfo.raw", |row| row.gauge(RAW_INUSE)).level(),
+            PlotColumn::new("sockinfo.frag", |row| row.gauge(FRAGMENTS)).level(),
+            PlotColumn::new("sockinfo.fragm", fragment_memory).level(),
+        ],
+        ..Layout::EMPTY
+    }],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn both_families_and_one() {
+        let mut host = Host::in_memory();
+        let mut source = (ENTRY.open)(&mut host, &Arc::default());
+        let mut table = Table::new(SOCKET.fields.len());
+        assert_eq!(source.read(&mut host, &mut table), State::Absent);
+        host.begin_tick();
+        host.put("/proc/net/sockstat", Some(b"sockets: used 9\nTCP: inuse 3 mem 7\nX: inuse 1\n"));
+        assert_eq!(source.read(&mut host, &mut table), State::Ok);
+        assert_eq!((table.get(0, USED), table.get(0, TCP_MEMORY)), (Some(9), Some(7)));
+        assert_eq!((table.get(0, UDP_INUSE), table.get(0, TCP6_INUSE)), (None, None));
+        host.begin_tick();
+        host.put("/proc/net/sockstat6", Some(b"TCP6: inuse 4\nFRAG6: inuse 0 memory 5\n"));
+        source.read(&mut host, &mut table);
+        assert_eq!((table.get(0, TCP6_INUSE), table.get(0, FRAGMENT6_BYTES)), (Some(4), Some(5)));
+    }
+
+    #[test]
+    fn this_machine_has_sockets() {
+        let mut host = Host::new("/");
+        let mut source = (ENTRY.open)(&mut host, &Arc::default());
+        let mut table = Table::new(SOCKET.fields.len());
+        assert_eq!(source.read(&mut host, &mut table), State::Ok);
+        assert!(table.get(0, USED).is_some_and(|used| used > 0));
+    }
+}
