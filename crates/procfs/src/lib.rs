@@ -8,6 +8,7 @@
 //! collectl recording is played by putting its text back into the files it came from.
 
 pub mod buddyinfo;
+pub mod cgroup;
 mod clock;
 pub mod diskstats;
 mod host;

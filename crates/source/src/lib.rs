@@ -8,6 +8,7 @@ use procfs::Host;
 use sample::{SourceDef, State, Table};
 
 mod buddy;
+mod cgroup;
 mod compressed;
 mod cpu;
 mod cpu_core;
@@ -63,6 +64,7 @@ pub struct Entry {
 /// Every source, alphabetically.
 pub static ALL: &[Entry] = &[
     buddy::ENTRY,
+    cgroup::ENTRY,
     compressed::ENTRY,
     cpu::ENTRY,
     cpu_core::ENTRY,
