@@ -1,3 +1,31 @@
-//! Placeholder head, replaced in the next commit.
+//! The recording file: format, writer and reader, and the import of collectl's raw files.
+//!
+//! ```text
+//! Snapshot ─ Writer ─▶ frames of the open block ─▶ columns of a closed block ─ Reader ─▶ Snapshot
+//! ```
+//!
+//! `format.rs` describes the file byte by byte and why a crash cannot take a completed sample.
 
 pub mod collectl;
+mod columns;
+mod compression;
+mod error;
+mod format;
+mod frame;
+mod interner;
+mod lock;
+mod reader;
+mod scan;
+mod schema;
+mod state;
+mod storage;
+mod varint;
+mod writer;
+
+pub use compression::Compression;
+pub use error::{Error, WriteError};
+pub use format::VERSION;
+pub use reader::{Damage, Next, Reader};
+pub use schema::{Schema, SchemaField};
+pub use storage::{Bytestore, Storage};
+pub use writer::{Writer, WriterOptions, Written};

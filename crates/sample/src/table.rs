@@ -168,6 +168,17 @@ impl RowMut<'_> {
         self.present[field / 64] |= 1 << (field % 64);
     }
 
+    /// Stores all cells of the row at once, missing ones included: `values` has one integer a
+    /// field, `present` one bit a field.  Not for rows with text cells, whose integers point into
+    /// this table's own list.
+    ///
+    /// # Panics
+    /// When either slice does not have the row's size.
+    pub fn fill(&mut self, values: &[u64], present: &[u64]) {
+        self.values.copy_from_slice(values);
+        self.present.copy_from_slice(present);
+    }
+
     /// Stores the value if there is one; leaves the cell missing if not.
     #[inline]
     pub fn set_some(&mut self, field: usize, value: Option<u64>) {

@@ -1,0 +1,56 @@
+//! A block's samples column by column: what a closed block's body holds.
+//!
+//! ```text
+//! body    = part, part, …
+//! part    = byte kind, byte compression (0 none, 1 zstd), varint stored length, varint plain
+//!           length, stored bytes
+//!           kind 1: columns; kind 2: kernel texts; others are stepped over
+//! columns = varint samples, table of the tick's row, table of each source
+//! table   = varint readings; if there are none, nothing follows
+//!           varint slots, for each: string name
+//!           varint texts, for each: string
+//!           varint changes of rows, for each: varint readings since the change before (since the
+//!             first reading), varint rows, for each: varint slot
+//!           for each slot, for each column: varint first value (presence words as they are,
+//!             others zigzagged)
+//!           for each slot, for each column: byte coding
+//!           for each slot, for each column that has one: its stream
+//! texts   = varint paths, for each: string path, varint texts,
+//!           for each text: varint samples since the one before (since the first sample),
+//!             varint 0 for "as before", or 1 + length
+//!           then the bytes of all texts, path by path
+//! ```
+//!
+//! The tick's row is a table with one slot without a name, no presence words, and a reading for
+//! every sample.  A source has a reading for every sample whose tick row calls it "ok".
+//!
+//! A slot's values after its first are told by a stream, one *step* for each later reading that
+//! lists the slot.  Steps of presence words are exclusive ors, all others zigzagged differences:
+//!
+//! | coding | stream |
+//! |---:|---|
+//! | 0 | none: the value stays |
+//! | 1 | a varint for each step: the difference from the value before |
+//! | 2 | varint count, then for each step that is not 0: varint zeros before it, varint step |
+//! | 3 | a varint for each step: the difference from the difference before (first: from 0) |
+//! | 4 | a varint for each step: the difference from the first value |
+//!
+//! Differences of differences suit clocks and steady counters, differences from the first value
+//! suit noise around a level.  The encoder takes what has the fewest significant bits.
+
+mod decode;
+mod encode;
+
+pub(crate) use decode::BlockReplay;
+pub(crate) use encode::ColumnEncoder;
+
+/// Kinds of parts.
+const PART_COLUMNS: u8 = 1;
+const PART_TEXTS: u8 = 2;
+
+/// How a column's values follow each other.
+const CONSTANT: u8 = 0;
+const DIFFERENCES: u8 = 1;
+const SPARSE: u8 = 2;
+const SECOND_DIFFERENCES: u8 = 3;
+const FROM_FIRST: u8 = 4;

@@ -1,0 +1,479 @@
+//! From the frames of a block to its columns, in two walks over the frames and no matrix: the
+//! first measures each column in every coding, the second writes each value where it belongs.
+//!
+//! Most values of most sources do not change from one sample to the next, are zeros in the frames
+//! and cost nothing here: the work is by values that changed, not by cells.
+
+use super::{
+    CONSTANT, DIFFERENCES, FROM_FIRST, PART_COLUMNS, PART_TEXTS, SECOND_DIFFERENCES, SPARSE,
+};
+use crate::compression::Packer;
+use crate::frame::{BlockState, FRAME_HEADER_BYTES, Visit, Walker, frame_header};
+use crate::varint::{Corrupt, put, put_at, put_bytes, unzigzag, zigzag};
+
+/// Steps that are not 0 among so many make a column sparse.
+const SPARSE_SHARE: u64 = 6;
+
+/// A column while it is measured and written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Column {
+    /// First value, as a difference from 0.
+    first: u64,
+    /// Value less the first.
+    offset: u64,
+    /// Step before.
+    previous: u64,
+    /// Step (1 is the slot's second reading) of the last one that was not 0.
+    last: u32,
+    /// Steps that are not 0.
+    steps: u32,
+    /// Bytes of a sparse stream, without its count.
+    sparse_bytes: u32,
+    /// Significant bits in codings 1, 3 and 4.
+    bits: [u32; 3],
+    /// Bytes beyond one a step in the same.
+    extra_bytes: [u32; 3],
+    /// The coding.
+    coding: u8,
+    /// Where the next byte goes.
+    at: u32,
+}
+
+impl Column {
+    /// Takes account of `count` values in one of the codings 1, 3 and 4.
+    #[inline]
+    fn add(&mut self, coding: usize, value: u64, count: u32) {
+        let bits = 64 - value.leading_zeros();
+        self.bits[coding] += bits * count;
+        self.extra_bytes[coding] += (bits.saturating_sub(1) / 7) * count;
+    }
+
+    /// Measures a step that is not 0.
+    #[inline]
+    fn measure(&mut self, step: u32, difference: u64, is_presence: bool) {
+        let zeros = step - self.last - 1;
+        self.add(0, difference, 1);
+        self.sparse_bytes += varint_bytes(u64::from(zeros)) + varint_bytes(difference);
+        self.steps += 1;
+        self.last = step;
+        if is_presence {
+            return;
+        }
+        let difference = unzigzag(difference);
+        if zeros > 0 {
+            self.add(1, zigzag(self.previous.wrapping_neg()), 1);
+            self.add(2, zigzag(self.offset), zeros);
+            self.previous = 0;
+        }
+        self.add(1, zigzag(difference.wrapping_sub(self.previous)), 1);
+        self.previous = difference;
+        self.offset = self.offset.wrapping_add(difference);
+        self.add(2, zigzag(self.offset), 1);
+    }
+
+    /// Decides on the coding once all `steps` are measured; returns the bytes of the stream.
+    fn decide(&mut self, steps: u32, is_presence: bool) -> u32 {
+        if self.steps == 0 {
+            self.coding = CONSTANT;
+            return 0;
+        }
+        let zeros = steps - self.last;
+        if zeros > 0 && !is_presence {
+            self.add(1, zigzag(self.previous.wrapping_neg()), 1);
+            self.add(2, zigzag(self.offset), zeros);
+        }
+        let [plain, second, from_first] = self.bits;
+        let (coding, index) = if is_presence || (plain <= second && plain <= from_first) {
+            (DIFFERENCES, 0)
+        } else if second <= from_first {
+            (SECOND_DIFFERENCES, 1)
+        } else {
+            (FROM_FIRST, 2)
+        };
+        self.coding = coding;
+        if coding == DIFFERENCES && u64::from(self.steps) * SPARSE_SHARE < u64::from(steps) {
+            self.coding = SPARSE;
+            return self.sparse_bytes + varint_bytes(u64::from(self.steps));
+        }
+        steps + self.extra_bytes[index]
+    }
+
+    /// Begins the second walk, with the stream at `at`.
+    fn rewind(&mut self, at: u32, plain: &mut [u8]) {
+        self.at = at;
+        (self.offset, self.previous, self.last) = (0, 0, 0);
+        if self.coding == SPARSE {
+            self.put(plain, u64::from(self.steps));
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, plain: &mut [u8], value: u64) {
+        self.at = put_at(plain, self.at as usize, value) as u32;
+    }
+
+    fn put_times(&mut self, plain: &mut [u8], value: u64, count: u32) {
+        for _ in 0..count {
+            self.put(plain, value);
+        }
+    }
+
+    /// Writes the steps since the last that was not 0, all of them 0.
+    fn write_zeros(&mut self, plain: &mut [u8], zeros: u32) {
+        if zeros == 0 {
+            return;
+        }
+        match self.coding {
+            SECOND_DIFFERENCES => {
+                self.put(plain, zigzag(self.previous.wrapping_neg()));
+                self.previous = 0;
+                self.put_times(plain, 0, zeros - 1);
+            }
+            FROM_FIRST => self.put_times(plain, zigzag(self.offset), zeros),
+            DIFFERENCES => self.put_times(plain, 0, zeros),
+            _ => {}
+        }
+    }
+
+    /// Writes a step that is not 0.
+    #[inline]
+    fn write(&mut self, plain: &mut [u8], step: u32, difference: u64) {
+        let zeros = step - self.last - 1;
+        self.last = step;
+        self.write_zeros(plain, zeros);
+        match self.coding {
+            DIFFERENCES => self.put(plain, difference),
+            SPARSE => {
+                self.put(plain, u64::from(zeros));
+                self.put(plain, difference);
+            }
+            SECOND_DIFFERENCES => {
+                let difference = unzigzag(difference);
+                self.put(plain, zigzag(difference.wrapping_sub(self.previous)));
+                self.previous = difference;
+            }
+            _ => {
+                self.offset = self.offset.wrapping_add(unzigzag(difference));
+                self.put(plain, zigzag(self.offset));
+            }
+        }
+    }
+}
+
+fn varint_bytes(value: u64) -> u32 {
+    (64 - value.leading_zeros()).saturating_sub(1) / 7 + 1
+}
+
+/// A table while it is measured and written: that of the tick, or a source's.
+#[derive(Debug, Default)]
+struct TableColumns {
+    words: usize,
+    width: usize,
+    readings: u32,
+    /// For each slot the readings that listed it.
+    listed: Vec<u32>,
+    /// Slots by columns.
+    columns: Vec<Column>,
+    changes: u32,
+    last_change: u32,
+    /// Changes of rows, as they will be written.
+    changed_rows: Vec<u8>,
+}
+
+impl TableColumns {
+    fn clear(&mut self) {
+        self.readings = 0;
+        self.listed.clear();
+        self.columns.clear();
+        self.changes = 0;
+        self.last_change = 0;
+        self.changed_rows.clear();
+    }
+
+    fn add_slot(&mut self) {
+        self.listed.push(0);
+        self.columns.resize(self.columns.len() + self.words + self.width, Column::default());
+    }
+}
+
+/// Both walks.
+struct Pass<'a> {
+    /// The tick's table, then the sources'.
+    tables: &'a mut [TableColumns],
+    /// Where the second walk writes.
+    plain: &'a mut [u8],
+    writes: bool,
+    sample: u32,
+    texts: &'a mut Texts,
+}
+
+impl Pass<'_> {
+    #[inline]
+    fn step(&mut self, table: usize, slot: usize, column: usize, difference: u64) {
+        let table = &mut self.tables[table];
+        let step = table.listed[slot] - 1;
+        let at = slot * (table.words + table.width) + column;
+        let cell = &mut table.columns[at];
+        if step == 0 {
+            cell.first = difference;
+        } else if self.writes {
+            cell.write(self.plain, step, difference);
+        } else {
+            cell.measure(step, difference, column < table.words);
+        }
+    }
+}
+
+impl Visit for Pass<'_> {
+    #[inline]
+    fn tick(&mut self, column: usize, difference: u64) {
+        self.step(0, 0, column, difference);
+    }
+
+    fn name(&mut self, source: usize, _: &[u8]) {
+        if !self.writes {
+            self.tables[source + 1].add_slot();
+        }
+    }
+
+    fn text(&mut self, _: usize, _: &[u8]) {}
+
+    fn rows(&mut self, source: usize, rows: &[u32], changed: bool) {
+        let table = &mut self.tables[source + 1];
+        if changed && !self.writes {
+            put(&mut table.changed_rows, u64::from(table.readings - table.last_change));
+            put(&mut table.changed_rows, rows.len() as u64);
+            for &slot in rows {
+                put(&mut table.changed_rows, u64::from(slot));
+            }
+            table.last_change = table.readings;
+            table.changes += 1;
+        }
+        table.readings += 1;
+        for &slot in rows {
+            table.listed[slot as usize] += 1;
+        }
+    }
+
+    #[inline]
+    fn cell(&mut self, source: usize, slot: usize, column: usize, difference: u64) {
+        self.step(source + 1, slot, column, difference);
+    }
+
+    fn kernel_text(&mut self, path: usize, new: Option<&[u8]>, text: Option<&[u8]>) {
+        if !self.writes {
+            self.texts.add(self.sample, path, new, text);
+        }
+    }
+}
+
+/// Kernel texts of a block, path by path.
+#[derive(Debug, Default)]
+struct Texts {
+    paths: Vec<TextPath>,
+}
+
+#[derive(Debug, Default)]
+struct TextPath {
+    path: Vec<u8>,
+    count: u32,
+    last_sample: u32,
+    /// Samples and lengths, as they will be written.
+    index: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+impl Texts {
+    fn add(&mut self, sample: u32, path: usize, new: Option<&[u8]>, text: Option<&[u8]>) {
+        if let Some(path) = new {
+            self.paths.push(TextPath { path: path.to_vec(), ..TextPath::default() });
+        }
+        let known = &mut self.paths[path];
+        put(&mut known.index, u64::from(sample - known.last_sample));
+        known.last_sample = sample;
+        known.count += 1;
+        put(&mut known.index, text.map_or(0, |text| 1 + text.len() as u64));
+        known.bytes.extend_from_slice(text.unwrap_or_default());
+    }
+
+    fn write(&self, plain: &mut Vec<u8>) {
+        put(plain, self.paths.len() as u64);
+        for path in &self.paths {
+            put_bytes(plain, &path.path);
+            put(plain, u64::from(path.count));
+            plain.extend_from_slice(&path.index);
+        }
+        for path in &self.paths {
+            plain.extend_from_slice(&path.bytes);
+        }
+    }
+}
+
+/// Makes bodies of frames, keeping its memory between blocks.
+pub(crate) struct ColumnEncoder {
+    walker: Walker,
+    tables: Vec<TableColumns>,
+    texts: Texts,
+    plain: Vec<u8>,
+}
+
+impl ColumnEncoder {
+    /// For blocks of this shape.
+    pub(crate) fn new(state: &BlockState, plain_bytes: usize) -> Self {
+        let tick = TableColumns { width: state.tick.values.len(), ..TableColumns::default() };
+        let table = |source: &crate::state::SourceState| TableColumns {
+            words: source.words,
+            width: source.width,
+            ..TableColumns::default()
+        };
+        ColumnEncoder {
+            walker: Walker::new(&state.sources),
+            tables: std::iter::once(tick).chain(state.sources.iter().map(table)).collect(),
+            texts: Texts::default(),
+            plain: Vec::with_capacity(plain_bytes),
+        }
+    }
+
+    /// Appends to `out` the body of the block whose frames are `frames`; `state` is what they
+    /// told.  Fails only if they are not whole and sound.
+    pub(crate) fn encode(
+        &mut self,
+        frames: &[u8],
+        state: &BlockState,
+        packer: &mut Packer,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Corrupt> {
+        self.tables.iter_mut().for_each(TableColumns::clear);
+        self.tables[0].add_slot();
+        self.texts.paths.clear();
+        self.plain.clear();
+        self.pass(frames, false)?;
+        self.layout(state);
+        self.pass(frames, true)?;
+        self.finish();
+        part(PART_COLUMNS, &self.plain, packer, out);
+        if !self.texts.paths.is_empty() {
+            self.plain.clear();
+            self.texts.write(&mut self.plain);
+            part(PART_TEXTS, &self.plain, packer, out);
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, frames: &[u8], writes: bool) -> Result<(), Corrupt> {
+        self.walker.clear();
+        let mut pass = Pass {
+            tables: &mut self.tables,
+            plain: &mut self.plain,
+            writes,
+            sample: 0,
+            texts: &mut self.texts,
+        };
+        for table in pass.tables.iter_mut() {
+            table.readings = 0;
+            table.listed.fill(0);
+        }
+        let mut rest = frames;
+        while !rest.is_empty() {
+            let (length, _) = frame_header(rest).ok_or(Corrupt("a frame is damaged"))?;
+            let end = FRAME_HEADER_BYTES + length;
+            let payload = rest.get(FRAME_HEADER_BYTES..end);
+            pass.tables[0].readings += 1;
+            pass.tables[0].listed[0] += 1;
+            self.walker.walk(payload.ok_or(Corrupt("a frame is damaged"))?, &mut pass)?;
+            pass.sample += 1;
+            rest = &rest[end..];
+        }
+        Ok(())
+    }
+
+    /// Writes all but the streams, and makes room for these.
+    fn layout(&mut self, state: &BlockState) {
+        let plain = &mut self.plain;
+        put(plain, u64::from(self.tables[0].readings));
+        for (index, table) in self.tables.iter_mut().enumerate() {
+            put(plain, u64::from(table.readings));
+            if table.readings == 0 {
+                continue;
+            }
+            let source = index.checked_sub(1).map(|index| &state.sources[index]);
+            put(plain, table.listed.len() as u64);
+            for slot in 0..table.listed.len() {
+                let name = source.and_then(|source| source.names.get(slot));
+                put_bytes(plain, name.unwrap_or_default());
+            }
+            let texts = source.map_or(0, |source| source.texts.len());
+            put(plain, texts as u64);
+            for number in 0..texts {
+                let text = source.and_then(|source| source.texts.get(number));
+                put_bytes(plain, text.unwrap_or_default());
+            }
+            put(plain, u64::from(table.changes));
+            plain.extend_from_slice(&table.changed_rows);
+            for column in &table.columns {
+                put(plain, column.first);
+            }
+            streams(table, plain);
+        }
+        // `put_at` wants room for the longest varint behind every place.
+        plain.resize(plain.len() + crate::varint::VARINT_BYTES_MAX, 0);
+    }
+
+    /// Writes the zeros at the ends of the streams.
+    fn finish(&mut self) {
+        for table in &mut self.tables {
+            let columns = (table.words + table.width).max(1);
+            for (index, column) in table.columns.iter_mut().enumerate() {
+                if column.coding != CONSTANT {
+                    let steps = table.listed[index / columns] - 1;
+                    column.write_zeros(&mut self.plain, steps - column.last);
+                }
+            }
+        }
+        self.plain.truncate(self.plain.len() - crate::varint::VARINT_BYTES_MAX);
+    }
+}
+
+/// Writes the codings of a table's columns and makes room for their streams.
+fn streams(table: &mut TableColumns, plain: &mut Vec<u8>) {
+    let columns = (table.words + table.width).max(1);
+    let codings = plain.len();
+    plain.resize(codings + table.columns.len(), CONSTANT);
+    let mut end = plain.len();
+    for (index, column) in table.columns.iter_mut().enumerate() {
+        let steps = table.listed[index / columns].saturating_sub(1);
+        let bytes = column.decide(steps, index % columns < table.words);
+        plain[codings + index] = column.coding;
+        column.at = end as u32;
+        end += bytes as usize;
+    }
+    plain.resize(end + crate::varint::VARINT_BYTES_MAX, 0);
+    for column in table.columns.iter_mut().filter(|column| column.coding != CONSTANT) {
+        column.rewind(column.at, plain);
+    }
+    plain.truncate(end);
+}
+
+/// Appends a part of a body.
+fn part(kind: u8, plain: &[u8], packer: &mut Packer, out: &mut Vec<u8>) {
+    out.push(kind);
+    let code_at = out.len();
+    // The lengths come before bytes whose length is not known yet; five bytes hold any of them.
+    out.resize(code_at + 1 + 2 * LENGTH_BYTES, 0);
+    let start = out.len();
+    out[code_at] = packer.append(plain, out);
+    let stored = (out.len() - start) as u64;
+    put_padded(&mut out[code_at + 1..], stored);
+    put_padded(&mut out[code_at + 1 + LENGTH_BYTES..], plain.len() as u64);
+}
+
+/// Bytes of a padded length.
+const LENGTH_BYTES: usize = 5;
+
+/// A varint in five bytes whatever its value, as the format allows.
+fn put_padded(out: &mut [u8], value: u64) {
+    for (index, byte) in out[..LENGTH_BYTES].iter_mut().enumerate() {
+        let more = if index + 1 < LENGTH_BYTES { 0x80 } else { 0 };
+        *byte = (value >> (7 * index)) as u8 & 0x7f | more;
+    }
+}

@@ -1,0 +1,135 @@
+//! What can go wrong with a recording, in words for the user.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Opening, creating or reading a recording failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system said no.
+    #[error("{}: cannot {what}", path.display())]
+    Io {
+        /// The recording.
+        path: PathBuf,
+        /// What was tried: `open`, `read`, …
+        what: &'static str,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error("{}: not a whit recording", path.display())]
+    NotARecording {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file was written by a later whit.
+    #[error(
+        "{}: format version {version}, and this whit reads up to {}: use a newer whit",
+        path.display(), crate::format::VERSION
+    )]
+    FutureVersion {
+        /// The recording.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// The head of the file, without which nothing in it can be understood, is damaged.
+    #[error("{}: its head is damaged ({what}); nothing can be read", path.display())]
+    HeadDamaged {
+        /// The recording.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// Another recorder writes this file.
+    #[error("{}: {} is recording to it already", path.display(), writer(*pid))]
+    Locked {
+        /// The recording.
+        path: PathBuf,
+        /// The first recorder, if it left its number.
+        pid: Option<u32>,
+    },
+    /// There is such a file, and no recorder writes it.
+    #[error("{}: exists already; nothing was written", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The recording has other sources or fields than the recorder that wants to go on with it.
+    #[error("{}: has other sources or fields; record to a new file", path.display())]
+    OtherSources {
+        /// The recording.
+        path: PathBuf,
+    },
+    /// Writing failed.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+fn writer(pid: Option<u32>) -> String {
+    pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+}
+
+impl Error {
+    pub(crate) fn io(path: &Path, what: &'static str, source: io::Error) -> Self {
+        Error::Io { path: path.to_owned(), what, source }
+    }
+}
+
+/// A sample was not written.  The recording is valid, the sample is counted in the gap before the
+/// next one that is, and writing may be tried again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The disk, the quota or the limit on file size is used up.
+    #[error("{}: no space left; samples are lost until there is some", path.display())]
+    NoSpace {
+        /// The recording.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// Another failure of the file system.
+    #[error("{}: cannot write", path.display())]
+    Io {
+        /// The recording.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// The sample is beyond the format's limits.
+    #[error("{}: a sample of {cells} values is too large to record", path.display())]
+    TooLarge {
+        /// The recording.
+        path: PathBuf,
+        /// Values of the sample.
+        cells: usize,
+    },
+    /// The snapshot is not one of this recording's sources.
+    #[error("{}: the sample's sources are not the recording's", path.display())]
+    OtherSources {
+        /// The recording.
+        path: PathBuf,
+    },
+}
+
+impl WriteError {
+    pub(crate) fn io(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => WriteError::NoSpace { path, source },
+            _ => WriteError::Io { path, source },
+        }
+    }
+
+    /// Whether space is what is missing.
+    pub fn is_no_space(&self) -> bool {
+        matches!(self, WriteError::NoSpace { .. })
+    }
+}

@@ -1,0 +1,490 @@
+//! Reads a recording: from the front, from any time on, and as it grows.
+//!
+//! Costs one read a block.  A block's memory is taken by what it holds, never by what a damaged
+//! file claims.  Whatever cannot be read is stepped over and counted: in the gap of the sample
+//! after it, and in [`Reader::damage`].
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use sample::{Meta, Snapshot, SourceDef, State};
+use zstd::bulk::Decompressor;
+
+use crate::columns::BlockReplay;
+use crate::error::Error;
+use crate::format::{BODY_BYTES_MAX, BlockHeader, BlockKind, HEADER_BYTES, Prelude, crc};
+use crate::frame::{self, BlockState, FRAME_HEADER_BYTES, Replay, Walker, frame_header};
+use crate::lock;
+use crate::scan::{self, BlockMap};
+use crate::schema::{Mapping, Schema};
+use crate::storage::{Bytestore, read_full_at};
+use crate::writer::empty_state;
+
+/// Bytes of frames read at once.
+const WINDOW_BYTES: usize = 128 << 10;
+
+/// What there is after a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The next sample is in the snapshot.
+    Sample,
+    /// No more yet: the recording was not closed, so there may be more later.
+    NoMoreYet,
+    /// The recording was closed after the sample before.
+    End,
+}
+
+/// What could not be read so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// Samples that were written and cannot be read.
+    pub samples_unreadable: u64,
+    /// Blocks that had them.
+    pub blocks_unreadable: u64,
+    /// Samples at the end whose writing was cut off.
+    pub samples_torn: u64,
+    /// Bytes where a block must begin and none does.
+    pub bytes_skipped: u64,
+    /// Samples that could not be written after the last one that was (those before it are in the
+    /// gaps of samples).
+    pub samples_unwritten: u64,
+    /// Whether the recording was not closed: it is being written, or its writer was killed.
+    pub not_closed: bool,
+}
+
+impl Damage {
+    /// Whether everything that was written is there.
+    pub fn is_none(&self) -> bool {
+        let whole = Damage { not_closed: self.not_closed, ..Damage::default() };
+        *self == Damage { samples_unwritten: self.samples_unwritten, ..whole }
+    }
+}
+
+/// Where the reader is.
+#[derive(Debug)]
+enum Cursor {
+    /// Before the block of that index in the map.
+    Before(usize),
+    /// In a block of columns.
+    Columns { index: usize },
+    /// In a block of frames.
+    Frames { index: usize, header: BlockHeader, at: u64, ordinal: u32 },
+}
+
+/// An open recording.
+pub struct Reader {
+    store: Box<dyn Bytestore>,
+    /// The same file, to ask whether it is being written.
+    file: Option<File>,
+    path: PathBuf,
+    prelude: Prelude,
+    meta: Meta,
+    schemas: Vec<Schema>,
+    mappings: Vec<Mapping>,
+    map: BlockMap,
+    cursor: Cursor,
+    state: BlockState,
+    replay: BlockReplay,
+    walker: Walker,
+    decompressor: Decompressor<'static>,
+    body: Vec<u8>,
+    /// Frames from `window_at` on.
+    window: Vec<u8>,
+    window_at: u64,
+    /// Sequence of the next sample.
+    sequence: u64,
+    /// Sequence of the sample that is handed out next at the earliest.
+    wanted: u64,
+    /// Samples before this time are passed by.
+    from_realtime_ns: i64,
+    /// Unreadable samples since the last one handed out.
+    lost: u64,
+    damage: Damage,
+    /// What the last look behind the open block's last frame found there.
+    tail: Tail,
+}
+
+/// Bytes behind the last valid frame of a block that was not closed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tail {
+    /// Samples behind a damaged one, that one included.
+    lost: u64,
+    /// A sample that was begun.
+    torn: u64,
+}
+
+impl Reader {
+    /// Opens a recording.  Its sources are offered as those of `known` that have their names, and
+    /// as they are recorded where none has.
+    ///
+    /// # Errors
+    /// [`Error::NotARecording`], [`Error::FutureVersion`], [`Error::HeadDamaged`], [`Error::Io`].
+    /// Damage behind the head is no error.
+    pub fn open(path: &Path, known: &[&'static SourceDef]) -> Result<Reader, Error> {
+        let file = File::open(path).map_err(|error| Error::io(path, "open", error))?;
+        let asked = file.try_clone().map_err(|error| Error::io(path, "open", error))?;
+        let mut reader = Self::with_store(Box::new(file), path, known)?;
+        reader.file = Some(asked);
+        Ok(reader)
+    }
+
+    /// Opens a recording that lies in `store`; `path` is for messages.
+    pub fn with_store(
+        store: Box<dyn Bytestore>,
+        path: &Path,
+        known: &[&'static SourceDef],
+    ) -> Result<Reader, Error> {
+        let io = |error| Error::io(path, "read", error);
+        let head = scan::read_head(store.as_ref(), path)?;
+        let map = BlockMap::read(store.as_ref(), &head.prelude).map_err(io)?;
+        let state = empty_state(&head.schemas);
+        Ok(Reader {
+            store,
+            file: None,
+            path: path.to_owned(),
+            prelude: head.prelude,
+            meta: head.meta,
+            mappings: head.schemas.iter().map(|schema| Mapping::new(schema, known)).collect(),
+            schemas: head.schemas,
+            map,
+            cursor: Cursor::Before(0),
+            walker: Walker::new(&state.sources),
+            state,
+            replay: BlockReplay::default(),
+            decompressor: Decompressor::new().map_err(io)?,
+            body: Vec::new(),
+            window: Vec::new(),
+            window_at: 0,
+            sequence: 0,
+            wanted: 0,
+            from_realtime_ns: i64::MIN,
+            lost: 0,
+            damage: Damage::default(),
+            tail: Tail::default(),
+        })
+    }
+
+    /// What the recording says about itself.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// Its sources as recorded.
+    pub fn schemas(&self) -> &[Schema] {
+        &self.schemas
+    }
+
+    /// Its sources as offered, in the order of the snapshots' samples.
+    pub fn defs(&self) -> Vec<&'static SourceDef> {
+        self.mappings.iter().map(|mapping| mapping.def).collect()
+    }
+
+    /// Where the recording is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What could not be read so far.  Exact once [`next`](Self::next) has said that there are no
+    /// more samples.
+    pub fn damage(&self) -> Damage {
+        Damage {
+            samples_unreadable: self.damage.samples_unreadable + self.tail.lost,
+            blocks_unreadable: self.damage.blocks_unreadable + u64::from(self.tail.lost > 0),
+            samples_torn: self.tail.torn,
+            bytes_skipped: self.map.bytes_skipped,
+            samples_unwritten: self.map.unwritten,
+            not_closed: !self.map.is_closed,
+        }
+    }
+
+    /// Whether a recorder has the file open.
+    pub fn is_being_written(&self) -> bool {
+        self.file.as_ref().is_some_and(lock::is_held)
+    }
+
+    /// Process id of the latest writer, if it left one.
+    pub fn writer_pid(&self) -> Option<u32> {
+        Some(self.prelude.pid).filter(|&pid| pid != 0)
+    }
+
+    /// Samples in closed blocks: a lower bound of what there is to read.
+    pub fn samples_closed(&self) -> u64 {
+        self.map.blocks.iter().map(|block| u64::from(block.samples)).sum()
+    }
+
+    /// Kernel texts kept with the sample read last: path and text.
+    pub fn texts(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let fresh = self.state.texts.iter().filter(|text| text.fresh);
+        fresh.map(|text| (text.path.as_slice(), text.text.as_slice()))
+    }
+
+    /// Goes to the first sample, in the order of the file, at or after a time.
+    pub fn seek(&mut self, realtime_ns: i64) {
+        let before = |block: &scan::BlockPlace| block.latest_realtime_ns < realtime_ns;
+        let index = self.map.blocks.partition_point(before);
+        self.cursor = Cursor::Before(index);
+        self.from_realtime_ns = realtime_ns;
+        self.lost = 0;
+        self.tail = Tail::default();
+        let end = |block: &scan::BlockPlace| block.first_sequence + u64::from(block.samples);
+        let behind = || self.map.blocks.last().map_or(0, end);
+        self.sequence = self.map.blocks.get(index).map_or_else(behind, |b| b.first_sequence);
+        self.wanted = self.sequence;
+    }
+
+    /// Reads the next sample into `snapshot`, which must be made for [`defs`](Self::defs).
+    ///
+    /// # Errors
+    /// Only when the file cannot be read: damage is counted, not an error.
+    #[allow(clippy::should_implement_trait, reason = "the snapshot is lent, not handed out")]
+    pub fn next(&mut self, snapshot: &mut Snapshot) -> Result<Next, Error> {
+        loop {
+            let advanced = match self.advance() {
+                Ok(advanced) => advanced,
+                Err(error) => return Err(Error::io(&self.path, "read", error)),
+            };
+            if advanced != Next::Sample {
+                return Ok(advanced);
+            }
+            self.sequence += 1;
+            let passed = self.sequence <= self.wanted
+                || self.state.tick.realtime_ns() < self.from_realtime_ns;
+            if passed {
+                continue;
+            }
+            self.from_realtime_ns = i64::MIN;
+            self.wanted = self.sequence;
+            self.give(snapshot);
+            return Ok(Next::Sample);
+        }
+    }
+
+    /// Hands the state out.
+    fn give(&mut self, snapshot: &mut Snapshot) {
+        self.state.tick.give(snapshot);
+        let unreadable = &mut snapshot.gap.samples_unreadable;
+        *unreadable = unreadable.saturating_add(std::mem::take(&mut self.lost));
+        let sources = self.state.sources.iter().zip(&self.mappings).enumerate();
+        for (index, (source, mapping)) in sources {
+            let sample = &mut snapshot.samples[index];
+            if !snapshot.fresh[index] {
+                continue;
+            }
+            if sample.state == State::Ok {
+                source.fill(mapping, &mut sample.table);
+            } else {
+                sample.table.begin();
+            }
+        }
+    }
+
+    /// Counts samples that can no longer be read.
+    fn lose(&mut self, samples: u64) {
+        self.lost = self.lost.saturating_add(samples);
+        self.sequence += samples;
+        let unreadable = &mut self.damage.samples_unreadable;
+        *unreadable = unreadable.saturating_add(samples);
+        self.damage.blocks_unreadable += u64::from(samples > 0);
+    }
+
+    /// Makes the next sample the state.
+    fn advance(&mut self) -> std::io::Result<Next> {
+        loop {
+            match self.cursor {
+                Cursor::Before(index) => {
+                    if index >= self.map.blocks.len() {
+                        if self.map.is_closed {
+                            return Ok(Next::End);
+                        }
+                        let known = self.map.blocks.len();
+                        self.map.walk(self.store.as_ref(), self.prelude.file_id, false)?;
+                        if self.map.blocks.len() == known {
+                            let end = self.map.is_closed;
+                            return Ok(if end { Next::End } else { Next::NoMoreYet });
+                        }
+                    } else {
+                        self.enter(index)?;
+                    }
+                }
+                Cursor::Columns { index } => match self.replay.next(&mut self.state) {
+                    Ok(true) => return Ok(Next::Sample),
+                    Ok(false) | Err(_) => self.leave(index),
+                },
+                Cursor::Frames { index, header, at, ordinal } => {
+                    if let Some(next) = self.frame(index, header, at, ordinal)? {
+                        return Ok(next);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes on behind a block, of which some samples may have been left.
+    fn leave(&mut self, index: usize) {
+        let block = self.map.blocks[index];
+        let end = block.first_sequence + u64::from(block.samples);
+        self.sequence = self.sequence.max(self.wanted);
+        self.lose(end.saturating_sub(self.sequence));
+        self.cursor = Cursor::Before(index + 1);
+    }
+
+    /// Enters a block.
+    fn enter(&mut self, index: usize) -> std::io::Result<()> {
+        let block = self.map.blocks[index];
+        let header = scan::header_at(self.store.as_ref(), block.at, self.prelude.file_id)?;
+        let mut header = header.filter(|header| header.number == block.number);
+        if let Some(frames_at) = block.frames_at {
+            let lost = BlockHeader::new(BlockKind::Open, block.number, block.first_sequence);
+            let body_at = u32::try_from(frames_at - block.at).unwrap_or(u32::MAX);
+            header = Some(BlockHeader { body_at, ..lost });
+        }
+        self.tail = Tail::default();
+        let skipped = block.first_sequence.saturating_sub(self.sequence.max(self.wanted));
+        self.sequence = block.first_sequence;
+        if skipped > 0 {
+            self.sequence -= skipped;
+            self.lose(skipped);
+        }
+        let Some(header) = header else {
+            self.leave(index);
+            return Ok(());
+        };
+        if header.kind == BlockKind::Columns {
+            let store = self.store.as_ref();
+            let sound = scan::read_body_into(store, block.at, &header, &mut self.body)?
+                && crc(&[&self.body]) == header.body_crc
+                && self.replay.begin(&self.body, &mut self.decompressor, &mut self.state).is_ok()
+                && self.replay.samples() == header.samples;
+            if sound {
+                self.cursor = Cursor::Columns { index };
+            } else {
+                self.leave(index);
+            }
+            return Ok(());
+        }
+        self.state.clear();
+        self.walker.clear();
+        let at = block.at + u64::from(header.body_at);
+        self.window.clear();
+        self.window_at = at;
+        self.cursor = Cursor::Frames { index, header, at, ordinal: 0 };
+        Ok(())
+    }
+
+    /// Reads the next frame of a block; `None` to look again at where the cursor is now.
+    fn frame(
+        &mut self,
+        index: usize,
+        header: BlockHeader,
+        at: u64,
+        ordinal: u32,
+    ) -> std::io::Result<Option<Next>> {
+        let is_open = header.kind == BlockKind::Open;
+        if !is_open && ordinal == header.samples {
+            self.leave(index);
+            return Ok(None);
+        }
+        if let Some(length) = self.find_frame(at, header.number, ordinal)? {
+            let start = (at - self.window_at) as usize + FRAME_HEADER_BYTES;
+            let payload = &self.window[start..start + length - FRAME_HEADER_BYTES];
+            self.state.texts.iter_mut().for_each(|text| text.fresh = false);
+            let walked = self.walker.walk(payload, &mut Replay(&mut self.state));
+            if walked.is_ok() {
+                let (at, ordinal) = (at + length as u64, ordinal + 1);
+                self.cursor = Cursor::Frames { index, header, at, ordinal };
+                return Ok(Some(Next::Sample));
+            }
+        }
+        if !is_open {
+            self.leave(index);
+            return Ok(None);
+        }
+        self.end_of_frames(index, header, at, ordinal)
+    }
+
+    /// Length of the valid frame at `at`, which then lies in the window.
+    fn find_frame(&mut self, at: u64, number: u32, ordinal: u32) -> std::io::Result<Option<usize>> {
+        let file_id = self.prelude.file_id;
+        let length = |bytes: &[u8]| {
+            let payload = frame::open(bytes, file_id, number, ordinal)?;
+            Some(payload.len() + FRAME_HEADER_BYTES)
+        };
+        let start = (at - self.window_at) as usize;
+        if let Some(length) = length(self.window.get(start..).unwrap_or_default()) {
+            return Ok(Some(length));
+        }
+        // What was read may be too short, or older than the file by now.
+        self.read_window(at, WINDOW_BYTES)?;
+        let wanted = frame_header(&self.window).map_or(0, |(length, _)| length);
+        if wanted + FRAME_HEADER_BYTES > self.window.len() {
+            self.read_window(at, wanted + FRAME_HEADER_BYTES)?;
+        }
+        Ok(length(&self.window))
+    }
+
+    /// Reads what there is from `at` on, up to `bytes`.
+    fn read_window(&mut self, at: u64, bytes: usize) -> std::io::Result<()> {
+        let left = self.store.length()?.saturating_sub(at);
+        self.window.resize(bytes.min(usize::try_from(left).unwrap_or(usize::MAX)), 0);
+        self.window_at = at;
+        let count = read_full_at(self.store.as_ref(), &mut self.window, at)?;
+        self.window.truncate(count);
+        Ok(())
+    }
+
+    /// No valid frame follows in the open block: it was closed meanwhile, or there is none yet.
+    fn end_of_frames(
+        &mut self,
+        index: usize,
+        header: BlockHeader,
+        at: u64,
+        ordinal: u32,
+    ) -> std::io::Result<Option<Next>> {
+        let place = self.map.blocks[index];
+        let now = scan::header_at(self.store.as_ref(), place.at, self.prelude.file_id)?;
+        if index + 1 < self.map.blocks.len() {
+            // There are blocks behind it, whose sequences tell what is missing.
+            self.cursor = Cursor::Before(index + 1);
+            return Ok(None);
+        }
+        if now == Some(header) || now.is_none() {
+            self.account_tail(header, at, ordinal)?;
+            return Ok(Some(Next::NoMoreYet));
+        }
+        // Closed, or opened anew with a larger hole: enter it again and pass by what was read.
+        self.map.walk(self.store.as_ref(), self.prelude.file_id, false)?;
+        self.wanted = self.wanted.max(self.sequence);
+        self.cursor = Cursor::Before(index.min(self.map.blocks.len()));
+        Ok(None)
+    }
+
+    /// Says what the bytes behind the last valid frame are: nothing, the beginning of a sample
+    /// that was never finished, or samples behind a damaged one.
+    fn account_tail(&mut self, header: BlockHeader, at: u64, ordinal: u32) -> std::io::Result<()> {
+        if self.is_being_written() {
+            return Ok(());
+        }
+        let length = self.store.length()?.saturating_sub(at).min(BODY_BYTES_MAX as u64);
+        let mut tail = vec![0; length as usize];
+        let count = read_full_at(self.store.as_ref(), &mut tail, at)?;
+        tail.truncate(count);
+        let (mut lost, mut budget) = (0, scan::SEARCH_CRC_BYTES);
+        for start in 1..tail.len().saturating_sub(FRAME_HEADER_BYTES) {
+            let Some((length, later)) = frame_header(&tail[start..]) else { continue };
+            let plausible = later > ordinal && later - ordinal <= tail.len() as u32;
+            if !plausible || length > tail.len() - start {
+                continue;
+            }
+            let Some(left) = budget.checked_sub(length) else { break };
+            budget = left;
+            let (file_id, number) = (self.prelude.file_id, header.number);
+            if frame::open(&tail[start..], file_id, number, later).is_some() {
+                lost = later + 1 - ordinal;
+            }
+        }
+        let begun = frame_header(&tail).map_or(tail.len() < HEADER_BYTES, |(_, o)| o == ordinal);
+        let torn = lost == 0 && begun && tail.iter().any(|&byte| byte != 0);
+        self.tail = Tail { lost: u64::from(lost), torn: u64::from(torn) };
+        Ok(())
+    }
+}

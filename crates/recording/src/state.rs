@@ -1,0 +1,237 @@
+//! What a block has told so far: the latest value of every cell, against which the next frame is
+//! written and read.
+//!
+//! Within a block each instance of a source has a *slot*, numbered in the order of first
+//! appearance; slots never move, so an instance that comes, goes or changes its place costs a list
+//! of slots and nothing else.  A slot's columns are its presence words first, then its fields.
+//! The tick itself is one more row of numbers: times, gaps, and each source's state.
+
+use sample::{Gap, Sample, Snapshot, State, Table};
+
+use crate::interner::Interner;
+use crate::schema::{Mapping, Schema};
+
+/// One source of the block.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SourceState {
+    /// Fields of a row.
+    pub(crate) width: usize,
+    /// Presence words of a row.
+    pub(crate) words: usize,
+    /// Which fields are text: their values are numbers in `texts`.
+    pub(crate) text_fields: Vec<usize>,
+    /// Slots' names.
+    pub(crate) names: Interner,
+    /// Texts by number.
+    pub(crate) texts: Interner,
+    /// The slots of the latest reading's rows.
+    pub(crate) rows: Vec<u32>,
+    /// Slots by columns.
+    pub(crate) values: Vec<u64>,
+}
+
+impl SourceState {
+    /// Nothing told yet of a source.
+    pub(crate) fn new(schema: &Schema) -> Self {
+        SourceState {
+            width: schema.fields.len(),
+            words: schema.fields.len().div_ceil(64),
+            text_fields: schema.text_fields(),
+            ..SourceState::default()
+        }
+    }
+
+    /// Columns of a slot.
+    pub(crate) fn columns(&self) -> usize {
+        self.words + self.width
+    }
+
+    /// Cells of all slots.
+    pub(crate) fn cells(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Forgets all, keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.names.clear();
+        self.texts.clear();
+        self.rows.clear();
+        self.values.clear();
+    }
+
+    /// Gives a new instance its slot, with zeros.
+    pub(crate) fn add_slot(&mut self, name: &[u8]) -> usize {
+        let slot = self.names.push(name);
+        self.values.resize((slot + 1) * self.columns(), 0);
+        slot
+    }
+
+    /// Makes `table` the latest reading.
+    pub(crate) fn fill(&self, mapping: &Mapping, table: &mut Table) {
+        table.begin();
+        let columns = self.columns();
+        let plain = self.text_fields.is_empty() && mapping.fields.is_empty();
+        for &slot in &self.rows {
+            let slot = slot as usize;
+            let name = self.names.get(slot).unwrap_or_default();
+            let Some(cells) = self.values.get(slot * columns..(slot + 1) * columns) else {
+                continue;
+            };
+            let (present, values) = cells.split_at(self.words);
+            let mut row = table.row(name);
+            if plain {
+                row.fill(values, present);
+                continue;
+            }
+            for (field, &value) in values.iter().enumerate() {
+                let place = mapping.fields.get(field).copied().unwrap_or(Some(field));
+                let Some(place) = place else { continue };
+                if present[field / 64] >> (field % 64) & 1 == 0 {
+                    continue;
+                }
+                if !self.text_fields.contains(&field) {
+                    row.set(place, value);
+                } else if let Some(text) =
+                    usize::try_from(value).ok().and_then(|n| self.texts.get(n))
+                {
+                    row.set_text(place, text);
+                }
+            }
+        }
+    }
+}
+
+/// Columns of the tick's row: first these, then for each source its state, then for each source
+/// its start, its clock, its cost.
+const MONOTONIC: usize = 0;
+/// `realtime_ns` less `monotonic_ns`.
+const CLOCK: usize = 1;
+const FLAGS: usize = 2;
+const TICKS_MISSED: usize = 3;
+const UNWRITTEN: usize = 4;
+const UNREADABLE: usize = 5;
+const FIXED: usize = 6;
+
+/// [`Snapshot::restart`].
+const FLAG_RESTART: u64 = 1;
+/// The frame has kernel texts.
+pub(crate) const FLAG_TEXTS: u64 = 2;
+
+/// A source's state in the tick's row: 0 when it was not read at this tick.  The `errno` of a
+/// failure stands above the low eight bits.
+const STATE_OK: u64 = 1;
+
+fn state_code(state: State) -> u64 {
+    match state {
+        State::Ok => STATE_OK,
+        State::Absent => 2,
+        State::Denied => 3,
+        State::Failed(errno) => 4 | u64::from(errno.cast_unsigned()) << 8,
+        State::Skipped => 5,
+        State::NotRecorded => 6,
+    }
+}
+
+fn state_of(code: u64) -> State {
+    match code & 0xff {
+        STATE_OK => State::Ok,
+        2 => State::Absent,
+        3 => State::Denied,
+        4 => State::Failed((code >> 8) as u32 as i32),
+        5 => State::Skipped,
+        _ => State::NotRecorded,
+    }
+}
+
+/// The tick's own row.
+#[derive(Clone, Debug)]
+pub(crate) struct TickState {
+    sources: usize,
+    /// One value a column.
+    pub(crate) values: Vec<u64>,
+}
+
+impl TickState {
+    /// Nothing told yet, for so many sources.
+    pub(crate) fn new(sources: usize) -> Self {
+        TickState { sources, values: vec![0; FIXED + 4 * sources] }
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.values.fill(0);
+    }
+
+    /// Whether the source was read and gave a table.
+    pub(crate) fn has_table(&self, source: usize) -> bool {
+        self.values[FIXED + source] & 0xff == STATE_OK
+    }
+
+    /// Whether the frame has kernel texts.
+    pub(crate) fn has_texts(&self) -> bool {
+        self.values[FLAGS] & FLAG_TEXTS != 0
+    }
+
+    /// The tick's `realtime_ns`.
+    pub(crate) fn realtime_ns(&self) -> i64 {
+        self.values[MONOTONIC].wrapping_add(self.values[CLOCK]).cast_signed()
+    }
+
+    /// Takes the tick of a snapshot.  A source's start is told as the difference from when the
+    /// one before it was done, which is 0 in a recorder that reads one after the other; its clock
+    /// as the difference from the tick's own two clocks.
+    pub(crate) fn take(&mut self, snapshot: &Snapshot, unwritten: u64, has_texts: bool) {
+        let (values, sources) = (&mut self.values, self.sources);
+        let clock = snapshot.realtime_ns.cast_unsigned().wrapping_sub(snapshot.monotonic_ns);
+        let gap = &snapshot.gap;
+        values[MONOTONIC] = snapshot.monotonic_ns;
+        values[CLOCK] = clock;
+        values[FLAGS] = if snapshot.restart { FLAG_RESTART } else { 0 }
+            | if has_texts { FLAG_TEXTS } else { 0 };
+        values[TICKS_MISSED] = gap.ticks_missed;
+        values[UNWRITTEN] = gap.samples_unwritten.wrapping_add(unwritten);
+        values[UNREADABLE] = gap.samples_unreadable;
+        let mut expected = snapshot.monotonic_ns;
+        for (index, sample) in snapshot.samples.iter().enumerate() {
+            let at = FIXED + index;
+            if !snapshot.fresh[index] {
+                values[at] = 0;
+                continue;
+            }
+            values[at] = state_code(sample.state);
+            let own_clock = sample.realtime_ns.cast_unsigned().wrapping_sub(sample.monotonic_ns);
+            values[at + sources] = sample.monotonic_ns.wrapping_sub(expected);
+            values[at + 2 * sources] = own_clock.wrapping_sub(clock);
+            values[at + 3 * sources] = sample.cost_ns;
+            expected = sample.monotonic_ns.wrapping_add(sample.cost_ns);
+        }
+    }
+
+    /// Makes `snapshot`'s tick this one, all but the tables.
+    pub(crate) fn give(&self, snapshot: &mut Snapshot) {
+        let (values, sources) = (&self.values, self.sources);
+        snapshot.monotonic_ns = values[MONOTONIC];
+        snapshot.realtime_ns = self.realtime_ns();
+        snapshot.restart = values[FLAGS] & FLAG_RESTART != 0;
+        snapshot.gap = Gap {
+            ticks_missed: values[TICKS_MISSED],
+            samples_unwritten: values[UNWRITTEN],
+            samples_unreadable: values[UNREADABLE],
+        };
+        let mut expected = values[MONOTONIC];
+        for index in 0..sources {
+            let at = FIXED + index;
+            snapshot.fresh[index] = values[at] != 0;
+            if values[at] == 0 {
+                continue;
+            }
+            let sample: &mut Sample = &mut snapshot.samples[index];
+            let clock = values[CLOCK].wrapping_add(values[at + 2 * sources]);
+            sample.state = state_of(values[at]);
+            sample.monotonic_ns = expected.wrapping_add(values[at + sources]);
+            sample.realtime_ns = sample.monotonic_ns.wrapping_add(clock).cast_signed();
+            sample.cost_ns = values[at + 3 * sources];
+            expected = sample.monotonic_ns.wrapping_add(sample.cost_ns);
+        }
+    }
+}

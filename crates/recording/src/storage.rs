@@ -1,0 +1,102 @@
+//! Where a recording's bytes go and come from: a file, or memory in tests, which can be cut off
+//! after any step.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// What a writer needs of a file.
+pub trait Storage: Send {
+    /// Writes at an offset, perhaps fewer bytes than given (`pwrite`).
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// Cuts the file to this length.
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
+
+    /// Waits until all that was written is on the disk (`fdatasync`).
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// What a reader needs of a file.
+pub trait Bytestore: Send {
+    /// Reads at an offset, perhaps fewer bytes than asked for; 0 at the end (`pread`).
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Its length now.
+    fn length(&self) -> io::Result<u64>;
+}
+
+impl Storage for File {
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        FileExt::write_at(self, bytes, offset)
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+impl Bytestore for File {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, bytes, offset)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+}
+
+impl Bytestore for Vec<u8> {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.len());
+        let count = bytes.len().min(self.len() - start);
+        bytes[..count].copy_from_slice(&self[start..start + count]);
+        Ok(count)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+}
+
+/// Writes all bytes, or fails.
+pub(crate) fn write_all_at(
+    storage: &mut dyn Storage,
+    mut bytes: &[u8],
+    mut offset: u64,
+) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match storage.write_at(bytes, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => {
+                bytes = &bytes[count..];
+                offset += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Fills as much of `bytes` as there is; returns how much.
+pub(crate) fn read_full_at(
+    store: &dyn Bytestore,
+    bytes: &mut [u8],
+    offset: u64,
+) -> io::Result<usize> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match store.read_at(&mut bytes[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}

@@ -1,0 +1,255 @@
+//! Little integers in few bytes, and the cursor that reads them back.
+//!
+//! A varint has seven bits a byte, low bits first, the top bit set on all bytes but the last
+//! (LEB128).  A number that can be negative is *zigzagged* first: 0, -1, 1, -2 become 0, 1, 2, 3.
+//! A sparse list of integers is *packed* ([`pack`]): zeros cost a bit, long runs of them nothing
+//! but an eighth of one.
+//!
+//! Nothing here trusts its input: a cursor returns [`Corrupt`] at the end of its bytes.
+
+/// Bytes that do not mean anything: what every decoder of this crate returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Corrupt(
+    /// What was being read.
+    pub(crate) &'static str,
+);
+
+/// The longest varint: ten times seven bits hold 64.
+pub(crate) const VARINT_BYTES_MAX: usize = 10;
+
+/// Integers in a packed group; the bytes of a mask of masks.
+const GROUP: usize = 64;
+
+/// A packed group at its largest: the mask of octets, a mask for each of them, the varints.
+const GROUP_BYTES_MAX: usize = 1 + 8 + GROUP * VARINT_BYTES_MAX;
+
+/// A signed difference as an unsigned integer: small either way.
+#[inline]
+pub(crate) const fn zigzag(value: u64) -> u64 {
+    (value << 1) ^ ((value.cast_signed() >> 63).cast_unsigned())
+}
+
+/// The inverse of [`zigzag`].
+#[inline]
+pub(crate) const fn unzigzag(value: u64) -> u64 {
+    (value >> 1) ^ (value & 1).wrapping_neg()
+}
+
+/// Writes a varint at `at`, which must have ten bytes behind it; returns where it ends.
+#[inline]
+pub(crate) fn put_at(out: &mut [u8], mut at: usize, mut value: u64) -> usize {
+    while value >= 0x80 {
+        out[at] = value as u8 | 0x80;
+        value >>= 7;
+        at += 1;
+    }
+    out[at] = value as u8;
+    at + 1
+}
+
+/// Appends a varint.
+pub(crate) fn put(out: &mut Vec<u8>, value: u64) {
+    let mut bytes = [0; VARINT_BYTES_MAX];
+    let end = put_at(&mut bytes, 0, value);
+    out.extend_from_slice(&bytes[..end]);
+}
+
+/// Appends a length and the bytes.
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Appends `values` packed: for each 64 of them a byte whose bit *i* says that the octet *i* has
+/// any that is not zero; for each such octet a byte whose bit *j* says the same of its integer
+/// *j*, and the varints of those.
+pub(crate) fn pack(out: &mut Vec<u8>, values: &[u64]) {
+    let mut bytes = [0_u8; GROUP_BYTES_MAX];
+    for group in values.chunks(GROUP) {
+        let mut octets = 0_u8;
+        let mut at = 1;
+        for (index, octet) in group.chunks(8).enumerate() {
+            let mut mask = 0_u8;
+            for (bit, &value) in octet.iter().enumerate() {
+                mask |= u8::from(value != 0) << bit;
+            }
+            if mask == 0 {
+                continue;
+            }
+            octets |= 1 << index;
+            bytes[at] = mask;
+            at += 1;
+            while mask != 0 {
+                at = put_at(&mut bytes, at, octet[mask.trailing_zeros() as usize]);
+                mask &= mask - 1;
+            }
+        }
+        bytes[0] = octets;
+        out.extend_from_slice(&bytes[..at]);
+    }
+}
+
+/// Reads bytes from front to back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bytes<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Bytes<'a> {
+    /// From the first byte on.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Bytes { bytes, at: 0 }
+    }
+
+    /// From `at` on.
+    pub(crate) fn at(bytes: &'a [u8], at: usize) -> Self {
+        Bytes { bytes, at }
+    }
+
+    /// How many bytes have been read.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// How many are left.
+    pub(crate) fn left(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at)
+    }
+
+    /// One byte.
+    #[inline]
+    pub(crate) fn byte(&mut self) -> Result<u8, Corrupt> {
+        let byte = *self.bytes.get(self.at).ok_or(Corrupt("it ends early"))?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// One varint.
+    #[inline]
+    pub(crate) fn varint(&mut self) -> Result<u64, Corrupt> {
+        let first = self.byte()?;
+        if first < 0x80 {
+            return Ok(u64::from(first));
+        }
+        let mut value = u64::from(first & 0x7f);
+        for shift in (7..70).step_by(7) {
+            let byte = self.byte()?;
+            if shift == 63 && byte > 1 {
+                break;
+            }
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Corrupt("an integer has more than 64 bits"))
+    }
+
+    /// A varint that counts things of which each takes at least one of the bytes left: nothing
+    /// can be made to allocate more than it sent.
+    pub(crate) fn count(&mut self) -> Result<usize, Corrupt> {
+        let count = self.varint()?;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        if count <= self.left() { Ok(count) } else { Err(Corrupt("it counts more than it holds")) }
+    }
+
+    /// So many bytes.
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
+        let end = self.at.checked_add(count).ok_or(Corrupt("it ends early"))?;
+        let taken = self.bytes.get(self.at..end).ok_or(Corrupt("it ends early"))?;
+        self.at = end;
+        Ok(taken)
+    }
+
+    /// A length and so many bytes.
+    pub(crate) fn prefixed(&mut self) -> Result<&'a [u8], Corrupt> {
+        let count = self.count()?;
+        self.take(count)
+    }
+
+    /// Steps over so many varints.
+    pub(crate) fn skip_varints(&mut self, count: usize) -> Result<(), Corrupt> {
+        let mut left = count;
+        while left > 0 {
+            left -= usize::from(self.byte()? < 0x80);
+        }
+        Ok(())
+    }
+
+    /// Hands out the non-zero ones of `count` packed integers with their indices.
+    #[inline]
+    pub(crate) fn unpack(
+        &mut self,
+        count: usize,
+        mut each: impl FnMut(usize, u64),
+    ) -> Result<(), Corrupt> {
+        let mut base = 0;
+        while base < count {
+            let mut octets = self.byte()?;
+            while octets != 0 {
+                let octet = base + 8 * octets.trailing_zeros() as usize;
+                octets &= octets - 1;
+                let mut mask = self.byte()?;
+                while mask != 0 {
+                    let index = octet + mask.trailing_zeros() as usize;
+                    mask &= mask - 1;
+                    if index >= count {
+                        return Err(Corrupt("a value has no column"));
+                    }
+                    each(index, self.varint()?);
+                }
+            }
+            base += GROUP;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn known_bytes() {
+        let mut out = Vec::new();
+        put(&mut out, 300);
+        assert_eq!(out, [0xac, 0x02]);
+        out.clear();
+        pack(&mut out, &[0, 0, 5, 0, 0, 0, 0, 0, 300]);
+        assert_eq!(out, [0b11, 0b100, 5, 0b1, 0xac, 0x02]);
+        assert_eq!([0, u64::MAX, 1].map(zigzag), [0, 1, 2]);
+    }
+
+    #[test]
+    fn too_long_is_corrupt() {
+        assert!(Bytes::new(&[0xff; 10]).varint().is_err());
+        assert!(Bytes::new(&[0xff; 3]).varint().is_err());
+        assert!(Bytes::new(&[5, 1, 2]).prefixed().is_err());
+        let most = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        assert_eq!(Bytes::new(&most).varint(), Ok(u64::MAX));
+    }
+
+    proptest! {
+        #[test]
+        fn any_integer_returns(value: u64) {
+            let mut out = Vec::new();
+            put(&mut out, value);
+            prop_assert_eq!(Bytes::new(&out).varint(), Ok(value));
+            prop_assert_eq!(unzigzag(zigzag(value)), value);
+        }
+
+        #[test]
+        fn any_list_returns(values in proptest::collection::vec(
+            prop_oneof![4 => Just(0), 1 => any::<u64>(), 2 => 0_u64..200], 0..300)) {
+            let mut out = Vec::new();
+            pack(&mut out, &values);
+            let mut again = vec![0; values.len()];
+            let mut bytes = Bytes::new(&out);
+            bytes.unpack(values.len(), |index, value| again[index] = value).unwrap();
+            prop_assert_eq!(bytes.left(), 0);
+            prop_assert_eq!(again, values);
+        }
+    }
+}

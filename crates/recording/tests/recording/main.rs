@@ -1,0 +1,10 @@
+//! Recordings as a whole: what goes in comes out, whatever happens in between.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+mod crash;
+mod damage;
+mod files;
+mod roundtrip;
