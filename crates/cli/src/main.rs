@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand};
 mod commands;
 mod compat;
 mod display;
+mod doctor;
 mod export;
 mod play;
 mod record;

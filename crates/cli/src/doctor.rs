@@ -1,0 +1,83 @@
+//! What reading this machine costs, file by file, and whether that is too much.
+//!
+//! `whit doctor` shows all of it; `whit record` asks [`check`] when it starts on a big machine.
+//! A kernel file is made anew for each reading, so its cost grows with the machine: on 48 CPUs
+//! Linux 2.6.32 needed 15 ms for one `/proc/stat`.  Nobody should find that out from a graph.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use procfs::Host;
+use source::{Entry, Limits};
+
+pub(crate) mod facts;
+pub(crate) mod measure;
+pub(crate) mod model;
+pub(crate) mod print;
+pub(crate) mod verdict;
+
+pub(crate) use verdict::Slow;
+
+/// CPUs from which on `whit record` checks at its start, as collectl does.
+pub(crate) const CHECK_CPUS_MIN: usize = 32;
+
+/// Readings of each file in the check at the start of a recording.
+const CHECK_READS: u32 = 5;
+
+/// Longest that check may take before the first sample, unless a single round takes longer.
+const CHECK_TIME: Duration = Duration::from_millis(300);
+
+/// Reads what `entries` read a few times and returns what is dear or too slow for samples every
+/// `interval_ns` (0 counts as a second).  Give it a host of its own: it leaves a probe on it.
+pub(crate) fn check(
+    host: &mut Host,
+    entries: &[&'static Entry],
+    limits: &Arc<Limits>,
+    interval_ns: u64,
+) -> Vec<Slow> {
+    let measured = measure::measure(host, entries, limits, CHECK_READS, CHECK_TIME);
+    verdict::slow(&measured, interval_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A root with a small `/proc/stat` and `/proc/loadavg`.
+    fn root() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("proc")).unwrap();
+        for (name, text) in [
+            ("stat", "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 5 1 2\nctxt 7\n"),
+            ("loadavg", "0.20 0.18 0.12 1/80 11206\n"),
+        ] {
+            std::fs::write(root.path().join("proc").join(name), text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn a_slow_proc_stat_is_found_and_the_letters_named() {
+        const SECOND: u64 = 1_000_000_000;
+        let root = root();
+        let entries: Vec<&Entry> =
+            ["cpu", "cpu_core"].iter().filter_map(|n| source::find(n)).collect();
+        let check_with = |delay_ns: u64, interval_ns: u64| {
+            let mut host = Host::new(root.path());
+            host.set_delay("/proc/stat", delay_ns);
+            check(&mut host, &entries, &Arc::default(), interval_ns)
+        };
+        // The regression of 2.6.32.
+        let slow = check_with(15_000_000, SECOND);
+        assert_eq!(slow.len(), 1, "{slow:?}");
+        assert_eq!(slow[0].path, "/proc/stat");
+        assert_eq!(slow[0].verdict, verdict::Verdict::TooSlow);
+        let text = slow[0].to_string();
+        assert!(text.contains("/proc/stat takes 15."), "{text}");
+        assert!(text.contains("c") && text.contains("C") && text.contains("-i"), "{text}");
+        // The same file is dear, not too slow, every 10 s; and fine every minute.
+        assert_eq!(check_with(15_000_000, 10 * SECOND)[0].verdict, verdict::Verdict::Dear);
+        assert!(check_with(15_000_000, 60 * SECOND).is_empty());
+        assert!(check_with(0, SECOND).is_empty());
+    }
+}
