@@ -22,6 +22,7 @@ pub mod pressure;
 mod probe;
 pub mod scan;
 pub mod schedstat;
+pub mod snmp;
 pub mod sockstat;
 pub mod softirqs;
 pub mod stat;

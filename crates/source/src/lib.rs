@@ -24,6 +24,7 @@ mod sampler;
 mod schedstat;
 mod socket;
 mod softirq;
+mod tcp;
 mod whit;
 
 pub use sampler::Sampler;
@@ -78,6 +79,7 @@ pub static ALL: &[Entry] = &[
     schedstat::ENTRY,
     socket::ENTRY,
     softirq::ENTRY,
+    tcp::ENTRY,
     whit::ENTRY,
 ];
 

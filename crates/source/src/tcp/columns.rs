@@ -1,0 +1,499 @@
+//! The columns of `/proc/net/snmp` and `/proc/net/netstat` that are recorded, in the kernel's
+//! order, with those that only old kernels print at their old places (kernel `net/ipv4/proc.c`,
+//! RFC 2011 to 2013).  A column that is not here is not recorded; `UdpLite`, `IcmpMsg` and
+//! `MPTcpExt` are left out.
+
+use sample::{Field, PlotColumn, Row, Unit};
+
+use super::present::{plotted, shows};
+
+/// Where a column stands in the kernel's text.
+pub(super) struct Column {
+    /// The word that begins the line (`TcpExt`).
+    pub(super) protocol: &'static str,
+    /// The kernel's name of the column.
+    pub(super) name: &'static str,
+}
+
+/// True when a column has a name of its own besides the kernel's.
+macro_rules! is_given {
+    () => {
+        false
+    };
+    ($given:literal) => {
+        true
+    };
+}
+
+/// Makes the fields, what the kernel calls them, and the columns of plots from one list.  A name
+/// that several protocols have is made distinct with `as`, but under `--exact`.
+macro_rules! columns {
+    ($($protocol:literal $letter:literal {$(
+        $index:ident $kind:ident $unit:ident $name:literal $(as $distinct:literal)? $field:literal
+        $help:literal;
+    )*})*) => {
+        /// Fields by name.
+        #[derive(Clone, Copy)]
+        pub(super) enum Index { $($( $index, )*)* }
+
+        pub(super) const FIELDS: &[Field] =
+            &[$($( Field::$kind($field, Unit::$unit, $help), )*)*];
+
+        pub(super) const COLUMNS: &[Column] =
+            &[$($( Column { protocol: $protocol, name: $name }, )*)*];
+
+        pub(super) const PLOT: &[PlotColumn] = &[$($(
+            PlotColumn::whole($name, |row: &Row<'_>| plotted(row, Index::$index)).applies(|row| {
+                shows(row, $letter, Index::$index) && (row.exact() || !is_given!($($distinct)?))
+            }),
+            $(
+                PlotColumn::whole($distinct, |row: &Row<'_>| plotted(row, Index::$index))
+                    .applies(|row| shows(row, $letter, Index::$index) && !row.exact()),
+            )?
+        )*)*];
+    };
+}
+
+columns! {
+    "Ip" 'i' {
+        IpForwarding gauge Count "Forwarding" "ip_forwarding"
+            "1 if this machine forwards packets, 2 if not";
+        IpDefaultTtl gauge Count "DefaultTTL" "ip_default_ttl"
+            "Time to live of packets sent, in hops";
+        IpInReceives counter Count "InReceives" "ip_in_receives" "Packets received";
+        IpInHdrErrors counter Count "InHdrErrors" "ip_in_hdr_errors"
+            "Packets thrown away for a broken header";
+        IpInAddrErrors counter Count "InAddrErrors" "ip_in_addr_errors"
+            "Packets thrown away for a wrong address";
+        IpForwDatagrams counter Count "ForwDatagrams" "ip_forw_datagrams" "Packets forwarded";
+        IpInUnknownProtos counter Count "InUnknownProtos" "ip_in_unknown_protos"
+            "Packets thrown away for an unknown protocol";
+        IpInDiscards counter Count "InDiscards" "ip_in_discards"
+            "Sound packets received and thrown away, as for want of memory";
+        IpInDelivers counter Count "InDelivers" "ip_in_delivers" "Packets handed to a protocol";
+        IpOutRequests counter Count "OutRequests" "ip_out_requests"
+            "Packets that protocols asked to send";
+        IpOutDiscards counter Count "OutDiscards" "ip_out_discards"
+            "Sound packets thrown away instead of sent";
+        IpOutNoRoutes counter Count "OutNoRoutes" "ip_out_no_routes"
+            "Packets thrown away for want of a route";
+        IpReasmTimeout counter Count "ReasmTimeout" "ip_reasm_timeout"
+            "Fragments given up because others did not come in time";
+        IpReasmReqds counter Count "ReasmReqds" "ip_reasm_reqds" "Fragments received";
+        IpReasmOks counter Count "ReasmOKs" "ip_reasm_oks" "Packets put together from fragments";
+        IpReasmFails counter Count "ReasmFails" "ip_reasm_fails"
+            "Packets that could not be put together";
+        IpFragOks counter Count "FragOKs" "ip_frag_oks" "Packets cut into fragments";
+        IpFragFails counter Count "FragFails" "ip_frag_fails" "Packets that could not be cut";
+        IpFragCreates counter Count "FragCreates" "ip_frag_creates" "Fragments made";
+        IpOutTransmits counter Count "OutTransmits" "ip_out_transmits"
+            "Packets handed to the link layer";
+    }
+    "Tcp" 't' {
+        TcpRtoAlgorithm gauge Count "RtoAlgorithm" "tcp_rto_algorithm"
+            "How the retransmission time is reckoned (1: other)";
+        TcpRtoMin gauge Milliseconds "RtoMin" "tcp_rto_min" "Least retransmission time, in ms";
+        TcpRtoMax gauge Milliseconds "RtoMax" "tcp_rto_max" "Longest retransmission time, in ms";
+        TcpMaxConn gauge Count "MaxConn" "tcp_max_conn" "Most connections allowed, -1 for no limit";
+        TcpActiveOpens counter Count "ActiveOpens" "tcp_active_opens" "Connections opened by us";
+        TcpPassiveOpens counter Count "PassiveOpens" "tcp_passive_opens"
+            "Connections opened by others";
+        TcpAttemptFails counter Count "AttemptFails" "tcp_attempt_fails"
+            "Attempts to connect that failed";
+        TcpEstabResets counter Count "EstabResets" "tcp_estab_resets"
+            "Established connections that were reset";
+        TcpCurrEstab gauge Count "CurrEstab" "tcp_curr_estab" "Connections established now";
+        TcpInSegs counter Count "InSegs" "tcp_in_segs" "Segments received";
+        TcpOutSegs counter Count "OutSegs" "tcp_out_segs" "Segments sent, but for those sent again";
+        TcpRetransSegs counter Count "RetransSegs" "tcp_retrans_segs" "Segments sent again";
+        TcpInErrs counter Count "InErrs" "tcp_in_errs" "Segments received with an error";
+        TcpOutRsts counter Count "OutRsts" "tcp_out_rsts" "Resets sent";
+        TcpInCsumErrors counter Count "InCsumErrors" as "TcpInCsumErrors" "tcp_in_csum_errors"
+            "Segments received with a wrong checksum";
+    }
+    "Udp" 'u' {
+        UdpInDatagrams counter Count "InDatagrams" "udp_in_datagrams" "Datagrams delivered";
+        UdpNoPorts counter Count "NoPorts" "udp_no_ports"
+            "Datagrams for a port that nobody listens on";
+        UdpInErrors counter Count "InErrors" as "UdpInErrors" "udp_in_errors"
+            "Datagrams that could not be delivered for another reason";
+        UdpOutDatagrams counter Count "OutDatagrams" "udp_out_datagrams" "Datagrams sent";
+        UdpRcvbufErrors counter Count "RcvbufErrors" "udp_rcvbuf_errors"
+            "Datagrams thrown away because the receive buffer was full";
+        UdpSndbufErrors counter Count "SndbufErrors" "udp_sndbuf_errors"
+            "Datagrams not sent because the send buffer was full";
+        UdpInCsumErrors counter Count "InCsumErrors" as "UdpInCsumErrors" "udp_in_csum_errors"
+            "Datagrams received with a wrong checksum";
+        UdpIgnoredMulti counter Count "IgnoredMulti" "udp_ignored_multi"
+            "Multicast datagrams that nobody wanted";
+        UdpMemErrors counter Count "MemErrors" "udp_mem_errors"
+            "Datagrams thrown away for want of memory";
+    }
+    "Icmp" 'c' {
+        IcmpInMsgs counter Count "InMsgs" "icmp_in_msgs" "Messages received";
+        IcmpInErrors counter Count "InErrors" as "IcmpInErrors" "icmp_in_errors"
+            "Messages received with an error";
+        IcmpInCsumErrors counter Count "InCsumErrors" as "IcmpInCsumErrors" "icmp_in_csum_errors"
+            "Messages received with a wrong checksum";
+        IcmpInDestUnreachs counter Count "InDestUnreachs" "icmp_in_dest_unreachs"
+            "Destination unreachable, received";
+        IcmpInTimeExcds counter Count "InTimeExcds" "icmp_in_time_excds" "Time exceeded, received";
+        IcmpInParmProbs counter Count "InParmProbs" "icmp_in_parm_probs"
+            "Parameter problem, received";
+        IcmpInSrcQuenchs counter Count "InSrcQuenchs" "icmp_in_src_quenchs"
+            "Source quench, received";
+        IcmpInRedirects counter Count "InRedirects" "icmp_in_redirects" "Redirect, received";
+        IcmpInEchos counter Count "InEchos" "icmp_in_echos" "Echo request, received";
+        IcmpInEchoReps counter Count "InEchoReps" "icmp_in_echo_reps" "Echo reply, received";
+        IcmpInTimestamps counter Count "InTimestamps" "icmp_in_timestamps"
+            "Timestamp request, received";
+        IcmpInTimestampReps counter Count "InTimestampReps" "icmp_in_timestamp_reps"
+            "Timestamp reply, received";
+        IcmpInAddrMasks counter Count "InAddrMasks" "icmp_in_addr_masks"
+            "Address mask request, received";
+        IcmpInAddrMaskReps counter Count "InAddrMaskReps" "icmp_in_addr_mask_reps"
+            "Address mask reply, received";
+        IcmpOutMsgs counter Count "OutMsgs" "icmp_out_msgs" "Messages sent";
+        IcmpOutErrors counter Count "OutErrors" "icmp_out_errors"
+            "Messages not sent because of an error";
+        IcmpOutRateLimitGlobal counter Count "OutRateLimitGlobal" "icmp_out_rate_limit_global"
+            "Messages not sent because of the machine's rate limit";
+        IcmpOutRateLimitHost counter Count "OutRateLimitHost" "icmp_out_rate_limit_host"
+            "Messages not sent because of a peer's rate limit";
+        IcmpOutDestUnreachs counter Count "OutDestUnreachs" "icmp_out_dest_unreachs"
+            "Destination unreachable, sent";
+        IcmpOutTimeExcds counter Count "OutTimeExcds" "icmp_out_time_excds" "Time exceeded, sent";
+        IcmpOutParmProbs counter Count "OutParmProbs" "icmp_out_parm_probs"
+            "Parameter problem, sent";
+        IcmpOutSrcQuenchs counter Count "OutSrcQuenchs" "icmp_out_src_quenchs"
+            "Source quench, sent";
+        IcmpOutRedirects counter Count "OutRedirects" "icmp_out_redirects" "Redirect, sent";
+        IcmpOutEchos counter Count "OutEchos" "icmp_out_echos" "Echo request, sent";
+        IcmpOutEchoReps counter Count "OutEchoReps" "icmp_out_echo_reps" "Echo reply, sent";
+        IcmpOutTimestamps counter Count "OutTimestamps" "icmp_out_timestamps"
+            "Timestamp request, sent";
+        IcmpOutTimestampReps counter Count "OutTimestampReps" "icmp_out_timestamp_reps"
+            "Timestamp reply, sent";
+        IcmpOutAddrMasks counter Count "OutAddrMasks" "icmp_out_addr_masks"
+            "Address mask request, sent";
+        IcmpOutAddrMaskReps counter Count "OutAddrMaskReps" "icmp_out_addr_mask_reps"
+            "Address mask reply, sent";
+    }
+    "IpExt" 'I' {
+        IpextInNoRoutes counter Count "InNoRoutes" "ipext_in_no_routes"
+            "Packets received for which there is no route";
+        IpextInTruncatedPkts counter Count "InTruncatedPkts" "ipext_in_truncated_pkts"
+            "Packets received that were cut short";
+        IpextInMcastPkts counter Count "InMcastPkts" "ipext_in_mcast_pkts"
+            "Multicast packets received";
+        IpextOutMcastPkts counter Count "OutMcastPkts" "ipext_out_mcast_pkts"
+            "Multicast packets sent";
+        IpextInBcastPkts counter Count "InBcastPkts" "ipext_in_bcast_pkts"
+            "Broadcast packets received";
+        IpextOutBcastPkts counter Count "OutBcastPkts" "ipext_out_bcast_pkts"
+            "Broadcast packets sent";
+        IpextInOctets counter Bytes "InOctets" "ipext_in_octets" "Data received";
+        IpextOutOctets counter Bytes "OutOctets" "ipext_out_octets" "Data sent";
+        IpextInMcastOctets counter Bytes "InMcastOctets" "ipext_in_mcast_octets"
+            "Multicast data received";
+        IpextOutMcastOctets counter Bytes "OutMcastOctets" "ipext_out_mcast_octets"
+            "Multicast data sent";
+        IpextInBcastOctets counter Bytes "InBcastOctets" "ipext_in_bcast_octets"
+            "Broadcast data received";
+        IpextOutBcastOctets counter Bytes "OutBcastOctets" "ipext_out_bcast_octets"
+            "Broadcast data sent";
+        IpextInCsumErrors counter Count "InCsumErrors" as "IpExtInCsumErrors" "ipext_in_csum_errors"
+            "Packets received with a wrong checksum";
+        IpextInNoEctPkts counter Count "InNoECTPkts" "ipext_in_no_ect_pkts"
+            "Packets received that do not speak of congestion";
+        IpextInEct1Pkts counter Count "InECT1Pkts" "ipext_in_ect1_pkts"
+            "Packets received that can speak of congestion, ECT(1)";
+        IpextInEct0Pkts counter Count "InECT0Pkts" "ipext_in_ect0_pkts"
+            "Packets received that can speak of congestion, ECT(0)";
+        IpextInCePkts counter Count "InCEPkts" "ipext_in_ce_pkts"
+            "Packets received that tell of congestion";
+        IpextReasmOverlaps counter Count "ReasmOverlaps" "ipext_reasm_overlaps"
+            "Packets thrown away because fragments overlapped";
+    }
+    "TcpExt" 'T' {
+        TcpextSyncookiesSent counter Count "SyncookiesSent" "tcpext_syncookies_sent"
+            "SYN cookies sent";
+        TcpextSyncookiesRecv counter Count "SyncookiesRecv" "tcpext_syncookies_recv"
+            "SYN cookies received";
+        TcpextSyncookiesFailed counter Count "SyncookiesFailed" "tcpext_syncookies_failed"
+            "SYN cookies received that were not ours";
+        TcpextEmbryonicRsts counter Count "EmbryonicRsts" "tcpext_embryonic_rsts"
+            "Resets for connections not yet established";
+        TcpextPruneCalled counter Count "PruneCalled" "tcpext_prune_called"
+            "Times a receive queue was pruned for want of memory";
+        TcpextRcvPruned counter Count "RcvPruned" "tcpext_rcv_pruned"
+            "Packets pruned from a receive queue";
+        TcpextOfoPruned counter Count "OfoPruned" "tcpext_ofo_pruned"
+            "Packets pruned from an out-of-order queue";
+        TcpextOutOfWindowIcmps counter Count "OutOfWindowIcmps" "tcpext_out_of_window_icmps"
+            "ICMP messages for segments outside the window";
+        TcpextLockDroppedIcmps counter Count "LockDroppedIcmps" "tcpext_lock_dropped_icmps"
+            "ICMP messages thrown away because the socket was locked";
+        TcpextArpFilter counter Count "ArpFilter" "tcpext_arp_filter" "ARP requests filtered";
+        TcpextTw counter Count "TW" "tcpext_tw" "Connections that finished waiting for stragglers";
+        TcpextTwRecycled counter Count "TWRecycled" "tcpext_tw_recycled"
+            "Waiting connections used again";
+        TcpextTwKilled counter Count "TWKilled" "tcpext_tw_killed"
+            "Waiting connections ended early";
+        TcpextPawsPassive counter Count "PAWSPassive" "tcpext_paws_passive"
+            "Connections of others refused for their time stamp";
+        TcpextPawsActive counter Count "PAWSActive" "tcpext_paws_active"
+            "Our connections refused for their time stamp";
+        TcpextPawsEstab counter Count "PAWSEstab" "tcpext_paws_estab"
+            "Segments of established connections refused for their time stamp";
+        TcpextBeyondWindow counter Count "BeyondWindow" "tcpext_beyond_window"
+            "Segments that lie beyond the window";
+        TcpextTsEcrRejected counter Count "TSEcrRejected" "tcpext_ts_ecr_rejected"
+            "Segments refused for an echoed time stamp that was never sent";
+        TcpextPawsOldAck counter Count "PAWSOldAck" "tcpext_paws_old_ack"
+            "Old acknowledgements refused for their time stamp";
+        TcpextPawsTimewait counter Count "PAWSTimewait" "tcpext_paws_timewait"
+            "Segments refused for their time stamp while waiting for stragglers";
+        TcpextDelayedAcks counter Count "DelayedACKs" "tcpext_delayed_acks"
+            "Acknowledgements sent late on purpose";
+        TcpextDelayedAckLocked counter Count "DelayedACKLocked" "tcpext_delayed_ack_locked"
+            "Late acknowledgements put off because the socket was locked";
+        TcpextDelayedAckLost counter Count "DelayedACKLost" "tcpext_delayed_ack_lost"
+            "Late acknowledgements that the peer did not wait for";
+        TcpextListenOverflows counter Count "ListenOverflows" "tcpext_listen_overflows"
+            "Connections refused because the accept queue was full";
+        TcpextListenDrops counter Count "ListenDrops" "tcpext_listen_drops"
+            "Connections refused for any reason";
+        TcpextPrequeued counter Count "TCPPrequeued" "tcpext_prequeued" "Packets put on a prequeue";
+        TcpextDirectCopyFromBacklog counter Count "TCPDirectCopyFromBacklog"
+            "tcpext_direct_copy_from_backlog" "Bytes copied to the reader from the backlog";
+        TcpextDirectCopyFromPrequeue counter Count "TCPDirectCopyFromPrequeue"
+            "tcpext_direct_copy_from_prequeue" "Bytes copied to the reader from the prequeue";
+        TcpextPrequeueDropped counter Count "TCPPrequeueDropped" "tcpext_prequeue_dropped"
+            "Packets thrown away from a prequeue";
+        TcpextHpHits counter Count "TCPHPHits" "tcpext_hp_hits"
+            "Segments foreseen by header prediction";
+        TcpextHpHitsToUser counter Count "TCPHPHitsToUser" "tcpext_hp_hits_to_user"
+            "Segments foreseen and copied to the reader at once";
+        TcpextPureAcks counter Count "TCPPureAcks" "tcpext_pure_acks"
+            "Acknowledgements received without data";
+        TcpextHpAcks counter Count "TCPHPAcks" "tcpext_hp_acks"
+            "Acknowledgements foreseen by header prediction";
+        TcpextRenoRecovery counter Count "TCPRenoRecovery" "tcpext_reno_recovery"
+            "Recoveries from loss without selective acknowledgement";
+        TcpextSackRecovery counter Count "TCPSackRecovery" "tcpext_sack_recovery"
+            "Recoveries from loss with selective acknowledgement";
+        TcpextSackReneging counter Count "TCPSACKReneging" "tcpext_sack_reneging"
+            "Selective acknowledgements that were taken back";
+        TcpextFackReorder counter Count "TCPFACKReorder" "tcpext_fack_reorder"
+            "Reorderings noticed by forward acknowledgement";
+        TcpextSackReorder counter Count "TCPSACKReorder" "tcpext_sack_reorder"
+            "Reorderings noticed by selective acknowledgement";
+        TcpextRenoReorder counter Count "TCPRenoReorder" "tcpext_reno_reorder"
+            "Reorderings noticed without selective acknowledgement";
+        TcpextTsReorder counter Count "TCPTSReorder" "tcpext_ts_reorder"
+            "Reorderings noticed by time stamps";
+        TcpextFullUndo counter Count "TCPFullUndo" "tcpext_full_undo"
+            "Congestion windows given back in full";
+        TcpextPartialUndo counter Count "TCPPartialUndo" "tcpext_partial_undo"
+            "Congestion windows given back in part";
+        TcpextDsackUndo counter Count "TCPDSACKUndo" "tcpext_dsack_undo"
+            "Congestion windows given back after a duplicate acknowledgement";
+        TcpextLossUndo counter Count "TCPLossUndo" "tcpext_loss_undo"
+            "Congestion windows given back after a partial acknowledgement";
+        TcpextLoss counter Count "TCPLoss" "tcpext_loss"
+            "Packets lost without having been sent again";
+        TcpextLostRetransmit counter Count "TCPLostRetransmit" "tcpext_lost_retransmit"
+            "Segments sent again that were lost too";
+        TcpextRenoFailures counter Count "TCPRenoFailures" "tcpext_reno_failures"
+            "Timeouts in recovery without selective acknowledgement";
+        TcpextSackFailures counter Count "TCPSackFailures" "tcpext_sack_failures"
+            "Timeouts in recovery with selective acknowledgement";
+        TcpextLossFailures counter Count "TCPLossFailures" "tcpext_loss_failures"
+            "Timeouts in the state of loss";
+        TcpextFastRetrans counter Count "TCPFastRetrans" "tcpext_fast_retrans"
+            "Segments sent again before a timeout";
+        TcpextForwardRetrans counter Count "TCPForwardRetrans" "tcpext_forward_retrans"
+            "Segments sent again beyond what was marked lost";
+        TcpextSlowStartRetrans counter Count "TCPSlowStartRetrans" "tcpext_slow_start_retrans"
+            "Segments sent again in slow start";
+        TcpextTimeouts counter Count "TCPTimeouts" "tcpext_timeouts" "Retransmission timeouts";
+        TcpextLossProbes counter Count "TCPLossProbes" "tcpext_loss_probes"
+            "Probes for the loss of the last segments";
+        TcpextLossProbeRecovery counter Count "TCPLossProbeRecovery" "tcpext_loss_probe_recovery"
+            "Losses repaired by such probes";
+        TcpextRenoRecoveryFail counter Count "TCPRenoRecoveryFail" "tcpext_reno_recovery_fail"
+            "Recoveries without selective acknowledgement that failed";
+        TcpextSackRecoveryFail counter Count "TCPSackRecoveryFail" "tcpext_sack_recovery_fail"
+            "Recoveries with selective acknowledgement that failed";
+        TcpextSchedulerFailed counter Count "TCPSchedulerFailed" "tcpext_scheduler_failed"
+            "Timers that fired while the reader was asleep";
+        TcpextRcvCollapsed counter Count "TCPRcvCollapsed" "tcpext_rcv_collapsed"
+            "Packets merged in a receive queue for want of memory";
+        TcpextBacklogCoalesce counter Count "TCPBacklogCoalesce" "tcpext_backlog_coalesce"
+            "Packets merged in a backlog";
+        TcpextDsackOldSent counter Count "TCPDSACKOldSent" "tcpext_dsack_old_sent"
+            "Duplicates of old segments told to the peer";
+        TcpextDsackOfoSent counter Count "TCPDSACKOfoSent" "tcpext_dsack_ofo_sent"
+            "Duplicates of out-of-order segments told to the peer";
+        TcpextDsackRecv counter Count "TCPDSACKRecv" "tcpext_dsack_recv"
+            "Duplicates of old segments that the peer told of";
+        TcpextDsackOfoRecv counter Count "TCPDSACKOfoRecv" "tcpext_dsack_ofo_recv"
+            "Duplicates of out-of-order segments that the peer told of";
+        TcpextAbortOnData counter Count "TCPAbortOnData" "tcpext_abort_on_data"
+            "Connections reset because of unexpected data";
+        TcpextAbortOnClose counter Count "TCPAbortOnClose" "tcpext_abort_on_close"
+            "Connections reset because data was unread at close";
+        TcpextAbortOnMemory counter Count "TCPAbortOnMemory" "tcpext_abort_on_memory"
+            "Connections reset for want of memory";
+        TcpextAbortOnTimeout counter Count "TCPAbortOnTimeout" "tcpext_abort_on_timeout"
+            "Connections reset after too many attempts";
+        TcpextAbortOnLinger counter Count "TCPAbortOnLinger" "tcpext_abort_on_linger"
+            "Connections reset after the linger time";
+        TcpextAbortFailed counter Count "TCPAbortFailed" "tcpext_abort_failed"
+            "Resets that could not be sent";
+        TcpextMemoryPressures counter Count "TCPMemoryPressures" "tcpext_memory_pressures"
+            "Times TCP came under memory pressure";
+        TcpextMemoryPressuresChrono counter Milliseconds "TCPMemoryPressuresChrono"
+            "tcpext_memory_pressures_chrono" "Time under memory pressure, in ms";
+        TcpextSackDiscard counter Count "TCPSACKDiscard" "tcpext_sack_discard"
+            "Selective acknowledgements that made no sense";
+        TcpextDsackIgnoredOld counter Count "TCPDSACKIgnoredOld" "tcpext_dsack_ignored_old"
+            "Duplicates told of that were too old";
+        TcpextDsackIgnoredNoUndo counter Count "TCPDSACKIgnoredNoUndo"
+            "tcpext_dsack_ignored_no_undo" "Duplicates told of when there was nothing to undo";
+        TcpextSpuriousRtos counter Count "TCPSpuriousRTOs" "tcpext_spurious_rtos"
+            "Timeouts found to be needless";
+        TcpextMd5NotFound counter Count "TCPMD5NotFound" "tcpext_md5_not_found"
+            "Segments that lacked the MD5 signature asked for";
+        TcpextMd5Unexpected counter Count "TCPMD5Unexpected" "tcpext_md5_unexpected"
+            "Segments with an MD5 signature not asked for";
+        TcpextMd5Failure counter Count "TCPMD5Failure" "tcpext_md5_failure"
+            "Segments with a wrong MD5 signature";
+        TcpextSackShifted counter Count "TCPSackShifted" "tcpext_sack_shifted"
+            "Acknowledged segments shifted in the send queue";
+        TcpextSackMerged counter Count "TCPSackMerged" "tcpext_sack_merged"
+            "Acknowledged segments merged in the send queue";
+        TcpextSackShiftFallback counter Count "TCPSackShiftFallback" "tcpext_sack_shift_fallback"
+            "Acknowledged segments that could not be shifted";
+        TcpextBacklogDrop counter Count "TCPBacklogDrop" "tcpext_backlog_drop"
+            "Packets thrown away because the backlog was full";
+        TcpextPfMemallocDrop counter Count "PFMemallocDrop" "tcpext_pf_memalloc_drop"
+            "Packets thrown away because memory was kept for others";
+        TcpextMinTtlDrop counter Count "TCPMinTTLDrop" "tcpext_min_ttl_drop"
+            "Packets thrown away because they came too far";
+        TcpextDeferAcceptDrop counter Count "TCPDeferAcceptDrop" "tcpext_defer_accept_drop"
+            "Acknowledgements ignored while waiting for data";
+        TcpextIpReversePathFilter counter Count "IPReversePathFilter"
+            "tcpext_ip_reverse_path_filter" "Packets thrown away because of their way back";
+        TcpextTimeWaitOverflow counter Count "TCPTimeWaitOverflow" "tcpext_time_wait_overflow"
+            "Connections not kept waiting because too many did";
+        TcpextReqqFullDoCookies counter Count "TCPReqQFullDoCookies" "tcpext_reqq_full_do_cookies"
+            "SYN cookies sent because the queue was full";
+        TcpextReqqFullDrop counter Count "TCPReqQFullDrop" "tcpext_reqq_full_drop"
+            "Connections refused because the queue was full";
+        TcpextRetransFail counter Count "TCPRetransFail" "tcpext_retrans_fail"
+            "Segments that could not be sent again";
+        TcpextRcvCoalesce counter Count "TCPRcvCoalesce" "tcpext_rcv_coalesce"
+            "Packets merged in a receive queue";
+        TcpextOfoQueue counter Count "TCPOFOQueue" "tcpext_ofo_queue"
+            "Packets put on an out-of-order queue";
+        TcpextOfoDrop counter Count "TCPOFODrop" "tcpext_ofo_drop"
+            "Out-of-order packets thrown away";
+        TcpextOfoMerge counter Count "TCPOFOMerge" "tcpext_ofo_merge" "Out-of-order packets merged";
+        TcpextChallengeAck counter Count "TCPChallengeACK" "tcpext_challenge_ack" "Challenges sent";
+        TcpextSynChallenge counter Count "TCPSYNChallenge" "tcpext_syn_challenge"
+            "Challenges sent for a SYN";
+        TcpextFastOpenActive counter Count "TCPFastOpenActive" "tcpext_fast_open_active"
+            "Fast opens by us";
+        TcpextFastOpenActiveFail counter Count "TCPFastOpenActiveFail"
+            "tcpext_fast_open_active_fail" "Fast opens by us that failed";
+        TcpextFastOpenPassive counter Count "TCPFastOpenPassive" "tcpext_fast_open_passive"
+            "Fast opens by others";
+        TcpextFastOpenPassiveFail counter Count "TCPFastOpenPassiveFail"
+            "tcpext_fast_open_passive_fail" "Fast opens by others that failed";
+        TcpextFastOpenListenOverflow counter Count "TCPFastOpenListenOverflow"
+            "tcpext_fast_open_listen_overflow" "Fast opens refused because the queue was full";
+        TcpextFastOpenCookieReqd counter Count "TCPFastOpenCookieReqd"
+            "tcpext_fast_open_cookie_reqd" "Fast open cookies asked for";
+        TcpextFastOpenBlackhole counter Count "TCPFastOpenBlackhole" "tcpext_fast_open_blackhole"
+            "Fast opens stopped because packets vanished";
+        TcpextSpuriousRtxHostQueues counter Count "TCPSpuriousRtxHostQueues"
+            "tcpext_spurious_rtx_host_queues" "Segments not sent again because they were still in a queue here";
+        TcpextBusyPollRxPackets counter Count "BusyPollRxPackets" "tcpext_busy_poll_rx_packets"
+            "Packets received by busy polling";
+        TcpextAutoCorking counter Count "TCPAutoCorking" "tcpext_auto_corking"
+            "Small segments held back to be joined";
+        TcpextFromZeroWindowAdv counter Count "TCPFromZeroWindowAdv" "tcpext_from_zero_window_adv"
+            "Windows opened again";
+        TcpextToZeroWindowAdv counter Count "TCPToZeroWindowAdv" "tcpext_to_zero_window_adv"
+            "Windows closed";
+        TcpextWantZeroWindowAdv counter Count "TCPWantZeroWindowAdv" "tcpext_want_zero_window_adv"
+            "Windows that should have been closed";
+        TcpextSynRetrans counter Count "TCPSynRetrans" "tcpext_syn_retrans" "SYNs sent again";
+        TcpextOrigDataSent counter Count "TCPOrigDataSent" "tcpext_orig_data_sent"
+            "Segments with new data sent";
+        TcpextHystartTrainDetect counter Count "TCPHystartTrainDetect" "tcpext_hystart_train_detect"
+            "Slow starts ended because of packet trains";
+        TcpextHystartTrainCwnd counter Count "TCPHystartTrainCwnd" "tcpext_hystart_train_cwnd"
+            "Congestion windows at such ends, added up";
+        TcpextHystartDelayDetect counter Count "TCPHystartDelayDetect" "tcpext_hystart_delay_detect"
+            "Slow starts ended because of delay";
+        TcpextHystartDelayCwnd counter Count "TCPHystartDelayCwnd" "tcpext_hystart_delay_cwnd"
+            "Congestion windows at such ends, added up";
+        TcpextAckSkippedSynRecv counter Count "TCPACKSkippedSynRecv" "tcpext_ack_skipped_syn_recv"
+            "Acknowledgements left out while a connection was opened";
+        TcpextAckSkippedPaws counter Count "TCPACKSkippedPAWS" "tcpext_ack_skipped_paws"
+            "Acknowledgements left out for old time stamps";
+        TcpextAckSkippedSeq counter Count "TCPACKSkippedSeq" "tcpext_ack_skipped_seq"
+            "Acknowledgements left out for odd sequence numbers";
+        TcpextAckSkippedFinWait2 counter Count "TCPACKSkippedFinWait2"
+            "tcpext_ack_skipped_fin_wait2" "Acknowledgements left out while closing";
+        TcpextAckSkippedTimeWait counter Count "TCPACKSkippedTimeWait"
+            "tcpext_ack_skipped_time_wait" "Acknowledgements left out while waiting for stragglers";
+        TcpextAckSkippedChallenge counter Count "TCPACKSkippedChallenge"
+            "tcpext_ack_skipped_challenge" "Challenges left out";
+        TcpextWinProbe counter Count "TCPWinProbe" "tcpext_win_probe" "Probes of a closed window";
+        TcpextKeepAlive counter Count "TCPKeepAlive" "tcpext_keep_alive" "Keep-alive probes sent";
+        TcpextMtupFail counter Count "TCPMTUPFail" "tcpext_mtup_fail"
+            "Probes of the path's packet size that failed";
+        TcpextMtupSuccess counter Count "TCPMTUPSuccess" "tcpext_mtup_success"
+            "Probes of the path's packet size that came through";
+        TcpextDelivered counter Count "TCPDelivered" "tcpext_delivered" "Segments delivered";
+        TcpextDeliveredCe counter Count "TCPDeliveredCE" "tcpext_delivered_ce"
+            "Segments delivered that met congestion";
+        TcpextAckCompressed counter Count "TCPAckCompressed" "tcpext_ack_compressed"
+            "Acknowledgements saved by sending one for several";
+        TcpextZeroWindowDrop counter Count "TCPZeroWindowDrop" "tcpext_zero_window_drop"
+            "Packets thrown away because the window was closed";
+        TcpextRcvqDrop counter Count "TCPRcvQDrop" "tcpext_rcvq_drop"
+            "Packets thrown away because the receive queue was full";
+        TcpextWqueueTooBig counter Count "TCPWqueueTooBig" "tcpext_wqueue_too_big"
+            "Writes refused because the send queue was too big";
+        TcpextFastOpenPassiveAltKey counter Count "TCPFastOpenPassiveAltKey"
+            "tcpext_fast_open_passive_alt_key" "Fast opens by others with the second key";
+        TcpextTimeoutRehash counter Count "TcpTimeoutRehash" "tcpext_timeout_rehash"
+            "Other ways tried after a timeout";
+        TcpextDuplicateDataRehash counter Count "TcpDuplicateDataRehash"
+            "tcpext_duplicate_data_rehash" "Other ways tried after duplicate data";
+        TcpextDsackRecvSegs counter Count "TCPDSACKRecvSegs" "tcpext_dsack_recv_segs"
+            "Segments that the peer told of as duplicates";
+        TcpextDsackIgnoredDubious counter Count "TCPDSACKIgnoredDubious"
+            "tcpext_dsack_ignored_dubious" "Duplicates told of that cannot be";
+        TcpextMigrateReqSuccess counter Count "TCPMigrateReqSuccess" "tcpext_migrate_req_success"
+            "Requests moved to another listener";
+        TcpextMigrateReqFailure counter Count "TCPMigrateReqFailure" "tcpext_migrate_req_failure"
+            "Requests that could not be moved";
+        TcpextPlbRehash counter Count "TCPPLBRehash" "tcpext_plb_rehash"
+            "Other ways tried because of congestion";
+        TcpextAoRequired counter Count "TCPAORequired" "tcpext_ao_required"
+            "Segments that lacked the authentication asked for";
+        TcpextAoBad counter Count "TCPAOBad" "tcpext_ao_bad" "Segments with a wrong authentication";
+        TcpextAoKeyNotFound counter Count "TCPAOKeyNotFound" "tcpext_ao_key_not_found"
+            "Segments authenticated with an unknown key";
+        TcpextAoGood counter Count "TCPAOGood" "tcpext_ao_good"
+            "Segments with a right authentication";
+        TcpextAoDroppedIcmps counter Count "TCPAODroppedIcmps" "tcpext_ao_dropped_icmps"
+            "ICMP messages thrown away for want of authentication";
+    }
+}
