@@ -14,7 +14,7 @@ use crate::cpu::{
     DISABLED, GUEST, GUEST_NICE, IDLE, IOWAIT, IRQ, NICE, SOFTIRQ, STEAL, SYSTEM, USER, busy,
     has_disabled, percent, set_times, system_total, user_total,
 };
-use crate::{Entry, Source};
+use crate::{Entry, Source, interrupt};
 
 pub(crate) const ENTRY: Entry = Entry {
     def: &CPU_CORE,
@@ -47,17 +47,9 @@ impl Source for CpuCore {
     }
 }
 
-/// Interrupts that this CPU served, if the feed has the source that counts them: the sum over
-/// its instances, which are named by interrupt and CPU.
-fn interrupts(row: &Row<'_>, of: fn(&Row<'_>, usize) -> Option<f64>) -> Option<f64> {
-    let interrupts = row.other("interrupt")?;
-    let count = interrupts.track.def.field("count")?;
-    let is_ours = |other: &Row<'_>| {
-        let cpu = other.name().rsplit(|&byte| byte == SourceDef::INSTANCE_SEPARATOR).next();
-        let cpu = cpu.map(|cpu| cpu.strip_prefix(b"cpu").unwrap_or(cpu));
-        cpu == Some(row.name())
-    };
-    interrupts.sum(is_ours, |other| of(other, count))
+/// Interrupts that this CPU served per second, if the feed has the source that counts them.
+fn interrupts(row: &Row<'_>) -> Option<f64> {
+    interrupt::served_rate(&row.other("interrupt")?, row.name())
 }
 
 /// `--cpufilt`, and under `--cpuopts z` whether the CPU did anything.
@@ -96,8 +88,7 @@ const DETAIL: &[Cell] = &[
     Cell::whole("  ", 3, |row| percent(row, IDLE)),
 ];
 
-const DETAIL_INTERRUPTS: &[Cell] =
-    &[Cell::whole(" ", 6, |row| interrupts(row, |row, field| row.rate(field)))];
+const DETAIL_INTERRUPTS: &[Cell] = &[Cell::whole(" ", 6, interrupts)];
 
 // collectl writes interrupts under `Guest%`, guests under `GuestN%` and niced guests under
 // `Intrpt`; `--exact` does too.
@@ -112,13 +103,13 @@ const PLOT: &[PlotColumn] = &[
     PlotColumn::new("Idle%", |row| percent(row, IDLE)),
     PlotColumn::new("Totl%", |row| busy(row, percent)),
     PlotColumn::new("Guest%", |row| match row.exact() {
-        true => interrupts(row, |row, field| row.rate(field)),
+        true => interrupts(row),
         false => percent(row, GUEST),
     }),
     PlotColumn::new("GuestN%", |row| percent(row, if row.exact() { GUEST } else { GUEST_NICE })),
     PlotColumn::new("Intrpt", |row| match row.exact() {
         true => percent(row, GUEST_NICE),
-        false => interrupts(row, |row, field| row.rate(field)),
+        false => interrupts(row),
     }),
 ];
 
@@ -131,8 +122,10 @@ const METRICS: &[PlotColumn] = &[
     PlotColumn::new("cpuinfo.soft.cpu{}", |row| percent(row, SOFTIRQ)).level(),
     PlotColumn::new("cpuinfo.steal.cpu{}", |row| percent(row, STEAL)).level(),
     PlotColumn::new("cpuinfo.idle.cpu{}", |row| percent(row, IDLE)).level(),
-    PlotColumn::new("cpuinfo.intrpt.cpu{}", |row| interrupts(row, |row, field| row.delta(field)))
-        .level(),
+    PlotColumn::new("cpuinfo.intrpt.cpu{}", |row| {
+        interrupt::served(&row.other("interrupt")?, row.name())
+    })
+    .level(),
     PlotColumn::new("cputotals.systot.cpu{}", |row| system_total(row, percent)).level(),
     PlotColumn::new("cputotals.usertot.cpu{}", |row| user_total(row, percent)).level(),
 ];

@@ -16,12 +16,14 @@ mod disk;
 mod filesystem;
 mod inode;
 mod instance;
+mod interrupt;
 mod memory;
 mod network;
 mod numa;
 mod pressure;
 mod sampler;
 mod schedstat;
+mod slab;
 mod socket;
 mod softirq;
 mod tcp;
@@ -72,11 +74,13 @@ pub static ALL: &[Entry] = &[
     disk::ENTRY,
     filesystem::ENTRY,
     inode::ENTRY,
+    interrupt::ENTRY,
     memory::ENTRY,
     network::ENTRY,
     numa::ENTRY,
     pressure::ENTRY,
     schedstat::ENTRY,
+    slab::ENTRY,
     socket::ENTRY,
     softirq::ENTRY,
     tcp::ENTRY,

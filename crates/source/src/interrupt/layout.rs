@@ -1,0 +1,407 @@
+//! How collectl shows interrupts: a column for each CPU, and by interrupt a line for each that
+//! was served; `--cpufilt` and `--intfilt`.  Plot columns are whit's own: collectl has none.
+//!
+//! `--intfilt` is matched against `24: IO-APIC 5-edge ACPI:Ged`: the line of the file without its
+//! counts.
+
+use sample::number::{Scale, pad_left, pad_right, push_scaled, push_u64, push_whole};
+use sample::text::escape_into;
+use sample::{Block, Frame, Layout, Part, Plot, PlotColumn, Row, Show, State};
+
+use super::{COUNT, DEVICE, KIND};
+use crate::cpu::{DISABLED, has_disabled};
+use crate::instance;
+
+/// Columns at most, as many as CPUs are read.
+const COLUMNS_MAX: usize = super::CPUS_MAX;
+
+/// Interrupts that a CPU served since the reading before, filtered by `--intfilt`.  `row` is the
+/// source as a whole (`row.other("interrupt")`), `cpu` the CPU's number.
+pub(crate) fn served(row: &Row<'_>, cpu: &[u8]) -> Option<f64> {
+    let mut filter = Filter::new(row);
+    let mut sum = None;
+    for row in row.rows().filter(|row| instance::split(row.name()).1 == cpu) {
+        if let Some(delta) = row.delta(COUNT).filter(|_| filter.keeps(&row)) {
+            sum = Some(sum.unwrap_or(0.0) + delta);
+        }
+    }
+    sum.or(row.exact().then_some(0.0))
+}
+
+/// The same per second.
+pub(crate) fn served_rate(row: &Row<'_>, cpu: &[u8]) -> Option<f64> {
+    let seconds = row.seconds()?;
+    served(row, cpu).map(|count| count / seconds)
+}
+
+/// `--intfilt`, asked once for each interrupt and not for each of its CPUs.
+struct Filter {
+    is_set: bool,
+    name: Vec<u8>,
+    line: Vec<u8>,
+    kept: bool,
+}
+
+impl Filter {
+    fn new(row: &Row<'_>) -> Self {
+        let is_set = row.options().intfilt.is_set();
+        Filter { is_set, name: Vec::new(), line: Vec::new(), kept: true }
+    }
+
+    fn keeps(&mut self, row: &Row<'_>) -> bool {
+        if !self.is_set {
+            return true;
+        }
+        let (name, _) = instance::split(row.name());
+        if self.name != name {
+            self.name.clear();
+            self.name.extend_from_slice(name);
+            self.line.clear();
+            self.line.extend_from_slice(name);
+            self.line.push(b':');
+            for text in [row.text(KIND), row.text(DEVICE)].into_iter().flatten() {
+                self.line.push(b' ');
+                self.line.extend_from_slice(text);
+            }
+            self.kept = row.options().intfilt.keeps(&self.line);
+        }
+        self.kept
+    }
+}
+
+/// A CPU's number in decimal.
+fn number_of(row: &Row<'_>) -> Option<usize> {
+    let (name, cpu) = instance::split(row.name());
+    // The machine's own counts are added to the first CPU's by collectl.
+    if cpu.is_empty() && row.collectl_digits() && matches!(name, b"ERR" | b"MIS") {
+        return Some(0);
+    }
+    std::str::from_utf8(cpu).ok()?.parse().ok().filter(|&cpu| cpu < COLUMNS_MAX)
+}
+
+/// One column: a CPU.
+#[derive(Clone, Copy, Default)]
+struct Column {
+    /// Whether the kernel has a column for it: it is online.
+    is_online: bool,
+    /// What it served since the reading before.
+    served: Option<f64>,
+}
+
+/// The columns of all CPUs that the machine has.
+fn columns(frame: &Frame<'_>) -> Vec<Column> {
+    let cpus = frame.meta.cpus().min(COLUMNS_MAX);
+    let mut columns = vec![Column::default(); cpus];
+    let Some(whole) = frame.source("interrupt") else { return columns };
+    if whole.track.current.state != State::Ok {
+        // Nothing is known: not that CPUs were offline, either.
+        columns.fill(Column { is_online: true, served: None });
+        return columns;
+    }
+    let mut filter = Filter::new(&whole);
+    for row in whole.rows() {
+        let Some(cpu) = number_of(&row) else { continue };
+        if cpu >= columns.len() {
+            columns.resize(cpu + 1, Column::default());
+        }
+        let column = &mut columns[cpu];
+        column.is_online = true;
+        if let Some(delta) = row.delta(COUNT).filter(|_| filter.keeps(&row)) {
+            column.served = Some(column.served.unwrap_or(0.0) + delta);
+        }
+    }
+    columns
+}
+
+/// The columns that `--cpufilt` lets through, with their numbers.
+fn shown(frame: &Frame<'_>) -> impl Iterator<Item = (usize, Column)> {
+    let filter = &frame.options.cpufilt;
+    columns(frame).into_iter().enumerate().filter(move |(cpu, _)| filter.keeps(&digits(*cpu)))
+}
+
+fn digits(cpu: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_u64(&mut out, cpu as u64);
+    out
+}
+
+/// The reading's length in seconds, if it was taken at this tick.
+fn seconds(frame: &Frame<'_>) -> Option<f64> {
+    frame.source("interrupt").filter(|row| row.track.fresh)?.seconds()
+}
+
+/// A whole number of `width` characters; `-` when it is missing, under `--exact` 0.
+fn push_count(out: &mut Vec<u8>, frame: &Frame<'_>, value: Option<f64>, width: usize) {
+    let start = out.len();
+    match value.or(frame.options.exact.then_some(0.0)) {
+        Some(value) => push_whole(out, value),
+        None => out.push(b'-'),
+    }
+    pad_left(out, start, width);
+}
+
+/// Brief mode: `Cpu0 Cpu1`, and below them what each served.
+fn brief(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
+    match part {
+        Part::Notice if !frame.options.shows('c') && has_disabled(frame) => {
+            out.extend_from_slice(DISABLED);
+        }
+        Part::Notice => {}
+        Part::Title => {
+            let dashes = shown(frame).count().saturating_sub(1) * 5 / 2;
+            out.push(b'<');
+            out.resize(out.len() + dashes, b'-');
+            out.extend_from_slice(b"Int");
+            out.resize(out.len() + dashes, b'-');
+            out.extend_from_slice(b"->");
+        }
+        Part::Heading => {
+            for (cpu, column) in shown(frame) {
+                push_short_name(out, cpu, column.is_online);
+                out.push(b' ');
+            }
+        }
+        Part::Body => {
+            let seconds = seconds(frame);
+            for (_, column) in shown(frame) {
+                let rate = seconds.and_then(|seconds| Some(column.served? / seconds));
+                let start = out.len();
+                match rate.or(frame.options.exact.then_some(0.0)) {
+                    Some(rate) => {
+                        let scale = Scale { width: 4, unit: 0, binary: false };
+                        push_scaled(out, rate, scale, frame.options);
+                    }
+                    None => out.push(b'-'),
+                }
+                pad_left(out, start, 4);
+                out.push(b' ');
+            }
+        }
+    }
+}
+
+/// Four characters for a CPU: `Cpu0`, `Cp10`, `C100`; of one that is offline `CpuX` and so on.
+fn push_short_name(out: &mut Vec<u8>, cpu: usize, is_online: bool) {
+    let (letters, crosses): (&[u8], &[u8]) = match cpu {
+        0..10 => (b"Cpu", b"X"),
+        10..100 => (b"Cp", b"XX"),
+        100..1000 => (b"C", b"XXX"),
+        _ => (b"", b"XXXX"),
+    };
+    out.extend_from_slice(letters);
+    if is_online { push_u64(out, cpu as u64) } else { out.extend_from_slice(crosses) }
+}
+
+/// ` %6s` of a CPU's name.
+fn push_long_name(out: &mut Vec<u8>, cpu: usize, is_online: bool) {
+    out.push(b' ');
+    let start = out.len();
+    out.extend_from_slice(b"Cpu");
+    if is_online {
+        push_u64(out, cpu as u64);
+    } else {
+        out.push(b'X');
+    }
+    pad_left(out, start, 6);
+}
+
+fn push_title(out: &mut Vec<u8>, frame: &Frame<'_>, title: &[u8]) {
+    out.extend_from_slice(title);
+    if has_disabled(frame) {
+        out.push(b':');
+        out.extend_from_slice(DISABLED);
+    }
+}
+
+/// Verbose mode: a column for each CPU.
+fn verbose(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
+    match part {
+        Part::Notice => {}
+        Part::Title => push_title(out, frame, b"INTERRUPT SUMMARY"),
+        Part::Heading => {
+            out.push(b' ');
+            for (cpu, column) in shown(frame) {
+                push_long_name(out, cpu, column.is_online);
+            }
+            out.push(b'\n');
+        }
+        Part::Body => {
+            out.extend_from_slice(b"  ");
+            let whole = frame.source("interrupt");
+            // collectl forgets to divide by the time here.
+            let seconds = match whole {
+                Some(row) if row.collectl_digits() => Some(1.0),
+                _ => seconds(frame),
+            };
+            for (_, column) in shown(frame) {
+                out.push(b' ');
+                let rate = seconds.and_then(|seconds| Some(column.served? / seconds));
+                push_count(out, frame, rate, 6);
+            }
+            out.push(b'\n');
+        }
+    }
+}
+
+/// Detail: a line for each interrupt that was served.
+fn detail(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
+    match part {
+        Part::Notice => {}
+        Part::Title => push_title(out, frame, b"INTERRUPT DETAILS"),
+        Part::Heading => {
+            out.extend_from_slice(b" Int ");
+            for (cpu, column) in shown(frame) {
+                // Without the CPUs' own source collectl does not know who is offline.
+                let is_online = column.is_online || !frame.options.subsystems.contains(['c', 'C']);
+                push_long_name(out, cpu, is_online);
+            }
+            out.extend_from_slice(b"   Type            Device(s)\n");
+        }
+        Part::Body => {
+            let Some(whole) = frame.source("interrupt") else { return };
+            let numbers: Vec<usize> = shown(frame).map(|(cpu, _)| cpu).collect();
+            let mut lines = lines(&whole);
+            lines.sort_by(|left, right| left.key.cmp(&right.key));
+            for line in &lines {
+                line.write(&whole, &numbers, out);
+            }
+        }
+    }
+}
+
+/// One interrupt in detail.
+struct Line {
+    /// What it is sorted by and called: numbers have three digits.
+    key: Vec<u8>,
+    /// Its rows in the table.
+    first: usize,
+    end: usize,
+}
+
+/// The interrupts that `--intfilt` lets through, in the table's order.
+fn lines(whole: &Row<'_>) -> Vec<Line> {
+    let mut filter = Filter::new(whole);
+    let mut lines: Vec<Line> = Vec::new();
+    let mut latest: &[u8] = &[];
+    for row in whole.rows() {
+        let (name, cpu) = instance::split(row.name());
+        if cpu.is_empty() || !filter.keeps(&row) {
+            continue;
+        }
+        if name == latest
+            && let Some(line) = lines.last_mut()
+        {
+            line.end = row.index + 1;
+            continue;
+        }
+        latest = name;
+        let mut key = Vec::new();
+        if name.first().is_some_and(u8::is_ascii_digit) {
+            key.resize(3_usize.saturating_sub(name.len()), b'0');
+        }
+        escape_into(&mut key, name);
+        lines.push(Line { key, first: row.index, end: row.index + 1 });
+    }
+    lines
+}
+
+impl Line {
+    fn write(&self, whole: &Row<'_>, cpus: &[usize], out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(b"  ");
+        out.extend_from_slice(&self.key);
+        out.extend_from_slice(b"  ");
+        let mut total = 0.0;
+        let mut rows = (self.first..self.end).map(|index| Row { index, ..*whole }).peekable();
+        for &cpu in cpus {
+            while rows.next_if(|row| number_of(row).is_none_or(|other| other < cpu)).is_some() {}
+            let rate =
+                rows.next_if(|row| number_of(row) == Some(cpu)).and_then(|row| row.rate(COUNT));
+            total += rate.unwrap_or(0.0);
+            push_count(out, &whole.frame, rate, 6);
+            out.push(b' ');
+        }
+        if total == 0.0 {
+            out.truncate(start);
+            return;
+        }
+        out.extend_from_slice(b"  ");
+        push_description(out, &Row { index: self.first, ..*whole });
+        out.push(b'\n');
+    }
+}
+
+/// What stands behind the counts: the chip, padded, and the devices without their blanks; of an
+/// interrupt with a name only what it is for, without the word at its end.
+fn push_description(out: &mut Vec<u8>, row: &Row<'_>) {
+    let device = row.text(DEVICE).unwrap_or_default();
+    let words: Vec<u8> = device.iter().copied().filter(|byte| *byte != b' ').collect();
+    if row.name().first().is_some_and(u8::is_ascii_digit) {
+        let start = out.len();
+        escape_into(out, row.text(KIND).unwrap_or_default());
+        pad_right(out, start, 15);
+        out.push(b' ');
+        escape_into(out, &words);
+    } else {
+        escape_into(out, words.strip_suffix(b"interrupts").unwrap_or(&words));
+    }
+}
+
+/// All interrupts of all CPUs per second.
+fn total_rate(row: &Row<'_>) -> Option<f64> {
+    let seconds = row.seconds()?;
+    let mut filter = Filter::new(row);
+    let mut sum = None;
+    for row in row.rows().filter(|row| number_of(row).is_some()) {
+        if let Some(delta) = row.delta(COUNT).filter(|_| filter.keeps(&row)) {
+            sum = Some(sum.unwrap_or(0.0) + delta);
+        }
+    }
+    sum.map(|sum: f64| sum / seconds)
+}
+
+/// Writes `24-0`: interrupt and CPU.
+fn plot_instance(row: &Row<'_>, out: &mut Vec<u8>) {
+    let (name, cpu) = instance::split(row.name());
+    out.extend_from_slice(name);
+    if !cpu.is_empty() {
+        out.push(b'-');
+        out.extend_from_slice(cpu);
+    }
+}
+
+pub(super) const SUMMARY: Layout = Layout {
+    letter: 'j',
+    brief: &[Block { when: |_| true, title: "", headings: &[], show: Show::Custom(brief) }],
+    verbose: &[Block {
+        // The detail of the CPUs has a column for it.
+        when: |options| !options.shows('C'),
+        title: "",
+        headings: &[],
+        show: Show::Custom(verbose),
+    }],
+    plot: Some(Plot {
+        tag: "INT",
+        columns: &[PlotColumn::new("Intrpt$rate", total_rate).applies(|row| !row.exact())],
+        ..Plot::EMPTY
+    }),
+    ..Layout::EMPTY
+};
+
+pub(super) const DETAIL: Layout = Layout {
+    letter: 'J',
+    verbose: &[Block { when: |_| true, title: "", headings: &[], show: Show::Custom(detail) }],
+    plot: Some(Plot {
+        tag: "INT",
+        extension: "int",
+        instance: Some(plot_instance),
+        columns: &[
+            PlotColumn::new("Intrpt$rate", |row| row.rate(COUNT)).applies(|row| !row.exact())
+        ],
+        ..Plot::EMPTY
+    }),
+    keep: |row| {
+        row.options().cpufilt.keeps(instance::split(row.name()).1) && Filter::new(row).keeps(row)
+    },
+    ..Layout::EMPTY
+};

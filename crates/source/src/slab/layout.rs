@@ -1,0 +1,187 @@
+//! How collectl shows slabs: sums, one line a cache, plot lines; `--slabopts` and `--slabfilt`.
+
+use std::cmp::Ordering;
+
+use sample::{Block, Cell, Layout, Plot, PlotColumn, Row, Shape, Show, Stat, State};
+
+use super::{OBJECT_BYTES, OBJECTS, OBJECTS_ACTIVE, PAGES_PER_SLAB, SLABS, SLABS_ACTIVE};
+
+/// Characters of a name that fit into its column.
+const NAME_WIDTH: usize = 25;
+
+/// Bytes of memory that a slab of this cache takes.
+fn slab_bytes(row: &Row<'_>) -> Option<f64> {
+    Some(row.gauge(PAGES_PER_SLAB)? * row.frame.meta.page_size_bytes() as f64)
+}
+
+/// Objects in bytes.
+fn object_bytes(row: &Row<'_>, objects: usize) -> Option<f64> {
+    Some(row.gauge(objects)? * row.gauge(OBJECT_BYTES)?)
+}
+
+/// Slabs in bytes.
+fn memory(row: &Row<'_>, slabs: usize) -> Option<f64> {
+    Some(row.gauge(slabs)? * slab_bytes(row)?)
+}
+
+/// How much the cache's memory has changed since the reading before, in bytes.
+fn memory_change(row: &Row<'_>) -> Option<f64> {
+    Some(row.change(SLABS)? * slab_bytes(row)?)
+}
+
+/// The same in per cent of what it was; 0 when it was nothing.
+fn memory_change_percent(row: &Row<'_>) -> Option<f64> {
+    let change = memory_change(row)?;
+    let before = memory(row, SLABS)? - change;
+    Some(if before == 0.0 { 0.0 } else { 100.0 * change / before })
+}
+
+/// Whether the number of slabs has changed; a cache that is new has.
+fn has_changed(row: &Row<'_>) -> bool {
+    [SLABS, SLABS_ACTIVE].into_iter().any(|field| row.change(field) != Some(0.0))
+}
+
+/// Whether a cache counts in the sums.
+fn counts(row: &Row<'_>) -> bool {
+    let options = row.options();
+    options.slabfilt.keeps(row.name()) && (!options.slabopts.contains('S') || has_changed(row))
+}
+
+/// Whether a cache has a line.
+fn keeps(row: &Row<'_>) -> bool {
+    counts(row) && !(row.options().slabopts.contains('s') && row.raw(SLABS) == Some(0))
+}
+
+/// A sum over the caches that count; 0 when the file was read and none does.
+fn total(row: &Row<'_>, of: impl Fn(&Row<'_>) -> Option<f64>) -> Option<f64> {
+    let is_read = row.track.current.state == State::Ok;
+    row.sum(counts, of).or(is_read.then_some(0.0))
+}
+
+/// Caches that have memory.
+fn caches_active(row: &Row<'_>) -> Option<f64> {
+    total(row, |slab| Some(if slab.raw(SLABS)? > 0 { 1.0 } else { 0.0 }))
+}
+
+fn caches(row: &Row<'_>) -> Option<f64> {
+    total(row, |_| Some(1.0))
+}
+
+/// collectl sorts the names with `-` and their place in the file behind them.
+fn by_name(left: &Row<'_>, right: &Row<'_>) -> Ordering {
+    let mut digits = (Vec::new(), Vec::new());
+    sample::number::push_u64(&mut digits.0, left.index as u64);
+    sample::number::push_u64(&mut digits.1, right.index as u64);
+    let left = left.name().iter().chain(b"-").chain(&digits.0);
+    left.cmp(right.name().iter().chain(b"-").chain(&digits.1))
+}
+
+/// As much of the name as fits.
+fn short_name<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
+    let name = row.name();
+    Some(&name[..name.len().min(NAME_WIDTH)])
+}
+
+const SUMMARY_CELLS: &[Cell] = &[
+    Cell::scaled(" ", 7, |row| total(row, |slab| slab.gauge(OBJECTS_ACTIVE))),
+    Cell::binary(" ", 7, 0, |row| total(row, |slab| object_bytes(slab, OBJECTS_ACTIVE))),
+    Cell::scaled("  ", 7, |row| total(row, |slab| slab.gauge(OBJECTS))),
+    Cell::binary(" ", 7, 0, |row| total(row, |slab| object_bytes(slab, OBJECTS))),
+    Cell::scaled("  ", 6, |row| total(row, |slab| slab.gauge(SLABS_ACTIVE))),
+    Cell::binary(" ", 7, 0, |row| total(row, |slab| memory(slab, SLABS_ACTIVE))),
+    Cell::scaled("  ", 6, |row| total(row, |slab| slab.gauge(SLABS))),
+    Cell::binary(" ", 7, 0, |row| total(row, |slab| memory(slab, SLABS))),
+    Cell::scaled(" ", 6, caches_active),
+    Cell::scaled(" ", 6, caches),
+];
+
+const SUMMARY_COLUMNS: &[PlotColumn] = &[
+    PlotColumn::whole("ObjInUse", |row| total(row, |slab| slab.gauge(OBJECTS_ACTIVE))),
+    PlotColumn::whole("ObjInUseB", |row| total(row, |slab| object_bytes(slab, OBJECTS_ACTIVE))),
+    PlotColumn::whole("ObjAll", |row| total(row, |slab| slab.gauge(OBJECTS))),
+    PlotColumn::whole("ObjAllB", |row| total(row, |slab| object_bytes(slab, OBJECTS))),
+    PlotColumn::whole("InUse", |row| total(row, |slab| slab.gauge(SLABS_ACTIVE))),
+    PlotColumn::whole("InUseB", |row| total(row, |slab| memory(slab, SLABS_ACTIVE))),
+    PlotColumn::whole("All", |row| total(row, |slab| slab.gauge(SLABS))),
+    PlotColumn::whole("AllB", |row| total(row, |slab| memory(slab, SLABS))),
+    PlotColumn::whole("CacheInUse", caches_active),
+    PlotColumn::whole("CacheTotal", caches),
+];
+
+pub(super) const SUMMARY: Layout = Layout {
+    letter: 'y',
+    brief: &[Block {
+        when: |_| true,
+        title: "<-----slab---->",
+        headings: &[" Alloc   Bytes "],
+        show: Show::Cells(&[
+            Cell::scaled("", 6, |row| total(row, |slab| slab.gauge(SLABS))).stat(Stat::Mean),
+            Cell::binary(" ", 7, 0, |row| total(row, |slab| memory(slab, SLABS))).stat(Stat::Mean),
+        ]),
+    }],
+    verbose: &[Block {
+        when: |_| true,
+        title: "SLAB SUMMARY",
+        headings: &[
+            "<------------Objects------------><--------Slab Allocation-------><--Caches--->",
+            "  InUse   Bytes    Alloc   Bytes   InUse   Bytes   Total   Bytes  InUse  Total",
+        ],
+        show: Show::Cells(SUMMARY_CELLS),
+    }],
+    plot: Some(Plot { tag: "SLAB", columns: SUMMARY_COLUMNS, ..Plot::EMPTY }),
+    ..Layout::EMPTY
+};
+
+const DETAIL_CELLS: &[Cell] = &[
+    Cell::left("", NAME_WIDTH, short_name),
+    Cell::scaled(" ", 6, |row| row.gauge(OBJECTS_ACTIVE)).padded_to(7),
+    Cell::binary(" ", 7, 0, |row| object_bytes(row, OBJECTS_ACTIVE)),
+    Cell::scaled("  ", 6, |row| row.gauge(OBJECTS)),
+    Cell::binary(" ", 7, 0, |row| object_bytes(row, OBJECTS)),
+    Cell::scaled("  ", 6, |row| row.gauge(SLABS_ACTIVE)),
+    Cell::binary(" ", 7, 0, |row| memory(row, SLABS_ACTIVE)),
+    Cell::scaled("  ", 6, |row| row.gauge(SLABS)),
+    Cell::binary(" ", 7, 0, |row| memory(row, SLABS)),
+    Cell::binary(" ", 7, 0, memory_change).padded_to(6),
+    Cell::fixed(" ", 6, 1, memory_change_percent),
+];
+
+const DETAIL_COLUMNS: &[PlotColumn] = &[
+    PlotColumn::text("SlabName", |row| Some(row.name())),
+    PlotColumn::whole("ObjInUse", |row| row.gauge(OBJECTS_ACTIVE)),
+    PlotColumn::whole("ObjInUseB", |row| object_bytes(row, OBJECTS_ACTIVE)),
+    PlotColumn::whole("ObjAll", |row| row.gauge(OBJECTS)),
+    PlotColumn::whole("ObjAllB", |row| object_bytes(row, OBJECTS)),
+    PlotColumn::whole("SlabInUse", |row| row.gauge(SLABS_ACTIVE)),
+    PlotColumn::whole("SlabInUseB", |row| memory(row, SLABS_ACTIVE)),
+    PlotColumn::whole("SlabAll", |row| row.gauge(SLABS)),
+    PlotColumn::whole("SlabAllB", |row| memory(row, SLABS)),
+    PlotColumn::whole("SlabChg", memory_change),
+    PlotColumn::whole("SlabPct", memory_change_percent),
+];
+
+pub(super) const DETAIL: Layout = Layout {
+    letter: 'Y',
+    verbose: &[Block {
+        when: |_| true,
+        title: "SLAB DETAIL",
+        headings: &[
+            "                           <-----------Objects----------><---------Slab Allocation------>\
+             <---Change-->",
+            "Name                       InUse   Bytes   Alloc   Bytes   InUse   Bytes   Total   Bytes   \
+             Diff    Pct",
+        ],
+        show: Show::Cells(DETAIL_CELLS),
+    }],
+    plot: Some(Plot {
+        tag: "SLAB",
+        extension: "slb",
+        shape: Shape::Lines,
+        columns: DETAIL_COLUMNS,
+        ..Plot::EMPTY
+    }),
+    keep: keeps,
+    order: Some(by_name),
+    from_second_reading: true,
+    ..Layout::EMPTY
+};
