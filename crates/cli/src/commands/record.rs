@@ -11,6 +11,7 @@ use sample::{Cadence, Clock, Meta, Snapshot};
 use source::{Entry, Limits, RecorderCounters, Sampler};
 
 use crate::display::{LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
+use crate::doctor;
 pub(crate) use crate::record::arguments::RecordArguments;
 use crate::record::daemon::{self, Parent, PidFile, User};
 use crate::record::facts::{self, Told};
@@ -164,6 +165,13 @@ impl Plan {
             network_filesystems: false,
             recorder: Some(counters.clone()),
         });
+        if !arguments.no_check && self.meta.cpus() >= doctor::CHECK_CPUS_MIN {
+            let intervals = &self.intervals;
+            let intervals_ns = [intervals.first_ns, intervals.second_ns(), intervals.third_ns()];
+            for slow in doctor::check(&arguments.root, &self.entries, &limits, intervals_ns) {
+                eprintln!("whit: {slow}");
+            }
+        }
         let sampler = Sampler::open(&mut host, &self.entries, &limits);
         let defs = sampler.defs();
         let snapshot = Snapshot::new(&defs);
