@@ -129,7 +129,7 @@ impl FrameEncoder {
         state: &mut BlockState,
         snapshot: &Snapshot,
         unwritten: u64,
-        texts: &[(&str, &[u8])],
+        texts: &[(&[u8], &[u8])],
         out: &mut Vec<u8>,
     ) {
         self.before.clone_from(&state.tick.values);
@@ -244,14 +244,14 @@ fn same_rows(state: &SourceState, table: &Table) -> bool {
     state.rows.len() == table.rows() && state.rows.iter().enumerate().all(same)
 }
 
-fn encode_texts(known: &mut Vec<KernelText>, texts: &[(&str, &[u8])], out: &mut Vec<u8>) {
+fn encode_texts(known: &mut Vec<KernelText>, texts: &[(&[u8], &[u8])], out: &mut Vec<u8>) {
     put(out, texts.len() as u64);
     for &(path, text) in texts {
-        let found = known.iter().position(|known| known.path == path.as_bytes());
+        let found = known.iter().position(|known| known.path == path);
         put(out, found.unwrap_or(known.len()) as u64);
         let place = found.unwrap_or_else(|| {
-            put_bytes(out, path.as_bytes());
-            known.push(KernelText { path: path.as_bytes().to_vec(), ..KernelText::default() });
+            put_bytes(out, path);
+            known.push(KernelText { path: path.to_vec(), ..KernelText::default() });
             known.len() - 1
         });
         let known = &mut known[place];

@@ -468,21 +468,10 @@ impl Reader {
         let mut tail = vec![0; length as usize];
         let count = read_full_at(self.store.as_ref(), &mut tail, at)?;
         tail.truncate(count);
-        let (mut lost, mut budget) = (0, scan::SEARCH_CRC_BYTES);
-        for start in 1..tail.len().saturating_sub(FRAME_HEADER_BYTES) {
-            let Some((length, later)) = frame_header(&tail[start..]) else { continue };
-            let plausible = later > ordinal && later - ordinal <= tail.len() as u32;
-            if !plausible || length > tail.len() - start {
-                continue;
-            }
-            let Some(left) = budget.checked_sub(length) else { break };
-            budget = left;
-            let (file_id, number) = (self.prelude.file_id, header.number);
-            if frame::open(&tail[start..], file_id, number, later).is_some() {
-                lost = later + 1 - ordinal;
-            }
-        }
-        let begun = frame_header(&tail).map_or(tail.len() < HEADER_BYTES, |(_, o)| o == ordinal);
+        let lost = scan::later_frames(&tail, self.prelude.file_id, header.number, ordinal);
+        // Behind an empty block there may be stale frames, if its file was not cut yet.
+        let begun = ordinal > 0
+            || frame_header(&tail).map_or(tail.len() < HEADER_BYTES, |(_, said)| said == ordinal);
         let torn = lost == 0 && begun && tail.iter().any(|&byte| byte != 0);
         self.tail = Tail { lost: u64::from(lost), torn: u64::from(torn) };
         Ok(())

@@ -176,8 +176,12 @@ impl BlockMap {
                 BlockKind::Open => {
                     let at = self.next_at;
                     self.add(at, &header);
-                    // Blocks behind an open one: the disk lost the header that closed it.
-                    if !searches || !self.search(store, file_id, at + HEADER_BYTES as u64)? {
+                    // An open block without frames that has blocks behind it: a power cut took
+                    // the header that closed it.
+                    let lost = searches
+                        && !has_frame(store, file_id, at, &header)?
+                        && self.search(store, file_id, at + HEADER_BYTES as u64)?;
+                    if !lost {
                         self.last_is_open = true;
                         return Ok(());
                     }
@@ -191,7 +195,8 @@ impl BlockMap {
     fn search(&mut self, store: &dyn Bytestore, file_id: u64, from: u64) -> io::Result<bool> {
         let last = self.blocks.last().map_or(0, |block| block.number);
         let found = search(store, from, |bytes, _| {
-            BlockHeader::decode(bytes, file_id).filter(|header| header.number > last)
+            BlockHeader::decode(bytes, file_id)
+                .filter(|header| header.number > last && header.kind != BlockKind::Footer)
         })?;
         if let Some((at, _)) = found {
             self.bytes_skipped += at - from;
@@ -235,7 +240,6 @@ impl BlockMap {
         if footer.end_at.saturating_add(end.span()) != footer_at {
             return Ok(false);
         }
-        self.next_at = footer.end_at;
         let Some(body) = end_body(store, footer.end_at, &end)? else { return Ok(false) };
         let (entries, unwritten) = body.split_at(body.len() - 8);
         let mut sound = true;
@@ -252,9 +256,10 @@ impl BlockMap {
             self.add(entry.at, &header);
         }
         if !sound {
-            *self = BlockMap { next_at: self.blocks[0].at, ..BlockMap::default() };
+            *self = BlockMap { next_at: self.next_at, ..BlockMap::default() };
             return Ok(false);
         }
+        self.next_at = footer.end_at;
         self.unwritten = u64_of(unwritten);
         self.is_closed = true;
         Ok(true)
@@ -342,6 +347,20 @@ fn search<T>(
     }
 }
 
+/// Whether an open block has its first frame.
+fn has_frame(store: &dyn Bytestore, file_id: u64, at: u64, open: &BlockHeader) -> io::Result<bool> {
+    let at = at.saturating_add(u64::from(open.body_at));
+    let mut bytes = vec![0; frame::FRAME_HEADER_BYTES];
+    read_full_at(store, &mut bytes, at)?;
+    let length = frame::frame_header(&bytes).map_or(0, |(length, _)| length);
+    if length as u64 > store.length()? {
+        return Ok(false);
+    }
+    bytes.resize(frame::FRAME_HEADER_BYTES + length, 0);
+    read_full_at(store, &mut bytes, at)?;
+    Ok(frame::open(&bytes, file_id, open.number, 0).is_some())
+}
+
 /// Looks for the first frame of a block whose header is lost, from `from` on: frames begin at a
 /// multiple of 64, and their CRC knows the block's number.
 pub(crate) fn search_frames(
@@ -363,4 +382,23 @@ pub(crate) fn search_frames(
         frame::open(&whole, file_id, number, 0).map(drop)
     })?;
     Ok(found.map(|(at, ())| at))
+}
+
+/// How many samples of an open block are lost if `bytes`, where the frame `ordinal` must be, do
+/// not begin with it: those up to the last valid frame among them.
+pub(crate) fn later_frames(bytes: &[u8], file_id: u64, number: u32, ordinal: u32) -> u32 {
+    let (mut lost, mut budget) = (0, SEARCH_CRC_BYTES);
+    for start in 1..bytes.len().saturating_sub(frame::FRAME_HEADER_BYTES) {
+        let Some((length, later)) = frame::frame_header(&bytes[start..]) else { continue };
+        let plausible = later > ordinal && (later - ordinal) as usize <= bytes.len();
+        if !plausible || length > bytes.len() - start {
+            continue;
+        }
+        let Some(left) = budget.checked_sub(length) else { break };
+        budget = left;
+        if frame::open(&bytes[start..], file_id, number, later).is_some() {
+            lost = later + 1 - ordinal;
+        }
+    }
+    lost
 }

@@ -234,7 +234,7 @@ impl Writer {
     pub fn append_with_texts(
         &mut self,
         snapshot: &Snapshot,
-        texts: &[(&str, &[u8])],
+        texts: &[(&[u8], &[u8])],
     ) -> Result<Written, WriteError> {
         let before = self.bytes;
         let closed_block = self.prepare(snapshot).inspect_err(|_| self.unwritten += 1)?;
@@ -248,13 +248,7 @@ impl Writer {
             self.unwritten += 1;
             return Err(error);
         }
-        if self.samples == 0 {
-            self.first_realtime_ns = snapshot.realtime_ns;
-            self.latest_realtime_ns = snapshot.realtime_ns;
-        }
-        self.latest_realtime_ns = self.latest_realtime_ns.max(snapshot.realtime_ns);
-        self.samples += 1;
-        self.sequence += 1;
+        self.count_sample(snapshot.realtime_ns);
         self.unwritten = 0;
         Ok(Written { bytes: self.bytes - before, closed_block })
     }
@@ -287,7 +281,7 @@ impl Writer {
         if self.options.sync_blocks { self.flush() } else { Ok(()) }
     }
 
-    /// Samples in the file.
+    /// Samples written to the file since it was begun.
     pub fn samples(&self) -> u64 {
         self.sequence
     }
@@ -307,7 +301,19 @@ impl Writer {
         &self.path
     }
 
-    fn new_open(&self, number: u32, first_sequence: u64) -> BlockHeader {
+    /// Counts a sample that is in the file.
+    pub(crate) fn count_sample(&mut self, realtime_ns: i64) {
+        if self.samples == 0 {
+            self.first_realtime_ns = realtime_ns;
+            self.latest_realtime_ns = realtime_ns;
+        }
+        self.latest_realtime_ns = self.latest_realtime_ns.max(realtime_ns);
+        self.samples += 1;
+        self.sequence += 1;
+    }
+
+    /// The header of an open block.
+    pub(crate) fn new_open(&self, number: u32, first_sequence: u64) -> BlockHeader {
         let mut open = BlockHeader::new(BlockKind::Open, number, first_sequence);
         if self.options.compression != Compression::FramesOnly {
             open.body_at = aligned((HOLE_FRAMES * self.frames_limit) as u64) as u32;
@@ -390,8 +396,54 @@ impl Writer {
         Ok(())
     }
 
+    /// Takes up a file whose open block is `open`, without frames yet.
+    pub(crate) fn set_open(&mut self, open: BlockHeader, at: u64, sequence: u64, unwritten: u64) {
+        (self.open, self.open_at) = (open, at);
+        (self.sequence, self.unwritten) = (sequence, unwritten);
+    }
+
+    /// Takes up a file with these blocks.
+    pub(crate) fn set_index(&mut self, index: Vec<IndexEntry>) {
+        self.index.extend(index);
+    }
+
+    /// Closes the block and leaves out so many sequences, whose samples are lost.
+    pub(crate) fn step_sequence(&mut self, lost: u64) -> Result<(), WriteError> {
+        self.sequence += lost;
+        if self.samples > 0 {
+            return self.close_block();
+        }
+        self.open.first_sequence = self.sequence;
+        write_all_at(self.storage.as_mut(), &self.open.encode(self.file_id), self.open_at)
+            .map_err(|error| WriteError::io(&self.path, error))
+    }
+
+    /// Samples in the file, those that are lost left out.
+    pub(crate) fn samples_present(&self) -> u64 {
+        let closed: u64 = self.index.iter().map(|entry| u64::from(entry.samples)).sum();
+        closed + u64::from(self.samples)
+    }
+
+    /// Samples in the open block.
+    pub(crate) fn block_samples(&self) -> u32 {
+        self.samples
+    }
+
+    pub(crate) fn file_id(&self) -> u64 {
+        self.file_id
+    }
+
+    pub(crate) fn storage_mut(&mut self) -> &mut dyn Storage {
+        self.storage.as_mut()
+    }
+
+    /// What the frames of the open block told, how to read more of them, and they themselves.
+    pub(crate) fn parts(&mut self) -> (&mut BlockState, &mut Walker, &mut Vec<u8>) {
+        (&mut self.state, &mut self.walker, &mut self.frames)
+    }
+
     /// Makes the state again what the frames tell, after a frame that was not written.
-    fn rebuild(&mut self) {
+    pub(crate) fn rebuild(&mut self) {
         self.state.clear();
         self.walker.clear();
         let walked = walk_frames(&self.frames, &mut self.walker, &mut self.state);

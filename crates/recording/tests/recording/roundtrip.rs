@@ -52,7 +52,10 @@ fn reading() -> impl Strategy<Value = Reading> {
     (0_u8..12, rows)
 }
 
-fn tick() -> impl Strategy<Value = (u64, i64, bool, Gap, Vec<Option<Reading>>)> {
+/// A tick: both clocks, whether it is a restart, the gap, the sources.
+type Tick = (u64, i64, bool, Gap, Vec<Option<Reading>>);
+
+fn tick() -> impl Strategy<Value = Tick> {
     let gap = prop_oneof![
         6 => Just(Gap::default()),
         1 => (any::<u64>(), 0_u64..9, 0_u64..9).prop_map(|(missed, unwritten, unreadable)| Gap {
@@ -67,7 +70,7 @@ fn tick() -> impl Strategy<Value = (u64, i64, bool, Gap, Vec<Option<Reading>>)> 
 
 /// Makes snapshots of what was drawn.  Tables are used again from tick to tick, so that rows
 /// keep, gain and lose cells as real ones do.
-fn snapshots(ticks: &[(u64, i64, bool, Gap, Vec<Option<Reading>>)]) -> Vec<Snapshot> {
+fn snapshots(ticks: &[Tick]) -> Vec<Snapshot> {
     let mut out = Vec::new();
     for (monotonic_ns, realtime_ns, restart, gap, sources) in ticks {
         let mut snapshot = Snapshot::new(&DEFS);

@@ -1,0 +1,200 @@
+//! Goes on with a recording, or mends one: both take up the file where its last valid sample ends.
+//!
+//! What a killed writer left behind (an open block, the torn beginning of a sample) becomes an
+//! open block again, whose frames are read back into memory.  Nothing that can be read is lost by
+//! it.  Samples behind a damaged one of the open block cannot be read, since each is told as the
+//! difference from the one before; they leave a step in the sequence, which readers account for.
+
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+
+use sample::SourceDef;
+
+use crate::error::{Error, WriteError};
+use crate::format::{BODY_BYTES_MAX, BlockHeader, BlockKind, HEADER_BYTES, PID_AT, aligned};
+use crate::frame::{self, FRAME_HEADER_BYTES, Replay};
+use crate::scan::{self, BlockMap, BlockPlace};
+use crate::schema::Schema;
+use crate::storage::{Bytestore, read_full_at, write_all_at};
+use crate::writer::{IndexEntry, Writer, WriterOptions, lock_or_refuse};
+
+/// What taking up a recording found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resumed {
+    /// Samples that are in the file.
+    pub samples: u64,
+    /// Samples of the open block that could not be read: they stood behind a damaged one.
+    pub samples_unreadable: u64,
+    /// Bytes behind the last sample, thrown away: a sample whose writing was cut off.
+    pub bytes_torn: u64,
+    /// Whether the recording had been closed.
+    pub was_closed: bool,
+}
+
+impl Writer {
+    /// Goes on with a recording of the same sources and holds its lock until dropped.  The caller
+    /// says by [`Snapshot::restart`](sample::Snapshot::restart) whether the next sample may be
+    /// compared with the last one in the file.
+    ///
+    /// # Errors
+    /// Those of [`Reader::open`](crate::Reader::open), [`Error::Locked`],
+    /// [`Error::OtherSources`].
+    pub fn resume(
+        path: &Path,
+        defs: &[&'static SourceDef],
+        options: WriterOptions,
+    ) -> Result<(Writer, Resumed), Error> {
+        let schemas: Vec<_> = defs.iter().map(|def| Schema::of(def)).collect();
+        take_up(path, Some(&schemas), options)
+    }
+}
+
+/// Closes a recording whose writer could not: the open block is compressed, the index added.
+///
+/// # Errors
+/// As [`Writer::resume`].
+pub fn repair(path: &Path, options: WriterOptions) -> Result<Resumed, Error> {
+    let (writer, resumed) = take_up(path, None, options)?;
+    writer.close()?;
+    Ok(resumed)
+}
+
+/// Whether values recorded under one schema can go on under the other; words may differ.
+fn same_columns(left: &[Schema], right: &[Schema]) -> bool {
+    let columns = |schema: &Schema| -> Vec<_> {
+        let fields = schema.fields.iter();
+        fields.map(|field| (field.name.clone(), field.unit, field.kind)).collect()
+    };
+    let same = |(left, right): (&Schema, &Schema)| {
+        left.name == right.name && columns(left) == columns(right)
+    };
+    left.len() == right.len() && left.iter().zip(right).all(same)
+}
+
+fn take_up(
+    path: &Path,
+    schemas: Option<&[Schema]>,
+    options: WriterOptions,
+) -> Result<(Writer, Resumed), Error> {
+    let io = |error| Error::io(path, "read", error);
+    let file = OpenOptions::new().read(true).write(true).open(path);
+    let file = file.map_err(|error| Error::io(path, "open", error))?;
+    lock_or_refuse(&file, path)?;
+    let head = scan::read_head(&file, path)?;
+    if schemas.is_some_and(|schemas| !same_columns(schemas, &head.schemas)) {
+        return Err(Error::OtherSources { path: path.to_owned() });
+    }
+    let mut map = BlockMap::read(&file, &head.prelude).map_err(io)?;
+    let file_id = head.prelude.file_id;
+    let open = map.blocks.pop_if(|last| map.last_is_open || last.frames_at.is_some());
+    let store = file.try_clone().map_err(io)?;
+    let mut writer = Writer::new(Box::new(file), path, &head.schemas, options, file_id)?;
+    writer.set_index(index(&store, &map.blocks, file_id).map_err(io)?);
+    let mut resumed = Resumed { was_closed: map.is_closed, ..Resumed::default() };
+    match open {
+        Some(open) => take_up_open(&mut writer, &store, &open, file_id, &mut resumed)
+            .map_err(io)?
+            .map_err(Error::Write)?,
+        None => {
+            let length = store.length().map_err(io)?;
+            begin_behind(&mut writer, &map, length).map_err(|error| WriteError::io(path, error))?;
+        }
+    }
+    write_all_at(writer.storage_mut(), &std::process::id().to_le_bytes(), PID_AT as u64)
+        .map_err(|error| WriteError::io(path, error))?;
+    resumed.samples = writer.samples_present();
+    Ok((writer, resumed))
+}
+
+/// The index of blocks that are in the file; what a damaged header no longer tells comes from
+/// where the block was found.
+fn index(
+    store: &dyn Bytestore,
+    blocks: &[BlockPlace],
+    file_id: u64,
+) -> std::io::Result<Vec<IndexEntry>> {
+    let entry = |block: &BlockPlace| {
+        let header = scan::header_at(store, block.at, file_id)?;
+        let header = header.filter(|header| header.number == block.number);
+        Ok(IndexEntry {
+            at: block.at,
+            first_sequence: block.first_sequence,
+            first_realtime_ns: header.map_or(0, |header| header.first_realtime_ns),
+            latest_realtime_ns: header
+                .map_or(block.latest_realtime_ns, |header| header.latest_realtime_ns),
+            samples: block.samples,
+            number: block.number,
+        })
+    };
+    blocks.iter().map(entry).collect()
+}
+
+/// Puts an open block behind everything that is there.
+fn begin_behind(writer: &mut Writer, map: &BlockMap, length: u64) -> std::io::Result<()> {
+    let end = |block: &BlockPlace| block.first_sequence + u64::from(block.samples);
+    let sequence = map.blocks.last().map_or(0, end);
+    let number = map.blocks.last().map_or(0, |block| block.number) + 1;
+    // In a closed recording the end block gives way; garbage stays.
+    let at = if map.is_closed { map.next_at } else { aligned(length).max(map.next_at) };
+    let open = writer.new_open(number, sequence);
+    let header = open.encode(writer.file_id());
+    write_all_at(writer.storage_mut(), &header, at)?;
+    writer.storage_mut().truncate(at + HEADER_BYTES as u64)?;
+    writer.set_open(open, at, sequence, map.unwritten);
+    Ok(())
+}
+
+/// Takes up an open block.
+fn take_up_open(
+    writer: &mut Writer,
+    store: &File,
+    place: &BlockPlace,
+    file_id: u64,
+    resumed: &mut Resumed,
+) -> std::io::Result<Result<(), WriteError>> {
+    let header = scan::header_at(store, place.at, file_id)?;
+    let header = header.filter(|header| header.number == place.number);
+    let open = header.unwrap_or_else(|| {
+        let lost = BlockHeader::new(BlockKind::Open, place.number, place.first_sequence);
+        let body_at = place.frames_at.unwrap_or(place.at) - place.at;
+        BlockHeader { body_at: u32::try_from(body_at).unwrap_or(u32::MAX), ..lost }
+    });
+    if header.is_none() {
+        write_all_at(writer.storage_mut(), &open.encode(file_id), place.at)?;
+    }
+    writer.set_open(open, place.at, place.first_sequence, 0);
+    let at = place.at + u64::from(open.body_at);
+    let length = store.length()?.saturating_sub(at).min(BODY_BYTES_MAX as u64);
+    let mut bytes = vec![0; length as usize];
+    let count = read_full_at(store, &mut bytes, at)?;
+    bytes.truncate(count);
+    let mut rest = bytes.as_slice();
+    while let Some(payload) = frame::open(rest, file_id, open.number, writer.block_samples()) {
+        let (frame, behind) = rest.split_at(FRAME_HEADER_BYTES + payload.len());
+        if !writer.take_frame(frame, payload) {
+            break;
+        }
+        rest = behind;
+    }
+    let lost = scan::later_frames(rest, file_id, open.number, writer.block_samples());
+    resumed.samples_unreadable = u64::from(lost);
+    let torn = rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    resumed.bytes_torn = if lost > 0 { 0 } else { torn as u64 };
+    writer.storage_mut().truncate(at + (bytes.len() - rest.len()) as u64)?;
+    Ok(if lost > 0 { writer.step_sequence(u64::from(lost)) } else { Ok(()) })
+}
+
+impl Writer {
+    /// Takes a frame that is in the file already; false if it makes no sense.
+    fn take_frame(&mut self, frame: &[u8], payload: &[u8]) -> bool {
+        let (state, walker, frames) = self.parts();
+        if walker.walk(payload, &mut Replay(state)).is_err() {
+            self.rebuild();
+            return false;
+        }
+        frames.extend_from_slice(frame);
+        let realtime_ns = state.tick.realtime_ns();
+        self.count_sample(realtime_ns);
+        true
+    }
+}
