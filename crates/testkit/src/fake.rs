@@ -126,7 +126,8 @@ fn collect_files(folder: &Path, path: &str, files: &mut Vec<String>) -> io::Resu
     Ok(())
 }
 
-fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies a tree over another: files are replaced in place, links made where there are none.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -135,7 +136,9 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
         if kind.is_dir() {
             copy_tree(&entry.path(), &target)?;
         } else if kind.is_symlink() {
-            symlink(fs::read_link(entry.path())?, target)?;
+            if fs::symlink_metadata(&target).is_err() {
+                symlink(fs::read_link(entry.path())?, target)?;
+            }
         } else {
             fs::copy(entry.path(), target)?;
         }

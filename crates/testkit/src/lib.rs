@@ -7,6 +7,7 @@ pub mod alloc;
 pub mod bench;
 pub mod clock;
 pub mod fake;
+pub mod trees;
 
 pub use alloc::{Allocations, CountingAllocator, allocations_of};
 pub use clock::{Event, SimClock};
