@@ -27,8 +27,8 @@ pub struct Layout {
     pub brief: &'static [Block],
     /// Verbose mode: a block of its own, with headings.  For an upper-case letter the cells are
     /// printed once for each instance that `keep` keeps.  A [`Show::Cells`] block whose title is
-    /// empty stands to the right of the one before it: its heading lines and cells are appended
-    /// to that one's.
+    /// empty stands to the right of the one shown before it: its heading lines and cells are
+    /// appended to that one's.
     pub verbose: &'static [Block],
     /// Plot columns; `None` when collectl has none for this letter.
     pub plot: Option<Plot>,

@@ -33,6 +33,8 @@ struct Verbose {
     zone: TimeZone,
     parts: Vec<Part>,
     headers: Headers,
+    /// The blocks of a layout that the options ask for; kept for its memory.
+    shown: Vec<&'static Block>,
     body: Body,
     /// What begins an interval under `--home`: the first clears the screen, others overwrite it.
     clear: &'static [u8],
@@ -137,6 +139,7 @@ impl Verbose {
             zone,
             parts: Vec::new(),
             headers: Headers::default(),
+            shown: Vec::new(),
             body: Body::default(),
             clear: CLEAR_SCREEN,
         }
@@ -151,18 +154,20 @@ impl Verbose {
         frame: &Frame<'_>,
         local: LocalTime,
     ) {
-        let mut rest = layout.verbose;
+        let mut shown = std::mem::take(&mut self.shown);
+        shown.clear();
+        shown.extend(layout.verbose.iter().filter(|block| (block.when)(frame.options)));
+        let mut rest = shown.as_slice();
         while !rest.is_empty() {
             let width = 1 + rest[1..].iter().take_while(|block| continues(block)).count();
             let (group, after) = rest.split_at(width);
             rest = after;
-            if group.iter().any(|block| (block.when)(frame.options)) {
-                self.push_headings(frame, local, |body, has_time| {
-                    body.push_group_headings(group, frame, has_time);
-                });
-                self.body.push_group(part, group, track, frame);
-            }
+            self.push_headings(frame, local, |body, has_time| {
+                body.push_group_headings(group, frame, has_time);
+            });
+            self.body.push_group(part, group, track, frame);
         }
+        self.shown = shown;
     }
 
     fn push_derived(&mut self, part: &Part, track: &Track, frame: &Frame<'_>, local: LocalTime) {
@@ -269,14 +274,11 @@ impl Body {
     }
 
     /// The title line and the heading lines of blocks side by side.
-    fn push_group_headings(&mut self, group: &[Block], frame: &Frame<'_>, has_time: bool) {
+    fn push_group_headings(&mut self, group: &[&'static Block], frame: &Frame<'_>, has_time: bool) {
         self.heading_lines.iter_mut().for_each(Vec::clear);
         let mut lines_used = 0;
-        let shown = group.iter().filter(|block| (block.when)(frame.options));
-        for (index, block) in shown.enumerate() {
-            if index == 0 {
-                self.push_title(block, group, frame);
-            }
+        self.push_title(group[0], frame);
+        for block in group {
             self.scratch.clear();
             match block.show {
                 Show::Custom(write) | Show::Headed(write, _) => {
@@ -316,10 +318,8 @@ impl Body {
         }
     }
 
-    fn push_title(&mut self, shown: &Block, group: &[Block], frame: &Frame<'_>) {
+    fn push_title(&mut self, block: &Block, frame: &Frame<'_>) {
         self.buffer.extend_from_slice(b"# ");
-        // The title is the group's, even if options leave out its first block.
-        let block = if shown.title.is_empty() { &group[0] } else { shown };
         if let Show::Custom(write) | Show::Headed(write, _) = block.show {
             self.scratch.clear();
             write(frame, Asked::Title, &mut self.scratch);
@@ -332,7 +332,13 @@ impl Body {
     }
 
     /// The lines of blocks side by side: one for a summary, one for each instance of a detail.
-    fn push_group(&mut self, part: &Part, group: &[Block], track: &Track, frame: &Frame<'_>) {
+    fn push_group(
+        &mut self,
+        part: &Part,
+        group: &[&'static Block],
+        track: &Track,
+        frame: &Frame<'_>,
+    ) {
         if let Show::Custom(write) = group[0].show {
             self.scratch.clear();
             write(frame, Asked::Body, &mut self.scratch);
@@ -363,9 +369,9 @@ impl Body {
         }
     }
 
-    fn push_row(&mut self, group: &[Block], row: &Row<'_>, position: usize) {
+    fn push_row(&mut self, group: &[&'static Block], row: &Row<'_>, position: usize) {
         self.begin_line();
-        for block in group.iter().filter(|block| (block.when)(row.options())) {
+        for block in group {
             if let Show::Cells(cells) | Show::Headed(_, cells) = block.show {
                 push_cells(&mut self.buffer, cells, row, position);
             }
