@@ -21,23 +21,26 @@ pub struct Track {
     pub current: Sample,
     /// Whether `current` was read at the latest tick.
     pub fresh: bool,
+    /// Whether both readings have the same instances in the same order, so that a row need not be
+    /// looked for by its name.
+    aligned: bool,
 }
 
 impl Track {
     /// True time between the two readings, `None` unless both are there.
-    fn seconds(&self, meta: &Meta) -> Option<f64> {
+    fn seconds(&self, single_clock: bool) -> Option<f64> {
         let both = self.previous.state == State::Ok && self.current.state == State::Ok;
         let then = (self.previous.monotonic_ns, self.previous.realtime_ns);
         let now = (self.current.monotonic_ns, self.current.realtime_ns);
-        Some(seconds_between(meta, then, now)).filter(|&seconds| both && seconds > 0.0)
+        Some(seconds_between(single_clock, then, now)).filter(|&seconds| both && seconds > 0.0)
     }
 }
 
 /// Seconds between two moments (monotonic, realtime).  A feed with a single clock, which is what
 /// collectl writes, is reckoned as collectl does, in floating seconds since the epoch: the last
 /// bit decides whether 5.0 prints as 5 or as 4.
-fn seconds_between(meta: &Meta, then: (u64, i64), now: (u64, i64)) -> f64 {
-    if meta.has_single_clock() {
+fn seconds_between(single_clock: bool, then: (u64, i64), now: (u64, i64)) -> f64 {
+    if single_clock {
         let floating = |realtime_ns: i64| (realtime_ns / 1_000) as f64 / 1e6;
         floating(now.1) - floating(then.1)
     } else {
@@ -62,6 +65,7 @@ impl History {
             previous: Sample::new(def),
             current: Sample::new(def),
             fresh: false,
+            aligned: false,
         };
         History {
             tracks: defs.iter().map(track).collect(),
@@ -85,6 +89,7 @@ impl History {
             if track.fresh {
                 std::mem::swap(&mut track.previous, &mut track.current);
                 std::mem::swap(&mut track.current, &mut snapshot.samples[index]);
+                track.aligned = track.previous.table.same_rows(&track.current.table);
             }
         }
     }
@@ -106,12 +111,18 @@ impl History {
     /// One look at the latest tick.
     pub fn frame<'a>(&'a self, meta: &'a Meta, options: &'a Options) -> Frame<'a> {
         let first = self.ticks < 2;
+        let single_clock = meta.has_single_clock();
         Frame {
             tracks: &self.tracks,
             realtime_ns: self.current.1,
-            seconds: if first { 0.0 } else { seconds_between(meta, self.previous, self.current) },
+            seconds: if first {
+                0.0
+            } else {
+                seconds_between(single_clock, self.previous, self.current)
+            },
             meta,
             options,
+            single_clock,
         }
     }
 }
@@ -129,6 +140,9 @@ pub struct Frame<'a> {
     pub meta: &'a Meta,
     /// How to show it.
     pub options: &'a Options,
+    /// Whether all sources of a tick share one wall-clock stamp
+    /// ([`Meta::has_single_clock`], asked once).
+    pub single_clock: bool,
 }
 
 impl<'a> Frame<'a> {
@@ -169,12 +183,13 @@ impl<'a> Row<'a> {
     /// Whether the columns that collectl fills in a way of its own should hold its digits: always
     /// under `--exact`, and when the feed is a collectl recording, whose readers know them so.
     pub fn collectl_digits(&self) -> bool {
-        self.exact() || self.frame.meta.has_single_clock()
+        self.exact() || self.frame.single_clock
     }
 
-    /// The instance's name.
+    /// The instance's name; empty for a source as a whole, and when the reading has no such row.
     pub fn name(&self) -> &'a [u8] {
-        self.track.current.table.name(self.index)
+        let table = &self.track.current.table;
+        if self.index < table.rows() { table.name(self.index) } else { b"" }
     }
 
     /// Every instance of the same source.
@@ -189,10 +204,16 @@ impl<'a> Row<'a> {
     }
 
     /// The same instance in the reading before.
+    #[inline]
     fn previous_index(&self) -> Option<usize> {
-        (self.track.previous.state == State::Ok)
-            .then(|| self.track.previous.table.find(self.name(), self.index))
-            .flatten()
+        let track = self.track;
+        if track.previous.state != State::Ok {
+            None
+        } else if track.aligned {
+            Some(self.index)
+        } else {
+            track.previous.table.find(self.name(), self.index)
+        }
     }
 
     /// The raw integer of the latest reading.
@@ -242,12 +263,12 @@ impl<'a> Row<'a> {
         if self.options().per_interval() {
             return Some(1.0);
         }
-        self.track.seconds(self.frame.meta)
+        self.track.seconds(self.frame.single_clock)
     }
 
     /// The true time between the two readings of this source, whatever `-on` says: for shares.
     pub fn interval_seconds(&self) -> Option<f64> {
-        self.track.seconds(self.frame.meta)
+        self.track.seconds(self.frame.single_clock)
     }
 
     /// A counter per second (or per interval, with `-on`).
@@ -328,6 +349,20 @@ mod tests {
         assert_eq!(rates, [None, None, Some(10.0)]);
         assert!(whole.rows().next().unwrap().was_reset(0));
         assert_eq!(whole.sum(|_| true, |row| row.rate(0)), Some(10.0));
+    }
+
+    #[test]
+    fn a_source_that_fails_after_it_was_read_has_no_rates() {
+        let (meta, options) = (Meta::new(), Options::default());
+        let mut history = History::new(&[&DEF]);
+        push(&mut history, 1_000_000_000, &[("a", 10)]);
+        let mut snapshot = Snapshot::new(&[&DEF]);
+        snapshot.monotonic_ns = 2_000_000_000;
+        snapshot.fresh[0] = true;
+        snapshot.samples[0].state = State::Denied;
+        history.push(&mut snapshot);
+        let whole = history.frame(&meta, &options).source("demo").unwrap();
+        assert_eq!((whole.rate(0), whole.delta(0), whole.name()), (None, None, &b""[..]));
     }
 
     #[test]

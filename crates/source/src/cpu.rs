@@ -101,7 +101,7 @@ pub(crate) fn percent(row: &Row<'_>, field: usize) -> Option<f64> {
 /// As [`percent`]; under `--cpufilt` the mean of that over the CPUs that the filter keeps.
 fn share(row: &Row<'_>, field: usize) -> Option<f64> {
     let filter = &row.options().cpufilt;
-    let cores = row.other("cpu_core").filter(|_| filter.is_set());
+    let cores = if filter.is_set() { row.other("cpu_core") } else { None };
     let Some(cores) = cores else { return percent(row, field) };
     let sum = cores.sum(|core| filter.keeps(core.name()), |core| percent(core, field))?;
     let kept = cores.rows().filter(|core| filter.keeps(core.name())).count();
