@@ -7,21 +7,28 @@ use std::sync::Arc;
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use procfs::{Host, SystemClock};
-use sample::{Cadence, Clock, Meta, Snapshot};
+use sample::{Cadence, Clock, Meta, Moment, Snapshot, SourceDef};
 use source::{Entry, Limits, RecorderCounters, Sampler};
+use view::PlotFiles;
+use view::export::Setting;
 
 use crate::display::{LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
 use crate::doctor;
 pub(crate) use crate::record::arguments::RecordArguments;
 use crate::record::daemon::{self, Parent, PidFile, User};
 use crate::record::facts::{self, Told};
+use crate::record::file::{RecordingFile, RecordingOptions};
 use crate::record::intervals::{Intervals, parse_duration, parse_intervals};
-use crate::record::live::{Live, Shown, Sinks};
+use crate::record::live::{Live, Shown};
+use crate::record::messages::{Messages, Severity, local};
+use crate::record::names::Place;
 use crate::record::output::{Address, Output, Screen};
+use crate::record::plot::{PlotOutput, PlotStyle, ensure_directory};
+use crate::record::roll::{Keep, Roll};
 use crate::record::run::{Recorder, Until};
 use crate::record::schedule::Schedule;
 use crate::record::signals::Signals;
-use view::export::Setting;
+use crate::record::sinks::{Files, Plots, Sinks};
 
 /// Runs the verb.
 pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
@@ -62,12 +69,14 @@ fn record(
         daemon::be_nice()?;
     }
     let (mut recorder, mut sinks) = plan.open(arguments, &mut clock)?;
+    sinks.messages.say(clock.now(), Severity::Information, "Starting");
     let mut signals = Signals::install(arguments.filename.is_some());
     if let Some(parent) = parent.and_then(Option::take) {
         parent.ready();
     }
     let recorded = recorder.run(&mut clock, &mut signals, &mut sinks);
-    let closed = sinks.close();
+    sinks.messages.say(clock.now(), Severity::Information, "Terminating...");
+    let closed = sinks.close(clock.now());
     recorded.and(closed)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -175,32 +184,15 @@ impl Plan {
         let sampler = Sampler::open(&mut host, &self.entries, &limits);
         let defs = sampler.defs();
         let snapshot = Snapshot::new(&defs);
-        let options = arguments.display.options(self.letters)?;
-        let mut sinks = Sinks::default();
-        if arguments.makes_text() {
-            let setting = Setting {
-                playing: false,
-                aligned: arguments.align || arguments.daemon,
-                file: arguments.filename.clone(),
-                sending: arguments.address.is_some(),
-                writing: arguments.display.plot || arguments.rawtoo,
-                full_host_name: Some(facts::full_host_name(&arguments.root)),
-            };
-            let setup = view::Setup { zone: self.zone.clone() };
-            let view = arguments.display.open_view(&options, &setup, &setting)?;
-            let Some(view) = view else { std::process::exit(0) };
-            let output: Box<dyn Output> = match &self.address {
-                Some(address) => address.open(self.meta.host())?,
-                None => Box::new(Screen),
-            };
-            if self.address.is_none() && !arguments.quiet && self.intervals.first_ns > 0 {
-                announce(self.intervals);
-            }
-            let shown = Shown::new(self.meta.clone(), options, defs);
-            sinks.live = Some(Live::open(view, output, counters.clone(), &shown)?);
-            sinks.shown = Some(shown);
-        }
         let now = clock.now();
+        let options = arguments.display.options(self.letters.clone())?;
+        let mut sinks = Sinks::new(self.messages(arguments));
+        if arguments.makes_text() || arguments.makes_plot_files() {
+            let shown = Shown::new(self.meta.clone(), options, defs.clone());
+            self.open_views(arguments, &mut sinks, shown, &counters, now)?;
+        }
+        self.open_files(arguments, &mut sinks, defs, &counters, now)?;
+        sinks.purge(now);
         let has_second = self.entries.iter().any(|entry| entry.def.cadence == Cadence::Second);
         let align = arguments.align || arguments.daemon;
         let recorder = Recorder {
@@ -220,6 +212,117 @@ impl Plan {
         Ok((recorder, sinks))
     }
 }
+
+impl Plan {
+    fn messages(&self, arguments: &RecordArguments) -> Messages {
+        Messages {
+            logged: arguments.messages,
+            quiet: arguments.quiet,
+            daemon: arguments.daemon,
+            place: self.place(arguments),
+            zone: self.zone.clone(),
+        }
+    }
+
+    fn place(&self, arguments: &RecordArguments) -> Option<Place> {
+        arguments.filename.as_deref().map(|path| Place::new(path, self.meta.host()))
+    }
+
+    /// Plot files, and text for the screen or a socket.
+    fn open_views(
+        &self,
+        arguments: &RecordArguments,
+        sinks: &mut Sinks,
+        shown: Shown,
+        counters: &Arc<RecorderCounters>,
+        now: Moment,
+    ) -> anyhow::Result<()> {
+        if let Some(place) = self.place(arguments).filter(|_| arguments.makes_plot_files()) {
+            ensure_directory(&place)?;
+            let style = PlotStyle::of(&shown.options.letters);
+            let lines = PlotFiles::new(self.zone.clone());
+            let output = PlotOutput::new(place, style, local(now, &self.zone));
+            let command_line = self.meta.get("command_line").unwrap_or_default().to_owned();
+            let flush_ns = arguments.flush.unwrap_or(PLOT_FLUSH_SECONDS) * 1_000_000_000;
+            let counters = counters.clone();
+            sinks.plots =
+                Some(Plots::open(lines, output, command_line, counters, flush_ns, &shown));
+        }
+        if arguments.makes_text() {
+            sinks.live = Some(self.open_live(arguments, &shown, counters)?);
+        }
+        sinks.shown = Some(shown);
+        Ok(())
+    }
+
+    fn open_live(
+        &self,
+        arguments: &RecordArguments,
+        shown: &Shown,
+        counters: &Arc<RecorderCounters>,
+    ) -> anyhow::Result<Live> {
+        let setting = Setting {
+            playing: false,
+            aligned: arguments.align || arguments.daemon,
+            file: arguments.filename.clone(),
+            sending: arguments.address.is_some(),
+            writing: arguments.display.plot || arguments.rawtoo,
+            full_host_name: Some(facts::full_host_name(&arguments.root)),
+        };
+        let setup = view::Setup { zone: self.zone.clone() };
+        let view = arguments.display.open_view(&shown.options, &setup, &setting)?;
+        let Some(view) = view else { std::process::exit(0) };
+        let output: Box<dyn Output> = match &self.address {
+            Some(address) => address.open(self.meta.host())?,
+            None => Box::new(Screen),
+        };
+        if self.address.is_none() && !arguments.quiet && self.intervals.first_ns > 0 {
+            announce(self.intervals);
+        }
+        Ok(Live::open(view, output, counters.clone(), shown)?)
+    }
+
+    /// The recording, and the housekeeping of all files.
+    fn open_files(
+        &self,
+        arguments: &RecordArguments,
+        sinks: &mut Sinks,
+        defs: Vec<&'static SourceDef>,
+        counters: &Arc<RecorderCounters>,
+        now: Moment,
+    ) -> anyhow::Result<()> {
+        let Some(place) = self.place(arguments) else { return Ok(()) };
+        let roll = arguments.roll.as_deref().map(Roll::parse).transpose()?;
+        let keep = arguments.keep.as_deref().map(Keep::parse).transpose()?;
+        // What --keep says is kept replaces the seven days that -r keeps.
+        let roll = roll.map(|roll| if keep.is_some() { roll.without_days() } else { roll });
+        if arguments.makes_recording() {
+            ensure_directory(&place)?;
+            let wanted = RecordingOptions {
+                keeps_text: arguments.raw,
+                sync_ns: arguments.sync.map(|seconds| seconds.saturating_mul(1_000_000_000)),
+            };
+            let told = (now, &sinks.messages);
+            let recording = RecordingFile::create(
+                place.clone(),
+                self.meta.clone(),
+                defs,
+                &wanted,
+                counters.clone(),
+                told,
+            )?;
+            sinks.recording = Some(recording);
+        }
+        let plots = sinks.plots.as_ref().map(|plots| plots.lines.extensions().collect());
+        let files =
+            Files::new(place, roll, keep, plots.unwrap_or_default(), (now, &sinks.messages));
+        sinks.files = Some(files);
+        Ok(())
+    }
+}
+
+/// How long plot lines wait in the compressor unless `-F` says otherwise.
+const PLOT_FLUSH_SECONDS: u64 = 60;
 
 /// The source that every recording has.
 const OWN_SOURCE: &str = "whit";

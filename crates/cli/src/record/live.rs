@@ -1,18 +1,14 @@
 //! Live text: the view over the samples as they come, sent on interval by interval.
 //!
-//! Samples are swapped into the view's history, not copied; text is made in one buffer that is
-//! kept, and leaves in one `write` an interval.
+//! Text is made in one buffer that is kept, and leaves in one `write` an interval.
 
 use std::sync::Arc;
 
-use procfs::Host;
-use sample::{History, Meta, Options, Snapshot, SourceDef};
+use sample::{History, Meta, Options, SourceDef};
 use source::RecorderCounters;
 use view::View;
 
 use super::output::Output;
-use super::run::Sink;
-use super::schedule::Tick;
 
 /// A view and where its text goes.
 pub(crate) struct Live {
@@ -24,6 +20,9 @@ pub(crate) struct Live {
 
 impl Live {
     /// Opens the view and sends what stands before the first interval.
+    ///
+    /// # Errors
+    /// Those of sending.
     pub(crate) fn open(
         mut view: Box<dyn View>,
         mut output: Box<dyn Output>,
@@ -37,7 +36,11 @@ impl Live {
         Ok(Live { view, output, text, counters })
     }
 
-    fn show(&mut self, shown: &Shown) -> std::io::Result<()> {
+    /// Sends the latest interval.
+    ///
+    /// # Errors
+    /// Those of sending, after which nobody listens.
+    pub(crate) fn show(&mut self, shown: &Shown) -> std::io::Result<()> {
         let mut calls = self.output.tend()?;
         self.text.clear();
         let frame = shown.history.frame(&shown.meta, &shown.options);
@@ -50,10 +53,17 @@ impl Live {
         Ok(())
     }
 
-    fn end(&mut self) -> std::io::Result<()> {
+    /// Sends what stands after the last interval, and returns what the view has to say besides.
+    ///
+    /// # Errors
+    /// Those of sending.
+    pub(crate) fn end(&mut self) -> std::io::Result<Vec<String>> {
         self.text.clear();
         self.view.end(&mut self.text)?;
-        self.output.send(&self.text).map(drop)
+        if !self.text.is_empty() {
+            self.output.send(&self.text)?;
+        }
+        Ok(self.view.notes())
     }
 }
 
@@ -70,38 +80,5 @@ impl Shown {
     pub(crate) fn new(meta: Meta, options: Options, defs: Vec<&'static SourceDef>) -> Self {
         let history = History::new(&defs);
         Shown { meta, options, defs, history }
-    }
-}
-
-/// Every place that samples go to, in the order in which each gets them: the recording first,
-/// since views swap the samples out.
-#[derive(Default)]
-pub(crate) struct Sinks {
-    pub(crate) shown: Option<Shown>,
-    pub(crate) live: Option<Live>,
-}
-
-impl Sinks {
-    /// Ends everything well.
-    ///
-    /// # Errors
-    /// The first one met; the rest is ended all the same.
-    pub(crate) fn close(&mut self) -> anyhow::Result<()> {
-        if let Some(live) = &mut self.live {
-            live.end()?;
-        }
-        Ok(())
-    }
-}
-
-impl Sink for Sinks {
-    fn take(&mut self, _tick: &Tick, snapshot: &mut Snapshot, _host: &Host) -> anyhow::Result<()> {
-        if let Some(shown) = &mut self.shown {
-            shown.history.push(snapshot);
-            if let Some(live) = &mut self.live {
-                live.show(shown)?;
-            }
-        }
-        Ok(())
     }
 }

@@ -39,6 +39,11 @@ impl Roll {
         Roll { start_minute: 0, every_minutes: MINUTES_A_DAY, days: 0, months: MONTHS_KEPT }
     }
 
+    /// The same rolls, keeping everything for ever.
+    pub(crate) fn without_days(self) -> Self {
+        Roll { days: 0, ..self }
+    }
+
     /// Parses the option's value by collectl's rules.
     pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
         let mut parts = text.split(',');

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use procfs::Host;
-use sample::{Clock, Snapshot, State, Wake};
+use sample::{Clock, Moment, Snapshot, State, Wake};
 use source::{RecorderCounters, Sampler};
 
 use super::budget::Budget;
@@ -46,7 +46,7 @@ pub(crate) trait Sink {
     ///
     /// # Errors
     /// When they cannot be made.
-    fn reopen(&mut self) -> anyhow::Result<()> {
+    fn reopen(&mut self, _now: Moment) -> anyhow::Result<()> {
         Ok(())
     }
 
@@ -54,7 +54,7 @@ pub(crate) trait Sink {
     ///
     /// # Errors
     /// Those of writing.
-    fn flush(&mut self) -> anyhow::Result<()> {
+    fn flush(&mut self, _now: Moment) -> anyhow::Result<()> {
         Ok(())
     }
 }
@@ -120,10 +120,10 @@ impl Recorder {
                 return Ok(false);
             }
             if requests.reopen {
-                sink.reopen()?;
+                sink.reopen(clock.now())?;
             }
             if requests.flush {
-                sink.flush()?;
+                sink.flush(clock.now())?;
             }
             if self.schedule.is_endless() {
                 return Ok(true);
@@ -166,7 +166,7 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    use sample::{Moment, SourceDef};
+    use sample::SourceDef;
     use source::Limits;
     use testkit::{Event, SimClock};
 
@@ -201,12 +201,12 @@ mod tests {
             Ok(())
         }
 
-        fn reopen(&mut self) -> anyhow::Result<()> {
+        fn reopen(&mut self, _: Moment) -> anyhow::Result<()> {
             self.reopened += 1;
             Ok(())
         }
 
-        fn flush(&mut self) -> anyhow::Result<()> {
+        fn flush(&mut self, _: Moment) -> anyhow::Result<()> {
             self.flushed += 1;
             Ok(())
         }

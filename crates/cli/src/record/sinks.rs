@@ -1,0 +1,287 @@
+//! All places that samples go to, and the housekeeping around them: rolls, retention, flushes,
+//! messages.
+//!
+//! The recording comes first, since views swap the samples out of the snapshot.  Nothing here
+//! ends the recorder but a reader of live text that went away: what cannot be written is told and
+//! counted, and tried again.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use procfs::Host;
+use sample::{Moment, Snapshot};
+use source::RecorderCounters;
+use view::PlotFiles;
+
+use super::file::{RecordingFile, moment};
+use super::live::{Live, Shown};
+use super::messages::{Messages, Severity, local};
+use super::names::Place;
+use super::plot::PlotOutput;
+use super::roll::{Keep, Roll, purge};
+use super::run::Sink;
+use super::schedule::Tick;
+
+/// A step of the wall clock that is worth a message; smaller ones are time services at work.
+const STEP_NS_TOLD: u64 = 100_000_000;
+
+/// A recording rolls when it is so small a part of what `--keep SIZE` keeps, so that there are
+/// old files to take away.
+const KEEP_PARTS: u64 = 8;
+
+/// Every place that samples go to.
+pub(crate) struct Sinks {
+    pub(crate) recording: Option<RecordingFile>,
+    pub(crate) plots: Option<Plots>,
+    pub(crate) live: Option<Live>,
+    /// What views look at; without views no history is kept.
+    pub(crate) shown: Option<Shown>,
+    pub(crate) files: Option<Files>,
+    pub(crate) messages: Messages,
+    was_late: bool,
+}
+
+/// Plot files and their lines.
+pub(crate) struct Plots {
+    pub(crate) lines: PlotFiles,
+    pub(crate) output: PlotOutput,
+    pub(crate) command_line: String,
+    pub(crate) counters: Arc<RecorderCounters>,
+    /// How long lines may wait in the compressor.
+    pub(crate) flush_ns: u64,
+    flushed_ns: u64,
+    is_broken: bool,
+}
+
+impl Plots {
+    /// The lines of `shown` in the files of `output`.
+    pub(crate) fn open(
+        mut lines: PlotFiles,
+        output: PlotOutput,
+        command_line: String,
+        counters: Arc<RecorderCounters>,
+        flush_ns: u64,
+        shown: &Shown,
+    ) -> Self {
+        lines.begin(&shown.meta, &shown.defs, &shown.options, &command_line);
+        Plots { lines, output, command_line, counters, flush_ns, flushed_ns: 0, is_broken: false }
+    }
+
+    fn show(&mut self, shown: &Shown, now: Moment) -> std::io::Result<()> {
+        let frame = shown.history.frame(&shown.meta, &shown.options);
+        let output = &mut self.output;
+        self.lines.frame(&frame, &mut |extension, text| output.add(extension, text))?;
+        if now.monotonic_ns.saturating_sub(self.flushed_ns) >= self.flush_ns {
+            self.flushed_ns = now.monotonic_ns;
+            self.output.flush()?;
+        }
+        self.counters.calls.add(std::mem::take(&mut self.output.calls));
+        self.counters.written_bytes.add(std::mem::take(&mut self.output.written_bytes));
+        Ok(())
+    }
+}
+
+/// When files are rolled and which are kept.
+pub(crate) struct Files {
+    place: Place,
+    roll: Option<Roll>,
+    keep: Option<Keep>,
+    /// The extensions of our plot files.
+    plots: Vec<&'static str>,
+    /// Since the epoch; `i64::MAX` for never.
+    next_roll_ns: i64,
+}
+
+impl Files {
+    /// The housekeeping at `place`, from `now` on.
+    pub(crate) fn new(
+        place: Place,
+        roll: Option<Roll>,
+        keep: Option<Keep>,
+        plots: Vec<&'static str>,
+        (now, messages): (Moment, &Messages),
+    ) -> Self {
+        // Something must become old before it can be taken away.
+        let roll = roll.or_else(|| keep.map(|_| Roll::daily()));
+        let mut files = Files { place, roll, keep, plots, next_roll_ns: i64::MAX };
+        files.plan(now, messages);
+        files
+    }
+
+    /// Works out the next roll.
+    fn plan(&mut self, now: Moment, messages: &Messages) {
+        let Some(roll) = &self.roll else { return };
+        let at = Timestamp::from_nanosecond(now.realtime_ns.into()).unwrap_or_default();
+        let next = roll.next(at, &messages.zone).as_nanosecond();
+        self.next_roll_ns = i64::try_from(next).unwrap_or(i64::MAX);
+    }
+
+    /// Whether the recording has become too large a part of what is kept.
+    fn is_full(&self, recording: Option<&RecordingFile>) -> bool {
+        match (self.keep, recording) {
+            (Some(Keep::Bytes(bytes)), Some(recording)) => recording.bytes() >= bytes / KEEP_PARTS,
+            _ => false,
+        }
+    }
+
+    /// Takes old files away, and tells of it.
+    fn purge(&self, now: Moment, current: &[PathBuf], messages: &Messages) {
+        let at = local(now, &messages.zone);
+        let gone = purge(&self.place, self.roll.as_ref(), self.keep, &self.plots, &at, current);
+        for (path, done) in gone {
+            match done {
+                Ok(()) => {
+                    let text = format!("{} is old and was taken away", path.display());
+                    messages.say(now, Severity::Information, &text);
+                }
+                Err(error) => {
+                    let text = format!("cannot take away {}: {error}", path.display());
+                    messages.say(now, Severity::Warning, &text);
+                }
+            }
+        }
+    }
+}
+
+impl Sinks {
+    /// Nowhere yet.
+    pub(crate) fn new(messages: Messages) -> Self {
+        Sinks {
+            recording: None,
+            plots: None,
+            live: None,
+            shown: None,
+            files: None,
+            messages,
+            was_late: false,
+        }
+    }
+
+    /// Takes away old files, at the start.
+    pub(crate) fn purge(&self, now: Moment) {
+        if let Some(files) = &self.files {
+            files.purge(now, &self.current(), &self.messages);
+        }
+    }
+
+    /// Ends everything well.
+    ///
+    /// # Errors
+    /// The first one met; the rest is ended all the same.
+    pub(crate) fn close(mut self, now: Moment) -> anyhow::Result<()> {
+        let mut closed = Ok(());
+        if let Some(live) = &mut self.live {
+            match live.end() {
+                Ok(notes) => {
+                    for note in notes {
+                        self.messages.say(now, Severity::Warning, &note);
+                    }
+                }
+                Err(error) => closed = Err(error.into()),
+            }
+        }
+        if let Some(plots) = &mut self.plots {
+            closed = closed.and(plots.output.end().map_err(Into::into));
+        }
+        if let Some(recording) = self.recording.take() {
+            closed = closed.and(recording.close());
+        }
+        closed
+    }
+
+    fn current(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = self.recording.iter().map(RecordingFile::path).collect();
+        if let Some(plots) = &self.plots {
+            paths.extend(plots.output.paths().map(ToOwned::to_owned));
+        }
+        paths
+    }
+
+    /// Begins new files, and takes old ones away.
+    fn roll(&mut self, now: Moment) {
+        if let Some(recording) = &mut self.recording {
+            recording.roll(now, &self.messages);
+        }
+        if let (Some(plots), Some(shown)) = (&mut self.plots, &self.shown) {
+            if let Err(error) = plots.output.roll(local(now, &self.messages.zone)) {
+                self.messages.say(now, Severity::Error, &format!("plot files: {error}"));
+            }
+            plots.lines.begin(&shown.meta, &shown.defs, &shown.options, &plots.command_line);
+        }
+        self.messages.say(now, Severity::Information, "Logs rolled");
+        if let Some(files) = &mut self.files {
+            files.plan(now, &self.messages);
+        }
+        self.purge(now);
+    }
+
+    /// What is unusual about a tick.
+    #[cold]
+    fn tell(&mut self, tick: &Tick, now: Moment) {
+        if tick.step_ns.unsigned_abs() >= STEP_NS_TOLD {
+            let seconds = tick.step_ns as f64 / 1e9;
+            let text = format!("the wall clock was set by {seconds:+.3} s");
+            self.messages.say(now, Severity::Warning, &text);
+            if let Some(files) = &mut self.files {
+                files.plan(now, &self.messages);
+            }
+        }
+        if tick.missed > 0 && !self.was_late {
+            let text = format!("{} ticks passed without a sample", tick.missed);
+            self.messages.say(now, Severity::Information, &text);
+        }
+    }
+}
+
+impl Sink for Sinks {
+    fn take(&mut self, tick: &Tick, snapshot: &mut Snapshot, host: &Host) -> anyhow::Result<()> {
+        let now = moment(snapshot);
+        if tick.step_ns != 0 || tick.missed > 0 {
+            self.tell(tick, now);
+        }
+        self.was_late = tick.missed > 0;
+        if let Some(files) = &self.files
+            && (now.realtime_ns >= files.next_roll_ns || files.is_full(self.recording.as_ref()))
+        {
+            self.roll(now);
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.append(snapshot, host, &self.messages);
+        }
+        let Some(shown) = &mut self.shown else { return Ok(()) };
+        shown.history.push(snapshot);
+        if let Some(plots) = &mut self.plots {
+            let written = plots.show(shown, now);
+            // Told once, not at every interval.
+            if let Err(error) = &written
+                && !plots.is_broken
+            {
+                self.messages.say(now, Severity::Error, &format!("plot files: {error}"));
+            }
+            plots.is_broken = written.is_err();
+        }
+        if let Some(live) = &mut self.live {
+            live.show(shown)?;
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self, now: Moment) -> anyhow::Result<()> {
+        self.roll(now);
+        Ok(())
+    }
+
+    fn flush(&mut self, now: Moment) -> anyhow::Result<()> {
+        self.messages.say(now, Severity::Information, "Flushing in response to signal USR1");
+        if let Some(recording) = &mut self.recording {
+            recording.sync(now, &self.messages);
+        }
+        if let Some(plots) = &mut self.plots
+            && let Err(error) = plots.output.flush()
+        {
+            self.messages.say(now, Severity::Error, &format!("plot files: {error}"));
+        }
+        Ok(())
+    }
+}
