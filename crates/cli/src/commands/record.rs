@@ -15,6 +15,7 @@ use view::export::Setting;
 use crate::display::{LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
 use crate::doctor;
 pub(crate) use crate::record::arguments::RecordArguments;
+use crate::record::budget::Budget;
 use crate::record::daemon::{self, Parent, PidFile, User};
 use crate::record::facts::{self, Told};
 use crate::record::file::{RecordingFile, RecordingOptions};
@@ -195,13 +196,25 @@ impl Plan {
         sinks.purge(now);
         let has_second = self.entries.iter().any(|entry| entry.def.cadence == Cadence::Second);
         let align = arguments.align || arguments.daemon;
+        let asked = self.meta.subsystems();
+        let seldom = |def: &&SourceDef| def.name == OWN_SOURCE && !def.asked_by(asked);
+        let seldom = sampler.defs().iter().position(|def| seldom(def));
+        let every = |def: &SourceDef| match def.cadence {
+            Cadence::First => 1,
+            Cadence::Second => self.intervals.second_every,
+            Cadence::Third => self.intervals.third_every,
+        };
+        let budget = arguments
+            .budget
+            .map(|percent| Budget::new(percent, self.intervals.first_ns, &sampler.defs(), every));
         let recorder = Recorder {
             host,
             sampler,
             snapshot,
             schedule: Schedule::start(self.intervals, align, has_second, now),
             interval_ns: self.intervals.first_ns,
-            budget: None,
+            budget,
+            seldom,
             counters,
             until: Until {
                 // As collectl: the first sample is only a base, so one more makes so many intervals.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use procfs::Host;
-use sample::{Clock, Moment, Snapshot, State, Wake};
+use sample::{Cadence, Clock, Moment, Snapshot, State, Wake};
 use source::{RecorderCounters, Sampler};
 
 use super::budget::Budget;
@@ -76,6 +76,8 @@ pub(crate) struct Recorder {
     pub(crate) schedule: Schedule,
     pub(crate) interval_ns: u64,
     pub(crate) budget: Option<Budget>,
+    /// A source that was not asked for but is recorded all the same, seldom: whit's own.
+    pub(crate) seldom: Option<usize>,
     pub(crate) counters: Arc<RecorderCounters>,
     pub(crate) until: Until,
 }
@@ -142,9 +144,10 @@ impl Recorder {
         self.snapshot.gap.ticks_missed = tick.missed;
         self.counters.samples.add(1);
         self.counters.ticks_missed.add(tick.missed);
-        let (budget, counters) = (&mut self.budget, &self.counters);
+        let (budget, counters, seldom) = (&mut self.budget, &self.counters, self.seldom);
         let due = |index: usize, def: &sample::SourceDef| {
-            if !tick.is_due(def.cadence) {
+            let cadence = if seldom == Some(index) { Cadence::Second } else { def.cadence };
+            if !tick.is_due(cadence) {
                 return State::NotRecorded;
             }
             if budget.as_mut().is_some_and(|budget| budget.leaves_out(index)) {
@@ -234,7 +237,7 @@ mod tests {
     static SECONDARY_ENTRY: source::Entry =
         source::Entry { def: &SECONDARY, open: |_, _| Box::new(Nothing) };
 
-    use sample::{Cadence, Table};
+    use sample::Table;
 
     struct Nothing;
 
@@ -265,6 +268,7 @@ mod tests {
             schedule: Schedule::start(intervals, align, true, clock.moment()),
             interval_ns: intervals.first_ns,
             budget: None,
+            seldom: None,
             counters: counters.clone(),
             until,
         };
