@@ -197,8 +197,8 @@ impl Plan {
         let has_second = self.entries.iter().any(|entry| entry.def.cadence == Cadence::Second);
         let align = arguments.align || arguments.daemon;
         let asked = self.meta.subsystems();
-        let seldom = |def: &&SourceDef| def.name == OWN_SOURCE && !def.asked_by(asked);
-        let seldom = sampler.defs().iter().position(|def| seldom(def));
+        let is_seldom = |def: &&SourceDef| def.name == OWN_SOURCE && !def.asked_by(asked);
+        let seldom = sampler.defs().iter().position(is_seldom);
         let every = |def: &SourceDef| match def.cadence {
             Cadence::First => 1,
             Cadence::Second => self.intervals.second_every,

@@ -39,11 +39,6 @@ impl Place {
         Place { directory, stem, host }
     }
 
-    /// The short name of the machine.
-    pub(crate) fn host(&self) -> &str {
-        &self.host
-    }
-
     /// The recording that begins at `at`.
     pub(crate) fn recording(&self, at: &Zoned) -> PathBuf {
         let name = format!("{}-{}.{EXTENSION}", self.stem, at.strftime("%Y%m%d-%H%M%S"));
