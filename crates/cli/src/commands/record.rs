@@ -268,6 +268,12 @@ impl Plan {
         Ok(())
     }
 
+    /// With its domain, which only an export may want and only a resolver knows.
+    fn full_host_name(&self, arguments: &RecordArguments) -> Option<String> {
+        arguments.display.export()?;
+        crate::export::full_host_name().or_else(|| Some(self.meta.host().to_owned()))
+    }
+
     fn open_live(
         &self,
         arguments: &RecordArguments,
@@ -280,7 +286,7 @@ impl Plan {
             file: arguments.filename.clone(),
             sending: arguments.address.is_some(),
             writing: arguments.display.plot || arguments.rawtoo,
-            full_host_name: Some(facts::full_host_name(&arguments.root)),
+            full_host_name: self.full_host_name(arguments),
         };
         let setup = view::Setup { zone: self.zone.clone() };
         let view = arguments.display.open_view(&shown.options, &setup, &setting)?;

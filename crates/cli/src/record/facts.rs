@@ -27,17 +27,11 @@ pub(crate) struct Told<'a> {
 
 /// The name of the machine whose `/` is `root`: its own, or `localhost` where nothing tells.
 pub(crate) fn host_name(root: &Path) -> String {
-    let name = full_host_name(root);
-    name.split('.').next().unwrap_or_default().to_owned()
-}
-
-/// As [`host_name`], with the domain.
-pub(crate) fn full_host_name(root: &Path) -> String {
     let told = read(root, "proc/sys/kernel/hostname").or_else(|| read(root, "etc/hostname"));
     let name = told.unwrap_or_default();
-    match name.trim().trim_start_matches('.') {
-        "" => "localhost".to_owned(),
-        name => name.to_owned(),
+    match name.trim().split('.').next() {
+        None | Some("") => "localhost".to_owned(),
+        Some(name) => name.to_owned(),
     }
 }
 

@@ -78,7 +78,8 @@ impl RecordingFile {
     #[inline]
     pub(crate) fn append(&mut self, snapshot: &Snapshot, host: &Host, messages: &Messages) {
         let written = if self.keeps_text {
-            let texts: Vec<(&str, &[u8])> = host.texts().collect();
+            let texts = host.texts().map(|(path, text)| (path.as_bytes(), text));
+            let texts: Vec<(&[u8], &[u8])> = texts.collect();
             self.writer.append_with_texts(snapshot, &texts)
         } else {
             self.writer.append(snapshot)
