@@ -149,7 +149,6 @@ const GENERAL: &[&str] = &[
     "--all",
     "--all --verbose",
     "-sCj",
-    "-scdn --vmstat",
     "-sc --export lexpr",
     "-scdnm --export lexpr",
     "-scdnmstifxCDNMXYjE --export lexpr",
@@ -243,13 +242,23 @@ fn first_difference(theirs: &Output, ours: &Output) -> Option<String> {
     let (left, right) = (split(theirs), split(ours));
     let at = left.iter().zip(&right).take_while(|(left, right)| left == right).count();
     let line = |lines: &[String]| lines.get(at).cloned().unwrap_or_else(|| "(end)".to_owned());
-    let (left, right) = (line(&left), line(&right));
+    let (left, right) = around_difference(&line(&left), &line(&right));
     let mut text = format!("line {}\n      collectl |{left}|\n      whit     |{right}|", at + 1);
     let complaint = String::from_utf8_lossy(&ours.stderr).lines().next().map(str::to_owned);
     if let Some(complaint) = complaint {
         text.push_str(&format!("\n      whit says: {complaint}"));
     }
     Some(text)
+}
+
+/// What stands around the first character that differs: plot lines are long.
+fn around_difference(left: &str, right: &str) -> (String, String) {
+    let same = left.chars().zip(right.chars()).take_while(|(left, right)| left == right).count();
+    let part = |text: &str| -> String {
+        let from = same.saturating_sub(60);
+        text.chars().skip(from).take(110).collect()
+    };
+    (part(left), part(right))
 }
 
 /// Whether a case shows nothing but the wanted letters.

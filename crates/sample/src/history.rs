@@ -244,8 +244,9 @@ impl<'a> Row<'a> {
             return self.raw(field)?.checked_sub(previous).map(|delta| delta as f64);
         }
         let current = self.raw(field).unwrap_or(0);
-        let previous = self.previous_index();
-        let previous = previous.and_then(|index| self.track.previous.table.get(index, field));
+        // An instance that was not there before begins at nothing.
+        let Some(previous) = self.previous_index() else { return Some(0.0) };
+        let previous = self.track.previous.table.get(previous, field);
         let delta = current as f64 - previous.unwrap_or(0) as f64;
         Some(if delta < 0.0 { delta + 4_294_967_296.0 } else { delta })
     }

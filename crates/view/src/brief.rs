@@ -231,6 +231,11 @@ impl View for Brief {
         Ok(())
     }
 
+    fn next_recording(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        // `--statopts s`: totals for each recording.
+        if self.settings.statopts.contains('s') { self.write_statistics(out) } else { Ok(()) }
+    }
+
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         if frame.seconds == 0.0 {
             return Ok(());

@@ -43,6 +43,15 @@ pub trait View {
         out: &mut dyn Write,
     ) -> io::Result<()>;
 
+    /// Another recording of the same whole (host, day and sources) follows: headings that stand
+    /// once in each recording come again.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn next_recording(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Writes one tick.  The first tick of a feed is only a base for rates: views of rates write
     /// nothing for it.
     ///

@@ -44,6 +44,11 @@ impl View for Plot {
         Ok(())
     }
 
+    fn next_recording(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        self.lines.restart();
+        Ok(())
+    }
+
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         self.out.clear();
         if !self.lines.take(frame) {
@@ -201,6 +206,16 @@ impl Lines {
         let local = LocalTime::new(frame.realtime_ns, &self.zone);
         local.push_plot(frame.options, &self.separator, &mut self.time);
         true
+    }
+
+    /// Forgets the columns: the next interval makes them anew, with a heading.
+    fn restart(&mut self) {
+        self.intervals = 0;
+        for columns in self.groups.iter_mut().flat_map(|group| &mut group.columns) {
+            columns.instances.clear();
+            columns.heading.clear();
+            columns.rows_seen = 0;
+        }
     }
 
     /// `#Date Time`.

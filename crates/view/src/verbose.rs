@@ -399,6 +399,11 @@ impl View for Verbose {
         Ok(())
     }
 
+    fn next_recording(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        self.headers.of_cadence = [0; 3];
+        Ok(())
+    }
+
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         if frame.seconds == 0.0 {
             return Ok(());

@@ -70,6 +70,10 @@ pub(crate) struct PlayArguments {
     #[arg(long, value_name = "PATH", conflicts_with = "subsystems")]
     pub(crate) extract: Option<PathBuf>,
 
+    /// At the end of the newest recording, wait for more as long as its recorder lives
+    #[arg(long, conflicts_with_all = ["thru", "extract", "grep", "stats", "diff"])]
+    pub(crate) follow: bool,
+
     /// Two periods side by side, each FROM-THRU: means, maxima and the change of every field
     #[arg(long, num_args = 2, value_names = ["A", "B"], allow_hyphen_values = true,
           conflicts_with_all = ["from", "thru", "extract", "grep", "stats"])]
@@ -145,6 +149,7 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
         let count = extract::grep(&recordings, &period, pattern, letters, &mut out)?;
         return Ok(if count == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS });
     }
+    check_follow(&arguments, &recordings)?;
     let groups = run::groups(&recordings, &arguments)?;
     run::check_recorded(&groups)?;
     let outcome = match &arguments.diff {
@@ -156,6 +161,17 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     };
     out.flush()?;
     Ok(finish(&outcome))
+}
+
+/// Only our own recordings can be followed: collectl's compressed text reaches the file in lumps.
+fn check_follow(arguments: &PlayArguments, recordings: &[Recording]) -> anyhow::Result<()> {
+    let Some(newest) = recordings.last().filter(|_| arguments.follow) else { return Ok(()) };
+    let name = newest.path.display();
+    ensure!(
+        newest.origin == Origin::Whit,
+        "--follow: {name} is collectl's; only whit's can be followed"
+    );
+    Ok(())
 }
 
 /// Tells on stderr what the output cannot say.

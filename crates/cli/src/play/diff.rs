@@ -24,6 +24,10 @@ impl Audience for Gatherer {
         Ok(())
     }
 
+    fn next_recording(&mut self, _out: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(())
+    }
+
     fn frame(&mut self, frame: &Frame<'_>, _out: &mut dyn Write) -> anyhow::Result<bool> {
         if let Some(period) = &mut self.period {
             period.add(frame);

@@ -10,7 +10,8 @@ use sample::text::escape_into;
 
 use super::feed::Origin;
 use super::files::Recording;
-use super::period::{Period, Span};
+use super::period::Period;
+use super::run::span_of;
 
 /// Cuts the period out of each recording, into the folder `to`, or beside it with `to-` before
 /// its name.  Files that exist are not touched.
@@ -52,14 +53,6 @@ fn target_of(path: &Path, to: &Path) -> anyhow::Result<PathBuf> {
         target.display()
     );
     Ok(target)
-}
-
-fn span_of(recording: &Recording, period: &Period) -> anyhow::Result<Span> {
-    let interval_ns = i64::try_from(recording.meta.interval_ns()).unwrap_or(i64::MAX);
-    match period.is_all() {
-        true => Ok(Span::ALL),
-        false => period.of(recording.day, &recording.zone, interval_ns),
-    }
 }
 
 /// Prints the lines that match, with the time of their interval before them.  Gives how many.

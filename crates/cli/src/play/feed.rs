@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use procfs::Host;
 use recording::collectl::{CollectlReader, Ending, is_collectl_name};
+use recording::{Next, Reader};
 use sample::{Clock, Meta, Moment, Snapshot, SourceDef, State, Wake};
 use source::{Limits, Sampler};
 
@@ -32,10 +33,14 @@ pub(crate) trait Feed {
 /// Where a recording stopped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct End {
-    /// The machine and its boot.
+    /// The machine.
     pub(crate) host: String,
-    /// What marks the place: for collectl, the closing marker.
+    /// The boot, as far as it is known.
+    pub(crate) boot_id: String,
+    /// The place: for collectl the closing marker, for us the last sample.
     pub(crate) realtime_ns: i64,
+    /// The same on the clock that never steps; 0 for collectl.
+    pub(crate) monotonic_ns: u64,
 }
 
 /// Something is wrong with a recording.
@@ -159,7 +164,8 @@ impl Feed for CollectlFeed {
     }
 
     fn end(&self) -> End {
-        End { host: self.reader.meta().host().to_owned(), realtime_ns: self.end_ns() }
+        let host = self.reader.meta().host().to_owned();
+        End { host, realtime_ns: self.end_ns(), ..End::default() }
     }
 
     fn complaint(&self) -> Option<Complaint> {
@@ -178,13 +184,108 @@ impl Feed for CollectlFeed {
     }
 }
 
+/// A recording of our own.
+pub(crate) struct WhitFeed {
+    reader: Reader,
+    /// The first sample, read ahead to see whether the recording goes on where another stopped.
+    ahead: Option<Snapshot>,
+    latest: (i64, u64),
+    follow: bool,
+}
+
+/// How long `--follow` waits before it looks again.
+const FOLLOW_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
+
+impl WhitFeed {
+    /// Opens a recording.  With `follow`, its end is waited at as long as its recorder lives.
+    pub(crate) fn open(path: &Path, base_ns: i64, follow: bool) -> anyhow::Result<Self> {
+        let known: Vec<&'static SourceDef> = source::ALL.iter().map(|entry| entry.def).collect();
+        let mut reader = Reader::open(path, &known)?;
+        if base_ns != i64::MIN {
+            reader.seek(base_ns);
+        }
+        Ok(WhitFeed { reader, ahead: None, latest: (0, 0), follow })
+    }
+
+    fn read(&mut self, snapshot: &mut Snapshot) -> anyhow::Result<bool> {
+        loop {
+            match self.reader.next(snapshot)? {
+                Next::Sample => return Ok(true),
+                Next::End => return Ok(false),
+                Next::NoMoreYet if self.follow && self.reader.is_being_written() => {
+                    std::thread::sleep(FOLLOW_PAUSE);
+                }
+                Next::NoMoreYet => return Ok(false),
+            }
+        }
+    }
+}
+
+impl Feed for WhitFeed {
+    fn defs(&self) -> Vec<&'static SourceDef> {
+        self.reader.defs()
+    }
+
+    fn next(&mut self, snapshot: &mut Snapshot) -> anyhow::Result<bool> {
+        if let Some(ahead) = self.ahead.take() {
+            *snapshot = ahead;
+        } else if !self.read(snapshot)? {
+            return Ok(false);
+        }
+        self.latest = (snapshot.realtime_ns, snapshot.monotonic_ns);
+        Ok(true)
+    }
+
+    fn continues(&mut self, end: &End) -> anyhow::Result<bool> {
+        let meta = self.reader.meta();
+        let same = end.host == meta.host() && end.boot_id == meta.boot_id();
+        // Half an interval more than one: the next tick after the last of the file before.
+        let reach_ns = meta.interval_ns().saturating_mul(3) / 2;
+        if !same || end.boot_id.is_empty() {
+            return Ok(false);
+        }
+        let mut first = Snapshot::new(&self.reader.defs());
+        if !self.read(&mut first)? {
+            return Ok(false);
+        }
+        let begins_ns = first.monotonic_ns;
+        self.ahead = Some(first);
+        Ok(begins_ns > end.monotonic_ns && begins_ns - end.monotonic_ns <= reach_ns)
+    }
+
+    fn end(&self) -> End {
+        let meta = self.reader.meta();
+        End {
+            host: meta.host().to_owned(),
+            boot_id: meta.boot_id().to_owned(),
+            realtime_ns: self.latest.0,
+            monotonic_ns: self.latest.1,
+        }
+    }
+
+    fn complaint(&self) -> Option<Complaint> {
+        let damage = self.reader.damage();
+        let name = self.reader.path().display();
+        if damage.samples_unreadable > 0 || damage.bytes_skipped > 0 {
+            let text = format!(
+                "{name}: {} samples and {} bytes could not be read; the rest was shown",
+                damage.samples_unreadable, damage.bytes_skipped
+            );
+            return Some(Complaint { text, is_error: true });
+        }
+        if damage.samples_unwritten > 0 {
+            let text =
+                format!("{name}: {} samples at the end were not written", damage.samples_unwritten);
+            return Some(Complaint { text, is_error: false });
+        }
+        None
+    }
+}
+
 /// The facts of a recording, whoever wrote it.
 pub(crate) fn meta_of(path: &Path, origin: Origin) -> anyhow::Result<Meta> {
     match origin {
         Origin::Collectl => Ok(CollectlReader::open(path)?.meta().clone()),
-        Origin::Whit => bail!(
-            "{} is neither a whit nor a collectl recording this version can read",
-            path.display()
-        ),
+        Origin::Whit => Ok(Reader::open(path, &[])?.meta().clone()),
     }
 }

@@ -35,7 +35,8 @@ impl Recording {
         let origin = origin_of(&path)?;
         let mut meta = meta_of(&path, origin)?;
         let started_ns = meta.get("started_ns").and_then(|text| text.parse().ok()).unwrap_or(0);
-        let (zone, differs) = period::zone_of(meta.timezone(), started_ns);
+        let named = meta.get("timezone_name").or(meta.timezone());
+        let (zone, differs) = period::zone_of(named, started_ns);
         if !differs {
             // The viewer's own zone, which knows of summer time; an offset does not.
             meta.set("timezone", "");

@@ -3,11 +3,12 @@
 use std::io::Write;
 
 use anyhow::ensure;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sample::{History, Meta, Options, Snapshot, SourceDef};
 use view::{Setup, View};
 
-use super::feed::{CollectlFeed, End, Feed, Origin};
+use super::feed::{CollectlFeed, End, Feed, Origin, WhitFeed};
 use super::files::Recording;
 use super::period::{Period, Span};
 use crate::commands::play::PlayArguments;
@@ -76,6 +77,9 @@ pub(crate) trait Audience {
     /// Another group begins: its facts, sources, options and zone.
     fn begin(&mut self, group: &Scene<'_>, out: &mut dyn Write) -> anyhow::Result<()>;
 
+    /// Another recording of the group follows.
+    fn next_recording(&mut self, out: &mut dyn Write) -> anyhow::Result<()>;
+
     /// A frame.  False when enough was seen.
     fn frame(&mut self, frame: &sample::Frame<'_>, out: &mut dyn Write) -> anyhow::Result<bool>;
 
@@ -127,6 +131,13 @@ impl Audience for OneView<'_> {
         Ok(())
     }
 
+    fn next_recording(&mut self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if let Some((_, view)) = &mut self.view {
+            view.next_recording(out)?;
+        }
+        Ok(())
+    }
+
     fn frame(&mut self, frame: &sample::Frame<'_>, out: &mut dyn Write) -> anyhow::Result<bool> {
         if let Some((_, view)) = &mut self.view {
             view.frame(frame, out)?;
@@ -152,135 +163,174 @@ pub(crate) fn play(
     audience: &mut dyn Audience,
     out: &mut dyn Write,
 ) -> anyhow::Result<Outcome> {
-    let mut outcome = Outcome::default();
-    let mut stage = Stage { history: None, end: None };
+    let mut stage = Stage { arguments, history: None, end: None, outcome: Outcome::default() };
     for group in groups {
         if group.selection.is_empty() {
             continue;
         }
-        let first = group.recordings[0];
-        let options = arguments.options_for(group)?;
-        let mut begun = false;
-        for (index, recording) in group.recordings.iter().enumerate() {
-            let mut feed = open(recording, &options.subsystems)?;
-            let defs = feed.defs();
-            if !begun {
-                begun = true;
-                let scene = Scene {
-                    meta: &first.meta,
-                    defs: &defs,
-                    options: &options,
-                    zone: &first.zone,
-                    recordings: &group.recordings,
-                };
-                audience.begin(&scene, out)?;
-            }
-            let next = group.recordings.get(index + 1).copied();
-            let more = stage.play_one(
-                Part { recording, next, feed: feed.as_mut(), defs: &defs },
-                period,
-                arguments,
-                &options,
-                audience,
-                out,
-                &mut outcome,
-            )?;
-            if let Some(complaint) = feed.complaint() {
-                outcome.failed |= complaint.is_error;
-                outcome.notes.push(complaint.text);
-            }
-            if !more {
-                outcome.notes.extend(audience.end(out)?);
-                return Ok(outcome);
-            }
+        if !stage.play_group(group, period, audience, out)? {
+            break;
         }
     }
+    let mut outcome = stage.outcome;
     outcome.notes.extend(audience.end(out)?);
     Ok(outcome)
 }
 
 /// Opens a recording for a selection of letters.
-fn open(recording: &Recording, selection: &str) -> anyhow::Result<Box<dyn Feed>> {
+fn open(
+    recording: &Recording,
+    selection: &str,
+    base_ns: i64,
+    follow: bool,
+) -> anyhow::Result<Box<dyn Feed>> {
     match recording.origin {
         Origin::Collectl => Ok(Box::new(CollectlFeed::open(&recording.path, selection)?)),
-        Origin::Whit => {
-            anyhow::bail!("{}: this version cannot read it", recording.path.display())
-        }
+        Origin::Whit => Ok(Box::new(WhitFeed::open(&recording.path, base_ns, follow)?)),
     }
 }
 
 /// What lasts from one recording to the next.
-struct Stage {
+struct Stage<'a> {
+    arguments: &'a PlayArguments,
     history: Option<(Vec<&'static str>, History)>,
     end: Option<End>,
+    outcome: Outcome,
 }
 
 /// One recording to be played.
 struct Part<'a> {
     recording: &'a Recording,
-    next: Option<&'a Recording>,
     feed: &'a mut dyn Feed,
-    defs: &'a [&'static SourceDef],
+    options: &'a Options,
+    span: Span,
+    shift_ns: i64,
 }
 
-impl Stage {
-    /// Plays one recording.  False when the audience has seen enough.
-    #[allow(clippy::too_many_arguments, reason = "one caller; a struct would only rename them")]
-    fn play_one(
+impl Stage<'_> {
+    /// Plays the recordings of a group.  False when the audience has seen enough.
+    fn play_group(
         &mut self,
-        part: Part<'_>,
+        group: &Group<'_>,
         period: &Period,
-        arguments: &PlayArguments,
-        options: &Options,
         audience: &mut dyn Audience,
         out: &mut dyn Write,
-        outcome: &mut Outcome,
     ) -> anyhow::Result<bool> {
-        let Part { recording, next, feed, defs } = part;
-        let interval_ns = i64::try_from(recording.meta.interval_ns()).unwrap_or(i64::MAX);
-        let span = match period.is_all() {
-            true => Span::ALL,
-            false => period.of(recording.day, &recording.zone, interval_ns)?,
-        };
-        // A recording that the next one follows before the period begins holds nothing of it.
-        if next.is_some_and(|next| next.started_ns <= span.base_ns) {
-            return Ok(true);
+        let first = group.recordings[0];
+        let options = self.arguments.options_for(group)?;
+        let (zone, shift_ns) = self.clock_of(first);
+        let mut shown: Option<Vec<&'static str>> = None;
+        for (index, recording) in group.recordings.iter().enumerate() {
+            let span = span_of(recording, period)?;
+            // A recording that the next one follows before the period begins has nothing of it.
+            let next = group.recordings.get(index + 1);
+            if next.is_some_and(|next| next.started_ns <= span.base_ns) {
+                continue;
+            }
+            let follow = self.arguments.follow && next.is_none();
+            let mut feed = open(recording, &options.subsystems, span.base_ns, follow)?;
+            let defs = feed.defs();
+            let names: Vec<&'static str> = defs.iter().map(|def| def.name).collect();
+            if shown.as_ref() == Some(&names) {
+                audience.next_recording(out)?;
+            } else {
+                let (meta, recordings) = (&recording.meta, group.recordings.as_slice());
+                let scene = Scene { meta, defs: &defs, options: &options, zone: &zone, recordings };
+                audience.begin(&scene, out)?;
+            }
+            self.take_over(&names, &defs, feed.as_mut())?;
+            shown = Some(names);
+            let feed = feed.as_mut();
+            let part = Part { recording, feed, options: &options, span, shift_ns };
+            if !self.play_one(part, audience, out)? {
+                return Ok(false);
+            }
         }
-        let names: Vec<&'static str> = defs.iter().map(|def| def.name).collect();
-        let same_sources = self.history.as_ref().is_some_and(|(held, _)| *held == names);
+        Ok(true)
+    }
+
+    /// The zone to show times in, and what to add to them: collectl moves the times themselves
+    /// when it plays a recording of another zone, and prints them as if they were true.
+    fn clock_of(&self, recording: &Recording) -> (TimeZone, i64) {
+        let offset_ns = self.arguments.offset_ns;
+        if !self.arguments.display.exact {
+            return (recording.zone.clone(), offset_ns);
+        }
+        let local = TimeZone::system();
+        let moment = Timestamp::from_nanosecond(i128::from(recording.started_ns));
+        let moment = moment.unwrap_or_default();
+        let seconds =
+            recording.zone.to_offset(moment).seconds() - local.to_offset(moment).seconds();
+        (local, offset_ns + i64::from(seconds) * 1_000_000_000)
+    }
+
+    /// Keeps the base of the recording before if this one goes on where it stopped.
+    fn take_over(
+        &mut self,
+        names: &[&'static str],
+        defs: &[&'static SourceDef],
+        feed: &mut dyn Feed,
+    ) -> anyhow::Result<()> {
+        let same_sources = self.history.as_ref().is_some_and(|(held, _)| held == names);
         let continues = match &self.end {
             Some(end) if same_sources => feed.continues(end)?,
             _ => false,
         };
         if !same_sources {
-            self.history = Some((names, History::new(defs)));
-        }
-        let Some((_, history)) = &mut self.history else { return Ok(true) };
-        if !continues {
+            self.history = Some((names.to_vec(), History::new(defs)));
+        } else if !continues && let Some((_, history)) = &mut self.history {
             history.forget();
         }
-        let mut snapshot = Snapshot::new(defs);
+        Ok(())
+    }
+
+    /// Plays one recording.  False when the audience has seen enough.
+    fn play_one(
+        &mut self,
+        part: Part<'_>,
+        audience: &mut dyn Audience,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<bool> {
+        let Part { recording, feed, options, span, shift_ns } = part;
+        let Some((_, history)) = &mut self.history else { return Ok(true) };
+        let mut snapshot = Snapshot::new(&feed.defs());
         while feed.next(&mut snapshot)? {
-            shift(&mut snapshot, arguments.offset_ns);
             if snapshot.realtime_ns < span.base_ns {
                 continue;
             }
             if snapshot.realtime_ns > span.thru_ns {
                 break;
             }
+            shift(&mut snapshot, shift_ns);
             history.push(&mut snapshot);
-            // The first sample is only a base; so is one before the period.
+            // The first sample is only a base.
             if history.ticks() < 2 {
                 continue;
             }
-            outcome.frames += 1;
+            self.outcome.frames += 1;
             let frame = history.frame(&recording.meta, options);
             if !audience.frame(&frame, out)? {
                 return Ok(false);
             }
+            if self.arguments.follow {
+                out.flush()?;
+            }
         }
         self.end = Some(feed.end());
+        if let Some(complaint) = feed.complaint() {
+            self.outcome.failed |= complaint.is_error;
+            self.outcome.notes.push(complaint.text);
+        }
         Ok(true)
+    }
+}
+
+/// The period on one recording.
+pub(crate) fn span_of(recording: &Recording, period: &Period) -> anyhow::Result<Span> {
+    let interval_ns = i64::try_from(recording.meta.interval_ns()).unwrap_or(i64::MAX);
+    match period.is_all() {
+        true => Ok(Span::ALL),
+        false => period.of(recording.day, &recording.zone, interval_ns),
     }
 }
 
