@@ -123,6 +123,8 @@ pub enum Stat {
     Rate,
     /// A level: the mean.
     Mean,
+    /// A level: the mean, cut to a whole number.
+    WholeMean,
     /// A number of events in the interval, not divided by time: their sum, divided as a rate is.
     Events,
     /// A number of events: their plain sum.
@@ -145,7 +147,7 @@ pub struct Cell {
     pub lead: &'static str,
     /// The width it is padded to, right-aligned unless the form says otherwise.
     pub width: usize,
-    /// The width where it depends on the machine (the longest interface name).
+    /// The width of a text where it depends on the machine (the longest interface name).
     pub fit: Option<fn(&Row<'_>) -> usize>,
     /// How a number becomes text.
     pub form: Form,
@@ -308,14 +310,23 @@ pub struct Plot {
     /// Writes what stands for the instance in `[TAG:instance]`; `None` for its name as it is.
     /// An instance that writes nothing has no colon either (`[TAG]`).
     pub instance: Option<fn(&Row<'_>, &mut Vec<u8>)>,
+    /// Asked of the source as a whole: whether the interval gives no line (`--netopts E`).  A
+    /// line is left out if every letter that has an opinion says so.
+    pub left_out: Option<fn(&Row<'_>) -> bool>,
     /// The columns.
     pub columns: &'static [PlotColumn],
 }
 
 impl Plot {
     /// A plot of nothing, to be completed: `Plot { tag: "CPU", ..Plot::EMPTY }`.
-    pub const EMPTY: Plot =
-        Plot { tag: "", extension: "tab", shape: Shape::Columns, instance: None, columns: &[] };
+    pub const EMPTY: Plot = Plot {
+        tag: "",
+        extension: "tab",
+        shape: Shape::Columns,
+        instance: None,
+        left_out: None,
+        columns: &[],
+    };
 }
 
 /// How a letter's plot columns become lines.
@@ -408,7 +419,7 @@ impl Cell {
     /// padding.  A missing number is `-`, under `--exact` 0.
     pub fn write(&self, row: &Row<'_>, position: usize, out: &mut Vec<u8>) {
         if let Of::Text(text) = self.value {
-            self.pad(out, |out| match text(row) {
+            self.pad(out, self.width_in(row), |out| match text(row) {
                 Some(text) => escape_into(out, text),
                 None if row.exact() => {}
                 None => out.push(b'-'),
@@ -430,20 +441,20 @@ impl Cell {
     /// Writes a number as this cell would.
     pub fn write_number(&self, value: Option<f64>, options: &Options, out: &mut Vec<u8>) {
         let value = value.or(options.exact.then_some(0.0));
-        self.pad(out, |out| match value {
+        self.pad(out, self.width, |out| match value {
             Some(value) => self.form.push_number(out, value, options),
             None => out.push(b'-'),
         });
     }
 
-    fn pad(&self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    fn pad(&self, out: &mut Vec<u8>, width: usize, write: impl FnOnce(&mut Vec<u8>)) {
         out.extend_from_slice(self.lead.as_bytes());
         let start = out.len();
         write(out);
         if self.form == Form::Left {
-            number::pad_right(out, start, self.width);
+            number::pad_right(out, start, width);
         } else {
-            number::pad_left(out, start, self.width);
+            number::pad_left(out, start, width);
         }
     }
 }

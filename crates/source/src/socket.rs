@@ -148,10 +148,10 @@ static SOCKET: SourceDef = SourceDef {
             title: "<------Sockets----->",
             headings: &[" Tcp  Udp  Raw Frag "],
             show: Show::Cells(&[
-                Cell::scaled("", 4, brief_tcp).stat(Stat::Mean),
-                Cell::scaled(" ", 4, udp).stat(Stat::Mean),
-                Cell::scaled(" ", 4, |row| row.gauge(RAW_INUSE)).stat(Stat::Mean),
-                Cell::scaled(" ", 4, |row| row.gauge(FRAGMENTS)).stat(Stat::Mean),
+                Cell::scaled("", 4, brief_tcp).stat(Stat::WholeMean),
+                Cell::scaled(" ", 4, udp).stat(Stat::WholeMean),
+                Cell::scaled(" ", 4, |row| row.gauge(RAW_INUSE)).stat(Stat::WholeMean),
+                Cell::scaled(" ", 4, |row| row.gauge(FRAGMENTS)).stat(Stat::WholeMean),
             ]),
         }],
         verbose: &[Block {

@@ -62,6 +62,9 @@ impl View for Plot {
             }
             self.out.push(b'\n');
         }
+        if self.lines.left_out {
+            return out.write_all(&self.out);
+        }
         let start = self.out.len();
         self.out.extend_from_slice(&self.lines.time);
         let empty = self.out.len();
@@ -95,6 +98,8 @@ struct Lines {
     /// The time columns of this interval.
     time: Vec<u8>,
     row_headings_written: bool,
+    /// Whether this interval gives no line.
+    left_out: bool,
 }
 
 /// The subsystems that share a file.
@@ -141,6 +146,7 @@ impl Lines {
             wants_heading: false,
             time: Vec::new(),
             row_headings_written: false,
+            left_out: false,
         }
     }
 
@@ -181,15 +187,8 @@ impl Lines {
         if frame.seconds == 0.0 {
             return false;
         }
-        let left_out = self.groups.iter().flat_map(|group| &group.columns).any(|columns| {
-            let track = columns.part.track(frame);
-            let keeps = |track| columns.part.keeps(&frame.whole(track));
-            !columns.part.is_detail() && track.is_some_and(|track| !keeps(track))
-        });
-        if left_out {
-            return false;
-        }
         self.intervals += 1;
+        self.left_out = self.is_left_out(frame);
         let first = self.intervals == 1;
         let repeated = self.header_repeat > 0
             && (self.header_repeat == 1 || self.intervals % self.header_repeat == 1);
@@ -216,6 +215,17 @@ impl Lines {
             columns.heading.clear();
             columns.rows_seen = 0;
         }
+    }
+
+    /// Whether all letters that can leave an interval out do so.
+    fn is_left_out(&self, frame: &Frame<'_>) -> bool {
+        let parts = self.groups.iter().flat_map(|group| &group.columns).map(|c| &c.part);
+        let says = |part: &Part| {
+            let left_out = part.layout?.plot.as_ref()?.left_out?;
+            Some(left_out(&frame.whole(part.track(frame)?)))
+        };
+        let mut opinions = parts.filter_map(says).peekable();
+        opinions.peek().is_some() && opinions.all(|left_out| left_out)
     }
 
     /// `#Date Time`.

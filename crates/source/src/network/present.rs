@@ -228,7 +228,7 @@ pub(super) const SUMMARY: Layout = Layout {
         },
         Block {
             when: |options| !shows_sizes(options) && shows_errors(options),
-            title: "<-------------Network------------>",
+            title: "<-------------Network------------->",
             headings: &["  KBIn  PktIn  KBOut  PktOut Error "],
             show: Show::Cells(&[BRIEF[0], BRIEF[1], BRIEF[2], BRIEF[3], BRIEF_ERRORS]),
         },
@@ -289,6 +289,7 @@ pub(super) const SUMMARY: Layout = Layout {
     ],
     plot: Some(Plot {
         tag: "NET",
+        left_out: Some(|row| only_errors(row) && all_faults(row) == Some(0.0)),
         columns: &[
             PlotColumn::new("RxPktTot", |row| total_rate(row, RX_PACKETS)),
             PlotColumn::new("TxPktTot", |row| total_rate(row, TX_PACKETS)),
@@ -363,7 +364,7 @@ pub(super) const DETAIL: Layout = Layout {
             ),
         },
         Block {
-            when: shows_errors,
+            when: |options| shows_errors(options) && !options.exact,
             title: "NETWORK ERRORS STATISTICS ($rate)",
             headings: &[],
             show: Show::Headed(
@@ -383,10 +384,33 @@ pub(super) const DETAIL: Layout = Layout {
                 ],
             ),
         },
+        Block {
+            when: |options| shows_errors(options) && options.exact,
+            title: "NETWORK ERRORS STATISTICS ($rate)",
+            headings: &[],
+            show: Show::Headed(
+                detail_heading,
+                &[
+                    Cell::whole(" ", 3, position),
+                    Cell::right("  ", 6, |row| Some(row.name())).fitted(|row| name_width(row) - 1),
+                    // collectl leaves the colon of the kernel's text behind the name.
+                    Cell::whole(": ", 7, |row| rate(row, RX_ERRORS)),
+                    Cell::whole(" ", 7, |row| rate(row, RX_DROPPED)),
+                    Cell::whole(" ", 7, |row| rate(row, RX_FIFO)),
+                    Cell::whole(" ", 7, |row| rate(row, RX_FRAME)),
+                    Cell::whole("   ", 7, |row| one_tx_fault(row, 0)),
+                    Cell::whole(" ", 7, |row| one_tx_fault(row, 1)),
+                    Cell::whole(" ", 7, |row| one_tx_fault(row, 2)),
+                    Cell::whole(" ", 7, |row| one_tx_fault(row, 3)),
+                    Cell::whole(" ", 7, |row| one_tx_fault(row, 4)),
+                ],
+            ),
+        },
     ],
     plot: Some(Plot {
         tag: "NET",
         extension: "net",
+        left_out: Some(|row| only_errors(row) && !row.rows().any(|each| is_kept(&each))),
         columns: &[
             PlotColumn::text("Name", |row| Some(row.name())),
             PlotColumn::new("RxPkt", |row| rate(row, RX_PACKETS)),

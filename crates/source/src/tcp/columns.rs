@@ -419,7 +419,8 @@ columns! {
         TcpextFastOpenBlackhole counter Count "TCPFastOpenBlackhole" "tcpext_fast_open_blackhole"
             "Fast opens stopped because packets vanished";
         TcpextSpuriousRtxHostQueues counter Count "TCPSpuriousRtxHostQueues"
-            "tcpext_spurious_rtx_host_queues" "Segments not sent again because they were still in a queue here";
+            "tcpext_spurious_rtx_host_queues"
+            "Segments not sent again because they were still in a queue here";
         TcpextBusyPollRxPackets counter Count "BusyPollRxPackets" "tcpext_busy_poll_rx_packets"
             "Packets received by busy polling";
         TcpextAutoCorking counter Count "TCPAutoCorking" "tcpext_auto_corking"

@@ -124,6 +124,7 @@ fn total(stat: Stat, sum: &Sum, sums: &[Sum], seconds: f64) -> Option<f64> {
         Stat::Rate => sum.amounts / seconds,
         Stat::Events => sum.values / seconds,
         Stat::Sum => sum.values,
+        Stat::WholeMean => (sum.values / sum.count as f64).trunc(),
         Stat::Mean | Stat::Ratio { .. } => sum.values / sum.count as f64,
     })
 }

@@ -366,7 +366,7 @@ fn gather(frame: &Frame<'_>, letter: char, told: &mut Vec<Told>) {
 }
 
 fn push(row: &Row<'_>, letter: char, metrics: &[PlotColumn], told: &mut Vec<Told>) {
-    for metric in metrics {
+    for metric in metrics.iter().filter(|metric| (metric.applies)(row)) {
         let Of::Number(value) = metric.value else { continue };
         let Some(value) = value(row).filter(|value| value.is_finite()) else { continue };
         let instance = metric.name.contains("{}").then(|| instance(row.name()));

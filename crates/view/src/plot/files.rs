@@ -59,7 +59,7 @@ impl PlotFiles {
     /// # Errors
     /// Those of `sink`.
     pub fn frame(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) -> io::Result<()> {
-        if !self.lines.take(frame) {
+        if !self.lines.take(frame) || self.lines.left_out {
             return Ok(());
         }
         for at in 0..self.lines.groups.len() {
