@@ -24,6 +24,7 @@
 use sample::{Snapshot, Table};
 
 use crate::format::{CELLS_MAX, FRAME_BYTES_MAX};
+use crate::interner::Interner;
 use crate::state::{SourceState, TickState};
 use crate::varint::{Bytes, Corrupt, pack, put, put_bytes, unzigzag, zigzag};
 
@@ -117,6 +118,8 @@ pub(crate) struct FrameEncoder {
     before: Vec<u64>,
     /// Differences of a reading.
     differences: Vec<u64>,
+    /// A row's values as they are told: missing ones as before, texts by their numbers.
+    row: Vec<u64>,
     /// For each slot the reading that last used it, to tell twins apart.
     used: Vec<u32>,
     reading: u32,
@@ -204,27 +207,17 @@ impl FrameEncoder {
                 *out = now ^ *last;
                 *last = now;
             }
-            if is_full(present, width) && state.text_fields.is_empty() {
-                for ((out, last), &now) in out_values.iter_mut().zip(last_values).zip(values) {
-                    *out = zigzag(now.wrapping_sub(*last));
-                    *last = now;
-                }
-                continue;
+            self.row.clear();
+            self.row.extend_from_slice(values);
+            for field in missing(present, width) {
+                self.row[field] = last_values[field];
             }
-            let cells = out_values.iter_mut().zip(last_values).zip(values).enumerate();
-            for (field, ((out, last), &now)) in cells {
-                if present[field / 64] >> (field % 64) & 1 == 0 {
-                    continue;
+            for &field in &state.text_fields {
+                if let Some(text) = table.text(row, field) {
+                    self.row[field] = text_number(&mut state.texts, last_values[field], text);
                 }
-                let mut now = now;
-                if state.text_fields.contains(&field) {
-                    let text = table.text(row, field).unwrap_or_default();
-                    if state.texts.get(*last as usize) == Some(text) {
-                        continue;
-                    }
-                    let found = state.texts.find(text, |_| true);
-                    now = found.unwrap_or_else(|| state.texts.push(text)) as u64;
-                }
+            }
+            for ((out, last), &now) in out_values.iter_mut().zip(last_values).zip(&self.row) {
                 *out = zigzag(now.wrapping_sub(*last));
                 *last = now;
             }
@@ -232,9 +225,26 @@ impl FrameEncoder {
     }
 }
 
-/// Whether every one of `width` fields is there.
-fn is_full(present: &[u64], width: usize) -> bool {
-    present.iter().map(|word| word.count_ones() as usize).sum::<usize>() == width
+/// The number of a text cell, which most often is the one it had before.
+fn text_number(texts: &mut Interner, last: u64, text: &[u8]) -> u64 {
+    if texts.get(last as usize) == Some(text) {
+        return last;
+    }
+    let found = texts.find(text, |_| true);
+    found.unwrap_or_else(|| texts.push(text)) as u64
+}
+
+/// The fields of a row that are not there.
+fn missing(present: &[u64], width: usize) -> impl Iterator<Item = usize> {
+    present.iter().enumerate().flat_map(move |(word, &bits)| {
+        let fields = (width - word * 64).min(64);
+        let mut missing = !bits & (u64::MAX >> (64 - fields));
+        std::iter::from_fn(move || {
+            let bit = missing.trailing_zeros() as usize;
+            missing &= missing.wrapping_sub(1);
+            (bit < 64).then_some(word * 64 + bit)
+        })
+    })
 }
 
 /// Whether the table has the instances of the reading before, in the same order.

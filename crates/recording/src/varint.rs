@@ -26,7 +26,8 @@ const GROUP_BYTES_MAX: usize = 1 + 8 + GROUP * VARINT_BYTES_MAX;
 /// A signed difference as an unsigned integer: small either way.
 #[inline]
 pub(crate) const fn zigzag(value: u64) -> u64 {
-    (value << 1) ^ ((value.cast_signed() >> 63).cast_unsigned())
+    // A logical shift and a subtraction: SSE2 has no arithmetic shift of 64 bits.
+    (value << 1) ^ (value >> 63).wrapping_neg()
 }
 
 /// The inverse of [`zigzag`].
@@ -69,12 +70,12 @@ pub(crate) fn pack(out: &mut Vec<u8>, values: &[u64]) {
         let mut octets = 0_u8;
         let mut at = 1;
         for (index, octet) in group.chunks(8).enumerate() {
+            if octet.iter().fold(0, |any, &value| any | value) == 0 {
+                continue;
+            }
             let mut mask = 0_u8;
             for (bit, &value) in octet.iter().enumerate() {
                 mask |= u8::from(value != 0) << bit;
-            }
-            if mask == 0 {
-                continue;
             }
             octets |= 1 << index;
             bytes[at] = mask;

@@ -250,6 +250,9 @@ impl Writer {
         }
         self.count_sample(snapshot.realtime_ns);
         self.unwritten = 0;
+        if self.sequence == 1 {
+            self.warm_up();
+        }
         Ok(Written { bytes: self.bytes - before, closed_block })
     }
 
@@ -448,6 +451,14 @@ impl Writer {
         self.walker.clear();
         let walked = walk_frames(&self.frames, &mut self.walker, &mut self.state);
         assert!(walked.is_ok(), "frames that were written can be read");
+    }
+
+    /// Makes columns of the first sample and throws them away: what the end of a block needs of
+    /// memory is taken here, and not some minutes later.
+    fn warm_up(&mut self) {
+        self.out.clear();
+        // A failure would be told when the block is closed.
+        let _ = self.columns.encode(&self.frames, &self.state, &mut self.packer, &mut self.out);
     }
 
     /// Makes the open block columns, or leaves its frames where they are, and opens the next one.

@@ -1,0 +1,97 @@
+//! Writing allocates nothing once warm, ends of blocks included.
+//!
+//! Alone in its binary, because it counts by replacing the allocator.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::io;
+use std::path::Path;
+
+use recording::{Compression, Storage, Writer, WriterOptions};
+use sample::{Cadence, Field, Meta, Snapshot, SourceDef, State, Unit};
+
+#[global_allocator]
+static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
+
+static DISK: SourceDef = SourceDef {
+    name: "disk",
+    about: "Disks",
+    letters: "dD",
+    reads: &[],
+    instance: &["disk"],
+    fields: &[
+        Field::counter("reads", Unit::Count, "Reads"),
+        Field::counter("busy", Unit::Milliseconds, "Busy"),
+        Field::gauge("queue", Unit::Count, "Queue"),
+        Field::text("kind", "Kind"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[],
+};
+
+/// Takes everything and keeps nothing.
+struct Nothing;
+
+impl Storage for Nothing {
+    fn write_at(&mut self, bytes: &[u8], _: u64) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn truncate(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn fill(snapshot: &mut Snapshot, tick: u64) {
+    snapshot.monotonic_ns = tick * 1_000_000_123;
+    snapshot.realtime_ns = 5 + (tick * 1_000_000_000).cast_signed();
+    snapshot.fresh[0] = true;
+    let sample = &mut snapshot.samples[0];
+    sample.state = State::Ok;
+    sample.monotonic_ns = snapshot.monotonic_ns;
+    sample.cost_ns = 9_000 + tick * 7 % 300;
+    sample.table.begin();
+    for (disk, name) in [b"sda".as_slice(), b"sdb", b"sdc", b"nvme0n1"].into_iter().enumerate() {
+        let mut row = sample.table.row(name);
+        row.set(0, tick * 17 * disk as u64 % 1_000_003);
+        row.set(1, tick * tick % (100 * (disk as u64 + 1)));
+        if disk != 2 || tick % 100 != 50 {
+            row.set(2, tick % 3);
+        }
+        row.set_text(3, if disk == 3 { b"nvme" } else { b"scsi" });
+    }
+}
+
+#[test]
+fn nothing_is_allocated_after_ten_samples() {
+    for compression in [Compression::Zstd(1), Compression::None, Compression::FramesOnly] {
+        let options = WriterOptions { compression, block_samples: 100, ..Default::default() };
+        let mut writer = Writer::with_storage(
+            Box::new(Nothing),
+            Path::new("x"),
+            &Meta::new(),
+            &[&DISK],
+            options,
+        )
+        .unwrap();
+        let mut snapshot = Snapshot::new(&[&DISK]);
+        for tick in 0..10 {
+            fill(&mut snapshot, tick);
+            writer.append(&snapshot).unwrap();
+        }
+        let (blocks, allocations) = testkit::allocations_of(|| {
+            let mut blocks = 0;
+            for tick in 10..5_000 {
+                fill(&mut snapshot, tick);
+                blocks += u32::from(writer.append(&snapshot).unwrap().closed_block);
+            }
+            blocks
+        });
+        assert_eq!(blocks, 49);
+        assert_eq!(allocations.count, 0, "{compression:?}: {allocations:?}");
+    }
+}
