@@ -24,7 +24,7 @@ pub struct IoTotals {
 }
 
 /// Sums up `io.stat` over the devices (`major:minor`) that `counts` says to count.
-pub fn parse_io_stat(text: &[u8], counts: impl Fn(&[u8]) -> bool) -> IoTotals {
+pub fn parse_io_stat(text: &[u8], mut counts: impl FnMut(&[u8]) -> bool) -> IoTotals {
     let mut totals = IoTotals::default();
     for mut line in lines(text) {
         let mut counted = false;
@@ -54,7 +54,7 @@ pub fn parse_io_stat(text: &[u8], counts: impl Fn(&[u8]) -> bool) -> IoTotals {
 }
 
 /// Sums up a `blkio.throttle.*` file over the devices to count: reads and writes.
-pub fn parse_blkio(text: &[u8], counts: impl Fn(&[u8]) -> bool) -> (u64, u64) {
+pub fn parse_blkio(text: &[u8], mut counts: impl FnMut(&[u8]) -> bool) -> (u64, u64) {
     let (mut reads, mut writes) = (0u64, 0u64);
     for mut line in lines(text) {
         let device = take_word(&mut line);

@@ -9,12 +9,13 @@
 //! `RLIMIT_NOFILE` is kept for this), files are opened and closed each time: slower, and right.
 //! When there are none left at all the source says `Failed(EMFILE)`.
 
+mod devices;
 mod fields;
 mod hierarchy;
 mod layouts;
 mod tree;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use procfs::cgroup::{parse_blkio, parse_cgroups, parse_io_stat};
 use procfs::pressure::parse_pressure;
@@ -23,6 +24,7 @@ use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, SourceDef, State, Table};
 
 use crate::{Entry, Source};
+use devices::Devices;
 use fields::{COUNT, FIELDS, GROUPS, GROUPS_LEFT_OUT, HIERARCHY};
 use fields::{IO_READ, IO_READS, IO_WRITES, IO_WRITTEN};
 use hierarchy::{CONTROLLERS, Content, Hierarchy, Version};
@@ -30,12 +32,6 @@ use tree::{Group, Handle, Tree, place};
 
 /// Readings between two looks for a hierarchy that was not there.
 const FIND_READS: u64 = 64;
-
-/// Readings between two looks for disks that stand on other disks.
-const STACKED_READS: u64 = 256;
-
-/// Stacked disks that are told apart; beyond it their traffic counts on both levels.
-const STACKED_MAX: usize = 1024;
 
 pub(crate) const ENTRY: Entry =
     Entry { def: &CGROUP, open: |host, _| Box::new(Cgroup::open(host, Tree::new())) };
@@ -46,7 +42,7 @@ struct Cgroup {
     hierarchy: Option<Hierarchy>,
     size_file: Option<FileId>,
     tree: Tree,
-    stacked: Vec<Vec<u8>>,
+    devices: Devices,
     ticks_per_second: u64,
     reads: u64,
     /// Whether a group did not answer at the reading before.
@@ -63,7 +59,7 @@ impl Cgroup {
             hierarchy: None,
             size_file: None,
             tree,
-            stacked: Vec::new(),
+            devices: Devices::default(),
             ticks_per_second: rustix::param::clock_ticks_per_second(),
             reads: 0,
             gone: false,
@@ -109,9 +105,6 @@ impl Source for Cgroup {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
         let found = self.find_hierarchy(host);
-        if self.reads.is_multiple_of(STACKED_READS) {
-            find_stacked(host, &mut self.stacked);
-        }
         self.reads += 1;
         let version = match &self.hierarchy {
             Some(hierarchy) if found => hierarchy.version,
@@ -128,7 +121,7 @@ impl Source for Cgroup {
         let mut reader = Reader {
             host,
             hierarchy,
-            stacked: &self.stacked,
+            devices: &mut self.devices,
             ticks_per_second: self.ticks_per_second,
             buffer: &mut self.buffer,
             place: &mut self.place,
@@ -161,7 +154,7 @@ impl Source for Cgroup {
 struct Reader<'a> {
     host: &'a mut Host,
     hierarchy: &'a Hierarchy,
-    stacked: &'a [Vec<u8>],
+    devices: &'a mut Devices,
     ticks_per_second: u64,
     buffer: &'a mut Vec<u8>,
     place: &'a mut PathBuf,
@@ -187,8 +180,7 @@ impl Reader<'_> {
             };
             match read {
                 Ok(count) => {
-                    let text = &self.buffer[..count];
-                    self.fill(text, file.content, slot.keys.as_mut(), cells);
+                    self.fill(count, file.content, slot.keys.as_mut(), cells);
                 }
                 // A kernel without PSI, or with it switched off, answers EOPNOTSUPP for ever.
                 Err(State::Absent) if matches!(file.content, Content::Pressure(..)) => {}
@@ -200,16 +192,17 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Takes what the buffer holds into the cells.
     fn fill(
-        &self,
-        mut text: &[u8],
+        &mut self,
+        count: usize,
         content: Content,
         keys: Option<&mut KeyIndex>,
         cells: &mut [Option<u64>; COUNT],
     ) {
-        let counts = |device: &[u8]| {
-            !device.starts_with(b"7:") && !self.stacked.iter().any(|stacked| stacked == device)
-        };
+        let (host, devices, mut text) =
+            (&mut *self.host, &mut *self.devices, &self.buffer[..count]);
+        let counts = |device: &[u8]| devices.counts(host, device);
         match content {
             Content::Number(field, scale) => {
                 let value = take_number(&mut text);
@@ -243,26 +236,6 @@ impl Reader<'_> {
     }
 }
 
-/// Finds the disks that stand on other disks (dm, md), by number: what goes through them is
-/// counted again on the disks below.  Loop devices have the fixed major number 7.
-fn find_stacked(host: &mut Host, stacked: &mut Vec<Vec<u8>>) {
-    let Ok(names) = host.list("/sys/block") else { return };
-    stacked.clear();
-    for name in names {
-        let disk = Path::new("/sys/block").join(String::from_utf8_lossy(&name).as_ref());
-        let mut slaves = 0;
-        let looked = host.for_each_name(&disk.join("slaves"), |_, _| slaves += 1);
-        if looked.is_err() || slaves == 0 || stacked.len() >= STACKED_MAX {
-            continue;
-        }
-        let file = host.file(&disk.join("dev").to_string_lossy(), ReadMode::Whole);
-        if let Ok(text) = host.read(file) {
-            stacked.push(text.trim_ascii().to_vec());
-        }
-        host.close(file);
-    }
-}
-
 static CGROUP: SourceDef = SourceDef {
     name: "cgroup",
     about: "CPU, memory, I/O, processes and pressure of every cgroup, version 2 or 1",
@@ -282,18 +255,18 @@ static CGROUP: SourceDef = SourceDef {
         "/sys/fs/cgroup/*/cpu.pressure",
         "/sys/fs/cgroup/*/memory.pressure",
         "/sys/fs/cgroup/*/io.pressure",
-        "/sys/fs/cgroup/cpuacct/*/cpuacct.usage",
-        "/sys/fs/cgroup/cpuacct/*/cpuacct.stat",
-        "/sys/fs/cgroup/cpu/*/cpu.stat",
-        "/sys/fs/cgroup/memory/*/memory.usage_in_bytes",
-        "/sys/fs/cgroup/memory/*/memory.max_usage_in_bytes",
-        "/sys/fs/cgroup/memory/*/memory.limit_in_bytes",
-        "/sys/fs/cgroup/memory/*/memory.failcnt",
-        "/sys/fs/cgroup/memory/*/memory.oom_control",
-        "/sys/fs/cgroup/memory/*/memory.kmem.usage_in_bytes",
-        "/sys/fs/cgroup/memory/*/memory.stat",
-        "/sys/fs/cgroup/blkio/*/blkio.throttle.io_service_bytes_recursive",
-        "/sys/fs/cgroup/blkio/*/blkio.throttle.io_serviced_recursive",
+        "/sys/fs/cgroup/cpuacct/cpuacct.usage",
+        "/sys/fs/cgroup/cpuacct/cpuacct.stat",
+        "/sys/fs/cgroup/cpu/cpu.stat",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.max_usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.failcnt",
+        "/sys/fs/cgroup/memory/memory.oom_control",
+        "/sys/fs/cgroup/memory/memory.kmem.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat",
+        "/sys/fs/cgroup/blkio/blkio.throttle.io_service_bytes_recursive",
+        "/sys/fs/cgroup/blkio/blkio.throttle.io_serviced_recursive",
         "/sys/fs/cgroup/pids/*/pids.current",
     ],
     instance: &["cgroup"],

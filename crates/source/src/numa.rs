@@ -4,6 +4,8 @@
 //! about 1 µs of parsing a node; which nodes there are is looked up once in [`LOOK_EVERY`]
 //! readings, for nodes come and go only with memory hotplug.
 
+use std::path::Path;
+
 use procfs::node::{MEMINFO_KEYS, parse_node_meminfo, parse_numastat};
 use procfs::{FileId, Host, ReadMode};
 use sample::{
@@ -54,27 +56,26 @@ struct Node {
 }
 
 impl Numa {
-    /// Finds the nodes, in the order of their numbers.
+    /// Finds the nodes, in the order of their numbers.  Allocates only for new ones.
     fn look(&mut self, host: &mut Host) {
-        let names = match host.list(NODES) {
-            Ok(names) => names,
-            Err(state) => {
-                self.state = state;
-                return;
-            }
-        };
-        self.state = State::Ok;
-        for name in &names {
+        let (nodes, mut found) = (&self.nodes, Vec::<u32>::new());
+        let looked = host.for_each_name(Path::new(NODES), |name, _| {
             let digits = name.strip_prefix(b"node").unwrap_or_default();
             let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
-            let Some(number) = number else { continue };
-            let known = self.nodes.iter().any(|node| node.number == number);
-            if known || self.nodes.len() >= NODES_MAX {
-                continue;
+            let Some(number) = number else { return };
+            if !nodes.iter().any(|node| node.number == number) {
+                found.push(number);
             }
+        });
+        self.state = looked.err().unwrap_or(State::Ok);
+        if found.is_empty() {
+            return;
+        }
+        found.truncate(NODES_MAX.saturating_sub(self.nodes.len()));
+        for number in found {
             self.nodes.push(Node {
                 number,
-                name: digits.to_vec(),
+                name: number.to_string().into_bytes(),
                 meminfo: host.file(&format!("{NODES}/node{number}/meminfo"), ReadMode::Whole),
                 numastat: host.file(&format!("{NODES}/node{number}/numastat"), ReadMode::Whole),
             });

@@ -40,27 +40,30 @@ struct Pressure {
 impl Source for Pressure {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
-        let mut worst = State::Absent;
+        let mut state = State::Absent;
         for ((name, _), file) in FILES.iter().zip(self.files) {
             let text = match host.read(file) {
                 Ok(text) => text,
-                Err(state) => {
-                    if worst == State::Absent {
-                        worst = state;
+                Err(error) => {
+                    // The first that is there and cannot be read speaks for all.
+                    if state == State::Absent {
+                        state = error;
                     }
                     continue;
                 }
             };
             let pressure = parse_pressure(text);
             if pressure.some.is_none() && pressure.full.is_none() {
-                worst = State::Failed(0);
+                if state == State::Absent {
+                    state = State::Failed(0);
+                }
                 continue;
             }
             let mut row = table.row(name);
             set(&mut row, pressure.some, SOME_TOTAL, SOME_AVERAGES);
             set(&mut row, pressure.full, FULL_TOTAL, FULL_AVERAGES);
         }
-        if table.rows() == 0 { worst } else { State::Ok }
+        if table.rows() == 0 { state } else { State::Ok }
     }
 }
 

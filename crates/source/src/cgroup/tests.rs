@@ -93,9 +93,8 @@ fn without_descriptors_to_keep_the_numbers_are_the_same() {
 #[test]
 fn what_stands_on_other_disks_counts_once() {
     let fake = version_two();
-    fake.put("/sys/block/dm-0/dev", "253:0\n").unwrap();
-    fake.put("/sys/block/dm-0/slaves/sda/dev", "8:0\n").unwrap();
-    fake.put("/sys/block/sda/dev", "8:0\n").unwrap();
+    fake.put("/sys/dev/block/253:0/slaves/sda/dev", "8:0\n").unwrap();
+    fake.put("/sys/dev/block/8:0/dev", "8:0\n").unwrap();
     let text = "7:1 rbytes=10 rios=1\n8:0 rbytes=10 rios=1\n253:0 rbytes=10 rios=1\n";
     fake.put("/sys/fs/cgroup/c/io.stat", text).unwrap();
     let mut host = Host::new(fake.root());

@@ -33,9 +33,8 @@ pub(super) fn write(root: &Path, step: u64) -> io::Result<()> {
         format!("nr_descendants {}\nnr_dying_descendants 3\n", groups.len()),
     )?;
     // A dm volume on a disk: its traffic is counted at both.
-    put(root, "/sys/block/dm-0/dev", "253:0\n")?;
-    put(root, "/sys/block/dm-0/slaves/sda/dev", "8:0\n")?;
-    put(root, "/sys/block/sda/dev", "8:0\n")?;
+    put(root, "/sys/dev/block/253:0/slaves/sda/dev", "8:0\n")?;
+    put(root, "/sys/dev/block/8:0/dev", "8:0\n")?;
     write_group(root, "", 0, step, true)?;
     for (index, group) in groups.iter().enumerate() {
         write_group(root, group, index as u64 + 1, step, false)?;

@@ -1,0 +1,42 @@
+//! Once warm, reading every source of this machine allocates nothing.
+
+use std::sync::Arc;
+
+use procfs::{Host, SystemClock};
+use sample::{Snapshot, State};
+use source::{Entry, Limits, RecorderCounters, Sampler};
+use testkit::{CountingAllocator, allocations_of};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// Samples that may allocate: the first sight of files, rows and texts.
+const WARM: usize = 10;
+
+/// Samples that may not.  Sources look again for what was absent every 64 reads, and walk trees
+/// every 256: both are in.
+const COUNTED: usize = 300;
+
+#[test]
+fn a_warm_sample_allocates_nothing() {
+    let mut guilty = Vec::new();
+    for entry in source::ALL {
+        let entries: Vec<&'static Entry> = vec![entry];
+        let mut host = Host::new("/");
+        let recorder = Some(Arc::new(RecorderCounters::default()));
+        let limits = Arc::new(Limits { recorder, ..Limits::default() });
+        let mut sampler = Sampler::open(&mut host, &entries, &limits);
+        let mut snapshot = Snapshot::new(&sampler.defs());
+        let mut clock = SystemClock;
+        let mut sample = || sampler.sample(&mut host, &mut clock, |_, _| State::Ok, &mut snapshot);
+        (0..WARM).for_each(|_| sample());
+        // What the machine does meanwhile may bring a new row or a longer file now and then; what
+        // a source does by itself happens every time.
+        let tries = (0..3).map(|_| allocations_of(|| (0..COUNTED).for_each(|_| sample())).1);
+        let least = tries.min_by_key(|allocations| allocations.count).unwrap();
+        if least.count > 0 {
+            guilty.push(format!("{}: {} in {COUNTED} samples", entry.def.name, least.count));
+        }
+    }
+    assert!(guilty.is_empty(), "{guilty:#?}");
+}

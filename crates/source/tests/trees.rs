@@ -1,0 +1,260 @@
+//! Every source over every kernel tree, twice, with counters that have grown in between.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use procfs::Host;
+use sample::{Frame, History, Kind, Meta, Of, Options, Row, Show, Snapshot, State};
+use source::{Entry, Sampler};
+use testkit::trees::{ALL as TREES, Tree};
+use testkit::{FakeHost, SimClock, as_nobody};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Reads every source before and after one step, into a history.
+fn read_twice(tree: &Tree, fake: &FakeHost) -> History {
+    let entries: Vec<&'static Entry> = source::ALL.iter().collect();
+    let mut host = Host::new(fake.root());
+    let mut sampler = Sampler::open(&mut host, &entries, &Arc::default());
+    let mut clock = SimClock::default();
+    clock.set_look_ns(1000);
+    let defs = sampler.defs();
+    let (mut history, mut snapshot) = (History::new(&defs), Snapshot::new(&defs));
+    for step in 0..2 {
+        tree.write(fake.root(), step).expect("writing the tree");
+        sampler.sample(&mut host, &mut clock, |_, _| State::Ok, &mut snapshot);
+        history.push(&mut snapshot);
+        clock.advance(SECOND);
+    }
+    history
+}
+
+fn state_of(history: &History, name: &str) -> (State, usize) {
+    let (meta, options) = (Meta::new(), Options::default());
+    let frame = history.frame(&meta, &options);
+    let track = frame.tracks.iter().find(|track| track.def.name == name);
+    let track = track.expect("every source was opened");
+    (track.current.state, track.current.table.rows())
+}
+
+/// What a tree must give: source and least rows.
+const WANTED: &[(&str, &[(&str, usize)])] = &[
+    (
+        "vm2",
+        &[
+            ("buddy", 3),
+            ("cgroup", 5),
+            ("compressed", 2),
+            ("cpu", 1),
+            ("cpu_core", 2),
+            ("disk", 10),
+            ("inode", 1),
+            ("interrupt", 10),
+            ("memory", 1),
+            ("network", 4),
+            ("numa", 1),
+            ("pressure", 3),
+            ("slab", 100),
+            ("socket", 1),
+            ("softirq", 2),
+            ("tcp", 1),
+        ],
+    ),
+    (
+        "cpu256",
+        &[
+            ("buddy", 6),
+            ("compressed", 3),
+            ("cpu", 1),
+            ("cpu_core", 256),
+            ("disk", 64),
+            ("environment", 6),
+            ("interrupt", 600),
+            ("network", 14),
+            ("numa", 4),
+            ("pressure", 4),
+            ("schedstat", 256),
+            ("softirq", 256),
+        ],
+    ),
+    ("cgroup2", &[("cgroup", 41)]),
+    ("infiniband", &[("infiniband", 3)]),
+    ("nfs", &[("nfs", 2)]),
+    (
+        "old",
+        &[
+            ("buddy", 2),
+            ("cgroup", 2),
+            ("cpu", 1),
+            ("disk", 3),
+            ("inode", 1),
+            ("memory", 1),
+            ("network", 2),
+            ("schedstat", 2),
+            ("slab", 2),
+            ("socket", 1),
+            ("softirq", 2),
+            ("tcp", 1),
+        ],
+    ),
+    ("sparse", &[("cgroup", 2), ("cpu", 1), ("memory", 1), ("network", 1)]),
+];
+
+#[test]
+fn every_source_over_every_tree() {
+    for tree in TREES {
+        let fake = FakeHost::new().unwrap();
+        let history = read_twice(tree, &fake);
+        let wanted = WANTED.iter().find(|(name, _)| *name == tree.name).unwrap().1;
+        for (name, rows_min) in wanted {
+            if source::find(name).is_none() {
+                continue;
+            }
+            let (state, rows) = state_of(&history, name);
+            assert_eq!(state, State::Ok, "{}: {name}", tree.name);
+            assert!(rows >= *rows_min, "{}: {name} has {rows} rows", tree.name);
+        }
+        let (meta, options) = (Meta::new(), Options::default());
+        let frame = history.frame(&meta, &options);
+        for track in frame.tracks {
+            let at = format!("{}: {}", tree.name, track.def.name);
+            // An empty file makes no sense; anything else that is there must.
+            let is_sparse = tree.name == "sparse";
+            let failed = matches!(track.current.state, State::Failed(_));
+            assert!(!failed || is_sparse, "{at}: {:?}", track.current.state);
+            if track.current.state == State::Ok && track.current.table.rows() > 0 {
+                check_values(&frame.whole(track), &at);
+            }
+        }
+    }
+}
+
+/// Every row holds something, no counter went back, and at least one of those above 0 grew.
+fn check_values(whole: &Row<'_>, at: &str) {
+    let fields = whole.track.def.fields;
+    let (mut grown, mut counters) = (0, 0);
+    for row in whole.rows() {
+        let held = (0..fields.len()).filter(|&field| row.raw(field).is_some()).count();
+        assert!(held > 0, "{at}: the row {:?} is empty", String::from_utf8_lossy(row.name()));
+        for (index, field) in fields.iter().enumerate() {
+            if field.kind == Kind::Counter && row.raw(index).is_some() {
+                assert!(!row.was_reset(index), "{at}.{} went back", field.name);
+                counters += u32::from(row.raw(index) != Some(0));
+                grown += u32::from(row.delta(index).is_some_and(|delta| delta > 0.0));
+            }
+        }
+    }
+    assert!(counters == 0 || grown > 0, "{at}: none of {counters} counters grew");
+}
+
+#[test]
+fn every_layout_can_be_shown_over_every_tree() {
+    for tree in TREES {
+        let fake = FakeHost::new().unwrap();
+        let history = read_twice(tree, &fake);
+        for exact in [false, true] {
+            let (meta, options) = (Meta::new(), Options { exact, ..Options::default() });
+            let frame = history.frame(&meta, &options);
+            for track in frame.tracks.iter().filter(|track| track.current.state == State::Ok) {
+                let whole = frame.whole(track);
+                for layout in track.def.layouts {
+                    let at = format!("{} -s{}", tree.name, layout.letter);
+                    show(&frame, &whole, layout, &at);
+                }
+            }
+        }
+    }
+}
+
+fn show(frame: &Frame<'_>, whole: &Row<'_>, layout: &sample::Layout, at: &str) {
+    let rows: Vec<Row<'_>> = if layout.letter.is_ascii_uppercase() {
+        whole.rows().filter(|row| (layout.keep)(row)).collect()
+    } else {
+        vec![*whole]
+    };
+    let blocks = layout.brief.iter().chain(layout.verbose);
+    for block in blocks.filter(|block| (block.when)(frame.options)) {
+        let cells: &[sample::Cell] = match &block.show {
+            Show::Cells(cells) | Show::Headed(_, cells) => cells,
+            Show::Custom(write) => {
+                let mut out = Vec::new();
+                for part in [sample::Part::Title, sample::Part::Heading, sample::Part::Body] {
+                    write(frame, part, &mut out);
+                }
+                continue;
+            }
+        };
+        rows.iter().for_each(|row| cells.iter().for_each(|cell| check_of(cell.value, row, at)));
+    }
+    let columns = layout.plot.iter().flat_map(|plot| plot.columns).chain(layout.metrics);
+    for column in columns {
+        rows.iter().for_each(|row| check_of(column.value, row, at));
+    }
+}
+
+fn check_of(value: Of, row: &Row<'_>, at: &str) {
+    match value {
+        Of::Number(number) => {
+            let number = number(row);
+            assert!(number.is_none_or(f64::is_finite), "{at}: {number:?}");
+        }
+        Of::Text(text) => {
+            text(row);
+        }
+        Of::Position => {}
+    }
+}
+
+#[test]
+fn files_of_others_are_denied_and_not_absent() {
+    let tree = testkit::trees::find("sparse").unwrap();
+    let fake = FakeHost::new().unwrap();
+    tree.write(fake.root(), 0).unwrap();
+    let states = as_nobody(|| {
+        let mut host = Host::new(fake.root());
+        let mut read = |name: &str| {
+            let Some(entry) = source::find(name) else { return State::Denied };
+            let mut opened = (entry.open)(&mut host, &Arc::default());
+            opened.read(&mut host, &mut sample::Table::new(entry.def.fields.len()))
+        };
+        ["softirq", "disk", "slab", "pressure", "buddy", "cpu"].map(&mut read)
+    });
+    use State::{Absent, Denied, Ok};
+    assert_eq!(states, [Denied, Denied, Denied, Denied, Absent, Ok]);
+}
+
+#[test]
+fn what_a_source_reads_is_in_some_tree() {
+    let mut missing = BTreeSet::new();
+    let trees: Vec<FakeHost> = TREES.iter().map(written).collect();
+    for def in source::ALL.iter().map(|entry| entry.def) {
+        for pattern in def.reads {
+            if !trees.iter().any(|tree| has(tree.root(), &pattern[1..])) {
+                missing.insert(format!("{} {pattern}", def.name));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+fn written(tree: &Tree) -> FakeHost {
+    let fake = FakeHost::new().expect("a temporary folder");
+    tree.write(fake.root(), 0).expect("writing the tree");
+    fake
+}
+
+/// Whether something below `folder` has that path; `*` and a `*` within a name stand for any.
+fn has(folder: &Path, pattern: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('/') else {
+        return names(folder, pattern).iter().any(|name| folder.join(name).exists());
+    };
+    names(folder, first).iter().any(|name| has(&folder.join(name), rest))
+}
+
+fn names(folder: &Path, pattern: &str) -> Vec<String> {
+    let Some((before, after)) = pattern.split_once('*') else { return vec![pattern.to_owned()] };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(before) && name.ends_with(after)).collect()
+}
