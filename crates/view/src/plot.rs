@@ -55,6 +55,11 @@ impl View for Plot {
             return Ok(());
         }
         self.lines.push_rows(frame, &mut self.out);
+        if self.lines.has_only_rows(frame) {
+            // The interval does not count towards the heading of the line that it lacks.
+            self.lines.intervals -= 1;
+            return out.write_all(&self.out);
+        }
         if self.lines.wants_heading {
             self.lines.push_heading_start(frame.options, &mut self.out);
             for columns in self.lines.groups.iter().flat_map(|group| &group.columns) {
@@ -252,6 +257,17 @@ impl Lines {
         for at in 0..self.groups.len() {
             self.push_rows_of(at, frame, out);
         }
+    }
+
+    /// Whether all that is asked for are subsystems of a line an instance, and one of them has its
+    /// lines in this interval.
+    fn has_only_rows(&self, frame: &Frame<'_>) -> bool {
+        let mut columns = self.groups.iter().flat_map(|group| &group.columns);
+        columns.clone().all(|columns| columns.shape == Shape::Lines)
+            && columns.any(|columns| {
+                let due = columns.part.track(frame).filter(|track| track.fresh);
+                due.is_some_and(|track| !columns.part.is_too_early(track))
+            })
     }
 
     fn push_rows_of(&mut self, at: usize, frame: &Frame<'_>, out: &mut Vec<u8>) {

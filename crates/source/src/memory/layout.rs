@@ -236,6 +236,8 @@ const RECLAIM_HEADINGS: [&str; 2] = [
     "   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move",
 ];
 
+/// The groups of columns stand side by side under the first one's title, whether it is shown
+/// itself or not.
 pub(super) const VERBOSE: &[Block] = &[
     Block {
         when: |options| asks(options, 'P'),
@@ -250,7 +252,7 @@ pub(super) const VERBOSE: &[Block] = &[
     },
     Block {
         when: |options| first(options, 'V', "P"),
-        title: TITLE,
+        title: "",
         headings: &[
             VIRTUAL_HEADINGS[0],
             "$blank Total  Used  Free   In  Out Fault MajFt   In  Out",
@@ -265,7 +267,7 @@ pub(super) const VERBOSE: &[Block] = &[
     },
     Block {
         when: |options| first(options, 'p', "PV"),
-        title: TITLE,
+        title: "",
         headings: &[
             ALLOCATION_HEADINGS[0],
             "$blank  Free Activ   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move",
@@ -280,7 +282,7 @@ pub(super) const VERBOSE: &[Block] = &[
     },
     Block {
         when: |options| first(options, 's', "PVp"),
-        title: TITLE,
+        title: "",
         headings: &[
             RECLAIM_HEADINGS[0],
             "$blank   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move",
@@ -407,15 +409,19 @@ mod tests {
 
     #[test]
     fn groups_of_columns_stand_side_by_side() {
-        let titles = |memopts: &str| {
+        let shown = |memopts: &str| {
             let options = Options { memopts: memopts.into(), ..Options::default() };
             let shown = VERBOSE.iter().filter(|block| (block.when)(&options));
-            shown.map(|block| block.title).collect::<Vec<_>>()
+            let lead = |block: &Block| match block.show {
+                Show::Cells(cells) => (cells.len(), cells[0].lead.len()),
+                _ => (0, 0),
+            };
+            shown.map(lead).collect::<Vec<_>>()
         };
-        assert_eq!(titles(""), [TITLE, ""]);
-        assert_eq!(titles("PVps"), [TITLE, "", "", ""]);
-        assert_eq!(titles("ps"), [TITLE, ""]);
-        assert_eq!(titles("s"), [TITLE]);
-        assert_eq!(titles("R"), ["MEMORY SUMMARY changes/int"]);
+        assert_eq!(shown(""), [(12, 2), (9, 1)]);
+        assert_eq!(shown("PVps"), [(12, 2), (9, 1), (10, 1), (12, 1)]);
+        assert_eq!(shown("sp"), [(10, 2), (12, 1)]);
+        assert_eq!(shown("Vs"), [(9, 2), (12, 1)]);
+        assert_eq!(shown("R"), [(21, 2)]);
     }
 }
