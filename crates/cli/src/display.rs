@@ -180,6 +180,11 @@ pub(crate) struct DisplayArguments {
 impl DisplayArguments {
     /// The letters to show, given those that are shown without `-s`.
     pub(crate) fn selection(&self, default: &str) -> anyhow::Result<String> {
+        if self.export().is_some_and(|(name, _)| name == "vmstat") {
+            let chosen = self.subsystems.is_some() || self.all || self.all_detail;
+            ensure!(!chosen, "vmstat shows CPU and memory, whatever -s says: leave -s out");
+            return Ok("cm".to_owned());
+        }
         if self.all || self.all_detail {
             let detail = self.all_detail;
             let wanted = |letter: &char| detail || letter.is_ascii_lowercase();
@@ -266,7 +271,7 @@ impl DisplayArguments {
         setting: &view::export::Setting,
     ) -> anyhow::Result<Option<Box<dyn View>>> {
         if let Some((name, parts)) = self.export() {
-            return crate::export::open(name, &parts, setting);
+            return crate::export::open(name, &parts, setup, setting);
         }
         let name = match () {
             () if self.csv => "csv",

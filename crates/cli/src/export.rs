@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use sample::{Frame, Meta, Options, SourceDef};
-use view::View;
 use view::export::{Echo, ExportError, Setting, Sink};
+use view::{Setup, View};
 
 /// Reports that wait for a slow carbon: a minute of them at one a second, a few MB at most.
 const QUEUE_REPORTS_MAX: usize = 60;
@@ -33,9 +33,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) fn open(
     name: &str,
     options: &[&str],
+    setup: &Setup,
     setting: &Setting,
 ) -> anyhow::Result<Option<Box<dyn View>>> {
-    let export = match view::export::open(name, options, setting) {
+    let export = match view::export::open(name, options, setup, setting) {
         Ok(export) => export,
         Err(ExportError::Help(text)) => {
             print!("{text}");
@@ -56,13 +57,6 @@ pub(crate) fn open(
     };
     let sending = Sending { view: export.view, echo: export.echo, place, buffer: Vec::new() };
     Ok(Some(Box::new(sending)))
-}
-
-/// This machine's name with its domain, as its resolver gives it; `None` if it has none.
-pub(crate) fn full_host_name() -> Option<String> {
-    let output = std::process::Command::new("hostname").arg("-f").output().ok()?;
-    let name = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-    (output.status.success() && !name.is_empty()).then_some(name)
 }
 
 /// A view whose bytes go somewhere else than to the output.
@@ -325,7 +319,8 @@ mod tests {
     /// Shows `ticks` ticks through an export; what it wrote to the output.
     fn run(name: &str, options: &[&str], playing: bool, ticks: u64) -> (String, Vec<String>) {
         let setting = Setting { playing, ..Setting::default() };
-        let mut view = open(name, options, &setting).unwrap().unwrap();
+        let setup = Setup { zone: jiff::tz::TimeZone::UTC };
+        let mut view = open(name, options, &setup, &setting).unwrap().unwrap();
         let mut meta = Meta::new();
         meta.set("host", "vm");
         let (defs, options) = ([&DEF], Options::default());

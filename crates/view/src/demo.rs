@@ -23,7 +23,7 @@ static MEM: SourceDef = SourceDef {
     layouts: &[Layout {
         letter: 'm',
         metrics: &[
-            PlotColumn::new("meminfo.free", |row| row.gauge(0)),
+            PlotColumn::new("meminfo.free", |row| row.gauge(0)).level(),
             PlotColumn::new("pageinfo.fault", |row| row.rate(1)),
             PlotColumn::fixed("cpuload.avg1", 2, |row| Some(row.gauge(0)? / 4.0)),
         ],

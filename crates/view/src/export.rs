@@ -10,13 +10,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::View;
+use crate::{Setup, View};
 
 mod gexpr;
 mod graphite;
 mod lexpr;
 mod names;
 mod report;
+mod vmstat;
 
 use report::Report;
 
@@ -109,8 +110,14 @@ pub enum ExportError {
 ///
 /// # Errors
 /// [`ExportError`]; its [`Help`](ExportError::Help) is no failure.
-pub fn open(name: &str, options: &[&str], setting: &Setting) -> Result<Export, ExportError> {
+pub fn open(
+    name: &str,
+    options: &[&str],
+    setup: &Setup,
+    setting: &Setting,
+) -> Result<Export, ExportError> {
     match name {
+        "vmstat" => vmstat::open(options, setup, setting),
         "lexpr" => lexpr::open(options, setting),
         "graphite" => graphite::open(options, setting),
         "gexpr" => gexpr::open(options, setting),
@@ -193,7 +200,8 @@ mod tests {
 
     #[test]
     fn what_is_no_export_is_named() {
-        let error = open("lexpress", &[], &Setting::default()).err().unwrap();
+        let setup = Setup { zone: jiff::tz::TimeZone::UTC };
+        let error = open("lexpress", &[], &setup, &Setting::default()).err().unwrap();
         assert!(error.to_string().contains("'lexpress'"));
     }
 }

@@ -3,7 +3,7 @@
 //! Exit code 0 when the verdict is fine, 1 when it is not, 2 on an error.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: DoctorArguments) -> anyhow::Result<ExitCode> {
     let root = std::fs::canonicalize(&root)
         .with_context(|| format!("--root {}: cannot be opened", root.display()))?;
     ensure!(root.join("proc").is_dir(), "--root {}: there is no proc in it", root.display());
-    let found = examine(root, interval, reads);
+    let found = examine(&root, interval, reads);
     let out = std::io::stdout();
     let fine = found.verdict == verdict::Verdict::Fine;
     if json {
@@ -63,16 +63,16 @@ pub(crate) fn run(arguments: DoctorArguments) -> anyhow::Result<ExitCode> {
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn examine(root: PathBuf, interval: f64, reads: u32) -> Findings {
+fn examine(root: &Path, interval: f64, reads: u32) -> Findings {
     // 0 means as fast as possible, which the verdict takes for a second.
     let interval_ns = if interval == 0.0 { 1_000_000_000 } else { (interval * 1e9) as u64 };
     let entries: Vec<&'static Entry> = source::ALL.iter().collect();
-    let mut host = Host::new(root.clone());
+    let mut host = Host::new(root);
     let here = host.is_this_machine();
     let measured = measure::measure(&mut host, &entries, &Arc::default(), reads, TIME_MAX);
-    let model = model::model(&mut Host::new(root.clone()));
+    let model = model::model(&mut Host::new(root));
     let capabilities = if here { facts::capabilities() } else { Vec::new() };
-    let facts = facts::facts(&root, &capabilities);
+    let facts = facts::facts(root, &capabilities);
     let kernel = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease"));
     let host_name = match here {
         true => rustix::system::uname().nodename().to_string_lossy().into_owned(),

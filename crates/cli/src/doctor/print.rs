@@ -109,16 +109,11 @@ fn label(file: &FileCost) -> String {
 }
 
 fn unread(found: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    let states: [(&str, fn(State) -> bool); 3] = [
-        ("absent ", |state| state == State::Absent),
-        ("denied ", |state| state == State::Denied),
-        ("failed ", |state| matches!(state, State::Failed(_))),
-    ];
-    for (word, is) in states {
-        let files = found.measured.files.iter().filter(|file| is(file.state));
+    for word in ["absent", "denied", "failed"] {
+        let files = found.measured.files.iter().filter(|file| file.state.word() == word);
         let paths: Vec<&str> = files.map(|file| file.path.as_str()).collect();
         if !paths.is_empty() {
-            wrapped(out, word, &paths.join(" "))?;
+            wrapped(out, &format!("{word} "), &paths.join(" "))?;
         }
     }
     Ok(())

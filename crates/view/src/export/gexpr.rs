@@ -111,6 +111,7 @@ impl View for Gexpr {
                 Some(digits) if !frame.options.exact => {
                     format!("{value:.*}", usize::from(digits))
                 }
+                None if told.plain && !frame.options.exact => value.to_string(),
                 _ => (value as i64).to_string(),
             };
             let packet = &mut self.packet;

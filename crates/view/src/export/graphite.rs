@@ -5,6 +5,7 @@
 
 use std::io::{self, Write};
 
+use sample::number::push_perl;
 use sample::{Frame, Meta, Options, SourceDef, text};
 
 use super::{Echo, Export, ExportError, Report, Setting, Sink, address, check_files, mask, split};
@@ -131,6 +132,7 @@ impl View for Checked {
             write!(view.text, "{}.{name} ", view.prefix)?;
             match told.digits {
                 Some(digits) => write!(view.text, "{:.*}", usize::from(digits), told.value)?,
+                None if told.plain => push_perl(&mut view.text, told.value),
                 None => write!(view.text, "{}", told.value as i64)?,
             }
             writeln!(view.text, " {seconds}")?;

@@ -7,6 +7,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use sample::number::push_perl;
 use sample::{Frame, Meta, Options, SourceDef};
 
 use super::{Echo, Export, ExportError, Report, Setting, Sink, snapshot_beside, split};
@@ -93,6 +94,11 @@ impl View for Lexpr {
             match told.digits {
                 Some(digits) => {
                     writeln!(text, "{} {:.*}", told.name, usize::from(digits), told.value)?;
+                }
+                None if told.plain => {
+                    write!(text, "{} ", told.name)?;
+                    push_perl(text, told.value);
+                    text.push(b'\n');
                 }
                 None => writeln!(text, "{} {}", told.name, (told.value + 0.5).trunc() as i64)?,
             }

@@ -53,6 +53,10 @@ pub(super) struct Told {
     pub(super) value: f64,
     /// Digits after the point; `None` for a whole number.
     pub(super) digits: Option<u8>,
+    /// Whether the value is told as it is (`%s`).
+    pub(super) plain: bool,
+    /// Whether it is a level: totals of levels are averages.
+    pub(super) level: bool,
     /// What is known of collectl's own metrics.
     pub(super) known: Option<&'static Known>,
 }
@@ -283,7 +287,7 @@ impl Report {
     fn reduce(&mut self, reduce: Reduce, exact: bool, told: &mut [Told]) {
         for told in told {
             let Some(held) = self.held.get_mut(&told.name) else { continue };
-            let level = told.known.is_none_or(|known| known.level);
+            let level = told.level;
             let mean = held.total / f64::from(held.samples.max(1));
             told.value = match reduce {
                 // collectl sums levels up for averages and totals alone, and then divides them
@@ -313,14 +317,14 @@ impl Report {
                 let power = 10f64.powi(i32::from(digits));
                 (told.value * power).round() / power
             }
-            None if exact => told.value,
+            None if exact || told.plain => told.value,
             None => (told.value + 0.5).trunc(),
         };
         if value == held.last && held.ttl > 1 {
             held.ttl -= 1;
             return false;
         }
-        let rounds = exact && told.digits.is_none() && self.export == "lexpr";
+        let rounds = exact && told.digits.is_none() && !told.plain && self.export == "lexpr";
         held.last = if rounds { value + 0.5 } else { value };
         held.ttl = self.ttl;
         true
@@ -368,6 +372,9 @@ fn gather(frame: &Frame<'_>, letter: char, told: &mut Vec<Told>) {
 fn push(row: &Row<'_>, letter: char, metrics: &[PlotColumn], told: &mut Vec<Told>) {
     for metric in metrics.iter().filter(|metric| (metric.applies)(row)) {
         let Of::Number(value) = metric.value else { continue };
+        if !(metric.applies)(row) {
+            continue;
+        }
         let Some(value) = value(row).filter(|value| value.is_finite()) else { continue };
         let instance = metric.name.contains("{}").then(|| instance(row.name()));
         let name = match &instance {
@@ -379,7 +386,8 @@ fn push(row: &Row<'_>, letter: char, metrics: &[PlotColumn], told: &mut Vec<Told
             _ => None,
         };
         let known = names::find(metric.name);
-        told.push(Told { letter, name, instance, value, digits, known });
+        let (plain, level) = (metric.form == Form::Plain, metric.level);
+        told.push(Told { letter, name, instance, value, digits, plain, level, known });
     }
 }
 

@@ -1,0 +1,178 @@
+//! `vmstat`: a line a tick, as vmstat(8) and collectl's `--vmstat` show it.
+//!
+//! The values are the metrics of `c` and `m` under the names that `lexpr` knows them by, plus
+//! collectl's plot columns for running and blocked tasks; used memory of late has neither name,
+//! so it is the field `active`.
+
+use std::io::{self, Write};
+
+use jiff::tz::TimeZone;
+use sample::number::{Scale, pad_left, push_perl, push_scaled, push_whole};
+use sample::{Frame, Meta, Of, Options, PlotColumn, Row, SourceDef};
+
+use super::{Echo, Export, ExportError, Setting, Sink, check_files};
+use crate::brief::HEADER_REPEAT;
+use crate::time::{LocalTime, column_name, has_column};
+use crate::{Setup, View};
+
+/// Clears the screen, for `--home`.
+const CLEAR_SCREEN: &[u8] = b"\x1b[H\x1b[J";
+
+struct Vmstat {
+    zone: TimeZone,
+    ticks: i64,
+    line: Vec<u8>,
+}
+
+pub(super) fn open(
+    options: &[&str],
+    setup: &Setup,
+    setting: &Setting,
+) -> Result<Export, ExportError> {
+    if let Some(option) = options.first() {
+        let text = format!("it has no options, so not '{option}'");
+        return Err(ExportError::Option { export: "vmstat", text });
+    }
+    check_files("vmstat", setting)?;
+    let view = Box::new(Vmstat { zone: setup.zone.clone(), ticks: 0, line: Vec::new() });
+    Ok(Export { view, sink: Sink::Output, echo: Echo::Nothing, delay_max_seconds: 0 })
+}
+
+impl View for Vmstat {
+    fn begin(
+        &mut self,
+        _meta: &Meta,
+        defs: &[&'static SourceDef],
+        _options: &Options,
+        _out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.ticks = 0;
+        let has = |letter| defs.iter().any(|def| def.layout(letter).is_some());
+        if has('c') && has('m') {
+            return Ok(());
+        }
+        let text = "vmstat shows CPU and memory: it needs -scm, and a recording that has both";
+        let text = ExportError::Option { export: "vmstat", text: text.into() };
+        Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
+        if frame.seconds == 0.0 {
+            return Ok(());
+        }
+        self.ticks += 1;
+        let options = frame.options;
+        let line = &mut self.line;
+        line.clear();
+        let repeat = options.header_repeat.unwrap_or(HEADER_REPEAT);
+        let due = options.home || self.ticks == 1 || repeat > 0 && self.ticks % repeat == 1;
+        if repeat == 1 || (repeat >= 0 && due) {
+            push_header(line, options);
+        }
+        if has_column(options) {
+            LocalTime::new(frame.realtime_ns, &self.zone).push_column(options, line);
+        }
+        push_values(line, frame);
+        line.push(b'\n');
+        out.write_all(line)
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn push_header(line: &mut Vec<u8>, options: &Options) {
+    if options.home {
+        line.extend_from_slice(CLEAR_SCREEN);
+    }
+    let time = column_name(options);
+    line.push(b'#');
+    line.resize(line.len() + time.len(), b' ');
+    line.extend_from_slice(
+        b"procs ---------------memory (KB)--------------- --swaps-- -----io---- --system-- \
+          ----cpu-----\n#",
+    );
+    line.extend_from_slice(time.as_bytes());
+    line.extend_from_slice(
+        b" r  b   swpd   free   buff  cache  inact active   si   so    bi    bo   in    cs us sy  \
+          id wa\n",
+    );
+}
+
+/// Width, whether it is scaled memory, and the value of each column; there is a blank before each.
+type Column = (usize, bool, fn(&Frame<'_>) -> Option<f64>);
+
+const COLUMNS: [Column; 18] = [
+    (2, false, |frame| plotted(frame, 'c', "RunTot")),
+    (2, false, |frame| plotted(frame, 'c', "BlkTot")),
+    (6, true, |frame| metric(frame, 'm', "swapinfo.used")),
+    (6, true, |frame| metric(frame, 'm', "meminfo.free")),
+    (6, true, |frame| metric(frame, 'm', "meminfo.buf")),
+    (6, true, |frame| metric(frame, 'm', "meminfo.cached")),
+    (6, true, |frame| metric(frame, 'm', "meminfo.inactive")),
+    (6, true, active),
+    (4, false, |frame| metric(frame, 'm', "swapinfo.in")),
+    (4, false, |frame| metric(frame, 'm', "swapinfo.out")),
+    (5, false, |frame| metric(frame, 'm', "pageinfo.in")),
+    (5, false, |frame| metric(frame, 'm', "pageinfo.out")),
+    (4, false, |frame| metric(frame, 'c', "ctxint.int")),
+    (5, false, |frame| metric(frame, 'c', "ctxint.ctx")),
+    (2, false, |frame| metric(frame, 'c', "cputotals.usertot")),
+    (2, false, |frame| metric(frame, 'c', "cputotals.systot")),
+    (3, false, |frame| metric(frame, 'c', "cputotals.idle")),
+    (2, false, |frame| metric(frame, 'c', "cputotals.wait")),
+];
+
+fn push_values(line: &mut Vec<u8>, frame: &Frame<'_>) {
+    for (width, memory, value) in COLUMNS {
+        line.push(b' ');
+        let start = line.len();
+        match value(frame) {
+            Some(value) if memory => {
+                let scale = Scale { width: 6, unit: 1, binary: true };
+                push_scaled(line, value, scale, frame.options);
+            }
+            Some(value) => push_whole(line, value),
+            None if frame.options.exact => push_perl(line, 0.0),
+            None => line.push(b'-'),
+        }
+        pad_left(line, start, width);
+    }
+}
+
+/// A metric of a letter.
+fn metric(frame: &Frame<'_>, letter: char, name: &str) -> Option<f64> {
+    let layouts = frame.tracks.iter().filter_map(|track| Some((track, track.def.layout(letter)?)));
+    let mut columns =
+        layouts.flat_map(|(track, layout)| layout.metrics.iter().map(move |c| (track, c)));
+    let (track, column) = columns.find(|(_, column)| column.name == name)?;
+    value(&frame.whole(track), column)
+}
+
+/// A plot column of a letter.
+fn plotted(frame: &Frame<'_>, letter: char, name: &str) -> Option<f64> {
+    let layouts = frame.tracks.iter().filter_map(|track| Some((track, track.def.layout(letter)?)));
+    let plots = layouts.filter_map(|(track, layout)| Some((track, layout.plot.as_ref()?)));
+    let mut columns = plots.flat_map(|(track, plot)| plot.columns.iter().map(move |c| (track, c)));
+    let (track, column) = columns.find(|(_, column)| column.name == name)?;
+    value(&frame.whole(track), column)
+}
+
+fn value(row: &Row<'_>, column: &PlotColumn) -> Option<f64> {
+    match column.value {
+        Of::Number(value) => value(row),
+        Of::Text(_) | Of::Position => None,
+    }
+}
+
+/// Memory used of late; collectl takes the last line that begins so, which is that of files.
+fn active(frame: &Frame<'_>) -> Option<f64> {
+    let track = frame
+        .tracks
+        .iter()
+        .find(|track| track.def.layout('m').is_some() && track.def.field("active").is_some())?;
+    let row = frame.whole(track);
+    let last = track.def.field("active_file").filter(|_| row.collectl_digits());
+    row.gauge(last.or_else(|| track.def.field("active"))?)
+}
