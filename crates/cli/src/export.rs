@@ -59,6 +59,13 @@ pub(crate) fn open(
     Ok(Some(Box::new(sending)))
 }
 
+/// This machine's name with its domain, as its resolver gives it; `None` if it has none.
+pub(crate) fn full_host_name() -> Option<String> {
+    let output = std::process::Command::new("hostname").arg("-f").output().ok()?;
+    let name = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !name.is_empty()).then_some(name)
+}
+
 /// A view whose bytes go somewhere else than to the output.
 struct Sending {
     view: Box<dyn View>,
