@@ -152,7 +152,14 @@ const GENERAL: &[&str] = &[
     "-sc --export lexpr",
     "-scdnm --export lexpr",
     "-scdnmstifxCDNMXYjE --export lexpr",
+    "-scdnmD --export lexpr,i=20,avg",
+    "-scdnmD --export lexpr,i=20,min",
+    "-scdnmD --export lexpr,i=20,max",
+    "-scdnmD --export lexpr,i=20,tot",
+    "-scdnm --export lexpr,s=cd,co,ttl=3",
+    "-sCD --export lexpr",
     "--vmstat",
+    "--export vmstat -oTm --hr 3",
 ];
 
 /// Cases that only a thorough run takes.

@@ -375,7 +375,8 @@ fn push(row: &Row<'_>, letter: char, metrics: &[PlotColumn], told: &mut Vec<Told
         if !(metric.applies)(row) {
             continue;
         }
-        let Some(value) = value(row).filter(|value| value.is_finite()) else { continue };
+        let value = value(row).filter(|value| value.is_finite());
+        let Some(value) = value.or(row.exact().then_some(0.0)) else { continue };
         let instance = metric.name.contains("{}").then(|| instance(row.name()));
         let name = match &instance {
             Some(instance) => metric.name.replace("{}", instance),

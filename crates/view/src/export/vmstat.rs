@@ -20,6 +20,8 @@ const CLEAR_SCREEN: &[u8] = b"\x1b[H\x1b[J";
 
 struct Vmstat {
     zone: TimeZone,
+    /// collectl repeats the header only while it samples.
+    repeats: bool,
     ticks: i64,
     line: Vec<u8>,
 }
@@ -34,7 +36,8 @@ pub(super) fn open(
         return Err(ExportError::Option { export: "vmstat", text });
     }
     check_files("vmstat", setting)?;
-    let view = Box::new(Vmstat { zone: setup.zone.clone(), ticks: 0, line: Vec::new() });
+    let (zone, repeats) = (setup.zone.clone(), !setting.playing);
+    let view = Box::new(Vmstat { zone, repeats, ticks: 0, line: Vec::new() });
     Ok(Export { view, sink: Sink::Output, echo: Echo::Nothing, delay_max_seconds: 0 })
 }
 
@@ -65,7 +68,8 @@ impl View for Vmstat {
         let line = &mut self.line;
         line.clear();
         let repeat = options.header_repeat.unwrap_or(HEADER_REPEAT);
-        let due = options.home || self.ticks == 1 || repeat > 0 && self.ticks % repeat == 1;
+        let again = self.repeats && repeat > 0 && self.ticks % repeat == 1;
+        let due = options.home || self.ticks == 1 || again;
         if repeat == 1 || (repeat >= 0 && due) {
             push_header(line, options);
         }
@@ -166,13 +170,13 @@ fn value(row: &Row<'_>, column: &PlotColumn) -> Option<f64> {
     }
 }
 
-/// Memory used of late; collectl takes the last line that begins so, which is that of files.
+/// Memory used of late.  collectl keeps the last line that begins with the word: that of file
+/// pages, or of anonymous ones where that is missing.
 fn active(frame: &Frame<'_>) -> Option<f64> {
-    let track = frame
-        .tracks
-        .iter()
-        .find(|track| track.def.layout('m').is_some() && track.def.field("active").is_some())?;
+    let has = |def: &SourceDef| def.layout('m').is_some() && def.field("active").is_some();
+    let track = frame.tracks.iter().find(|track| has(track.def))?;
     let row = frame.whole(track);
-    let last = track.def.field("active_file").filter(|_| row.collectl_digits());
-    row.gauge(last.or_else(|| track.def.field("active"))?)
+    let last = ["active_file", "active_anon"].map(|name| track.def.field(name)).into_iter();
+    let last = last.flatten().find(|&field| row.raw(field).is_some());
+    row.gauge(last.filter(|_| row.collectl_digits()).or_else(|| track.def.field("active"))?)
 }
