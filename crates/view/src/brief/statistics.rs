@@ -4,9 +4,9 @@
 //! a total, at ten a tenth of one.  So does this.  Unlike collectl's, the mean of a CPU column is
 //! that of the column as printed.
 
-use sample::{Cell, Frame, Options, Show, Stat};
+use sample::{Block, Cell, Frame, Options, Part, Show, Stat};
 
-use crate::parts::Part;
+use crate::parts;
 use crate::time::{self, LocalTime};
 
 /// What the shown cells came to over the intervals.
@@ -23,6 +23,9 @@ pub(super) struct Statistics {
 /// The cells of one block.
 struct Group {
     cells: &'static [Cell],
+    /// Width of a block that a function writes: nothing is known of its values, so its place is
+    /// left blank.
+    blank: usize,
     sums: Vec<Sum>,
 }
 
@@ -47,7 +50,7 @@ impl Statistics {
     }
 
     /// Counts an interval in.
-    pub(super) fn add(&mut self, frame: &Frame<'_>, parts: &[Part], local: LocalTime) {
+    pub(super) fn add(&mut self, frame: &Frame<'_>, parts: &[parts::Part], local: LocalTime) {
         self.intervals += 1;
         self.elapsed_seconds += frame.seconds;
         self.column.clear();
@@ -63,11 +66,11 @@ impl Statistics {
             let track = part.track(frame).filter(|track| track.fresh);
             let blocks = part.layout.map_or(&[][..], |layout| layout.brief);
             for block in blocks.iter().filter(|block| (block.when)(frame.options)) {
-                let (Show::Cells(cells) | Show::Headed(_, cells)) = block.show else { continue };
                 if self.groups.len() == index {
-                    self.groups.push(Group { cells, sums: vec![Sum::default(); cells.len()] });
+                    self.groups.push(Group::new(block, frame));
                 }
                 let group = &mut self.groups[index];
+                let cells = group.cells;
                 index += 1;
                 let Some(row) = track.map(|track| frame.whole(track)) else { continue };
                 let seconds = row.seconds().unwrap_or(0.0);
@@ -106,8 +109,24 @@ impl Statistics {
             if !group.cells.is_empty() {
                 out.push(b' ');
             }
+            out.resize(out.len() + group.blank, b' ');
         }
         out.push(b'\n');
+    }
+}
+
+impl Group {
+    fn new(block: &Block, frame: &Frame<'_>) -> Self {
+        match block.show {
+            Show::Cells(cells) | Show::Headed(_, cells) => {
+                Group { cells, blank: 0, sums: vec![Sum::default(); cells.len()] }
+            }
+            Show::Custom(write) => {
+                let mut body = Vec::new();
+                write(frame, Part::Body, &mut body);
+                Group { cells: &[], blank: body.len(), sums: Vec::new() }
+            }
+        }
     }
 }
 
