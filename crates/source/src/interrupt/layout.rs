@@ -1,5 +1,6 @@
 //! How collectl shows interrupts: a column for each CPU, and by interrupt a line for each that
-//! was served; `--cpufilt` and `--intfilt`.  Plot columns are whit's own: collectl has none.
+//! was served; `--cpufilt` and `--intfilt`.  In plot format collectl has a column among those of
+//! each CPU and none by interrupt; those are whit's own, and only in its own recordings.
 //!
 //! `--intfilt` is matched against `24: IO-APIC 5-edge ACPI:Ged`: the line of the file without its
 //! counts.
@@ -347,19 +348,6 @@ fn push_description(out: &mut Vec<u8>, row: &Row<'_>) {
     }
 }
 
-/// All interrupts of all CPUs per second.
-fn total_rate(row: &Row<'_>) -> Option<f64> {
-    let seconds = row.seconds()?;
-    let mut filter = Filter::new(row);
-    let mut sum = None;
-    for row in row.rows().filter(|row| number_of(row).is_some()) {
-        if let Some(delta) = row.delta(COUNT).filter(|_| filter.keeps(&row)) {
-            sum = Some(sum.unwrap_or(0.0) + delta);
-        }
-    }
-    sum.map(|sum: f64| sum / seconds)
-}
-
 /// Writes `24-0`: interrupt and CPU.
 fn plot_instance(row: &Row<'_>, out: &mut Vec<u8>) {
     let (name, cpu) = instance::split(row.name());
@@ -380,11 +368,6 @@ pub(super) const SUMMARY: Layout = Layout {
         headings: &[],
         show: Show::Custom(verbose),
     }],
-    plot: Some(Plot {
-        tag: "INT",
-        columns: &[PlotColumn::new("Intrpt$rate", total_rate).applies(|row| !row.exact())],
-        ..Plot::EMPTY
-    }),
     ..Layout::EMPTY
 };
 

@@ -236,8 +236,7 @@ const RECLAIM_HEADINGS: [&str; 2] = [
     "   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move",
 ];
 
-/// The groups of columns stand side by side under the first one's title, whether it is shown
-/// itself or not.
+/// The groups of columns stand side by side: the first one has the title, and a blank more.
 pub(super) const VERBOSE: &[Block] = &[
     Block {
         when: |options| asks(options, 'P'),
@@ -252,7 +251,7 @@ pub(super) const VERBOSE: &[Block] = &[
     },
     Block {
         when: |options| first(options, 'V', "P"),
-        title: "",
+        title: TITLE,
         headings: &[
             VIRTUAL_HEADINGS[0],
             "$blank Total  Used  Free   In  Out Fault MajFt   In  Out",
@@ -267,7 +266,7 @@ pub(super) const VERBOSE: &[Block] = &[
     },
     Block {
         when: |options| first(options, 'p', "PV"),
-        title: "",
+        title: TITLE,
         headings: &[
             ALLOCATION_HEADINGS[0],
             "$blank  Free Activ   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move",
@@ -282,7 +281,7 @@ pub(super) const VERBOSE: &[Block] = &[
     },
     Block {
         when: |options| first(options, 's', "PVp"),
-        title: "",
+        title: TITLE,
         headings: &[
             RECLAIM_HEADINGS[0],
             "$blank   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move",
