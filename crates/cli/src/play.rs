@@ -6,4 +6,5 @@ pub(crate) mod feed;
 pub(crate) mod files;
 pub(crate) mod glob;
 pub(crate) mod period;
+pub(crate) mod plot_files;
 pub(crate) mod run;

@@ -100,6 +100,8 @@ struct Lines {
     intervals: i64,
     /// Whether this interval gets headings.
     wants_heading: bool,
+    /// Whether it does for another reason than a new instance.
+    wants_all_headings: bool,
     /// The time columns of this interval.
     time: Vec<u8>,
     row_headings_written: bool,
@@ -111,6 +113,8 @@ struct Lines {
 struct Group {
     extension: &'static str,
     columns: Vec<Columns>,
+    /// Whether an instance got columns at this interval.
+    has_new: bool,
 }
 
 /// The columns of one letter.
@@ -149,6 +153,7 @@ impl Lines {
             header_repeat: 0,
             intervals: 0,
             wants_heading: false,
+            wants_all_headings: false,
             time: Vec::new(),
             row_headings_written: false,
             left_out: false,
@@ -183,7 +188,7 @@ impl Lines {
             Columns { part, shape, instances: Vec::new(), heading: Vec::new(), rows_seen: 0 };
         match self.groups.iter_mut().find(|group| group.extension == extension) {
             Some(group) => group.columns.push(columns),
-            None => self.groups.push(Group { extension, columns: vec![columns] }),
+            None => self.groups.push(Group { extension, columns: vec![columns], has_new: false }),
         }
     }
 
@@ -200,10 +205,14 @@ impl Lines {
         let steady = Frame { options: &self.steady, ..*frame };
         let mut has_new = false;
         for group in &mut self.groups {
+            group.has_new = false;
             for columns in &mut group.columns {
-                has_new |= columns.take(&steady, &self.separator, first);
+                group.has_new |= columns.take(&steady, &self.separator, first);
             }
+            has_new |= group.has_new;
         }
+        // A file needs a new heading for its own columns only.
+        self.wants_all_headings = (first && self.header_repeat == 0) || repeated;
         let has_new = has_new && !first && !frame.options.exact && self.header_repeat >= 0;
         self.wants_heading = (first && self.header_repeat == 0) || repeated || has_new;
         self.time.clear();

@@ -11,6 +11,7 @@ use crate::display::DisplayArguments;
 use crate::play::feed::Origin;
 use crate::play::files::{self, Recording};
 use crate::play::period::Period;
+use crate::play::plot_files::ToPlotFiles;
 use crate::play::run::{self, Group, OneView, Outcome};
 use crate::play::{diff, extract};
 
@@ -27,6 +28,10 @@ pub(crate) struct PlayArguments {
 
     #[command(flatten)]
     pub(crate) display: DisplayArguments,
+
+    /// With -P: write plot files into this folder, or with this prefix
+    #[arg(short = 'f', long = "filename", value_name = "PATH", requires = "plot")]
+    pub(crate) filename: Option<PathBuf>,
 
     /// Begin here: [yyyymmdd:]hh:mm[:ss], or both ends as FROM-THRU
     #[arg(long, value_name = "TIME", help_heading = "What to play")]
@@ -110,6 +115,11 @@ impl PlayArguments {
         Ok(options)
     }
 
+    /// Whether plot files are made.
+    pub(crate) fn makes_plot_files(&self) -> bool {
+        self.filename.is_some() && self.display.plot
+    }
+
     /// Refuses what does not go together.
     fn check(&self) -> anyhow::Result<()> {
         ensure!(!self.display.home, "--home does not apply to play");
@@ -154,6 +164,14 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     run::check_recorded(&groups)?;
     let outcome = match &arguments.diff {
         Some(periods) => diff::diff(&groups, periods, &arguments, &mut out)?,
+        None if arguments.showcolheaders => {
+            let mut audience = run::Headings::new(&arguments);
+            run::play(&groups, &period, &arguments, &mut audience, &mut out)?
+        }
+        None if let Some(path) = &arguments.filename => {
+            let mut audience = ToPlotFiles::new(path);
+            run::play(&groups, &period, &arguments, &mut audience, &mut out)?
+        }
         None => {
             let mut audience = OneView::new(&arguments);
             run::play(&groups, &period, &arguments, &mut audience, &mut out)?

@@ -5,36 +5,81 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use jiff::Timestamp;
+use recording::{Writer, WriterOptions};
 use regex::bytes::Regex;
+use sample::Snapshot;
 use sample::text::escape_into;
 
-use super::feed::Origin;
+use super::feed::{CollectlFeed, Feed, Origin};
 use super::files::Recording;
-use super::period::Period;
+use super::period::{Period, Span};
 use super::run::span_of;
 
 /// Cuts the period out of each recording, into the folder `to`, or beside it with `to-` before
-/// its name.  Files that exist are not touched.
+/// its name.  A `to` that ends in `.whit` is the new recording itself, whoever wrote the old one.
+/// Files that exist are not touched.
 pub(crate) fn extract(recordings: &[Recording], period: &Period, to: &Path) -> anyhow::Result<()> {
+    if to.extension().is_some_and(|extension| extension == "whit") {
+        let [recording] = recordings else {
+            bail!("--extract {}: one file can take one recording only", to.display())
+        };
+        return extract_whit(recording, period, to);
+    }
     ensure!(!period.is_all(), "--extract needs --from or --thru: the period to cut out");
     for recording in recordings {
         let span = span_of(recording, period)?;
         let target = target_of(&recording.path, to)?;
         match recording.origin {
             Origin::Collectl => {
-                recording::collectl::extract(&recording.path, &target, span.base_ns, span.thru_ns)
+                let (base_ns, thru_ns) = (span.base_ns, span.thru_ns);
+                recording::collectl::extract(&recording.path, &target, base_ns, thru_ns)
                     .with_context(|| format!("--extract to {}", target.display()))?;
             }
-            Origin::Whit => {
-                bail!(
-                    "--extract: {}: only collectl recordings can be cut",
-                    recording.path.display()
-                )
-            }
+            Origin::Whit => extract_whit(recording, period, &target)?,
+        }
+        if recording.origin == Origin::Whit {
+            continue;
         }
         eprintln!("whit: extracted to {}", target.display());
     }
     Ok(())
+}
+
+/// Cuts the period out into a recording of our own.
+fn extract_whit(recording: &Recording, period: &Period, to: &Path) -> anyhow::Result<()> {
+    let span = span_of(recording, period)?;
+    let samples = match recording.origin {
+        Origin::Whit => {
+            let options = WriterOptions::default();
+            let (base_ns, thru_ns) = (span.base_ns, span.thru_ns);
+            recording::extract(&recording.path, to, base_ns, thru_ns, options)?.samples
+        }
+        Origin::Collectl => convert(recording, span, to)?,
+    };
+    ensure!(samples > 0, "--extract: {} has no samples in this period", recording.path.display());
+    eprintln!("whit: extracted {samples} samples to {}", to.display());
+    Ok(())
+}
+
+/// Writes a collectl recording's numbers as a recording of our own.
+fn convert(recording: &Recording, span: Span, to: &Path) -> anyhow::Result<u64> {
+    let selection = super::run::shown_letters(recording.meta.subsystems());
+    let mut feed = CollectlFeed::open(&recording.path, &selection)?;
+    let defs = feed.defs();
+    let mut writer = Writer::create(to, &recording.meta, &defs, WriterOptions::default())?;
+    let mut snapshot = Snapshot::new(&defs);
+    let mut samples = 0;
+    while feed.next(&mut snapshot)? && snapshot.realtime_ns <= span.thru_ns {
+        if snapshot.realtime_ns >= span.base_ns {
+            writer.append(&snapshot)?;
+            samples += 1;
+        }
+    }
+    writer.close()?;
+    if samples == 0 {
+        std::fs::remove_file(to)?;
+    }
+    Ok(samples)
 }
 
 fn target_of(path: &Path, to: &Path) -> anyhow::Result<PathBuf> {

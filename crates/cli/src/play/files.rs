@@ -52,6 +52,11 @@ impl Recording {
         name.is_some_and(|name| name.ends_with(".rawp") || name.ends_with(".rawp.gz"))
     }
 
+    /// When the file was written last.
+    pub(crate) fn modified(&self) -> Option<std::time::SystemTime> {
+        std::fs::metadata(&self.path).ok()?.modified().ok()
+    }
+
     /// What recordings share that are one whole: folder, host and day.
     pub(crate) fn prefix(&self) -> (PathBuf, String, Date) {
         let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();

@@ -59,7 +59,7 @@ pub(crate) fn groups<'a>(
 }
 
 /// The recorded letters without those that are not shown (processes, Lustre).
-fn shown_letters(recorded: &str) -> String {
+pub(crate) fn shown_letters(recorded: &str) -> String {
     let known = display::known_letters();
     recorded.chars().filter(|letter| known.contains(*letter)).collect()
 }
@@ -155,6 +155,44 @@ impl Audience for OneView<'_> {
     }
 }
 
+/// Shows only the headings, `--showcolheaders`: the comment lines of the first frame.
+pub(crate) struct Headings<'a> {
+    view: OneView<'a>,
+}
+
+impl<'a> Headings<'a> {
+    /// Headings of the view that the arguments ask for.
+    pub(crate) fn new(arguments: &'a PlayArguments) -> Self {
+        Headings { view: OneView::new(arguments) }
+    }
+}
+
+impl Audience for Headings<'_> {
+    fn begin(&mut self, scene: &Scene<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
+        self.view.begin(scene, &mut std::io::sink())
+    }
+
+    fn next_recording(&mut self, _out: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &sample::Frame<'_>, out: &mut dyn Write) -> anyhow::Result<bool> {
+        let mut text = Vec::new();
+        self.view.frame(frame, &mut text)?;
+        let lines = text.split_inclusive(|&byte| byte == b'\n');
+        let mut any = false;
+        for line in lines.filter(|line| line.first() == Some(&b'#')) {
+            any = true;
+            out.write_all(line)?;
+        }
+        Ok(!any)
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
+        self.view.end(&mut std::io::sink())
+    }
+}
+
 /// Plays all groups to an audience.
 pub(crate) fn play(
     groups: &[Group<'_>],
@@ -231,10 +269,11 @@ impl Stage<'_> {
             let mut feed = open(recording, &options.subsystems, span.base_ns, follow)?;
             let defs = feed.defs();
             let names: Vec<&'static str> = defs.iter().map(|def| def.name).collect();
-            if shown.as_ref() == Some(&names) {
+            let unique = self.arguments.makes_plot_files() && options.has('u');
+            if shown.as_ref() == Some(&names) && !unique {
                 audience.next_recording(out)?;
             } else {
-                let (meta, recordings) = (&recording.meta, group.recordings.as_slice());
+                let (meta, recordings) = (&recording.meta, &group.recordings[index..]);
                 let scene = Scene { meta, defs: &defs, options: &options, zone: &zone, recordings };
                 audience.begin(&scene, out)?;
             }

@@ -91,7 +91,9 @@ impl PlotFiles {
 
     fn push_line(&mut self, at: usize, frame: &Frame<'_>) {
         let begins = !self.begun.contains(&self.lines.groups[at].extension);
-        let heads = self.lines.wants_heading || (begins && self.lines.header_repeat == 0);
+        let is_new = self.lines.wants_heading && self.lines.groups[at].has_new;
+        let heads =
+            self.lines.wants_all_headings || is_new || (begins && self.lines.header_repeat == 0);
         if heads {
             self.lines.push_heading_start(frame.options, &mut self.text);
             for columns in &self.lines.groups[at].columns {

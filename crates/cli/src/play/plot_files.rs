@@ -1,0 +1,103 @@
+//! `-P -f PATH`: plot files of recordings, a set for each host and day.
+//!
+//! A file that is there already is not touched: `-oa` adds to it, `-oc` begins it anew, `-ou` makes
+//! a file for each recording.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, ensure};
+use jiff::Timestamp;
+use jiff::Zoned;
+use sample::Frame;
+use view::PlotFiles;
+
+use super::run::{Audience, Scene};
+use crate::record::names::Place;
+use crate::record::plot::{PlotOutput, PlotStyle, ensure_directory};
+
+/// Frames go to plot files.
+pub(crate) struct ToPlotFiles {
+    path: PathBuf,
+    command_line: String,
+    open: Option<(PlotFiles, PlotOutput)>,
+}
+
+impl ToPlotFiles {
+    /// Files at `path`, as `-f` names it.
+    pub(crate) fn new(path: &Path) -> Self {
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        ToPlotFiles { path: path.to_owned(), command_line: words.join(" "), open: None }
+    }
+
+    fn close(&mut self) -> anyhow::Result<()> {
+        if let Some((_, mut output)) = self.open.take() {
+            output.end()?;
+        }
+        Ok(())
+    }
+}
+
+impl Audience for ToPlotFiles {
+    fn begin(&mut self, scene: &Scene<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
+        self.close()?;
+        let place = Place::new(&self.path, scene.meta.host());
+        ensure_directory(&place)?;
+        let letters = &scene.options.letters;
+        let style = PlotStyle::of(letters);
+        let recording = scene.recordings[0];
+        let started = Timestamp::from_nanosecond(i128::from(recording.started_ns))?;
+        let at = started.to_zoned(scene.zone.clone());
+        let mut lines = PlotFiles::new(scene.zone.clone());
+        lines.begin(scene.meta, scene.defs, scene.options, &self.command_line);
+        if !letters.contains(['a', 'c']) {
+            refuse_existing(&place, &at, style, &lines, recording.modified())?;
+        }
+        self.open = Some((lines, PlotOutput::new(place, style, at)));
+        Ok(())
+    }
+
+    fn next_recording(&mut self, _out: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>, _out: &mut dyn Write) -> anyhow::Result<bool> {
+        if let Some((lines, output)) = &mut self.open {
+            lines.frame(frame, &mut |extension, text| output.add(extension, text))?;
+        }
+        Ok(true)
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
+        self.close()?;
+        Ok(Vec::new())
+    }
+}
+
+/// Fails if any of the files exists; with `-ou` only if it is newer than the recording.
+fn refuse_existing(
+    place: &Place,
+    at: &Zoned,
+    style: PlotStyle,
+    lines: &PlotFiles,
+    recorded: Option<std::time::SystemTime>,
+) -> anyhow::Result<()> {
+    let mut extensions: Vec<&'static str> = lines.extensions().collect();
+    extensions.dedup();
+    ensure!(!extensions.is_empty(), "-P: none of these subsystems has plot columns");
+    for extension in extensions {
+        let mut path = place.plot(at, extension, style.unique);
+        if style.compressed {
+            path.as_mut_os_string().push(".gz");
+        }
+        let Ok(file) = std::fs::metadata(&path) else { continue };
+        let name = path.display();
+        if !style.unique {
+            bail!("{name} exists and is not touched; -oc begins it anew, -oa adds to it");
+        }
+        if file.modified().ok() > recorded {
+            bail!("{name} is newer than the recording; -ocu makes it anew");
+        }
+    }
+    Ok(())
+}
