@@ -21,6 +21,7 @@ pub mod net_dev;
 pub mod node;
 pub mod pressure;
 mod probe;
+pub mod rpc_nfs;
 pub mod scan;
 pub mod schedstat;
 pub mod slabinfo;

@@ -19,6 +19,7 @@ mod instance;
 mod interrupt;
 mod memory;
 mod network;
+mod nfs;
 mod numa;
 mod pressure;
 mod sampler;
@@ -77,6 +78,7 @@ pub static ALL: &[Entry] = &[
     interrupt::ENTRY,
     memory::ENTRY,
     network::ENTRY,
+    nfs::ENTRY,
     numa::ENTRY,
     pressure::ENTRY,
     schedstat::ENTRY,

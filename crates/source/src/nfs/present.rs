@@ -1,0 +1,447 @@
+//! How collectl shows NFS: `-sf` (all together) and `-sF` (each side and version).
+//!
+//! `--nfsfilt` chooses sides and versions for both.
+
+use sample::{Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Row, Show, SourceDef};
+
+use super::fields::Index;
+
+/// Operations that collectl calls metadata.
+const META: [Index; 6] = [
+    Index::Lookup,
+    Index::Access,
+    Index::Setattr,
+    Index::Getattr,
+    Index::Readdir,
+    Index::Readdirplus,
+];
+
+/// `-sF`'s rows in collectl's order, with their types in its words.
+const TYPES: [(&[u8], &str); 6] = [
+    (b"client\x1fv2", "Clt2"),
+    (b"server\x1fv2", "Svr2"),
+    (b"client\x1fv3", "Clt3"),
+    (b"server\x1fv3", "Svr3"),
+    (b"client\x1fv4", "Clt4"),
+    (b"server\x1fv4", "Svr4"),
+];
+
+/// A row's side and its version, of which the first byte is `v`, or `rpc`.
+fn parts<'a>(row: &Row<'a>) -> (&'a [u8], &'a [u8]) {
+    let name = row.name();
+    let at = name.iter().position(|&b| b == SourceDef::INSTANCE_SEPARATOR).unwrap_or(name.len());
+    (&name[..at], name.get(at + 1..).unwrap_or_default())
+}
+
+/// Whether `--nfsfilt` asks for a row's side and version; never for the transport.
+fn is_asked(row: &Row<'_>) -> bool {
+    let (side, version) = parts(row);
+    let [b'v', digit] = version else { return false };
+    let filter = &row.options().nfsfilt;
+    filter.is_empty()
+        || filter.split(',').any(|asked| match asked.as_bytes() {
+            [asked_side, asked_digit] => {
+                side.first() == Some(&asked_side.to_ascii_lowercase()) && asked_digit == digit
+            }
+            _ => false,
+        })
+}
+
+/// Whether `--nfsfilt` asks for any version of a side.
+fn asks_side(options: &Options, side: char) -> bool {
+    options.nfsfilt.is_empty() || options.nfsfilt.to_ascii_lowercase().contains(side)
+}
+
+/// Whether a version was ever read from or written to.  collectl shows and counts no other.
+fn was_used(row: &Row<'_>) -> bool {
+    [Index::Read, Index::Write].iter().any(|&index| row.raw(index as usize).unwrap_or(0) > 0)
+}
+
+/// Whether a version was ever used for anything.
+fn did_anything(row: &Row<'_>) -> bool {
+    let operations = Index::Getattr as usize..=Index::Clone as usize;
+    operations.into_iter().any(|field| row.raw(field).unwrap_or(0) > 0)
+}
+
+/// How far a counter went.  collectl takes a version's counters for 0 until it is used.
+fn delta(row: &Row<'_>, index: Index) -> Option<f64> {
+    let field = index as usize;
+    if !row.exact() {
+        return row.delta(field);
+    }
+    if !was_used(row) {
+        return Some(0.0);
+    }
+    let before = |index: Index| {
+        let now = row.raw(index as usize).unwrap_or(0) as f64;
+        row.change(index as usize).map_or(0.0, |change| now - change)
+    };
+    if before(Index::Read) == 0.0 && before(Index::Write) == 0.0 {
+        return Some(row.raw(field).unwrap_or(0) as f64);
+    }
+    row.delta(field)
+}
+
+fn meta(row: &Row<'_>) -> Option<f64> {
+    let parts = META.iter().filter_map(|&index| delta(row, index));
+    parts.fold(None, |sum: Option<f64>, part| Some(sum.unwrap_or(0.0) + part))
+}
+
+/// A sum over the versions asked for, of one side or (empty) of both, per second.
+fn total(row: &Row<'_>, side: &str, of: impl Fn(&Row<'_>) -> Option<f64>) -> Option<f64> {
+    let counts = |row: &Row<'_>| is_asked(row) && parts(row).0.starts_with(side.as_bytes());
+    row.per_second(row.sum(counts, of))
+}
+
+fn reads(row: &Row<'_>, side: &str) -> Option<f64> {
+    total(row, side, |row| delta(row, Index::Read))
+}
+
+fn writes(row: &Row<'_>, side: &str) -> Option<f64> {
+    total(row, side, |row| delta(row, Index::Write))
+}
+
+fn metas(row: &Row<'_>, side: &str) -> Option<f64> {
+    total(row, side, meta)
+}
+
+fn commits(row: &Row<'_>, side: &str) -> Option<f64> {
+    total(row, side, |row| delta(row, Index::Commit))
+}
+
+/// A counter of a side's transport, per second.
+fn transport(row: &Row<'_>, side: &str, index: Index) -> Option<f64> {
+    let is_it = |row: &Row<'_>| parts(row) == (side.as_bytes(), b"rpc");
+    row.per_second(row.sum(is_it, |row| row.delta(index as usize)))
+}
+
+/// TCP connections taken.  collectl adds them up under one name and prints another, which is
+/// always 0.
+fn connections(row: &Row<'_>) -> Option<f64> {
+    if row.exact() { Some(0.0) } else { transport(row, "server", Index::NetConnections) }
+}
+
+/// Calls refused for their credentials.  collectl looks one column too far left, here and below.
+fn bad_auth(row: &Row<'_>) -> Option<f64> {
+    transport(row, "server", if row.exact() { Index::BadFormat } else { Index::BadAuth })
+}
+
+fn bad_client(row: &Row<'_>) -> Option<f64> {
+    transport(row, "server", if row.exact() { Index::BadAuth } else { Index::BadClient })
+}
+
+/// A counter of the client's transport.  collectl counts it once more when it sees the server's.
+fn client_transport(row: &Row<'_>, index: Index) -> Option<f64> {
+    let value = transport(row, "client", index);
+    let has_server = || {
+        row.rows().any(|row| {
+            parts(&row) == (b"server", b"rpc") && row.raw(Index::Calls as usize).is_some()
+        })
+    };
+    if row.exact() && has_server() { value.map(|value| value * 2.0) } else { value }
+}
+
+fn brief_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
+    let filter = &frame.options.nfsfilt;
+    match part {
+        // With all six there is no room.
+        Part::Title if filter.is_empty() || filter.len() == 17 => {
+            out.extend_from_slice(b"<------NFS Totals------>");
+        }
+        Part::Title => {
+            let right = 14usize.saturating_sub(filter.len()) / 2;
+            let left = right + filter.len() % 2;
+            let (left, right) = ("-".repeat(left), "-".repeat(right));
+            out.extend_from_slice(format!("<{left}-NFS [{filter}]-{right}>").as_bytes());
+        }
+        Part::Heading => out.extend_from_slice(b" Reads Writes Meta Comm "),
+        _ => {}
+    }
+}
+
+fn summary_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
+    match part {
+        Part::Title => {
+            let filter = &frame.options.nfsfilt;
+            out.extend_from_slice(b"NFS SUMMARY ($rate) ");
+            if !filter.is_empty() {
+                out.extend_from_slice(b"Filters: ");
+                out.extend_from_slice(filter.as_bytes());
+            }
+        }
+        Part::Heading => out.extend_from_slice(b"\n\n"),
+        _ => {}
+    }
+}
+
+/// `-sf`.
+pub(super) const SUMMARY: Layout = Layout {
+    letter: 'f',
+    brief: &[Block {
+        when: |_| true,
+        title: "",
+        headings: &[],
+        show: Show::Headed(
+            brief_heading,
+            &[
+                Cell::scaled("", 6, |row| reads(row, "")),
+                Cell::scaled(" ", 6, |row| writes(row, "")),
+                Cell::scaled(" ", 4, |row| metas(row, "")),
+                Cell::scaled(" ", 4, |row| commits(row, "")),
+            ],
+        ),
+    }],
+    verbose: &[
+        Block {
+            when: |_| true,
+            title: "NFS SUMMARY ($rate) ",
+            headings: &[],
+            show: Show::Headed(summary_heading, &[]),
+        },
+        Block {
+            when: |options| asks_side(options, 's'),
+            title: "",
+            headings: &[
+                "<---------------------------server--------------------------->",
+                " Reads Writes Meta Comm  UDP   TCP  TCPConn  BadAuth  BadClnt ",
+            ],
+            show: Show::Cells(&[
+                Cell::scaled(" ", 6, |row| reads(row, "server")),
+                Cell::scaled(" ", 6, |row| writes(row, "server")),
+                Cell::scaled(" ", 4, |row| metas(row, "server")),
+                Cell::scaled(" ", 4, |row| commits(row, "server")),
+                Cell::scaled(" ", 4, |row| transport(row, "server", Index::NetUdp)),
+                Cell::scaled("  ", 4, |row| transport(row, "server", Index::NetTcp)),
+                Cell::scaled("     ", 4, connections),
+                Cell::scaled("     ", 4, bad_auth),
+                Cell::scaled("     ", 4, bad_client),
+            ]),
+        },
+        Block {
+            when: |options| asks_side(options, 'c'),
+            title: "",
+            headings: &[
+                "<----------------client---------------->",
+                " Reads Writes Meta Comm Retrans  Authref",
+            ],
+            show: Show::Cells(&[
+                Cell::scaled(" ", 6, |row| reads(row, "client")),
+                Cell::scaled(" ", 6, |row| writes(row, "client")),
+                Cell::scaled(" ", 4, |row| metas(row, "client")),
+                Cell::scaled(" ", 4, |row| commits(row, "client")),
+                Cell::scaled("    ", 4, |row| client_transport(row, Index::Retransmissions)),
+                Cell::scaled("     ", 4, |row| client_transport(row, Index::AuthRefreshes)),
+            ]),
+        },
+    ],
+    plot: Some(Plot {
+        tag: "NFS",
+        columns: &[
+            PlotColumn::new("ReadsS", |row| reads(row, "server")),
+            PlotColumn::new("WritesS", |row| writes(row, "server")),
+            PlotColumn::new("MetaS", |row| metas(row, "server")),
+            PlotColumn::new("CommitS", |row| commits(row, "server")),
+            PlotColumn::new("Udp", |row| transport(row, "server", Index::NetUdp)),
+            PlotColumn::new("Tcp", |row| transport(row, "server", Index::NetTcp)),
+            PlotColumn::new("TcpConn", connections),
+            PlotColumn::new("BadAuth", bad_auth),
+            PlotColumn::new("BadClient", bad_client),
+            PlotColumn::new("ReadsC", |row| reads(row, "client")),
+            PlotColumn::new("WritesC", |row| writes(row, "client")),
+            PlotColumn::new("MetaC", |row| metas(row, "client")),
+            PlotColumn::new("CommitC", |row| commits(row, "client")),
+            PlotColumn::new("Retrans", |row| client_transport(row, Index::Retransmissions)),
+            PlotColumn::new("AuthRef", |row| client_transport(row, Index::AuthRefreshes)),
+        ],
+        ..Plot::EMPTY
+    }),
+    metrics: &[
+        PlotColumn::new("nfsinfo.Sread", |row| reads(row, "server")).applies(has_server),
+        PlotColumn::new("nfsinfo.Swrite", |row| writes(row, "server")).applies(has_server),
+        PlotColumn::new("nfsinfo.Smeta", |row| metas(row, "server")).applies(has_server),
+        PlotColumn::new("nfsinfo.Scommit", |row| commits(row, "server")).applies(has_server),
+        PlotColumn::new("nfsinfo.Cread", |row| reads(row, "client")).applies(has_client),
+        PlotColumn::new("nfsinfo.Cwrite", |row| writes(row, "client")).applies(has_client),
+        PlotColumn::new("nfsinfo.Cmeta", |row| metas(row, "client")).applies(has_client),
+        PlotColumn::new("nfsinfo.Ccommit", |row| commits(row, "client")).applies(has_client),
+    ],
+    ..Layout::EMPTY
+};
+
+fn has_server(row: &Row<'_>) -> bool {
+    asks_side(row.options(), 's')
+}
+
+fn has_client(row: &Row<'_>) -> bool {
+    asks_side(row.options(), 'c')
+}
+
+/// A column of `-sF`: the operation, collectl's name for it in plots, and whether version 2,
+/// version 3, the client's version 4 and the server's version 4 have it.
+struct Operation {
+    index: Index,
+    has: [bool; 4],
+}
+
+const fn operation(index: Index, has: [bool; 4]) -> Operation {
+    Operation { index, has }
+}
+
+const ALL: [bool; 4] = [true; 4];
+/// Since version 3.
+const NEWER: [bool; 4] = [false, true, true, true];
+/// All but the server's version 4.
+const NAMED: [bool; 4] = [true, true, true, false];
+/// Versions 2 and 3.
+const OLDER: [bool; 4] = [true, true, false, false];
+const FACTS: [bool; 4] = [false, true, true, false];
+const THIRD: [bool; 4] = [false, true, false, false];
+
+/// In the order of collectl's columns.
+const OPERATIONS: [Operation; 22] = [
+    operation(Index::Read, ALL),
+    operation(Index::Write, ALL),
+    operation(Index::Commit, NEWER),
+    operation(Index::Lookup, ALL),
+    operation(Index::Access, NEWER),
+    operation(Index::Getattr, ALL),
+    operation(Index::Setattr, ALL),
+    operation(Index::Readdir, ALL),
+    operation(Index::Create, ALL),
+    operation(Index::Remove, ALL),
+    operation(Index::Rename, ALL),
+    operation(Index::Link, ALL),
+    operation(Index::Readlink, ALL),
+    operation(Index::Null, NAMED),
+    operation(Index::Symlink, NAMED),
+    operation(Index::Mkdir, OLDER),
+    operation(Index::Rmdir, OLDER),
+    operation(Index::Fsstat, OLDER),
+    operation(Index::Fsinfo, FACTS),
+    operation(Index::Pathconf, FACTS),
+    operation(Index::Mknod, THIRD),
+    operation(Index::Readdirplus, THIRD),
+];
+
+/// Which of the four kinds of rows this is; `None` for the transport.
+fn variant(row: &Row<'_>) -> Option<usize> {
+    match parts(row) {
+        (_, b"v2") => Some(0),
+        (_, b"v3") => Some(1),
+        (b"client", b"v4") => Some(2),
+        (_, b"v4") => Some(3),
+        _ => None,
+    }
+}
+
+/// Whether plots have a column for an operation in this row.
+fn plots(row: &Row<'_>, index: Index) -> bool {
+    let operation = OPERATIONS.iter().find(|operation| operation.index == index);
+    let has = variant(row).zip(operation).is_some_and(|(variant, o)| o.has[variant]);
+    has && is_asked(row)
+}
+
+/// Whether `-sF` prints a line for a row.
+fn prints(row: &Row<'_>) -> bool {
+    let like_collectl = row.exact() || row.frame.meta.origin() == "collectl";
+    let used = if like_collectl { was_used(row) } else { did_anything(row) };
+    let idle = || {
+        let parts = [delta(row, Index::Read), delta(row, Index::Write), meta(row)];
+        parts.iter().all(|part| *part == Some(0.0) || part.is_none())
+    };
+    is_asked(row) && used && !(row.options().nfsopts.contains('z') && idle())
+}
+
+/// One number of `-sF`.
+const NUMBER: Cell = Cell::scaled(" ", 4, |_| None);
+
+fn detail(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
+    match part {
+        Part::Title => out.extend_from_slice(b"NFS SERVER/CLIENT DETAILS ($rate)"),
+        Part::Heading => out.extend_from_slice(
+            b"Type Read Writ Comm Look Accs Gttr Sttr Rdir Cre8 Rmov Rnam Link Rlnk Null Syml Mkdr \
+              Rmdr Fsta Finf Path Mknd Rdr+\n",
+        ),
+        Part::Body => {
+            let Some(whole) = frame.source("nfs") else { return };
+            for (name, word) in TYPES {
+                if let Some(row) = whole.rows().find(|row| row.name() == name && prints(row)) {
+                    push_line(&row, word, out);
+                }
+            }
+        }
+        Part::Notice => {}
+    }
+}
+
+/// A line of `-sF`: blanks for what the version does not have, nothing behind its last column.
+fn push_line(row: &Row<'_>, word: &str, out: &mut Vec<u8>) {
+    out.push(b' ');
+    out.extend_from_slice(word.as_bytes());
+    let variant = variant(row).unwrap_or(0);
+    let last = OPERATIONS.iter().rposition(|operation| operation.has[variant]).unwrap_or(0);
+    for operation in &OPERATIONS[..=last] {
+        if operation.has[variant] {
+            let rate = row.per_second(delta(row, operation.index));
+            NUMBER.write_number(rate, row.options(), out);
+        } else {
+            out.extend_from_slice(b"     ");
+        }
+    }
+    out.push(b'\n');
+}
+
+/// A plot column of one operation.
+macro_rules! plotted {
+    ($name:literal, $index:ident) => {
+        PlotColumn::new($name, |row| row.per_second(delta(row, Index::$index)))
+            .applies(|row| plots(row, Index::$index))
+    };
+}
+
+/// `-sF`.
+pub(super) const DETAIL: Layout = Layout {
+    letter: 'F',
+    verbose: &[Block {
+        when: |_| true,
+        title: "NFS SERVER/CLIENT DETAILS ($rate)",
+        headings: &[],
+        show: Show::Custom(detail),
+    }],
+    plot: Some(Plot {
+        tag: "NFS",
+        extension: "nfs",
+        instance: Some(|row, out| {
+            let (side, version) = parts(row);
+            out.extend_from_slice(version.strip_prefix(b"v").unwrap_or(version));
+            out.extend_from_slice(&side[..side.len().min(1)]);
+            out.push(b'd');
+        }),
+        columns: &[
+            plotted!("Read", Read),
+            plotted!("Write", Write),
+            plotted!("Commit", Commit),
+            plotted!("Lookup", Lookup),
+            plotted!("Access", Access),
+            plotted!("Getattr", Getattr),
+            plotted!("Setattr", Setattr),
+            plotted!("Readdir", Readdir),
+            plotted!("Create", Create),
+            plotted!("Remove", Remove),
+            plotted!("Rename", Rename),
+            plotted!("Link", Link),
+            plotted!("ReadLink", Readlink),
+            plotted!("Null", Null),
+            plotted!("Symlink", Symlink),
+            plotted!("Mkdir", Mkdir),
+            plotted!("Rmdir", Rmdir),
+            plotted!("Fsstat", Fsstat),
+            plotted!("Fsinfo", Fsinfo),
+            plotted!("Pathconf", Pathconf),
+            plotted!("Mknod", Mknod),
+            plotted!("Readdirplus", Readdirplus),
+        ],
+        ..Plot::EMPTY
+    }),
+    ..Layout::EMPTY
+};
