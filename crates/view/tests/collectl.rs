@@ -1,5 +1,6 @@
 //! collectl's formats over a small made-up feed: what stands on the screen, character by
 //! character, and what the plot files get.
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic, in its helpers too")]
 
 use std::collections::BTreeMap;
 
