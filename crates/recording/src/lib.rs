@@ -13,6 +13,8 @@ mod error;
 mod extract;
 mod format;
 mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
 mod interner;
 mod lock;
 mod reader;

@@ -1,0 +1,82 @@
+//! Fuzz targets: every decoder and parser that reads what others wrote.
+//!
+//! A target is a function of bytes that must return, in bounded time and memory, whatever they
+//! are.  To add one: the function, its line in [`TARGETS`], its file in `fuzz_targets/` with its
+//! entry in `Cargo.toml`, and a seed in `seeds/NAME/` if random bytes do not get far.
+//!
+//! `cargo test` runs each for a moment; `cargo fuzz run NAME --features engine` for as long as
+//! one likes.
+
+use recording::fuzzing::{Part, file_around, read_through};
+use sample::{Cadence, Field, SourceDef, Unit};
+
+/// A target: a function of bytes.
+pub type Target = fn(&[u8]);
+
+/// Every target by its name.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("proc_stat", proc_stat),
+    ("recording_columns", recording_columns),
+    ("recording_frames", recording_frames),
+    ("recording_head", recording_head),
+    ("recording_reader", recording_reader),
+];
+
+/// A source with one row.
+pub static SINGLE: SourceDef = SourceDef {
+    name: "single",
+    about: "One row",
+    letters: "c",
+    reads: &[],
+    instance: &[],
+    fields: &[
+        Field::counter("a", Unit::Ticks, "A counter"),
+        Field::gauge("b", Unit::Count, "A level"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[],
+};
+
+/// A source with instances and texts.
+pub static MANY: SourceDef = SourceDef {
+    name: "many",
+    about: "Many rows",
+    letters: "d",
+    reads: &[],
+    instance: &["device"],
+    fields: &[
+        Field::counter("a", Unit::Count, "A counter"),
+        Field::text("b", "A text"),
+        Field::gauge("c", Unit::Count, "A level"),
+    ],
+    cadence: Cadence::First,
+    layouts: &[],
+};
+
+/// The sources of the recordings that targets build.
+pub static DEFS: &[&SourceDef] = &[&SINGLE, &MANY];
+
+/// The bytes are a whole file.
+pub fn recording_reader(bytes: &[u8]) {
+    read_through(bytes.to_vec());
+}
+
+/// The bytes are the head, under a right checksum.
+pub fn recording_head(bytes: &[u8]) {
+    read_through(file_around(Part::Head, bytes, DEFS));
+}
+
+/// The bytes are the body of a block, under a right checksum.
+pub fn recording_columns(bytes: &[u8]) {
+    read_through(file_around(Part::Columns, bytes, DEFS));
+}
+
+/// The bytes are frames, under right checksums.
+pub fn recording_frames(bytes: &[u8]) {
+    read_through(file_around(Part::Frames, bytes, DEFS));
+}
+
+/// The bytes are `/proc/stat`.
+pub fn proc_stat(bytes: &[u8]) {
+    procfs::stat::parse_stat(bytes).for_each(drop);
+}
