@@ -8,3 +8,4 @@ mod crash;
 mod damage;
 mod files;
 mod roundtrip;
+mod versions;
