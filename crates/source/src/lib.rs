@@ -14,6 +14,7 @@ mod cpu;
 mod cpu_core;
 mod disk;
 mod filesystem;
+mod infiniband;
 mod inode;
 mod instance;
 mod interrupt;
@@ -74,6 +75,7 @@ pub static ALL: &[Entry] = &[
     cpu_core::ENTRY,
     disk::ENTRY,
     filesystem::ENTRY,
+    infiniband::ENTRY,
     inode::ENTRY,
     interrupt::ENTRY,
     memory::ENTRY,
