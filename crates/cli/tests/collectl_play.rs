@@ -11,6 +11,7 @@
 //! (`cargo test -p cli --test collectl_play -- --nocapture`).
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is the purpose")]
 
+use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
@@ -225,8 +226,26 @@ fn run(program: &str, before: &[&str], case: &Case, after: &[&str]) -> Output {
         .unwrap_or_else(|error| panic!("{program}: {error}"))
 }
 
+/// What collectl prints, kept below the target folder: it is the same in every run.
+fn theirs(case: &Case) -> Vec<u8> {
+    let mut hasher = std::hash::DefaultHasher::new();
+    case.switches.hash(&mut hasher);
+    for file in files(case.recording) {
+        std::fs::read(&file).expect("a recording").hash(&mut hasher);
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("collectl");
+    let kept = folder.join(format!("{:016x}", hasher.finish()));
+    if let Ok(text) = std::fs::read(&kept) {
+        return text;
+    }
+    let text = run("collectl", &[], case, &[]).stdout;
+    // Without the file the next run only takes longer.
+    let _ = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&kept, &text));
+    text
+}
+
 fn compare(case: &Case) -> Verdict {
-    let theirs = run("collectl", &[], case, &[]);
+    let theirs = theirs(case);
     let whit = env!("CARGO_BIN_EXE_whit");
     let ours = run(whit, &["play"], case, &[]);
     let Some(difference) = first_difference(&theirs, &ours) else { return Verdict::Equal };
@@ -238,15 +257,14 @@ fn compare(case: &Case) -> Verdict {
 }
 
 /// The first line that differs, theirs above ours, or what our program complained of.
-fn first_difference(theirs: &Output, ours: &Output) -> Option<String> {
-    if theirs.stdout == ours.stdout {
+fn first_difference(theirs: &[u8], ours: &Output) -> Option<String> {
+    if theirs == ours.stdout {
         return None;
     }
-    let split = |output: &Output| -> Vec<String> {
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        text.split('\n').map(str::to_owned).collect()
+    let split = |text: &[u8]| -> Vec<String> {
+        String::from_utf8_lossy(text).split('\n').map(str::to_owned).collect()
     };
-    let (left, right) = (split(theirs), split(ours));
+    let (left, right) = (split(theirs), split(&ours.stdout));
     let at = left.iter().zip(&right).take_while(|(left, right)| left == right).count();
     let line = |lines: &[String]| lines.get(at).cloned().unwrap_or_else(|| "(end)".to_owned());
     let (left, right) = around_difference(&line(&left), &line(&right));
