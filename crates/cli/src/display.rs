@@ -197,6 +197,11 @@ impl DisplayArguments {
         }
     }
 
+    /// Whether `--all` or `--ALL` asks for every subsystem.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.all || self.all_detail
+    }
+
     /// Everything else, checked: what [`sample::Options`] holds.
     pub(crate) fn options(&self, subsystems: String) -> anyhow::Result<Options> {
         self.check(&subsystems)?;

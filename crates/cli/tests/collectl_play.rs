@@ -197,7 +197,7 @@ fn thorough() -> Vec<Case> {
     ] {
         add("gamma*", switches.to_owned());
     }
-    for switches in ["-scdnm -oT", "-sD -oT", "-sN", "-scdnm -P", "-sm --verbose", "-st -oT"] {
+    for switches in ["-scdnm -oT", "-sD -oT", "-sN", "-scdnm -P", "-sm --verbose", "-scts -oT"] {
         add("delta*", switches.to_owned());
     }
     cases

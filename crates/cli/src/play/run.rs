@@ -33,6 +33,9 @@ pub(crate) struct Group<'a> {
     pub(crate) selection: String,
 }
 
+/// The letters that collectl's own `--all` and `--ALL` stand for.
+const COLLECTL_LETTERS: &str = "bcdfijmnstxBCDEFJMNTXY";
+
 /// Forms the groups, and finds what each shows: the union of what `-s` makes of each recording's
 /// own letters.
 pub(crate) fn groups<'a>(
@@ -42,7 +45,11 @@ pub(crate) fn groups<'a>(
     let mut groups: Vec<Group<'a>> = Vec::new();
     for recording in recordings {
         let own = shown_letters(recording.meta.subsystems());
-        let letters = arguments.display.selection(&own)?;
+        let mut letters = arguments.display.selection(&own)?;
+        if arguments.display.is_everything() && recording.origin == Origin::Collectl {
+            // "All" means what its recorder knows.
+            letters.retain(|letter| COLLECTL_LETTERS.contains(letter));
+        }
         let letters = without_unrecorded_slabs(letters, recording.meta.subsystems());
         let same = |group: &&mut Group<'a>| group.recordings[0].prefix() == recording.prefix();
         match groups.iter_mut().rev().find(same) {

@@ -82,6 +82,8 @@ pub(super) struct KernelFiles {
     files: Vec<KernelFile>,
     /// Where the files beyond the known ones are, by path.
     places: HashMap<String, usize>,
+    /// What the header tells instead of a file: put into the host with the first interval.
+    constants: Vec<(String, String)>,
     is_slub: bool,
     cpus: usize,
     /// The CPUs that `/proc/stat` named in this interval: those that are online.
@@ -103,6 +105,7 @@ impl KernelFiles {
         KernelFiles {
             files: KNOWN.iter().map(file).collect(),
             places: HashMap::new(),
+            constants: speeds(header),
             is_slub: header.is_slub(),
             cpus: header.cpus(),
             cpus_seen: Vec::new(),
@@ -132,6 +135,9 @@ impl KernelFiles {
 
     /// Hands the interval's text to the host; files that the interval does not have are gone.
     pub(super) fn put_into(&mut self, host: &mut Host) {
+        for (path, text) in self.constants.drain(..) {
+            host.put(&path, Some(text.as_bytes()));
+        }
         for file in &mut self.files {
             if !file.text.is_empty() {
                 host.put(&file.path, Some(&file.text));
@@ -330,6 +336,18 @@ impl KernelFiles {
     }
 }
 
+/// The speeds of the interfaces, as far as the header knows them (`eth0:1000 lo:??`).
+fn speeds(header: &Header) -> Vec<(String, String)> {
+    let names = header.meta.get("net_names").unwrap_or_default();
+    let known = names.split_whitespace().filter_map(|word| {
+        let (name, speed) = word.rsplit_once(':')?;
+        let digits = !speed.is_empty() && speed.bytes().all(|byte| byte.is_ascii_digit());
+        let plain = !name.is_empty() && !name.contains('/') && !name.starts_with('.');
+        (digits && plain).then(|| (format!("/sys/class/net/{name}/speed"), format!("{speed}\n")))
+    });
+    known.take(FILES_MAX).collect()
+}
+
 /// Whether a line without a tag is one of `/proc/vmstat`: a name and a number.
 fn is_vmstat(tag: &[u8], rest: &[u8]) -> bool {
     let name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -349,7 +367,10 @@ mod tests {
     use procfs::ReadMode;
 
     fn files(flags: &str, lines: &[&str]) -> Host {
-        let text = format!("# Collectl:   V4.3.1-1\n# SubSys: c NumCPUs: 4 Flags: {flags}\n");
+        let text = format!(
+            "# Collectl:   V4.3.1-1\n# SubSys: c NumCPUs: 4 Flags: {flags}\n\
+             # NumNets: 2 NetNames: lo:?? eth0:1000\n"
+        );
         let mut file = tempfile::NamedTempFile::new().unwrap();
         std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
         let mut reader = super::super::lines::Lines::open(file.path()).unwrap();
@@ -404,6 +425,7 @@ mod tests {
             text(&mut host, "/proc/stat"),
             "cpu  1 2 3 4\ncpu0 1 2 3 4\ncpu2 1 2 3 4\nintr 5\nprocs_running 1\n"
         );
+        assert_eq!(text(&mut host, "/sys/class/net/eth0/speed"), "1000\n");
         assert_eq!(text(&mut host, "/proc/loadavg"), "0.1 0.2 0.3 1/100 77\n");
         assert_eq!(text(&mut host, "/proc/diskstats"), " 252       0 vda 5013 0 1\n");
         assert!(text(&mut host, "/proc/net/dev").ends_with("compressed\n  eth0: 1 2 3\n"));
