@@ -38,8 +38,11 @@
 //! Differences of differences suit clocks and steady counters, differences from the first value
 //! suit noise around a level.  The encoder takes what has the fewest significant bits.
 
+mod column;
 mod decode;
 mod encode;
+mod table;
+mod texts;
 
 pub(crate) use decode::BlockReplay;
 pub(crate) use encode::ColumnEncoder;

@@ -7,10 +7,15 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::error::Error;
+use crate::format::PID_AT;
 
 /// What became of the attempt to be a file's only writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Locking {
+enum Locking {
     /// We are.
     Done,
     /// Another one is.
@@ -29,7 +34,7 @@ fn whole_file() -> libc::flock {
 }
 
 /// Takes the lock, without waiting, until `file` is closed.
-pub(crate) fn lock(file: &File) -> io::Result<Locking> {
+fn lock(file: &File) -> io::Result<Locking> {
     let asked = whole_file();
     // SAFETY: the descriptor is open for as long as `file` is borrowed, and the kernel only reads
     // the structure, which lives until the call returns.
@@ -52,6 +57,19 @@ pub(crate) fn is_held(file: &File) -> bool {
     // more than the structure, which lives until the call returns.
     let done = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut asked) };
     done == 0 && asked.l_type != libc::F_UNLCK as libc::c_short
+}
+
+/// Takes the lock of a recording, or says who has it.
+pub(crate) fn lock_or_refuse(file: &File, path: &Path) -> Result<(), Error> {
+    match lock(file).map_err(|error| Error::io(path, "lock", error))? {
+        Locking::Done => Ok(()),
+        Locking::Held => {
+            let mut pid = [0; 4];
+            let read = file.read_exact_at(&mut pid, PID_AT as u64);
+            let pid = Some(u32::from_le_bytes(pid)).filter(|&pid| read.is_ok() && pid != 0);
+            Err(Error::Locked { path: path.to_owned(), pid })
+        }
+    }
 }
 
 #[cfg(test)]

@@ -12,16 +12,15 @@ use zstd::bulk::Decompressor;
 
 use crate::columns::BlockReplay;
 use crate::error::Error;
-use crate::format::{BODY_BYTES_MAX, BlockHeader, BlockKind, HEADER_BYTES, Prelude, crc};
-use crate::frame::{self, BlockState, FRAME_HEADER_BYTES, Replay, Walker, frame_header};
+use crate::format::{BlockHeader, BlockKind, Prelude, crc};
+use crate::frame::{BlockState, Walker};
 use crate::lock;
-use crate::scan::{self, BlockMap};
+use crate::map::{BlockMap, BlockPlace};
+use crate::scan;
 use crate::schema::{Mapping, Schema};
-use crate::storage::{Bytestore, read_full_at};
-use crate::writer::empty_state;
+use crate::storage::Bytestore;
 
-/// Bytes of frames read at once.
-const WINDOW_BYTES: usize = 128 << 10;
+mod frames;
 
 /// What there is after a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +136,7 @@ impl Reader {
         let io = |error| Error::io(path, "read", error);
         let head = scan::read_head(store.as_ref(), path)?;
         let map = BlockMap::read(store.as_ref(), &head.prelude).map_err(io)?;
-        let state = empty_state(&head.schemas);
+        let state = BlockState::new(&head.schemas);
         Ok(Reader {
             store,
             file: None,
@@ -220,13 +219,13 @@ impl Reader {
 
     /// Goes to the first sample, in the order of the file, at or after a time.
     pub fn seek(&mut self, realtime_ns: i64) {
-        let before = |block: &scan::BlockPlace| block.latest_realtime_ns < realtime_ns;
+        let before = |block: &BlockPlace| block.latest_realtime_ns < realtime_ns;
         let index = self.map.blocks.partition_point(before);
         self.cursor = Cursor::Before(index);
         self.from_realtime_ns = realtime_ns;
         self.lost = 0;
         self.tail = Tail::default();
-        let end = |block: &scan::BlockPlace| block.first_sequence + u64::from(block.samples);
+        let end = |block: &BlockPlace| block.first_sequence + u64::from(block.samples);
         let behind = || self.map.blocks.last().map_or(0, end);
         self.sequence = self.map.blocks.get(index).map_or_else(behind, |b| b.first_sequence);
         self.wanted = self.sequence;
@@ -368,112 +367,6 @@ impl Reader {
         self.window.clear();
         self.window_at = at;
         self.cursor = Cursor::Frames { index, header, at, ordinal: 0 };
-        Ok(())
-    }
-
-    /// Reads the next frame of a block; `None` to look again at where the cursor is now.
-    fn frame(
-        &mut self,
-        index: usize,
-        header: BlockHeader,
-        at: u64,
-        ordinal: u32,
-    ) -> std::io::Result<Option<Next>> {
-        let is_open = header.kind == BlockKind::Open;
-        if !is_open && ordinal == header.samples {
-            self.leave(index);
-            return Ok(None);
-        }
-        if let Some(length) = self.find_frame(at, header.number, ordinal)? {
-            let start = (at - self.window_at) as usize + FRAME_HEADER_BYTES;
-            let payload = &self.window[start..start + length - FRAME_HEADER_BYTES];
-            self.state.texts.iter_mut().for_each(|text| text.fresh = false);
-            let walked = self.walker.walk(payload, &mut Replay(&mut self.state));
-            if walked.is_ok() {
-                let (at, ordinal) = (at + length as u64, ordinal + 1);
-                self.cursor = Cursor::Frames { index, header, at, ordinal };
-                return Ok(Some(Next::Sample));
-            }
-        }
-        if !is_open {
-            self.leave(index);
-            return Ok(None);
-        }
-        self.end_of_frames(index, header, at, ordinal)
-    }
-
-    /// Length of the valid frame at `at`, which then lies in the window.
-    fn find_frame(&mut self, at: u64, number: u32, ordinal: u32) -> std::io::Result<Option<usize>> {
-        let file_id = self.prelude.file_id;
-        let length = |bytes: &[u8]| {
-            let payload = frame::open(bytes, file_id, number, ordinal)?;
-            Some(payload.len() + FRAME_HEADER_BYTES)
-        };
-        let start = (at - self.window_at) as usize;
-        if let Some(length) = length(self.window.get(start..).unwrap_or_default()) {
-            return Ok(Some(length));
-        }
-        // What was read may be too short, or older than the file by now.
-        self.read_window(at, WINDOW_BYTES)?;
-        let wanted = frame_header(&self.window).map_or(0, |(length, _)| length);
-        if wanted + FRAME_HEADER_BYTES > self.window.len() {
-            self.read_window(at, wanted + FRAME_HEADER_BYTES)?;
-        }
-        Ok(length(&self.window))
-    }
-
-    /// Reads what there is from `at` on, up to `bytes`.
-    fn read_window(&mut self, at: u64, bytes: usize) -> std::io::Result<()> {
-        let left = self.store.length()?.saturating_sub(at);
-        self.window.resize(bytes.min(usize::try_from(left).unwrap_or(usize::MAX)), 0);
-        self.window_at = at;
-        let count = read_full_at(self.store.as_ref(), &mut self.window, at)?;
-        self.window.truncate(count);
-        Ok(())
-    }
-
-    /// No valid frame follows in the open block: it was closed meanwhile, or there is none yet.
-    fn end_of_frames(
-        &mut self,
-        index: usize,
-        header: BlockHeader,
-        at: u64,
-        ordinal: u32,
-    ) -> std::io::Result<Option<Next>> {
-        let place = self.map.blocks[index];
-        let now = scan::header_at(self.store.as_ref(), place.at, self.prelude.file_id)?;
-        if index + 1 < self.map.blocks.len() {
-            // There are blocks behind it, whose sequences tell what is missing.
-            self.cursor = Cursor::Before(index + 1);
-            return Ok(None);
-        }
-        if now == Some(header) || now.is_none() {
-            self.account_tail(header, at, ordinal)?;
-            return Ok(Some(Next::NoMoreYet));
-        }
-        // Closed, or opened anew with a larger hole: enter it again and pass by what was read.
-        self.map.walk(self.store.as_ref(), self.prelude.file_id, false)?;
-        self.wanted = self.wanted.max(self.sequence);
-        self.cursor = Cursor::Before(index.min(self.map.blocks.len()));
-        Ok(None)
-    }
-
-    /// Says what the bytes behind the last valid frame are: nothing, the beginning of a sample
-    /// that was never finished, or samples behind a damaged one.
-    fn account_tail(&mut self, header: BlockHeader, at: u64, ordinal: u32) -> std::io::Result<()> {
-        if self.is_being_written() {
-            return Ok(());
-        }
-        let length = self.store.length()?.saturating_sub(at).min(BODY_BYTES_MAX as u64);
-        let mut tail = vec![0; length as usize];
-        let count = read_full_at(self.store.as_ref(), &mut tail, at)?;
-        tail.truncate(count);
-        let lost = scan::later_frames(&tail, self.prelude.file_id, header.number, ordinal);
-        // Behind an empty block there may be stale frames, if its file was not cut yet.
-        let begun = ordinal > 0
-            || frame_header(&tail).map_or(tail.len() < HEADER_BYTES, |(_, said)| said == ordinal);
-        let torn = lost == 0 && begun && tail.iter().any(|&byte| byte != 0);
-        self.tail = Tail { lost: u64::from(lost), torn: u64::from(torn) };
         Ok(())
     }
 }

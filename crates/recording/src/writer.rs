@@ -8,44 +8,32 @@
 //! A failed write leaves the file as valid as it was.  The sample is counted, and the next one
 //! that can be written carries the count and is told as the difference from the last one that was.
 
-use std::fs::{File, OpenOptions};
+mod block;
+mod head;
+mod resume;
+
+use std::fs::OpenOptions;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sample::{Meta, Snapshot, SourceDef, State};
+use sample::{Meta, Snapshot, SourceDef};
 
 use crate::columns::ColumnEncoder;
-use crate::compression::{Compression, Packer, STORED, ZSTD};
+use crate::compression::{Compression, Packer};
 use crate::error::{Error, WriteError};
-use crate::format::{
-    BLOCK_SAMPLES_MAX, BODY_BYTES_MAX, BlockHeader, BlockKind, CELLS_MAX, FRAME_BYTES_MAX,
-    HEADER_BYTES, PID_AT, Prelude, VERSION, aligned, crc,
-};
-use crate::frame::{
-    self, BlockState, FRAME_HEADER_BYTES, FrameEncoder, ROWS_MAX, Replay, Walker, frame_header,
-};
-use crate::lock::{Locking, lock};
-use crate::schema::{Schema, encode_head};
-use crate::state::{SourceState, TickState};
+use crate::format::{BLOCK_SAMPLES_MAX, BlockHeader, BlockKind, crc};
+use crate::frame::{BlockState, FRAME_HEADER_BYTES, FrameEncoder, Walker};
+use crate::index::{IndexEntry, encode_index};
+use crate::lock::lock_or_refuse;
+use crate::schema::Schema;
 use crate::storage::{Storage, write_all_at};
-use crate::varint::Corrupt;
+
+pub use resume::{Resumed, repair};
 
 /// Frames of a block before it is closed.  Larger blocks compress a little better and take more
 /// memory in recorder and reader.
 const BLOCK_FRAMES_BYTES: usize = 256 << 10;
-
-/// The same when kernel texts are kept, which are large and like their neighbours.
-const BLOCK_TEXTS_BYTES: usize = 4 << 20;
-
-/// A block has at least so many times the bytes of its first frame, which tells everything anew.
-const BLOCK_FIRST_FRAMES: usize = 8;
-
-/// The hole before the frames of a block is so many times as large as these may become.
-const HOLE_FRAMES: usize = 2;
-
-/// When a block could not be closed for want of space, so many samples later it is tried again.
-const CLOSE_RETRY_SAMPLES: u32 = 32;
 
 /// Blocks in the index before it first has to grow.
 const INDEX_BLOCKS: usize = 4096;
@@ -80,20 +68,6 @@ pub struct Written {
     /// Whether a block was closed first.
     pub closed_block: bool,
 }
-
-/// A block in the index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct IndexEntry {
-    pub(crate) at: u64,
-    pub(crate) first_sequence: u64,
-    pub(crate) first_realtime_ns: i64,
-    pub(crate) latest_realtime_ns: i64,
-    pub(crate) samples: u32,
-    pub(crate) number: u32,
-}
-
-/// Bytes of an entry of the index.
-pub(crate) const INDEX_ENTRY_BYTES: usize = 40;
 
 /// The recording being written.
 pub struct Writer {
@@ -165,7 +139,7 @@ impl Writer {
     ) -> Result<Writer, Error> {
         let schemas: Vec<_> = defs.iter().map(|def| Schema::of(def)).collect();
         let file_id = RandomState::new().build_hasher().finish();
-        let (mut bytes, prelude) = file_head(meta, &schemas, file_id)
+        let (mut bytes, prelude) = head::file_head(meta, &schemas, file_id)
             .map_err(|error| Error::io(path, "compress", error))?;
         let open_at = u64::from(prelude.first_block);
         let mut writer = Self::new(storage, path, &schemas, options, file_id)?;
@@ -179,14 +153,14 @@ impl Writer {
     }
 
     /// A writer that has written nothing, with an empty first block.
-    pub(crate) fn new(
+    fn new(
         storage: Box<dyn Storage>,
         path: &Path,
         schemas: &[Schema],
         options: WriterOptions,
         file_id: u64,
     ) -> Result<Writer, Error> {
-        let state = empty_state(schemas);
+        let state = BlockState::new(schemas);
         let packer = Packer::new(options.compression, BLOCK_FRAMES_BYTES)
             .map_err(|error| Error::io(path, "compress", error))?;
         let options = WriterOptions {
@@ -305,7 +279,7 @@ impl Writer {
     }
 
     /// Counts a sample that is in the file.
-    pub(crate) fn count_sample(&mut self, realtime_ns: i64) {
+    fn count_sample(&mut self, realtime_ns: i64) {
         if self.samples == 0 {
             self.first_realtime_ns = realtime_ns;
             self.latest_realtime_ns = realtime_ns;
@@ -314,313 +288,4 @@ impl Writer {
         self.samples += 1;
         self.sequence += 1;
     }
-
-    /// The header of an open block.
-    pub(crate) fn new_open(&self, number: u32, first_sequence: u64) -> BlockHeader {
-        let mut open = BlockHeader::new(BlockKind::Open, number, first_sequence);
-        if self.options.compression != Compression::FramesOnly {
-            open.body_at = aligned((HOLE_FRAMES * self.frames_limit) as u64) as u32;
-        }
-        open
-    }
-
-    /// Refuses what cannot be written, and closes the block if it is full.
-    fn prepare(&mut self, snapshot: &Snapshot) -> Result<bool, WriteError> {
-        let ok = |(index, sample): (usize, &sample::Sample)| {
-            let read = snapshot.fresh[index] && sample.state == State::Ok;
-            !read || sample.table.width() == self.state.sources[index].width
-        };
-        let sources = self.state.sources.len();
-        let same = snapshot.samples.len() == sources && snapshot.fresh.len() == sources;
-        if !same || !snapshot.samples.iter().enumerate().all(ok) {
-            return Err(WriteError::OtherSources { path: self.path.clone() });
-        }
-        let cells = cells(&self.state, snapshot);
-        if cells.is_none_or(|cells| cells > CELLS_MAX) {
-            let (path, cells) = (self.path.clone(), cells.unwrap_or(usize::MAX));
-            return Err(WriteError::TooLarge { path, cells });
-        }
-        let must = self.samples == BLOCK_SAMPLES_MAX
-            || self.state.cells() + cells.unwrap_or(0) > CELLS_MAX
-            || self.frames.len() > BODY_BYTES_MAX - 2 * FRAME_BYTES_MAX;
-        let full =
-            self.samples >= self.options.block_samples || self.frames.len() >= self.frames_limit;
-        if self.samples == 0 || !(must || full && self.samples >= self.close_not_before) {
-            return Ok(false);
-        }
-        match self.close_block() {
-            Ok(()) => Ok(true),
-            Err(error) if must => Err(error),
-            Err(_) => {
-                // Frames may still fit where columns do not: the block goes on.
-                self.close_not_before = self.samples + CLOSE_RETRY_SAMPLES;
-                Ok(false)
-            }
-        }
-    }
-
-    /// Writes the frame that begins at `start`.
-    fn write_frame(&mut self, start: usize, has_texts: bool) -> Result<(), WriteError> {
-        let length = self.frames.len() - start;
-        if length - FRAME_HEADER_BYTES > FRAME_BYTES_MAX {
-            let cells = self.state.cells();
-            return Err(WriteError::TooLarge { path: self.path.clone(), cells });
-        }
-        frame::seal(&mut self.frames, start, self.file_id, self.open.number, self.samples);
-        if self.samples == 0 {
-            self.size_block(length, has_texts)?;
-        }
-        let at = self.open_at + u64::from(self.open.body_at) + start as u64;
-        self.write(start, at)
-    }
-
-    /// Settles how large a block will be once its first frame is known, and makes its hole larger
-    /// if need be.
-    fn size_block(&mut self, first_frame: usize, has_texts: bool) -> Result<(), WriteError> {
-        let least = if has_texts { BLOCK_TEXTS_BYTES } else { BLOCK_FRAMES_BYTES };
-        let limit = (first_frame * BLOCK_FIRST_FRAMES).clamp(least, BODY_BYTES_MAX / 4);
-        self.frames_limit = limit;
-        let open = self.new_open(self.open.number, self.open.first_sequence);
-        if open.body_at > self.open.body_at {
-            let header = open.encode(self.file_id);
-            write_all_at(self.storage.as_mut(), &header, self.open_at)
-                .map_err(|error| WriteError::io(&self.path, error))?;
-            self.open = open;
-            self.bytes += HEADER_BYTES as u64;
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, start: usize, at: u64) -> Result<(), WriteError> {
-        let bytes = &self.frames[start..];
-        write_all_at(self.storage.as_mut(), bytes, at)
-            .map_err(|error| WriteError::io(&self.path, error))?;
-        self.bytes += bytes.len() as u64;
-        Ok(())
-    }
-
-    /// Takes up a file whose open block is `open`, without frames yet.
-    pub(crate) fn set_open(&mut self, open: BlockHeader, at: u64, sequence: u64, unwritten: u64) {
-        (self.open, self.open_at) = (open, at);
-        (self.sequence, self.unwritten) = (sequence, unwritten);
-    }
-
-    /// Takes up a file with these blocks.
-    pub(crate) fn set_index(&mut self, index: Vec<IndexEntry>) {
-        self.index.extend(index);
-    }
-
-    /// Closes the block and leaves out so many sequences, whose samples are lost.
-    pub(crate) fn step_sequence(&mut self, lost: u64) -> Result<(), WriteError> {
-        self.sequence += lost;
-        if self.samples > 0 {
-            return self.close_block();
-        }
-        self.open.first_sequence = self.sequence;
-        write_all_at(self.storage.as_mut(), &self.open.encode(self.file_id), self.open_at)
-            .map_err(|error| WriteError::io(&self.path, error))
-    }
-
-    /// Samples in the file, those that are lost left out.
-    pub(crate) fn samples_present(&self) -> u64 {
-        let closed: u64 = self.index.iter().map(|entry| u64::from(entry.samples)).sum();
-        closed + u64::from(self.samples)
-    }
-
-    /// Samples in the open block.
-    pub(crate) fn block_samples(&self) -> u32 {
-        self.samples
-    }
-
-    pub(crate) fn file_id(&self) -> u64 {
-        self.file_id
-    }
-
-    pub(crate) fn storage_mut(&mut self) -> &mut dyn Storage {
-        self.storage.as_mut()
-    }
-
-    /// What the frames of the open block told, how to read more of them, and they themselves.
-    pub(crate) fn parts(&mut self) -> (&mut BlockState, &mut Walker, &mut Vec<u8>) {
-        (&mut self.state, &mut self.walker, &mut self.frames)
-    }
-
-    /// Makes the state again what the frames tell, after a frame that was not written.
-    pub(crate) fn rebuild(&mut self) {
-        self.state.clear();
-        self.walker.clear();
-        let walked = walk_frames(&self.frames, &mut self.walker, &mut self.state);
-        assert!(walked.is_ok(), "frames that were written can be read");
-    }
-
-    /// Makes columns of the first sample and throws them away: what the end of a block needs of
-    /// memory is taken here, and not some minutes later.
-    fn warm_up(&mut self) {
-        self.out.clear();
-        // A failure would be told when the block is closed.
-        let _ = self.columns.encode(&self.frames, &self.state, &mut self.packer, &mut self.out);
-    }
-
-    /// Makes the open block columns, or leaves its frames where they are, and opens the next one.
-    fn close_block(&mut self) -> Result<(), WriteError> {
-        let mut header = BlockHeader {
-            samples: self.samples,
-            first_realtime_ns: self.first_realtime_ns,
-            latest_realtime_ns: self.latest_realtime_ns,
-            ..self.open
-        };
-        self.out.clear();
-        let room = self.open.body_at as usize;
-        let columns = self.options.compression != Compression::FramesOnly
-            && self
-                .columns
-                .encode(&self.frames, &self.state, &mut self.packer, &mut self.out)
-                .is_ok()
-            && aligned(self.out.len() as u64) as usize + 2 * HEADER_BYTES <= room;
-        if columns {
-            header.kind = BlockKind::Columns;
-            header.body_at = HEADER_BYTES as u32;
-            header.body_bytes = self.out.len() as u32;
-            header.body_crc = crc(&[&self.out]);
-        } else {
-            self.out.clear();
-            header.kind = BlockKind::Frames;
-            header.body_bytes = self.frames.len() as u32;
-        }
-        let next = self.new_open(header.number + 1, self.sequence);
-        self.commit(&header, &next)?;
-        self.index.push(IndexEntry {
-            at: self.open_at,
-            first_sequence: header.first_sequence,
-            first_realtime_ns: header.first_realtime_ns,
-            latest_realtime_ns: header.latest_realtime_ns,
-            samples: header.samples,
-            number: header.number,
-        });
-        self.open_at += header.span();
-        self.open = next;
-        self.frames.clear();
-        self.state.clear();
-        self.samples = 0;
-        self.close_not_before = 0;
-        Ok(())
-    }
-
-    /// The steps of closing, as the format's head explains: the body (if `out` holds one) and the
-    /// header after it, then this header, then the cut.
-    fn commit(&mut self, header: &BlockHeader, next: &BlockHeader) -> Result<(), WriteError> {
-        let storage = self.storage.as_mut();
-        let after = self.open_at + header.span();
-        let body_at = if self.out.is_empty() { after } else { self.open_at + HEADER_BYTES as u64 };
-        self.out.resize((after - body_at) as usize, 0);
-        self.out.extend_from_slice(&next.encode(self.file_id));
-        let steps = || -> io::Result<()> {
-            write_all_at(storage, &self.out, body_at)?;
-            if self.options.sync_blocks {
-                storage.sync()?;
-            }
-            write_all_at(storage, &header.encode(self.file_id), self.open_at)?;
-            if self.options.sync_blocks {
-                storage.sync()?;
-            }
-            // Failing to cut leaves bytes that nobody reads.
-            let _ = storage.truncate(after + HEADER_BYTES as u64);
-            Ok(())
-        };
-        let mut steps = steps;
-        steps().map_err(|error| WriteError::io(&self.path, error))?;
-        self.bytes += (self.out.len() + HEADER_BYTES) as u64;
-        Ok(())
-    }
-}
-
-/// Cells of a snapshot's fresh tables; `None` if one has too many rows.
-fn cells(state: &BlockState, snapshot: &Snapshot) -> Option<usize> {
-    let mut cells = 0_usize;
-    for (index, sample) in snapshot.samples.iter().enumerate() {
-        if snapshot.fresh[index] && sample.state == State::Ok {
-            let rows = sample.table.rows();
-            cells += rows.checked_mul(state.sources[index].columns())?;
-            if rows > ROWS_MAX {
-                return None;
-            }
-        }
-    }
-    Some(cells)
-}
-
-/// The state of a block that has told nothing.
-pub(crate) fn empty_state(schemas: &[Schema]) -> BlockState {
-    BlockState {
-        tick: TickState::new(schemas.len()),
-        sources: schemas.iter().map(SourceState::new).collect(),
-        texts: Vec::new(),
-    }
-}
-
-/// Replays frames that are known to be whole.
-pub(crate) fn walk_frames(
-    frames: &[u8],
-    walker: &mut Walker,
-    state: &mut BlockState,
-) -> Result<(), Corrupt> {
-    let mut rest = frames;
-    while let Some((length, _)) = frame_header(rest) {
-        let end = FRAME_HEADER_BYTES + length;
-        let payload = rest.get(FRAME_HEADER_BYTES..end).ok_or(Corrupt("a frame ends early"))?;
-        walker.walk(payload, &mut Replay(state))?;
-        rest = &rest[end..];
-    }
-    Ok(())
-}
-
-/// Takes the lock of a recording, or says who has it.
-pub(crate) fn lock_or_refuse(file: &File, path: &Path) -> Result<(), Error> {
-    use std::os::unix::fs::FileExt;
-    match lock(file).map_err(|error| Error::io(path, "lock", error))? {
-        Locking::Done => Ok(()),
-        Locking::Held => {
-            let mut pid = [0; 4];
-            let read = file.read_exact_at(&mut pid, PID_AT as u64);
-            let pid = Some(u32::from_le_bytes(pid)).filter(|&pid| read.is_ok() && pid != 0);
-            Err(Error::Locked { path: path.to_owned(), pid })
-        }
-    }
-}
-
-/// The file up to its first block.
-fn file_head(meta: &Meta, schemas: &[Schema], file_id: u64) -> io::Result<(Vec<u8>, Prelude)> {
-    /// Heads are written once and kept with every recording.
-    const HEAD_LEVEL: i32 = 9;
-    let plain = encode_head(meta, schemas);
-    let compressed = zstd::bulk::compress(&plain, HEAD_LEVEL)?;
-    let (stored, code) =
-        if compressed.len() < plain.len() { (&compressed, ZSTD) } else { (&plain, STORED) };
-    let first_block = aligned((HEADER_BYTES + stored.len()) as u64);
-    let prelude = Prelude {
-        version: VERSION,
-        first_block: first_block as u32,
-        file_id,
-        pid: std::process::id(),
-        head_stored_bytes: stored.len() as u32,
-        head_plain_bytes: plain.len() as u32,
-        head_crc: crc(&[stored]),
-        head_compression: code,
-    };
-    let mut bytes = prelude.encode().to_vec();
-    bytes.extend_from_slice(stored);
-    bytes.resize(first_block as usize, 0);
-    Ok((bytes, prelude))
-}
-
-fn encode_index(index: &[IndexEntry], unwritten: u64, out: &mut Vec<u8>) {
-    for entry in index {
-        out.extend_from_slice(&entry.at.to_le_bytes());
-        out.extend_from_slice(&entry.first_sequence.to_le_bytes());
-        out.extend_from_slice(&entry.first_realtime_ns.to_le_bytes());
-        out.extend_from_slice(&entry.latest_realtime_ns.to_le_bytes());
-        out.extend_from_slice(&entry.samples.to_le_bytes());
-        out.extend_from_slice(&entry.number.to_le_bytes());
-    }
-    out.extend_from_slice(&unwritten.to_le_bytes());
 }

@@ -10,13 +10,16 @@ use std::path::Path;
 
 use sample::SourceDef;
 
+use super::{Writer, WriterOptions};
 use crate::error::{Error, WriteError};
 use crate::format::{BODY_BYTES_MAX, BlockHeader, BlockKind, HEADER_BYTES, PID_AT, aligned};
 use crate::frame::{self, FRAME_HEADER_BYTES, Replay};
-use crate::scan::{self, BlockMap, BlockPlace};
+use crate::index::IndexEntry;
+use crate::lock::lock_or_refuse;
+use crate::map::{BlockMap, BlockPlace};
+use crate::scan;
 use crate::schema::Schema;
 use crate::storage::{Bytestore, read_full_at, write_all_at};
-use crate::writer::{IndexEntry, Writer, WriterOptions, lock_or_refuse};
 
 /// What taking up a recording found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,7 +92,7 @@ fn take_up(
     let open = map.blocks.pop_if(|last| map.last_is_open || last.frames_at.is_some());
     let store = file.try_clone().map_err(io)?;
     let mut writer = Writer::new(Box::new(file), path, &head.schemas, options, file_id)?;
-    writer.set_index(index(&store, &map.blocks, file_id).map_err(io)?);
+    writer.index.extend(index(&store, &map.blocks, file_id).map_err(io)?);
     let mut resumed = Resumed { was_closed: map.is_closed, ..Resumed::default() };
     match open {
         Some(open) => take_up_open(&mut writer, &store, &open, file_id, &mut resumed)
@@ -100,7 +103,7 @@ fn take_up(
             begin_behind(&mut writer, &map, length).map_err(|error| WriteError::io(path, error))?;
         }
     }
-    write_all_at(writer.storage_mut(), &std::process::id().to_le_bytes(), PID_AT as u64)
+    write_all_at(writer.storage.as_mut(), &std::process::id().to_le_bytes(), PID_AT as u64)
         .map_err(|error| WriteError::io(path, error))?;
     resumed.samples = writer.samples_present();
     Ok((writer, resumed))
@@ -137,9 +140,9 @@ fn begin_behind(writer: &mut Writer, map: &BlockMap, length: u64) -> std::io::Re
     // In a closed recording the end block gives way; garbage stays.
     let at = if map.is_closed { map.next_at } else { aligned(length).max(map.next_at) };
     let open = writer.new_open(number, sequence);
-    let header = open.encode(writer.file_id());
-    write_all_at(writer.storage_mut(), &header, at)?;
-    writer.storage_mut().truncate(at + HEADER_BYTES as u64)?;
+    let header = open.encode(writer.file_id);
+    write_all_at(writer.storage.as_mut(), &header, at)?;
+    writer.storage.as_mut().truncate(at + HEADER_BYTES as u64)?;
     writer.set_open(open, at, sequence, map.unwritten);
     Ok(())
 }
@@ -160,7 +163,7 @@ fn take_up_open(
         BlockHeader { body_at: u32::try_from(body_at).unwrap_or(u32::MAX), ..lost }
     });
     if header.is_none() {
-        write_all_at(writer.storage_mut(), &open.encode(file_id), place.at)?;
+        write_all_at(writer.storage.as_mut(), &open.encode(file_id), place.at)?;
     }
     writer.set_open(open, place.at, place.first_sequence, 0);
     let at = place.at + u64::from(open.body_at);
@@ -169,32 +172,53 @@ fn take_up_open(
     let count = read_full_at(store, &mut bytes, at)?;
     bytes.truncate(count);
     let mut rest = bytes.as_slice();
-    while let Some(payload) = frame::open(rest, file_id, open.number, writer.block_samples()) {
+    while let Some(payload) = frame::open(rest, file_id, open.number, writer.samples) {
         let (frame, behind) = rest.split_at(FRAME_HEADER_BYTES + payload.len());
         if !writer.take_frame(frame, payload) {
             break;
         }
         rest = behind;
     }
-    let lost = scan::later_frames(rest, file_id, open.number, writer.block_samples());
+    let lost = scan::later_frames(rest, file_id, open.number, writer.samples);
     resumed.samples_unreadable = u64::from(lost);
     let torn = rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     resumed.bytes_torn = if lost > 0 { 0 } else { torn as u64 };
-    writer.storage_mut().truncate(at + (bytes.len() - rest.len()) as u64)?;
+    writer.storage.as_mut().truncate(at + (bytes.len() - rest.len()) as u64)?;
     Ok(if lost > 0 { writer.step_sequence(u64::from(lost)) } else { Ok(()) })
 }
 
 impl Writer {
+    /// Takes up a file whose open block is `open`, without frames yet.
+    fn set_open(&mut self, open: BlockHeader, at: u64, sequence: u64, unwritten: u64) {
+        (self.open, self.open_at) = (open, at);
+        (self.sequence, self.unwritten) = (sequence, unwritten);
+    }
+
+    /// Closes the block and leaves out so many sequences, whose samples are lost.
+    fn step_sequence(&mut self, lost: u64) -> Result<(), WriteError> {
+        self.sequence += lost;
+        if self.samples > 0 {
+            return self.close_block();
+        }
+        self.open.first_sequence = self.sequence;
+        write_all_at(self.storage.as_mut(), &self.open.encode(self.file_id), self.open_at)
+            .map_err(|error| WriteError::io(&self.path, error))
+    }
+
+    /// Samples in the file, those that are lost left out.
+    fn samples_present(&self) -> u64 {
+        let closed: u64 = self.index.iter().map(|entry| u64::from(entry.samples)).sum();
+        closed + u64::from(self.samples)
+    }
+
     /// Takes a frame that is in the file already; false if it makes no sense.
     fn take_frame(&mut self, frame: &[u8], payload: &[u8]) -> bool {
-        let (state, walker, frames) = self.parts();
-        if walker.walk(payload, &mut Replay(state)).is_err() {
+        if self.walker.walk(payload, &mut Replay(&mut self.state)).is_err() {
             self.rebuild();
             return false;
         }
-        frames.extend_from_slice(frame);
-        let realtime_ns = state.tick.realtime_ns();
-        self.count_sample(realtime_ns);
+        self.frames.extend_from_slice(frame);
+        self.count_sample(self.state.tick.realtime_ns());
         true
     }
 }

@@ -1,0 +1,173 @@
+//! From a snapshot to a frame's payload.
+
+use sample::{Snapshot, Table};
+
+use super::{BlockState, KernelText, ROWS_FOLLOW, TEXTS_FOLLOW};
+use crate::interner::Interner;
+use crate::state::SourceState;
+use crate::varint::{pack, put, put_bytes, zigzag};
+
+/// Writes frames.  Its working memory is apart from the state, which a reader has as well.
+#[derive(Default)]
+pub(crate) struct FrameEncoder {
+    /// The tick's row before.
+    before: Vec<u64>,
+    /// Differences of a reading.
+    differences: Vec<u64>,
+    /// A row's values as they are told: missing ones as before, texts by their numbers.
+    row: Vec<u64>,
+    /// For each slot the reading that last used it, to tell twins apart.
+    used: Vec<u32>,
+    reading: u32,
+}
+
+impl FrameEncoder {
+    /// Appends the payload of a snapshot's frame to `out` and makes it `state`.
+    pub(crate) fn encode(
+        &mut self,
+        state: &mut BlockState,
+        snapshot: &Snapshot,
+        unwritten: u64,
+        texts: &[(&[u8], &[u8])],
+        out: &mut Vec<u8>,
+    ) {
+        self.before.clone_from(&state.tick.values);
+        state.tick.take(snapshot, unwritten, !texts.is_empty());
+        let pairs = self.before.iter().zip(&state.tick.values);
+        self.differences.clear();
+        self.differences.extend(pairs.map(|(&old, &new)| zigzag(new.wrapping_sub(old))));
+        pack(out, &self.differences);
+        for (index, sample) in snapshot.samples.iter().enumerate() {
+            if state.tick.has_table(index) {
+                self.reading(&mut state.sources[index], &sample.table, out);
+            }
+        }
+        if !texts.is_empty() {
+            encode_texts(&mut state.texts, texts, out);
+        }
+    }
+
+    fn reading(&mut self, state: &mut SourceState, table: &Table, out: &mut Vec<u8>) {
+        let flags_at = out.len();
+        out.push(0);
+        if !same_rows(state, table) {
+            out[flags_at] |= ROWS_FOLLOW;
+            self.rows(state, table, out);
+        }
+        let texts = state.texts.len();
+        self.differences(state, table);
+        if state.texts.len() > texts {
+            out[flags_at] |= TEXTS_FOLLOW;
+            put(out, (state.texts.len() - texts) as u64);
+            for number in texts..state.texts.len() {
+                put_bytes(out, state.texts.get(number).unwrap_or_default());
+            }
+        }
+        pack(out, &self.differences);
+    }
+
+    /// Tells the rows of a table, giving new instances their slots.
+    fn rows(&mut self, state: &mut SourceState, table: &Table, out: &mut Vec<u8>) {
+        self.reading = self.reading.wrapping_add(1).max(1);
+        self.used.clear();
+        self.used.resize(state.names.len() + table.rows(), 0);
+        state.rows.clear();
+        put(out, table.rows() as u64);
+        for row in 0..table.rows() {
+            let name = table.name(row);
+            let found = state.names.find(name, |slot| self.used[slot] != self.reading);
+            let slot = found.unwrap_or_else(|| state.add_slot(name));
+            self.used[slot] = self.reading;
+            state.rows.push(slot as u32);
+            put(out, slot as u64);
+            if found.is_none() {
+                put_bytes(out, name);
+            }
+        }
+    }
+
+    /// Takes the differences of a reading and makes it the latest.
+    fn differences(&mut self, state: &mut SourceState, table: &Table) {
+        let (words, width, columns) = (state.words, state.width, state.columns());
+        self.differences.clear();
+        self.differences.resize(table.rows() * columns, 0);
+        let values = table.values().chunks_exact(width.max(1));
+        let presence = table.presence().chunks_exact(words.max(1));
+        let differences = self.differences.chunks_exact_mut(columns.max(1));
+        let rows = state.rows.iter().zip(values).zip(presence).zip(differences).enumerate();
+        for (row, (((&slot, values), present), out)) in rows {
+            let last = &mut state.values[slot as usize * columns..][..columns];
+            let (last_present, last_values) = last.split_at_mut(words);
+            let (out_present, out_values) = out.split_at_mut(words);
+            for ((out, last), &now) in out_present.iter_mut().zip(last_present).zip(present) {
+                *out = now ^ *last;
+                *last = now;
+            }
+            self.row.clear();
+            self.row.extend_from_slice(values);
+            for field in missing(present, width) {
+                self.row[field] = last_values[field];
+            }
+            for &field in &state.text_fields {
+                if let Some(text) = table.text(row, field) {
+                    self.row[field] = text_number(&mut state.texts, last_values[field], text);
+                }
+            }
+            for ((out, last), &now) in out_values.iter_mut().zip(last_values).zip(&self.row) {
+                *out = zigzag(now.wrapping_sub(*last));
+                *last = now;
+            }
+        }
+    }
+}
+
+/// The number of a text cell, which most often is the one it had before.
+fn text_number(texts: &mut Interner, last: u64, text: &[u8]) -> u64 {
+    if texts.get(last as usize) == Some(text) {
+        return last;
+    }
+    let found = texts.find(text, |_| true);
+    found.unwrap_or_else(|| texts.push(text)) as u64
+}
+
+/// The fields of a row that are not there.
+fn missing(present: &[u64], width: usize) -> impl Iterator<Item = usize> {
+    present.iter().enumerate().flat_map(move |(word, &bits)| {
+        let fields = (width - word * 64).min(64);
+        let mut missing = !bits & (u64::MAX >> (64 - fields));
+        std::iter::from_fn(move || {
+            let bit = missing.trailing_zeros() as usize;
+            missing &= missing.wrapping_sub(1);
+            (bit < 64).then_some(word * 64 + bit)
+        })
+    })
+}
+
+/// Whether the table has the instances of the reading before, in the same order.
+fn same_rows(state: &SourceState, table: &Table) -> bool {
+    let same =
+        |(row, &slot): (usize, &u32)| state.names.get(slot as usize) == Some(table.name(row));
+    state.rows.len() == table.rows() && state.rows.iter().enumerate().all(same)
+}
+
+fn encode_texts(known: &mut Vec<KernelText>, texts: &[(&[u8], &[u8])], out: &mut Vec<u8>) {
+    put(out, texts.len() as u64);
+    for &(path, text) in texts {
+        let found = known.iter().position(|known| known.path == path);
+        put(out, found.unwrap_or(known.len()) as u64);
+        let place = found.unwrap_or_else(|| {
+            put_bytes(out, path);
+            known.push(KernelText { path: path.to_vec(), ..KernelText::default() });
+            known.len() - 1
+        });
+        let known = &mut known[place];
+        if found.is_some() && known.text == text {
+            put(out, 0);
+            continue;
+        }
+        put(out, 1 + text.len() as u64);
+        out.extend_from_slice(text);
+        known.text.clear();
+        known.text.extend_from_slice(text);
+    }
+}

@@ -1,0 +1,203 @@
+//! From frames back to what they say.
+
+use super::{BlockState, KernelText, ROWS_FOLLOW, ROWS_MAX, TEXTS_FOLLOW};
+use crate::format::CELLS_MAX;
+use crate::state::{SourceState, TickState};
+use crate::varint::{Bytes, Corrupt, unzigzag};
+
+/// What to do with the parts of a frame.
+pub(crate) trait Visit {
+    /// A difference in the tick's row; called before any source of the frame.
+    fn tick(&mut self, column: usize, difference: u64);
+    /// A new slot.
+    fn name(&mut self, source: usize, name: &[u8]);
+    /// A new text.
+    fn text(&mut self, source: usize, text: &[u8]);
+    /// A reading's rows; its cells follow.
+    fn rows(&mut self, source: usize, rows: &[u32], changed: bool);
+    /// A cell that differs.
+    fn cell(&mut self, source: usize, slot: usize, column: usize, difference: u64);
+    /// A kernel text: which path (the next number is a new one), and what it is now if it changed.
+    fn kernel_text(&mut self, path: usize, new: Option<&[u8]>, text: Option<&[u8]>);
+}
+
+/// Reads frames of one block, in order, and hands out what they say.
+#[derive(Clone, Debug)]
+pub(crate) struct Walker {
+    tick: TickState,
+    columns: Vec<usize>,
+    rows: Vec<Vec<u32>>,
+    slots: Vec<usize>,
+    paths: usize,
+    cells: usize,
+}
+
+impl Walker {
+    /// For blocks of these sources.
+    pub(crate) fn new(sources: &[SourceState]) -> Self {
+        Walker {
+            tick: TickState::new(sources.len()),
+            columns: sources.iter().map(SourceState::columns).collect(),
+            rows: vec![Vec::new(); sources.len()],
+            slots: vec![0; sources.len()],
+            paths: 0,
+            cells: 0,
+        }
+    }
+
+    /// Begins another block.
+    pub(crate) fn clear(&mut self) {
+        self.tick.clear();
+        self.rows.iter_mut().for_each(Vec::clear);
+        self.slots.fill(0);
+        self.paths = 0;
+        self.cells = 0;
+    }
+
+    /// Reads one frame's payload.  After an error neither the walker nor the visitor is of use
+    /// for this block.
+    pub(crate) fn walk(&mut self, payload: &[u8], visit: &mut impl Visit) -> Result<(), Corrupt> {
+        let mut bytes = Bytes::new(payload);
+        let tick = &mut self.tick.values;
+        bytes.unpack(tick.len(), |column, difference| {
+            tick[column] = tick[column].wrapping_add(unzigzag(difference));
+            visit.tick(column, difference);
+        })?;
+        for source in 0..self.columns.len() {
+            if self.tick.has_table(source) {
+                self.reading(source, &mut bytes, visit)?;
+            }
+        }
+        if self.tick.has_texts() {
+            self.texts(&mut bytes, visit)?;
+        }
+        if bytes.left() == 0 { Ok(()) } else { Err(Corrupt("a frame is too long")) }
+    }
+
+    fn reading(
+        &mut self,
+        source: usize,
+        bytes: &mut Bytes<'_>,
+        visit: &mut impl Visit,
+    ) -> Result<(), Corrupt> {
+        let flags = bytes.byte()?;
+        if flags & ROWS_FOLLOW != 0 {
+            self.new_rows(source, bytes, visit)?;
+        }
+        visit.rows(source, &self.rows[source], flags & ROWS_FOLLOW != 0);
+        if flags & TEXTS_FOLLOW != 0 {
+            for _ in 0..bytes.count()? {
+                visit.text(source, bytes.prefixed()?);
+            }
+        }
+        let (rows, columns) = (&self.rows[source], self.columns[source]);
+        let (mut row, mut end) = (0, columns);
+        bytes.unpack(rows.len() * columns, |index, difference| {
+            while index >= end {
+                row += 1;
+                end += columns;
+            }
+            visit.cell(source, rows[row] as usize, index + columns - end, difference);
+        })
+    }
+
+    fn new_rows(
+        &mut self,
+        source: usize,
+        bytes: &mut Bytes<'_>,
+        visit: &mut impl Visit,
+    ) -> Result<(), Corrupt> {
+        let count = bytes.count()?;
+        if count > ROWS_MAX || count * self.columns[source] > CELLS_MAX {
+            return Err(Corrupt("a reading has too many rows"));
+        }
+        let rows = &mut self.rows[source];
+        rows.clear();
+        for _ in 0..count {
+            let slot = usize::try_from(bytes.varint()?).unwrap_or(usize::MAX);
+            if slot > self.slots[source] {
+                return Err(Corrupt("a row has no instance"));
+            }
+            if slot == self.slots[source] {
+                visit.name(source, bytes.prefixed()?);
+                self.slots[source] += 1;
+                self.cells += self.columns[source];
+                if self.cells > CELLS_MAX {
+                    return Err(Corrupt("a block has too many instances"));
+                }
+            }
+            rows.push(slot as u32);
+        }
+        Ok(())
+    }
+
+    fn texts(&mut self, bytes: &mut Bytes<'_>, visit: &mut impl Visit) -> Result<(), Corrupt> {
+        for _ in 0..bytes.count()? {
+            let path = usize::try_from(bytes.varint()?).unwrap_or(usize::MAX);
+            if path > self.paths {
+                return Err(Corrupt("a kernel text has no path"));
+            }
+            let new = if path == self.paths { Some(bytes.prefixed()?) } else { None };
+            self.paths += usize::from(new.is_some());
+            let text = match bytes.varint()? {
+                0 => None,
+                length => {
+                    let length = usize::try_from(length - 1).unwrap_or(usize::MAX);
+                    Some(bytes.take(length)?)
+                }
+            };
+            visit.kernel_text(path, new, text);
+        }
+        Ok(())
+    }
+}
+
+/// The visitor that makes frames the state they came from.
+pub(crate) struct Replay<'a>(pub(crate) &'a mut BlockState);
+
+impl Visit for Replay<'_> {
+    fn tick(&mut self, column: usize, difference: u64) {
+        let value = &mut self.0.tick.values[column];
+        *value = value.wrapping_add(unzigzag(difference));
+    }
+
+    fn name(&mut self, source: usize, name: &[u8]) {
+        self.0.sources[source].add_slot(name);
+    }
+
+    fn text(&mut self, source: usize, text: &[u8]) {
+        self.0.sources[source].texts.push(text);
+    }
+
+    fn rows(&mut self, source: usize, rows: &[u32], changed: bool) {
+        if changed {
+            let own = &mut self.0.sources[source].rows;
+            own.clear();
+            own.extend_from_slice(rows);
+        }
+    }
+
+    #[inline]
+    fn cell(&mut self, source: usize, slot: usize, column: usize, difference: u64) {
+        let source = &mut self.0.sources[source];
+        let at = slot * source.columns() + column;
+        let value = &mut source.values[at];
+        *value = if column < source.words {
+            *value ^ difference
+        } else {
+            value.wrapping_add(unzigzag(difference))
+        };
+    }
+
+    fn kernel_text(&mut self, path: usize, new: Option<&[u8]>, text: Option<&[u8]>) {
+        if let Some(path) = new {
+            self.0.texts.push(KernelText { path: path.to_vec(), ..KernelText::default() });
+        }
+        let known = &mut self.0.texts[path];
+        known.fresh = true;
+        if let Some(text) = text {
+            known.text.clear();
+            known.text.extend_from_slice(text);
+        }
+    }
+}

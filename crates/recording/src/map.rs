@@ -1,0 +1,200 @@
+//! Where a file's blocks are.
+//!
+//! A closed recording tells by its index, at the price of three reads.  Any other is walked from
+//! block header to block header, 64 bytes each; where a header is damaged, the next valid one is
+//! looked for.
+
+use std::io;
+
+use crate::format::{BlockHeader, BlockKind, HEADER_BYTES, Prelude, SEQUENCE_MAX};
+use crate::index::{INDEX_ENTRY_BYTES, index_entry, u64_of};
+use crate::scan::{end_body, has_frame, header_at, search, search_frames};
+use crate::storage::Bytestore;
+
+/// A block and where it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockPlace {
+    pub(crate) at: u64,
+    pub(crate) first_sequence: u64,
+    /// Latest `realtime_ns` in this block and all before; the largest of all while it is open.
+    pub(crate) latest_realtime_ns: i64,
+    pub(crate) samples: u32,
+    pub(crate) number: u32,
+    /// Where its frames were found although its header is lost.
+    pub(crate) frames_at: Option<u64>,
+}
+
+/// What is known of a file's blocks so far.
+#[derive(Debug, Default)]
+pub(crate) struct BlockMap {
+    /// All blocks found, in the order of the file.
+    pub(crate) blocks: Vec<BlockPlace>,
+    /// Where the header after the last of them is or will be.
+    pub(crate) next_at: u64,
+    /// Whether the recording was closed.
+    pub(crate) is_closed: bool,
+    /// Samples that could not be written after the last one that was.
+    pub(crate) unwritten: u64,
+    /// Bytes stepped over because no header was where one must be.
+    pub(crate) bytes_skipped: u64,
+    /// The last block is open; it may have been closed since.
+    pub(crate) last_is_open: bool,
+}
+
+impl BlockMap {
+    /// Finds the blocks of a file.
+    pub(crate) fn read(store: &dyn Bytestore, prelude: &Prelude) -> io::Result<BlockMap> {
+        let mut map = BlockMap { next_at: u64::from(prelude.first_block), ..BlockMap::default() };
+        if !map.read_index(store, prelude.file_id)? {
+            map.walk(store, prelude.file_id, true)?;
+        }
+        Ok(map)
+    }
+
+    fn add(&mut self, at: u64, header: &BlockHeader) {
+        let before = self.blocks.last().map_or(i64::MIN, |block| block.latest_realtime_ns);
+        let open = header.kind == BlockKind::Open;
+        let latest = if open { i64::MAX } else { header.latest_realtime_ns.max(before) };
+        self.blocks.push(BlockPlace {
+            at,
+            first_sequence: header.first_sequence,
+            latest_realtime_ns: latest,
+            samples: header.samples,
+            number: header.number,
+            frames_at: None,
+        });
+    }
+
+    /// Looks for more blocks at the end.  `searches` says whether to look beyond a header that is
+    /// not there: a reader that follows a file does not, since it may come yet.
+    pub(crate) fn walk(
+        &mut self,
+        store: &dyn Bytestore,
+        file_id: u64,
+        searches: bool,
+    ) -> io::Result<()> {
+        if self.last_is_open {
+            // Read it again: it may be closed by now.
+            let last = self.blocks.pop();
+            self.next_at = last.map_or(self.next_at, |block| block.at);
+            self.last_is_open = false;
+        }
+        while !self.is_closed {
+            let header = header_at(store, self.next_at, file_id)?;
+            let last = self.blocks.last().map_or(0, |block| block.number);
+            let Some(header) = header.filter(|header| header.number > last) else {
+                if searches {
+                    if self.search(store, file_id, self.next_at)? {
+                        continue;
+                    }
+                    self.salvage(store, file_id)?;
+                }
+                return Ok(());
+            };
+            match header.kind {
+                BlockKind::End => self.read_end(store, &header)?,
+                BlockKind::Footer => self.is_closed = true,
+                BlockKind::Columns | BlockKind::Frames => {
+                    self.add(self.next_at, &header);
+                    self.next_at += header.span();
+                }
+                BlockKind::Open => {
+                    let at = self.next_at;
+                    self.add(at, &header);
+                    // An open block without frames that has blocks behind it: a power cut took
+                    // the header that closed it.
+                    let lost = searches
+                        && !has_frame(store, file_id, at, &header)?
+                        && self.search(store, file_id, at + HEADER_BYTES as u64)?;
+                    if !lost {
+                        self.last_is_open = true;
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for a later block's header from `from` on, and moves there.
+    fn search(&mut self, store: &dyn Bytestore, file_id: u64, from: u64) -> io::Result<bool> {
+        let last = self.blocks.last().map_or(0, |block| block.number);
+        let found = search(store, from, |bytes, _| {
+            BlockHeader::decode(bytes, file_id)
+                .filter(|header| header.number > last && header.kind != BlockKind::Footer)
+        })?;
+        if let Some((at, _)) = found {
+            self.bytes_skipped += at - from;
+            self.next_at = at;
+        }
+        Ok(found.is_some())
+    }
+
+    /// No header follows at all: looks for the frames of an open block that lost its header, and
+    /// counts what is stepped over.
+    fn salvage(&mut self, store: &dyn Bytestore, file_id: u64) -> io::Result<()> {
+        let left = store.length()?.saturating_sub(self.next_at);
+        let last = self.blocks.last();
+        let number = last.map_or(0, |block| block.number).saturating_add(1);
+        let sequence =
+            last.map_or(0, |block| block.first_sequence.saturating_add(u64::from(block.samples)));
+        let found = search_frames(store, self.next_at, file_id, number)?;
+        self.bytes_skipped += found.map_or(left, |at| at - self.next_at);
+        if found.is_some() {
+            self.add(self.next_at, &BlockHeader::new(BlockKind::Open, number, sequence));
+            if let Some(block) = self.blocks.last_mut() {
+                block.frames_at = found;
+            }
+        }
+        Ok(())
+    }
+
+    /// The index by way of the footer; false if there is none or it is damaged.
+    fn read_index(&mut self, store: &dyn Bytestore, file_id: u64) -> io::Result<bool> {
+        let Some(footer_at) = store.length()?.checked_sub(HEADER_BYTES as u64) else {
+            return Ok(false);
+        };
+        let footer = header_at(store, footer_at, file_id)?;
+        let Some(footer) = footer.filter(|footer| footer.kind == BlockKind::Footer) else {
+            return Ok(false);
+        };
+        let end = header_at(store, footer.end_at, file_id)?;
+        let Some(end) = end.filter(|end| end.kind == BlockKind::End) else {
+            return Ok(false);
+        };
+        if footer.end_at.saturating_add(end.span()) != footer_at {
+            return Ok(false);
+        }
+        let Some(body) = end_body(store, footer.end_at, &end)? else { return Ok(false) };
+        let (entries, unwritten) = body.split_at(body.len() - 8);
+        let mut sound = true;
+        for entry in entries.chunks_exact(INDEX_ENTRY_BYTES).map(index_entry) {
+            let last = self.blocks.last();
+            sound &= last.is_none_or(|last| last.at < entry.at && last.number < entry.number)
+                && entry.at < footer.end_at
+                && entry.first_sequence <= SEQUENCE_MAX
+                && entry.at.is_multiple_of(HEADER_BYTES as u64);
+            let mut header =
+                BlockHeader::new(BlockKind::Columns, entry.number, entry.first_sequence);
+            header.latest_realtime_ns = entry.latest_realtime_ns;
+            header.samples = entry.samples;
+            self.add(entry.at, &header);
+        }
+        if !sound {
+            *self = BlockMap { next_at: self.next_at, ..BlockMap::default() };
+            return Ok(false);
+        }
+        self.next_at = footer.end_at;
+        self.unwritten = u64_of(unwritten);
+        self.is_closed = true;
+        Ok(true)
+    }
+
+    fn read_end(&mut self, store: &dyn Bytestore, end: &BlockHeader) -> io::Result<()> {
+        if let Some(body) = end_body(store, self.next_at, end)? {
+            self.unwritten = u64_of(&body[body.len() - 8..]);
+        }
+        self.is_closed = true;
+        Ok(())
+    }
+}

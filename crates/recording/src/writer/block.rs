@@ -1,0 +1,234 @@
+//! The open block of a writer: its frames, its size, its end.
+
+use std::io;
+
+use sample::{Sample, Snapshot, State};
+
+use super::{BLOCK_FRAMES_BYTES, Writer};
+use crate::compression::Compression;
+use crate::error::WriteError;
+use crate::format::{
+    BLOCK_SAMPLES_MAX, BODY_BYTES_MAX, BlockHeader, BlockKind, CELLS_MAX, FRAME_BYTES_MAX,
+    HEADER_BYTES, aligned, crc,
+};
+use crate::frame::{self, BlockState, FRAME_HEADER_BYTES, ROWS_MAX, Replay, Walker, frame_header};
+use crate::index::IndexEntry;
+use crate::storage::write_all_at;
+use crate::varint::Corrupt;
+
+/// The same when kernel texts are kept, which are large and like their neighbours.
+const BLOCK_TEXTS_BYTES: usize = 4 << 20;
+
+/// A block has at least so many times the bytes of its first frame, which tells everything anew.
+const BLOCK_FIRST_FRAMES: usize = 8;
+
+/// The hole before the frames of a block is so many times as large as these may become.
+const HOLE_FRAMES: usize = 2;
+
+/// When a block could not be closed for want of space, so many samples later it is tried again.
+const CLOSE_RETRY_SAMPLES: u32 = 32;
+
+impl Writer {
+    /// The header of an open block.
+    pub(super) fn new_open(&self, number: u32, first_sequence: u64) -> BlockHeader {
+        let mut open = BlockHeader::new(BlockKind::Open, number, first_sequence);
+        if self.options.compression != Compression::FramesOnly {
+            open.body_at = aligned((HOLE_FRAMES * self.frames_limit) as u64) as u32;
+        }
+        open
+    }
+
+    /// Refuses what cannot be written, and closes the block if it is full.
+    pub(super) fn prepare(&mut self, snapshot: &Snapshot) -> Result<bool, WriteError> {
+        let ok = |(index, sample): (usize, &Sample)| {
+            let read = snapshot.fresh[index] && sample.state == State::Ok;
+            !read || sample.table.width() == self.state.sources[index].width
+        };
+        let sources = self.state.sources.len();
+        let same = snapshot.samples.len() == sources && snapshot.fresh.len() == sources;
+        if !same || !snapshot.samples.iter().enumerate().all(ok) {
+            return Err(WriteError::OtherSources { path: self.path.clone() });
+        }
+        let cells = cells(&self.state, snapshot);
+        if cells.is_none_or(|cells| cells > CELLS_MAX) {
+            let (path, cells) = (self.path.clone(), cells.unwrap_or(usize::MAX));
+            return Err(WriteError::TooLarge { path, cells });
+        }
+        let must = self.samples == BLOCK_SAMPLES_MAX
+            || self.state.cells() + cells.unwrap_or(0) > CELLS_MAX
+            || self.frames.len() > BODY_BYTES_MAX - 2 * FRAME_BYTES_MAX;
+        let full =
+            self.samples >= self.options.block_samples || self.frames.len() >= self.frames_limit;
+        if self.samples == 0 || !(must || full && self.samples >= self.close_not_before) {
+            return Ok(false);
+        }
+        match self.close_block() {
+            Ok(()) => Ok(true),
+            Err(error) if must => Err(error),
+            Err(_) => {
+                // Frames may still fit where columns do not: the block goes on.
+                self.close_not_before = self.samples + CLOSE_RETRY_SAMPLES;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Writes the frame that begins at `start`.
+    pub(super) fn write_frame(&mut self, start: usize, has_texts: bool) -> Result<(), WriteError> {
+        let length = self.frames.len() - start;
+        if length - FRAME_HEADER_BYTES > FRAME_BYTES_MAX {
+            let cells = self.state.cells();
+            return Err(WriteError::TooLarge { path: self.path.clone(), cells });
+        }
+        frame::seal(&mut self.frames, start, self.file_id, self.open.number, self.samples);
+        if self.samples == 0 {
+            self.size_block(length, has_texts)?;
+        }
+        let at = self.open_at + u64::from(self.open.body_at) + start as u64;
+        self.write(start, at)
+    }
+
+    /// Settles how large a block will be once its first frame is known, and makes its hole larger
+    /// if need be.
+    fn size_block(&mut self, first_frame: usize, has_texts: bool) -> Result<(), WriteError> {
+        let least = if has_texts { BLOCK_TEXTS_BYTES } else { BLOCK_FRAMES_BYTES };
+        let limit = (first_frame * BLOCK_FIRST_FRAMES).clamp(least, BODY_BYTES_MAX / 4);
+        self.frames_limit = limit;
+        let open = self.new_open(self.open.number, self.open.first_sequence);
+        if open.body_at > self.open.body_at {
+            let header = open.encode(self.file_id);
+            write_all_at(self.storage.as_mut(), &header, self.open_at)
+                .map_err(|error| WriteError::io(&self.path, error))?;
+            self.open = open;
+            self.bytes += HEADER_BYTES as u64;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, start: usize, at: u64) -> Result<(), WriteError> {
+        let bytes = &self.frames[start..];
+        write_all_at(self.storage.as_mut(), bytes, at)
+            .map_err(|error| WriteError::io(&self.path, error))?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Makes the state again what the frames tell, after a frame that was not written.
+    pub(super) fn rebuild(&mut self) {
+        self.state.clear();
+        self.walker.clear();
+        let walked = walk_frames(&self.frames, &mut self.walker, &mut self.state);
+        assert!(walked.is_ok(), "frames that were written can be read");
+    }
+
+    /// Makes columns of the first sample and throws them away: what the end of a block needs of
+    /// memory is taken here, and not some minutes later.
+    pub(super) fn warm_up(&mut self) {
+        self.out.clear();
+        // A failure would be told when the block is closed.
+        let _ = self.columns.encode(&self.frames, &self.state, &mut self.packer, &mut self.out);
+    }
+
+    /// Makes the open block columns, or leaves its frames where they are, and opens the next one.
+    pub(super) fn close_block(&mut self) -> Result<(), WriteError> {
+        let mut header = BlockHeader {
+            samples: self.samples,
+            first_realtime_ns: self.first_realtime_ns,
+            latest_realtime_ns: self.latest_realtime_ns,
+            ..self.open
+        };
+        self.out.clear();
+        let room = self.open.body_at as usize;
+        let columns = self.options.compression != Compression::FramesOnly
+            && self
+                .columns
+                .encode(&self.frames, &self.state, &mut self.packer, &mut self.out)
+                .is_ok()
+            && aligned(self.out.len() as u64) as usize + 2 * HEADER_BYTES <= room;
+        if columns {
+            header.kind = BlockKind::Columns;
+            header.body_at = HEADER_BYTES as u32;
+            header.body_bytes = self.out.len() as u32;
+            header.body_crc = crc(&[&self.out]);
+        } else {
+            self.out.clear();
+            header.kind = BlockKind::Frames;
+            header.body_bytes = self.frames.len() as u32;
+        }
+        let next = self.new_open(header.number + 1, self.sequence);
+        self.commit(&header, &next)?;
+        self.index.push(IndexEntry {
+            at: self.open_at,
+            first_sequence: header.first_sequence,
+            first_realtime_ns: header.first_realtime_ns,
+            latest_realtime_ns: header.latest_realtime_ns,
+            samples: header.samples,
+            number: header.number,
+        });
+        self.open_at += header.span();
+        self.open = next;
+        self.frames.clear();
+        self.state.clear();
+        self.samples = 0;
+        self.close_not_before = 0;
+        Ok(())
+    }
+
+    /// The steps of closing, as the format's head explains: the body (if `out` holds one) and the
+    /// header after it, then this header, then the cut.
+    pub(super) fn commit(
+        &mut self,
+        header: &BlockHeader,
+        next: &BlockHeader,
+    ) -> Result<(), WriteError> {
+        let storage = self.storage.as_mut();
+        let after = self.open_at + header.span();
+        let body_at = if self.out.is_empty() { after } else { self.open_at + HEADER_BYTES as u64 };
+        self.out.resize((after - body_at) as usize, 0);
+        self.out.extend_from_slice(&next.encode(self.file_id));
+        let steps = || -> io::Result<()> {
+            write_all_at(storage, &self.out, body_at)?;
+            if self.options.sync_blocks {
+                storage.sync()?;
+            }
+            write_all_at(storage, &header.encode(self.file_id), self.open_at)?;
+            if self.options.sync_blocks {
+                storage.sync()?;
+            }
+            // Failing to cut leaves bytes that nobody reads.
+            let _ = storage.truncate(after + HEADER_BYTES as u64);
+            Ok(())
+        };
+        let mut steps = steps;
+        steps().map_err(|error| WriteError::io(&self.path, error))?;
+        self.bytes += (self.out.len() + HEADER_BYTES) as u64;
+        Ok(())
+    }
+}
+
+/// Cells of a snapshot's fresh tables; `None` if one has too many rows.
+fn cells(state: &BlockState, snapshot: &Snapshot) -> Option<usize> {
+    let mut cells = 0_usize;
+    for (index, sample) in snapshot.samples.iter().enumerate() {
+        if snapshot.fresh[index] && sample.state == State::Ok {
+            let rows = sample.table.rows();
+            cells += rows.checked_mul(state.sources[index].columns())?;
+            if rows > ROWS_MAX {
+                return None;
+            }
+        }
+    }
+    Some(cells)
+}
+
+/// Replays frames that are known to be whole.
+fn walk_frames(frames: &[u8], walker: &mut Walker, state: &mut BlockState) -> Result<(), Corrupt> {
+    let mut rest = frames;
+    while let Some((length, _)) = frame_header(rest) {
+        let end = FRAME_HEADER_BYTES + length;
+        let payload = rest.get(FRAME_HEADER_BYTES..end).ok_or(Corrupt("a frame ends early"))?;
+        walker.walk(payload, &mut Replay(state))?;
+        rest = &rest[end..];
+    }
+    Ok(())
+}

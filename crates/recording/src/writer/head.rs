@@ -1,0 +1,38 @@
+//! The beginning of a new file.
+
+use std::io;
+
+use sample::Meta;
+
+use crate::compression::{STORED, ZSTD};
+use crate::format::{HEADER_BYTES, Prelude, VERSION, aligned, crc};
+use crate::schema::{Schema, encode_head};
+
+/// The file up to its first block.
+pub(super) fn file_head(
+    meta: &Meta,
+    schemas: &[Schema],
+    file_id: u64,
+) -> io::Result<(Vec<u8>, Prelude)> {
+    /// Heads are written once and kept with every recording.
+    const HEAD_LEVEL: i32 = 9;
+    let plain = encode_head(meta, schemas);
+    let compressed = zstd::bulk::compress(&plain, HEAD_LEVEL)?;
+    let (stored, code) =
+        if compressed.len() < plain.len() { (&compressed, ZSTD) } else { (&plain, STORED) };
+    let first_block = aligned((HEADER_BYTES + stored.len()) as u64);
+    let prelude = Prelude {
+        version: VERSION,
+        first_block: first_block as u32,
+        file_id,
+        pid: std::process::id(),
+        head_stored_bytes: stored.len() as u32,
+        head_plain_bytes: plain.len() as u32,
+        head_crc: crc(&[stored]),
+        head_compression: code,
+    };
+    let mut bytes = prelude.encode().to_vec();
+    bytes.extend_from_slice(stored);
+    bytes.resize(first_block as usize, 0);
+    Ok((bytes, prelude))
+}
