@@ -69,7 +69,7 @@ const WANTED: &[(&str, &[(&str, usize)])] = &[
             ("cpu", 1),
             ("cpu_core", 256),
             ("disk", 64),
-            ("environment", 6),
+            ("environment", 1),
             ("interrupt", 600),
             ("network", 14),
             ("numa", 4),
@@ -79,7 +79,7 @@ const WANTED: &[(&str, &[(&str, usize)])] = &[
         ],
     ),
     ("cgroup2", &[("cgroup", 41)]),
-    ("infiniband", &[("infiniband", 3)]),
+    ("infiniband", &[("infiniband", 2)]),
     ("nfs", &[("nfs", 2)]),
     (
         "old",
