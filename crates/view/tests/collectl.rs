@@ -247,16 +247,16 @@ fn play(view: &str, options: &Options, disks: &[Option<Disks>]) -> String {
 fn brief_has_one_line_an_interval() {
     let expected = "\
 #<---Disks--->
-#  KB Reads Sz 
-   20    10  2 
-   22    20  1 
+#  KB Reads Sz\x20
+   20    10  2\x20
+   22    20  1\x20
 ";
     assert_eq!(play("brief", &options("d", ""), STEADY), expected);
     let expected = "\
 #         <---Disks--->
-#Time       KB Reads Sz 
-09:16:11    20    10  2 
-09:16:13    22    20  1 
+#Time       KB Reads Sz\x20
+09:16:11    20    10  2\x20
+09:16:13    22    20  1\x20
 ";
     assert_eq!(play("brief", &options("d", "T"), STEADY), expected);
 }
@@ -290,11 +290,11 @@ fn totals_follow_the_kind_of_each_cell() {
     assert_eq!(stats("", ""), "#<---Disks--->\n#  KB Reads Sz \nT  42    30  1 \n");
     let expected = "\
 #<---Disks--->
-#  KB Reads Sz 
-   20    10  2 
-   22    20  1 
-A  21    15  1 
-T  42    30  1 
+#  KB Reads Sz\x20
+   20    10  2\x20
+   22    20  1\x20
+A  21    15  1\x20
+T  42    30  1\x20
 ";
     assert_eq!(stats("ai", ""), expected);
 }
