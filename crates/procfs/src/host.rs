@@ -230,26 +230,9 @@ impl Host {
     /// # Errors
     /// As [`Host::read`].
     pub fn list(&mut self, path: &str) -> Result<Vec<Vec<u8>>, State> {
-        let begun = self.probe.is_some().then(|| Probe::begin(self.cost));
-        let names = self.list_once(path);
-        if let Some(begun) = begun {
-            self.note(&Path::new(path).join(""), &begun, names.as_ref().err().copied());
-        }
-        names
-    }
-
-    fn list_once(&mut self, path: &str) -> Result<Vec<Vec<u8>>, State> {
-        let root = match &self.backing {
-            Backing::Kernel { root } => root,
-            Backing::Memory { files } => return list_memory(files, path),
-        };
-        self.cost.calls += 4;
-        let entries = std::fs::read_dir(on_host(root, path)).map_err(|error| state_of(&error))?;
+        // A directory that is not there costs no allocation: sources look for it again and again.
         let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(|error| state_of(&error))?;
-            names.push(entry.file_name().as_bytes().to_vec());
-        }
+        self.for_each_name(Path::new(path), |name, _| names.push(name.to_vec()))?;
         names.sort();
         Ok(names)
     }
