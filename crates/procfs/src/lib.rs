@@ -12,6 +12,7 @@ pub mod cgroup;
 mod clock;
 pub mod diskstats;
 mod host;
+pub mod hwmon;
 pub mod infiniband;
 pub mod inode;
 pub mod interrupts;

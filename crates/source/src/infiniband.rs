@@ -84,13 +84,13 @@ impl Source for Infiniband {
         table.begin();
         // In memory, adapters can appear with any interval, and looking costs no call.
         let in_memory = host.root().is_none();
-        if self.reads.is_multiple_of(LOOK_READS) || (in_memory && self.ports.is_empty()) {
-            if let Err(state) = self.look_for_ports(host)
-                && self.ports.is_empty()
-            {
-                self.reads += 1;
-                return state;
-            }
+        let looks = self.reads.is_multiple_of(LOOK_READS) || (in_memory && self.ports.is_empty());
+        if looks
+            && let Err(state) = self.look_for_ports(host)
+            && self.ports.is_empty()
+        {
+            self.reads += 1;
+            return state;
         }
         let turn = (self.reads % SLOW.len() as u64) as usize;
         self.reads += 1;

@@ -13,6 +13,7 @@ mod compressed;
 mod cpu;
 mod cpu_core;
 mod disk;
+mod environment;
 mod filesystem;
 mod infiniband;
 mod inode;
@@ -74,6 +75,7 @@ pub static ALL: &[Entry] = &[
     cpu::ENTRY,
     cpu_core::ENTRY,
     disk::ENTRY,
+    environment::ENTRY,
     filesystem::ENTRY,
     infiniband::ENTRY,
     inode::ENTRY,

@@ -1,0 +1,146 @@
+//! The sensors of a collectl recording: what `ipmitool -c sdr` printed, a line each.
+//!
+//! ```text
+//! Fan 1,35.28,percent,ok
+//! CPU1 Temp,23,degrees C,ok
+//! ```
+//!
+//! Names are shortened as collectl does.  Its rules files (`--envrules`) are not applied.
+
+use sample::Table;
+
+use super::{KIND, READING};
+
+/// What a sensor measures, in the order of the table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Fan,
+    Power,
+    Temperature,
+}
+
+/// The words that tell a sensor apart, in lower case, with what they mean.
+const WORDS: [(&[u8], Kind); 3] =
+    [(b"fan", Kind::Fan), (b"temp", Kind::Temperature), (b"power meter", Kind::Power)];
+
+/// Sensors in a line-by-line listing; no machine has as many.
+const LINES_MAX: usize = 1024;
+
+/// Fills a row for each sensor that collectl shows: fans, then power, then temperatures.
+pub(super) fn fill(text: &[u8], table: &mut Table) {
+    let mut sensors: Vec<(Kind, Vec<u8>, i64)> =
+        procfs::scan::lines(text).take(LINES_MAX).filter_map(parse_line).collect();
+    sensors.sort_by_key(|(kind, ..)| *kind);
+    let mut power_seen = false;
+    for (kind, name, hundredths) in sensors {
+        // collectl keeps one meter.
+        if kind == Kind::Power && std::mem::replace(&mut power_seen, true) {
+            continue;
+        }
+        let mut row = table.row(&name);
+        row.set_signed(READING, hundredths);
+        row.set_text(
+            KIND,
+            match kind {
+                Kind::Fan => b"fan",
+                Kind::Power => b"power",
+                Kind::Temperature => b"temperature",
+            },
+        );
+    }
+}
+
+fn parse_line(line: &[u8]) -> Option<(Kind, Vec<u8>, i64)> {
+    let mut columns = line.split(|&b| b == b',');
+    let (name, value) = (columns.next()?, columns.next().unwrap_or_default());
+    // A value in hexadecimal stands in the first column; the second then tells a state.
+    let value = if value.ends_with(b"h") { columns.nth(1).unwrap_or_default() } else { value };
+    let (kind, name) = short_name(name)?;
+    Some((kind, name, hundredths(value)))
+}
+
+/// A value in hundredths.  What is no reading is -1, as collectl has it.
+fn hundredths(value: &[u8]) -> i64 {
+    let text = std::str::from_utf8(value).unwrap_or_default().trim();
+    let number = text.parse::<f64>().ok().filter(|number| number.abs() < 1e15);
+    // Rounded: 35.28 times 100 is a little less than 3528.
+    number.map_or(-100, |number| (number * 100.0).round() as i64)
+}
+
+/// collectl's short name: the first letter of what stands before the word, the word, its number.
+fn short_name(name: &[u8]) -> Option<(Kind, Vec<u8>)> {
+    let name: Vec<u8> = name.iter().copied().filter(|b| !matches!(b, b'.' | b'/')).collect();
+    let lower = name.to_ascii_lowercase();
+    let last_of = |(word, kind): &(&[u8], Kind)| {
+        let at = lower.windows(word.len()).rposition(|window| window == *word)?;
+        Some((at, word.len(), *kind))
+    };
+    let (at, length, kind) = WORDS.iter().filter_map(last_of).max_by_key(|found| found.0)?;
+    let mut prefix = name[..at].to_vec();
+    let word =
+        if &name[at..at + length] == b"Power Meter" { b"Power" } else { &name[at..at + length] };
+    let after = name[at + length..].trim_ascii_start();
+    let digits = after.iter().position(|b| !b.is_ascii_digit()).unwrap_or(after.len());
+    let (mut number, suffix) = (after[..digits].to_vec(), &after[digits..]);
+    if (lower.starts_with(b"fan") || lower.starts_with(b"temp"))
+        && let Some(inner) = in_brackets(suffix)
+    {
+        prefix = inner.to_vec();
+    }
+    if !number.is_empty() {
+        let end = suffix.iter().position(u8::is_ascii_whitespace).unwrap_or(suffix.len());
+        number.extend_from_slice(&suffix[..end]);
+    } else if prefix.is_empty() && suffix.trim_ascii().len() > 1 {
+        prefix = suffix.to_vec();
+    }
+    let mut short = Vec::new();
+    if let Some((&first, rest)) = prefix.split_first() {
+        short.push(first);
+        if number.is_empty() {
+            let rest: Vec<u8> = rest.iter().copied().skip_while(u8::is_ascii_alphabetic).collect();
+            number = rest.into_iter().take_while(u8::is_ascii_digit).collect();
+        }
+    }
+    short.extend_from_slice(word);
+    short.retain(|b| !b.is_ascii_whitespace());
+    short.extend_from_slice(&number);
+    Some((kind, short))
+}
+
+fn in_brackets(text: &[u8]) -> Option<&[u8]> {
+    let open = text.iter().position(|&b| b == b'(')?;
+    let close = text.iter().rposition(|&b| b == b')').filter(|&close| close > open)?;
+    Some(&text[open + 1..close])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_short() {
+        let check = |name: &str, expected: &str| {
+            let found =
+                short_name(name.as_bytes()).map(|(_, short)| String::from_utf8(short).unwrap());
+            assert_eq!(found.as_deref().unwrap_or("none"), expected, "{name}");
+        };
+        check("Fan 1", "Fan1");
+        check("Virtual Fan", "VFan");
+        check("CPU1 Temp", "CTemp1");
+        check("Temp 3 (Ambient)", "ATemp3");
+        check("Power Meter", "Power");
+        check("FAN1A", "FAN1A");
+        check("Voltage 1", "none");
+        check("", "none");
+    }
+
+    #[test]
+    fn values_that_are_none() {
+        assert_eq!(hundredths(b"no reading"), -100);
+        assert_eq!(hundredths(b""), -100);
+        assert_eq!(hundredths(b"35.28"), 3528);
+        assert_eq!(hundredths(b"1e300"), -100);
+        let (_, name, value) = parse_line(b"Fans,0x10h,degrees,7").unwrap();
+        assert_eq!((name.as_slice(), value), (&b"Fan"[..], 700));
+    }
+}

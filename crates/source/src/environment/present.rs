@@ -1,0 +1,113 @@
+//! How collectl shows sensors: `-sE`, a column for each.
+
+use sample::{Block, Frame, Layout, Part, Plot, PlotColumn, Row, Show, number};
+
+use super::{FAN, KIND, POWER, READING, TEMPERATURE, VOLTAGE};
+
+/// Characters of a column.
+const WIDTH: usize = 7;
+
+/// A sensor's value in the unit that people use.
+fn value(row: &Row<'_>) -> Option<f64> {
+    const SCALES: [(usize, f64); 5] =
+        [(FAN, 1.0), (POWER, 1e6), (TEMPERATURE, 1e3), (VOLTAGE, 1e3), (READING, 1e2)];
+    let stored = |field: usize| row.raw(field).map(|raw| raw.cast_signed() as f64);
+    let mut value = SCALES.iter().find_map(|&(field, scale)| Some(stored(field)? / scale))?;
+    let envopts = &row.options().envopts;
+    // What ipmitool could not read is -1, and no temperature.
+    let is_read = row.raw(READING).is_none() || value != -1.0;
+    if row.text(KIND) == Some(b"temperature") && envopts.contains('F') && is_read {
+        value = value * 1.8 + 32.0;
+    }
+    Some(if envopts.contains('T') { value.trunc() } else { value })
+}
+
+/// Whether `--envopts` asks for a sensor of that kind.
+fn is_kept(row: &Row<'_>) -> bool {
+    let envopts = &row.options().envopts;
+    let kinds = ['f', 'p', 't'];
+    let asked = match row.text(KIND) {
+        Some(b"fan") => envopts.contains('f'),
+        Some(b"power") => envopts.contains('p'),
+        Some(b"temperature") => envopts.contains('t'),
+        // collectl has no letter for others: they show unless something is left out.
+        _ => kinds.iter().all(|&kind| envopts.contains(kind)),
+    };
+    (asked || !envopts.contains(kinds)) && row.options().envfilt.keeps(row.name())
+}
+
+fn is_kind(row: &Row<'_>, kind: &[u8]) -> bool {
+    row.text(KIND) == Some(kind)
+}
+
+/// Writes a cell for each sensor; with `--envopts M` a line for each kind.
+fn each(frame: &Frame<'_>, out: &mut Vec<u8>, mut write: impl FnMut(&Row<'_>, &mut Vec<u8>)) {
+    let Some(whole) = frame.source("environment") else { return };
+    let by_kind = frame.options.envopts.contains('M');
+    let mut kind_before = None;
+    for row in whole.rows().filter(is_kept) {
+        let kind = row.text(KIND);
+        if by_kind && kind_before.is_some_and(|before| before != kind) {
+            out.push(b'\n');
+        }
+        kind_before = Some(kind);
+        write(&row, out);
+    }
+    if kind_before.is_some() {
+        out.push(b'\n');
+    }
+}
+
+/// The width of a sensor's column.
+fn width(row: &Row<'_>) -> usize {
+    row.name().len().max(WIDTH)
+}
+
+fn sensors(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
+    match part {
+        Part::Title => out.extend_from_slice(b"ENVIRONMENTAL STATISTICS"),
+        Part::Heading => each(frame, out, |row, out| {
+            out.push(b' ');
+            let start = out.len();
+            sample::text::escape_into(out, row.name());
+            number::pad_left(out, start, WIDTH);
+        }),
+        Part::Body => each(frame, out, |row, out| {
+            out.push(b' ');
+            let start = out.len();
+            match value(row).or(row.exact().then_some(0.0)) {
+                Some(value) => number::push_perl(out, value),
+                None => out.push(b'-'),
+            }
+            // A collectl recording keeps collectl's columns, too narrow for long names.
+            let is_ours = row.frame.meta.origin() != "collectl";
+            number::pad_left(out, start, if is_ours { width(row) } else { WIDTH });
+        }),
+        Part::Notice => {}
+    }
+}
+
+/// `-sE`.
+pub(super) const DETAIL: Layout = Layout {
+    letter: 'E',
+    keep: is_kept,
+    verbose: &[Block {
+        when: |_| true,
+        title: "ENVIRONMENTAL STATISTICS",
+        headings: &[],
+        show: Show::Custom(sensors),
+    }],
+    plot: Some(Plot {
+        tag: "ENV",
+        extension: "env",
+        columns: &[
+            PlotColumn::plain("Speed", value).applies(|row| is_kind(row, b"fan")),
+            PlotColumn::plain("Watts", value).applies(|row| is_kind(row, b"power")),
+            PlotColumn::plain("Temp", value).applies(|row| is_kind(row, b"temperature")),
+            PlotColumn::plain("Volts", value).applies(|row| is_kind(row, b"voltage")),
+        ],
+        ..Plot::EMPTY
+    }),
+    metrics: &[PlotColumn::plain("env.{}", value).level()],
+    ..Layout::EMPTY
+};
