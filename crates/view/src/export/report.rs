@@ -262,7 +262,7 @@ impl Report {
             gather(frame, letter, &mut told);
         }
         if let Some(reduce) = self.reduce {
-            self.hold(&told);
+            self.hold(&told, reduce, frame.options.exact);
             if !due {
                 return None;
             }
@@ -274,12 +274,15 @@ impl Report {
         Some(told)
     }
 
-    fn hold(&mut self, told: &[Told]) {
-        for Told { name, value, .. } in told {
+    fn hold(&mut self, told: &[Told], reduce: Reduce, exact: bool) {
+        // graphite and gexpr add collectl's rates up as they are.
+        let of_interval = reduce == Reduce::Total && !(exact && self.export != "lexpr");
+        for Told { name, value, level, .. } in told {
+            let factor = if of_interval && !level { self.sampling_seconds } else { 1.0 };
             let held = self.held.entry(name.clone()).or_insert_with(|| Held::new(self.ttl));
             held.minimum = held.minimum.min(*value);
             held.maximum = held.maximum.max(*value);
-            held.total += value;
+            held.total += value * factor;
             held.samples += 1;
         }
     }
@@ -298,9 +301,8 @@ impl Report {
                 Reduce::Maximum => held.maximum,
                 Reduce::Minimum => held.minimum,
                 Reduce::Average => mean,
-                Reduce::Total if exact && self.export != "lexpr" => held.total,
-                Reduce::Total if level => mean,
-                Reduce::Total => held.total * self.sampling_seconds,
+                Reduce::Total if level && !(exact && self.export != "lexpr") => mean,
+                Reduce::Total => held.total,
             };
             held.begin();
         }

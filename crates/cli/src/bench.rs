@@ -1,0 +1,130 @@
+//! The benchmark of recording: the classic overhead tables, repeated on this machine.
+//!
+//! Whit is this very binary, started as a user would; collectl and sysstat's `sadc` run beside it
+//! where they are installed; **the floor** is what nobody can go below who reads the same files: a
+//! loop that does nothing but `pread` them.  Everybody takes turns, round after round, and is
+//! compared by medians; cases that whit loses stay in the tables.
+
+use std::io::{IsTerminal, Write};
+
+use testkit::bench::{Measurement, Series};
+
+pub(crate) mod compression;
+pub(crate) mod floor;
+pub(crate) mod programs;
+pub(crate) mod report;
+pub(crate) mod save;
+pub(crate) mod suite;
+
+/// How much to do.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Turns of everybody in the tables.
+    pub(crate) rounds: usize,
+    /// Samples of a turn: 8,640 stand for a day at 10 s.
+    pub(crate) samples: u64,
+    /// Samples at an interval of a second.
+    pub(crate) slow_samples: u64,
+    /// Samples between the two counts of system calls.
+    pub(crate) traced_samples: u64,
+    /// Seconds of the comparison of sizes; 0 leaves it out.
+    pub(crate) long_seconds: u64,
+    /// Turns of everybody in the play comparison.
+    pub(crate) play_rounds: usize,
+}
+
+/// Everything that was measured.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    pub(crate) cases: Vec<CaseResult>,
+    pub(crate) slow: Vec<SlowResult>,
+    pub(crate) long: Vec<LongResult>,
+    pub(crate) play: Vec<Series>,
+    pub(crate) play_letters: String,
+    pub(crate) compression: Vec<compression::Stored>,
+    /// What the compression table was made from.
+    pub(crate) compression_of: String,
+    /// What could not be measured, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+/// One case of the classic table.
+#[derive(Debug)]
+pub(crate) struct CaseResult {
+    pub(crate) name: String,
+    /// The letters that whit was given.
+    pub(crate) letters: String,
+    pub(crate) files: usize,
+    pub(crate) contestants: Vec<Contest>,
+}
+
+/// One contestant in one case.
+#[derive(Debug)]
+pub(crate) struct Contest {
+    pub(crate) series: Series,
+    /// Bytes that the run of the last round left behind, all its files together.
+    pub(crate) bytes: Option<u64>,
+    pub(crate) calls_per_sample: Option<f64>,
+}
+
+impl Contest {
+    pub(crate) fn cpu_ms(&self) -> f64 {
+        self.series.median(|one| one.cpu_us() as f64) / 1e3
+    }
+
+    pub(crate) fn wall_ms(&self) -> f64 {
+        self.series.median(|one| one.wall_us as f64) / 1e3
+    }
+
+    pub(crate) fn resident_kib(&self) -> f64 {
+        self.series.median(|one| one.resident_kib_max as f64)
+    }
+}
+
+impl CaseResult {
+    pub(crate) fn find(&self, name: &str) -> Option<&Contest> {
+        self.contestants.iter().find(|contest| contest.series.name == name)
+    }
+}
+
+/// One recorder at an interval of a second.
+#[derive(Debug)]
+pub(crate) struct SlowResult {
+    pub(crate) name: String,
+    pub(crate) command: String,
+    /// CPU of one sample by `wait4`, start and end of the program taken off.
+    pub(crate) cpu_us: f64,
+    /// The same by `perf stat -e task-clock`, where there is one.
+    pub(crate) task_clock_us: Option<f64>,
+}
+
+/// One recorder over a long time.
+#[derive(Debug)]
+pub(crate) struct LongResult {
+    pub(crate) name: String,
+    pub(crate) command: String,
+    pub(crate) bytes: u64,
+    pub(crate) measurement: Measurement,
+}
+
+/// Tells on a terminal what is going on.
+pub(crate) struct Progress {
+    shown: bool,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        Progress { shown: std::io::stderr().is_terminal() }
+    }
+
+    pub(crate) fn tell(&self, text: &str) {
+        if self.shown {
+            // To the beginning of the line, and away with what stood there.
+            let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
+        }
+    }
+
+    pub(crate) fn done(&self) {
+        self.tell("");
+    }
+}

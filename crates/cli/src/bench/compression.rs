@@ -1,0 +1,83 @@
+//! What compression is worth: one recording, written again in every way there is.
+//!
+//! The pros and cons of compression are what the measurements of 2012 left open.  Bytes and the
+//! time of the writer for each sample, against what the recorder does.
+
+use std::path::Path;
+
+use anyhow::Context;
+use recording::{Compression, Next, Reader, Writer, WriterOptions};
+use sample::Snapshot;
+use testkit::bench::measure;
+
+/// The ways, by name.
+const WAYS: &[(&str, Compression)] = &[
+    ("as sampled", Compression::FramesOnly),
+    ("columns, none", Compression::None),
+    ("zstd 1", Compression::Zstd(1)),
+    ("zstd 3", Compression::Zstd(3)),
+    ("zstd 9", Compression::Zstd(9)),
+    ("zstd 19", Compression::Zstd(19)),
+];
+
+/// One way to store it.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) way: &'static str,
+    pub(crate) is_default: bool,
+    pub(crate) samples: u64,
+    pub(crate) bytes: u64,
+    /// CPU of writing, reading the source file not counted.
+    pub(crate) cpu_us: u64,
+}
+
+/// Writes the recording at `path` again in every way, into `folder`.
+pub(crate) fn table(path: &Path, folder: &Path) -> anyhow::Result<Vec<Stored>> {
+    // Reading is part of every pass, so one pass without writing is taken off.
+    let (read, reading) = measure(|| each_sample(path, |_| Ok(())));
+    read?;
+    let mut stored = Vec::with_capacity(WAYS.len());
+    for &(way, compression) in WAYS {
+        let copy = folder.join(format!("{}.whit", way.replace([' ', ','], "-")));
+        let options = WriterOptions { compression, ..WriterOptions::default() };
+        let reader = open(path)?;
+        let mut writer = Writer::create(&copy, reader.meta(), &reader.defs(), options)?;
+        let (written, cost) = measure(|| -> anyhow::Result<u64> {
+            let samples = each_sample(path, |snapshot| {
+                writer.append(snapshot)?;
+                Ok(())
+            })?;
+            writer.close()?;
+            Ok(samples)
+        });
+        stored.push(Stored {
+            way,
+            is_default: compression == Compression::default(),
+            samples: written?,
+            bytes: std::fs::metadata(&copy).context("the copy is gone")?.len(),
+            cpu_us: cost.cpu_us().saturating_sub(reading.cpu_us()),
+        });
+        std::fs::remove_file(&copy)?;
+    }
+    Ok(stored)
+}
+
+fn open(path: &Path) -> anyhow::Result<Reader> {
+    let known: Vec<_> = source::ALL.iter().map(|entry| entry.def).collect();
+    Ok(Reader::open(path, &known)?)
+}
+
+/// Calls `each` for every sample; how many there were.
+fn each_sample(
+    path: &Path,
+    mut each: impl FnMut(&Snapshot) -> anyhow::Result<()>,
+) -> anyhow::Result<u64> {
+    let mut reader = open(path)?;
+    let mut snapshot = Snapshot::new(&reader.defs());
+    let mut samples = 0;
+    while let Next::Sample = reader.next(&mut snapshot)? {
+        each(&snapshot)?;
+        samples += 1;
+    }
+    Ok(samples)
+}
