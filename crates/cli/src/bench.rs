@@ -31,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) long_seconds: u64,
     /// Turns of everybody in the play comparison.
     pub(crate) play_rounds: usize,
+    /// Leaves out what takes the incumbents long: to show that everything runs.
+    pub(crate) quick: bool,
 }
 
 /// Everything that was measured.

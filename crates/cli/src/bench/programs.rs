@@ -22,7 +22,7 @@ pub(crate) struct Programs {
 
 impl Programs {
     pub(crate) fn find() -> anyhow::Result<Self> {
-        let perf = on_path("perf").filter(|perf| task_clock(perf, Command::new("true")).is_ok());
+        let perf = on_path("perf").filter(|perf| task_clock(perf, &Command::new("true")).is_ok());
         Ok(Programs {
             whit: std::env::current_exe().context("cannot find this program's own file")?,
             collectl: on_path("collectl"),
@@ -87,7 +87,7 @@ pub(crate) fn run(command: &mut Command) -> std::io::Result<Measurement> {
 }
 
 /// The CPU time of a command in milliseconds, as `perf stat -e task-clock` counts it.
-pub(crate) fn task_clock(perf: &Path, command: Command) -> anyhow::Result<f64> {
+pub(crate) fn task_clock(perf: &Path, command: &Command) -> anyhow::Result<f64> {
     let told = tempfile::NamedTempFile::new()?;
     let mut outer = Command::new(perf);
     outer.args(["stat", "-x,", "-e", "task-clock", "-o"]).arg(told.path()).arg("--");

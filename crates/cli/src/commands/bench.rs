@@ -88,6 +88,7 @@ impl BenchRecordArguments {
                 traced_samples: 20,
                 long_seconds: 0,
                 play_rounds: 1,
+                quick: true,
             };
         }
         Plan {
@@ -97,6 +98,7 @@ impl BenchRecordArguments {
             traced_samples: 200,
             long_seconds: self.long,
             play_rounds: usize::from(self.rounds).min(3),
+            quick: false,
         }
     }
 }
