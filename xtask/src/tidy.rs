@@ -159,6 +159,7 @@ fn check_modules(files: &[String], complaints: &mut Vec<String>) -> anyhow::Resu
             || folder.ends_with("fuzz_targets")
             || folder.ends_with("bin")
             || folder.ends_with("src") && matches!(stem.as_str(), "lib" | "main")
+            || stem == "main" && folder.parent().is_some_and(|up| up.ends_with("tests"))
             || stem == "build";
         if !is_target && !declared.contains(path) {
             complaints.push(format!("{file}: no `mod` names it, so nothing compiles it"));

@@ -9,9 +9,16 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::error::Error;
 use crate::format::PID_AT;
+
+/// A process that starts another one shares its descriptors, and so its locks, with it for the
+/// moment until the other program is loaded: a lock that has just been given up may be held that
+/// much longer.
+const TRIES: u32 = 10;
+const BETWEEN_TRIES: Duration = Duration::from_millis(3);
 
 /// What became of the attempt to be a file's only writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,15 +68,16 @@ pub(crate) fn is_held(file: &File) -> bool {
 
 /// Takes the lock of a recording, or says who has it.
 pub(crate) fn lock_or_refuse(file: &File, path: &Path) -> Result<(), Error> {
-    match lock(file).map_err(|error| Error::io(path, "lock", error))? {
-        Locking::Done => Ok(()),
-        Locking::Held => {
-            let mut pid = [0; 4];
-            let read = file.read_exact_at(&mut pid, PID_AT as u64);
-            let pid = Some(u32::from_le_bytes(pid)).filter(|&pid| read.is_ok() && pid != 0);
-            Err(Error::Locked { path: path.to_owned(), pid })
+    for _ in 0..TRIES {
+        if lock(file).map_err(|error| Error::io(path, "lock", error))? == Locking::Done {
+            return Ok(());
         }
+        std::thread::sleep(BETWEEN_TRIES);
     }
+    let mut pid = [0; 4];
+    let read = file.read_exact_at(&mut pid, PID_AT as u64);
+    let pid = Some(u32::from_le_bytes(pid)).filter(|&pid| read.is_ok() && pid != 0);
+    Err(Error::Locked { path: path.to_owned(), pid })
 }
 
 #[cfg(test)]

@@ -1,8 +1,5 @@
 //! Recordings as files: locks, growth, time, slices, names.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
-
 use recording::{Compression, Error, Next, Reader, Writer, WriterOptions, extract};
 use sample::{Cadence, Field, Snapshot, SourceDef, Unit};
 
@@ -207,55 +204,4 @@ fn kernel_texts_come_back() {
             }
         }
     }
-}
-
-/// A real full file system, where that can be had.
-#[test]
-fn a_full_tmpfs() {
-    let folder = tempfile::tempdir().unwrap();
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=256k", "none"])
-        .arg(folder.path())
-        .output();
-    if !mounted.is_ok_and(|output| output.status.success()) {
-        println!("skipped: mounting a tmpfs is not allowed here");
-        return;
-    }
-    let outcome = std::panic::catch_unwind(|| fill(folder.path()));
-    let unmounted = std::process::Command::new("umount").arg(folder.path()).status();
-    assert!(unmounted.unwrap().success());
-    outcome.unwrap();
-}
-
-fn fill(folder: &std::path::Path) {
-    let path = folder.join("full.whit");
-    let samples = machine(400, 36);
-    let mut writer = Writer::create(&path, &meta(), &DEFS, options(100)).unwrap();
-    let mut written = Vec::new();
-    let mut filler =
-        OpenOptions::new().create(true).append(true).open(folder.join("fill")).unwrap();
-    for (index, sample) in samples.iter().enumerate() {
-        if index == 150 {
-            while filler.write(&[1; 4096]).is_ok_and(|count| count > 0) {}
-        }
-        if index == 300 {
-            std::fs::remove_file(folder.join("fill")).unwrap();
-            filler = OpenOptions::new().create(true).append(true).open(folder.join("f2")).unwrap();
-        }
-        match writer.append(sample) {
-            Ok(_) => written.push(index),
-            Err(error) => assert!(error.is_no_space(), "{error}"),
-        }
-    }
-    assert!(written.len() < 400 && written.len() > 250, "{} of 400", written.len());
-    writer.close().unwrap();
-    let mut reader = Reader::open(&path, &DEFS).unwrap();
-    let (read, end) = read_all(&mut reader);
-    assert_eq!(end, Next::End);
-    for (index, read) in written.iter().zip(&read) {
-        assert!(difference(&DEFS, &samples[*index], read).is_none());
-    }
-    let gap: u64 = read.iter().map(|sample| sample.gap.samples_unwritten).sum();
-    assert_eq!(gap, 400 - written.len() as u64);
-    assert!(reader.damage().is_none());
 }
