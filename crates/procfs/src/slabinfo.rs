@@ -65,10 +65,9 @@ impl<'a> Iterator for Slabinfo<'a> {
 }
 
 fn second_version(line: &[u8]) -> Option<Slab<'_>> {
-    let (columns, rest) = split_at_colon(line)?;
-    let (name, [objects_active, objects, object_bytes, objects_per_slab, pages_per_slab]) =
-        take_columns(columns)?;
-    let (_, mut data) = split_at_colon(rest)?;
+    let (name, columns, rest) = columns_forward(line).or_else(|| columns_backward(line))?;
+    let [objects_active, objects, object_bytes, objects_per_slab, pages_per_slab] = columns;
+    let mut data = &rest[memchr::memchr(b':', rest)? + 1..];
     if take_word(&mut data) != b"slabdata" {
         return None;
     }
@@ -86,9 +85,8 @@ fn second_version(line: &[u8]) -> Option<Slab<'_>> {
 
 fn first_version(line: &[u8]) -> Option<Slab<'_>> {
     // On machines with several CPUs, limits follow behind a colon.
-    let columns = split_at_colon(line).map_or(line, |(columns, _)| columns);
-    let (name, [objects_active, objects, object_bytes, slabs_active, slabs, pages_per_slab]) =
-        take_columns(columns)?;
+    let (name, columns, _) = columns_forward(line).or_else(|| columns_backward(line))?;
+    let [objects_active, objects, object_bytes, slabs_active, slabs, pages_per_slab] = columns;
     Some(Slab {
         name,
         objects_active,
@@ -99,6 +97,31 @@ fn first_version(line: &[u8]) -> Option<Slab<'_>> {
         slabs_active,
         slabs,
     })
+}
+
+/// A name, its columns and what stands behind them.
+type Columns<'a, const N: usize> = (&'a [u8], [u64; N], &'a [u8]);
+
+/// The usual line: a name without blanks, `N` numbers, and a colon or the end.
+#[inline]
+fn columns_forward<const N: usize>(line: &[u8]) -> Option<Columns<'_, N>> {
+    let mut rest = line;
+    let name = take_word(&mut rest);
+    let mut columns = [0; N];
+    for column in &mut columns {
+        *column = take_number(&mut rest)?;
+    }
+    let ends = rest.trim_ascii_start().is_empty() || rest.starts_with(b" : ");
+    (ends && !name.is_empty() && name[0] != b'#')
+        .then(|| (name, columns, rest.get(3..).unwrap_or_default()))
+}
+
+/// A line whose name has blanks: the `N` numbers before the first colon that stands alone.
+#[cold]
+fn columns_backward<const N: usize>(line: &[u8]) -> Option<Columns<'_, N>> {
+    let (before, rest) = split_at_colon(line).unwrap_or((line, &[]));
+    let (name, columns) = take_columns(before)?;
+    Some((name, columns, rest))
 }
 
 /// What stands before and behind the first ` : `.
