@@ -200,7 +200,23 @@ fn group_of(path: &str, touch: &Touch, entries: &[&'static Entry]) -> String {
             return format!("{above}*/");
         }
     }
-    path.to_owned()
+    same_name_below(path, touch, entries).unwrap_or_else(|| path.to_owned())
+}
+
+/// For a file that its reader does not list, deep in a tree where it lists others (a controller of
+/// cgroup v1): the pattern of all files of that name in the tree.
+fn same_name_below(path: &str, touch: &Touch, entries: &[&'static Entry]) -> Option<String> {
+    let readers = entries.iter().filter(|entry| touch.readers.contains(&entry.def.name));
+    let patterns: Vec<&str> = readers.flat_map(|entry| entry.def.reads).copied().collect();
+    if patterns.contains(&path) {
+        return None;
+    }
+    let (_, name) = path.rsplit_once('/')?;
+    let tree = patterns.iter().find_map(|pattern| {
+        let (tree, _) = pattern.split_once('*')?;
+        path.starts_with(tree).then_some(tree)
+    })?;
+    (!name.is_empty()).then(|| format!("{tree}*/{name}"))
 }
 
 /// Whether a path fits a pattern in which `*` stands for anything.
