@@ -2,9 +2,9 @@
 //!
 //! Reads `/proc/interrupts` (proc_interrupts(5)), and only when asked for by `j` or `J`: it is the
 //! dearest host file there is, 59 µs for two CPUs and 40 lines, and it grows with CPUs times
-//! interrupts.  Parsing costs about 30 ns a CPU and interrupt (4 ms for
-//! 256 CPUs with 500).  A row is an interrupt on a CPU;
-//! `ERR` and `MIS`, which the kernel counts for the whole machine, have no CPU in their name.
+//! interrupts.  Parsing costs about 30 ns a CPU and interrupt (4 ms for 256 CPUs with 500).  A row
+//! is an interrupt on a CPU; `ERR` and `MIS`, which the kernel counts for the whole machine, have
+//! no CPU in their name.
 
 use procfs::interrupts::{Interrupt, cpus, parse_interrupts};
 use procfs::{FileId, Host, ReadMode};

@@ -1,8 +1,8 @@
 //! Memory of the whole machine: what it holds, swap, paging, reclaim.
 //!
 //! Reads `/proc/meminfo` and `/proc/vmstat`.  Cost: one `pread` each; the fields are found where
-//! they stood the time before, about 1.4 µs for both files (84 of them here).  `vmstat` adds up the counters of all
-//! CPUs, so the kernel's part grows with their number.
+//! they stood the time before, 1.4 µs for both files.  `vmstat` adds up the counters of all CPUs,
+//! so the kernel's part grows with their number.
 //!
 //! The fields hold the kernel's numbers; what collectl makes of them is in `memory/layout.rs`.
 
