@@ -103,10 +103,12 @@ impl Clock for MarkerClock {
 }
 
 impl CollectlFeed {
-    /// Opens a recording for the letters of `selection`.
-    pub(crate) fn open(path: &Path, selection: &str) -> anyhow::Result<Self> {
+    /// Opens a recording for the letters of `selection`; with `each_cpu` every CPU is read though
+    /// only their total is shown, for the total of some of them.
+    pub(crate) fn open(path: &Path, selection: &str, each_cpu: bool) -> anyhow::Result<Self> {
         let reader = CollectlReader::open(path)?;
-        let entries = crate::display::sources_for(selection);
+        let extra = if each_cpu && selection.contains('c') { "C" } else { "" };
+        let entries = crate::display::sources_for(&format!("{selection}{extra}"));
         let subsystems = reader.meta().subsystems().to_owned();
         let recorded = entries.iter().map(|entry| is_recorded(entry.def, &subsystems)).collect();
         let mut host = Host::in_memory();
@@ -148,7 +150,8 @@ impl Feed for CollectlFeed {
         let due = |index: usize, def: &SourceDef| {
             let here = match def.name {
                 "slab" => interval.has_slabs,
-                "environment" => interval.has_sensors,
+                // collectl asks a program for them; there is no kernel text to read.
+                "environment" => false,
                 _ => true,
             };
             // What is not recorded stays as it was: not recorded.

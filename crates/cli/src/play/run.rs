@@ -222,15 +222,18 @@ pub(crate) fn play(
     Ok(outcome)
 }
 
-/// Opens a recording for a selection of letters.
+/// Opens a recording for what the options show.
 fn open(
     recording: &Recording,
-    selection: &str,
+    options: &Options,
     base_ns: i64,
     follow: bool,
 ) -> anyhow::Result<Box<dyn Feed>> {
     match recording.origin {
-        Origin::Collectl => Ok(Box::new(CollectlFeed::open(&recording.path, selection)?)),
+        Origin::Collectl => {
+            let each_cpu = options.cpufilt.is_set();
+            Ok(Box::new(CollectlFeed::open(&recording.path, &options.subsystems, each_cpu)?))
+        }
         Origin::Whit => Ok(Box::new(WhitFeed::open(&recording.path, base_ns, follow)?)),
     }
 }
@@ -273,7 +276,7 @@ impl Stage<'_> {
                 continue;
             }
             let follow = self.arguments.follow && next.is_none();
-            let mut feed = open(recording, &options.subsystems, span.base_ns, follow)?;
+            let mut feed = open(recording, &options, span.base_ns, follow)?;
             let defs = feed.defs();
             let names: Vec<&'static str> = defs.iter().map(|def| def.name).collect();
             let unique = self.arguments.makes_plot_files() && options.has('u');

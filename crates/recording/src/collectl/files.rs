@@ -44,10 +44,9 @@ enum Known {
     InodeNr,
     FileNr,
     Slabinfo,
-    Sensors,
 }
 
-const KNOWN: [(Known, &str); 18] = [
+const KNOWN: [(Known, &str); 17] = [
     (Known::Stat, "/proc/stat"),
     (Known::Loadavg, "/proc/loadavg"),
     (Known::Diskstats, "/proc/diskstats"),
@@ -65,7 +64,6 @@ const KNOWN: [(Known, &str); 18] = [
     (Known::InodeNr, "/proc/sys/fs/inode-nr"),
     (Known::FileNr, "/proc/sys/fs/file-nr"),
     (Known::Slabinfo, "/proc/slabinfo"),
-    (Known::Sensors, "/collectl/ipmi"),
 ];
 
 struct KernelFile {
@@ -128,11 +126,6 @@ impl KernelFiles {
         self.slub_seen || !self.files[Known::Slabinfo as usize].text.is_empty()
     }
 
-    /// Whether the interval has sensors.
-    pub(super) fn has_sensors(&self) -> bool {
-        !self.files[Known::Sensors as usize].text.is_empty()
-    }
-
     /// Hands the interval's text to the host; files that the interval does not have are gone.
     pub(super) fn put_into(&mut self, host: &mut Host) {
         for (path, text) in self.constants.drain(..) {
@@ -175,7 +168,6 @@ impl KernelFiles {
             b"intr" | b"ctxt" | b"processes" | b"procs_running" | b"procs_blocked" => {
                 self.add(Known::Stat, line);
             }
-            b"ipmi:" => self.add(Known::Sensors, rest),
             b"TcpExt:" => self.take_old_tcp(rest),
             _ => self.take_by_prefix(line, tag, rest),
         }
