@@ -122,6 +122,8 @@ fn connections(row: &Row<'_>) -> Option<f64> {
 }
 
 /// Calls refused for their credentials.  collectl looks one column too far left, here and below.
+/// In a recording of both a client and a server it also adds the interval before; a row does not
+/// reach that far back, so there `--exact` differs.
 fn bad_auth(row: &Row<'_>) -> Option<f64> {
     transport(row, "server", if row.exact() { Index::BadFormat } else { Index::BadAuth })
 }
