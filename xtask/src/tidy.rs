@@ -90,9 +90,6 @@ fn check_source(file: &str, text: &str, complaints: &mut Vec<String>) {
                 complaints.push(format!("{file}:{}: `{mark}` left behind", number + 1));
             }
         }
-        if line.ends_with(' ') {
-            complaints.push(format!("{file}:{}: trailing space", number + 1));
-        }
     }
     let below_cli = file.starts_with("crates/")
         && !file.starts_with("crates/cli/")
