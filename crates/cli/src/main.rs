@@ -3,6 +3,10 @@
 //! Exit codes: 0 done; 1 nothing found, or a verdict that is not "fine"; 2 an error, told in one
 //! line on stderr.  A closed pipe downstream is not an error.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this crate is the one that prints")]
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "help texts write optional parts in brackets, as manuals do"
+)]
 
 use std::process::ExitCode;
 
