@@ -22,6 +22,14 @@ const REFUSED: &[(char, &str)] = &[
     ('L', "Lustre (l, L) is not supported; collectl itself has it switched off since 4.3.0"),
 ];
 
+/// Letters of `-o` that collectl has and whit has not, and why.
+const REFUSED_OPTIONS: &[(char, &str)] = &[
+    ('x', "exceptions and their limits (-l) are not supported"),
+    ('X', "exceptions and their limits (-l) are not supported"),
+    ('A', "whit play has --stats with --statopts a"),
+    ('i', "whit play --showheader shows a recording's header"),
+];
+
 /// Switches about what is shown and how; the same for `record` and `play`.
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "What to show, and how")]
@@ -38,8 +46,9 @@ pub(crate) struct DisplayArguments {
     #[arg(long = "ALL", conflicts_with_all = ["subsystems", "all"])]
     pub(crate) all_detail: bool,
 
-    /// Letters: d D T U m time; g G big numbers; n no per-second rates; x X limits; a c u plot
-    /// files; 1 2 decimals; z no gzip
+    /// Letters: T time, d or D date and time before each line, m milliseconds, U seconds since the
+    /// epoch; g G more digits of big numbers; n changes instead of rates per second; with -P: 1 2
+    /// decimals, a append, c create anew, u unique names of plot files, z no gzip
     #[arg(short = 'o', long = "options", value_name = "LETTERS")]
     pub(crate) letters: Option<String>,
 
@@ -278,6 +287,11 @@ impl DisplayArguments {
         if let Some((name, parts)) = self.export() {
             return crate::export::open(name, &parts, setup, setting);
         }
+        let lines = !self.is_machine_format() && !self.plot;
+        ensure!(
+            !lines || self.subsystems.is_none() || !options.shows('T'),
+            "-s T: there are no lines of it for the screen: use -P, --csv, --json or -f"
+        );
         let name = match () {
             () if self.csv => "csv",
             () if self.json => "json",
@@ -309,7 +323,16 @@ impl DisplayArguments {
     /// Refuses what makes no sense, as collectl does.
     fn check(&self, subsystems: &str) -> anyhow::Result<()> {
         let letters = self.letters.as_deref().unwrap_or_default();
-        only("-o", letters, "12acdDGgimnTuUxXzA")?;
+        let refused = REFUSED_OPTIONS.iter().find(|(letter, _)| letters.contains(*letter));
+        if let Some((letter, why)) = refused {
+            bail!("-o{letter} is not a switch of whit: {why}");
+        }
+        only("-o", letters, "12acdDGgmnTuUz")?;
+        let formats = self.csv || self.json || self.openmetrics;
+        ensure!(
+            self.fields.is_empty() || formats,
+            "--fields is for --csv, --json and --openmetrics; -s chooses what the others show"
+        );
         let time_letters = letters.chars().filter(|letter| "dDT".contains(*letter)).count();
         ensure!(time_letters <= 1, "-o: only one of d, D and T");
         ensure!(!(letters.contains('a') && letters.contains(['c', 'u'])), "-o: a excludes c and u");
@@ -538,6 +561,17 @@ mod tests {
         assert!(options(letters("1", false)).is_err());
         assert!(options(letters("ac", true)).is_err());
         assert!(options(letters("U", false)).is_err());
+        for (letter, why) in REFUSED_OPTIONS {
+            for plot in [false, true] {
+                let refused = options(letters(&letter.to_string(), plot)).unwrap_err().to_string();
+                assert!(refused.contains(why), "{refused}");
+            }
+        }
+        let fields = || vec!["cpu.user".to_owned()];
+        let named = DisplayArguments { fields: fields(), ..DisplayArguments::default() };
+        assert!(options(named).unwrap_err().to_string().contains("--fields is for"));
+        let named = DisplayArguments { fields: fields(), csv: true, ..DisplayArguments::default() };
+        assert!(options(named).is_ok());
         let plain = options(letters("T", false)).unwrap();
         assert!(plain.has('T') && !plain.verbose && plain.separator == " ");
         let separated = DisplayArguments {

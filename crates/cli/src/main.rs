@@ -8,6 +8,7 @@
     reason = "help texts write optional parts in brackets, as manuals do"
 )]
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -18,12 +19,14 @@ mod compat;
 mod display;
 mod doctor;
 mod export;
+mod help;
 mod play;
 mod record;
+mod usage;
 
 /// Watch everything, weigh nothing: record this machine, play it back, see what reading costs.
 #[derive(Parser)]
-#[command(name = "whit", version, max_term_width = 100)]
+#[command(name = "whit", version, max_term_width = 100, after_help = help::WHIT)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     verb: Verb,
@@ -47,7 +50,11 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse_from(compat::command_line(std::env::args_os().collect()));
+    let words = compat::command_line(std::env::args_os().collect());
+    let arguments = match Arguments::try_parse_from(&words) {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error, &words),
+    };
     let done = match arguments.verb {
         Verb::Record(arguments) => commands::record::run(*arguments),
         Verb::Play(arguments) => commands::play::run(*arguments),
@@ -60,10 +67,21 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("whit: {error:#}");
+            eprintln!("whit: {}", usage::in_one_line(&format!("{error:#}")));
             ExitCode::from(2)
         }
     }
+}
+
+/// Help, the version, or what is wrong with the command line.
+fn refuse(error: &clap::Error, words: &[OsString]) -> ExitCode {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into()).collect();
+    match usage::explain(error, &words) {
+        Some(text) => eprintln!("whit: {text}"),
+        // A closed pipe is the reader's good right, here too.
+        None => drop(error.print()),
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// Whether the reader of our output went away, which is its good right.

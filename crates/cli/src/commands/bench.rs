@@ -9,6 +9,7 @@ use crate::bench::{Plan, report, save, suite};
 
 /// Arguments of `whit bench`.
 #[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
 pub(crate) struct BenchArguments {
     #[command(subcommand)]
     what: What,
@@ -22,6 +23,7 @@ enum What {
 
 /// Arguments of `whit bench record`.
 #[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
 pub(crate) struct BenchRecordArguments {
     /// Turns of everybody; the tables show medians
     #[arg(long, value_name = "N", default_value_t = 5,

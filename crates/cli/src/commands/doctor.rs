@@ -20,6 +20,7 @@ const TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Arguments of `whit doctor`.
 #[derive(clap::Args)]
+#[command(after_help = crate::help::DOCTOR)]
 pub(crate) struct DoctorArguments {
     /// Look at the /proc and /sys below this folder instead of this machine's
     #[arg(long, value_name = "DIR", default_value = "/")]

@@ -12,7 +12,7 @@ use crate::compat;
 
 /// Arguments of `whit link`.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  whit link ~/bin        # ~/bin/collectl now runs whit")]
+#[command(after_help = crate::help::LINK)]
 pub(crate) struct LinkArguments {
     /// Folder to make the links in; made if missing
     directory: PathBuf,

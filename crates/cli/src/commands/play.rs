@@ -17,6 +17,7 @@ use crate::play::{diff, extract};
 
 /// Arguments of `whit play`.
 #[derive(clap::Args)]
+#[command(after_help = crate::help::play())]
 pub(crate) struct PlayArguments {
     /// Recordings, or folders of them
     #[arg(value_name = "FILE")]
@@ -131,8 +132,6 @@ impl PlayArguments {
         let formats = self.display.is_machine_format() || self.display.plot;
         ensure!(!self.stats || !formats, "--stats is for brief mode");
         ensure!(!self.stats || !self.display.verbose, "--stats is for brief mode, not --verbose");
-        let letters = self.display.letters.as_deref().unwrap_or_default();
-        ensure!(!letters.contains('i'), "-oi is for live plot format");
         Ok(())
     }
 }

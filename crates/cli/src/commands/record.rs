@@ -29,7 +29,7 @@ use crate::record::roll::{Keep, Roll};
 use crate::record::run::{Recorder, Until};
 use crate::record::schedule::Schedule;
 use crate::record::signals::Signals;
-use crate::record::sinks::{Files, Plots, Sinks};
+use crate::record::sinks::{Files, FirstLook, Plots, Sinks};
 
 /// Runs the verb.
 pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
@@ -96,6 +96,12 @@ struct Plan {
 
 impl Plan {
     fn new(arguments: &RecordArguments, now: sample::Moment) -> anyhow::Result<Self> {
+        let root = &arguments.root;
+        anyhow::ensure!(
+            root.join("proc").is_dir(),
+            "--root {}: there is no directory proc in it",
+            root.display()
+        );
         let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
         let letters = arguments.display.selection(default)?;
         let recording = arguments.makes_recording();
@@ -107,8 +113,9 @@ impl Plan {
         let follows = |cadence| entries.iter().any(|entry| entry.def.cadence == cadence);
         let needs = (follows(Cadence::Second), follows(Cadence::Third));
         let default_first = if arguments.daemon { "10" } else { "1" };
-        let intervals =
-            parse_intervals(arguments.interval.as_deref().unwrap_or(""), default_first, needs)?;
+        let given = arguments.interval.as_deref().unwrap_or("");
+        let follow = arguments.filename.is_none() && !follows(Cadence::First);
+        let intervals = parse_intervals(given, default_first, needs, follow)?;
         anyhow::ensure!(
             arguments.budget.is_none() || intervals.first_ns > 0,
             "--budget needs an interval: -i0 uses all there is"
@@ -188,6 +195,8 @@ impl Plan {
         let now = clock.now();
         let options = arguments.display.options(self.letters.clone())?;
         let mut sinks = Sinks::new(self.messages(arguments));
+        let letters = arguments.display.subsystems.clone().unwrap_or_default();
+        sinks.first_look = Some(FirstLook { defs: defs.clone(), letters });
         if arguments.makes_text() || arguments.makes_plot_files() {
             let shown = Shown::new(self.meta.clone(), options, defs.clone());
             self.open_views(arguments, &mut sinks, shown, &counters, now)?;
@@ -380,7 +389,10 @@ fn with_config(arguments: RecordArguments) -> anyhow::Result<RecordArguments> {
     let all = program[..1].iter().cloned();
     let all = all.chain(switches.into_iter().map(Into::into)).chain(rest.iter().cloned());
     let command = RecordArguments::augment_args(clap::Command::new("whit record"));
-    let matches = command.try_get_matches_from(all)?;
+    let matches = command.try_get_matches_from(all).map_err(|error| {
+        let text = crate::usage::explain(&error, &["whit".to_owned(), "record".to_owned()]);
+        anyhow::anyhow!("-C {}: {}", path.display(), text.unwrap_or_else(|| error.to_string()))
+    })?;
     Ok(RecordArguments::from_arg_matches(&matches)?)
 }
 

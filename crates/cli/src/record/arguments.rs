@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use regex::bytes::Regex;
 use sample::NameFilter;
 
@@ -10,11 +10,12 @@ use crate::display::DisplayArguments;
 
 /// Arguments of `whit record`.
 #[derive(clap::Args, Debug)]
-#[command(args_override_self = true)]
+#[command(args_override_self = true, after_help = crate::help::record())]
 pub(crate) struct RecordArguments {
-    /// Seconds between samples: all, slabs and volumes, sensors; fractions allowed, 0 as fast as
-    /// possible [default: 1:60:120, with -D 10:60:120]
-    #[arg(short = 'i', long = "interval", value_name = "I1[:I2[:I3]]")]
+    /// Seconds between samples: of most subsystems, of slabs (y, Y), of sensors and volumes (E, v,
+    /// V); fractions allowed, 0 as fast as possible [default: 1:60:120, with -D 10:60:120; without
+    /// -f and with nothing but y, Y, E, v, V all three are the first]
+    #[arg(short = 'i', long = "interval", value_name = "I1[:I2[:I3]]", allow_hyphen_values = true)]
     pub(crate) interval: Option<String>,
 
     /// Intervals to record, then end
@@ -140,96 +141,11 @@ pub(crate) struct RecordArguments {
 
     #[command(flatten)]
     pub(crate) display: DisplayArguments,
-
-    #[command(flatten)]
-    pub(crate) refused: Refused,
-}
-
-/// collectl's switches that whit record does not have, so that their users learn why.
-#[derive(clap::Args, Debug, Default)]
-pub(crate) struct Refused {
-    #[arg(long, hide = true)]
-    tworaw: bool,
-    #[arg(short = 'G', long, hide = true)]
-    group: bool,
-    #[arg(long, hide = true, value_name = "X")]
-    utime: Option<String>,
-    #[arg(long, hide = true, value_name = "X")]
-    import: Option<String>,
-    #[arg(long, hide = true, value_name = "X", num_args = 0..=1, default_missing_value = "")]
-    top: Option<String>,
-    #[arg(long, hide = true, value_name = "X")]
-    procopts: Option<String>,
-    #[arg(long, hide = true, value_name = "X")]
-    procfilt: Option<String>,
-    #[arg(long, hide = true, value_name = "X")]
-    procstate: Option<String>,
-    #[arg(long, hide = true, value_name = "X")]
-    passwd: Option<String>,
-    #[arg(short = 'L', long, hide = true, value_name = "X")]
-    lustsvcs: Option<String>,
-    #[arg(long, hide = true, value_name = "X")]
-    lustopts: Option<String>,
-    #[arg(short = 'l', long, hide = true, value_name = "X")]
-    limits: Option<String>,
-    #[arg(short = 'd', long, hide = true, value_name = "X")]
-    debug: Option<String>,
-    #[arg(short = 'p', long, hide = true, value_name = "X")]
-    playback: Option<String>,
-    #[arg(long, hide = true, value_name = "X")]
-    from: Option<String>,
-    #[arg(long, hide = true, value_name = "X")]
-    thru: Option<String>,
-    #[arg(long, hide = true)]
-    stats: bool,
-}
-
-impl Refused {
-    /// Says no to what is given, and why.
-    pub(crate) fn check(&self) -> anyhow::Result<()> {
-        let processes = "processes are not recorded by this version";
-        let given: [(bool, &str, &str); 17] = [
-            (
-                self.tworaw,
-                "--tworaw",
-                "one recording holds everything, and play skips what it need not read",
-            ),
-            (
-                self.group,
-                "-G",
-                "one recording holds everything, and play skips what it need not read",
-            ),
-            (
-                self.utime.is_some(),
-                "--utime",
-                "each sample carries the cost of its own reads; see -s w",
-            ),
-            (self.import.is_some(), "--import", "collectl's Perl modules cannot be loaded"),
-            (self.top.is_some(), "--top", processes),
-            (self.procopts.is_some(), "--procopts", processes),
-            (self.procfilt.is_some(), "--procfilt", processes),
-            (self.procstate.is_some(), "--procstate", processes),
-            (self.passwd.is_some(), "--passwd", processes),
-            (self.lustsvcs.is_some(), "-L", "Lustre is not supported"),
-            (self.lustopts.is_some(), "--lustopts", "Lustre is not supported"),
-            (self.limits.is_some(), "-l", "limits are for whit play"),
-            (self.debug.is_some(), "-d", "whit doctor tells what is read and what it costs"),
-            (self.playback.is_some(), "-p", "whit play shows recordings"),
-            (self.from.is_some(), "--from", "whit play shows recordings"),
-            (self.thru.is_some(), "--thru", "whit play shows recordings"),
-            (self.stats, "--stats", "whit play shows statistics"),
-        ];
-        match given.iter().find(|(given, ..)| *given) {
-            Some((_, name, why)) => bail!("{name} is not a switch of whit record: {why}"),
-            None => Ok(()),
-        }
-    }
 }
 
 impl RecordArguments {
     /// Refuses what cannot be together.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        self.refused.check()?;
         let text = self.display.is_machine_format() || self.display.plot;
         ensure!(
             !self.rawtoo || text,

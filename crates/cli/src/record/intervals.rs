@@ -41,11 +41,13 @@ impl Intervals {
 
 /// What `-i` asks for.  `default_first` stands in for a first part that is left out.  The second
 /// and third part are only held to their rules when `needs` says that some source follows them,
-/// as in collectl: `-i 7` is no error with nothing but CPU.
+/// as in collectl: `-i 7` is no error with nothing but CPU.  `follow` makes the first interval the
+/// default of the other two: who only asks for what is read seldom should not wait for it.
 pub(crate) fn parse_intervals(
     text: &str,
     default_first: &str,
     needs: (bool, bool),
+    follow: bool,
 ) -> anyhow::Result<Intervals> {
     let mut parts = text.split(':');
     let mut next = || parts.next().filter(|part| !part.is_empty());
@@ -61,10 +63,14 @@ pub(crate) fn parse_intervals(
         };
         return Ok(Intervals {
             first_ns: 0,
-            second_every: ratio(second, SECOND_RATIO)?,
-            third_every: ratio(third, THIRD_RATIO)?,
+            second_every: ratio(second, if follow { 1 } else { SECOND_RATIO })?,
+            third_every: ratio(third, if follow { 1 } else { THIRD_RATIO })?,
         });
     }
+    let (second, third) = match follow {
+        true => (second.or(Some(first)), third.or(Some(first))),
+        false => (second, third),
+    };
     Ok(Intervals {
         first_ns,
         second_every: every(first_ns, second, "second", 60, needs.0)?,
@@ -143,7 +149,7 @@ mod tests {
     #[test]
     fn intervals_as_collectl_takes_them() {
         let check = |text, expected: (u64, u64, u64)| {
-            let got = parse_intervals(text, "1", (true, true)).unwrap();
+            let got = parse_intervals(text, "1", (true, true), false).unwrap();
             assert_eq!((got.first_ns, got.second_every, got.third_every), expected, "{text}");
         };
         check("1", (SECOND, 60, 120));
@@ -158,15 +164,28 @@ mod tests {
     }
 
     #[test]
+    fn seldom_intervals_follow_the_first_unless_given() {
+        let check = |text, expected: (u64, u64, u64)| {
+            let got = parse_intervals(text, "1", (true, true), true).unwrap();
+            assert_eq!((got.first_ns, got.second_every, got.third_every), expected, "{text}");
+        };
+        check("", (SECOND, 1, 1));
+        check("7", (7 * SECOND, 1, 1));
+        check("0", (0, 1, 1));
+        check("1:60", (SECOND, 60, 1));
+        check("1:1:120", (SECOND, 1, 120));
+    }
+
+    #[test]
     fn intervals_that_are_refused() {
         for text in ["x", "1:1.5", "2:3", "10:5", "1:2:3:4", "-1", "1e3", ".", "0:x", "0:0"] {
-            assert!(parse_intervals(text, "1", (true, true)).is_err(), "{text}");
+            assert!(parse_intervals(text, "1", (true, true), false).is_err(), "{text}");
         }
-        assert!(parse_intervals("0.000001", "1", (false, false)).is_err());
-        assert!(parse_intervals("99999999999", "1", (false, false)).is_err());
+        assert!(parse_intervals("0.000001", "1", (false, false), false).is_err());
+        assert!(parse_intervals("99999999999", "1", (false, false), false).is_err());
         // Seven seconds have no multiple of a minute; that matters only to who follows it.
-        assert!(parse_intervals("7", "1", (true, false)).is_err());
-        assert_eq!(parse_intervals("7", "1", (false, false)).unwrap().second_every, 9);
+        assert!(parse_intervals("7", "1", (true, false), false).is_err());
+        assert_eq!(parse_intervals("7", "1", (false, false), false).unwrap().second_every, 9);
     }
 
     #[test]

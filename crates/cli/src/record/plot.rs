@@ -13,6 +13,7 @@ use anyhow::Context;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::Zoned;
+use rustix::fs::Access;
 
 use super::names::Place;
 
@@ -174,7 +175,9 @@ pub(crate) fn ensure_directory(place: &Place) -> anyhow::Result<()> {
     match std::fs::create_dir(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error)
             .with_context(|| format!("-f: cannot make the directory {}", directory.display())),
-        _ => Ok(()),
+        // Plot files are opened with their first line; who may not write should learn it now.
+        _ => rustix::fs::access(directory, Access::WRITE_OK)
+            .with_context(|| format!("-f: cannot write to the directory {}", directory.display())),
     }
 }
 

@@ -260,7 +260,7 @@ mod tests {
         let counters = Arc::new(RecorderCounters::default());
         let entries = [source::find("cpu").unwrap(), &SECONDARY_ENTRY];
         let sampler = Sampler::open(&mut host, &entries, &Arc::new(Limits::default()));
-        let intervals = parse_intervals(intervals, "1", (true, false)).unwrap();
+        let intervals = parse_intervals(intervals, "1", (true, false), false).unwrap();
         let mut recorder = Recorder {
             snapshot: Snapshot::new(&sampler.defs()),
             host,

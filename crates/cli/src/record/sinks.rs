@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use procfs::Host;
-use sample::{Moment, Snapshot};
+use sample::{Moment, Snapshot, SourceDef, State};
 use source::RecorderCounters;
 use view::PlotFiles;
 
@@ -39,7 +39,34 @@ pub(crate) struct Sinks {
     pub(crate) shown: Option<Shown>,
     pub(crate) files: Option<Files>,
     pub(crate) messages: Messages,
+    /// What the first sample is looked through for; `None` afterwards.
+    pub(crate) first_look: Option<FirstLook>,
     was_late: bool,
+}
+
+/// Says at the first sample which sources have nothing to read, so that nobody waits for them.
+pub(crate) struct FirstLook {
+    /// The sources of the snapshot.
+    pub(crate) defs: Vec<&'static SourceDef>,
+    /// The letters asked for by name; without them a source that is not on this machine is no
+    /// surprise, but one that may not be read still is.
+    pub(crate) letters: String,
+}
+
+impl FirstLook {
+    fn at(&self, snapshot: &Snapshot) -> Vec<String> {
+        let mut texts = Vec::new();
+        for (def, sample) in self.defs.iter().zip(&snapshot.samples) {
+            let what = match sample.state {
+                State::Absent if def.asked_by(&self.letters) => "this machine has none",
+                State::Denied => "it may not be read by this user",
+                State::Failed(_) => "it cannot be read",
+                _ => continue,
+            };
+            texts.push(format!("-s {}: {}: {what}; see whit doctor", def.letters, def.name));
+        }
+        texts
+    }
 }
 
 /// Plot files and their lines.
@@ -154,6 +181,7 @@ impl Sinks {
             shown: None,
             files: None,
             messages,
+            first_look: None,
             was_late: false,
         }
     }
@@ -241,6 +269,11 @@ impl Sink for Sinks {
             self.tell(tick, now);
         }
         self.was_late = tick.missed > 0;
+        if let Some(first_look) = self.first_look.take() {
+            for text in first_look.at(snapshot) {
+                self.messages.say(now, Severity::Warning, &text);
+            }
+        }
         if let Some(files) = &self.files
             && (now.realtime_ns >= files.next_roll_ns || files.is_full(self.recording.as_ref()))
         {

@@ -1,0 +1,128 @@
+//! What stands below the switches in each verb's help: the subsystems, from the sources' own
+//! definitions, and examples.  The man pages and the reference are made from the same text.
+
+use std::fmt::Write as _;
+
+/// Below the help of `whit`.
+pub(crate) const WHIT: &str = "\
+Examples:
+  whit record                    CPU, disks and network, a line a second
+  whit record -f /var/log/whit/  the same, to a recording
+  whit play /var/log/whit/       show it
+  whit doctor                    what reading costs here, and what is missing
+
+Exit codes: 0 done; 1 nothing found, or a verdict that is not fine; 2 an error, told in one line.";
+
+const RECORD: &str = "\
+Examples:
+  whit record -s cdnm -oT            four subsystems with the time, a line a second
+  whit record -s D -i 5 -c 12        each disk for a minute
+  whit record -s v                   how full the volumes are
+  whit record --all --verbose -c 1   every summary once
+  whit record -f /var/log/whit/ -D -r 00:00,7
+                                     in the background; a new file each midnight, a week kept
+  whit record -f ./ --keep 500M      at most so much on the disk
+  whit record --csv --fields cpu.user,disk.reads
+                                     numbers for another program
+  whit record -A server              lines for whoever connects to port 2655
+
+Signals: TERM and INT end the recording well, HUP begins new files, USR1 writes out what is held.";
+
+const PLAY: &str = "\
+Examples:
+  whit play /var/log/whit/               all recordings of a folder
+  whit play host-20261121.raw.gz -s cm   two subsystems of one of collectl's recordings
+  whit play -p '/var/log/whit/*TODAY*' --from 10:00-11:30 -oT
+                                         an hour and a half of today, with the time
+  whit play x.whit -s D --dskfilt sda    one disk
+  whit play x.whit -P -f plots/          plot files
+  whit play x.whit --json --fields cpu   one object a line
+  whit play x.whit --stats               totals at the end
+  whit play x.whit --diff 10:00-11:00 14:00-15:00
+                                         what is different in the afternoon
+  whit play x.whit --extract y.whit --from 10:00-11:00
+                                         an hour in a file of its own
+  whit play /var/log/whit/ --follow      and go on with what is being recorded";
+
+/// Below the help of `whit doctor`.
+pub(crate) const DOCTOR: &str = "\
+Examples:
+  whit doctor                   this machine, at a sample a second
+  whit doctor -i 0.1            would ten a second be too much?
+  whit doctor --root /snapshot  the /proc and /sys of another machine, copied
+  whit doctor --json            for another program
+
+Exit codes: 0 the verdict is fine; 1 it is not; 2 an error.";
+
+/// Below the help of `whit bench` and `whit bench record`.
+pub(crate) const BENCH: &str = "\
+Examples:
+  whit bench record --quick              does everything run here?
+  whit bench record                      the tables; takes some minutes
+  whit bench record --save bench/runs    and keep them";
+
+/// Below the help of `whit link`.
+pub(crate) const LINK: &str = "\
+Example:
+  whit link ~/bin        # ~/bin/collectl now runs whit";
+
+/// Below the help of `whit record`.
+pub(crate) fn record() -> String {
+    format!(
+        "{}\nWithout -s: {} on the screen, {} with -D.\n\n{RECORD}",
+        subsystems(),
+        crate::display::LIVE_SUBSYSTEMS,
+        crate::display::RECORDED_SUBSYSTEMS
+    )
+}
+
+/// Below the help of `whit play`.
+pub(crate) fn play() -> String {
+    format!("{}\nWithout -s: all that was recorded.\n\n{PLAY}", subsystems())
+}
+
+/// Every letter of `-s` with what it shows.
+fn subsystems() -> String {
+    let mut text =
+        String::from("Subsystems for -s (small: a summary; capital: each one of them):\n");
+    let mut sources: Vec<_> = source::ALL.iter().map(|entry| entry.def).collect();
+    sources.sort_by_key(|def| def.letters.to_ascii_lowercase());
+    for def in sources {
+        let _ = writeln!(text, "  {:<4}{}", def.letters, def.about);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory as _, FromArgMatches as _};
+
+    /// Every example line of the help is a command line that whit takes.
+    #[test]
+    fn examples_are_understood() {
+        let texts = [super::WHIT.to_owned(), super::record(), super::play()];
+        let others = [super::DOCTOR, super::BENCH, super::LINK].map(str::to_owned);
+        let mut count = 0;
+        for line in texts.iter().chain(&others).flat_map(|text| text.lines()) {
+            let Some(rest) = line.strip_prefix("  whit ") else { continue };
+            // What the example is for stands after two blanks, if not on the next line.
+            let example = rest.split("  ").next().unwrap_or(rest);
+            let words = example.split_whitespace().map(|word| word.trim_matches('\''));
+            let words: Vec<&str> = std::iter::once("whit").chain(words).collect();
+            let matches = crate::Arguments::command().try_get_matches_from(&words);
+            let matches = matches.unwrap_or_else(|error| panic!("{line}: {error}"));
+            crate::Arguments::from_arg_matches(&matches).unwrap();
+            count += 1;
+        }
+        assert!(count > 20, "{count} examples");
+    }
+
+    #[test]
+    fn every_letter_is_explained() {
+        let text = super::subsystems();
+        for letter in crate::display::known_letters().chars() {
+            let listed = text.lines().skip(1).any(|line| line[..6].contains(letter));
+            assert!(listed, "{letter}: {text}");
+        }
+    }
+}

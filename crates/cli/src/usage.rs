@@ -1,0 +1,216 @@
+//! What is wrong with a command line, in one line; and why a switch of collectl's is not ours.
+//!
+//! clap explains over several lines.  Scripts and logs want one, in the form of every other error
+//! of whit.  Whoever knows collectl by heart is told by name what whit does instead.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Where a switch of collectl's is refused.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    Record,
+    Play,
+    Both,
+}
+
+/// collectl's switches that whit does not have, and why or what to say instead.
+const REFUSED: &[(&[&str], Where, &str)] = &[
+    (&["-p", "--playback"], Where::Record, "whit play shows recordings"),
+    (
+        &["--from", "--thru", "--offsettime", "--extract", "--grep", "--showheader"],
+        Where::Record,
+        "it is one of whit play",
+    ),
+    (&["--stats", "--statopts", "--showcolheaders"], Where::Record, "it is one of whit play"),
+    (
+        &[
+            "-A",
+            "--address",
+            "--align",
+            "-c",
+            "--count",
+            "-C",
+            "--config",
+            "--comment",
+            "-D",
+            "--daemon",
+            "-i",
+            "--interval",
+            "-F",
+            "--flush",
+            "-m",
+            "--messages",
+            "-N",
+            "--nice",
+            "--nohup",
+            "--pname",
+            "-r",
+            "--rolllogs",
+            "-R",
+            "--runtime",
+            "--rawdskfilt",
+            "--rawdskfilter",
+            "--rawdskignore",
+            "--rawnetfilt",
+            "--rawnetfilter",
+            "--rawnetignore",
+            "--rawtoo",
+            "--runas",
+            "--umask",
+            "--quiet",
+        ],
+        Where::Play,
+        "it is one of whit record",
+    ),
+    (
+        &["--tworaw", "-G", "--group"],
+        Where::Both,
+        "one recording holds everything, and play skips what it need not read",
+    ),
+    (&["--utime"], Where::Both, "each sample carries the cost of its own reads; see -s w"),
+    (&["--import"], Where::Both, "collectl's Perl modules cannot be loaded"),
+    (
+        &["--top", "--procopts", "--procfilt", "--procstate", "--procanalyze", "--passwd"],
+        Where::Both,
+        "processes are not recorded or shown by this version",
+    ),
+    (&["--slabanalyze"], Where::Both, "whit play -sY --csv gives every slab of every interval"),
+    (&["-L", "--lustsvcs", "--lustopts"], Where::Both, "Lustre is not supported"),
+    (&["-l", "--limits"], Where::Both, "exceptions and their limits are not supported"),
+    (&["-d", "--debug"], Where::Both, "whit doctor tells what is read and what it costs"),
+    (&["--dskremap"], Where::Both, "disks keep the kernel's names; --dskfilt chooses among them"),
+    (
+        &["--envrules", "--envremap", "--envtest", "--envdebug"],
+        Where::Both,
+        "sensors are read from the kernel, not from ipmitool; --envfilt chooses among them",
+    ),
+    (
+        &["--showsubsys", "--showoptions", "--showsubopts", "--showtopopts"],
+        Where::Both,
+        "--help lists every switch and every subsystem",
+    ),
+    (
+        &["-x", "--helpext", "--helpextend", "-X", "--helpall", "--whatsnew"],
+        Where::Both,
+        "--help lists every switch and every subsystem",
+    ),
+    (
+        &["-V", "--showdefs"],
+        Where::Both,
+        "--help names the defaults, and whit doctor the files that are read",
+    ),
+    (&["-v", "--version"], Where::Both, "it is whit --version"),
+    (&["--showslabaliases", "--showrootslabs"], Where::Both, "slabs go by the kernel's names"),
+];
+
+/// The sentence for a command line that cannot be understood; `None` when the "error" is help or
+/// the version, which clap prints itself.
+pub(crate) fn explain(error: &clap::Error, arguments: &[String]) -> Option<String> {
+    use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+    if let DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand = error.kind() {
+        return None;
+    }
+    let verb = verb_of(arguments);
+    if let Some(refusal) = refusal(error, verb) {
+        return Some(refusal);
+    }
+    let help = match verb {
+        Some(verb) => format!("whit {verb} --help"),
+        None => "whit --help".to_owned(),
+    };
+    Some(format!("{}; see {help}", in_one_line(&error.to_string())))
+}
+
+/// The verb of a command line.
+fn verb_of(arguments: &[String]) -> Option<&str> {
+    let verb = arguments.get(1)?.as_str();
+    ["record", "play", "doctor", "bench", "link"].contains(&verb).then_some(verb)
+}
+
+/// Why a switch of collectl's is not there, if that is what the error is about.
+fn refusal(error: &clap::Error, verb: Option<&str>) -> Option<String> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let verb = verb.filter(|verb| ["record", "play"].contains(verb))?;
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return None };
+    let here = if verb == "record" { Where::Record } else { Where::Play };
+    let applies = |place: Where| place == Where::Both || place == here;
+    let (.., why) = REFUSED
+        .iter()
+        .find(|(names, place, _)| applies(*place) && names.contains(&given.as_str()))?;
+    Some(format!("{given} is not a switch of whit {verb}: {why}"))
+}
+
+/// An error's text on one line, without the usage and the pointer to the help that clap adds.
+pub(crate) fn in_one_line(text: &str) -> String {
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let told = text.split("\n\n").filter(|part| {
+        let part = part.trim_start();
+        !part.starts_with("Usage:") && !part.starts_with("For more information")
+    });
+    let told: Vec<String> = told
+        .map(|part| part.lines().map(str::trim).collect::<Vec<_>>().join(" "))
+        .filter(|part| !part.is_empty())
+        .collect();
+    told.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn said(line: &str) -> String {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let error = crate::Arguments::command().try_get_matches_from(&words).unwrap_err();
+        explain(&error, &words).unwrap()
+    }
+
+    #[test]
+    fn every_refused_switch_is_refused_by_name_in_one_line() {
+        for (names, place, why) in REFUSED {
+            for name in *names {
+                for (verb, here) in [("record", Where::Record), ("play", Where::Play)] {
+                    if *place != Where::Both && *place != here {
+                        continue;
+                    }
+                    let text = said(&format!("whit {verb} {name}"));
+                    assert_eq!(text, format!("{name} is not a switch of whit {verb}: {why}"));
+                    assert!(!text.contains('\n'));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn values_behind_a_refused_switch_do_not_hide_it() {
+        for line in ["whit play -lSCSI:10", "whit play --top=io,5 x", "whit record --import foo"] {
+            assert!(said(line).contains("is not a switch of whit"), "{line}");
+        }
+    }
+
+    #[test]
+    fn errors_of_several_lines_become_one() {
+        let error = crate::display::regex_filter("--dskfilt", Some("(")).err().unwrap();
+        let text = in_one_line(&format!("{error:#}"));
+        assert!(!text.contains('\n') && text.ends_with("unclosed group"), "{text}");
+    }
+
+    #[test]
+    fn other_errors_are_one_line_and_point_to_the_help() {
+        for (line, part) in [
+            ("whit record --nonsense", "unexpected argument '--nonsense' found"),
+            ("whit record --rawtoo", "were not provided: --filename <PATH>"),
+            ("whit record -c x", "invalid value 'x' for '--count <N>'"),
+            ("whit play --csv --json", "cannot be used with"),
+            ("whit nonsense", "unrecognized subcommand 'nonsense'"),
+            ("whit doctor -n 0", "invalid value '0'"),
+        ] {
+            let text = said(line);
+            assert!(text.contains(part) && text.contains("; see whit"), "{text}");
+            assert!(!text.contains('\n') && !text.contains("Usage"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What a command line is answered with: one line and exit code 2 for what is wrong, something
+//! useful at once for what is right.
+#![allow(clippy::unwrap_used, reason = "a test that cannot run must fail")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn whit(line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_whit")).args(line.split(' ')).output().unwrap()
+}
+
+/// The one line that refuses.
+fn refusal(line: &str) -> String {
+    let output = whit(line);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{line}: {text}");
+    assert!(output.stdout.is_empty(), "{line}");
+    assert_eq!(text.lines().count(), 1, "{line}: {text}");
+    assert!(text.starts_with("whit: "), "{line}: {text}");
+    text
+}
+
+#[test]
+fn what_is_wrong_is_told_in_one_line() {
+    for (line, part) in [
+        ("play --top io x", "--top is not a switch of whit play"),
+        ("record --import misc", "--import is not a switch of whit record"),
+        ("record -oX", "-oX is not a switch of whit"),
+        ("play -l SCSI:10 x", "-l is not a switch of whit play"),
+        ("record -sZ", "processes"),
+        ("record -sT", "no lines of it for the screen"),
+        ("record -i -1", "is not a number of seconds"),
+        ("record --rawdskfilt (", "unclosed group"),
+        ("record --fields cpu.user", "--fields is for --csv"),
+        ("record --root /nonexistent", "no directory proc"),
+        ("record --rawtoo -P", "--filename"),
+        ("play", "name recordings"),
+        ("nonsense", "unrecognized subcommand"),
+    ] {
+        let text = refusal(line);
+        assert!(text.contains(part), "{line}: {text}");
+    }
+}
+
+#[test]
+fn what_is_read_seldom_is_shown_at_once_when_nothing_else_is_asked_for() {
+    if !Path::new("/proc/self/mountinfo").exists() {
+        eprintln!("skipped: no mounted volumes to be seen");
+        return;
+    }
+    let output = whit("record -sv -i0.1 -c2 --csv --fields filesystem");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    for line in lines {
+        assert!(line.split(',').skip(2).any(|cell| !cell.is_empty()), "{text}");
+    }
+}
+
+#[test]
+fn sources_that_are_not_there_are_told_of() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join("proc")).unwrap();
+    let line = format!("record --root {} -sx -i0.05 -c1", root.path().display());
+    let output = whit(&line);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success());
+    assert!(text.contains("-s xX: infiniband: this machine has none"), "{text}");
+}
