@@ -125,7 +125,7 @@ pub(crate) struct DisplayArguments {
     #[arg(long, value_name = "LETTERS")]
     pub(crate) cpuopts: Option<String>,
 
-    /// f: fractions, i: sizes, o: order of appearance, z: leave out idle disks
+    /// f: fractions, i: sizes, o: order of appearance, p: partitions, z: leave out idle disks
     #[arg(long, value_name = "LETTERS")]
     pub(crate) dskopts: Option<String>,
 
@@ -357,7 +357,7 @@ impl DisplayArguments {
         let has = |letters: &[char]| subsystems.contains(letters);
         let given = |option: &Option<String>| option.clone().unwrap_or_default();
         only("--cpuopts", &given(&self.cpuopts), "z")?;
-        only("--dskopts", &given(&self.dskopts), "fioz")?;
+        only("--dskopts", &given(&self.dskopts), "fiopz")?;
         only("--netopts", &given(&self.netopts), "eEiow0123456789")?;
         only("--memopts", &given(&self.memopts), "pPsRV")?;
         only("--xopts", &given(&self.xopts), "i")?;
@@ -371,7 +371,10 @@ impl DisplayArguments {
             "--memopts: R excludes p, s, P and V"
         );
         let detail = given(&self.dskopts);
-        ensure!(!detail.contains(['f', 'z']) || has(&['D']), "--dskopts f and z are for -sD");
+        ensure!(
+            !detail.contains(['f', 'p', 'z']) || has(&['D']),
+            "--dskopts f, p and z are for -sD"
+        );
         ensure!(self.netopts.is_none() || has(&['n', 'N']), "--netopts is for -sn and -sN");
         ensure!(self.tcpfilt.is_none() || has(&['t', 'T']), "--tcpfilt is for -st and -sT");
         let netopts = given(&self.netopts);

@@ -15,8 +15,8 @@
 //!
 //! A file is read once, from front to back, one interval in memory at a time.  A marker ends the
 //! interval before it; text behind the last marker (a recorder that was killed) is passed over, as
-//! collectl does.  Lines of processes (`proc:`), Lustre and sensors (`ipmi:`, the output of a
-//! program and no kernel text) are passed over.
+//! collectl does.  Lines of processes (`proc:`) and Lustre are passed over.  Sensors (`ipmi:`) are the
+//! output of a program and no kernel text: they become a file that only the import has.
 //!
 //! - [`header`]: what the header says, as [`sample::Meta`].
 //! - [`files`]: which line belongs to which kernel file.
@@ -96,6 +96,10 @@ pub struct Interval {
     pub realtime_ns: i64,
     /// Whether slabs were recorded in it (collectl's second interval).
     pub has_slabs: bool,
+    /// Whether sensors were (collectl's third interval).
+    pub has_sensors: bool,
+    /// The marker that ended it.
+    pub ended_ns: i64,
 }
 
 /// A collectl recording being read.
@@ -188,6 +192,8 @@ impl CollectlReader {
                 return Ok(Some(Interval {
                     realtime_ns: began_ns,
                     has_slabs: self.files.has_slabs(),
+                    has_sensors: self.files.has_sensors(),
+                    ended_ns,
                 }));
             }
             torn = true;

@@ -55,6 +55,7 @@ pub struct History {
     ticks: u64,
     previous: (u64, i64),
     current: (u64, i64),
+    lasted_ns: i64,
 }
 
 impl History {
@@ -72,6 +73,7 @@ impl History {
             ticks: 0,
             previous: (0, 0),
             current: (0, 0),
+            lasted_ns: 0,
         }
     }
 
@@ -84,6 +86,7 @@ impl History {
         self.ticks += 1;
         self.previous = self.current;
         self.current = (snapshot.monotonic_ns, snapshot.realtime_ns);
+        self.lasted_ns = snapshot.lasted_ns;
         for (index, track) in self.tracks.iter_mut().enumerate() {
             track.fresh = snapshot.fresh[index];
             if track.fresh {
@@ -120,6 +123,7 @@ impl History {
             } else {
                 seconds_between(single_clock, self.previous, self.current)
             },
+            lasted_seconds: self.lasted_ns as f64 / 1e9,
             meta,
             options,
             single_clock,
@@ -136,6 +140,8 @@ pub struct Frame<'a> {
     pub realtime_ns: i64,
     /// From the tick before to this one; 0 at the first.
     pub seconds: f64,
+    /// From this tick to the next ([`Snapshot::lasted_ns`]); 0 if unknown.
+    pub lasted_seconds: f64,
     /// The recording and its machine.
     pub meta: &'a Meta,
     /// How to show it.

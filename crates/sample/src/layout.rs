@@ -88,7 +88,13 @@ pub enum Show {
     /// Text written by a function, for what depends on the machine (a column for each CPU).  In
     /// brief mode each part ends with a blank; in verbose mode each body line with a newline.
     Custom(fn(&Frame<'_>, Part, &mut Vec<u8>)),
+    /// The same in brief mode, for numbers that all look like one cell and of which there are as
+    /// many as the machine has something.  The last function gives the numbers, for `--stats`.
+    Repeated(fn(&Frame<'_>, Part, &mut Vec<u8>), &'static Cell, Numbers),
 }
+
+/// Gives the numbers of a block whose columns depend on the machine.
+pub type Numbers = fn(&Frame<'_>, &mut Vec<Option<f64>>);
 
 /// Which part of a custom block is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +162,8 @@ pub struct Cell {
     /// How `--stats` sums it up.  The constructors choose [`Stat::Rate`] for scaled numbers that
     /// are in no unit yet, [`Stat::Mean`] for all others; see [`Cell::stat`].
     pub stat: Stat,
+    /// What `--stats` sums up under `--exact` instead of the value, where collectl does.
+    pub summed: Option<fn(&Row<'_>) -> Option<f64>>,
 }
 
 impl Cell {
@@ -172,6 +180,7 @@ impl Cell {
             form: Form::Whole,
             value: Of::Number(value),
             stat: Stat::Mean,
+            summed: None,
         }
     }
 
@@ -189,6 +198,7 @@ impl Cell {
             form: Form::Fixed(digits),
             value: Of::Number(value),
             stat: Stat::Mean,
+            summed: None,
         }
     }
 
@@ -199,7 +209,15 @@ impl Cell {
         value: fn(&Row<'_>) -> Option<f64>,
     ) -> Self {
         let form = Form::Scaled { width: width as u8, unit: 0, binary: false };
-        Cell { lead, width, fit: None, form, value: Of::Number(value), stat: Stat::Rate }
+        Cell {
+            lead,
+            width,
+            fit: None,
+            form,
+            value: Of::Number(value),
+            stat: Stat::Rate,
+            summed: None,
+        }
     }
 
     /// A number scaled by 1,024 to fit `width`; `unit` steps are already applied (1: it is in K).
@@ -211,18 +229,34 @@ impl Cell {
     ) -> Self {
         let form = Form::Scaled { width: width as u8, unit, binary: true };
         let stat = if unit == 0 { Stat::Rate } else { Stat::Mean };
-        Cell { lead, width, fit: None, form, value: Of::Number(value), stat }
+        Cell { lead, width, fit: None, form, value: Of::Number(value), stat, summed: None }
     }
 
     /// One character for a number's order of magnitude.
     pub const fn magnitude(value: fn(&Row<'_>) -> Option<f64>) -> Self {
         let form = Form::Magnitude;
-        Cell { lead: "", width: 1, fit: None, form, value: Of::Number(value), stat: Stat::Mean }
+        Cell {
+            lead: "",
+            width: 1,
+            fit: None,
+            form,
+            value: Of::Number(value),
+            stat: Stat::Mean,
+            summed: None,
+        }
     }
 
     /// The instance's ordinal among those shown (`%{width}d`).
     pub const fn position(lead: &'static str, width: usize) -> Self {
-        Cell { lead, width, fit: None, form: Form::Whole, value: Of::Position, stat: Stat::Mean }
+        Cell {
+            lead,
+            width,
+            fit: None,
+            form: Form::Whole,
+            value: Of::Position,
+            stat: Stat::Mean,
+            summed: None,
+        }
     }
 
     /// Text, right-aligned.
@@ -231,7 +265,15 @@ impl Cell {
         width: usize,
         value: for<'a> fn(&Row<'a>) -> Option<&'a [u8]>,
     ) -> Self {
-        Cell { lead, width, fit: None, form: Form::Plain, value: Of::Text(value), stat: Stat::Mean }
+        Cell {
+            lead,
+            width,
+            fit: None,
+            form: Form::Plain,
+            value: Of::Text(value),
+            stat: Stat::Mean,
+            summed: None,
+        }
     }
 
     /// The same cell, padded to `width` though it is scaled to fit another one.
@@ -257,13 +299,27 @@ impl Cell {
         self
     }
 
+    /// The same cell, of which collectl sums up something else.
+    pub const fn summed(mut self, summed: fn(&Row<'_>) -> Option<f64>) -> Self {
+        self.summed = Some(summed);
+        self
+    }
+
     /// Text, left-aligned.
     pub const fn left(
         lead: &'static str,
         width: usize,
         value: for<'a> fn(&Row<'a>) -> Option<&'a [u8]>,
     ) -> Self {
-        Cell { lead, width, fit: None, form: Form::Left, value: Of::Text(value), stat: Stat::Mean }
+        Cell {
+            lead,
+            width,
+            fit: None,
+            form: Form::Left,
+            value: Of::Text(value),
+            stat: Stat::Mean,
+            summed: None,
+        }
     }
 }
 

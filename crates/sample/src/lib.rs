@@ -27,7 +27,9 @@ pub use clock::{Clock, Moment, Wake};
 pub use def::{Cadence, SourceDef};
 pub use field::{Field, Kind, Unit};
 pub use history::{Frame, History, Row, Track};
-pub use layout::{Block, Cell, Form, Layout, Of, Part, Plot, PlotColumn, Shape, Show, Stat};
+pub use layout::{
+    Block, Cell, Form, Layout, Numbers, Of, Part, Plot, PlotColumn, Shape, Show, Stat,
+};
 pub use meta::Meta;
 pub use options::{NameFilter, Options};
 pub use reading::{Gap, Sample, Snapshot, State};

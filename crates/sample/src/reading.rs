@@ -83,6 +83,9 @@ pub struct Snapshot {
     pub monotonic_ns: u64,
     /// The same moment since the epoch.
     pub realtime_ns: i64,
+    /// How long after this moment the next one was, which a collectl recording tells and its
+    /// averages divide by; 0 if unknown.
+    pub lasted_ns: i64,
     /// What is missing between the tick before and this one.
     pub gap: Gap,
     /// True when the rates from the tick before to this one mean nothing: another recording, or

@@ -179,8 +179,9 @@ fn verbose_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
 }
 
 const BRIEF: &[Cell] = &[
-    Cell::whole("", 3, |row| plus(user_total(row, share), system_total(row, share))),
-    Cell::whole(" ", 3, |row| system_total(row, share)),
+    Cell::whole("", 3, |row| plus(user_total(row, share), system_total(row, share)))
+        .summed(|row| plus(user_total(row, share), share(row, SYSTEM))),
+    Cell::whole(" ", 3, |row| system_total(row, share)).summed(|row| share(row, SYSTEM)),
     Cell::scaled(" ", 5, |row| row.rate(INTERRUPTS)),
     Cell::scaled(" ", 6, |row| row.rate(CONTEXT_SWITCHES)),
 ];

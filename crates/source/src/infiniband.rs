@@ -184,9 +184,13 @@ impl Port {
     }
 }
 
-/// The adapter's name.
+/// The adapter's name.  collectl's recordings hold none, so it prints none.
 fn adapter<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
-    Some(row.name())
+    Some(if leaves_names_out(row) { b"" } else { row.name() })
+}
+
+fn leaves_names_out(row: &Row<'_>) -> bool {
+    row.exact() && row.frame.meta.origin() == "collectl"
 }
 
 fn kib(row: &Row<'_>, field: usize) -> Option<f64> {
@@ -334,6 +338,10 @@ const DETAIL: Layout = Layout {
     plot: Some(Plot {
         tag: "IB",
         extension: "ib",
+        instance: Some(|row, out| match adapter(row) {
+            Some(name) => sample::text::escape_into(out, name),
+            None => {}
+        }),
         columns: &[
             PlotColumn::whole("HCA", |row| Some(row.index as f64)),
             PlotColumn::new("InPkt", |row| rate(row, RX_PACKETS)),

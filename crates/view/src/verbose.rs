@@ -281,7 +281,7 @@ impl Body {
         for block in group {
             self.scratch.clear();
             match block.show {
-                Show::Custom(write) | Show::Headed(write, _) => {
+                Show::Custom(write) | Show::Headed(write, _) | Show::Repeated(write, ..) => {
                     write(frame, Asked::Heading, &mut self.scratch);
                 }
                 Show::Cells(_) => {
@@ -320,7 +320,8 @@ impl Body {
 
     fn push_title(&mut self, block: &Block, frame: &Frame<'_>) {
         self.buffer.extend_from_slice(b"# ");
-        if let Show::Custom(write) | Show::Headed(write, _) = block.show {
+        if let Show::Custom(write) | Show::Headed(write, _) | Show::Repeated(write, ..) = block.show
+        {
             self.scratch.clear();
             write(frame, Asked::Title, &mut self.scratch);
             parts::push_words(&mut self.buffer, &self.scratch, frame.meta, frame.options);
@@ -339,7 +340,7 @@ impl Body {
         track: &Track,
         frame: &Frame<'_>,
     ) {
-        if let Show::Custom(write) = group[0].show {
+        if let Show::Custom(write) | Show::Repeated(write, ..) = group[0].show {
             self.scratch.clear();
             write(frame, Asked::Body, &mut self.scratch);
             for line in self.scratch.split_inclusive(|&byte| byte == b'\n') {

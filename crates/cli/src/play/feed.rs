@@ -85,6 +85,8 @@ pub(crate) struct CollectlFeed {
     /// For each source, whether the recording has it.
     recorded: Vec<bool>,
     clock: MarkerClock,
+    /// Whether an interval was read.
+    begun: bool,
 }
 
 /// A clock that stands at the latest marker: collectl gives all of an interval one time.
@@ -114,7 +116,15 @@ impl CollectlFeed {
         let mut host = Host::in_memory();
         let sampler = Sampler::open(&mut host, &entries, &Arc::new(Limits::default()));
         let clock = MarkerClock { now: Moment::default() };
-        Ok(CollectlFeed { path: path.to_owned(), reader, host, sampler, recorded, clock })
+        Ok(CollectlFeed {
+            path: path.to_owned(),
+            reader,
+            host,
+            sampler,
+            recorded,
+            clock,
+            begun: false,
+        })
     }
 
     fn end_ns(&self) -> i64 {
@@ -150,14 +160,18 @@ impl Feed for CollectlFeed {
         let due = |index: usize, def: &SourceDef| {
             let here = match def.name {
                 "slab" => interval.has_slabs,
-                // collectl asks a program for them; there is no kernel text to read.
-                "environment" => false,
+                "environment" => interval.has_sensors,
                 _ => true,
             };
             // What is not recorded stays as it was: not recorded.
             if here && recorded[index] { State::Ok } else { State::NotRecorded }
         };
         self.sampler.sample(&mut self.host, &mut self.clock, due, snapshot);
+        // collectl reckons the first interval of a file as long as it was meant to be.
+        snapshot.lasted_ns = match std::mem::replace(&mut self.begun, true) {
+            true => interval.ended_ns.saturating_sub(interval.realtime_ns),
+            false => i64::try_from(self.reader.meta().interval_ns()).unwrap_or(0),
+        };
         Ok(true)
     }
 

@@ -51,6 +51,7 @@ pub(crate) fn groups<'a>(
             letters.retain(|letter| COLLECTL_LETTERS.contains(letter));
         }
         let letters = without_unrecorded_slabs(letters, recording.meta.subsystems());
+        let letters = without_infiniband(letters, recording);
         let same = |group: &&mut Group<'a>| group.recordings[0].prefix() == recording.prefix();
         match groups.iter_mut().rev().find(same) {
             Some(group) => {
@@ -77,6 +78,15 @@ fn without_unrecorded_slabs(letters: String, recorded: &str) -> String {
         return letters;
     }
     letters.chars().filter(|letter| *letter != 'y').collect()
+}
+
+/// collectl passes over `x` and `X` on machines without an adapter, whatever is asked for.
+fn without_infiniband(letters: String, recording: &Recording) -> String {
+    let adapters = recording.meta.get("infiniband_adapters");
+    if recording.origin != Origin::Collectl || adapters.is_some_and(|count| count != "0") {
+        return letters;
+    }
+    letters.chars().filter(|letter| !matches!(letter, 'x' | 'X')).collect()
 }
 
 /// Who gets the frames.

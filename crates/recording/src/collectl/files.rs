@@ -44,9 +44,11 @@ enum Known {
     InodeNr,
     FileNr,
     Slabinfo,
+    /// What `ipmitool` printed; no kernel file, but a source reads it.
+    Sensors,
 }
 
-const KNOWN: [(Known, &str); 17] = [
+const KNOWN: [(Known, &str); 18] = [
     (Known::Stat, "/proc/stat"),
     (Known::Loadavg, "/proc/loadavg"),
     (Known::Diskstats, "/proc/diskstats"),
@@ -64,6 +66,7 @@ const KNOWN: [(Known, &str); 17] = [
     (Known::InodeNr, "/proc/sys/fs/inode-nr"),
     (Known::FileNr, "/proc/sys/fs/file-nr"),
     (Known::Slabinfo, "/proc/slabinfo"),
+    (Known::Sensors, "/collectl/ipmi"),
 ];
 
 struct KernelFile {
@@ -126,6 +129,11 @@ impl KernelFiles {
         self.slub_seen || !self.files[Known::Slabinfo as usize].text.is_empty()
     }
 
+    /// Whether the interval has sensors.
+    pub(super) fn has_sensors(&self) -> bool {
+        !self.files[Known::Sensors as usize].text.is_empty()
+    }
+
     /// Hands the interval's text to the host; files that the interval does not have are gone.
     pub(super) fn put_into(&mut self, host: &mut Host) {
         for (path, text) in self.constants.drain(..) {
@@ -156,6 +164,7 @@ impl KernelFiles {
             b"int" => self.take_interrupt(rest),
             b"load" => self.add(Known::Loadavg, rest),
             b"buddy" => self.add(Known::Buddyinfo, rest),
+            b"ipmi:" => self.add(Known::Sensors, rest),
             b"sock" => self.add(Known::Sockstat, rest),
             b"fs-ds" => self.add(Known::DentryState, rest),
             b"fs-is" => self.add(Known::InodeNr, rest),

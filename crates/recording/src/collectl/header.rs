@@ -127,6 +127,7 @@ const WORDS: &[(&str, &str)] = &[
     ("buddy_rows", "NumBud:"),
     ("flags", "Flags:"),
     ("slabs", "NumSlabs:"),
+    ("infiniband_adapters", "NumHCAs:"),
     ("platform", "Platform:"),
 ];
 

@@ -5,9 +5,9 @@
 //! `--intfilt` is matched against `24: IO-APIC 5-edge ACPI:Ged`: the line of the file without its
 //! counts.
 
-use sample::number::{Scale, pad_left, pad_right, push_scaled, push_u64, push_whole};
+use sample::number::{pad_left, pad_right, push_u64, push_whole};
 use sample::text::escape_into;
-use sample::{Block, Frame, Layout, Part, Plot, PlotColumn, Row, Show, State};
+use sample::{Block, Cell, Frame, Layout, Part, Plot, PlotColumn, Row, Show, State};
 
 use super::{COUNT, DEVICE, KIND};
 use crate::cpu::{DISABLED, has_disabled};
@@ -163,22 +163,23 @@ fn brief(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
             }
         }
         Part::Body => {
-            let seconds = seconds(frame);
-            for (_, column) in shown(frame) {
-                let rate = seconds.and_then(|seconds| Some(column.served? / seconds));
-                let start = out.len();
-                match rate.or(frame.options.exact.then_some(0.0)) {
-                    Some(rate) => {
-                        let scale = Scale { width: 4, unit: 0, binary: false };
-                        push_scaled(out, rate, scale, frame.options);
-                    }
-                    None => out.push(b'-'),
-                }
-                pad_left(out, start, 4);
+            let mut numbers = Vec::new();
+            brief_numbers(frame, &mut numbers);
+            for number in numbers {
+                BRIEF_CELL.write_number(number, frame.options, out);
                 out.push(b' ');
             }
         }
     }
+}
+
+/// How each number of brief mode looks.
+const BRIEF_CELL: Cell = Cell::scaled("", 4, |_| None);
+
+/// The numbers of brief mode.
+fn brief_numbers(frame: &Frame<'_>, out: &mut Vec<Option<f64>>) {
+    let seconds = seconds(frame);
+    out.extend(shown(frame).map(|(_, column)| Some(column.served? / seconds?)));
 }
 
 /// Four characters for a CPU: `Cpu0`, `Cp10`, `C100`; of one that is offline `CpuX` and so on.
@@ -360,7 +361,12 @@ fn plot_instance(row: &Row<'_>, out: &mut Vec<u8>) {
 
 pub(super) const SUMMARY: Layout = Layout {
     letter: 'j',
-    brief: &[Block { when: |_| true, title: "", headings: &[], show: Show::Custom(brief) }],
+    brief: &[Block {
+        when: |_| true,
+        title: "",
+        headings: &[],
+        show: Show::Repeated(brief, &BRIEF_CELL, brief_numbers),
+    }],
     verbose: &[Block {
         // The detail of the CPUs has a column for it.
         when: |options| !options.shows('C'),

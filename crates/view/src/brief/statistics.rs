@@ -2,9 +2,10 @@
 //!
 //! collectl divides a rate's total by the length of one interval, not of all: at one second it is
 //! a total, at ten a tenth of one.  So does this.  Unlike collectl's, the mean of a CPU column is
-//! that of the column as printed.
+//! that of the column as printed, and the time is that of the intervals shown; `--exact` has both
+//! collectl's way.
 
-use sample::{Block, Cell, Frame, Options, Part, Show, Stat};
+use sample::{Block, Cell, Frame, Options, Part, Row, Show, Stat};
 
 use crate::parts;
 use crate::time::{self, LocalTime};
@@ -23,6 +24,8 @@ pub(super) struct Statistics {
 /// The cells of one block.
 struct Group {
     cells: &'static [Cell],
+    /// Whether the one cell stands once for each sum, with a blank behind each.
+    repeated: bool,
     /// Width of a block that a function writes: nothing is known of its values, so its place is
     /// left blank.
     blank: usize,
@@ -52,7 +55,10 @@ impl Statistics {
     /// Counts an interval in.
     pub(super) fn add(&mut self, frame: &Frame<'_>, parts: &[parts::Part], local: LocalTime) {
         self.intervals += 1;
-        self.elapsed_seconds += frame.seconds;
+        self.elapsed_seconds += match frame.lasted_seconds {
+            lasted if frame.options.exact && lasted > 0.0 => lasted,
+            _ => frame.seconds,
+        };
         self.column.clear();
         local.push_column(frame.options, &mut self.column);
         if self.intervals == 1 {
@@ -70,16 +76,9 @@ impl Statistics {
                     self.groups.push(Group::new(block, frame));
                 }
                 let group = &mut self.groups[index];
-                let cells = group.cells;
                 index += 1;
-                let Some(row) = track.map(|track| frame.whole(track)) else { continue };
-                let seconds = row.seconds().unwrap_or(0.0);
-                for (cell, sum) in cells.iter().zip(&mut group.sums) {
-                    if let Some(value) = cell.number(&row, 0) {
-                        sum.values += value;
-                        sum.amounts += value * seconds;
-                        sum.count += 1;
-                    }
+                if let Some(track) = track {
+                    group.add(block, &frame.whole(track));
                 }
             }
         }
@@ -102,11 +101,15 @@ impl Statistics {
         }
         out.push(mark);
         for group in &self.groups {
-            for (cell, sum) in group.cells.iter().zip(&group.sums) {
+            for (index, sum) in group.sums.iter().enumerate() {
+                let cell = &group.cells[if group.repeated { 0 } else { index }];
                 let value = total(cell.stat, sum, &group.sums, seconds);
                 cell.write_number(value, &self.options, out);
+                if group.repeated {
+                    out.push(b' ');
+                }
             }
-            if !group.cells.is_empty() {
+            if !group.cells.is_empty() && !group.repeated {
                 out.push(b' ');
             }
             out.resize(out.len() + group.blank, b' ');
@@ -119,13 +122,50 @@ impl Group {
     fn new(block: &Block, frame: &Frame<'_>) -> Self {
         match block.show {
             Show::Cells(cells) | Show::Headed(_, cells) => {
-                Group { cells, blank: 0, sums: vec![Sum::default(); cells.len()] }
+                let sums = vec![Sum::default(); cells.len()];
+                Group { cells, repeated: false, blank: 0, sums }
+            }
+            Show::Repeated(_, cell, _) => {
+                let cells = std::slice::from_ref(cell);
+                Group { cells, repeated: true, blank: 0, sums: Vec::new() }
             }
             Show::Custom(write) => {
                 let mut body = Vec::new();
                 write(frame, Part::Body, &mut body);
-                Group { cells: &[], blank: body.len(), sums: Vec::new() }
+                Group { cells: &[], repeated: false, blank: body.len(), sums: Vec::new() }
             }
+        }
+    }
+
+    /// Counts an interval of the block in.
+    fn add(&mut self, block: &Block, row: &Row<'_>) {
+        let seconds = row.seconds().unwrap_or(0.0);
+        if let Show::Repeated(_, _, numbers) = block.show {
+            let mut values = Vec::new();
+            numbers(&row.frame, &mut values);
+            // A CPU that is new gets a column at the end.
+            self.sums.resize(self.sums.len().max(values.len()), Sum::default());
+            for (sum, value) in self.sums.iter_mut().zip(values) {
+                sum.add(value, seconds);
+            }
+            return;
+        }
+        for (cell, sum) in self.cells.iter().zip(&mut self.sums) {
+            let value = match cell.summed {
+                Some(summed) if row.exact() => summed(row),
+                _ => cell.number(row, 0),
+            };
+            sum.add(value, seconds);
+        }
+    }
+}
+
+impl Sum {
+    fn add(&mut self, value: Option<f64>, seconds: f64) {
+        if let Some(value) = value {
+            self.values += value;
+            self.amounts += value * seconds;
+            self.count += 1;
         }
     }
 }

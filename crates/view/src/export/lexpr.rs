@@ -100,7 +100,14 @@ impl View for Lexpr {
                     push_perl(text, told.value);
                     text.push(b'\n');
                 }
-                None => writeln!(text, "{} {}", told.name, (told.value + 0.5).trunc() as i64)?,
+                None => {
+                    let rounded = (told.value + 0.5).trunc();
+                    // In Perl a number beyond 63 bits becomes negative.
+                    let overflows = frame.options.exact && rounded >= 9_223_372_036_854_775_808.0;
+                    let whole =
+                        if overflows { (rounded as u64).cast_signed() } else { rounded as i64 };
+                    writeln!(text, "{} {whole}", told.name)?;
+                }
             }
         }
         if !time_told {
