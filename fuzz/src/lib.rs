@@ -7,6 +7,11 @@
 //! `cargo test` runs each for a moment; `cargo fuzz run NAME --features engine` for as long as
 //! one likes.
 
+pub mod collectl;
+pub mod machines;
+pub mod parsers;
+mod show;
+
 use recording::fuzzing::{Part, file_around, read_through};
 use sample::{Cadence, Field, SourceDef, Unit};
 
@@ -15,11 +20,15 @@ pub type Target = fn(&[u8]);
 
 /// Every target by its name.
 pub const TARGETS: &[(&str, Target)] = &[
+    ("collectl_gzip", collectl::collectl_gzip),
+    ("collectl_plain", collectl::collectl_plain),
     ("proc_stat", proc_stat),
+    ("procfs", parsers::procfs),
     ("recording_columns", recording_columns),
     ("recording_frames", recording_frames),
     ("recording_head", recording_head),
     ("recording_reader", recording_reader),
+    ("sources", machines::sources),
 ];
 
 /// A source with one row.

@@ -3,11 +3,13 @@
 //!
 //! Set `WHIT_FUZZ_MS` to run longer than the usual second.
 
+use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use recording::{Compression, Storage, Writer, WriterOptions};
 use sample::{Meta, Snapshot, State};
+use whit_fuzz::parsers::PARSERS;
 use whit_fuzz::{DEFS, TARGETS};
 
 struct Random(u64);
@@ -60,9 +62,59 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
         "recording_columns" => seeds.push(body(&recorded(Compression::None))),
         "recording_frames" => seeds.push(frames(&recorded(Compression::FramesOnly))),
         "proc_stat" => seeds.extend(std::fs::read("/proc/stat")),
+        "procfs" => seeds.extend(kernel_texts()),
+        "collectl_plain" => seeds.extend(collectls()),
+        "collectl_gzip" => seeds.extend(collectls().iter().map(|file| unpacked(file))),
+        "sources" => seeds.extend(whit_fuzz::machines::seeds()),
         _ => {}
     }
     seeds
+}
+
+/// collectl's recordings of the test data, most of them compressed.
+fn collectls() -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/recordings");
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    paths.retain(|path| path.to_string_lossy().contains(".raw"));
+    paths.sort();
+    let mut files: Vec<_> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    // The beginning of the text, too: short inputs run by the thousand.
+    for index in 0..files.len() {
+        let mut text = unpacked(&files[index]);
+        text.truncate(40_000);
+        files.push(text);
+    }
+    files
+}
+
+/// The text of a recording.
+fn unpacked(file: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    if file.starts_with(&[0x1f, 0x8b]) {
+        flate2::read::MultiGzDecoder::new(file).read_to_end(&mut text).unwrap();
+        return text;
+    }
+    file.to_vec()
+}
+
+/// The file of each parser, from every machine that has it and from this one.
+fn kernel_texts() -> Vec<Vec<u8>> {
+    let mut texts = Vec::new();
+    for tree in testkit::trees::ALL {
+        let host = testkit::FakeHost::new().unwrap();
+        tree.write(host.root(), 0).unwrap();
+        for (index, parser) in PARSERS.iter().enumerate() {
+            for path in [host.path(parser.example), parser.example.into()] {
+                let text = std::fs::read(path).unwrap_or_default();
+                texts.push([&[index as u8], text.as_slice()].concat());
+            }
+        }
+    }
+    texts.retain(|text| text.len() > 1);
+    texts.sort();
+    texts.dedup();
+    texts
 }
 
 struct Memory(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
@@ -150,6 +202,7 @@ fn every_target_survives() {
         for seed in &seeds {
             target(seed);
         }
+        println!("{name}: {} seeds", seeds.len());
         let start = Instant::now();
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let mut runs = 0_u64;
@@ -171,6 +224,40 @@ fn seeds_reach_the_samples() {
     assert_eq!(read_through(file_around(Part::Columns, &columns, DEFS)), 5);
     let frames = frames(&recorded(Compression::FramesOnly));
     assert_eq!(read_through(file_around(Part::Frames, &frames, DEFS)), 5);
+}
+
+#[test]
+fn seeds_reach_parsers_sources_and_intervals() {
+    let texts = kernel_texts();
+    for index in 0..PARSERS.len() {
+        let here = texts.iter().any(|text| usize::from(text[0]) == index);
+        let example = PARSERS[index].example;
+        // Sensors, adapters and zram are not on every machine that tests run on.
+        assert!(here || example.starts_with("/sys"), "no text of {example}");
+    }
+    let played: Vec<u64> = collectls().into_iter().map(whit_fuzz::collectl::play).collect();
+    assert!(played.iter().all(|&intervals| intervals >= 3), "{played:?}");
+    let names = whit_fuzz::machines::names();
+    for name in source::ALL.iter().map(|entry| entry.def.name) {
+        // These two ask the system itself: a host in memory has nothing for them.
+        let is_text = !matches!(name, "filesystem" | "whit");
+        assert!(names.contains(&name) || !is_text, "no machine for the source {name}");
+    }
+}
+
+/// Writes the seeds where `cargo fuzz` looks for them, if asked with `WHIT_FUZZ_SEEDS=1`.
+#[test]
+fn seeds_for_the_engine() {
+    if std::env::var_os("WHIT_FUZZ_SEEDS").is_none() {
+        return;
+    }
+    for (name, _) in TARGETS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        for (index, seed) in seeds(name).iter().enumerate() {
+            std::fs::write(folder.join(format!("seed{index}")), seed).unwrap();
+        }
+    }
 }
 
 #[test]

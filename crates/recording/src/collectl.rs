@@ -27,6 +27,7 @@ mod files;
 mod header;
 mod lines;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use procfs::Host;
@@ -119,7 +120,18 @@ impl CollectlReader {
     /// # Errors
     /// See [`CollectlError`].
     pub fn open(path: &Path) -> Result<Self, CollectlError> {
-        let mut lines = Lines::open(path)?;
+        CollectlReader::over(Lines::open(path)?, path)
+    }
+
+    /// Reads a recording from anything; messages call it `path`.
+    ///
+    /// # Errors
+    /// See [`CollectlError`].
+    pub fn from_reader(input: impl Read + 'static, path: &Path) -> Result<Self, CollectlError> {
+        CollectlReader::over(Lines::over(input, path)?, path)
+    }
+
+    fn over(mut lines: Lines, path: &Path) -> Result<Self, CollectlError> {
         let header = Header::read(path, &mut lines)?;
         let files = KernelFiles::new(&header);
         Ok(CollectlReader {

@@ -186,9 +186,9 @@ fn set_start(meta: &mut Meta, text: &str) {
     let seconds = word_after(text, "Secs:").and_then(|word| word.parse::<i64>().ok());
     let (Some(seconds), Some(local)) = (seconds, local_seconds(date)) else { return };
     meta.set("started_ns", (seconds.saturating_mul(1_000_000_000)).to_string());
-    let offset = local - seconds;
+    let offset = local.saturating_sub(seconds);
     // Beyond a day it is no zone but a header that was edited.
-    if offset.abs() <= 86_400 {
+    if offset.unsigned_abs() <= 86_400 {
         let (sign, size) = (if offset < 0 { '-' } else { '+' }, offset.abs());
         let (hours, minutes, rest) = (size / 3600, size / 60 % 60, size % 60);
         let zone = match rest {
@@ -264,6 +264,14 @@ mod tests {
         assert!(numbers("4.3.20.3-1") >= vec![3, 6]);
         assert!(numbers("3.10") >= vec![3, 6]);
         assert!(numbers("3.5.1-2") < vec![3, 6]);
+    }
+
+    #[test]
+    fn edited_times_are_no_zone() {
+        for seconds in [i64::MIN, -1, 0, i64::MAX] {
+            let text = format!("# Date:       20261121-101141  Secs: {seconds} TZ: +0100\n");
+            assert_eq!(meta_of(&text, "4.3.1").timezone(), None, "{seconds}");
+        }
     }
 
     #[test]

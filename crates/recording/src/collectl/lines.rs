@@ -37,7 +37,12 @@ impl Lines {
     /// Opens a file; compressed or not is told by its first bytes, not by its name.
     pub(super) fn open(path: &Path) -> Result<Self, CollectlError> {
         let failed = |source| CollectlError::Io { path: path.to_owned(), source };
-        let mut file = File::open(path).map_err(failed)?;
+        Lines::over(File::open(path).map_err(failed)?, path)
+    }
+
+    /// Lines of what is read from `file`; messages call it `path`.
+    pub(super) fn over(mut file: impl Read + 'static, path: &Path) -> Result<Self, CollectlError> {
+        let failed = |source| CollectlError::Io { path: path.to_owned(), source };
         let mut magic = [0; 2];
         let mut read = 0;
         while read < magic.len() {
