@@ -380,7 +380,7 @@ impl DisplayArguments {
         let netopts = given(&self.netopts);
         if let Some((_, after)) = netopts.split_once('w') {
             let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
-            let width: u32 = digits.parse().context("--netopts w needs a width: w8")?;
+            let width: u32 = digits.parse().ok().context("--netopts w needs a width: w8")?;
             ensure!(has(&['N']), "--netopts w is for -sN");
             ensure!((5..=256).contains(&width), "--netopts w: the width must be from 5 to 256");
         }
@@ -486,7 +486,8 @@ fn number_filter(option: &str, given: Option<&str>) -> anyhow::Result<NameFilter
     for part in parts {
         let (low, high) = part.split_once("..").or(part.split_once('-')).unwrap_or((part, part));
         let number = |text: &str| -> anyhow::Result<u64> {
-            text.trim().parse().with_context(|| format!("{option}: '{part}' is no number or range"))
+            let number = text.trim().parse().ok();
+            number.with_context(|| format!("{option}: '{part}' is no number or range"))
         };
         ranges.push(number(low)?..=number(high)?);
     }

@@ -59,6 +59,32 @@ fn what_is_read_seldom_is_shown_at_once_when_nothing_else_is_asked_for() {
 }
 
 #[test]
+fn a_damaged_file_in_a_folder_does_not_hide_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display();
+    assert!(whit(&format!("record -sc -i0.05 -c2 -f {path}")).status.success());
+    std::fs::write(folder.path().join("a.whit"), "x").unwrap();
+    std::fs::write(folder.path().join("b.whit"), "").unwrap();
+
+    let output = whit(&format!("play {path}"));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert_eq!(output.stdout.split(|&byte| byte == b'\n').count(), 5, "two headings, two lines");
+    assert!(text.contains("a.whit: neither a recording of whit's nor one of collectl's; left out"));
+    assert!(text.contains("b.whit is empty; left out"), "{text}");
+
+    // Named itself, it is an error.
+    assert!(refusal(&format!("play {path}/a.whit")).contains("neither a recording"));
+    assert!(refusal(&format!("play {path} --diff a 10:00")).contains("--diff a"));
+
+    let cut = folder.path().join("cut/");
+    let output =
+        whit(&format!("play -p {path}/*-*.whit --from 00:00 --extract {}/", cut.display()));
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(std::fs::read_dir(cut).unwrap().count(), 1);
+}
+
+#[test]
 fn sources_that_are_not_there_are_told_of() {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir(root.path().join("proc")).unwrap();

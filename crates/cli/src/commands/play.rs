@@ -130,6 +130,12 @@ impl PlayArguments {
             bail!("--statopts {letters}: unknown letter '{letter}'; known are a, i, s");
         }
         let formats = self.display.is_machine_format() || self.display.plot;
+        let display = &self.display;
+        let lines = display.plot || display.verbose || display.full || display.openmetrics;
+        ensure!(
+            self.diff.is_none() || !lines && display.export().is_none(),
+            "--diff makes a table of its own, with --csv or --json if you like"
+        );
         ensure!(!self.stats || !formats, "--stats is for brief mode");
         ensure!(!self.stats || !self.display.verbose, "--stats is for brief mode, not --verbose");
         Ok(())
@@ -143,41 +149,55 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     arguments.offset_ns = nanoseconds.context("--offsettime: out of range")?;
     let arguments = arguments;
     let period = Period::parse(arguments.from.as_deref(), arguments.thru.as_deref())?;
-    let recordings = files::find(&arguments.files, arguments.pattern.as_deref())?;
+    let (recordings, complaints) = files::find(&arguments.files, arguments.pattern.as_deref())?;
+    for complaint in &complaints {
+        eprintln!("whit: {complaint}");
+    }
+    let code = show(&arguments, &period, &recordings)?;
+    // What is left out is a loss, however well the rest is shown.
+    Ok(if complaints.is_empty() { code } else { ExitCode::from(2) })
+}
+
+/// Shows what was found.
+fn show(
+    arguments: &PlayArguments,
+    period: &Period,
+    recordings: &[Recording],
+) -> anyhow::Result<ExitCode> {
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     if arguments.showheader {
-        show_headers(&recordings, &mut out)?;
+        show_headers(recordings, &mut out)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(to) = &arguments.extract {
-        extract::extract(&recordings, &period, to)?;
+        extract::extract(recordings, period, to)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(pattern) = &arguments.grep {
         let letters = arguments.display.letters.as_deref().unwrap_or_default();
-        let count = extract::grep(&recordings, &period, pattern, letters, &mut out)?;
+        let count = extract::grep(recordings, period, pattern, letters, &mut out)?;
         return Ok(if count == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS });
     }
-    check_follow(&arguments, &recordings)?;
-    let groups = run::groups(&recordings, &arguments)?;
+    check_follow(arguments, recordings)?;
+    let groups = run::groups(recordings, arguments)?;
     run::check_recorded(&groups)?;
     let outcome = match &arguments.diff {
-        Some(periods) => diff::diff(&groups, periods, &arguments, &mut out)?,
+        Some(periods) => diff::diff(&groups, periods, arguments, &mut out)?,
         None if arguments.showcolheaders => {
-            let mut audience = run::Headings::new(&arguments);
-            run::play(&groups, &period, &arguments, &mut audience, &mut out)?
+            let mut audience = run::Headings::new(arguments);
+            run::play(&groups, period, arguments, &mut audience, &mut out)?
         }
         None if let Some(path) = &arguments.filename => {
             let mut audience = ToPlotFiles::new(path);
-            run::play(&groups, &period, &arguments, &mut audience, &mut out)?
+            run::play(&groups, period, arguments, &mut audience, &mut out)?
         }
         None => {
-            let mut audience = OneView::new(&arguments);
-            run::play(&groups, &period, &arguments, &mut audience, &mut out)?
+            let mut audience = OneView::new(arguments);
+            run::play(&groups, period, arguments, &mut audience, &mut out)?
         }
     };
     out.flush()?;
-    Ok(finish(&outcome))
+    Ok(finish(&outcome, period))
 }
 
 /// Only our own recordings can be followed: collectl's compressed text reaches the file in lumps.
@@ -192,7 +212,7 @@ fn check_follow(arguments: &PlayArguments, recordings: &[Recording]) -> anyhow::
 }
 
 /// Tells on stderr what the output cannot say.
-fn finish(outcome: &Outcome) -> ExitCode {
+fn finish(outcome: &Outcome, period: &Period) -> ExitCode {
     for note in &outcome.notes {
         eprintln!("whit: {note}");
     }
@@ -200,7 +220,11 @@ fn finish(outcome: &Outcome) -> ExitCode {
         return ExitCode::from(2);
     }
     if outcome.frames == 0 {
-        eprintln!("whit: no samples in this period; are --from and --thru right?");
+        let why = match period.is_all() {
+            true => "nothing to show: the first interval needs two samples",
+            false => "no samples in this period; are --from and --thru right?",
+        };
+        eprintln!("whit: {why}");
         return ExitCode::from(1);
     }
     ExitCode::SUCCESS

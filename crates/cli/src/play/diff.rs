@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use sample::Frame;
 use view::ComparisonForm;
 
@@ -50,7 +50,7 @@ pub(crate) fn diff(
     let mut gathered = Vec::new();
     let mut outcome = Outcome::default();
     for text in periods {
-        let period = Period::parse(Some(text), None)?;
+        let period = Period::parse(Some(text), None).with_context(|| format!("--diff {text}"))?;
         let mut gatherer = Gatherer::default();
         let part = run::play(groups, &period, arguments, &mut gatherer, &mut std::io::sink())?;
         ensure!(part.frames > 0, "--diff {text}: no samples in this period");

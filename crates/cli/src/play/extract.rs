@@ -26,6 +26,10 @@ pub(crate) fn extract(recordings: &[Recording], period: &Period, to: &Path) -> a
         return extract_whit(recording, period, to);
     }
     ensure!(!period.is_all(), "--extract needs --from or --thru: the period to cut out");
+    if to.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        std::fs::create_dir_all(to)
+            .with_context(|| format!("--extract: cannot make the folder {}", to.display()))?;
+    }
     for recording in recordings {
         let span = span_of(recording, period)?;
         let target = target_of(&recording.path, to)?;

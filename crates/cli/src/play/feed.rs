@@ -52,6 +52,9 @@ pub(crate) struct Complaint {
     pub(crate) is_error: bool,
 }
 
+/// How every recording of ours begins; what follows is the format's affair.
+const WHIT_START: &[u8] = b"\x89WHIT";
+
 /// Which program wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -72,6 +75,12 @@ pub(crate) fn origin_of(path: &Path) -> anyhow::Result<Origin> {
     let collectl = first.starts_with(b"#") || first.starts_with(&[0x1f, 0x8b]);
     if collectl || count == 0 && is_collectl_name(path) {
         return Ok(Origin::Collectl);
+    }
+    if count == 0 {
+        bail!("{} is empty", path.display());
+    }
+    if !first.starts_with(WHIT_START) {
+        bail!("{}: neither a recording of whit's nor one of collectl's", path.display());
     }
     Ok(Origin::Whit)
 }

@@ -64,14 +64,19 @@ impl Recording {
     }
 }
 
-/// The recordings that the command line names, in the order of play.
-pub(crate) fn find(named: &[PathBuf], patterns: Option<&str>) -> anyhow::Result<Vec<Recording>> {
-    let mut paths = Vec::new();
+/// The recordings that the command line names, in the order of play, and what is wrong with files
+/// that only a folder or a pattern named: one damaged file there does not hide the others.
+pub(crate) fn find(
+    named: &[PathBuf],
+    patterns: Option<&str>,
+) -> anyhow::Result<(Vec<Recording>, Vec<String>)> {
+    // Each with whether it was named itself.
+    let mut paths: Vec<(PathBuf, bool)> = Vec::new();
     for path in named {
         if path.is_dir() {
-            paths.extend(recordings_in(path)?);
+            paths.extend(recordings_in(path)?.into_iter().map(|path| (path, false)));
         } else {
-            paths.push(path.clone());
+            paths.push((path.clone(), true));
         }
     }
     if let Some(patterns) = patterns {
@@ -79,11 +84,21 @@ pub(crate) fn find(named: &[PathBuf], patterns: Option<&str>) -> anyhow::Result<
         ensure!(!found.is_empty(), "-p {patterns}: no such file");
         // A pattern may match plot files and logs beside the recordings; a name must not be wrong.
         let wildcard = patterns.contains(['*', '?', '[']);
-        paths.extend(found.into_iter().filter(|path| !wildcard || has_known_name(path)));
+        let found = found.into_iter().filter(|path| !wildcard || has_known_name(path));
+        paths.extend(found.map(|path| (path, !wildcard)));
+        ensure!(!paths.is_empty(), "-p {patterns}: no recordings among these files");
     }
     ensure!(!paths.is_empty(), "name recordings to play: files, folders, or -p PATTERN");
-    let opened: anyhow::Result<Vec<Recording>> = paths.into_iter().map(Recording::open).collect();
-    Ok(in_order(opened?))
+    let (mut opened, mut complaints) = (Vec::new(), Vec::new());
+    for (path, is_named) in paths {
+        match Recording::open(path) {
+            Ok(recording) => opened.push(recording),
+            Err(error) if is_named => return Err(error),
+            Err(error) => complaints.push(format!("{error:#}; left out")),
+        }
+    }
+    ensure!(!opened.is_empty(), "{}", complaints.join("; "));
+    Ok((in_order(opened), complaints))
 }
 
 fn recordings_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {

@@ -105,7 +105,7 @@ impl End {
             return Ok(End { date, time: default });
         }
         let mut parts = time.split(':').map(str::parse::<i8>);
-        let mut next = || parts.next().transpose().with_context(explain);
+        let mut next = || parts.next().transpose().map_err(|_| anyhow::anyhow!(explain()));
         let (hour, minute, second) = (next()?, next()?, next()?);
         let (Some(hour), Some(minute)) = (hour, minute) else { bail!(explain()) };
         ensure!(next()?.is_none(), explain());
