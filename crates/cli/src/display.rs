@@ -288,8 +288,14 @@ impl DisplayArguments {
             return crate::export::open(name, &parts, setup, setting);
         }
         let lines = !self.is_machine_format() && !self.plot;
+        // Beside other letters of a recording it does no harm.
+        let asked = self.subsystems.as_deref().unwrap_or_default();
+        let asks = match part_after(asked, '+') {
+            Some(added) => added.contains('T'),
+            None => asked.contains('T') && !asked.starts_with('-'),
+        };
         ensure!(
-            !lines || self.subsystems.is_none() || !options.shows('T'),
+            !lines || !asks,
             "-s T: there are no lines of it for the screen: use -P, --csv, --json or -f"
         );
         let name = match () {

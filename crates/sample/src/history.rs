@@ -19,6 +19,8 @@ pub struct Track {
     pub previous: Sample,
     /// The latest reading.
     pub current: Sample,
+    /// The reading before `previous`, for what collectl carries over (`--exact` only).
+    older: Sample,
     /// Whether `current` was read at the latest tick.
     pub fresh: bool,
     /// Whether both readings have the same instances in the same order, so that a row need not be
@@ -65,6 +67,7 @@ impl History {
             def,
             previous: Sample::new(def),
             current: Sample::new(def),
+            older: Sample::new(def),
             fresh: false,
             aligned: false,
         };
@@ -90,6 +93,7 @@ impl History {
         for (index, track) in self.tracks.iter_mut().enumerate() {
             track.fresh = snapshot.fresh[index];
             if track.fresh {
+                std::mem::swap(&mut track.older, &mut track.previous);
                 std::mem::swap(&mut track.previous, &mut track.current);
                 std::mem::swap(&mut track.current, &mut snapshot.samples[index]);
                 track.aligned = track.previous.table.same_rows(&track.current.table);
@@ -101,6 +105,7 @@ impl History {
     pub fn forget(&mut self) {
         self.ticks = 0;
         for track in &mut self.tracks {
+            track.older.state = State::NotRecorded;
             track.previous.state = State::NotRecorded;
             track.current.state = State::NotRecorded;
         }
@@ -254,6 +259,16 @@ impl<'a> Row<'a> {
         let Some(previous) = self.previous_index() else { return Some(0.0) };
         let previous = self.track.previous.table.get(previous, field);
         let delta = current as f64 - previous.unwrap_or(0) as f64;
+        Some(if delta < 0.0 { delta + 4_294_967_296.0 } else { delta })
+    }
+
+    /// How far a counter of a row that is always there went in the interval before this one, the
+    /// way `--exact` counts; all that it held if that was the first.
+    pub fn delta_before(&self, field: usize) -> Option<f64> {
+        let previous = self.track.previous.table.get(self.previous_index()?, field)?;
+        let older = &self.track.older;
+        let older = (older.state == State::Ok).then(|| older.table.get(self.index, field));
+        let delta = previous as f64 - older.flatten().unwrap_or(0) as f64;
         Some(if delta < 0.0 { delta + 4_294_967_296.0 } else { delta })
     }
 

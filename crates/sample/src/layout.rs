@@ -364,7 +364,7 @@ pub struct Plot {
     /// How the columns become lines.
     pub shape: Shape,
     /// Writes what stands for the instance in `[TAG:instance]`; `None` for its name as it is.
-    /// An instance that writes nothing has no colon either (`[TAG]`).
+    /// An instance without a name has no colon either (`[TAG]`).
     pub instance: Option<fn(&Row<'_>, &mut Vec<u8>)>,
     /// Asked of the source as a whole: whether the interval gives no line (`--netopts E`).  A
     /// line is left out if every letter that has an opinion says so.

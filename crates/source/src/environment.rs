@@ -20,6 +20,7 @@ const VOLTAGE: usize = 3;
 const READING: usize = 4;
 const KIND: usize = 5;
 const LABEL: usize = 6;
+const DIGITS: usize = 7;
 
 /// Readings between two looks for sensors that came or went.
 const LOOK_READS: u64 = 16;
@@ -177,6 +178,7 @@ static ENVIRONMENT: SourceDef = SourceDef {
         Field::gauge("reading", Unit::Hundredths, "What ipmitool told, in its own unit"),
         Field::text("kind", "What it measures: fan, power, temperature, voltage"),
         Field::text("label", "What people call it"),
+        Field::gauge("reading_digits", Unit::Count, "Digits of the reading after its point"),
     ],
     cadence: Cadence::Third,
     layouts: &[present::DETAIL],

@@ -55,7 +55,7 @@ impl View for Plot {
             return Ok(());
         }
         self.lines.push_rows(frame, &mut self.out);
-        if self.lines.has_only_rows(frame) {
+        if self.lines.has_only_rows(frame) || self.lines.has_nothing_read(frame) {
             // The interval does not count towards the heading of the line that it lacks.
             self.lines.intervals -= 1;
             return out.write_all(&self.out);
@@ -279,6 +279,14 @@ impl Lines {
             })
     }
 
+    /// Whether only details are asked for and none of their sources was read at this tick.
+    fn has_nothing_read(&self, frame: &Frame<'_>) -> bool {
+        let is_read =
+            |part: &Part| !part.is_detail() || part.track(frame).is_none_or(|track| track.fresh);
+        let mut parts = self.groups.iter().flat_map(|group| &group.columns).map(|c| &c.part);
+        !parts.any(is_read)
+    }
+
     fn push_rows_of(&mut self, at: usize, frame: &Frame<'_>, out: &mut Vec<u8>) {
         for columns in &self.groups[at].columns {
             let due = columns.part.track(frame).filter(|track| track.fresh);
@@ -375,7 +383,7 @@ impl Columns {
                 Some(write) => write(row, &mut name),
                 None => parts::push_instance(&mut name, row.name()),
             }
-            if !name.is_empty() {
+            if !name.is_empty() || plot.is_some_and(|plot| plot.instance.is_some()) {
                 tag.push(b':');
                 tag.append(&mut name);
             }
@@ -396,6 +404,10 @@ impl Columns {
 
     fn push(&mut self, frame: &Frame<'_>, separator: &[u8], out: &mut Vec<u8>) {
         let track = self.part.track(frame).filter(|track| track.fresh);
+        if track.is_none() && self.part.is_detail() && frame.options.exact {
+            // collectl's line is shorter then.
+            return;
+        }
         let track = track.filter(|track| !self.part.is_too_early(track));
         for (position, instance) in self.instances.iter_mut().enumerate() {
             let row = track.and_then(|track| {

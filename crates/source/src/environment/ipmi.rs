@@ -9,7 +9,7 @@
 
 use sample::Table;
 
-use super::{KIND, READING};
+use super::{DIGITS, KIND, READING};
 
 /// What a sensor measures, in the order of the table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,17 +28,18 @@ const LINES_MAX: usize = 1024;
 
 /// Fills a row for each sensor that collectl shows: fans, then power, then temperatures.
 pub(super) fn fill(text: &[u8], table: &mut Table) {
-    let mut sensors: Vec<(Kind, Vec<u8>, i64)> =
+    let mut sensors: Vec<(Kind, Vec<u8>, i64, u64)> =
         procfs::scan::lines(text).take(LINES_MAX).filter_map(parse_line).collect();
     sensors.sort_by_key(|(kind, ..)| *kind);
     let mut power_seen = false;
-    for (kind, name, hundredths) in sensors {
+    for (kind, name, hundredths, digits) in sensors {
         // collectl keeps one meter.
         if kind == Kind::Power && std::mem::replace(&mut power_seen, true) {
             continue;
         }
         let mut row = table.row(&name);
         row.set_signed(READING, hundredths);
+        row.set(DIGITS, digits);
         row.set_text(
             KIND,
             match kind {
@@ -50,13 +51,18 @@ pub(super) fn fill(text: &[u8], table: &mut Table) {
     }
 }
 
-fn parse_line(line: &[u8]) -> Option<(Kind, Vec<u8>, i64)> {
+/// Kind, name, hundredths and digits after the point.
+fn parse_line(line: &[u8]) -> Option<(Kind, Vec<u8>, i64, u64)> {
     let mut columns = line.split(|&b| b == b',');
     let (name, value) = (columns.next()?, columns.next().unwrap_or_default());
     // A value in hexadecimal stands in the first column; the second then tells a state.
     let value = if value.ends_with(b"h") { columns.nth(1).unwrap_or_default() } else { value };
     let (kind, name) = short_name(name)?;
-    Some((kind, name, hundredths(value)))
+    let hundredths = hundredths(value);
+    let point = value.iter().position(|&byte| byte == b'.');
+    let digits = point.map_or(0, |at| value[at + 1..].trim_ascii().len() as u64);
+    // What is no reading has none; more than two are not kept.
+    Some((kind, name, hundredths, if hundredths == -100 { 0 } else { digits.min(2) }))
 }
 
 /// A value in hundredths.  What is no reading is -1, as collectl has it.
@@ -140,7 +146,7 @@ mod tests {
         assert_eq!(hundredths(b""), -100);
         assert_eq!(hundredths(b"35.28"), 3528);
         assert_eq!(hundredths(b"1e300"), -100);
-        let (_, name, value) = parse_line(b"Fans,0x10h,degrees,7").unwrap();
+        let (_, name, value, _) = parse_line(b"Fans,0x10h,degrees,7").unwrap();
         assert_eq!((name.as_slice(), value), (&b"Fan"[..], 700));
     }
 }

@@ -2,7 +2,7 @@
 
 use sample::{Block, Frame, Layout, Part, Plot, PlotColumn, Row, Show, number};
 
-use super::{FAN, KIND, POWER, READING, TEMPERATURE, VOLTAGE};
+use super::{DIGITS, FAN, KIND, POWER, READING, TEMPERATURE, VOLTAGE};
 
 /// Characters of a column.
 const WIDTH: usize = 7;
@@ -20,6 +20,26 @@ fn value(row: &Row<'_>) -> Option<f64> {
         value = value * 1.8 + 32.0;
     }
     Some(if envopts.contains('T') { value.trunc() } else { value })
+}
+
+/// Digits after the point: those that `ipmitool` told, 0 for as many as the value has.
+fn digits(row: &Row<'_>) -> u8 {
+    let envopts = &row.options().envopts;
+    let converts = is_kind(row, b"temperature") && envopts.contains('F');
+    let told = row.raw(DIGITS).and_then(|digits| u8::try_from(digits).ok());
+    told.filter(|_| !converts && !envopts.contains('T')).unwrap_or(0)
+}
+
+/// Whether a sensor is of a kind, and its values have so many digits.
+fn has(row: &Row<'_>, kind: &[u8], wanted: u8) -> bool {
+    is_kind(row, kind) && digits(row) == wanted
+}
+
+fn push_value(row: &Row<'_>, value: f64, out: &mut Vec<u8>) {
+    match digits(row) {
+        0 => number::push_perl(out, value),
+        digits => number::push_fixed(out, value, digits),
+    }
 }
 
 /// Whether `--envopts` asks for a sensor of that kind.
@@ -40,15 +60,25 @@ fn is_kind(row: &Row<'_>, kind: &[u8]) -> bool {
     row.text(KIND) == Some(kind)
 }
 
-/// Writes a cell for each sensor; with `--envopts M` a line for each kind.
-fn each(frame: &Frame<'_>, out: &mut Vec<u8>, mut write: impl FnMut(&Row<'_>, &mut Vec<u8>)) {
+/// Writes a cell for each sensor; with `--envopts M` a line for each kind.  A line of a collectl
+/// recording begins with `lead`.
+fn each(
+    frame: &Frame<'_>,
+    lead: &[u8],
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&Row<'_>, &mut Vec<u8>),
+) {
     let Some(whole) = frame.source("environment") else { return };
     let by_kind = frame.options.envopts.contains('M');
     let mut kind_before = None;
     for row in whole.rows().filter(is_kept) {
         let kind = row.text(KIND);
-        if by_kind && kind_before.is_some_and(|before| before != kind) {
+        let begins = kind_before.is_none() || by_kind && kind_before != Some(kind);
+        if begins && kind_before.is_some() {
             out.push(b'\n');
+        }
+        if begins && frame.meta.origin() == "collectl" {
+            out.extend_from_slice(lead);
         }
         kind_before = Some(kind);
         write(&row, out);
@@ -66,17 +96,17 @@ fn width(row: &Row<'_>) -> usize {
 fn sensors(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     match part {
         Part::Title => out.extend_from_slice(b"ENVIRONMENTAL STATISTICS"),
-        Part::Heading => each(frame, out, |row, out| {
+        Part::Heading => each(frame, b"", out, |row, out| {
             out.push(b' ');
             let start = out.len();
             sample::text::escape_into(out, row.name());
             number::pad_left(out, start, WIDTH);
         }),
-        Part::Body => each(frame, out, |row, out| {
+        Part::Body => each(frame, b" ", out, |row, out| {
             out.push(b' ');
             let start = out.len();
             match value(row).or(row.exact().then_some(0.0)) {
-                Some(value) => number::push_perl(out, value),
+                Some(value) => push_value(&row, value, out),
                 None => out.push(b'-'),
             }
             // A collectl recording keeps collectl's columns, too narrow for long names.
@@ -90,7 +120,11 @@ fn sensors(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
 /// `-sE`.
 pub(super) const DETAIL: Layout = Layout {
     letter: 'E',
-    keep: is_kept,
+    // collectl's plots have all sensors.
+    keep: |row| match row.frame.meta.origin() {
+        "collectl" => row.options().envfilt.keeps(row.name()),
+        _ => is_kept(row),
+    },
     verbose: &[Block {
         when: |_| true,
         title: "ENVIRONMENTAL STATISTICS",
@@ -101,13 +135,23 @@ pub(super) const DETAIL: Layout = Layout {
         tag: "ENV",
         extension: "env",
         columns: &[
-            PlotColumn::plain("Speed", value).applies(|row| is_kind(row, b"fan")),
-            PlotColumn::plain("Watts", value).applies(|row| is_kind(row, b"power")),
-            PlotColumn::plain("Temp", value).applies(|row| is_kind(row, b"temperature")),
+            PlotColumn::plain("Speed", value).applies(|row| has(row, b"fan", 0)),
+            PlotColumn::fixed("Speed", 1, value).applies(|row| has(row, b"fan", 1)),
+            PlotColumn::fixed("Speed", 2, value).applies(|row| has(row, b"fan", 2)),
+            PlotColumn::plain("Watts", value).applies(|row| has(row, b"power", 0)),
+            PlotColumn::fixed("Watts", 1, value).applies(|row| has(row, b"power", 1)),
+            PlotColumn::fixed("Watts", 2, value).applies(|row| has(row, b"power", 2)),
+            PlotColumn::plain("Temp", value).applies(|row| has(row, b"temperature", 0)),
+            PlotColumn::fixed("Temp", 1, value).applies(|row| has(row, b"temperature", 1)),
+            PlotColumn::fixed("Temp", 2, value).applies(|row| has(row, b"temperature", 2)),
             PlotColumn::plain("Volts", value).applies(|row| is_kind(row, b"voltage")),
         ],
         ..Plot::EMPTY
     }),
-    metrics: &[PlotColumn::plain("env.{}", value).level()],
+    metrics: &[
+        PlotColumn::plain("env.{}", value).level().applies(|row| digits(row) == 0),
+        PlotColumn::fixed("env.{}", 1, value).level().applies(|row| digits(row) == 1),
+        PlotColumn::fixed("env.{}", 2, value).level().applies(|row| digits(row) == 2),
+    ],
     ..Layout::EMPTY
 };

@@ -122,14 +122,31 @@ fn connections(row: &Row<'_>) -> Option<f64> {
 }
 
 /// Calls refused for their credentials.  collectl looks one column too far left, here and below.
-/// In a recording of both a client and a server it also adds the interval before; a row does not
-/// reach that far back, so there `--exact` differs.
 fn bad_auth(row: &Row<'_>) -> Option<f64> {
-    transport(row, "server", if row.exact() { Index::BadFormat } else { Index::BadAuth })
+    refused(row, if row.exact() { Index::BadFormat } else { Index::BadAuth })
 }
 
 fn bad_client(row: &Row<'_>) -> Option<f64> {
-    transport(row, "server", if row.exact() { Index::BadAuth } else { Index::BadClient })
+    refused(row, if row.exact() { Index::BadAuth } else { Index::BadClient })
+}
+
+/// A counter of calls that the server refused.  collectl counts that of the interval before once
+/// more when it sees the client's.
+fn refused(row: &Row<'_>, index: Index) -> Option<f64> {
+    let has_client = || {
+        row.rows().any(|row| {
+            parts(&row) == (b"client", b"rpc") && row.raw(Index::Calls as usize).is_some()
+        })
+    };
+    if !row.exact() || !has_client() {
+        return transport(row, "server", index);
+    }
+    let is_it = |row: &Row<'_>| parts(row) == (b"server", b"rpc");
+    let both = |row: &Row<'_>| {
+        let before = row.delta_before(index as usize).unwrap_or(0.0);
+        Some(row.delta(index as usize)? + before)
+    };
+    row.per_second(row.sum(is_it, both))
 }
 
 /// A counter of the client's transport.  collectl counts it once more when it sees the server's.
