@@ -20,15 +20,16 @@ pub(crate) struct Incumbent {
 pub(crate) static ALL: &[Incumbent] =
     &[Incumbent { name: "collectl", translate: collectl::translate }];
 
+/// The incumbent under whose name a command line calls us.
+pub(crate) fn incumbent(arguments: &[OsString]) -> Option<&'static Incumbent> {
+    let called = arguments.first().and_then(|first| Path::new(first).file_name())?;
+    ALL.iter().find(|incumbent| called == incumbent.name)
+}
+
 /// The command line to run: the given one, or its translation when called under an incumbent's
 /// name.
 pub(crate) fn command_line(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let Some(called) = arguments.first().and_then(|first| Path::new(first).file_name()) else {
-        return arguments;
-    };
-    let Some(incumbent) = ALL.iter().find(|incumbent| called == incumbent.name) else {
-        return arguments;
-    };
+    let Some(incumbent) = incumbent(&arguments) else { return arguments };
     let rest = arguments.split_off(1);
     let mut line = vec![OsString::from("whit")];
     line.extend((incumbent.translate)(rest));

@@ -11,7 +11,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod bench;
 mod commands;
@@ -50,8 +50,10 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let words = compat::command_line(std::env::args_os().collect());
-    let arguments = match Arguments::try_parse_from(&words) {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let abbreviates = compat::incumbent(&given).is_some();
+    let words = compat::command_line(given);
+    let arguments = match parse(&words, abbreviates) {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error, &words),
     };
@@ -71,6 +73,18 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Reads a command line.  Incumbents take any abbreviation of a long switch that is not
+/// ambiguous; whit itself does not, so that a new switch breaks no script.
+fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error> {
+    let mut command = Arguments::command();
+    if abbreviates {
+        for verb in ["record", "play"] {
+            command = command.mut_subcommand(verb, |verb| verb.infer_long_args(true));
+        }
+    }
+    Arguments::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
 /// Help, the version, or what is wrong with the command line.

@@ -39,6 +39,13 @@ fn called_as_collectl_it_takes_collectls_command_line() {
     assert!(text.contains("cpu sys inter  ctxsw KBRead"), "{text}");
     assert_eq!(text.lines().count(), 4, "two headings, two intervals: {text}");
 
+    let abbreviated = ["--subs", "cd", "--inter", "0.1", "--coun", "2"];
+    let live = Command::new(&collectl).args(abbreviated).output().unwrap();
+    assert!(live.status.success(), "{live:?}");
+    assert_eq!(live.stdout.split(|&byte| byte == b'\n').count(), 5, "{live:?}");
+    let own = whit().arg("record").args(abbreviated).output().unwrap();
+    assert_eq!(own.status.code(), Some(2), "whit itself takes no abbreviations");
+
     let recorded = Command::new(&collectl)
         .args(["-scd", "-i0.1", "-c3", "-f"])
         .arg(folder.path().join("x"))
