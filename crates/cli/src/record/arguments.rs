@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use regex::bytes::Regex;
 use sample::NameFilter;
 
@@ -217,7 +217,12 @@ fn name_filter(
     (never_name, never): (&str, Option<&str>),
 ) -> anyhow::Result<NameFilter> {
     let compile = |name: &str, text: &str| {
-        Regex::new(text).with_context(|| format!("{name}: '{text}' is no regular expression"))
+        Regex::new(text).map_err(|error| {
+            // The library draws a picture of several lines; the last one says it in words.
+            let error = error.to_string();
+            let why = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            anyhow::anyhow!("{name}: '{text}' is no regular expression: {why}")
+        })
     };
     let only = only.filter(|only| !only.starts_with('+'));
     let only = only.map(|only| compile(only_name, only)).transpose()?;

@@ -175,12 +175,15 @@ fn open(
     now: Moment,
     messages: &Messages,
 ) -> anyhow::Result<Writer> {
+    let own = Some(std::process::id());
     let mut tried = 0;
     loop {
         let realtime_ns = now.realtime_ns + tried * SECOND_NS;
         let path = place.recording(&local(Moment { realtime_ns, ..now }, &messages.zone));
         match Writer::create(&path, meta, defs, options) {
             Err(Error::Exists { .. }) if tried < NAMES_TRIED => tried += 1,
+            // Our own, begun in this very second: a roll needs another name.
+            Err(Error::Locked { pid, .. }) if pid == own && tried < NAMES_TRIED => tried += 1,
             Ok(writer) => return Ok(writer),
             Err(error) => {
                 let hint = "the directory of -f must exist and be writable";

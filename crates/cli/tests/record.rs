@@ -1,0 +1,593 @@
+//! `whit record` as a user has it: the live recorder on this machine, killed, stopped, starved of
+//! space, cut off from its readers.
+//!
+//! What needs root or a program that is not there says so and passes.
+#![allow(clippy::print_stderr, reason = "a test that skips says why")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use recording::{Damage, Next, Reader};
+use sample::{Snapshot, SourceDef, State};
+
+/// How long anything here may take before it counts as hanging.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn whit(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    command.arg("record").args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// A recorder that does not outlive its test, should that fail.
+struct Running(Child);
+
+impl std::ops::Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(command: &mut Command) -> Running {
+    Running(command.spawn().unwrap())
+}
+
+fn run(arguments: &[&str]) -> Output {
+    whit(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// Waits until `done` holds.
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < PATIENCE, "waited too long until {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn wait_for_end(child: &mut Child) -> std::process::ExitStatus {
+    let mut status = None;
+    wait_until("the recorder ends", || {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    status.unwrap()
+}
+
+/// The recordings in a folder, oldest first.
+fn recordings(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let is_ours = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "whit");
+    let mut paths: Vec<PathBuf> = entries.filter(is_ours).collect();
+    paths.sort();
+    paths
+}
+
+/// What a recording holds.
+struct Content {
+    samples: usize,
+    /// The recorder's own count of samples, where a sample has it.
+    counts: Vec<u64>,
+    unwritten: u64,
+    missed: u64,
+    skipped: u64,
+    damage: Damage,
+}
+
+fn read(path: &Path) -> Content {
+    let known: Vec<&'static SourceDef> = source::ALL.iter().map(|entry| entry.def).collect();
+    let mut reader = Reader::open(path, &known).unwrap();
+    let defs = reader.defs();
+    let own = defs.iter().position(|def| def.name == "whit");
+    let field = own.map(|own| defs[own].field("samples").unwrap());
+    let mut snapshot = Snapshot::new(&defs);
+    let mut content = Content {
+        samples: 0,
+        counts: Vec::new(),
+        unwritten: 0,
+        missed: 0,
+        skipped: 0,
+        damage: Damage::default(),
+    };
+    while reader.next(&mut snapshot).unwrap() == Next::Sample {
+        content.samples += 1;
+        content.unwritten += snapshot.gap.samples_unwritten;
+        content.missed += snapshot.gap.ticks_missed;
+        let fresh = || snapshot.samples.iter().zip(&snapshot.fresh).filter(|(_, fresh)| **fresh);
+        content.skipped += fresh().filter(|(s, _)| s.state == State::Skipped).count() as u64;
+        if let (Some(own), Some(field)) = (own, field)
+            && snapshot.fresh[own]
+        {
+            content.counts.extend(snapshot.samples[own].table.get(0, field));
+        }
+    }
+    content.damage = reader.damage();
+    content
+}
+
+fn seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state >> 33
+}
+
+#[test]
+fn two_hundred_kills_lose_nothing() {
+    let folder = folder();
+    let seed = seed();
+    let mut state = seed;
+    let mut samples = 0;
+    for round in 0..200 {
+        let place = folder.path().join(format!("{round}/"));
+        let interval = ["-i0", "-i0.001", "-i0"][round % 3];
+        let place = place.to_str().unwrap();
+        let mut child = start(&mut whit(&["-scdnmw", interval, "-f", place]));
+        let random_us = random(&mut state) % 40_000;
+        // Two of three are killed while they write, one perhaps before there is a file.
+        if round % 3 < 2 {
+            wait_until("there is a file", || {
+                let path = Path::new(place);
+                path.is_dir() && !recordings(path).is_empty()
+            });
+        }
+        std::thread::sleep(Duration::from_micros(random_us));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let files = if Path::new(place).is_dir() { recordings(Path::new(place)) } else { vec![] };
+        for path in files {
+            if path.metadata().unwrap().len() == 0 {
+                // Killed between making the file and its first byte.
+                continue;
+            }
+            let content = read(&path);
+            let mut damage = content.damage;
+            // A write that crosses a page may be cut there: that sample was never complete.
+            assert!(damage.samples_torn <= 1, "seed {seed} round {round}: {damage:?}");
+            damage.samples_torn = 0;
+            assert!(damage.is_none(), "seed {seed} round {round}: {damage:?}");
+            let expected: Vec<u64> = (1..=content.samples as u64).collect();
+            assert_eq!(
+                content.counts, expected,
+                "seed {seed} round {round}: every sample is there"
+            );
+            samples += content.samples;
+        }
+    }
+    assert!(samples > 1000, "the kills came too early to show anything: {samples} samples");
+}
+
+#[test]
+fn a_recording_has_what_was_asked_for() {
+    let folder = folder();
+    let place = folder.path().to_str().unwrap();
+    let output = run(&["-scdnm", "-i0", "-c700", "-f", place, "--comment", "a b"]);
+    assert!(output.status.success() && output.stdout.is_empty(), "{}", text(&output.stderr));
+    let files = recordings(folder.path());
+    let content = read(&files[0]);
+    assert_eq!((files.len(), content.samples), (1, 701));
+    assert_eq!(content.damage, Damage::default(), "closed, and whole");
+    let reader = Reader::open(&files[0], &[]).unwrap();
+    assert_eq!(reader.meta().get("comment"), Some("a b"));
+    assert_eq!(reader.meta().subsystems(), "cdnm");
+    let names: Vec<&str> = reader.schemas().iter().map(|schema| schema.name.as_str()).collect();
+    assert_eq!(names, ["cpu", "disk", "memory", "network", "whit"]);
+    let name = files[0].file_name().unwrap().to_str().unwrap().to_owned();
+    let parts: Vec<&str> = name.trim_end_matches(".whit").rsplitn(3, '-').collect();
+    assert_eq!((parts[0].len(), parts[1].len()), (6, 8), "{name}");
+}
+
+#[test]
+fn signals_stop_reopen_and_flush_within_a_long_interval() {
+    use rustix::process::Signal;
+    let folder = folder();
+    let place = folder.path().to_str().unwrap();
+    // The first sample is at a whole second; then nothing for an hour.
+    let mut child = start(whit(&["-sc", "-i3600", "-m", "-f", place]).stderr(Stdio::null()));
+    wait_until("it records", || !recordings(folder.path()).is_empty());
+    let log = || {
+        let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let log = entries.filter(|path| path.extension().is_some_and(|e| e == "log")).next();
+        log.map(|path| std::fs::read_to_string(path).unwrap()).unwrap_or_default()
+    };
+    wait_until("handlers are there", || log().contains("Starting"));
+    signal(&child, Signal::USR1);
+    wait_until("it has flushed", || log().contains("USR1"));
+    signal(&child, Signal::HUP);
+    wait_until("it has rolled", || recordings(folder.path()).len() == 2);
+    signal(&child, Signal::TERM);
+    assert!(wait_for_end(&mut child).success());
+    for path in recordings(folder.path()) {
+        assert!(!read(&path).damage.not_closed, "{}", path.display());
+    }
+    assert!(log().contains("Terminating"), "{}", log());
+}
+
+#[test]
+fn the_second_recorder_of_a_file_is_refused_with_the_pid_of_the_first() {
+    for _ in 0..10 {
+        let folder = folder();
+        let place = folder.path().to_str().unwrap();
+        let begin = || start(whit(&["-sc", "-i0.05", "-f", place]).stderr(Stdio::piped()));
+        let (mut one, mut other) = (begin(), begin());
+        wait_until("a file is made", || !recordings(folder.path()).is_empty());
+        let mut refused = None;
+        let start = Instant::now();
+        while refused.is_none() && start.elapsed() < Duration::from_secs(1) {
+            refused =
+                [&mut one, &mut other].iter_mut().position(|c| c.try_wait().unwrap().is_some());
+        }
+        let Some(refused) = refused else {
+            // They began in different seconds: other names, nothing to refuse.
+            continue;
+        };
+        let (mut refused, running) =
+            if refused == 0 { (one, &mut other) } else { (other, &mut one) };
+        let mut said = String::new();
+        refused.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(wait_for_end(&mut refused).code(), Some(2));
+        signal(running, rustix::process::Signal::TERM);
+        assert!(said.contains(&format!("process {}", running.id())), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(wait_for_end(running).success());
+        assert!(read(&recordings(folder.path())[0]).damage.is_none());
+        return;
+    }
+    panic!("ten pairs of recorders never began in the same second");
+}
+
+/// A small file system that goes away with the test.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(at: &Path) -> Option<Self> {
+        let at_text = at.to_str()?;
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs", at_text])
+            .output()
+            .ok()?;
+        mount.status.success().then(|| SmallDisk(at.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_once_survived_and_counted() {
+    let folder = folder();
+    let Some(disk) = SmallDisk::mount(folder.path()) else {
+        eprintln!("skipped: mounting a small tmpfs needs root");
+        return;
+    };
+    let place = disk.0.to_str().unwrap();
+    let filler = disk.0.join("filler");
+    let mut child = start(whit(&["-scdnmw", "-i0.001", "-f", place]).stderr(Stdio::piped()));
+    wait_until("there is a file", || !recordings(&disk.0).is_empty());
+    std::thread::sleep(Duration::from_millis(100));
+    // Everything that is left, however little.
+    let mut fill = std::fs::File::create(&filler).unwrap();
+    let copied = std::io::copy(&mut std::io::repeat(1), &mut fill);
+    assert!(copied.is_err(), "the disk is full");
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.contains("no space left"), "{line}");
+    std::thread::sleep(Duration::from_millis(100));
+    std::fs::remove_file(&filler).unwrap();
+    line.clear();
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.contains("written again after"), "told once, then that it goes on: {line}");
+    std::thread::sleep(Duration::from_millis(50));
+    signal(&child, rustix::process::Signal::TERM);
+    assert!(wait_for_end(&mut child).success());
+    let content = read(&recordings(&disk.0)[0]);
+    assert!(content.damage.is_none(), "{:?}", content.damage);
+    assert!(content.unwritten > 0, "the gap is in the file");
+    // Every sample taken is either there or counted as lost.
+    let (first, last) = (content.counts[0], *content.counts.last().unwrap());
+    assert_eq!(last - first + 1, content.samples as u64 + content.unwritten);
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let mut child =
+        whit(&["-sc", "-i0.01"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with('#'));
+    drop(lines);
+    assert!(wait_for_end(&mut child).success());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said, "");
+}
+
+#[test]
+fn bad_input_is_one_line_and_exit_2() {
+    let folder = folder();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let in_a_file = format!("{}/x/", file.display());
+    let cases: &[(&[&str], &str)] = &[
+        (&["-s", "q9"], "'9'"),
+        (&["-scZ"], "processes"),
+        (&["-i", "x"], "'x'"),
+        (&["-i2:3", "-sy"], "multiple"),
+        (&["-R", "5"], "-R"),
+        (&["-f", "/no/such/folder/x"], "/no/such/folder"),
+        (&["-f", &in_a_file], &in_a_file),
+        (&["-f", "/proc/", "-sc"], "/proc/"),
+        (&["-f", "/tmp", "-r", "25:00"], "-r 25:00"),
+        (&["--keep", "7x", "-f", "/tmp"], "--keep"),
+        (&["--budget", "0"], "--budget"),
+        (&["--budget", "5", "-i0"], "--budget"),
+        (&["-A", "localhost:0x"], "-A"),
+        (&["-D"], "-D"),
+        (&["--tworaw"], "--tworaw"),
+        (&["--import", "hello"], "--import"),
+        (&["--rawtoo", "-f", "/tmp"], "--rawtoo"),
+        (&["--rawdskfilt", "(", "-sd", "-c1"], "--rawdskfilt"),
+        (&["--root", "/no/such/root", "-sc", "-c1"], "/no/such/root"),
+        (&["--umask", "9", "-c1", "-sc"], "--umask"),
+    ];
+    for (arguments, says) in cases {
+        let output = run(arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+        assert!(said.starts_with("whit: ") && said.contains(says), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn plot_files_and_a_recording_besides() {
+    let folder = folder();
+    let prefix = folder.path().join("run");
+    let prefix = prefix.to_str().unwrap();
+    let output = run(&["-scdnmC", "-i0.02", "-c5", "-P", "-oz", "--rawtoo", "-f", prefix]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "");
+    let entries = std::fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    let extensions: Vec<&str> = names.iter().map(|name| name.rsplit('.').next().unwrap()).collect();
+    assert_eq!(extensions, ["whit", "cpu", "tab"], "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("run-")), "{names:?}");
+    for name in &names[1..] {
+        let plot = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(plot.lines().filter(|line| !line.starts_with('#')).count(), 5, "{name}: {plot}");
+    }
+    assert_eq!(read(&recordings(folder.path())[0]).samples, 6);
+}
+
+#[test]
+fn lines_over_a_socket() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("127.0.0.1:{}", listener.local_addr().unwrap().port());
+    let mut child = start(whit(&["-sc", "-i0.05", "-A", &address]).stdout(Stdio::piped()));
+    let (peer, _) = listener.accept().unwrap();
+    let host = rustix::system::uname().nodename().to_str().unwrap().to_owned();
+    let host = host.split('.').next().unwrap().to_owned();
+    let mut lines = BufReader::new(peer).lines();
+    for _ in 0..4 {
+        let line = lines.next().unwrap().unwrap();
+        assert!(line.starts_with(&format!("{host} ")), "{line}");
+    }
+    drop(lines);
+    assert!(wait_for_end(&mut child).success(), "a peer that goes away ends it");
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said, "", "nothing on the screen");
+}
+
+#[test]
+fn clients_come_and_go_at_a_server() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let address = format!("server:{free}");
+    let mut child = start(&mut whit(&["-sc", "-i0.02", "-A", &address]));
+    for _ in 0..3 {
+        let mut client = None;
+        wait_until("it listens", || {
+            client = TcpStream::connect(("127.0.0.1", free)).ok();
+            client.is_some()
+        });
+        let client = client.unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut lines = BufReader::new(client).lines();
+        for _ in 0..3 {
+            assert!(!lines.next().unwrap().unwrap().is_empty());
+        }
+    }
+    signal(&child, rustix::process::Signal::INT);
+    assert!(wait_for_end(&mut child).success());
+}
+
+#[test]
+fn a_daemon_reports_its_start_and_holds_its_pid_file() {
+    let folder = folder();
+    let place = folder.path().to_str().unwrap();
+    let name = format!("test{}", std::process::id());
+    let arguments = ["-D", "--pname", &name, "-i1", "-sc", "-f", place];
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(recordings(folder.path()).len(), 1, "it has opened its file when the start is over");
+    let file = format!("whit-{name}.pid");
+    let paths = [Path::new("/run").join(&file), folder.path().join(&file)];
+    let path = paths.iter().find(|path| path.exists()).unwrap();
+    let pid = std::fs::read_to_string(path).unwrap();
+    let second = run(&arguments);
+    let said = text(&second.stderr);
+    assert_eq!(second.status.code(), Some(2), "{said}");
+    assert!(said.contains(pid.trim()) && said.lines().count() == 1, "{said}");
+    let failed = run(&["-D", "--pname", "other", "-sc", "-f", "/no/such/folder/x"]);
+    assert_eq!(failed.status.code(), Some(2), "the start tells of the daemon's error");
+    assert!(text(&failed.stderr).contains("/no/such/folder"), "{}", text(&failed.stderr));
+    let raw = pid.trim().parse().unwrap();
+    let pid = rustix::process::Pid::from_raw(raw).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    wait_until("it is gone", || !path.exists());
+    let recording = &recordings(folder.path())[0];
+    wait_until("it is closed", || !read(recording).damage.not_closed);
+}
+
+/// System calls a sample, counted from outside: the difference of two runs of other lengths, so
+/// that the start does not count.
+fn calls_a_sample(arguments: &[&str]) -> Option<f64> {
+    let count = |samples: u64| {
+        let folder = folder();
+        let out = folder.path().join("calls");
+        let status = Command::new("strace")
+            .args(["-f", "-c", "-U", "calls", "-o"])
+            .arg(&out)
+            .arg(env!("CARGO_BIN_EXE_whit"))
+            .args(["record", "-f"])
+            .arg(folder.path())
+            .arg(format!("-c{samples}"))
+            .args(arguments)
+            .status()
+            .ok()?;
+        let counted = std::fs::read_to_string(&out).ok()?;
+        let total = counted.lines().last()?.split_whitespace().next()?.parse::<f64>().ok()?;
+        status.success().then_some(total)
+    };
+    Some((count(600)? - count(200)?) / 400.0)
+}
+
+#[test]
+fn system_calls_a_sample_are_the_files_and_two() {
+    // The six files of -scdnm, one write, one sleep; at -i0 no sleep.
+    for (arguments, most) in [(["-scdnm", "-i0"], 8.0), (["-scdnm", "-i0.002"], 8.0)] {
+        let Some(calls) = calls_a_sample(&arguments) else {
+            eprintln!("skipped: strace is not installed or may not trace");
+            return;
+        };
+        assert!(calls <= most, "{arguments:?}: {calls} calls a sample");
+    }
+}
+
+#[test]
+fn memory_stays_small() {
+    let folder = folder();
+    let place = folder.path().to_str().unwrap();
+    let mut child = start(&mut whit(&["--all", "-i0.001", "-f", place]));
+    std::thread::sleep(Duration::from_millis(1_500));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    signal(&child, rustix::process::Signal::TERM);
+    assert!(wait_for_end(&mut child).success());
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    // 8 MiB in a release build; pages of an unoptimised binary are not what is measured here.
+    assert!(peak <= 24 << 10, "{peak} kB");
+}
+
+#[test]
+fn another_root_is_another_machine() {
+    let host = testkit::FakeHost::new().unwrap();
+    host.put("/proc/stat", "cpu  100 0 50 1000 5 0 2 0 0 0\ncpu0 100 0 50 1000\nctxt 7\n").unwrap();
+    host.put("/proc/sys/kernel/hostname", "elsewhere.example\n").unwrap();
+    let folder = folder();
+    let (root, place) = (host.root().to_str().unwrap(), folder.path().to_str().unwrap());
+    let output = run(&["-scd", "-i0", "-c3", "--root", root, "-f", place]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let path = &recordings(folder.path())[0];
+    assert!(path.file_name().unwrap().to_str().unwrap().starts_with("elsewhere-"));
+    let known: Vec<&'static SourceDef> = source::ALL.iter().map(|entry| entry.def).collect();
+    let mut reader = Reader::open(path, &known).unwrap();
+    let defs = reader.defs();
+    let mut snapshot = Snapshot::new(&defs);
+    assert_eq!(reader.next(&mut snapshot).unwrap(), Next::Sample);
+    let state = |name| snapshot.samples[defs.iter().position(|d| d.name == name).unwrap()].state;
+    assert_eq!(state("cpu"), State::Ok);
+    assert_eq!(state("disk"), State::Absent, "missing is not zero");
+}
+
+#[test]
+fn over_budget_sources_are_skipped_and_say_so() {
+    let folder = folder();
+    let place = folder.path().to_str().unwrap();
+    let output = run(&["-scdnmw", "-i0.01", "-c60", "--budget", "0.01", "-f", place]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let content = read(&recordings(folder.path())[0]);
+    assert_eq!(content.samples, 61);
+    assert!(content.skipped > 60, "{}", content.skipped);
+    assert_eq!(content.counts.len(), 61, "the recorder's own source is never left out");
+}
+
+/// A terminal of so many columns, and what the recorder wrote to it.
+fn on_a_terminal(columns: u16, arguments: &[&str]) -> Option<String> {
+    use std::os::fd::{FromRawFd, OwnedFd};
+    let (mut ours, mut theirs) = (0, 0);
+    let size = libc::winsize { ws_row: 20, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: both numbers and the size live through the call; no name and no settings are given.
+    let opened = unsafe {
+        libc::openpty(
+            &raw mut ours,
+            &raw mut theirs,
+            std::ptr::null_mut(),
+            std::ptr::null(),
+            &raw const size,
+        )
+    };
+    if opened != 0 {
+        return None;
+    }
+    // SAFETY: openpty has just given us these descriptors, and nobody else has them.
+    let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
+    let mut child =
+        whit(arguments).env("NO_COLOR", "1").stdout(theirs).stderr(Stdio::null()).spawn().unwrap();
+    let mut said = Vec::new();
+    // The other end closes with an error, which is how terminals end.
+    let _ = std::fs::File::from(ours).read_to_end(&mut said);
+    assert!(wait_for_end(&mut child).success());
+    Some(text(&said))
+}
+
+#[test]
+fn a_narrow_terminal_without_colour() {
+    for arguments in [&["-scdn", "-i0.02", "-c3"][..], &["-scdn", "-i0.02", "-c3", "--verbose"]] {
+        let Some(said) = on_a_terminal(40, arguments) else {
+            eprintln!("skipped: no pseudo terminals here");
+            return;
+        };
+        assert!(said.contains('#') && said.lines().count() >= 4, "{said}");
+        assert!(!said.contains('\x1b'), "no escape sequences: {said:?}");
+    }
+}
