@@ -85,6 +85,7 @@ pub struct Host {
     backing: Backing,
     files: Vec<Option<File>>,
     tick: u64,
+    now_ns: u64,
     cost: Cost,
     /// Only while a doctor looks on.
     probe: Option<Box<Probe>>,
@@ -97,6 +98,7 @@ impl Host {
             backing: Backing::Kernel { root: root.into() },
             files: Vec::new(),
             tick: 1,
+            now_ns: 0,
             cost: Cost::default(),
             probe: None,
         }
@@ -108,6 +110,7 @@ impl Host {
             backing: Backing::Memory { files: HashMap::new() },
             files: Vec::new(),
             tick: 1,
+            now_ns: 0,
             cost: Cost::default(),
             probe: None,
         }
@@ -116,6 +119,18 @@ impl Host {
     /// Begins a tick: every file will be read anew.
     pub fn begin_tick(&mut self) {
         self.tick += 1;
+    }
+
+    /// As [`begin_tick`](Self::begin_tick), at a time on a clock that never steps.
+    pub fn begin_tick_at(&mut self, now_ns: u64) {
+        self.begin_tick();
+        self.now_ns = now_ns;
+    }
+
+    /// When the tick began, by the clock of [`begin_tick_at`](Self::begin_tick_at): for what is
+    /// looked at so many times a minute however short the ticks are.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
     }
 
     /// Gives a host in memory the text of a file, or takes the file away.
@@ -189,7 +204,7 @@ impl Host {
     /// # Errors
     /// [`State::Absent`], [`State::Denied`] or [`State::Failed`].
     pub fn read(&mut self, id: FileId) -> Result<&[u8], State> {
-        let Host { backing, files, tick, cost, probe } = self;
+        let Host { backing, files, tick, cost, probe, .. } = self;
         let Some(file) = files.get_mut(id.0).and_then(Option::as_mut) else {
             return Err(State::Absent);
         };
@@ -454,6 +469,8 @@ impl File {
         }
         match self.fill(cost) {
             Ok(()) => State::Ok,
+            // The speed of an interface that has none: it may get one, and the file stays.
+            Err(Errno::INVAL) => State::Failed(Errno::INVAL.raw_os_error()),
             Err(errno) => {
                 // A device that went away (ENODEV) or a dead descriptor: open it anew next time.
                 self.fd = None;

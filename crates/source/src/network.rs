@@ -46,6 +46,9 @@ const LOWER: usize = 20;
 /// asked every 64 readings.  Those beyond keep what was read when they were first seen.
 const TURN_READS: usize = 64;
 
+/// Time between two turns at least: nobody plugs cables faster, however often we read.
+const TURN_NS_MIN: u64 = 500_000_000;
+
 pub(crate) const ENTRY: Entry = Entry {
     def: &NETWORK,
     open: |host, limits| {
@@ -55,7 +58,8 @@ pub(crate) const ENTRY: Entry = Entry {
             limits: Arc::clone(limits),
             interfaces: Vec::new(),
             changed: false,
-            reads: 0,
+            turns: 0,
+            asked_ns: None,
         })
     },
 };
@@ -67,7 +71,9 @@ struct Network {
     interfaces: Vec<Interface>,
     /// Whether this reading has other interfaces than the one before, or in another order.
     changed: bool,
-    reads: usize,
+    turns: usize,
+    /// When the latest turn was.
+    asked_ns: Option<u64>,
 }
 
 impl Source for Network {
@@ -119,8 +125,14 @@ fn set_facts(row: &mut RowMut<'_>, interface: &Interface) {
 impl Network {
     /// Reads the speed or the state of the interface whose turn it is.
     fn ask_the_next(&mut self, host: &mut Host) {
-        let turn = self.reads % TURN_READS;
-        self.reads = self.reads.wrapping_add(1);
+        let now_ns = host.now_ns();
+        let since_ns = self.asked_ns.map(|asked_ns| now_ns.saturating_sub(asked_ns));
+        if now_ns > 0 && since_ns.is_some_and(|since_ns| since_ns < TURN_NS_MIN) {
+            return;
+        }
+        self.asked_ns = Some(now_ns);
+        let turn = self.turns % TURN_READS;
+        self.turns = self.turns.wrapping_add(1);
         if let Some(interface) = self.interfaces.get_mut(turn / 2) {
             if turn.is_multiple_of(2) {
                 interface.ask_speed(host);

@@ -50,7 +50,7 @@ impl Sampler {
         mut due: impl FnMut(usize, &SourceDef) -> State,
         snapshot: &mut Snapshot,
     ) {
-        host.begin_tick();
+        host.begin_tick_at(now.monotonic_ns);
         let mut before = now;
         snapshot.monotonic_ns = before.monotonic_ns;
         snapshot.realtime_ns = before.realtime_ns;
