@@ -169,6 +169,11 @@ impl RecordArguments {
             );
         }
         ensure!(self.address.is_none() || !self.display.home, "--home is for a screen, not for -A");
+        ensure!(
+            ["proc", "sys"].iter().any(|folder| self.root.join(folder).is_dir()),
+            "--root {}: there is neither proc nor sys below it",
+            self.root.display()
+        );
         if let Some(percent) = self.budget {
             ensure!(
                 percent > 0.0 && percent <= 100.0,
