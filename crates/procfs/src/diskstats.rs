@@ -13,6 +13,10 @@ use crate::scan::{lines, take_number, take_word};
 /// Most columns after the name that a line can have.
 pub const COLUMNS: usize = 17;
 
+/// The columns of a device that has never done anything, as the many loop devices of a machine
+/// that uses none.
+const IDLE: &[u8; 2 * COLUMNS] = b" 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
+
 /// One device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskLine<'a> {
@@ -44,6 +48,9 @@ fn parse_line(mut line: &[u8]) -> Option<DiskLine<'_>> {
         return None;
     }
     let mut columns = [0; COLUMNS];
+    if line == IDLE {
+        return Some(DiskLine { major, minor, name, columns, present: (1 << COLUMNS) - 1 });
+    }
     let mut count = 0;
     for slot in &mut columns {
         let Some(value) = take_number(&mut line) else { break };

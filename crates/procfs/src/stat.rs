@@ -39,6 +39,18 @@ pub fn parse_stat(text: &[u8]) -> impl Iterator<Item = StatLine> {
     lines(text).filter_map(parse_line)
 }
 
+/// As [`parse_stat`], for who does not want the times of single CPUs, which are most of the file
+/// on a large machine: their lines come with none.
+pub fn parse_stat_totals(text: &[u8]) -> impl Iterator<Item = StatLine> {
+    lines(text).filter_map(|line| match line {
+        [b'c', b'p', b'u', b'0'..=b'9', ..] => {
+            let index = u32::try_from(number(&line[3..])?).ok()?;
+            Some(StatLine::Cpu(index, CpuTimes::default()))
+        }
+        line => parse_line(line),
+    })
+}
+
 #[inline]
 fn parse_line(line: &[u8]) -> Option<StatLine> {
     if let Some(mut rest) = line.strip_prefix(b"cpu") {
@@ -83,6 +95,9 @@ mod tests {
         let parsed: Vec<StatLine> = parse_stat(text).collect();
         let total = CpuTimes { ticks: [7978, 0, 6695, 108_331, 468, 0, 88, 63, 0, 0], count: 10 };
         let one = CpuTimes { ticks: [1, 2, 3, 4, 0, 0, 0, 0, 0, 0], count: 4 };
+        let totals: Vec<StatLine> = parse_stat_totals(text).collect();
+        assert_eq!(totals[1], StatLine::Cpu(1, CpuTimes::default()));
+        assert_eq!((totals[0], &totals[2..]), (parsed[0], &parsed[2..]));
         assert_eq!(
             parsed,
             [

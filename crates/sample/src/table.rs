@@ -52,7 +52,7 @@ impl Table {
             self.names.push(name.to_vec());
             self.values.resize(self.rows * self.width, 0);
             self.present.resize(self.rows * self.words, 0);
-        } else if self.names[index] != name {
+        } else if !equal(&self.names[index], name) {
             self.names[index].clear();
             self.names[index].extend_from_slice(name);
         }
@@ -152,6 +152,21 @@ impl Table {
     }
 }
 
+/// Whether two names are equal.  Most are no longer than sixteen bytes, for which a call would
+/// cost more than the comparison.
+#[inline]
+fn equal(one: &[u8], other: &[u8]) -> bool {
+    if one.len() != other.len() || one.len() > 16 {
+        return one == other;
+    }
+    if let (Some(one_start), Some(start), Some(one_end), Some(end)) =
+        (one.first_chunk::<8>(), other.first_chunk::<8>(), one.last_chunk(), other.last_chunk())
+    {
+        return one_start == start && u64::from_ne_bytes(*one_end) == u64::from_ne_bytes(*end);
+    }
+    one.iter().zip(other).all(|(one, other)| one == other)
+}
+
 /// A row being filled.
 pub struct RowMut<'a> {
     values: &'a mut [u64],
@@ -196,7 +211,7 @@ impl RowMut<'_> {
     /// Stores a text.  Cheap when the cell held the same text in the reading before.
     pub fn set_text(&mut self, field: usize, text: &[u8]) {
         let held = usize::try_from(self.values[field]).unwrap_or(usize::MAX);
-        if self.texts.get(held).is_some_and(|t| t.as_ref() == text) {
+        if self.texts.get(held).is_some_and(|held| equal(held, text)) {
             self.present[field / 64] |= 1 << (field % 64);
             return;
         }
@@ -248,6 +263,20 @@ mod tests {
         assert_eq!(table.texts().len(), 1);
         assert_eq!(table.find(b"b", 9), Some(0));
         assert_eq!(table.find(b"a", 0), None);
+    }
+
+    #[test]
+    fn names_are_equal_or_not_at_every_length() {
+        for length in 0..20 {
+            let name = vec![b'a'; length];
+            assert!(equal(&name, &name.clone()));
+            assert!(!equal(&name, &vec![b'a'; length + 1]));
+            for at in 0..length {
+                let mut other = name.clone();
+                other[at] = b'b';
+                assert!(!equal(&name, &other), "{length} {at}");
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Reads `/proc/stat` and `/proc/loadavg` (proc(5)).  Cost: one `pread` each; `/proc/stat` is the
 //! dearer one on big machines, since the kernel adds up every interrupt of every CPU to make it.
 
-use procfs::stat::{CpuTimes, StatLine, parse_stat};
+use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
 use sample::{
     Block, Cadence, Cell, Field, Frame, Layout, Part, Plot, PlotColumn, Row, Show, SourceDef,
@@ -57,7 +57,7 @@ impl Source for Cpu {
         };
         let mut row = table.row(b"");
         let mut online = 0;
-        for line in parse_stat(text) {
+        for line in parse_stat_totals(text) {
             match line {
                 StatLine::Total(times) => set_times(&mut row, &times),
                 StatLine::Cpu(..) => online += 1,
