@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::ensure;
 use regex::bytes::Regex;
 use sample::NameFilter;
 
