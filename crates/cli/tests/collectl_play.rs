@@ -17,20 +17,12 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The differences that are wanted: `recording|switches|exact or differs|heading`, a line each.
-/// `exact` means that the case is equal under `--exact`; the heading is one of
-/// `docs/differences-collectl.md`.
-const WANTED: &str = include_str!("collectl_differences.txt");
+use beside_collectl::{BRIEF, PLOT, VERBOSE, Wanted, all_wanted, first_difference, has_collectl};
+
+mod beside_collectl;
 
 /// Where each difference is explained.
 const EXPLAINED: &str = include_str!("../../../docs/differences-collectl.md");
-
-/// A difference that is wanted.
-struct Wanted {
-    /// Whether `--exact` must be equal.
-    exact: bool,
-    heading: &'static str,
-}
 
 /// One comparison.
 #[derive(Clone, Debug)]
@@ -50,23 +42,6 @@ enum Verdict {
 fn recordings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings")
 }
-
-fn has_collectl() -> bool {
-    let version = Command::new("collectl").arg("-v").stdin(Stdio::null()).output();
-    version.is_ok_and(|output| output.status.success())
-}
-
-/// Summaries that brief mode has.
-const BRIEF: &[&str] = &["b", "c", "d", "f", "i", "j", "m", "n", "s", "t", "x"];
-/// All letters, for the formats that have them.
-const VERBOSE: &[&str] = &[
-    "b", "B", "c", "C", "d", "D", "E", "f", "F", "i", "j", "J", "m", "M", "n", "N", "s", "t", "x",
-    "X", "y", "Y",
-];
-const PLOT: &[&str] = &[
-    "b", "B", "c", "C", "d", "D", "E", "f", "F", "i", "j", "J", "m", "M", "n", "N", "s", "t", "T",
-    "x", "X", "y", "Y",
-];
 
 /// The usual cases: every letter in every format.
 fn usual() -> Vec<Case> {
@@ -268,36 +243,6 @@ fn compare(case: &Case) -> Verdict {
     }
 }
 
-/// The first line that differs, theirs above ours, or what our program complained of.
-fn first_difference(theirs: &[u8], ours: &Output) -> Option<String> {
-    if theirs == ours.stdout {
-        return None;
-    }
-    let split = |text: &[u8]| -> Vec<String> {
-        String::from_utf8_lossy(text).split('\n').map(str::to_owned).collect()
-    };
-    let (left, right) = (split(theirs), split(&ours.stdout));
-    let at = left.iter().zip(&right).take_while(|(left, right)| left == right).count();
-    let line = |lines: &[String]| lines.get(at).cloned().unwrap_or_else(|| "(end)".to_owned());
-    let (left, right) = around_difference(&line(&left), &line(&right));
-    let mut text = format!("line {}\n      collectl |{left}|\n      whit     |{right}|", at + 1);
-    let complaint = String::from_utf8_lossy(&ours.stderr).lines().next().map(str::to_owned);
-    if let Some(complaint) = complaint {
-        text.push_str(&format!("\n      whit says: {complaint}"));
-    }
-    Some(text)
-}
-
-/// What stands around the first character that differs: plot lines are long.
-fn around_difference(left: &str, right: &str) -> (String, String) {
-    let same = left.chars().zip(right.chars()).take_while(|(left, right)| left == right).count();
-    let part = |text: &str| -> String {
-        let from = same.saturating_sub(60);
-        text.chars().skip(from).take(110).collect()
-    };
-    (part(left), part(right))
-}
-
 /// Whether a case shows nothing but the wanted letters.
 fn shows_only(case: &Case, letters: &str) -> bool {
     let shown = case.switches.split_whitespace().find_map(|word| word.strip_prefix("-s"));
@@ -305,20 +250,13 @@ fn shows_only(case: &Case, letters: &str) -> bool {
 }
 
 fn wanted(case: &Case) -> Option<Wanted> {
-    WANTED.lines().find_map(|line| {
-        let parts: Vec<&'static str> = line.split('|').collect();
-        let [recording, switches, how, heading] = parts.as_slice() else {
-            panic!("collectl_differences.txt: {line}")
-        };
-        let here = *recording == case.recording && *switches == case.switches;
-        here.then_some(Wanted { exact: *how == "exact", heading })
-    })
+    all_wanted()
+        .find(|wanted| wanted.recording == case.recording && wanted.switches == case.switches)
 }
 
 #[test]
 fn every_wanted_difference_is_explained() {
-    for line in WANTED.lines() {
-        let heading = line.rsplit('|').next().unwrap_or_default();
+    for Wanted { heading, .. } in all_wanted() {
         let found = EXPLAINED.lines().any(|text| text.strip_prefix("### ") == Some(heading));
         assert!(found, "docs/differences-collectl.md has no heading '{heading}'");
     }

@@ -1,0 +1,192 @@
+//! Recordings of this machine, played: each view of a finished one, and a live one followed.
+//!
+//! Cost: two seconds of recording each; sampling every source ten times a second is little.
+#![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// Intervals of the finished recording; it has a sample more, the base of the first rates.
+const INTERVALS: usize = 20;
+
+/// How long anything here may take on a machine with much else to do.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn whit() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    command.stdin(Stdio::null()).env("TZ", "UTC");
+    command
+}
+
+/// The one recording in a folder, if it is there already.
+fn recording_in(folder: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "whit"))
+}
+
+/// Ends the process however the test ends.
+struct Guard(Child);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn play(recording: &Path, switches: &str) -> String {
+    let output: Output =
+        whit().arg("play").arg(recording).args(switches.split_whitespace()).output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "play {switches}: {} {complaint}", output.status);
+    assert!(complaint.is_empty(), "play {switches}: {complaint}");
+    String::from_utf8(output.stdout).expect("views write UTF-8")
+}
+
+#[test]
+fn a_recording_of_everything_plays_in_every_view() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = format!("-c{INTERVALS}");
+    let recorded = whit()
+        .args(["record", "--all", "-i0.1", &count, "-f"])
+        .arg(folder.path().join("x"))
+        .output()
+        .unwrap();
+    assert!(recorded.status.success(), "{recorded:?}");
+    let recording = recording_in(folder.path()).expect("a recording");
+    assert_eq!(samples_of(&recording), INTERVALS + 1);
+
+    let brief = play(&recording, "-scdmn -oT");
+    assert_eq!(brief.lines().filter(|line| !line.starts_with('#')).count(), INTERVALS, "{brief}");
+
+    // `T` is for plot format alone.
+    let letters = "bcdfijmnstxyBCDEFJMNXYpgGqQrRvVaAw";
+    let verbose = play(&recording, &format!("-s{letters} --verbose"));
+    let records = verbose.lines().filter(|line| line.starts_with("### RECORD")).count();
+    assert_eq!(records, INTERVALS, "{verbose}");
+
+    let plot = play(&recording, &format!("-s{letters}T -P"));
+    let (headings, lines): (Vec<&str>, Vec<&str>) =
+        plot.lines().partition(|line| line.starts_with('#'));
+    assert_eq!(lines.len(), INTERVALS);
+    let columns = headings.last().unwrap().split(' ').count();
+    assert!(columns > 50, "{headings:?}");
+    for line in lines {
+        assert_eq!(line.split(' ').count(), columns, "{line}");
+    }
+
+    let json = play(&recording, "-sc --json");
+    let mut times = Vec::new();
+    for line in json.lines() {
+        let object: serde_json::Value = serde_json::from_str(line).expect(line);
+        times.push(object["time"].to_string());
+    }
+    times.dedup();
+    assert_eq!(times.len(), INTERVALS, "{json}");
+
+    let csv = play(&recording, "-sc --csv");
+    let mut times: Vec<&str> =
+        csv.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    times.dedup();
+    assert_eq!(times.len(), INTERVALS, "{csv}");
+
+    let metrics = play(&recording, "--openmetrics");
+    assert!(metrics.ends_with("# EOF\n"));
+    assert!(metrics.contains("\n# TYPE "));
+
+    let lexpr = play(&recording, "-scdmn --export lexpr");
+    let loads = lexpr.lines().filter(|line| line.starts_with("cputotals.user ")).count();
+    assert_eq!(loads, INTERVALS, "{lexpr}");
+}
+
+fn samples_of(recording: &Path) -> usize {
+    let mut reader = recording::Reader::open(recording, &[]).unwrap();
+    let mut snapshot = sample::Snapshot::new(&reader.defs());
+    std::iter::from_fn(|| match reader.next(&mut snapshot) {
+        Ok(recording::Next::Sample) => Some(()),
+        _ => None,
+    })
+    .count()
+}
+
+#[test]
+fn a_live_recording_is_followed_to_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = Guard(
+        whit()
+            .args(["record", "-scm", "-i0.2", "-R", "10m", "-f"])
+            .arg(folder.path().join("x"))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let start = Instant::now();
+    let recording = loop {
+        // Between its making and its first write a file is no recording yet.
+        let path = recording_in(folder.path());
+        if let Some(path) = path.filter(|path| recording::Reader::open(path, &[]).is_ok()) {
+            break path;
+        }
+        assert!(start.elapsed() < PATIENCE, "no recording appears");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let mut player = Guard(
+        whit()
+            .args(["play", "--follow", "-sc", "-P", "--utc"])
+            .arg(&recording)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let (sender, receiver) = mpsc::channel();
+    let out = BufReader::new(player.0.stdout.take().unwrap());
+    let reading = std::thread::spawn(move || {
+        for line in out.lines().map(Result::unwrap).filter(|line| !line.starts_with('#')) {
+            let _ = sender.send(line);
+        }
+    });
+    // Intervals come while the recorder still runs.
+    let mut seen = Vec::new();
+    while seen.len() < 5 {
+        seen.push(receiver.recv_timeout(PATIENCE).expect("an interval of the live recording"));
+        assert!(recorder.0.try_wait().unwrap().is_none(), "the recorder still runs");
+    }
+    assert!(player.0.try_wait().unwrap().is_none(), "the player waits for more");
+
+    terminate(&recorder.0);
+    assert!(recorder.0.wait().unwrap().success());
+    let status = ended(&mut player.0);
+    reading.join().unwrap();
+    seen.extend(receiver.try_iter());
+    let mut complaint = String::new();
+    player.0.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+    assert!(status.success(), "{status} {complaint}");
+    // What was followed is what is there.
+    let again = play(&recording, "-sc -P --utc");
+    let all: Vec<&str> = again.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(seen, all);
+}
+
+/// Asks a process to end.
+fn terminate(child: &Child) {
+    let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Waits for a process to end by itself.
+fn ended(child: &mut Child) -> std::process::ExitStatus {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        assert!(start.elapsed() < PATIENCE, "it does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
