@@ -335,6 +335,9 @@ impl DisplayArguments {
         }
         only("-o", letters, "12acdDGgmnTuUz")?;
         let formats = self.csv || self.json || self.openmetrics;
+        if formats && let Some(name) = self.lines_only() {
+            bail!("{name} changes nothing in --csv, --json and --openmetrics: leave it out");
+        }
         ensure!(
             self.fields.is_empty() || formats,
             "--fields is for --csv, --json and --openmetrics; -s chooses what the others show"
@@ -356,6 +359,27 @@ impl DisplayArguments {
         ensure!(!(exports && (self.verbose || self.full)), "--export cannot go with --verbose");
         ensure!(self.header_repeat.is_none_or(|repeat| repeat >= -1), "--hr must be at least -1");
         self.check_details(subsystems)
+    }
+
+    /// A switch that is given and only changes how lines for people look.
+    fn lines_only(&self) -> Option<String> {
+        let given = [
+            (self.verbose, "--verbose"),
+            (self.full, "--full"),
+            (self.iosize, "--iosize"),
+            (self.wide, "-w"),
+            (self.header_repeat.is_some(), "--hr"),
+            (self.home, "--home"),
+            (self.separator.is_some(), "--sep"),
+        ];
+        if let Some((_, name)) = given.iter().find(|(given, _)| *given) {
+            return Some((*name).to_owned());
+        }
+        let letters = self.letters.as_deref().unwrap_or_default();
+        letters
+            .chars()
+            .find(|letter| "dDTmgG".contains(*letter))
+            .map(|letter| format!("-o{letter}"))
     }
 
     /// The options of single subsystems.
@@ -577,6 +601,14 @@ mod tests {
                 assert!(refused.contains(why), "{refused}");
             }
         }
+        let time = DisplayArguments {
+            letters: Some("T".to_owned()),
+            json: true,
+            ..DisplayArguments::default()
+        };
+        assert!(options(time).unwrap_err().to_string().starts_with("-oT changes nothing"));
+        let lines = DisplayArguments { verbose: true, csv: true, ..DisplayArguments::default() };
+        assert!(options(lines).unwrap_err().to_string().starts_with("--verbose changes nothing"));
         let fields = || vec!["cpu.user".to_owned()];
         let named = DisplayArguments { fields: fields(), ..DisplayArguments::default() };
         assert!(options(named).unwrap_err().to_string().contains("--fields is for"));

@@ -35,6 +35,8 @@ fn what_is_wrong_is_told_in_one_line() {
         ("record --root /nonexistent", "no directory proc"),
         ("record --rawtoo -P", "--filename"),
         ("play", "name recordings"),
+        ("record -c 0", "0 is not in 1.."),
+        ("record --json -oT", "-oT changes nothing"),
         ("nonsense", "unrecognized subcommand"),
     ] {
         let text = refusal(line);
@@ -72,6 +74,11 @@ fn a_damaged_file_in_a_folder_does_not_hide_the_others() {
     assert_eq!(output.stdout.split(|&byte| byte == b'\n').count(), 5, "two headings, two lines");
     assert!(text.contains("a.whit: neither a recording of whit's nor one of collectl's; left out"));
     assert!(text.contains("b.whit is empty; left out"), "{text}");
+
+    // What was not recorded is not there, and not an empty success.
+    let text = refusal(&format!("play -p {path}/*-*.whit -sC"));
+    assert!(text.contains("of 'C' nothing is recorded"), "{text}");
+    assert!(whit(&format!("play -p {path}/*-*.whit -sw")).status.success());
 
     // Named itself, it is an error.
     assert!(refusal(&format!("play {path}/a.whit")).contains("neither a recording"));

@@ -404,6 +404,21 @@ fn shift(snapshot: &mut Snapshot, offset_ns: i64) {
     }
 }
 
+/// Whether a recording has what a letter shows.  collectl's text serves a summary and its detail
+/// alike; of ours, a source that serves the letter must have been asked for by any of its letters.
+fn holds(recording: &Recording, letter: char) -> bool {
+    let letters = recording.meta.subsystems();
+    match recording.origin {
+        Origin::Collectl => letters.to_lowercase().contains(letter.to_ascii_lowercase()),
+        // Every recording of ours has what its recorder cost.
+        Origin::Whit => {
+            let serves = |entry: &&source::Entry| entry.def.letters.contains(letter);
+            let mut serving = source::ALL.iter().filter(serves);
+            letter == 'w' || serving.any(|entry| entry.def.asked_by(letters))
+        }
+    }
+}
+
 /// Fails when nothing of what was asked for is in any recording.
 pub(crate) fn check_recorded(groups: &[Group<'_>]) -> anyhow::Result<()> {
     let asked: String = groups.iter().map(|group| group.selection.as_str()).collect();
@@ -411,9 +426,8 @@ pub(crate) fn check_recorded(groups: &[Group<'_>]) -> anyhow::Result<()> {
         .iter()
         .flat_map(|group| group.recordings.iter().map(|recording| recording.meta.subsystems()))
         .collect();
-    let here = asked.chars().any(|letter| {
-        recorded.iter().any(|letters| letters.to_lowercase().contains(letter.to_ascii_lowercase()))
-    });
+    let recordings = || groups.iter().flat_map(|group| group.recordings.iter());
+    let here = asked.chars().any(|letter| recordings().any(|recording| holds(recording, letter)));
     ensure!(
         here,
         "nothing to show: of '{}' nothing is recorded (recorded are '{}')",

@@ -19,7 +19,8 @@ pub(crate) struct RecordArguments {
     pub(crate) interval: Option<String>,
 
     /// Intervals to record, then end
-    #[arg(short = 'c', long = "count", value_name = "N", conflicts_with_all = ["runtime", "roll"])]
+    #[arg(short = 'c', long = "count", value_name = "N", conflicts_with_all = ["runtime", "roll"],
+          value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
 
     /// How long to record: a number and one of w d h m s
