@@ -281,10 +281,13 @@ impl Lines {
 
     /// Whether only details are asked for and none of their sources was read at this tick.
     fn has_nothing_read(&self, frame: &Frame<'_>) -> bool {
-        let is_read =
-            |part: &Part| !part.is_detail() || part.track(frame).is_none_or(|track| track.fresh);
-        let mut parts = self.groups.iter().flat_map(|group| &group.columns).map(|c| &c.part);
-        !parts.any(is_read)
+        let is_read = |columns: &Columns| {
+            let part = &columns.part;
+            columns.shape == Shape::Lines
+                || !part.is_detail()
+                || part.track(frame).is_none_or(|track| track.fresh)
+        };
+        !self.groups.iter().flat_map(|group| &group.columns).any(is_read)
     }
 
     fn push_rows_of(&mut self, at: usize, frame: &Frame<'_>, out: &mut Vec<u8>) {

@@ -119,6 +119,12 @@ impl LocalTime {
             out.push(b' ');
         }
         push_u64(out, self.date.day().unsigned_abs().into());
+        if options.has('m') && options.exact && self.date.day() < 10 {
+            // collectl takes the day for the time, and leaves the year out.
+            self.push_milliseconds(out);
+            out.push(b' ');
+            return self.push_time(out);
+        }
         out.push(b' ');
         self.push_time(out);
         if options.has('m') {

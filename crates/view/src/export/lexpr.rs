@@ -80,7 +80,12 @@ impl View for Lexpr {
         let Some(told) = self.report.frame(frame) else { return Ok(()) };
         let text = &mut self.text;
         text.clear();
-        let time = format!("sample.time {}\n", epoch_text(frame.realtime_ns));
+        let mut time = format!("sample.time {}", epoch_text(frame.realtime_ns));
+        if frame.single_clock {
+            // collectl tells its own times as numbers: 12 and not 12.000.
+            time.truncate(time.trim_end_matches('0').trim_end_matches('.').len());
+        }
+        time.push('\n');
         let detail = |letter: char| letter.is_ascii_uppercase() && letter != 'E';
         let mut time_told = self.report.has_summary();
         if time_told {
