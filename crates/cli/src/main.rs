@@ -24,6 +24,11 @@ mod play;
 mod record;
 mod usage;
 
+/// Tests hold that a sample allocates nothing.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
+
 /// Watch everything, weigh nothing: record this machine, play it back, see what reading costs.
 #[derive(Parser)]
 #[command(name = "whit", version, max_term_width = 100, after_help = help::WHIT)]

@@ -12,14 +12,14 @@ pub fn number(text: &[u8]) -> Option<u64> {
 /// Takes a number off the front of `text`: skips blanks, reads digits, leaves the rest.
 #[inline(always)]
 pub fn take_number(text: &mut &[u8]) -> Option<u64> {
-    // Most numbers of a quiet machine are a blank and a `0`.
-    if let &[b' ', digit @ b'0'..=b'9', after, ..] = *text
+    let rest = skip_blanks(text);
+    // Most numbers of a quiet machine are a lone `0`.
+    if let &[digit @ b'0'..=b'9', after, ..] = rest
         && !after.is_ascii_digit()
     {
-        *text = &text[2..];
+        *text = &rest[1..];
         return Some(u64::from(digit - b'0'));
     }
-    let rest = skip_blanks(text);
     let Some(&eight) = rest.first_chunk::<8>() else {
         let first = rest.first().is_some_and(u8::is_ascii_digit);
         return if first { take_digits(text, rest, 0) } else { None };
@@ -37,6 +37,12 @@ pub fn take_number(text: &mut &[u8]) -> Option<u64> {
 #[inline]
 fn skip_blanks(mut text: &[u8]) -> &[u8] {
     const BLANKS: u64 = u64::from_ne_bytes([b' '; 8]);
+    // One blank is the usual thing.
+    if let &[b' ', after @ ..] = &text
+        && !matches!(after.first(), Some(b' ' | b'\t'))
+    {
+        return after;
+    }
     while let Some(&eight) = text.first_chunk::<8>() {
         let others = u64::from_le_bytes(eight) ^ BLANKS;
         if others != 0 {

@@ -16,7 +16,7 @@ use super::names::Place;
 
 /// A recording that exists already was begun within the same second: so often the next second's
 /// name is tried.
-const NAMES_TRIED: i64 = 3;
+const NAMES_TRIED: i64 = 10;
 
 const SECOND_NS: i64 = 1_000_000_000;
 

@@ -318,3 +318,159 @@ impl Sink for Sinks {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use jiff::tz::TimeZone;
+    use recording::{Next, Reader};
+    use sample::{Clock, Meta, Options, SourceDef};
+    use source::{Limits, Sampler};
+    use testkit::{Event, SimClock, allocations_of};
+
+    use super::super::file::RecordingOptions;
+    use super::super::intervals::parse_intervals;
+    use super::super::plot::{PlotOutput, PlotStyle};
+    use super::super::run::{Control, Recorder, Requests, Until};
+    use super::super::schedule::Schedule;
+    use super::*;
+
+    struct Nobody;
+
+    impl Control for Nobody {
+        fn take(&mut self) -> Requests {
+            Requests::default()
+        }
+    }
+
+    fn messages(directory: &Path) -> Messages {
+        Messages {
+            logged: true,
+            quiet: true,
+            daemon: true,
+            place: Some(Place::new(directory, "h")),
+            zone: TimeZone::UTC,
+        }
+    }
+
+    fn recorder(mut host: Host, letters: &str, intervals: &str, now: Moment) -> Recorder {
+        let counters = Arc::new(RecorderCounters::default());
+        let limits = Limits { recorder: Some(counters.clone()), ..Limits::default() };
+        let asked = |entry: &&source::Entry| entry.def.asked_by(letters);
+        let entries: Vec<&'static source::Entry> = source::ALL.iter().filter(asked).collect();
+        let sampler = Sampler::open(&mut host, &entries, &Arc::new(limits));
+        let intervals = parse_intervals(intervals, "1", (false, false)).unwrap();
+        Recorder {
+            snapshot: Snapshot::new(&sampler.defs()),
+            host,
+            sampler,
+            schedule: Schedule::start(intervals, false, false, now),
+            interval_ns: intervals.first_ns,
+            budget: None,
+            seldom: None,
+            counters,
+            until: Until::default(),
+        }
+    }
+
+    fn sinks(recorder: &Recorder, directory: &Path, now: Moment, plots: bool) -> Sinks {
+        let messages = messages(directory);
+        let place = Place::new(directory, "h");
+        let defs: Vec<&'static SourceDef> = recorder.sampler.defs();
+        let wanted = RecordingOptions { keeps_text: false, sync_ns: None };
+        let counters = recorder.counters.clone();
+        let mut sinks = Sinks::new(messages);
+        let recording = RecordingFile::create(
+            place.clone(),
+            Meta::new(),
+            defs.clone(),
+            &wanted,
+            counters.clone(),
+            (now, &sinks.messages),
+        );
+        sinks.recording = Some(recording.unwrap());
+        if plots {
+            let options = Options { subsystems: "cdnm".into(), ..Options::default() };
+            let shown = Shown::new(Meta::new(), options, defs);
+            let lines = PlotFiles::new(TimeZone::UTC);
+            let at = local(now, &TimeZone::UTC);
+            let output = PlotOutput::new(place, PlotStyle::of("z"), at);
+            let command_line = "whit".to_owned();
+            sinks.plots =
+                Some(Plots::open(lines, output, command_line, counters, u64::MAX, &shown));
+            sinks.shown = Some(shown);
+        }
+        sinks
+    }
+
+    #[test]
+    fn a_sample_allocates_nothing_once_warm() {
+        for plots in [false, true] {
+            let directory = tempfile::tempdir().unwrap();
+            let mut clock = procfs::SystemClock;
+            let now = clock.now();
+            let mut recorder = recorder(Host::new("/"), "cdnmw", "0", now);
+            let mut sinks = sinks(&recorder, directory.path(), now, plots);
+            recorder.until.samples = Some(10);
+            recorder.run(&mut clock, &mut Nobody, &mut sinks).unwrap();
+            // Long enough for blocks to be closed and begun.
+            recorder.until.samples = Some(1_500);
+            let (done, allocations) =
+                allocations_of(|| recorder.run(&mut clock, &mut Nobody, &mut sinks));
+            done.unwrap();
+            assert_eq!(allocations.count, 0, "with plot files: {plots}");
+            sinks.close(now).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_roll_at_midnight_splits_the_recording_and_loses_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        // A recording of a day long past, and a file that is not ours.
+        std::fs::write(directory.path().join("h-20251201-000000.whit"), "").unwrap();
+        std::fs::write(directory.path().join("notes"), "").unwrap();
+        let clock = SimClock::default();
+        let start = clock.moment();
+        // From 20:00 on; at 21:00 the machine is suspended for half an hour, which is 180 ticks.
+        clock.advance(20 * 3_600_000_000_000);
+        let now = clock.moment();
+        clock.at(now.monotonic_ns + 3_600_000_000_000, Event::Suspend(1_800_000_000_000));
+        let mut host = Host::in_memory();
+        host.put("/proc/stat", Some(b"cpu  1 2 3 4\n"));
+        let mut recorder = recorder(host, "c", "10", now);
+        recorder.until.samples = Some(2_160 - 180);
+        let mut sinks = sinks(&recorder, directory.path(), now, false);
+        let roll = Roll::parse("00:00,7").unwrap();
+        let place = Place::new(directory.path(), "h");
+        let told = (now, &sinks.messages);
+        sinks.files = Some(Files::new(place, Some(roll), None, Vec::new(), told));
+        sinks.purge(now);
+        recorder.run(&mut clock.clone(), &mut Nobody, &mut sinks).unwrap();
+        sinks.close(clock.moment()).unwrap();
+        let entries = std::fs::read_dir(directory.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        let recordings = ["h-20260101-200000.whit", "h-20260102-000000.whit"];
+        assert_eq!(names[..2], recordings);
+        let (mut samples, mut missed) = (Vec::new(), 0);
+        for name in recordings {
+            let path = directory.path().join(name);
+            let mut reader = Reader::open(&path, &recorder.sampler.defs()).unwrap();
+            let mut snapshot = Snapshot::new(&reader.defs());
+            while reader.next(&mut snapshot).unwrap() == Next::Sample {
+                samples.push(snapshot.realtime_ns);
+                missed += snapshot.gap.ticks_missed;
+            }
+            assert!(reader.damage().is_none() && !reader.damage().not_closed, "{name}");
+        }
+        assert_eq!((samples.len(), missed), (1_980, 180));
+        let midnight = start.realtime_ns + 24 * 3_600_000_000_000;
+        assert!(samples.contains(&midnight), "the sample of midnight begins the second file");
+        let log = std::fs::read_to_string(directory.path().join("h-whit-202601.log")).unwrap();
+        assert!(log.contains("20260102 00:00:00 I-Logs rolled"), "{log}");
+        assert!(log.contains("is old and was taken away"), "{log}");
+        assert!(log.contains("ticks passed without a sample"), "{log}");
+    }
+}
