@@ -3,6 +3,7 @@
 //!
 //! What needs root or a program that is not there says so and passes.
 #![allow(clippy::print_stderr, reason = "a test that skips says why")]
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, TcpStream};
@@ -221,7 +222,7 @@ fn signals_stop_reopen_and_flush_within_a_long_interval() {
     wait_until("it records", || !recordings(folder.path()).is_empty());
     let log = || {
         let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
-        let log = entries.filter(|path| path.extension().is_some_and(|e| e == "log")).next();
+        let log = entries.filter(|path| path.extension().is_some_and(|e| e == "log")).last();
         log.map(|path| std::fs::read_to_string(path).unwrap()).unwrap_or_default()
     };
     wait_until("handlers are there", || log().contains("Starting"));

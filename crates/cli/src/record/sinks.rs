@@ -360,7 +360,7 @@ mod tests {
         let asked = |entry: &&source::Entry| entry.def.asked_by(letters);
         let entries: Vec<&'static source::Entry> = source::ALL.iter().filter(asked).collect();
         let sampler = Sampler::open(&mut host, &entries, &Arc::new(limits));
-        let intervals = parse_intervals(intervals, "1", (false, false)).unwrap();
+        let intervals = parse_intervals(intervals, "1", (false, false), false).unwrap();
         Recorder {
             snapshot: Snapshot::new(&sampler.defs()),
             host,
