@@ -32,7 +32,7 @@ fn what_is_wrong_is_told_in_one_line() {
         ("record -i -1", "is not a number of seconds"),
         ("record --rawdskfilt (", "unclosed group"),
         ("record --fields cpu.user", "--fields is for --csv"),
-        ("record --root /nonexistent", "no directory proc"),
+        ("record --root /nonexistent", "/nonexistent: there is neither proc nor sys"),
         ("record --rawtoo -P", "--filename"),
         ("play", "name recordings"),
         ("record -c 0", "0 is not in 1.."),

@@ -96,12 +96,6 @@ struct Plan {
 
 impl Plan {
     fn new(arguments: &RecordArguments, now: sample::Moment) -> anyhow::Result<Self> {
-        let root = &arguments.root;
-        anyhow::ensure!(
-            root.join("proc").is_dir(),
-            "--root {}: there is no directory proc in it",
-            root.display()
-        );
         let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
         let letters = arguments.display.selection(default)?;
         let recording = arguments.makes_recording();
