@@ -7,6 +7,7 @@
 //! A line's columns are those of its heading.  An instance that is gone leaves its cells empty;
 //! one that is new gets columns at the end, and a heading is written again.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use jiff::tz::TimeZone;
@@ -122,6 +123,8 @@ struct Columns {
     part: Part,
     shape: Shape,
     instances: Vec<Instance>,
+    /// Their names: an interrupt on each CPU is an instance, which makes 150,000 on large machines.
+    known: HashSet<Vec<u8>>,
     /// Their columns' names, each with a separator before it.
     heading: Vec<u8>,
     /// Rows of the table at the latest look: if it has as many, no instance is new.
@@ -184,8 +187,14 @@ impl Lines {
             None if part.is_detail() => (part.def.name, Shape::Columns),
             None => ("tab", Shape::Columns),
         };
-        let columns =
-            Columns { part, shape, instances: Vec::new(), heading: Vec::new(), rows_seen: 0 };
+        let columns = Columns {
+            part,
+            shape,
+            instances: Vec::new(),
+            known: HashSet::new(),
+            heading: Vec::new(),
+            rows_seen: 0,
+        };
         match self.groups.iter_mut().find(|group| group.extension == extension) {
             Some(group) => group.columns.push(columns),
             None => self.groups.push(Group { extension, columns: vec![columns], has_new: false }),
@@ -226,6 +235,7 @@ impl Lines {
         self.intervals = 0;
         for columns in self.groups.iter_mut().flat_map(|group| &mut group.columns) {
             columns.instances.clear();
+            columns.known.clear();
             columns.heading.clear();
             columns.rows_seen = 0;
         }
@@ -354,8 +364,8 @@ impl Columns {
         self.rows_seen = table.rows();
         let mut any = false;
         for row in whole.rows() {
-            let is_known = self.instances.iter().any(|instance| instance.name == row.name());
-            if !is_known && self.part.keeps(&row) {
+            if !self.known.contains(row.name()) && self.part.keeps(&row) {
+                self.known.insert(row.name().to_vec());
                 self.add(&row, frame, separator);
                 any = true;
             }
