@@ -108,6 +108,7 @@ fn copy_of(snapshot: &Snapshot) -> Snapshot {
     Snapshot {
         monotonic_ns: snapshot.monotonic_ns,
         realtime_ns: snapshot.realtime_ns,
+        lasted_ns: snapshot.lasted_ns,
         gap: snapshot.gap.clone(),
         restart: snapshot.restart,
         samples: snapshot.samples.clone(),

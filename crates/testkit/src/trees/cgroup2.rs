@@ -126,7 +126,9 @@ fn write_group(root: &Path, group: &str, seed: u64, step: u64, is_root: bool) ->
     if is_root {
         return Ok(());
     }
-    put("memory.current", format!("{}\n", c(14) * 4096))?;
+    // A group with a limit stays below it.
+    let limit = if seed.is_multiple_of(3) { 1 << 30 } else { u64::MAX };
+    put("memory.current", format!("{}\n", (c(14) * 4096).min(limit - 4096)))?;
     put("memory.peak", format!("{}\n", c(14) * 8192))?;
     let limited = seed.is_multiple_of(3);
     put("memory.max", if limited { "1073741824\n".into() } else { "max\n".into() })?;
