@@ -181,6 +181,8 @@ fn thorough() -> Vec<Case> {
         "-scdn -oT --from 10:00:05 --thru 10:00:10",
         "-scdn --stats",
         "-scdn --stats --statopts s",
+        "-scd --export lexpr",
+        "-scd --verbose -om",
     ] {
         add("gamma*", switches.to_owned());
     }

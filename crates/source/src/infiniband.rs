@@ -338,9 +338,8 @@ const DETAIL: Layout = Layout {
     plot: Some(Plot {
         tag: "IB",
         extension: "ib",
-        instance: Some(|row, out| match adapter(row) {
-            Some(name) => sample::text::escape_into(out, name),
-            None => {}
+        instance: Some(|row, out| {
+            sample::text::escape_into(out, adapter(row).unwrap_or_default());
         }),
         columns: &[
             PlotColumn::whole("HCA", |row| Some(row.index as f64)),

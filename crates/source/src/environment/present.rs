@@ -106,7 +106,7 @@ fn sensors(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
             out.push(b' ');
             let start = out.len();
             match value(row).or(row.exact().then_some(0.0)) {
-                Some(value) => push_value(&row, value, out),
+                Some(value) => push_value(row, value, out),
                 None => out.push(b'-'),
             }
             // A collectl recording keeps collectl's columns, too narrow for long names.
