@@ -186,7 +186,12 @@ fn keys(mut index: scan::KeyIndex, text: &[u8], check: &mut Check) {
     let first = find(&mut index, text);
     first.iter().for_each(|_| check.one());
     // A kernel prints each key once; of two, an index may take either.
-    let mut keys: Vec<&[u8]> = lines(text).map(|mut line| take_word(&mut line)).collect();
+    // `MemFree:x` begins with the key `MemFree:` too.
+    let name = |mut line| {
+        let word = take_word(&mut line);
+        word.iter().position(|&byte| byte == b':').map_or(word, |colon| &word[..=colon])
+    };
+    let mut keys: Vec<&[u8]> = lines(text).map(name).collect();
     let count = keys.len();
     keys.sort_unstable();
     keys.dedup();

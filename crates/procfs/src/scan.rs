@@ -193,7 +193,8 @@ impl KeyIndex {
     /// An index of these keys, which are best given in the order of the file.  Each key includes
     /// what follows it (`MemFree:`, `pgpgin `), so that no key is the start of another.
     pub fn new(keys: &'static [&'static [u8]]) -> Self {
-        let behind = vec![([0; BEHIND_BYTES], 0); keys.len()];
+        // What nobody has read yet is what a 0 would look like, so that it is true by itself.
+        let behind = vec![(*b"0\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n", 0); keys.len()];
         KeyIndex { keys, offsets: vec![0; keys.len()], behind, lines: 0 }
     }
 
@@ -366,6 +367,15 @@ mod tests {
             assert_eq!(read(text), [(0, 1_234_567_890_123_456), (1, 7)]);
             assert_eq!(read(grown), [(0, 12_345_678_901_234_567), (1, 71)]);
         }
+    }
+
+    #[test]
+    fn a_key_without_a_number_has_none() {
+        let mut index = KeyIndex::new(&[b"a "]);
+        let mut out = Vec::new();
+        index
+            .scan(b"a \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\n", |key, value| out.push((key, value)));
+        assert_eq!(out, []);
     }
 
     #[test]
