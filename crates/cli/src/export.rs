@@ -59,11 +59,27 @@ pub(crate) fn open(
     Ok(Some(Box::new(sending)))
 }
 
-/// This machine's name with its domain, as its resolver gives it; `None` if it has none.
-pub(crate) fn full_host_name() -> Option<String> {
-    let output = std::process::Command::new("hostname").arg("-f").output().ok()?;
-    let name = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-    (output.status.success() && !name.is_empty()).then_some(name)
+/// A host's name with its domain, as the resolver gives it (`AI_CANONNAME`); `None` if it has
+/// none.
+pub(crate) fn full_host_name(host: &str) -> Option<String> {
+    let host = std::ffi::CString::new(host).ok()?;
+    // SAFETY: all zero is a valid `addrinfo`: no flags, no addresses, no pointers.
+    let mut hints: libc::addrinfo = unsafe { std::mem::zeroed() };
+    hints.ai_flags = libc::AI_CANONNAME;
+    let mut found = std::ptr::null_mut();
+    // SAFETY: the name ends with NUL, `hints` and `found` outlive the call.
+    if unsafe { libc::getaddrinfo(host.as_ptr(), std::ptr::null(), &hints, &mut found) } != 0 {
+        return None;
+    }
+    // SAFETY: success means a list of at least one, whose first has the name or NULL; it is copied
+    // before the list is freed, once.
+    let name = unsafe {
+        let name = (*found).ai_canonname;
+        let copied = (!name.is_null()).then(|| std::ffi::CStr::from_ptr(name).to_owned());
+        libc::freeaddrinfo(found);
+        copied
+    };
+    name?.into_string().ok().filter(|name| !name.is_empty())
 }
 
 /// A view whose bytes go somewhere else than to the output.
@@ -346,6 +362,12 @@ mod tests {
         }
         view.end(&mut out).unwrap();
         (String::from_utf8(out).unwrap(), view.notes())
+    }
+
+    #[test]
+    fn the_resolver_knows_this_machine_by_name() {
+        assert!(full_host_name("localhost").is_some_and(|name| name.contains("localhost")));
+        assert_eq!(full_host_name("a\0b"), None);
     }
 
     #[test]

@@ -274,7 +274,8 @@ impl Plan {
     /// With its domain, which only an export may want and only a resolver knows.
     fn full_host_name(&self, arguments: &RecordArguments) -> Option<String> {
         arguments.display.export()?;
-        crate::export::full_host_name().or_else(|| Some(self.meta.host().to_owned()))
+        let host = self.meta.host();
+        crate::export::full_host_name(host).or_else(|| Some(host.to_owned()))
     }
 
     fn open_live(
