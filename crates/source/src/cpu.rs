@@ -260,6 +260,20 @@ const METRICS: &[PlotColumn] = &[
     PlotColumn::fixed("cpuload.avg15", 2, |row| load(row, LOAD_15)).level(),
 ];
 
+/// The ten times, which stand first in this source and are all of `cpu_core`.
+pub(crate) const TIMES: [Field; 10] = [
+    Field::counter("user", Unit::Ticks, "Time in user mode, guests included"),
+    Field::counter("nice", Unit::Ticks, "Time in user mode at low priority"),
+    Field::counter("system", Unit::Ticks, "Time in the kernel"),
+    Field::counter("idle", Unit::Ticks, "Time with nothing to do"),
+    Field::counter("iowait", Unit::Ticks, "Idle time with a disk request outstanding"),
+    Field::counter("irq", Unit::Ticks, "Time in hardware interrupts"),
+    Field::counter("softirq", Unit::Ticks, "Time in soft interrupts"),
+    Field::counter("steal", Unit::Ticks, "Time that the hypervisor gave to others"),
+    Field::counter("guest", Unit::Ticks, "Time running guests, part of user"),
+    Field::counter("guest_nice", Unit::Ticks, "Time running niced guests, part of nice"),
+];
+
 static CPU: SourceDef = SourceDef {
     name: "cpu",
     about: "CPU time of the whole machine, interrupts, context switches, forks, the run queue",
@@ -267,16 +281,16 @@ static CPU: SourceDef = SourceDef {
     reads: &["/proc/stat", "/proc/loadavg"],
     instance: &[],
     fields: &[
-        Field::counter("user", Unit::Ticks, "Time in user mode, guests included"),
-        Field::counter("nice", Unit::Ticks, "Time in user mode at low priority"),
-        Field::counter("system", Unit::Ticks, "Time in the kernel"),
-        Field::counter("idle", Unit::Ticks, "Time with nothing to do"),
-        Field::counter("iowait", Unit::Ticks, "Idle time with a disk request outstanding"),
-        Field::counter("irq", Unit::Ticks, "Time in hardware interrupts"),
-        Field::counter("softirq", Unit::Ticks, "Time in soft interrupts"),
-        Field::counter("steal", Unit::Ticks, "Time that the hypervisor gave to others"),
-        Field::counter("guest", Unit::Ticks, "Time running guests, part of user"),
-        Field::counter("guest_nice", Unit::Ticks, "Time running niced guests, part of nice"),
+        TIMES[USER],
+        TIMES[NICE],
+        TIMES[SYSTEM],
+        TIMES[IDLE],
+        TIMES[IOWAIT],
+        TIMES[IRQ],
+        TIMES[SOFTIRQ],
+        TIMES[STEAL],
+        TIMES[GUEST],
+        TIMES[GUEST_NICE],
         Field::counter("interrupts", Unit::Count, "Interrupts served"),
         Field::counter("context_switches", Unit::Count, "Context switches"),
         Field::counter("forks", Unit::Count, "Processes and threads created"),

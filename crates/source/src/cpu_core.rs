@@ -6,8 +6,7 @@
 use procfs::stat::{StatLine, parse_stat};
 use procfs::{FileId, Host, ReadMode};
 use sample::{
-    Block, Cadence, Cell, Field, Frame, Layout, Part, Plot, PlotColumn, Row, Show, SourceDef,
-    State, Table, Unit,
+    Block, Cadence, Cell, Frame, Layout, Part, Plot, PlotColumn, Row, Show, SourceDef, State, Table,
 };
 
 use crate::cpu::{
@@ -136,18 +135,7 @@ static CPU_CORE: SourceDef = SourceDef {
     letters: "C",
     reads: &["/proc/stat"],
     instance: &["cpu"],
-    fields: &[
-        Field::counter("user", Unit::Ticks, "Time in user mode, guests included"),
-        Field::counter("nice", Unit::Ticks, "Time in user mode at low priority"),
-        Field::counter("system", Unit::Ticks, "Time in the kernel"),
-        Field::counter("idle", Unit::Ticks, "Time with nothing to do"),
-        Field::counter("iowait", Unit::Ticks, "Idle time with a disk request outstanding"),
-        Field::counter("irq", Unit::Ticks, "Time in hardware interrupts"),
-        Field::counter("softirq", Unit::Ticks, "Time in soft interrupts"),
-        Field::counter("steal", Unit::Ticks, "Time that the hypervisor gave to others"),
-        Field::counter("guest", Unit::Ticks, "Time running guests, part of user"),
-        Field::counter("guest_nice", Unit::Ticks, "Time running niced guests, part of nice"),
-    ],
+    fields: &crate::cpu::TIMES,
     cadence: Cadence::First,
     layouts: &[Layout {
         letter: 'C',
