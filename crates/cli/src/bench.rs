@@ -94,8 +94,9 @@ impl CaseResult {
 pub(crate) struct SlowResult {
     pub(crate) name: String,
     pub(crate) command: String,
-    /// CPU of one sample by `wait4`, start and end of the program taken off.
-    pub(crate) cpu_us: f64,
+    /// CPU of one sample by `wait4`, start and end of the program taken off; `None` where it is
+    /// lost among them.
+    pub(crate) cpu_us: Option<f64>,
     /// The same by `perf stat -e task-clock`, where there is one.
     pub(crate) task_clock_us: Option<f64>,
 }
@@ -107,6 +108,17 @@ pub(crate) struct LongResult {
     pub(crate) command: String,
     pub(crate) bytes: u64,
     pub(crate) measurement: Measurement,
+}
+
+/// How many parts of what is taken off a difference must reach to count.  The same work costs a
+/// tenth more or less from one turn to the next, so a smaller difference says nothing.
+const PART_THAT_COUNTS: f64 = 0.1;
+
+/// What is left of `whole` without `rest`; `None` where that is within what `rest` itself varies
+/// by, so that nobody reads noise, or a cost below nothing.
+pub(crate) fn beyond(whole: f64, rest: f64) -> Option<f64> {
+    let left = whole - rest;
+    (left > 0.0 && left >= rest * PART_THAT_COUNTS).then_some(left)
 }
 
 /// Tells on a terminal what is going on.
@@ -128,5 +140,19 @@ impl Progress {
 
     pub(crate) fn done(&self) {
         self.tell("");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beyond;
+
+    #[test]
+    fn noise_is_no_cost() {
+        assert_eq!(beyond(30.0, 10.0), Some(20.0));
+        assert_eq!(beyond(5.0, 0.0), Some(5.0));
+        for (whole, rest) in [(9.0, 10.0), (10.0, 10.0), (10.5, 10.0), (0.0, 0.0)] {
+            assert_eq!(beyond(whole, rest), None, "{whole} {rest}");
+        }
     }
 }

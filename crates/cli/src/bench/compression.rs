@@ -27,8 +27,8 @@ pub(crate) struct Stored {
     pub(crate) is_default: bool,
     pub(crate) samples: u64,
     pub(crate) bytes: u64,
-    /// CPU of writing, reading the source file not counted.
-    pub(crate) cpu_us: u64,
+    /// CPU of writing, reading the source file not counted; `None` where it is lost in that.
+    pub(crate) cpu_us: Option<f64>,
 }
 
 /// Writes the recording at `path` again in every way, into `folder`.
@@ -55,7 +55,7 @@ pub(crate) fn table(path: &Path, folder: &Path) -> anyhow::Result<Vec<Stored>> {
             is_default: compression == Compression::default(),
             samples: written?,
             bytes: std::fs::metadata(&copy).context("the copy is gone")?.len(),
-            cpu_us: cost.cpu_us().saturating_sub(reading.cpu_us()),
+            cpu_us: super::beyond(cost.cpu_us() as f64, reading.cpu_us() as f64),
         });
         std::fs::remove_file(&copy)?;
     }

@@ -5,13 +5,16 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use testkit::bench::{Measurement, Series, ratio};
 
+use super::compression::Stored;
 use super::suite::{COLLECTL, FLOOR, WHIT};
 use super::{CaseResult, Contest, Plan, Results};
 
-/// How many times the CPU time of `base` a contestant needs, by rounds.
+/// How many times the CPU time of `base` a contestant needs, by rounds; `None` where one of them
+/// cost nothing that the clock saw.
 fn cpu_ratio(case: &CaseResult, this: &str, base: &str) -> Option<f64> {
     let cpu = |one: &Measurement| one.cpu_us() as f64;
-    Some(ratio(&case.find(this)?.series, &case.find(base)?.series, cpu))
+    let times = ratio(&case.find(this)?.series, &case.find(base)?.series, cpu);
+    (times > 0.0).then_some(times)
 }
 
 /// Everything as text.  Writing to a string cannot fail.
@@ -72,8 +75,8 @@ fn slow(results: &Results, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\nOne sample a second, CPU of a sample (start and end taken off)\n")?;
     writeln!(out, "{:<30} {:>12} {:>20}", "", "wait4 us", "perf task-clock us")?;
     for one in &results.slow {
-        let clock = optional(one.task_clock_us, 0);
-        writeln!(out, "{:<30} {:>12.0} {clock:>20}", one.name, one.cpu_us)?;
+        let (cpu, clock) = (optional(one.cpu_us, 0), optional(one.task_clock_us, 0));
+        writeln!(out, "{:<30} {cpu:>12} {clock:>20}", one.name)?;
     }
     Ok(())
 }
@@ -103,17 +106,17 @@ fn compression(results: &Results, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\nCompression: {}\n", results.compression_of)?;
     writeln!(out, "{:<16} {:>14} {:>18}", "", "bytes/sample", "writer us/sample")?;
     for one in &results.compression {
-        let each = |value: u64| value as f64 / one.samples.max(1) as f64;
+        let bytes = one.bytes as f64 / one.samples.max(1) as f64;
+        let cpu = optional(writer_us(one), 2);
         let mark = if one.is_default { "  (the default)" } else { "" };
-        writeln!(
-            out,
-            "{:<16} {:>14.1} {:>18.2}{mark}",
-            one.way,
-            each(one.bytes),
-            each(one.cpu_us)
-        )?;
+        writeln!(out, "{:<16} {bytes:>14.1} {cpu:>18}{mark}", one.way)?;
     }
     Ok(())
+}
+
+/// CPU of the writer for a sample.
+fn writer_us(one: &Stored) -> Option<f64> {
+    one.cpu_us.map(|us| us / one.samples.max(1) as f64)
 }
 
 fn play(plan: &Plan, results: &Results, out: &mut String) -> std::fmt::Result {
@@ -179,12 +182,12 @@ pub(crate) fn json(plan: &Plan, results: &Results, machine: &Value) -> Value {
             "cpu_ms": one.measurement.cpu_us() as f64 / 1e3,
         })
     };
-    let stored = |one: &super::compression::Stored| {
+    let stored = |one: &Stored| {
         json!({
             "way": one.way,
             "default": one.is_default,
             "bytes_per_sample": one.bytes as f64 / one.samples.max(1) as f64,
-            "writer_us_per_sample": one.cpu_us as f64 / one.samples.max(1) as f64,
+            "writer_us_per_sample": writer_us(one),
         })
     };
     let played = |series: &Series| {

@@ -9,7 +9,9 @@ use testkit::bench::{Contestant, Measurement, in_turn};
 
 use super::floor::Floor;
 use super::programs::{self, Programs, bytes_in, file_in, run, text_of};
-use super::{CaseResult, Contest, LongResult, Plan, Progress, Results, SlowResult, compression};
+use super::{
+    CaseResult, Contest, LongResult, Plan, Progress, Results, SlowResult, beyond, compression,
+};
 
 /// collectl's letters but processes, Lustre and sensors (which need another program there).
 const COLLECTL_ALL: &str = "bcdfijmnstxCDFJMNTXY";
@@ -52,7 +54,26 @@ pub(crate) fn run_all(plan: &Plan, programs: &Programs) -> anyhow::Result<Result
     long(plan, programs, &progress, &mut results, folder.path())?;
     play(plan, programs, &progress, &mut results)?;
     progress.done();
+    note_what_is_lost(plan, &mut results);
     Ok(results)
+}
+
+/// Says why a figure is missing that was asked for.
+fn note_what_is_lost(plan: &Plan, results: &mut Results) {
+    if results.slow.iter().any(|one| one.cpu_us.is_none()) {
+        let count = plan.slow_samples;
+        results.notes.push(format!(
+            "-: {count} more samples at 1 s cost less than starts differ by: take more with \
+             --slow-samples"
+        ));
+    }
+    if results.compression.iter().any(|one| one.cpu_us.is_none()) {
+        results.notes.push(
+            "-: writing cost less than two readings of the same file differ by: take more with \
+             --samples"
+                .into(),
+        );
+    }
 }
 
 /// The letters of `asked` that some source serves.
@@ -189,7 +210,9 @@ fn traced(
     // Enough samples that buffers are grown and files are found before counting begins.
     let base = 20;
     let (few, many) = (count(base)?, count(base + plan.traced_samples)?);
-    Ok(Some((many as f64 - few as f64) / plan.traced_samples as f64))
+    // A count varies by retries of interrupted calls, never by a tenth of a start.
+    let more = many.checked_sub(few).filter(|more| *more > 0);
+    Ok(more.map(|more| more as f64 / plan.traced_samples as f64))
 }
 
 /// Whit and sadc at an interval of a second.
@@ -234,14 +257,14 @@ fn slow_one(
         let folder = tempfile::tempdir()?;
         Ok(run(&mut make(samples, folder.path()))?.cpu_us() as f64)
     };
-    let cpu_us = (cpu(long)? - cpu(short)?) / count;
+    let cpu_us = beyond(cpu(long)?, cpu(short)?).map(|us| us / count);
     let task_clock_us = match &programs.perf {
         Some(perf) if !plan.quick => {
             let clock = |samples: u64| -> anyhow::Result<f64> {
                 let folder = tempfile::tempdir()?;
                 Ok(programs::task_clock(perf, &make(samples, folder.path()))? * 1e3)
             };
-            Some((clock(long)? - clock(short)?) / count)
+            beyond(clock(long)?, clock(short)?).map(|us| us / count)
         }
         _ => None,
     };
