@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 
+mod bpf;
 mod dist;
 mod generate;
 mod picture;
@@ -21,6 +22,7 @@ cargo xtask ci       all checks and tests: what CI runs
 cargo xtask tidy     the house rules alone
 cargo xtask gen      rewrite generated files (docs/reference); --check only compares
 cargo xtask smoke    run every fuzz target and every benchmark at its smallest size
+cargo xtask bpf      compile the kernel's programs (needs clang and llvm-strip)
 cargo xtask picture  draw the README's picture from the commands given, run for real
 cargo xtask dist     man pages, completions, systemd unit and .deb under target/dist";
 
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         ["gen"] => generate::run(false),
         ["gen", "--check"] => generate::run(true),
         ["smoke"] => smoke::run(),
+        ["bpf"] => bpf::run(),
         ["dist"] => dist::run(),
         ["picture", commands @ ..] => picture::run(commands),
         _ => {

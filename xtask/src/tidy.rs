@@ -18,11 +18,12 @@ const FILE_LINES_MAX: usize = 800;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("sample", &[]),
     ("procfs", &["sample"]),
-    ("source", &["sample", "procfs"]),
+    ("bpf", &[]),
+    ("source", &["sample", "procfs", "bpf"]),
     ("recording", &["sample", "procfs"]),
     ("view", &["sample"]),
     ("testkit", &["sample", "procfs"]),
-    ("cli", &["sample", "procfs", "source", "recording", "view", "testkit"]),
+    ("cli", &["sample", "procfs", "bpf", "source", "recording", "view", "testkit"]),
     ("xtask", &[]),
 ];
 

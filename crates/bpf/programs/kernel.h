@@ -1,0 +1,128 @@
+/* What the programs need to know of the kernel: the fields they read, by name alone.
+ *
+ * Every structure here is a sketch with `preserve_access_index`: the loader looks each field up in
+ * the running kernel's BTF and puts its true offset into the program (CO-RE), so neither order nor
+ * size matters.  A structure or field that an older kernel had under another name stands beside the
+ * new one with a suffix behind three underscores, which the loader leaves out of the name.
+ */
+#ifndef WHIT_KERNEL_H
+#define WHIT_KERNEL_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+typedef long long s64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+#define NULL ((void *)0)
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct list_head { struct list_head *next; };
+struct kuid { u32 val; };
+struct cred { struct kuid uid; struct kuid euid; };
+
+struct kernfs_node { u64 id; };
+struct cgroup { struct kernfs_node *kn; };
+struct css_set { struct cgroup *dfl_cgrp; };
+
+struct task_io_accounting {
+	u64 rchar, wchar, syscr, syscw;
+	u64 read_bytes, write_bytes, cancelled_write_bytes;
+};
+
+struct prev_cputime { u64 utime, stime; };
+struct sched_entity { u64 sum_exec_runtime; };
+struct sched_info { u64 run_delay; };
+struct percpu_counter { s64 count; };
+
+struct mm_struct {
+	unsigned long total_vm, locked_vm, data_vm, exec_vm, stack_vm;
+	unsigned long start_code, end_code, arg_start, arg_end;
+	unsigned long hiwater_rss, hiwater_vm;
+	struct percpu_counter rss_stat[4];
+};
+
+/* Before 6.2 the counts stood in a plain array. */
+struct mm_rss_stat { s64 count[4]; };
+struct mm_struct___before_6_2 { struct mm_rss_stat rss_stat; };
+
+struct atomic { s32 counter; };
+
+struct signal_struct {
+	int nr_threads, group_exit_code;
+	unsigned int flags;
+	struct atomic live;
+	struct list_head thread_head;
+	u64 utime, stime, cutime, cstime;
+	struct prev_cputime prev_cputime;
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt, cmin_flt, cmaj_flt, maxrss;
+	struct task_io_accounting ioac;
+	u64 sum_sched_runtime;
+};
+
+struct thread_info { u32 cpu; };
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	unsigned int flags;
+	int on_cpu;
+	int prio, static_prio;
+	unsigned int rt_priority, policy;
+	struct sched_entity se;
+	struct sched_info sched_info;
+	struct mm_struct *mm;
+	int exit_state, exit_code;
+	int pid, tgid;
+	struct task_struct *real_parent, *group_leader;
+	struct list_head thread_node;
+	u64 utime, stime;
+	struct prev_cputime prev_cputime;
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
+	u64 start_boottime;
+	const struct cred *real_cred;
+	char comm[16];
+	struct signal_struct *signal;
+	struct task_io_accounting ioac;
+	struct css_set *cgroups;
+};
+
+/* Before 5.14. */
+struct task_struct___before_5_14 { long state; };
+
+/* Before 5.16, and where the thread's data stands on its stack, the CPU is elsewhere. */
+struct task_struct___before_5_16 { unsigned int cpu; };
+
+struct seq_file;
+struct bpf_iter_meta { struct seq_file *seq; };
+struct bpf_iter__task { struct bpf_iter_meta *meta; struct task_struct *task; };
+
+struct linux_binprm;
+
+#pragma clang attribute pop
+
+/* Helpers, by their fixed numbers (linux/bpf.h). */
+static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
+static long (*bpf_seq_write)(struct seq_file *seq, const void *data, u32 size) = (void *)127;
+static u64 (*bpf_ktime_get_boot_ns)(void) = (void *)125;
+static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*bpf_ringbuf_output)(void *map, void *data, u64 size, u64 flags) = (void *)130;
+static void *(*bpf_ringbuf_reserve)(void *map, u64 size, u64 flags) = (void *)131;
+static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
+static u64 (*bpf_ringbuf_query)(void *map, u64 flags) = (void *)134;
+
+#define FIELD_EXISTS(field) __builtin_preserve_field_info(field, 2)
+
+/* One field behind a pointer that the verifier does not know. */
+#define READ(to, from) \
+	bpf_probe_read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)))
+
+/* What the object was made of, for the test that holds source and object together. */
+__attribute__((section("checksum"), used)) static const u32 source_checksum = SOURCE_CHECKSUM;
+
+#endif

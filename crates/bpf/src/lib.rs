@@ -1,0 +1,26 @@
+//! Programs that run in the kernel, and their loader.
+//!
+//! * [`Tasks`]: every task of the machine in one pass, as binary records (`iter/task`);
+//! * [`Lives`]: what every process was called with when it began and amounted to when it ended
+//!   (`tp_btf` on exec and exit, through a ring).
+//!
+//! The programs are C (`programs/*.bpf.c`), compiled by clang and checked in as objects
+//! (`objects/*.bpf.o`, rebuilt by `cargo xtask bpf`), so that who builds or uses whit needs no
+//! clang.  The loader fits them to the running kernel by its BTF.  They need `CAP_BPF` and
+//! `CAP_PERFMON` (or `CAP_SYS_ADMIN`) and a kernel with BTF, 5.8 or later; what is missing is told
+//! by [`Error`], and callers then read `/proc`.  No kprobe and no fentry: some kernels have none.
+//!
+//! Costs at start what it takes to parse the kernel's BTF (tens of milliseconds, memory given back
+//! afterwards), then what each part says of itself.
+
+mod cputime;
+mod lives;
+mod load;
+mod records;
+mod tasks;
+
+pub use cputime::{CpuTime, adjusted};
+pub use lives::{Life, Lives, Lost};
+pub use load::{Error, Kernel};
+pub use records::{Exec, Exit, Group, Task};
+pub use tasks::Tasks;

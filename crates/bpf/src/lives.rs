@@ -1,0 +1,133 @@
+//! Processes that begin another program and processes that end, told by the kernel as it happens.
+//!
+//! Costs nothing while nothing begins or ends; a process that does pays some microseconds for its
+//! two events.  They wait in a ring of 1 MiB, enough for about 4,000 short processes, until they
+//! are fetched; when it is half full its descriptor becomes readable.  What does not fit is
+//! counted by the kernel's side.
+
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
+
+use aya::maps::{Array, MapData, RingBuf};
+use aya::programs::BtfTracePoint;
+use aya::{Ebpf, include_bytes_aligned};
+
+use crate::records::{ARGUMENTS_BYTES, Exec, Exit, Record as _};
+use crate::{Error, Kernel};
+
+/// The object made of `programs/exit.bpf.c`.
+pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/exit.bpf.o");
+
+/// `enum kind` of the program.
+const EXEC: u32 = 1;
+const EXIT: u32 = 2;
+
+/// The programs and what they hang on.
+const TRACEPOINTS: [(&str, &str); 2] =
+    [("execs", "sched_process_exec"), ("exits", "sched_process_exit")];
+
+/// One thing that happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Life<'a> {
+    /// A process has begun a program; with the first bytes of its command line, the arguments
+    /// ended by a zero each.
+    Exec(&'a Exec, &'a [u8]),
+    /// A process has ended.
+    Exit(&'a Exit),
+}
+
+/// Events that found the ring full, since the program was loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Programs begun of which the command line is not known.
+    pub execs: u64,
+    /// Processes ended of which nothing is known.
+    pub exits: u64,
+}
+
+/// The ring and what keeps it filled.
+pub struct Lives {
+    ring: RingBuf<MapData>,
+    lost: Array<MapData, u64>,
+    // Dropping it takes the programs off their tracepoints.
+    _programs: Ebpf,
+}
+
+impl Lives {
+    /// Loads and attaches the programs: from now on nothing that ends is missed.
+    ///
+    /// # Errors
+    /// As [`Tasks::open`](crate::Tasks::open).
+    pub fn open(kernel: &Kernel) -> Result<Self, Error> {
+        let mut object = kernel.load(OBJECT)?;
+        for (name, tracepoint) in TRACEPOINTS {
+            let program: &mut BtfTracePoint =
+                kernel.program(&mut object, name, |program: &mut BtfTracePoint, types| {
+                    program.load(tracepoint, types)
+                })?;
+            program.attach().map_err(|error| Error::from_loader(&error))?;
+        }
+        let mut map = |name: &str| {
+            object.take_map(name).ok_or_else(|| Error::Refused(format!("no map `{name}`")))
+        };
+        Ok(Lives {
+            ring: map("events")?.try_into().map_err(|error| Error::from_loader(&error))?,
+            lost: map("lost")?.try_into().map_err(|error| Error::from_loader(&error))?,
+            _programs: object,
+        })
+    }
+
+    /// Calls `each` with every event since the last time, in the order in which they happened on
+    /// each CPU.  Makes no system call.
+    pub fn drain(&mut self, mut each: impl FnMut(Life<'_>)) {
+        while let Some(item) = self.ring.next() {
+            if let Some(life) = parse(&item) {
+                each(life.borrow());
+            }
+        }
+    }
+
+    /// What did not fit into the ring so far.  Two system calls.
+    ///
+    /// # Errors
+    /// When the map cannot be read.
+    pub fn lost(&self) -> Result<Lost, Error> {
+        let count = |kind: u32| self.lost.get(&kind, 0).map_err(|error| Error::from_loader(&error));
+        Ok(Lost { execs: count(EXEC)?, exits: count(EXIT)? })
+    }
+}
+
+impl AsFd for Lives {
+    /// Readable when the ring is half full.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the ring owns the descriptor, and the borrow keeps the ring.
+        unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
+    }
+}
+
+/// An event copied out of the ring; the arguments stay where they are.
+enum Parsed<'a> {
+    Exec(Exec, &'a [u8]),
+    Exit(Exit),
+}
+
+impl Parsed<'_> {
+    fn borrow(&self) -> Life<'_> {
+        match self {
+            Parsed::Exec(exec, arguments) => Life::Exec(exec, arguments),
+            Parsed::Exit(exit) => Life::Exit(exit),
+        }
+    }
+}
+
+/// The event in these bytes; `None` if they make no sense.
+fn parse(bytes: &[u8]) -> Option<Parsed<'_>> {
+    match u32::from_ne_bytes(*bytes.first_chunk()?) {
+        EXEC => {
+            let (exec, rest) = Exec::take(bytes)?;
+            let kept = (exec.arguments_bytes as usize).min(ARGUMENTS_BYTES).min(rest.len());
+            Some(Parsed::Exec(exec, &rest[..kept]))
+        }
+        EXIT => Some(Parsed::Exit(Exit::take(bytes)?.0)),
+        _ => None,
+    }
+}

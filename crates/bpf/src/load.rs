@@ -1,0 +1,158 @@
+//! Loads an object into the kernel: BTF of the kernel, relocation, verification.
+//!
+//! Parsing 5 MB of BTF takes memory that nobody needs afterwards; it is given back to the system,
+//! since a recorder's resident size is measured for weeks.
+
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+
+use aya::programs::{Program, ProgramError};
+use aya::{Btf, Ebpf, EbpfLoader};
+
+/// What keeps a program out of the kernel.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The kernel was built without BTF (`CONFIG_DEBUG_INFO_BTF`), or it may not be read.
+    #[error("no BTF of this kernel in /sys/kernel/btf/vmlinux: {0}")]
+    NoBtf(String),
+    /// `bpf(2)` was refused: capabilities, lockdown or seccomp.
+    #[error("not allowed to load BPF programs (CAP_BPF and CAP_PERFMON are needed): {0}")]
+    Denied(String),
+    /// The process is in a process namespace of its own, where the kernel's numbers of processes
+    /// are not those that it knows.
+    #[error("in a process namespace of its own, where the kernel's process ids mean nothing")]
+    Namespace,
+    /// The kernel took the program for something it does not know or does not trust.
+    #[error("the kernel does not take the program: {0}")]
+    Refused(String),
+    /// A system call failed while the program was running.
+    #[error("reading from a BPF program: {0}")]
+    Read(io::Error),
+}
+
+impl Error {
+    /// Sorts an error of the loader by whether permission or something else is missing.
+    pub(crate) fn from_loader(error: &(dyn std::error::Error + 'static)) -> Self {
+        let mut cause = Some(error);
+        let mut text = error.to_string();
+        while let Some(inner) = cause {
+            if let Some(os) = inner.downcast_ref::<io::Error>() {
+                let number = os.raw_os_error().unwrap_or(0);
+                if number == libc::EPERM || number == libc::EACCES {
+                    return Error::Denied(os.to_string());
+                }
+            }
+            cause = inner.source();
+            if let Some(inner) = cause {
+                text = format!("{text}: {inner}");
+            }
+        }
+        // The verifier's log can be thousands of lines; its first says what it is about.
+        Error::Refused(text.lines().next().unwrap_or_default().to_owned())
+    }
+}
+
+/// The inode of the first process namespace (`PROC_PID_INIT_INO` of linux/proc_ns.h).
+const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
+
+/// Refuses to go on in a process namespace other than the first.
+fn check_namespace() -> Result<(), Error> {
+    match rustix::fs::stat("/proc/self/ns/pid") {
+        Ok(status) if status.st_ino != FIRST_NAMESPACE => Err(Error::Namespace),
+        // A kernel without namespaces has only one.
+        _ => Ok(()),
+    }
+}
+
+/// The running kernel's types, which programs are fitted to.  Drop it when all are loaded: it
+/// takes 30 MB.
+pub struct Kernel {
+    pub(crate) types: Option<Btf>,
+}
+
+impl Kernel {
+    /// Reads the kernel's BTF.
+    ///
+    /// # Errors
+    /// Without BTF, and in a process namespace of its own.
+    pub fn open() -> Result<Self, Error> {
+        check_namespace()?;
+        let types = Btf::from_sys_fs().map_err(|error| Error::NoBtf(error.to_string()))?;
+        Ok(Kernel { types: Some(types) })
+    }
+
+    /// Creates an object's maps and fits its programs to this kernel.
+    pub(crate) fn load(&self, object: &[u8]) -> Result<Ebpf, Error> {
+        EbpfLoader::new()
+            .btf(self.types.as_ref())
+            .load(object)
+            .map_err(|error| Error::from_loader(&error))
+    }
+
+    /// Loads the program `name` of `object`, by what `load` does for its kind.
+    pub(crate) fn program<'a, P>(
+        &self,
+        object: &'a mut Ebpf,
+        name: &str,
+        load: impl FnOnce(&mut P, &Btf) -> Result<(), ProgramError>,
+    ) -> Result<&'a mut P, Error>
+    where
+        &'a mut P: TryFrom<&'a mut Program, Error = ProgramError>,
+    {
+        let absent = || Error::Refused(format!("the object has no program `{name}`"));
+        let program: &mut P = object
+            .program_mut(name)
+            .ok_or_else(absent)?
+            .try_into()
+            .map_err(|error| Error::from_loader(&error))?;
+        let types = self.types.as_ref().ok_or_else(absent)?;
+        load(program, types).map_err(|error| Error::from_loader(&error))?;
+        Ok(program)
+    }
+}
+
+impl Drop for Kernel {
+    /// Gives the memory back to the system.
+    fn drop(&mut self) {
+        self.types = None;
+        // SAFETY: takes no pointer and is safe to call at any time (malloc_trim(3)).
+        #[cfg(target_env = "gnu")]
+        unsafe {
+            libc::malloc_trim(0);
+        }
+    }
+}
+
+/// `BPF_ITER_CREATE` and `BPF_LINK_CREATE` of `bpf(2)`.
+const ITER_CREATE: libc::c_long = 33;
+const LINK_CREATE: libc::c_long = 28;
+/// `BPF_TRACE_ITER`.
+const TRACE_ITER: u32 = 28;
+
+/// Attaches a loaded iterator program, for [`open_iterator`] to open.
+pub(crate) fn link_iterator(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    // prog_fd, target_fd, attach_type, flags, and the 64-bit words of what follows in the union.
+    let mut attributes = [0_u32; 16];
+    attributes[0] = program.as_raw_fd().cast_unsigned();
+    attributes[2] = TRACE_ITER;
+    bpf(LINK_CREATE, &attributes)
+}
+
+/// Opens the iterator's file, at its beginning: it can be read once.
+pub(crate) fn open_iterator(link: &OwnedFd) -> io::Result<OwnedFd> {
+    // link_fd, flags.
+    bpf(ITER_CREATE, &[link.as_fd().as_raw_fd().cast_unsigned(), 0])
+}
+
+/// A command of `bpf(2)` that gives a descriptor.
+fn bpf(command: libc::c_long, attributes: &[u32]) -> io::Result<OwnedFd> {
+    // SAFETY: the kernel reads so many bytes of the attributes and writes none.
+    let descriptor = unsafe {
+        libc::syscall(libc::SYS_bpf, command, attributes.as_ptr(), size_of_val(attributes))
+    };
+    match i32::try_from(descriptor) {
+        // SAFETY: the kernel has just made this descriptor for us alone.
+        Ok(descriptor) if descriptor >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

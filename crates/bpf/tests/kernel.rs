@@ -1,0 +1,123 @@
+//! The programs on the running kernel.  A test says why it skips where they may not be loaded.
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
+use std::collections::HashMap;
+use std::process::Command;
+
+use bpf::{Error, Kernel, Life, Lives, Tasks};
+
+/// The kernel, or the reason why these tests mean nothing here.
+fn open<T>(load: impl FnOnce(&Kernel) -> Result<T, Error>) -> Option<T> {
+    match Kernel::open().and_then(|kernel| load(&kernel)) {
+        Ok(loaded) => Some(loaded),
+        Err(error @ (Error::Denied(_) | Error::NoBtf(_) | Error::Namespace)) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_pass_sees_this_process_and_its_threads() {
+    let Some(mut tasks) = open(Tasks::open) else { return };
+    let own = std::process::id().cast_signed();
+    let (begin, wait) = (std::sync::Barrier::new(4), std::sync::Barrier::new(4));
+    let (mut threads, mut leaders, mut last) = (0, 0, 0);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| (begin.wait(), wait.wait()));
+        }
+        begin.wait();
+        tasks
+            .pass(|task, group| {
+                assert!(task.pid > last, "{} after {last}", task.pid);
+                last = task.pid;
+                if task.tgid == own {
+                    threads += 1;
+                    if let Some(group) = group {
+                        leaders += 1;
+                        assert_eq!(group.has_memory, 1);
+                        assert!(group.threads >= 4, "{}", group.threads);
+                        assert!(group.total_pages > 0 && group.file_pages > 0);
+                        assert!(group.parent > 0);
+                    }
+                }
+            })
+            .expect("a pass");
+        wait.wait();
+    });
+    assert_eq!(leaders, 1);
+    assert!(threads >= 4, "{threads}");
+}
+
+#[test]
+fn passes_can_be_repeated() {
+    let Some(mut tasks) = open(Tasks::open) else { return };
+    for _ in 0..100 {
+        let mut count = 0;
+        tasks.pass(|_, _| count += 1).expect("a pass");
+        assert!(count > 2, "{count}");
+    }
+}
+
+#[test]
+fn every_short_life_is_told_from_its_command_line_to_its_exit_code() {
+    let Some(mut lives) = open(Lives::open) else { return };
+    let mut children = HashMap::new();
+    for code in 0..50 {
+        let script = format!("exit {code}");
+        let mut child = Command::new("/bin/sh").args(["-c", &script]).spawn().expect("sh");
+        child.wait().expect("wait");
+        children.insert(child.id().cast_signed(), code);
+    }
+    let (mut begun, mut ended) = (0, 0);
+    lives.drain(|life| match life {
+        Life::Exec(exec, arguments) => {
+            if let Some(code) = children.get(&exec.pid) {
+                assert_eq!(arguments, format!("/bin/sh\0-c\0exit {code}\0").as_bytes());
+                begun += 1;
+            }
+        }
+        Life::Exit(exit) => {
+            if let Some(code) = children.get(&exit.pid) {
+                assert_eq!(exit.code, code << 8);
+                assert_eq!(exit.parent, std::process::id().cast_signed());
+                assert_eq!(exit.command.split(|&byte| byte == 0).next(), Some(&b"sh"[..]));
+                assert!(exit.run_ns > 0 && exit.time_ns > exit.start_boottime_ns);
+                assert!(exit.peak_resident_pages > 0 && exit.minor_faults > 0);
+                assert_eq!(exit.threads_uncounted, 0);
+                ended += 1;
+            }
+        }
+    });
+    let lost = lives.lost().expect("the count of lost events");
+    assert_eq!((begun + lost.execs as usize, ended + lost.exits as usize), (50, 50), "{lost:?}");
+}
+
+#[test]
+fn a_process_ends_with_the_account_of_all_its_threads() {
+    let Some(mut lives) = open(Lives::open) else { return };
+    // Eight threads that work for 20 ms each and are still there when the process ends.
+    let script = "import threading, time, os\n\
+        def work():\n  begin = time.thread_time()\n  while time.thread_time() - begin < .02: pass\n  done.wait(); time.sleep(9)\n\
+        done = threading.Barrier(9)\n\
+        for _ in range(8): threading.Thread(target=work, daemon=True).start()\n\
+        done.wait(); os._exit(3)";
+    let Ok(mut child) = Command::new("python3").args(["-c", script]).spawn() else {
+        eprintln!("skipped: python3 is not installed");
+        return;
+    };
+    child.wait().expect("wait");
+    let mut found = false;
+    lives.drain(|life| {
+        if let Life::Exit(exit) = life
+            && exit.pid == child.id().cast_signed()
+        {
+            found = true;
+            assert_eq!(exit.code, 3 << 8);
+            assert!(exit.run_ns >= 160_000_000, "{} ns", exit.run_ns);
+        }
+    });
+    assert!(found);
+}

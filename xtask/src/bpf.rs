@@ -1,0 +1,42 @@
+//! Compiles the programs that run in the kernel: `crates/bpf/programs/*.bpf.c` to
+//! `crates/bpf/objects/*.bpf.o`, which are checked in.
+//!
+//! Each object carries a checksum of what it was made of, in a section of its own; a test of the
+//! crate holds the two together, without a compiler.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context as _;
+
+use crate::{finish, root};
+
+/// Compiles every program.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let home = root().join("crates/bpf");
+    let programs = home.join("programs");
+    for entry in std::fs::read_dir(&programs).context("reading crates/bpf/programs")? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(stem) = name.strip_suffix(".c") {
+            compile(&programs, &name, &home.join("objects").join(format!("{stem}.o")))?;
+            println!("bpf: {stem}.o");
+        }
+    }
+    Ok(())
+}
+
+fn compile(programs: &Path, name: &str, object: &Path) -> anyhow::Result<()> {
+    let mut source = std::fs::read(programs.join("kernel.h")).context("reading kernel.h")?;
+    source.extend(std::fs::read(programs.join(name)).with_context(|| format!("reading {name}"))?);
+    let mut clang = Command::new("clang");
+    clang
+        .current_dir(programs)
+        .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror"]);
+    clang.arg(format!("-DSOURCE_CHECKSUM=0x{:08x}", crc32c::crc32c(&source)));
+    clang.args(["-c", name, "-o"]).arg(object);
+    finish(clang)?;
+    let mut strip = Command::new("llvm-strip");
+    strip.arg("-g").arg(object);
+    finish(strip)
+}
