@@ -59,6 +59,12 @@ pub enum CollectlError {
     /// Does not begin as collectl's recordings do.
     #[error("{0} is no collectl recording: its first lines hold no '# Collectl:' header")]
     NotCollectl(PathBuf),
+    /// Stops before its header does.
+    #[error(
+        "{0} is cut short: it ends inside its header, before the first interval; copy it again, \
+         nothing can be recovered from this piece"
+    )]
+    CutInHeader(PathBuf),
     /// Written by a version whose layout differs.
     #[error("{path} was written by collectl {version}; versions before 3.6 cannot be read")]
     TooOld {

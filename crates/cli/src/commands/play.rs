@@ -197,7 +197,7 @@ fn show(
         }
     };
     out.flush()?;
-    Ok(finish(&outcome, period))
+    Ok(finish(&outcome, recordings, period))
 }
 
 /// Only our own recordings can be followed: collectl's compressed text reaches the file in lumps.
@@ -212,7 +212,7 @@ fn check_follow(arguments: &PlayArguments, recordings: &[Recording]) -> anyhow::
 }
 
 /// Tells on stderr what the output cannot say.
-fn finish(outcome: &Outcome, period: &Period) -> ExitCode {
+fn finish(outcome: &Outcome, recordings: &[Recording], period: &Period) -> ExitCode {
     for note in &outcome.notes {
         eprintln!("whit: {note}");
     }
@@ -224,7 +224,10 @@ fn finish(outcome: &Outcome, period: &Period) -> ExitCode {
             true => "nothing to show: the first interval needs two samples",
             false => "no samples in this period; are --from and --thru right?",
         };
-        eprintln!("whit: {why}");
+        match recordings {
+            [only] => eprintln!("whit: {}: {why}", only.path.display()),
+            _ => eprintln!("whit: {why}"),
+        }
         return ExitCode::from(1);
     }
     ExitCode::SUCCESS

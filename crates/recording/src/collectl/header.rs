@@ -35,16 +35,24 @@ impl Header {
     /// Reads the lines before the first that is no comment, which is left to be read.
     pub(super) fn read(path: &Path, lines: &mut Lines) -> Result<Self, CollectlError> {
         let mut text = Vec::new();
+        let mut is_whole = false;
         while let Some(line) = lines.next()? {
             if line.first() != Some(&b'#') {
                 let length = line.len();
                 lines.give_back(length);
+                is_whole = true;
                 break;
             }
             if text.len() + line.len() < HEADER_BYTES_MAX {
                 text.extend_from_slice(line);
                 text.push(b'\n');
             }
+        }
+        // A rule of `#` above and one below.
+        is_whole |=
+            text.split(|&byte| byte == b'\n').filter(|l| l.starts_with(b"####")).count() > 1;
+        if !is_whole && (lines.is_truncated() || lines.is_corrupt()) {
+            return Err(CollectlError::CutInHeader(path.to_owned()));
         }
         let text = String::from_utf8_lossy(&text).into_owned();
         let version = word_after(&text, "Collectl:").and_then(|word| word.strip_prefix('V'));
@@ -221,6 +229,8 @@ fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     const TEXT: &str = "\
@@ -257,6 +267,30 @@ mod tests {
         assert_eq!(meta.get("distro"), Some("debian 12.11"));
         assert_eq!(meta.get("command_line"), Some("-s bcC -i1:1 -c 8 -f /tmp/rec"));
         assert_eq!(meta.header_text(), Some(TEXT));
+    }
+
+    #[test]
+    fn a_header_that_is_cut_says_so_and_a_whole_one_is_read() {
+        // As much of the text as `bytes` says, in a file that then ends.
+        let read = |text: &str, bytes: usize| {
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+            packed.write_all(&text.as_bytes()[..bytes]).unwrap();
+            packed.flush().unwrap();
+            let path = Path::new("x.raw.gz");
+            let input = std::io::Cursor::new(packed.get_ref().clone());
+            Header::read(path, &mut Lines::over(input, path).unwrap())
+        };
+        for bytes in [0, 1, 80, 81, 100, 400, 800, TEXT.len() - 1] {
+            let error = read(TEXT, bytes).unwrap_err();
+            assert!(matches!(error, CollectlError::CutInHeader(_)), "{bytes}: {error}");
+            let text = error.to_string();
+            assert!(text.starts_with("x.raw.gz is cut short") && !text.contains('\n'), "{text}");
+        }
+        assert_eq!(read(TEXT, TEXT.len()).unwrap().version, "4.3.1-1");
+        let more = format!("{TEXT}>>> 1795235701.001 <<<\ncpu  1 2 3");
+        assert_eq!(read(&more, TEXT.len() + 5).unwrap().version, "4.3.1-1");
+        let error = read("something else\n", 15).unwrap_err();
+        assert!(matches!(error, CollectlError::NotCollectl(_)), "{error}");
     }
 
     #[test]
