@@ -9,6 +9,8 @@ use regex::bytes::Regex;
 use sample::{NameFilter, Options};
 use view::{Setup, View};
 
+mod limits;
+
 /// What `-s` means when it is not given and samples are shown live.
 pub(crate) const LIVE_SUBSYSTEMS: &str = "cdn";
 
@@ -24,8 +26,6 @@ const REFUSED: &[(char, &str)] = &[
 
 /// Letters of `-o` that collectl has and whit has not, and why.
 const REFUSED_OPTIONS: &[(char, &str)] = &[
-    ('x', "exceptions and their limits (-l) are not supported"),
-    ('X', "exceptions and their limits (-l) are not supported"),
     ('A', "whit play has --stats with --statopts a"),
     ('i', "whit play --showheader shows a recording's header"),
 ];
@@ -48,9 +48,15 @@ pub(crate) struct DisplayArguments {
 
     /// Letters: T time, d or D date and time before each line, m milliseconds, U seconds since the
     /// epoch; g G more digits of big numbers; n changes instead of rates per second; with -P: 1 2
-    /// decimals, a append, c create anew, u unique names of plot files, z no gzip
+    /// decimals, a append, c create anew, u unique names of plot files, z no gzip; with -sD: x only
+    /// exceptions (see -l), X plot files of all and of exceptions
     #[arg(short = 'o', long = "options", value_name = "LETTERS")]
     pub(crate) letters: Option<String>,
+
+    /// From where on a disk is an exception for -ox and -oX: SVC:30 milliseconds of service time,
+    /// IOS:10 reads or writes a second, OR (either) or AND (both), hyphens between
+    #[arg(short = 'l', long, value_name = "LIMITS")]
+    pub(crate) limits: Option<String>,
 
     /// A block of lines for each subsystem instead of one line for all
     #[arg(long)]
@@ -228,6 +234,7 @@ impl DisplayArguments {
             full: self.full,
             utc: self.utc || letters.contains('U'),
             separator: self.separator()?,
+            limits: self.limits.as_deref().map(limits::parse).transpose()?.unwrap_or_default(),
             terminal_columns: terminal_columns(),
             fields: self.fields.clone(),
             cpuopts: owned(&self.cpuopts),
@@ -333,7 +340,10 @@ impl DisplayArguments {
         if let Some((letter, why)) = refused {
             bail!("-o{letter} is not a switch of whit: {why}");
         }
-        only("-o", letters, "12acdDGgmnTuUz")?;
+        only("-o", letters, "12acdDGgmnTuUxXz")?;
+        let exceptions = letters.contains(['x', 'X']);
+        ensure!(self.limits.is_none() || exceptions, "-l is for exceptions: -ox or -oX");
+        ensure!(!exceptions || subsystems.contains('D'), "-ox and -oX are for disks: -sD");
         let formats = self.csv || self.json || self.openmetrics;
         if formats && let Some(name) = self.lines_only() {
             bail!("{name} changes nothing in --csv, --json and --openmetrics: leave it out");
@@ -361,6 +371,19 @@ impl DisplayArguments {
         self.check_details(subsystems)
     }
 
+    /// Refuses exceptions where none would be shown: they go to plot files and to the screen.
+    pub(crate) fn check_exceptions(&self, files: bool) -> anyhow::Result<()> {
+        let letters = self.letters.as_deref().unwrap_or_default();
+        let plot_files = files && self.plot;
+        let screen = !files && !self.plot && !self.is_machine_format();
+        ensure!(!letters.contains('X') || plot_files, "-oX is for plot files: -P and -f");
+        ensure!(
+            !letters.contains('x') || plot_files || screen,
+            "-ox is for the screen, or for plot files: -P and -f"
+        );
+        Ok(())
+    }
+
     /// A switch that is given and only changes how lines for people look.
     fn lines_only(&self) -> Option<String> {
         let given = [
@@ -378,7 +401,7 @@ impl DisplayArguments {
         let letters = self.letters.as_deref().unwrap_or_default();
         letters
             .chars()
-            .find(|letter| "dDTmgG".contains(*letter))
+            .find(|letter| "dDTmgGxX".contains(*letter))
             .map(|letter| format!("-o{letter}"))
     }
 

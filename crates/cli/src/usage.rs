@@ -76,7 +76,6 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
     ),
     (&["--slabanalyze"], Where::Both, "whit play -sY --csv gives every slab of every interval"),
     (&["-L", "--lustsvcs", "--lustopts"], Where::Both, "Lustre is not supported"),
-    (&["-l", "--limits"], Where::Both, "exceptions and their limits are not supported"),
     (&["-d", "--debug"], Where::Both, "whit doctor tells what is read and what it costs"),
     (&["--dskremap"], Where::Both, "disks keep the kernel's names; --dskfilt chooses among them"),
     (
@@ -186,7 +185,7 @@ mod tests {
 
     #[test]
     fn values_behind_a_refused_switch_do_not_hide_it() {
-        for line in ["whit play -lSCSI:10", "whit play --top=io,5 x", "whit record --import foo"] {
+        for line in ["whit play -Lm:10", "whit play --top=io,5 x", "whit record --import foo"] {
             assert!(said(line).contains("is not a switch of whit"), "{line}");
         }
     }

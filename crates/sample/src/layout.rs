@@ -38,6 +38,9 @@ pub struct Layout {
     pub keep: fn(&Row<'_>) -> bool,
     /// The order of a detail letter's instances on the screen; `None` leaves the table's.
     pub order: Option<fn(&Row<'_>, &Row<'_>) -> Ordering>,
+    /// Which instances of a detail letter `-ox` and `-oX` single out; `None` if they have no
+    /// meaning for it.
+    pub exceptions: Option<Exceptions>,
     /// Whether verbose, detail and plot lines begin only with the source's second reading
     /// (slabs), as for a source that says nothing without a change.
     pub from_second_reading: bool,
@@ -55,9 +58,24 @@ impl Layout {
         plot: None,
         keep: |_| true,
         order: None,
+        exceptions: None,
         from_second_reading: false,
         metrics: &[],
     };
+}
+
+/// Instances out of the ordinary.  On the screen the layout's `keep` heeds `-ox`; in plot files
+/// each exception is a line of its own, with the plot columns of the letter.
+#[derive(Debug)]
+pub struct Exceptions {
+    /// Whether an instance is one, by [`Options::limits`].
+    pub is: fn(&Row<'_>) -> bool,
+    /// The extension of their plot file.
+    pub extension: &'static str,
+    /// What stands in brackets before the name of each column.
+    pub tag: &'static str,
+    /// collectl's heading in place of the columns' own names, for `--exact`.
+    pub exact_heading: &'static [&'static str],
 }
 
 /// A group of columns under common headings.

@@ -28,9 +28,9 @@ pub use def::{Cadence, SourceDef};
 pub use field::{Field, Kind, Unit};
 pub use history::{Frame, History, Row, Track};
 pub use layout::{
-    Block, Cell, Form, Layout, Numbers, Of, Part, Plot, PlotColumn, Shape, Show, Stat,
+    Block, Cell, Exceptions, Form, Layout, Numbers, Of, Part, Plot, PlotColumn, Shape, Show, Stat,
 };
 pub use meta::Meta;
-pub use options::{NameFilter, Options};
+pub use options::{Limits, NameFilter, Options};
 pub use reading::{Gap, Sample, Snapshot, State};
 pub use table::{RowMut, Table};

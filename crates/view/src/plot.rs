@@ -171,7 +171,7 @@ impl Lines {
         self.groups.clear();
         for order in [parts::PLOT_SUMMARY, parts::PLOT_DETAIL] {
             for part in parts::select(order, defs, options) {
-                self.add(part);
+                self.add(part, options);
             }
         }
         self.steady = steady(options);
@@ -180,7 +180,10 @@ impl Lines {
         self.row_headings_written = false;
     }
 
-    fn add(&mut self, part: Part) {
+    fn add(&mut self, part: Part, options: &Options) {
+        if part.layout.is_some_and(|layout| layout.exceptions.is_some()) && options.has('x') {
+            return;
+        }
         let (extension, shape) = match part.layout.map(|layout| &layout.plot) {
             Some(Some(plot)) => (plot.extension, plot.shape),
             Some(None) => return,
@@ -338,6 +341,7 @@ fn steady(options: &Options) -> Options {
         dskopts: without(&options.dskopts, 'z'),
         nfsopts: without(&options.nfsopts, 'z'),
         netopts: without(&options.netopts, 'E'),
+        letters: without(&options.letters, 'x'),
         ..options.clone()
     }
 }

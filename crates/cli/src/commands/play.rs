@@ -136,6 +136,7 @@ impl PlayArguments {
             self.diff.is_none() || !lines && display.export().is_none(),
             "--diff makes a table of its own, with --csv or --json if you like"
         );
+        display.check_exceptions(self.filename.is_some())?;
         ensure!(!self.stats || !formats, "--stats is for brief mode");
         ensure!(!self.stats || !self.display.verbose, "--stats is for brief mode, not --verbose");
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Sums are made of differences and divided by time last, as collectl does, so that digits agree.
 
-use sample::{Block, Cell, Layout, Plot, PlotColumn, Row, Show, Stat};
+use sample::{Block, Cell, Exceptions, Layout, Plot, PlotColumn, Row, Show, Stat};
 
 use super::{
     BUSY_MS, DISCARDS, FLUSHES, KIND, PARENT, READ_MS, READ_SECTORS, READS, READS_MERGED,
@@ -167,7 +167,35 @@ fn is_shown(row: &Row<'_>) -> bool {
 }
 
 fn is_kept(row: &Row<'_>) -> bool {
-    is_shown(row) && !(row.options().dskopts.contains('z') && did_nothing(row))
+    let options = row.options();
+    is_shown(row)
+        && !(options.dskopts.contains('z') && did_nothing(row))
+        && (!options.has('x') || is_exception_on_screen(row))
+}
+
+/// Whether reads or writes reach the limit of `-l IOS`.
+fn is_busy(row: &Row<'_>) -> bool {
+    let limit = row.options().limits.operations;
+    [READS, WRITES].iter().any(|&field| {
+        let operations = rate(row, field).or(row.exact().then_some(0.0));
+        operations.is_some_and(|operations| operations >= limit)
+    })
+}
+
+/// What `-ox` and `-oX` single out.  collectl's plot files take hundredths of a millisecond of
+/// service time for milliseconds.
+fn is_exception(row: &Row<'_>) -> bool {
+    let limits = row.options().limits;
+    let slow = match (service_time(row), row.exact()) {
+        (time, true) => time.unwrap_or(0.0) * 100.0 >= limits.service_ms,
+        (time, false) => time.is_some_and(|time| time >= limits.service_ms),
+    };
+    if limits.both { is_busy(row) && slow } else { is_busy(row) || slow }
+}
+
+/// The same on the screen, where collectl looks at reads and writes alone.
+fn is_exception_on_screen(row: &Row<'_>) -> bool {
+    if row.exact() { is_busy(row) } else { is_exception(row) }
 }
 
 fn did_nothing(row: &Row<'_>) -> bool {
@@ -351,6 +379,27 @@ pub(super) const DETAIL: Layout = Layout {
         ..Plot::EMPTY
     }),
     keep: is_kept,
+    exceptions: Some(Exceptions {
+        is: is_exception,
+        extension: "dskX",
+        tag: "DISKX",
+        // collectl names neither the columns that it writes nor as many.
+        exact_heading: &[
+            "Num",
+            "[DISKX]Name",
+            "[DISKX]Reads",
+            "[DISKX]Merged",
+            "[DISKX]KBytes",
+            "[DISKX]Writes",
+            "[DISKX]Merged",
+            "[DISKX]KBytes",
+            "[DISKX]Request",
+            "[DISKX]QueLen",
+            "[DISKX]Wait",
+            "[DISKX]SvcTim",
+            "[DISKX]Util",
+        ],
+    }),
     metrics: &[
         PlotColumn::new("diskinfo.reads.{}", |row| rate(row, READS)),
         PlotColumn::new("diskinfo.readkbs.{}", |row| kib_rate(row, READ_SECTORS)),

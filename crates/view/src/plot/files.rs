@@ -4,9 +4,10 @@
 use std::io;
 
 use jiff::tz::TimeZone;
-use sample::{Frame, Meta, Options, Shape, SourceDef};
+use sample::{Frame, Meta, Options, Row, Shape, SourceDef};
 
 use super::Lines;
+use crate::parts::{self, Part};
 use crate::time::LocalTime;
 
 /// The version of collectl whose plot format this is, as the files' header tells.
@@ -15,6 +16,8 @@ const FORMAT_VERSION: &str = "V4.3.1";
 /// Plot files of one feed.  Not a [`View`](crate::View): it writes to several places.
 pub struct PlotFiles {
     lines: Lines,
+    /// The letters whose exceptions have a file of their own (`-ox`, `-oX`).
+    exceptions: Vec<Part>,
     preamble: Vec<u8>,
     /// The extensions that have their headers.
     begun: Vec<&'static str>,
@@ -29,6 +32,7 @@ impl PlotFiles {
     pub fn new(zone: TimeZone) -> Self {
         PlotFiles {
             lines: Lines::new(zone),
+            exceptions: Vec::new(),
             preamble: Vec::new(),
             begun: Vec::new(),
             text: Vec::new(),
@@ -46,12 +50,20 @@ impl PlotFiles {
     ) {
         self.lines.begin(defs, options);
         self.begun.clear();
+        self.exceptions.clear();
+        if options.letters.contains(['x', 'X']) {
+            let parts = parts::select(parts::PLOT_DETAIL, defs, options);
+            let has = |part: &Part| part.layout.is_some_and(|layout| layout.exceptions.is_some());
+            self.exceptions.extend(parts.filter(has));
+        }
         self.preamble = preamble(meta, options, command_line, &self.lines.zone);
     }
 
     /// The extensions of the files that will be written, whether or not there is a line for each.
     pub fn extensions(&self) -> impl Iterator<Item = &'static str> {
-        self.lines.groups.iter().map(|group| group.extension)
+        let exceptions = self.exceptions.iter().filter_map(|part| part.layout?.exceptions.as_ref());
+        let groups = self.lines.groups.iter().map(|group| group.extension);
+        groups.chain(exceptions.map(|exceptions| exceptions.extension))
     }
 
     /// Hands out one tick's text.
@@ -70,22 +82,76 @@ impl PlotFiles {
             } else if self.is_due(at, frame) {
                 self.push_line(at, frame);
             }
-            if self.text.is_empty() {
-                continue;
+            self.hand_out(extension, sink)?;
+        }
+        for at in 0..self.exceptions.len() {
+            self.text.clear();
+            if let Some(extension) = self.push_exceptions(at, frame) {
+                self.hand_out(extension, sink)?;
             }
-            if !self.begun.contains(&extension) {
-                self.begun.push(extension);
-                sink(extension, &self.preamble)?;
-            }
-            sink(extension, &self.text)?;
         }
         Ok(())
+    }
+
+    fn hand_out(&mut self, extension: &'static str, sink: &mut Sink<'_>) -> io::Result<()> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        if !self.begun.contains(&extension) {
+            self.begun.push(extension);
+            sink(extension, &self.preamble)?;
+        }
+        sink(extension, &self.text)
+    }
+
+    /// A line for each exception of a letter, and headings where they are due; the extension of
+    /// its file.
+    fn push_exceptions(&mut self, at: usize, frame: &Frame<'_>) -> Option<&'static str> {
+        let part = self.exceptions[at];
+        let layout = part.layout?;
+        let (exceptions, plot) = (layout.exceptions.as_ref()?, layout.plot.as_ref()?);
+        let track = part.track(frame).filter(|track| track.fresh)?;
+        let (lines, out) = (&self.lines, &mut self.text);
+        let begins = !self.begun.contains(&exceptions.extension);
+        let exact = frame.options.exact;
+        if lines.wants_all_headings || (begins && lines.header_repeat == 0) {
+            lines.push_heading_start(frame.options, out);
+            let names = plot.columns.iter().map(|column| column.name);
+            match exact {
+                true => exceptions.exact_heading.iter().for_each(|name| {
+                    out.extend_from_slice(&lines.separator);
+                    out.extend_from_slice(name.as_bytes());
+                }),
+                false => names.for_each(|name| {
+                    out.extend_from_slice(&lines.separator);
+                    out.extend_from_slice(format!("[{}]{name}", exceptions.tag).as_bytes());
+                }),
+            }
+            // collectl ends its heading twice.
+            out.extend_from_slice(if exact { b"\n\n" } else { b"\n" });
+        }
+        let steady = Frame { options: &lines.steady, ..*frame };
+        let kept = steady.whole(track).rows().filter(|row| part.keeps(row));
+        let whole = frame.whole(track);
+        let kept = kept.map(|row| Row { index: row.index, ..whole });
+        for (position, row) in kept.filter(|row| (exceptions.is)(row)).enumerate() {
+            out.extend_from_slice(&lines.time);
+            for (at, column) in plot.columns.iter().enumerate() {
+                // collectl writes the first without anything between it and the time.
+                if !(exact && at == 0) {
+                    out.extend_from_slice(&lines.separator);
+                }
+                column.write(&row, position, out);
+            }
+            out.push(b'\n');
+        }
+        Some(exceptions.extension)
     }
 
     /// Whether any source of the file was read at this tick.
     fn is_due(&self, at: usize, frame: &Frame<'_>) -> bool {
         let group = &self.lines.groups[at];
-        let is_fresh = |part: &crate::parts::Part| part.track(frame).is_some_and(|t| t.fresh);
+        let is_fresh = |part: &Part| part.track(frame).is_some_and(|t| t.fresh);
         group.extension == "tab" || group.columns.iter().any(|columns| is_fresh(&columns.part))
     }
 
