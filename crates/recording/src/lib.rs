@@ -16,7 +16,6 @@ mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
 mod index;
-mod interner;
 mod lock;
 mod map;
 mod reader;

@@ -6,9 +6,8 @@
 //! of slots and nothing else.  A slot's columns are its presence words first, then its fields.
 //! The tick itself is one more row of numbers: times, gaps, and each source's state.
 
-use sample::{Gap, Sample, Snapshot, State, Table};
+use sample::{Gap, Interner, Sample, Snapshot, State, Table};
 
-use crate::interner::Interner;
 use crate::schema::{Mapping, Schema};
 
 /// One source of the block.

@@ -15,6 +15,7 @@ mod clock;
 mod def;
 mod field;
 mod history;
+mod interner;
 mod layout;
 mod meta;
 pub mod number;
@@ -27,6 +28,7 @@ pub use clock::{Clock, Moment, Wake};
 pub use def::{Cadence, SourceDef};
 pub use field::{Field, Kind, Unit};
 pub use history::{Frame, History, Row, Track};
+pub use interner::Interner;
 pub use layout::{
     Block, Cell, Exceptions, Form, Layout, Numbers, Of, Part, Plot, PlotColumn, Shape, Show, Stat,
 };

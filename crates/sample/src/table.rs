@@ -4,9 +4,15 @@
 //! Costs nothing but stores once warm: names, values and texts keep their memory between
 //! readings, so a reading that has the same rows as the one before allocates nothing.
 
-/// Distinct texts a table keeps.  Beyond it a text cell is left missing and counted in
-/// [`Table::texts_refused`]; 64 Ki is far above the devices and interrupts of any machine seen.
-const TEXTS_MAX: usize = 65_536;
+use crate::Interner;
+
+/// Distinct texts that a table keeps from reading to reading.  Beyond it all are forgotten when
+/// the next reading begins: command lines come and go for as long as the machine runs.
+const TEXTS_KEPT_MAX: usize = 65_536;
+
+/// Distinct texts of one reading.  Beyond it a text cell is left missing and counted in
+/// [`Table::texts_refused`].
+const TEXTS_MAX: usize = 8 * TEXTS_KEPT_MAX;
 
 /// Rows by fields of one reading, row-major.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +23,7 @@ pub struct Table {
     names: Vec<Vec<u8>>,
     values: Vec<u64>,
     present: Vec<u64>,
-    texts: Vec<Box<[u8]>>,
+    texts: Interner,
     texts_refused: u64,
 }
 
@@ -37,9 +43,12 @@ impl Table {
         self.rows
     }
 
-    /// Begins a reading: no rows yet, memory and texts kept.
+    /// Begins a reading: no rows yet, memory and (unless they are too many) texts kept.
     pub fn begin(&mut self) {
         self.rows = 0;
+        if self.texts.len() > TEXTS_KEPT_MAX {
+            self.texts.clear();
+        }
     }
 
     /// Adds a row for the instance `name` (empty for a source with a single row) with every cell
@@ -105,12 +114,7 @@ impl Table {
     /// The text of a text cell; `None` when it is missing.
     pub fn text(&self, row: usize, field: usize) -> Option<&[u8]> {
         let index = usize::try_from(self.get(row, field)?).ok()?;
-        self.texts.get(index).map(AsRef::as_ref)
-    }
-
-    /// The texts that text cells point into; it only ever grows, so a writer can keep up with it.
-    pub fn texts(&self) -> &[Box<[u8]>] {
-        &self.texts
+        self.texts.get(index)
     }
 
     /// Text cells left missing because the list was full.
@@ -145,9 +149,7 @@ impl Table {
         let (cells, words) = (other.rows * other.width, other.rows * other.words);
         self.values[..cells].copy_from_slice(&other.values[..cells]);
         self.present[..words].copy_from_slice(&other.present[..words]);
-        if self.texts.len() != other.texts.len() {
-            self.texts.clone_from(&other.texts);
-        }
+        self.texts.clone_from(&other.texts);
         self.texts_refused = other.texts_refused;
     }
 }
@@ -171,7 +173,7 @@ fn equal(one: &[u8], other: &[u8]) -> bool {
 pub struct RowMut<'a> {
     values: &'a mut [u64],
     present: &'a mut [u64],
-    texts: &'a mut Vec<Box<[u8]>>,
+    texts: &'a mut Interner,
     refused: &'a mut u64,
 }
 
@@ -215,19 +217,13 @@ impl RowMut<'_> {
             self.present[field / 64] |= 1 << (field % 64);
             return;
         }
-        let index = self.texts.iter().position(|t| t.as_ref() == text);
-        let index = index.unwrap_or_else(|| {
-            if self.texts.len() < TEXTS_MAX {
-                self.texts.push(text.into());
-                self.texts.len() - 1
-            } else {
-                *self.refused += 1;
-                usize::MAX
-            }
-        });
-        if index != usize::MAX {
-            self.set(field, index as u64);
+        let found = self.texts.find(text, |_| true);
+        if found.is_none() && self.texts.len() >= TEXTS_MAX {
+            *self.refused += 1;
+            return;
         }
+        let index = found.unwrap_or_else(|| self.texts.push(text));
+        self.set(field, index as u64);
     }
 }
 
@@ -260,9 +256,24 @@ mod tests {
         assert_eq!(table.rows(), 1);
         assert_eq!(table.name(0), b"b");
         assert_eq!(table.text(0, 1), None);
-        assert_eq!(table.texts().len(), 1);
+        assert_eq!(table.texts.len(), 1);
         assert_eq!(table.find(b"b", 9), Some(0));
         assert_eq!(table.find(b"a", 0), None);
+    }
+
+    #[test]
+    fn texts_without_end_neither_fill_memory_nor_go_missing() {
+        let mut table = Table::new(1);
+        for reading in 0..4 {
+            table.begin();
+            for row in 0..TEXTS_KEPT_MAX / 2 {
+                let text = format!("{reading} {row}");
+                table.row(b"").set_text(0, text.as_bytes());
+                assert_eq!(table.text(row, 0), Some(text.as_bytes()));
+            }
+            assert!(table.texts.len() <= TEXTS_KEPT_MAX * 3 / 2);
+        }
+        assert_eq!(table.texts_refused(), 0);
     }
 
     #[test]

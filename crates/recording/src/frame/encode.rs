@@ -1,9 +1,8 @@
 //! From a snapshot to a frame's payload.
 
-use sample::{Snapshot, Table};
+use sample::{Interner, Snapshot, Table};
 
 use super::{BlockState, KernelText, ROWS_FOLLOW, TEXTS_FOLLOW};
-use crate::interner::Interner;
 use crate::state::SourceState;
 use crate::varint::{pack, put, put_bytes, zigzag};
 

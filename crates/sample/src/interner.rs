@@ -1,7 +1,7 @@
-//! Byte strings by number: instance names and texts of one block.
+//! Byte strings by number: instance names and texts of a table, of a block of a recording.
 //!
 //! Numbers count up from 0 in the order of first appearance.  All bytes lie in one buffer, so
-//! that forgetting them at the end of a block frees nothing and the next block allocates nothing.
+//! that forgetting them all frees nothing and the next ones allocate nothing.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -11,7 +11,7 @@ const EMPTY: u32 = u32::MAX;
 
 /// Byte strings by number, and their numbers by content.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Interner {
+pub struct Interner {
     bytes: Vec<u8>,
     spans: Vec<Range<u32>>,
     /// Open addressing, a power of two long, at most half full.
@@ -22,26 +22,31 @@ pub(crate) struct Interner {
 
 impl Interner {
     /// Forgets all, keeps the memory.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.bytes.clear();
         self.spans.clear();
         self.table.fill(EMPTY);
     }
 
     /// How many there are.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.spans.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
     }
 
     /// The string with that number.
     #[inline]
-    pub(crate) fn get(&self, number: usize) -> Option<&[u8]> {
+    pub fn get(&self, number: usize) -> Option<&[u8]> {
         let span = self.spans.get(number)?;
         self.bytes.get(span.start as usize..span.end as usize)
     }
 
     /// Adds a string under the next number, even if there is an equal one.
-    pub(crate) fn push(&mut self, string: &[u8]) -> usize {
+    pub fn push(&mut self, string: &[u8]) -> usize {
         if self.table.len() <= 2 * self.spans.len() {
             self.grow();
         }
@@ -54,7 +59,7 @@ impl Interner {
     }
 
     /// The first number of an equal string that `usable` takes.
-    pub(crate) fn find(&self, string: &[u8], usable: impl Fn(usize) -> bool) -> Option<usize> {
+    pub fn find(&self, string: &[u8], usable: impl Fn(usize) -> bool) -> Option<usize> {
         let mask = self.table.len().checked_sub(1)?;
         let mut at = self.hasher.hash_one(string) as usize & mask;
         while self.table[at] != EMPTY {
