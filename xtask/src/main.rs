@@ -13,6 +13,7 @@ use anyhow::{Context as _, bail};
 mod bpf;
 mod dist;
 mod generate;
+mod miri;
 mod picture;
 mod smoke;
 mod tidy;
@@ -23,6 +24,7 @@ cargo xtask tidy     the house rules alone
 cargo xtask gen      rewrite generated files (docs/reference); --check only compares
 cargo xtask smoke    run every fuzz target and every benchmark at its smallest size
 cargo xtask bpf      compile the kernel's programs (needs clang and llvm-strip)
+cargo xtask miri     unit tests in the Miri interpreter (needs nightly; about ten minutes)
 cargo xtask picture  draw the README's picture from the commands given, run for real
 cargo xtask dist     man pages, completions, systemd unit and .deb under target/dist";
 
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["gen"] => generate::run(false),
         ["gen", "--check"] => generate::run(true),
+        ["miri"] => miri::run(),
         ["smoke"] => smoke::run(),
         ["bpf"] => bpf::run(),
         ["dist"] => dist::run(),

@@ -95,7 +95,7 @@ pub enum ExportError {
     Unknown(String),
     /// `h`: the text to show instead of running.
     #[error("{0}")]
-    Help(&'static str),
+    Help(String),
     /// An option that the export does not have, or a value it cannot take.
     #[error("--export {export}: {text}")]
     Option {

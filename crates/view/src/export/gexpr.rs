@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use sample::{Frame, Meta, Options, SourceDef};
 
 use super::graphite::sent_name;
-use super::report::{Order, Told};
+use super::report::{Order, Told, help};
 use super::{Echo, Export, ExportError, Report, Setting, Sink, address, check_files, mask, split};
 use crate::View;
 
@@ -53,12 +53,8 @@ struct Gexpr {
 }
 
 pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, ExportError> {
-    let help = || -> ExportError {
-        let text = format!("{HELP}{}", super::report::COMMON_HELP);
-        ExportError::Help(Box::leak(text.into_boxed_str()))
-    };
     if options.first() == Some(&"h") {
-        return Err(help());
+        return Err(help(HELP));
     }
     let (host, port) = address("gexpr", options.first(), None)?;
     check_files("gexpr", setting)?;
@@ -79,7 +75,7 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
             }
             "g" => names = Names::Standard,
             "G" => names = Names::Both,
-            "h" => return Err(help()),
+            "h" => return Err(help(HELP)),
             _ => return Err(report.wrong(format!("no option is called '{option}'"))),
         }
     }

@@ -10,7 +10,7 @@ use sample::{Frame, Meta, Options, SourceDef, text};
 
 use super::{Echo, Export, ExportError, Report, Setting, Sink, address, check_files, mask, split};
 use crate::View;
-use crate::export::report::{Order, Told};
+use crate::export::report::{Order, Told, help};
 
 /// Carbon's plain-text port.
 const PORT: u16 = 2003;
@@ -37,12 +37,8 @@ struct Graphite {
 }
 
 pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, ExportError> {
-    let help = || -> ExportError {
-        let text = format!("{HELP}{}", super::report::COMMON_HELP);
-        ExportError::Help(Box::leak(text.into_boxed_str()))
-    };
     if options.first() == Some(&"h") {
-        return Err(help());
+        return Err(help(HELP));
     }
     let (host, port) = address("graphite", options.first(), Some(PORT))?;
     check_files("graphite", setting)?;
@@ -62,7 +58,7 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
             "d" => bits = mask("graphite", value, 9)?,
             "e" => escape = Some(value.to_owned()),
             "f" => full = true,
-            "h" => return Err(help()),
+            "h" => return Err(help(HELP)),
             "p" => behind = value.to_owned(),
             "r" => {
                 let wrong = || report.wrong(format!("r={value}: give a number of seconds"));

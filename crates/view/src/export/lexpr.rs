@@ -12,7 +12,7 @@ use sample::{Frame, Meta, Options, SourceDef};
 
 use super::{Echo, Export, ExportError, Report, Setting, Sink, snapshot_beside, split};
 use crate::View;
-use crate::export::report::Order;
+use crate::export::report::{Order, help};
 use crate::fields::epoch_text;
 
 const HELP: &str = "\
@@ -37,7 +37,7 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
         }
         match name {
             "f" if !value.is_empty() => file = Some(PathBuf::from(value)),
-            "h" => return Err(ExportError::Help(concat_help())),
+            "h" => return Err(help(HELP)),
             "d" => return Err(report.wrong("d= shows collectl's own workings; not here".into())),
             "x" => return Err(report.wrong("x= loads Perl; whit runs none".into())),
             _ => return Err(report.wrong(format!("no option is called '{option}'; see lexpr,h"))),
@@ -58,11 +58,6 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
     };
     let view = Box::new(Lexpr { report, text: Vec::new() });
     Ok(Export { view, sink, echo: Echo::Nothing, delay_max_seconds: 0 })
-}
-
-fn concat_help() -> &'static str {
-    // Help is asked for once in a process.
-    Box::leak(format!("{HELP}{}", super::report::COMMON_HELP).into_boxed_str())
 }
 
 impl View for Lexpr {

@@ -13,8 +13,13 @@ use sample::{Form, Frame, Meta, Of, Options, PlotColumn, Row, SourceDef, State, 
 use super::ExportError;
 use super::names::{self, Known};
 
+/// What `h` answers: an export's own help and that of the options which all three understand.
+pub(super) fn help(own: &str) -> ExportError {
+    ExportError::Help(format!("{own}{COMMON_HELP}"))
+}
+
 /// The options that all three understand.
-pub(super) const COMMON_HELP: &str = "\
+const COMMON_HELP: &str = "\
   align     report on whole minutes of the clock, whatever the first sample's time
   co        report only what changed since it was last reported
   i=SECS    report every so many seconds: a multiple of the sampling interval
