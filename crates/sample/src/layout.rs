@@ -106,6 +106,9 @@ pub enum Show {
     /// Text written by a function, for what depends on the machine (a column for each CPU).  In
     /// brief mode each part ends with a blank; in verbose mode each body line with a newline.
     Custom(fn(&Frame<'_>, Part, &mut Vec<u8>)),
+    /// The same for tables of one line, one below the other: in verbose mode each heading line
+    /// stands above its body line.
+    Stacked(fn(&Frame<'_>, Part, &mut Vec<u8>)),
     /// The same in brief mode, for numbers that all look like one cell and of which there are as
     /// many as the machine has something.  The last function gives the numbers, for `--stats`.
     Repeated(fn(&Frame<'_>, Part, &mut Vec<u8>), &'static Cell, Numbers),

@@ -186,11 +186,15 @@ impl Port {
 
 /// The adapter's name.  collectl's recordings hold none, so it prints none.
 fn adapter<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
-    Some(if leaves_names_out(row) { b"" } else { row.name() })
+    Some(if is_nameless(row) { b"" } else { row.name() })
 }
 
-fn leaves_names_out(row: &Row<'_>) -> bool {
+fn is_nameless(row: &Row<'_>) -> bool {
     row.exact() && row.frame.meta.origin() == "collectl"
+}
+
+fn is_named(row: &Row<'_>) -> bool {
+    !is_nameless(row)
 }
 
 fn kib(row: &Row<'_>, field: usize) -> Option<f64> {
@@ -352,10 +356,14 @@ const DETAIL: Layout = Layout {
         ..Plot::EMPTY
     }),
     metrics: &[
-        PlotColumn::new("iconnect.{}.kbin", |row| kib_rate(row, RX_BYTES)),
-        PlotColumn::new("iconnect.{}.pktin", |row| rate(row, RX_PACKETS)),
-        PlotColumn::new("iconnect.{}.kbout", |row| kib_rate(row, TX_BYTES)),
-        PlotColumn::new("iconnect.{}.pktout", |row| rate(row, TX_PACKETS)),
+        PlotColumn::new("iconnect.{}.kbin", |row| kib_rate(row, RX_BYTES)).applies(is_named),
+        PlotColumn::new("iconnect.{}.pktin", |row| rate(row, RX_PACKETS)).applies(is_named),
+        PlotColumn::new("iconnect.{}.kbout", |row| kib_rate(row, TX_BYTES)).applies(is_named),
+        PlotColumn::new("iconnect.{}.pktout", |row| rate(row, TX_PACKETS)).applies(is_named),
+        PlotColumn::new("iconnect..kbin", |row| kib_rate(row, RX_BYTES)).applies(is_nameless),
+        PlotColumn::new("iconnect..pktin", |row| rate(row, RX_PACKETS)).applies(is_nameless),
+        PlotColumn::new("iconnect..kbout", |row| kib_rate(row, TX_BYTES)).applies(is_nameless),
+        PlotColumn::new("iconnect..pktout", |row| rate(row, TX_PACKETS)).applies(is_nameless),
     ],
     ..Layout::EMPTY
 };

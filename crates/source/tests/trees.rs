@@ -177,7 +177,7 @@ fn show(frame: &Frame<'_>, whole: &Row<'_>, layout: &sample::Layout, at: &str) {
     for block in blocks.filter(|block| (block.when)(frame.options)) {
         let cells: &[sample::Cell] = match &block.show {
             Show::Cells(cells) | Show::Headed(_, cells) => cells,
-            Show::Custom(write) | Show::Repeated(write, ..) => {
+            Show::Custom(write) | Show::Stacked(write) | Show::Repeated(write, ..) => {
                 let mut out = Vec::new();
                 for part in [sample::Part::Title, sample::Part::Heading, sample::Part::Body] {
                     write(frame, part, &mut out);

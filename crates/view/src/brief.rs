@@ -82,8 +82,10 @@ impl Brief {
         for (part, block) in blocks(&self.parts, options) {
             let start = out.len();
             out.push(b'#');
-            if let Show::Custom(write) | Show::Headed(write, _) | Show::Repeated(write, ..) =
-                block.show
+            if let Show::Custom(write)
+            | Show::Stacked(write)
+            | Show::Headed(write, _)
+            | Show::Repeated(write, ..) = block.show
                 && part.track(frame).is_some()
             {
                 write(frame, Asked::Notice, out);
@@ -115,7 +117,9 @@ impl Brief {
             };
             for block in layout.brief.iter().filter(|block| (block.when)(frame.options)) {
                 match block.show {
-                    Show::Custom(write) | Show::Repeated(write, ..) => write(frame, asked, out),
+                    Show::Custom(write) | Show::Stacked(write) | Show::Repeated(write, ..) => {
+                        write(frame, asked, out)
+                    }
                     Show::Headed(write, _) => {
                         self.scratch.clear();
                         write(frame, asked, &mut self.scratch);
@@ -190,7 +194,9 @@ fn blocks<'a>(
 
 fn push_block(out: &mut Vec<u8>, block: &Block, frame: &Frame<'_>, row: Option<&Row<'_>>) {
     match block.show {
-        Show::Custom(write) | Show::Repeated(write, ..) => write(frame, Asked::Body, out),
+        Show::Custom(write) | Show::Stacked(write) | Show::Repeated(write, ..) => {
+            write(frame, Asked::Body, out)
+        }
         Show::Cells(cells) | Show::Headed(_, cells) => {
             for cell in cells {
                 match row {

@@ -75,7 +75,7 @@ impl View for Plot {
         self.out.extend_from_slice(&self.lines.time);
         let empty = self.out.len();
         for at in 0..self.lines.groups.len() {
-            self.lines.push_group(at, frame, &mut self.out);
+            self.lines.push_group(self.lines.cell_order[at], frame, &mut self.out);
         }
         if self.out.len() == empty {
             self.out.truncate(start);
@@ -95,6 +95,8 @@ struct Lines {
     zone: TimeZone,
     separator: Vec<u8>,
     groups: Vec<Group>,
+    /// The groups in the order of their cells.
+    cell_order: Vec<usize>,
     /// The options without those that leave out idle instances: a column cannot come and go.
     steady: Options,
     header_repeat: i64,
@@ -152,6 +154,7 @@ impl Lines {
             zone,
             separator: vec![b' '],
             groups: Vec::new(),
+            cell_order: Vec::new(),
             steady: Options::default(),
             header_repeat: 0,
             intervals: 0,
@@ -174,10 +177,25 @@ impl Lines {
                 self.add(part, options);
             }
         }
+        self.cell_order = (0..self.groups.len()).collect();
+        if options.exact {
+            self.order_cells_as_collectl();
+        }
         self.steady = steady(options);
         self.header_repeat = options.header_repeat.unwrap_or(0);
         self.intervals = 0;
         self.row_headings_written = false;
+    }
+
+    /// In collectl's lines InfiniBand's cells stand before those of TCP, its headings behind.
+    fn order_cells_as_collectl(&mut self) {
+        let place = |letter| {
+            let shows = |columns: &Columns| columns.part.letter == letter;
+            self.groups.iter().position(|group| group.columns.iter().any(shows))
+        };
+        if let (Some(tcp), Some(infiniband)) = (place('T'), place('X')) {
+            self.cell_order.swap(tcp, infiniband);
+        }
     }
 
     fn add(&mut self, part: Part, options: &Options) {

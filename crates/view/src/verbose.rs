@@ -123,6 +123,11 @@ impl Headers {
     fn shows_time(&self) -> bool {
         self.same_columns
     }
+
+    /// What stands above the time column, if lines have one.
+    fn column_name(&self, options: &Options) -> &'static str {
+        if self.shows_time() { time::column_name(options) } else { "" }
+    }
 }
 
 fn cadence_index(cadence: Cadence) -> usize {
@@ -162,16 +167,21 @@ impl Verbose {
             let width = 1 + rest[1..].iter().take_while(|block| continues(block)).count();
             let (group, after) = rest.split_at(width);
             rest = after;
-            self.push_headings(frame, local, |body, has_time| {
-                body.push_group_headings(group, frame, has_time);
+            let headed = self.push_headings(frame, local, |body, name| {
+                body.push_group_headings(group, frame, name);
             });
-            self.body.push_group(part, group, track, frame);
+            if let Show::Stacked(write) = group[0].show {
+                let name = self.headers.column_name(frame.options);
+                self.body.push_stacked(write, frame, headed.then_some(name));
+            } else {
+                self.body.push_group(part, group, track, frame);
+            }
         }
         self.shown = shown;
     }
 
     fn push_derived(&mut self, part: &Part, track: &Track, frame: &Frame<'_>, local: LocalTime) {
-        self.push_headings(frame, local, |body, has_time| {
+        self.push_headings(frame, local, |body, name| {
             body.heading_lines.clear();
             let mut title = format!(
                 "{} {}",
@@ -182,7 +192,7 @@ impl Verbose {
             body.buffer.extend_from_slice(b"# ");
             body.buffer.extend_from_slice(title.as_bytes());
             body.buffer.extend_from_slice(b"\n#");
-            body.push_column_name(has_time, frame.options);
+            body.buffer.extend_from_slice(name.as_bytes());
             body.buffer.push(b' ');
             parts::push_derived_verbose_heading(&mut body.buffer, part);
             body.buffer.push(b'\n');
@@ -201,20 +211,22 @@ impl Verbose {
         }
     }
 
-    /// The record line and the block's headings, if they are due.
+    /// The record line and the block's headings, if they are due; true if the headings were.
     fn push_headings(
         &mut self,
         frame: &Frame<'_>,
         local: LocalTime,
-        write: impl FnOnce(&mut Body, bool),
-    ) {
+        write: impl FnOnce(&mut Body, &str),
+    ) -> bool {
         self.push_record(frame, local);
-        if self.headers.wants_headings() {
+        let due = self.headers.wants_headings();
+        if due {
             if !frame.options.home {
                 self.body.buffer.push(b'\n');
             }
-            write(&mut self.body, self.headers.shows_time());
+            write(&mut self.body, self.headers.column_name(frame.options));
         }
+        due
     }
 
     /// `### RECORD    1 >>> host <<< (seconds) (date) ###`, once an interval.
@@ -262,19 +274,12 @@ fn continues(block: &Block) -> bool {
 }
 
 impl Body {
-    /// The time column's name, or blanks, where lines have one.
-    fn push_column_name(&mut self, has_time: bool, options: &Options) {
-        if has_time {
-            self.buffer.extend_from_slice(time::column_name(options).as_bytes());
-        }
-    }
-
     fn begin_line(&mut self) {
         self.buffer.extend_from_slice(&self.column);
     }
 
-    /// The title line and the heading lines of blocks side by side.
-    fn push_group_headings(&mut self, group: &[&'static Block], frame: &Frame<'_>, has_time: bool) {
+    /// The title line and the heading lines of blocks side by side, below `name` for the time.
+    fn push_group_headings(&mut self, group: &[&'static Block], frame: &Frame<'_>, name: &str) {
         self.heading_lines.iter_mut().for_each(Vec::clear);
         let mut lines_used = 0;
         self.push_title(group[0], frame);
@@ -284,6 +289,7 @@ impl Body {
                 Show::Custom(write) | Show::Headed(write, _) | Show::Repeated(write, ..) => {
                     write(frame, Asked::Heading, &mut self.scratch);
                 }
+                Show::Stacked(_) => return,
                 Show::Cells(_) => {
                     for heading in block.headings {
                         self.scratch.extend_from_slice(heading.as_bytes());
@@ -300,7 +306,6 @@ impl Body {
                 parts::push_words(&mut self.heading_lines[at], line, frame.meta, frame.options);
             }
         }
-        let name = if has_time { time::column_name(frame.options) } else { "" };
         for (at, line) in self.heading_lines[..lines_used].iter().enumerate() {
             let line = line.strip_prefix(b"$time").unwrap_or(line);
             let (line, blank) = match line.strip_prefix(b"$blank") {
@@ -320,7 +325,10 @@ impl Body {
 
     fn push_title(&mut self, block: &Block, frame: &Frame<'_>) {
         self.buffer.extend_from_slice(b"# ");
-        if let Show::Custom(write) | Show::Headed(write, _) | Show::Repeated(write, ..) = block.show
+        if let Show::Custom(write)
+        | Show::Stacked(write)
+        | Show::Headed(write, _)
+        | Show::Repeated(write, ..) = block.show
         {
             self.scratch.clear();
             write(frame, Asked::Title, &mut self.scratch);
@@ -330,6 +338,30 @@ impl Body {
             parts::push_words(&mut self.buffer, title, frame.meta, frame.options);
         }
         self.buffer.push(b'\n');
+    }
+
+    /// Tables of one line, one below the other; headings only with a `name` for the time column.
+    fn push_stacked(
+        &mut self,
+        write: fn(&Frame<'_>, Asked, &mut Vec<u8>),
+        frame: &Frame<'_>,
+        name: Option<&str>,
+    ) {
+        self.scratch.clear();
+        write(frame, Asked::Heading, &mut self.scratch);
+        let lines_start = self.scratch.len();
+        write(frame, Asked::Body, &mut self.scratch);
+        let (headings, lines) = self.scratch.split_at(lines_start);
+        let headings = headings.split_inclusive(|&byte| byte == b'\n');
+        for (heading, line) in headings.zip(lines.split_inclusive(|&byte| byte == b'\n')) {
+            if let Some(name) = name {
+                self.buffer.push(b'#');
+                self.buffer.extend_from_slice(name.as_bytes());
+                parts::push_words(&mut self.buffer, heading, frame.meta, frame.options);
+            }
+            self.buffer.extend_from_slice(&self.column);
+            self.buffer.extend_from_slice(line);
+        }
     }
 
     /// The lines of blocks side by side: one for a summary, one for each instance of a detail.

@@ -129,7 +129,7 @@ pub(super) const DETAIL: Layout = Layout {
         when: |_| true,
         title: "ENVIRONMENTAL STATISTICS",
         headings: &[],
-        show: Show::Custom(sensors),
+        show: Show::Stacked(sensors),
     }],
     plot: Some(Plot {
         tag: "ENV",

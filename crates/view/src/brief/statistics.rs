@@ -129,7 +129,7 @@ impl Group {
                 let cells = std::slice::from_ref(cell);
                 Group { cells, repeated: true, blank: 0, sums: Vec::new() }
             }
-            Show::Custom(write) => {
+            Show::Custom(write) | Show::Stacked(write) => {
                 let mut body = Vec::new();
                 write(frame, Part::Body, &mut body);
                 Group { cells: &[], repeated: false, blank: body.len(), sums: Vec::new() }

@@ -60,6 +60,17 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
     Ok(Export { view, sink, echo: Echo::Nothing, delay_max_seconds: 0 })
 }
 
+/// What collectl prints for each InfiniBand port whenever it looks at their rates: a line left over
+/// from a search for an error, without the names, which a recording of collectl's does not hold.
+fn write_port_lines(frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut tracks = frame.tracks.iter().filter(|_| frame.meta.origin() == "collectl");
+    let ports = tracks.find(|track| track.def.letters.contains('X'));
+    for _ in 0..ports.map_or(0, |track| track.current.table.rows()) {
+        out.write_all(b"HCA:   1: \n")?;
+    }
+    Ok(())
+}
+
 impl View for Lexpr {
     fn begin(
         &mut self,
@@ -72,7 +83,12 @@ impl View for Lexpr {
     }
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let Some(told) = self.report.frame(frame) else { return Ok(()) };
+        let told = self.report.frame(frame);
+        let looks = told.is_some() || (self.report.reduces() && frame.seconds > 0.0);
+        if looks && frame.options.exact && self.report.tells('X') {
+            write_port_lines(frame, out)?;
+        }
+        let Some(told) = told else { return Ok(()) };
         let text = &mut self.text;
         text.clear();
         let mut time = format!("sample.time {}", epoch_text(frame.realtime_ns));

@@ -181,6 +181,10 @@ static KNOWN: &[Known] = &[
     metric("iconnect.{}.pktin"),
     metric("iconnect.{}.kbout"),
     metric("iconnect.{}.pktout"),
+    metric("iconnect..kbin"),
+    metric("iconnect..pktin"),
+    metric("iconnect..kbout"),
+    metric("iconnect..pktout"),
 ];
 
 #[cfg(test)]

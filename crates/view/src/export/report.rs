@@ -184,6 +184,16 @@ impl Report {
         self.ttl
     }
 
+    /// Whether a letter is told.
+    pub(super) fn tells(&self, letter: char) -> bool {
+        self.letters.contains(&letter)
+    }
+
+    /// Whether every tick is looked at, not only those that are told.
+    pub(super) fn reduces(&self) -> bool {
+        self.reduce.is_some()
+    }
+
     /// Whether a summary is among the letters, so that `lexpr` tells the time first.
     pub(super) fn has_summary(&self) -> bool {
         self.letters.iter().any(|letter| letter.is_ascii_lowercase() || *letter == 'E')
