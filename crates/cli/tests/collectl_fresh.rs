@@ -180,7 +180,7 @@ fn compare(recording: &Path, case: &str) -> Result<(), String> {
 }
 
 fn tolerated(case: &str, wanted: &Wanted) -> String {
-    format!("wanted, as '{} {}': {case}: {}", wanted.recording, wanted.switches, wanted.heading)
+    format!("wanted, as '{} {}': {case}: {}", wanted.recording, wanted.switches, wanted.headings)
 }
 
 /// What is listed for a case on any recording.  A case of several letters may have what each of

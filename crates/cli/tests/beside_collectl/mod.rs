@@ -3,9 +3,9 @@
 
 use std::process::{Command, Output, Stdio};
 
-/// The differences that are wanted: `recording|switches|exact or differs|heading`, a line each.
-/// `exact` means that the case is equal under `--exact`; the heading is one of
-/// `docs/differences-collectl.md`.
+/// The differences that are wanted: `recording|switches|exact or differs|headings`, a line each.
+/// `exact` means that the case is equal under `--exact`; the headings are those of all that
+/// differs in `docs/differences-collectl.md`, `; ` between.
 pub(crate) const WANTED: &str = include_str!("../collectl_differences.txt");
 
 /// A difference that is wanted.
@@ -16,18 +16,18 @@ pub(crate) struct Wanted {
     pub(crate) switches: &'static str,
     /// Whether `--exact` must be equal.
     pub(crate) exact: bool,
-    /// Where it is explained.
-    pub(crate) heading: &'static str,
+    /// Where all that differs is explained, `; ` between.
+    pub(crate) headings: &'static str,
 }
 
 /// The list, line by line.
 pub(crate) fn all_wanted() -> impl Iterator<Item = Wanted> {
     WANTED.lines().map(|line| {
         let parts: Vec<&'static str> = line.split('|').collect();
-        let [recording, switches, how, heading] = parts.as_slice() else {
+        let [recording, switches, how, headings] = parts.as_slice() else {
             panic!("collectl_differences.txt: {line}")
         };
-        Wanted { recording, switches, exact: *how == "exact", heading }
+        Wanted { recording, switches, exact: *how == "exact", headings }
     })
 }
 
