@@ -118,7 +118,7 @@ impl Brief {
             for block in layout.brief.iter().filter(|block| (block.when)(frame.options)) {
                 match block.show {
                     Show::Custom(write) | Show::Stacked(write) | Show::Repeated(write, ..) => {
-                        write(frame, asked, out)
+                        write(frame, asked, out);
                     }
                     Show::Headed(write, _) => {
                         self.scratch.clear();
@@ -195,7 +195,7 @@ fn blocks<'a>(
 fn push_block(out: &mut Vec<u8>, block: &Block, frame: &Frame<'_>, row: Option<&Row<'_>>) {
     match block.show {
         Show::Custom(write) | Show::Stacked(write) | Show::Repeated(write, ..) => {
-            write(frame, Asked::Body, out)
+            write(frame, Asked::Body, out);
         }
         Show::Cells(cells) | Show::Headed(_, cells) => {
             for cell in cells {
