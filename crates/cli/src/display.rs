@@ -9,6 +9,8 @@ use regex::bytes::Regex;
 use sample::{NameFilter, Options};
 use view::{Setup, View};
 
+use crate::rename::Names;
+
 mod limits;
 
 /// What `-s` means when it is not given and samples are shown live.
@@ -179,6 +181,14 @@ pub(crate) struct DisplayArguments {
     #[arg(long, value_name = "LIST")]
     pub(crate) slabfilt: Option<String>,
 
+    /// Other names for disks: what matches a regular expression becomes a text, PATTERN:TEXT
+    #[arg(long, value_name = "LIST")]
+    pub(crate) dskremap: Option<String>,
+
+    /// Other names for sensors: /PATTERN/TEXT/,…
+    #[arg(long, value_name = "LIST")]
+    pub(crate) envremap: Option<String>,
+
     /// Sensors to show: a regular expression
     #[arg(long, value_name = "REGEX")]
     pub(crate) envfilt: Option<String>,
@@ -256,6 +266,12 @@ impl DisplayArguments {
             letters,
             ..Options::default()
         })
+    }
+
+    /// `--dskremap`, and `--envremap` where `sensors` are this program's own.
+    pub(crate) fn names(&self, sensors: bool) -> anyhow::Result<Names> {
+        let sensors = self.envremap.as_deref().filter(|_| sensors);
+        Names::new(self.dskremap.as_deref(), sensors)
     }
 
     /// Whether the letters, or other switches, cannot be shown on one line.
@@ -444,6 +460,8 @@ impl DisplayArguments {
                 "--nfsfilt: '{version}' is none of c2, s2, c3, s3, c4, s4"
             );
         }
+        ensure!(self.dskremap.is_none() || has(&['d', 'D']), "--dskremap is for -sd and -sD");
+        ensure!(self.envremap.is_none() || has(&['E']), "--envremap is for -sE");
         Ok(())
     }
 }

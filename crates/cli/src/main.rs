@@ -22,6 +22,7 @@ mod export;
 mod help;
 mod play;
 mod record;
+mod rename;
 mod usage;
 
 /// Tests hold that a sample allocates nothing.

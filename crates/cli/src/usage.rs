@@ -77,9 +77,13 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
     (&["--slabanalyze"], Where::Both, "whit play -sY --csv gives every slab of every interval"),
     (&["-L", "--lustsvcs", "--lustopts"], Where::Both, "Lustre is not supported"),
     (&["-d", "--debug"], Where::Both, "whit doctor tells what is read and what it costs"),
-    (&["--dskremap"], Where::Both, "disks keep the kernel's names; --dskfilt chooses among them"),
     (
-        &["--envrules", "--envremap", "--envtest", "--envdebug"],
+        &["--envrules"],
+        Where::Record,
+        "sensors are read from the kernel, not from ipmitool; --envremap changes their names",
+    ),
+    (
+        &["--envtest", "--envdebug"],
         Where::Both,
         "sensors are read from the kernel, not from ipmitool; --envfilt chooses among them",
     ),

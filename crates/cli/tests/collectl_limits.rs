@@ -164,3 +164,37 @@ fn the_recorder_writes_exceptions_too() {
     let text = std::fs::read_to_string(folder.path().join(&names[0])).unwrap();
     assert!(text.contains("\n#Date Time [DISKX]Name [DISKX]Reads "), "{text}");
 }
+
+#[test]
+fn names_that_are_changed_are_seen_by_filters_and_headings() {
+    let whit = env!("CARGO_BIN_EXE_whit");
+    let from = recordings("beta*");
+    let shown = |switches: &str| {
+        let mut words = vec!["play", "-p", from.to_str().unwrap()];
+        words.extend(switches.split(' '));
+        let done = run(whit, &words);
+        let text = String::from_utf8(done.stdout).unwrap();
+        (text, String::from_utf8(done.stderr).unwrap())
+    };
+    let (lines, _) = shown("-sD --dskremap sd:disk_ --dskfilt disk_");
+    let names: Vec<&str> = lines.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.contains(&"disk_a") && names.contains(&"disk_b"), "{lines}");
+    assert!(!names.iter().any(|name| name.starts_with("sd") || name.starts_with("dm")), "{lines}");
+    let (json, _) = shown("-sD --json --fields disk[disk_a].reads --dskremap sd:disk_");
+    assert!(json.contains("disk_a"), "{json}");
+    let rules = format!("{}/tests/envrules.txt", env!("CARGO_MANIFEST_DIR"));
+    let (plain, _) = shown("-sE");
+    let (ruled, _) = shown(&format!("-sE --envrules {rules}"));
+    assert!(plain.contains("Fan2") && plain.contains("Temp"), "{plain}");
+    assert!(!ruled.contains("Fan2") && !ruled.contains("Temp") && ruled.contains("Tmp"), "{ruled}");
+    for (switches, why) in [
+        ("-sD --dskremap sda", "is not PATTERN:TEXT"),
+        ("-sc --dskremap sda:x", "--dskremap is for -sd and -sD"),
+        ("-sc --envremap /a/b/", "--envremap is for -sE"),
+        ("-sE --envremap a", "is not /PATTERN/TEXT/"),
+        ("-sE --envrules /nowhere", "--envrules: /nowhere"),
+    ] {
+        let (_, told) = shown(switches);
+        assert!(told.contains(why) && told.lines().count() == 1, "{switches}: {told}");
+    }
+}

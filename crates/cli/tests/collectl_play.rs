@@ -71,6 +71,9 @@ fn usual() -> Vec<Case> {
     cases
 }
 
+/// Rules for sensors, seen from the tests' folder.
+const RULES: &str = "--envrules tests/envrules.txt";
+
 /// Switches by letters: what each is worth trying with.
 const SWITCHES: &[(&str, &[&str])] = &[
     ("c", &["--cpufilt 1", "--cpufilt ^0", "-on", "-P -o2", "--stats", "--stats --statopts ai"]),
@@ -83,6 +86,8 @@ const SWITCHES: &[(&str, &[&str])] = &[
     ("D", &["--dskfilt sd", "--dskfilt ^sda", "--dskopts z", "--dskopts f", "--dskopts i"]),
     ("D", &["--dskopts o", "-on", "-w", "-oTm", "-P -o2", "-P --dskfilt sda", "--hr 3"]),
     ("D", &["-ox", "-ox -l IOS:100-SVC:3", "-ox -l SVC:1-IOS:20-AND", "-oxnT -l IOS:200"]),
+    ("D", &["--dskremap sd:disk_,dm-:M", "--dskremap ^sda:xx -P", "--dskremap sd:x --dskfilt x"]),
+    ("E", &["--envremap /Temp/T/,/Fan/F/", RULES, "-P --envremap /F/x/"]),
     ("E", &["-oT", "--envopts f", "--envopts ptF", "--envopts M", "--envopts T", "-P --envopts t"]),
     ("f", &["--nfsfilt c3", "--nfsfilt s3,s4", "--verbose -on", "-P -o1", "--stats"]),
     ("F", &["--nfsfilt c3", "--nfsopts z", "-oT", "-on", "-P --nfsfilt c3,s3"]),

@@ -94,6 +94,18 @@ impl Table {
         &self.names[..self.rows][row]
     }
 
+    /// Gives a row another name: for what is shown, never for what is recorded.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn rename(&mut self, row: usize, name: &[u8]) {
+        let held = &mut self.names[..self.rows][row];
+        if held != name {
+            held.clear();
+            held.extend_from_slice(name);
+        }
+    }
+
     /// The row of an instance, if the reading has one.  `hint` is tried first: rows rarely move.
     pub fn find(&self, name: &[u8], hint: usize) -> Option<usize> {
         if hint < self.rows && self.names[hint] == name {

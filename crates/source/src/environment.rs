@@ -4,11 +4,13 @@
 //! milliseconds to answer, so this is read at the third interval.  Sensors that only `ipmitool`
 //! can tell are left out: no program is started; those in a collectl recording are shown.
 
+use std::sync::Arc;
+
 use procfs::hwmon::{SensorKind, parse_sensor_file, parse_value};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, SourceDef, State, Table, Unit};
 
-use crate::{Entry, Source};
+use crate::{Entry, SensorRules, Source};
 
 mod ipmi;
 mod present;
@@ -36,10 +38,11 @@ const IPMI: &str = "/collectl/ipmi";
 
 pub(crate) const ENTRY: Entry = Entry {
     def: &ENVIRONMENT,
-    open: |host, _| {
+    open: |host, limits| {
         // Only a recording has this file.
         let ipmi = host.root().is_none().then(|| host.file(IPMI, ReadMode::Whole));
-        Box::new(Environment { sensors: Vec::new(), reads: 0, ipmi })
+        let rules = limits.sensors.clone();
+        Box::new(Environment { sensors: Vec::new(), reads: 0, ipmi, rules })
     },
 };
 
@@ -48,6 +51,8 @@ struct Environment {
     sensors: Vec<Sensor>,
     reads: u64,
     ipmi: Option<FileId>,
+    /// How to name the sensors of a recording.
+    rules: Option<Arc<dyn SensorRules>>,
 }
 
 struct Sensor {
@@ -65,7 +70,7 @@ impl Source for Environment {
         if let Some(file) = self.ipmi
             && let Ok(text) = host.read(file)
         {
-            ipmi::fill(text, table);
+            ipmi::fill(text, self.rules.as_deref(), table);
             return State::Ok;
         }
         if self.reads.is_multiple_of(LOOK_READS) {
@@ -187,7 +192,6 @@ static ENVIRONMENT: SourceDef = SourceDef {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     fn rows(table: &Table) -> Vec<(String, String, Option<i64>)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -57,6 +57,19 @@ pub struct Limits {
     /// What the recorder knows about itself, for the source `whit`; `None` when nobody records,
     /// and then those fields are missing.
     pub recorder: Option<std::sync::Arc<RecorderCounters>>,
+    /// How to name the sensors of a collectl recording; `None` for the names as they are.
+    pub sensors: Option<std::sync::Arc<dyn SensorRules>>,
+}
+
+/// Names for the sensors of a collectl recording: collectl's `--envrules` and `--envremap`.  The
+/// matching is handed in, so that this crate needs no regular expressions.
+pub trait SensorRules: Send + Sync {
+    /// Whether to pass over a line that `ipmitool` printed.
+    fn ignores(&self, line: &[u8]) -> bool;
+    /// What to take for the name that the line begins with.
+    fn before(&self, told: &[u8]) -> Vec<u8>;
+    /// What to take for the short name that was made of it, still without its number.
+    fn after(&self, short: &[u8]) -> Vec<u8>;
 }
 
 /// A source: its definition and how to open it.

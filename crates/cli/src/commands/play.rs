@@ -3,9 +3,11 @@
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use sample::Options;
+use source::SensorRules;
 
 use crate::display::DisplayArguments;
 use crate::play::feed::Origin;
@@ -14,6 +16,7 @@ use crate::play::period::Period;
 use crate::play::plot_files::ToPlotFiles;
 use crate::play::run::{self, Group, OneView, Outcome};
 use crate::play::{diff, extract};
+use crate::rename;
 
 /// Arguments of `whit play`.
 #[derive(clap::Args)]
@@ -51,6 +54,10 @@ pub(crate) struct PlayArguments {
         help_heading = "What to play"
     )]
     pub(crate) offsettime: i64,
+
+    /// Rules for the names of sensors in collectl's recordings, from a file as collectl has it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) envrules: Option<PathBuf>,
 
     /// Totals after the last interval, in brief mode
     #[arg(long)]
@@ -114,6 +121,11 @@ impl PlayArguments {
         options.stats = self.stats;
         options.statopts = self.statopts.clone().unwrap_or_default();
         Ok(options)
+    }
+
+    /// How to name the sensors of collectl's recordings.
+    pub(crate) fn sensor_rules(&self) -> anyhow::Result<Option<Arc<dyn SensorRules>>> {
+        rename::sensors(self.envrules.as_deref(), self.display.envremap.as_deref())
     }
 
     /// Whether plot files are made.
@@ -180,6 +192,15 @@ fn show(
         return Ok(if count == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS });
     }
     check_follow(arguments, recordings)?;
+    let ours = |recording: &&Recording| recording.origin == Origin::Whit;
+    if let Some(recording) = recordings.iter().find(ours) {
+        let name = recording.path.display();
+        ensure!(
+            arguments.envrules.is_none(),
+            "--envrules: {name} is whit's, and the rules are for what ipmitool tells; --envremap \
+             changes names"
+        );
+    }
     let groups = run::groups(recordings, arguments)?;
     run::check_recorded(&groups)?;
     let outcome = match &arguments.diff {

@@ -96,6 +96,8 @@ struct Plan {
 
 impl Plan {
     fn new(arguments: &RecordArguments, now: sample::Moment) -> anyhow::Result<Self> {
+        // Refused before a daemon leaves.
+        arguments.display.names(true)?;
         let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
         let letters = arguments.display.selection(default)?;
         let recording = arguments.makes_recording();
@@ -171,6 +173,7 @@ impl Plan {
         let counters = Arc::new(RecorderCounters::default());
         let mut host = Host::new(&arguments.root);
         let limits = Arc::new(Limits {
+            sensors: None,
             disks: arguments.disks()?,
             interfaces: arguments.interfaces()?,
             network_filesystems: false,
@@ -192,7 +195,8 @@ impl Plan {
         let letters = arguments.display.subsystems.clone().unwrap_or_default();
         sinks.first_look = Some(FirstLook { defs: defs.clone(), letters });
         if arguments.makes_text() || arguments.makes_plot_files() {
-            let shown = Shown::new(self.meta.clone(), options, defs.clone());
+            let mut shown = Shown::new(self.meta.clone(), options, defs.clone());
+            shown.names = arguments.display.names(true)?;
             self.open_views(arguments, &mut sinks, shown, &counters, now)?;
         }
         self.open_files(arguments, &mut sinks, defs, &counters, now)?;

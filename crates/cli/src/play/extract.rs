@@ -68,7 +68,8 @@ fn extract_whit(recording: &Recording, period: &Period, to: &Path) -> anyhow::Re
 /// Writes a collectl recording's numbers as a recording of our own.
 fn convert(recording: &Recording, span: Span, to: &Path) -> anyhow::Result<u64> {
     let selection = super::run::shown_letters(recording.meta.subsystems());
-    let mut feed = CollectlFeed::open(&recording.path, &selection, false)?;
+    let mut feed =
+        CollectlFeed::open(&recording.path, &selection, false, source::Limits::default())?;
     let defs = feed.defs();
     let mut writer = Writer::create(to, &recording.meta, &defs, WriterOptions::default())?;
     let mut snapshot = Snapshot::new(&defs);

@@ -116,14 +116,19 @@ impl Clock for MarkerClock {
 impl CollectlFeed {
     /// Opens a recording for the letters of `selection`; with `each_cpu` every CPU is read though
     /// only their total is shown, for the total of some of them.
-    pub(crate) fn open(path: &Path, selection: &str, each_cpu: bool) -> anyhow::Result<Self> {
+    pub(crate) fn open(
+        path: &Path,
+        selection: &str,
+        each_cpu: bool,
+        limits: Limits,
+    ) -> anyhow::Result<Self> {
         let reader = CollectlReader::open(path)?;
         let extra = if each_cpu && selection.contains('c') { "C" } else { "" };
         let entries = crate::display::sources_for(&format!("{selection}{extra}"));
         let subsystems = reader.meta().subsystems().to_owned();
         let recorded = entries.iter().map(|entry| is_recorded(entry.def, &subsystems)).collect();
         let mut host = Host::in_memory();
-        let sampler = Sampler::open(&mut host, &entries, &Arc::new(Limits::default()));
+        let sampler = Sampler::open(&mut host, &entries, &Arc::new(limits));
         let clock = MarkerClock { now: Moment::default() };
         Ok(CollectlFeed {
             path: path.to_owned(),

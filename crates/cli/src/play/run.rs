@@ -237,12 +237,16 @@ fn open(
     recording: &Recording,
     options: &Options,
     base_ns: i64,
+    arguments: &PlayArguments,
     follow: bool,
 ) -> anyhow::Result<Box<dyn Feed>> {
     match recording.origin {
         Origin::Collectl => {
             let each_cpu = options.cpufilt.is_set();
-            Ok(Box::new(CollectlFeed::open(&recording.path, &options.subsystems, each_cpu)?))
+            let sensors = arguments.sensor_rules()?;
+            let limits = source::Limits { sensors, ..source::Limits::default() };
+            let letters = &options.subsystems;
+            Ok(Box::new(CollectlFeed::open(&recording.path, letters, each_cpu, limits)?))
         }
         Origin::Whit => Ok(Box::new(WhitFeed::open(&recording.path, base_ns, follow)?)),
     }
@@ -286,7 +290,7 @@ impl Stage<'_> {
                 continue;
             }
             let follow = self.arguments.follow && next.is_none();
-            let mut feed = open(recording, &options, span.base_ns, follow)?;
+            let mut feed = open(recording, &options, span.base_ns, self.arguments, follow)?;
             let defs = feed.defs();
             let names: Vec<&'static str> = defs.iter().map(|def| def.name).collect();
             let unique = self.arguments.makes_plot_files() && options.has('u');
@@ -352,7 +356,10 @@ impl Stage<'_> {
     ) -> anyhow::Result<bool> {
         let Part { recording, feed, options, span, shift_ns } = part;
         let Some((_, history)) = &mut self.history else { return Ok(true) };
-        let mut snapshot = Snapshot::new(&feed.defs());
+        let defs = feed.defs();
+        let mut snapshot = Snapshot::new(&defs);
+        // The sensors of a collectl recording get their names as they are read.
+        let mut names = self.arguments.display.names(recording.origin == Origin::Whit)?;
         while feed.next(&mut snapshot)? {
             if snapshot.realtime_ns < span.base_ns {
                 continue;
@@ -361,6 +368,7 @@ impl Stage<'_> {
                 break;
             }
             shift(&mut snapshot, shift_ns);
+            names.apply(&mut snapshot, &defs);
             history.push(&mut snapshot);
             // The first sample is only a base.
             if history.ticks() < 2 {

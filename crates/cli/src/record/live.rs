@@ -9,6 +9,7 @@ use source::RecorderCounters;
 use view::View;
 
 use super::output::Output;
+use crate::rename::Names;
 
 /// A view and where its text goes.
 pub(crate) struct Live {
@@ -73,12 +74,14 @@ pub(crate) struct Shown {
     pub(crate) options: Options,
     pub(crate) defs: Vec<&'static SourceDef>,
     pub(crate) history: History,
+    /// New names for instances.
+    pub(crate) names: Names,
 }
 
 impl Shown {
     /// An empty history of `defs`.
     pub(crate) fn new(meta: Meta, options: Options, defs: Vec<&'static SourceDef>) -> Self {
         let history = History::new(&defs);
-        Shown { meta, options, defs, history }
+        Shown { meta, options, defs, history, names: Names::default() }
     }
 }

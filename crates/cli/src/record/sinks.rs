@@ -283,6 +283,7 @@ impl Sink for Sinks {
             recording.append(snapshot, host, &self.messages);
         }
         let Some(shown) = &mut self.shown else { return Ok(()) };
+        shown.names.apply(snapshot, &shown.defs);
         shown.history.push(snapshot);
         if let Some(plots) = &mut self.plots {
             let written = plots.show(shown, now);

@@ -5,11 +5,12 @@
 //! CPU1 Temp,23,degrees C,ok
 //! ```
 //!
-//! Names are shortened as collectl does.  Its rules files (`--envrules`) are not applied.
+//! Names are shortened as collectl does; its rules files (`--envrules`) change them before and after.
 
 use sample::Table;
 
 use super::{DIGITS, KIND, READING};
+use crate::SensorRules;
 
 /// What a sensor measures, in the order of the table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,9 +28,12 @@ const WORDS: [(&[u8], Kind); 3] =
 const LINES_MAX: usize = 1024;
 
 /// Fills a row for each sensor that collectl shows: fans, then power, then temperatures.
-pub(super) fn fill(text: &[u8], table: &mut Table) {
-    let mut sensors: Vec<(Kind, Vec<u8>, i64, u64)> =
-        procfs::scan::lines(text).take(LINES_MAX).filter_map(parse_line).collect();
+pub(super) fn fill(text: &[u8], rules: Option<&dyn SensorRules>, table: &mut Table) {
+    let mut sensors: Vec<(Kind, Vec<u8>, i64, u64)> = procfs::scan::lines(text)
+        .take(LINES_MAX)
+        .filter(|line| !rules.is_some_and(|rules| rules.ignores(line)))
+        .filter_map(|line| parse_line(line, rules))
+        .collect();
     sensors.sort_by_key(|(kind, ..)| *kind);
     let mut power_seen = false;
     for (kind, name, hundredths, digits) in sensors {
@@ -52,12 +56,12 @@ pub(super) fn fill(text: &[u8], table: &mut Table) {
 }
 
 /// Kind, name, hundredths and digits after the point.
-fn parse_line(line: &[u8]) -> Option<(Kind, Vec<u8>, i64, u64)> {
+fn parse_line(line: &[u8], rules: Option<&dyn SensorRules>) -> Option<(Kind, Vec<u8>, i64, u64)> {
     let mut columns = line.split(|&b| b == b',');
     let (name, value) = (columns.next()?, columns.next().unwrap_or_default());
     // A value in hexadecimal stands in the first column; the second then tells a state.
     let value = if value.ends_with(b"h") { columns.nth(1).unwrap_or_default() } else { value };
-    let (kind, name) = short_name(name)?;
+    let (kind, name) = short_name(name, rules)?;
     let hundredths = hundredths(value);
     let point = value.iter().position(|&byte| byte == b'.');
     let digits = point.map_or(0, |at| value[at + 1..].trim_ascii().len() as u64);
@@ -74,8 +78,11 @@ fn hundredths(value: &[u8]) -> i64 {
 }
 
 /// collectl's short name: the first letter of what stands before the word, the word, its number.
-fn short_name(name: &[u8]) -> Option<(Kind, Vec<u8>)> {
-    let name: Vec<u8> = name.iter().copied().filter(|b| !matches!(b, b'.' | b'/')).collect();
+fn short_name(name: &[u8], rules: Option<&dyn SensorRules>) -> Option<(Kind, Vec<u8>)> {
+    let mut name: Vec<u8> = name.iter().copied().filter(|b| !matches!(b, b'.' | b'/')).collect();
+    if let Some(rules) = rules {
+        name = rules.before(&name);
+    }
     let lower = name.to_ascii_lowercase();
     let last_of = |(word, kind): &(&[u8], Kind)| {
         let at = lower.windows(word.len()).rposition(|window| window == *word)?;
@@ -109,6 +116,9 @@ fn short_name(name: &[u8]) -> Option<(Kind, Vec<u8>)> {
     }
     short.extend_from_slice(word);
     short.retain(|b| !b.is_ascii_whitespace());
+    if let Some(rules) = rules {
+        short = rules.after(&short);
+    }
     short.extend_from_slice(&number);
     Some((kind, short))
 }
@@ -126,8 +136,8 @@ mod tests {
     #[test]
     fn names_become_short() {
         let check = |name: &str, expected: &str| {
-            let found =
-                short_name(name.as_bytes()).map(|(_, short)| String::from_utf8(short).unwrap());
+            let found = short_name(name.as_bytes(), None)
+                .map(|(_, short)| String::from_utf8(short).unwrap());
             assert_eq!(found.as_deref().unwrap_or("none"), expected, "{name}");
         };
         check("Fan 1", "Fan1");
@@ -146,7 +156,7 @@ mod tests {
         assert_eq!(hundredths(b""), -100);
         assert_eq!(hundredths(b"35.28"), 3528);
         assert_eq!(hundredths(b"1e300"), -100);
-        let (_, name, value, _) = parse_line(b"Fans,0x10h,degrees,7").unwrap();
+        let (_, name, value, _) = parse_line(b"Fans,0x10h,degrees,7", None).unwrap();
         assert_eq!((name.as_slice(), value), (&b"Fan"[..], 700));
     }
 }
