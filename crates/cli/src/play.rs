@@ -8,3 +8,4 @@ pub(crate) mod glob;
 pub(crate) mod period;
 pub(crate) mod plot_files;
 pub(crate) mod run;
+mod writer;

@@ -26,6 +26,7 @@ mod extract;
 mod files;
 mod header;
 mod lines;
+mod slub;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -116,6 +117,8 @@ pub struct CollectlReader {
     files: KernelFiles,
     /// The marker that began the interval being read.
     began_ns: Option<i64>,
+    /// Whether part of that interval was read already.
+    is_partial: bool,
     ending: Ending,
     markers_broken: u64,
 }
@@ -145,6 +148,7 @@ impl CollectlReader {
             lines,
             files,
             began_ns: None,
+            is_partial: false,
             ending: Ending::Unknown,
             markers_broken: 0,
         })
@@ -188,6 +192,13 @@ impl CollectlReader {
         Ok(self.began_ns)
     }
 
+    /// For a plain file that is still being written: with true, `None` from
+    /// [`next_interval`](Self::next_interval) means that no further interval is complete yet.
+    /// With false, what is there now is all.
+    pub fn follow(&mut self, following: bool) {
+        self.lines.follow(following);
+    }
+
     /// Reads the next complete interval into `host`.  `None` at the end.
     ///
     /// # Errors
@@ -197,8 +208,9 @@ impl CollectlReader {
             self.ending = self.ending_of(false);
             return Ok(None);
         };
-        self.files.begin();
-        let mut torn = false;
+        if !self.is_partial {
+            self.files.begin();
+        }
         while let Some(line) = self.lines.next()? {
             if line.starts_with(b">>>") {
                 let Some(ended_ns) = marker_ns(line) else {
@@ -206,6 +218,7 @@ impl CollectlReader {
                     continue;
                 };
                 self.began_ns = Some(ended_ns);
+                self.is_partial = false;
                 self.files.put_into(host);
                 return Ok(Some(Interval {
                     realtime_ns: began_ns,
@@ -214,10 +227,10 @@ impl CollectlReader {
                     ended_ns,
                 }));
             }
-            torn = true;
+            self.is_partial = true;
             self.files.take(line);
         }
-        self.ending = self.ending_of(torn);
+        self.ending = self.ending_of(self.is_partial);
         Ok(None)
     }
 

@@ -1,7 +1,8 @@
 //! `whit play`: shows recordings, whit's own and collectl's.
 
-use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -222,15 +223,23 @@ fn show(
     Ok(finish(&outcome, recordings, period))
 }
 
-/// Only our own recordings can be followed: collectl's compressed text reaches the file in lumps.
+/// collectl's compressed recordings cannot be followed: their text reaches the file in lumps.
 fn check_follow(arguments: &PlayArguments, recordings: &[Recording]) -> anyhow::Result<()> {
     let Some(newest) = recordings.last().filter(|_| arguments.follow) else { return Ok(()) };
     let name = newest.path.display();
     ensure!(
-        newest.origin == Origin::Whit,
-        "--follow: {name} is collectl's; only whit's can be followed"
+        newest.origin == Origin::Whit || !is_compressed(&newest.path)?,
+        "--follow: {name} is compressed, and collectl writes it in lumps; a plain one (collectl \
+         -oz) can be followed"
     );
     Ok(())
+}
+
+/// Whether a file begins as gzip's do.
+fn is_compressed(path: &Path) -> anyhow::Result<bool> {
+    let mut start = [0; 2];
+    let mut file = File::open(path).with_context(|| path.display().to_string())?;
+    Ok(file.read(&mut start)? == 2 && start == [0x1f, 0x8b])
 }
 
 /// Tells on stderr what the output cannot say.

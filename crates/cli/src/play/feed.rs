@@ -4,13 +4,16 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use procfs::Host;
-use recording::collectl::{CollectlReader, Ending, is_collectl_name};
+use recording::collectl::{CollectlReader, Ending, Interval, is_collectl_name};
 use recording::{Next, Reader};
 use sample::{Clock, Meta, Moment, Snapshot, SourceDef, State, Wake};
 use source::{Limits, Sampler};
+
+use super::writer::Writer;
 
 /// A recording being played.
 pub(crate) trait Feed {
@@ -96,6 +99,8 @@ pub(crate) struct CollectlFeed {
     clock: MarkerClock,
     /// Whether an interval was read.
     begun: bool,
+    /// Who writes the recording, if it is to be followed.
+    writer: Option<Writer>,
 }
 
 /// A clock that stands at the latest marker: collectl gives all of an interval one time.
@@ -138,7 +143,31 @@ impl CollectlFeed {
             recorded,
             clock,
             begun: false,
+            writer: None,
         })
+    }
+
+    /// At the end, waits for more as long as collectl writes.
+    pub(crate) fn follow(&mut self) -> anyhow::Result<()> {
+        let interval_ns = self.reader.meta().interval_ns();
+        self.writer = Some(Writer::of(&self.path, Duration::from_nanos(interval_ns))?);
+        self.reader.follow(true);
+        Ok(())
+    }
+
+    /// The next interval, which may have to be waited for.
+    fn next_interval(&mut self) -> anyhow::Result<Option<Interval>> {
+        loop {
+            let interval = self.reader.next_interval(&mut self.host)?;
+            let Some(writer) = self.writer.as_mut().filter(|_| interval.is_none()) else {
+                return Ok(interval);
+            };
+            if !writer.may_write_more() {
+                // What was written since the look above is still to be read.
+                self.writer = None;
+                self.reader.follow(false);
+            }
+        }
     }
 
     fn end_ns(&self) -> i64 {
@@ -165,7 +194,7 @@ impl Feed for CollectlFeed {
     }
 
     fn next(&mut self, snapshot: &mut Snapshot) -> anyhow::Result<bool> {
-        let Some(interval) = self.reader.next_interval(&mut self.host)? else { return Ok(false) };
+        let Some(interval) = self.next_interval()? else { return Ok(false) };
         self.clock.now = Moment {
             monotonic_ns: interval.realtime_ns.unsigned_abs(),
             realtime_ns: interval.realtime_ns,
@@ -225,7 +254,7 @@ pub(crate) struct WhitFeed {
 }
 
 /// How long `--follow` waits before it looks again.
-const FOLLOW_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
+pub(super) const FOLLOW_PAUSE: Duration = Duration::from_millis(100);
 
 impl WhitFeed {
     /// Opens a recording.  With `follow`, its end is waited at as long as its recorder lives.

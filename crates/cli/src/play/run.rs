@@ -246,7 +246,11 @@ fn open(
             let sensors = arguments.sensor_rules()?;
             let limits = source::Limits { sensors, ..source::Limits::default() };
             let letters = &options.subsystems;
-            Ok(Box::new(CollectlFeed::open(&recording.path, letters, each_cpu, limits)?))
+            let mut feed = CollectlFeed::open(&recording.path, letters, each_cpu, limits)?;
+            if follow {
+                feed.follow()?;
+            }
+            Ok(Box::new(feed))
         }
         Origin::Whit => Ok(Box::new(WhitFeed::open(&recording.path, base_ns, follow)?)),
     }

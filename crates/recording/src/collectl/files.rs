@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use procfs::Host;
 
 use super::header::Header;
+use super::slub::Slub;
 
 /// Most text of one kernel file in one interval; the same bound as for a real one.
 const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Most kernel files of an interval.  Large machines have a few per NUMA node and adapter; the
-/// SLUB tree has six per slab.
+/// Most kernel files of an interval.  Large machines have a few per NUMA node and adapter.
 const FILES_MAX: usize = 16_384;
 
 const NET_DEV_HEADING: &[u8] =
@@ -74,8 +74,6 @@ struct KernelFile {
     text: Vec<u8>,
     /// Whether the host has it.
     is_put: bool,
-    /// Stays in the host when an interval does not repeat it: a constant, told once.
-    stays: bool,
 }
 
 /// The text of an interval, file by file.
@@ -89,7 +87,7 @@ pub(super) struct KernelFiles {
     cpus: usize,
     /// The CPUs that `/proc/stat` named in this interval: those that are online.
     cpus_seen: Vec<u32>,
-    slub_seen: bool,
+    slub: Slub,
     /// The path being made up, kept for its memory.
     path: String,
 }
@@ -101,7 +99,6 @@ impl KernelFiles {
             path: (*path).to_owned(),
             text: Vec::new(),
             is_put: false,
-            stays: false,
         };
         KernelFiles {
             files: KNOWN.iter().map(file).collect(),
@@ -110,7 +107,7 @@ impl KernelFiles {
             is_slub: header.is_slub(),
             cpus: header.cpus(),
             cpus_seen: Vec::new(),
-            slub_seen: false,
+            slub: Slub::new(&header.text),
             path: String::new(),
         }
     }
@@ -118,7 +115,7 @@ impl KernelFiles {
     /// Begins an interval.
     pub(super) fn begin(&mut self) {
         self.cpus_seen.clear();
-        self.slub_seen = false;
+        self.slub.begin();
         for file in &mut self.files {
             file.text.clear();
         }
@@ -126,7 +123,7 @@ impl KernelFiles {
 
     /// Whether the interval has slabs.
     pub(super) fn has_slabs(&self) -> bool {
-        self.slub_seen || !self.files[Known::Slabinfo as usize].text.is_empty()
+        self.slub.seen() || !self.files[Known::Slabinfo as usize].text.is_empty()
     }
 
     /// Whether the interval has sensors.
@@ -139,11 +136,16 @@ impl KernelFiles {
         for (path, text) in self.constants.drain(..) {
             host.put(&path, Some(text.as_bytes()));
         }
+        if self.slub.seen() {
+            let text = &mut self.files[Known::Slabinfo as usize].text;
+            text.extend_from_slice(SLABINFO_HEADING);
+            self.slub.push(text);
+        }
         for file in &mut self.files {
             if !file.text.is_empty() {
                 host.put(&file.path, Some(&file.text));
                 file.is_put = true;
-            } else if file.is_put && !file.stays {
+            } else if file.is_put {
                 host.put(&file.path, None);
                 file.is_put = false;
             }
@@ -157,7 +159,7 @@ impl KernelFiles {
         let rest = rest.get(1..).unwrap_or_default();
         match tag {
             [b'p', b'r', b'o', b'c', b':', ..] | [b'p', b'r', b'o', b'c', b'T', b':', ..] => {}
-            b"Slab" if self.is_slub => self.take_slub(rest),
+            b"Slab" if self.is_slub => self.slub.take(rest),
             b"Slab" => self.add_below(Known::Slabinfo, SLABINFO_HEADING, rest),
             b"disk" => self.add(Known::Diskstats, rest),
             b"Net" => self.add_below(Known::NetDev, NET_DEV_HEADING, rest),
@@ -248,31 +250,8 @@ impl KernelFiles {
         let Some(node) = number.and_then(|word| word.parse::<u16>().ok()) else { return };
         self.path.clear();
         self.path.push_str(&format!("/sys/devices/system/node/node{node}/{name}"));
-        if let Some(index) = self.at_path(false) {
+        if let Some(index) = self.at_path() {
             append(&mut self.files[index].text, text);
-        }
-    }
-
-    /// `kmalloc-64 objects 512`: a file of the SLUB tree.  Constants are told only once.
-    fn take_slub(&mut self, rest: &[u8]) {
-        let mut words = rest.splitn(3, |&byte| byte == b' ');
-        let (Some(slab), Some(file), Some(value)) = (words.next(), words.next(), words.next())
-        else {
-            return;
-        };
-        let plain = |word: &[u8]| !word.is_empty() && !word.contains(&b'/') && word != b"..";
-        if !plain(slab) || !plain(file) {
-            return;
-        }
-        self.slub_seen = true;
-        self.path.clear();
-        self.path.push_str("/sys/kernel/slab/");
-        self.path.push_str(&String::from_utf8_lossy(slab));
-        self.path.push('/');
-        self.path.push_str(&String::from_utf8_lossy(file));
-        if let Some(index) = self.at_path(true) {
-            self.files[index].text.clear();
-            append(&mut self.files[index].text, value);
         }
     }
 
@@ -299,7 +278,7 @@ impl KernelFiles {
         };
         for (name, value) in values {
             self.path = format!("/sys/class/infiniband/ib{adapter}/ports/{port}/counters/{name}");
-            if let Some(index) = self.at_path(false) {
+            if let Some(index) = self.at_path() {
                 append(&mut self.files[index].text, value);
             }
         }
@@ -323,7 +302,7 @@ impl KernelFiles {
     }
 
     /// The file at `self.path`, made if need be; `None` when there are too many.
-    fn at_path(&mut self, stays: bool) -> Option<usize> {
+    fn at_path(&mut self) -> Option<usize> {
         if let Some(&index) = self.places.get(&self.path) {
             return Some(index);
         }
@@ -332,7 +311,7 @@ impl KernelFiles {
         }
         let path = self.path.clone();
         self.places.insert(path.clone(), self.files.len());
-        self.files.push(KernelFile { path, text: Vec::new(), is_put: false, stays });
+        self.files.push(KernelFile { path, text: Vec::new(), is_put: false });
         Some(self.files.len() - 1)
     }
 }
@@ -447,10 +426,16 @@ mod tests {
     }
 
     #[test]
-    fn the_slub_tree_is_built_and_climbs_nowhere() {
-        let lines = ["Slab kmalloc-64 objects 512", "Slab ../x objects 1", "Slab a b/c 1"];
+    fn slabs_of_the_slub_tree_become_slabinfo() {
+        let lines = [
+            "Slab kmalloc-64 slab_size 64",
+            "Slab kmalloc-64 order 0",
+            "Slab kmalloc-64 objs_per_slab 64",
+            "Slab kmalloc-64 objects 512",
+            "Slab kmalloc-64 slabs 8",
+        ];
         let mut host = files("is", &lines);
-        assert_eq!(text(&mut host, "/sys/kernel/slab/kmalloc-64/objects"), "512\n");
-        assert_eq!(host.list("/sys/kernel/slab").unwrap(), [b"kmalloc-64".to_vec()]);
+        let expected = "\nkmalloc-64 512 512 64 64 1 : tunables 0 0 0 : slabdata 8 8 0\n";
+        assert!(text(&mut host, "/proc/slabinfo").ends_with(expected));
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Lines {
     finished: bool,
     truncated: bool,
     corrupt: bool,
+    /// Whether the end may not be one: more can be read when it was written.
+    following: bool,
 }
 
 impl Lines {
@@ -69,7 +71,14 @@ impl Lines {
             finished: false,
             truncated: false,
             corrupt: false,
+            following: false,
         })
+    }
+
+    /// With true, `None` means that there is nothing more yet, and a line without a newline is
+    /// kept until it has one.  With false, what is there now is all.
+    pub(super) fn follow(&mut self, following: bool) {
+        self.following = following;
     }
 
     /// Whether the compressed data stopped without an end, or the last line without a newline.
@@ -100,6 +109,12 @@ impl Lines {
             let pending = self.end - self.start;
             self.fill()?;
             searched = self.start + pending;
+            if self.following && self.finished {
+                self.finished = false;
+                if searched == self.end {
+                    return Ok(None);
+                }
+            }
         }
     }
 
@@ -198,6 +213,26 @@ mod tests {
         file.write_all(&vec![b'x'; LINE_BYTES_MAX + 10]).unwrap();
         let mut lines = Lines::open(file.path()).unwrap();
         assert!(matches!(lines.next(), Err(CollectlError::LineTooLong { .. })));
+    }
+
+    #[test]
+    fn a_growing_file_is_followed() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"a\nb").unwrap();
+        let mut lines = Lines::open(file.path()).unwrap();
+        lines.follow(true);
+        assert_eq!(lines.next().unwrap(), Some(&b"a"[..]));
+        for _ in 0..2 {
+            assert_eq!(lines.next().unwrap(), None);
+        }
+        file.write_all(b"c\nd\ne").unwrap();
+        assert_eq!(lines.next().unwrap(), Some(&b"bc"[..]));
+        assert_eq!(lines.next().unwrap(), Some(&b"d"[..]));
+        assert_eq!(lines.next().unwrap(), None);
+        assert!(!lines.is_truncated());
+        lines.follow(false);
+        assert_eq!(lines.next().unwrap(), None);
+        assert!(lines.is_truncated());
     }
 
     #[test]
