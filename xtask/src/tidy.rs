@@ -196,7 +196,8 @@ fn check_modules(files: &[String], complaints: &mut Vec<String>) -> anyhow::Resu
 }
 
 fn check_dependencies(complaints: &mut Vec<String>) -> anyhow::Result<()> {
-    let output = crate::cargo(&["metadata", "--format-version", "1", "--no-deps"]).output()?;
+    let output = crate::cargo(&["metadata", "--format-version", "1", "--no-deps"]).output();
+    let output = output.context("cannot start cargo metadata")?;
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let allowed: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
     for package in metadata["packages"].as_array().context("no packages")? {
