@@ -109,6 +109,8 @@ pub(super) fn infiniband(root: &Path, step: u64) -> io::Result<()> {
 /// What a container or a hardened machine shows: some files are not there, some are empty, some
 /// belong to root alone.
 pub(super) fn sparse(root: &Path, step: u64) -> io::Result<()> {
+    // Only root may write a file again that nobody may write.
+    set_modes_of_denied(root, 0o600)?;
     base(root, step)?;
     for path in ["/proc/vmstat", "/proc/net/snmp6", "/proc/net/sockstat6", "/proc/buddyinfo"] {
         let path = root.join(&path[1..]);
@@ -122,9 +124,13 @@ pub(super) fn sparse(root: &Path, step: u64) -> io::Result<()> {
     let mounts = "39 31 0:36 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n";
     put(root, "/proc/self/mountinfo", mounts)?;
     put(root, "/sys/fs/cgroup/pids/job/pids.current", format!("{}\n", 7 + step))?;
-    for path in DENIED {
-        let mode = std::fs::Permissions::from_mode(0o400);
-        std::fs::set_permissions(root.join(&path[1..]), mode)?;
+    set_modes_of_denied(root, 0o400)
+}
+
+/// Sets the mode of those that are there.
+fn set_modes_of_denied(root: &Path, mode: u32) -> io::Result<()> {
+    for path in DENIED.iter().map(|path| root.join(&path[1..])).filter(|path| path.exists()) {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
     }
     Ok(())
 }
