@@ -33,6 +33,15 @@ fn disk_title(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
+fn stacked(_frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
+    out.extend_from_slice(match part {
+        Part::Title => b"KINDS",
+        Part::Heading => b" one\n two\n",
+        Part::Body => b"   1\n   2\n",
+        Part::Notice => b"",
+    });
+}
+
 static DISK: SourceDef = SourceDef {
     name: "disk",
     about: "Disks",
@@ -89,19 +98,27 @@ static DISK: SourceDef = SourceDef {
         },
         Layout {
             letter: 'D',
-            verbose: &[Block {
-                when: |_| true,
-                title: "",
-                headings: &[],
-                show: Show::Headed(
-                    disk_title,
-                    &[
-                        Cell::left("", 10, |row| Some(row.name())),
-                        Cell::whole(" ", 5, reads),
-                        Cell::position(" ", 1),
-                    ],
-                ),
-            }],
+            verbose: &[
+                Block {
+                    when: |options| !options.dskopts.contains('k'),
+                    title: "",
+                    headings: &[],
+                    show: Show::Headed(
+                        disk_title,
+                        &[
+                            Cell::left("", 10, |row| Some(row.name())),
+                            Cell::whole(" ", 5, reads),
+                            Cell::position(" ", 1),
+                        ],
+                    ),
+                },
+                Block {
+                    when: |options| options.dskopts.contains('k'),
+                    title: "",
+                    headings: &[],
+                    show: Show::Stacked(stacked),
+                },
+            ],
             plot: Some(Plot {
                 tag: "DSK",
                 extension: "dsk",
@@ -318,6 +335,21 @@ fn verbose_with_one_subsystem_keeps_its_heading() {
 09:16:13       20  22.0
 ";
     assert_eq!(play("verbose", &options("d", "Tg"), STEADY), expected);
+}
+
+#[test]
+fn stacked_tables_have_their_headings_above_each() {
+    let kinds = Options { dskopts: "k".into(), ..options("D", "T") };
+    let expected = "
+# KINDS
+#Time      one
+09:16:11    1
+#Time      two
+09:16:11    2
+09:16:13    1
+09:16:13    2
+";
+    assert_eq!(play("verbose", &kinds, STEADY), expected);
 }
 
 #[test]
