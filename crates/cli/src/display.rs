@@ -387,6 +387,38 @@ impl DisplayArguments {
         self.check_details(subsystems)
     }
 
+    /// A sentence for each switch of a subsystem that is not shown.  collectl takes them in
+    /// silence, so that they may stand in anybody's scripts; but nobody should wait for an effect.
+    pub(crate) fn idle_switches(&self, subsystems: &str) -> Vec<String> {
+        let given: [(&str, &Option<String>, &str); 16] = [
+            ("--cpuopts", &self.cpuopts, "C"),
+            ("--dskopts", &self.dskopts, "dD"),
+            ("--memopts", &self.memopts, "mM"),
+            ("--xopts", &self.xopts, "x"),
+            ("--nfsopts", &self.nfsopts, "F"),
+            ("--slabopts", &self.slabopts, "yY"),
+            ("--envopts", &self.envopts, "E"),
+            ("--cpufilt", &self.cpufilt, "cCjJ"),
+            ("--dskfilt", &self.dskfilt, "dD"),
+            ("--netfilt", &self.netfilt, "nN"),
+            ("--intfilt", &self.intfilt, "jJ"),
+            ("--slabfilt", &self.slabfilt, "yY"),
+            ("--envfilt", &self.envfilt, "E"),
+            ("--nfsfilt", &self.nfsfilt, "fF"),
+            ("--dskremap", &self.dskremap, "dD"),
+            ("--envremap", &self.envremap, "E"),
+        ];
+        let idle = given.iter().filter(|(_, value, letters)| {
+            value.is_some() && !subsystems.contains(|letter| letters.contains(letter))
+        });
+        idle.map(|(name, _, letters)| {
+            let letters: Vec<String> =
+                letters.chars().map(|letter| format!("-s{letter}")).collect();
+            format!("{name} is for {} and changes nothing here", letters.join(" and "))
+        })
+        .collect()
+    }
+
     /// Refuses exceptions where none would be shown: they go to plot files and to the screen.
     pub(crate) fn check_exceptions(&self, files: bool) -> anyhow::Result<()> {
         let letters = self.letters.as_deref().unwrap_or_default();
@@ -460,8 +492,6 @@ impl DisplayArguments {
                 "--nfsfilt: '{version}' is none of c2, s2, c3, s3, c4, s4"
             );
         }
-        ensure!(self.dskremap.is_none() || has(&['d', 'D']), "--dskremap is for -sd and -sD");
-        ensure!(self.envremap.is_none() || has(&['E']), "--envremap is for -sE");
         Ok(())
     }
 }
@@ -621,6 +651,19 @@ mod tests {
         let filter = number_filter("--cpufilt", Some("0-2,7")).unwrap();
         assert!(filter.keeps(b"cpu2") && filter.keeps(b"7") && !filter.keeps(b"cpu10"));
         assert!(number_filter("--cpufilt", Some("x")).is_err());
+    }
+
+    #[test]
+    fn switches_of_subsystems_that_are_not_shown_are_told() {
+        let given = DisplayArguments {
+            cpuopts: Some("z".to_owned()),
+            dskfilt: Some("sda".to_owned()),
+            ..DisplayArguments::default()
+        };
+        assert!(given.idle_switches("Cd").is_empty());
+        let told = ["--cpuopts is for -sC and changes nothing here"];
+        assert_eq!(given.idle_switches("cD"), told);
+        assert_eq!(given.idle_switches("n").len(), 2);
     }
 
     #[test]

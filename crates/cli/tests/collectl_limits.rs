@@ -196,5 +196,6 @@ fn names_that_are_changed_are_seen_by_filters_and_headings() {
     ] {
         let (_, told) = shown(switches);
         assert!(told.contains(why) && told.lines().count() == 1, "{switches}: {told}");
+        assert!(told.contains("changes nothing") == switches.starts_with("-sc"), "{told}");
     }
 }

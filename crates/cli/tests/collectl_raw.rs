@@ -137,3 +137,22 @@ fn a_compressed_recording_is_not_followed() {
     let text = String::from_utf8(done.stderr).unwrap();
     assert!(done.status.code() == Some(2) && text.contains("is compressed"), "{text}");
 }
+
+#[test]
+fn the_heading_of_csv_is_shown_alone() {
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings");
+    let run = |switches: &[&str]| {
+        let path = recordings.join("beta-20260301-235950.raw.gz");
+        Command::new(WHIT).arg("play").arg(path).args(switches).output().unwrap()
+    };
+    let fields = ["-sc", "--csv", "--fields", "cpu.user"];
+    let whole = String::from_utf8(run(&fields).stdout).unwrap();
+    let heading = run(&[&fields[..], &["--showcolheaders"]].concat());
+    assert_eq!(
+        String::from_utf8(heading.stdout).unwrap().trim_end(),
+        whole.lines().next().unwrap()
+    );
+    assert!(whole.starts_with("time,host,cpu.user\n"), "{whole}");
+    let refused = run(&["-sc", "--json", "--showcolheaders"]);
+    assert_eq!(refused.status.code(), Some(2));
+}

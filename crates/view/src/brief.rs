@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use jiff::tz::TimeZone;
-use sample::{Block, Frame, Meta, Options, Part as Asked, Row, Show, SourceDef};
+use sample::{Block, Cadence, Frame, Meta, Options, Part as Asked, Row, Show, SourceDef};
 
 use crate::parts::{self, Part};
 use crate::time::{self, LocalTime};
@@ -144,8 +144,10 @@ impl Brief {
     fn push_body(&mut self, frame: &Frame<'_>) {
         let out = &mut self.buffer;
         for part in &self.parts {
-            // A source that was not read at this tick has no values for it.
-            let track = part.track(frame).filter(|track| track.fresh);
+            // A source that was left out at this tick has no values for it.  One that is read less
+            // often by design shows its latest reading until the next, as its own interval says.
+            let is_slow = part.def.cadence != Cadence::First;
+            let track = part.track(frame).filter(|track| track.fresh || is_slow);
             let row = track.map(|track| frame.whole(track));
             let Some(layout) = part.layout else {
                 parts::push_derived_brief(out, row.as_ref(), part, frame.options);

@@ -149,6 +149,11 @@ impl PlayArguments {
             self.diff.is_none() || !lines && display.export().is_none(),
             "--diff makes a table of its own, with --csv or --json if you like"
         );
+        ensure!(
+            !self.showcolheaders
+                || !(display.json || display.openmetrics || display.export().is_some()),
+            "--showcolheaders: that format has no column headings"
+        );
         display.check_exceptions(self.filename.is_some())?;
         ensure!(!self.stats || !formats, "--stats is for brief mode");
         ensure!(!self.stats || !self.display.verbose, "--stats is for brief mode, not --verbose");
@@ -204,6 +209,10 @@ fn show(
     }
     let groups = run::groups(recordings, arguments)?;
     run::check_recorded(&groups)?;
+    let shown: String = groups.iter().map(|group| group.selection.as_str()).collect();
+    for note in arguments.display.idle_switches(&shown) {
+        eprintln!("whit: {note}");
+    }
     let outcome = match &arguments.diff {
         Some(periods) => diff::diff(&groups, periods, arguments, &mut out)?,
         None if arguments.showcolheaders => {

@@ -100,6 +100,9 @@ impl Plan {
         arguments.display.names(true)?;
         let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
         let letters = arguments.display.selection(default)?;
+        for note in arguments.display.idle_switches(&letters) {
+            eprintln!("whit: {note}");
+        }
         let recording = arguments.makes_recording();
         let asked = |entry: &&Entry| {
             entry.def.asked_by(&letters) || recording && entry.def.name == OWN_SOURCE

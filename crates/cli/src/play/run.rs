@@ -198,7 +198,13 @@ impl Audience for Headings<'_> {
         self.view.frame(frame, &mut text)?;
         let lines = text.split_inclusive(|&byte| byte == b'\n');
         let mut any = false;
-        for line in lines.filter(|line| line.first() == Some(&b'#')) {
+        // CSV has one heading, the first line, without a mark.
+        let (csv, mut first) = (self.view.arguments.display.csv, true);
+        let is_heading = |line: &&[u8]| {
+            let is_first = std::mem::replace(&mut first, false);
+            if csv { is_first } else { line.first() == Some(&b'#') }
+        };
+        for line in lines.filter(is_heading) {
             any = true;
             out.write_all(line)?;
         }

@@ -1,0 +1,58 @@
+//! `-N` and `--align`, seen from outside: the niceness of the process, and when it samples.
+#![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const WHIT: &str = env!("CARGO_BIN_EXE_whit");
+
+/// Seconds since the last second that two divides.
+fn into_two_seconds() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64() % 2.0
+}
+
+#[test]
+fn a_nice_recorder_has_a_niceness_of_ten_more() {
+    let niceness = |switches: &[&str]| -> i64 {
+        let mut whit = Command::new(WHIT)
+            .args(["record", "-sc", "-i", "0.1"])
+            .args(switches)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It is nice before its first line.
+        let mut byte = [0];
+        std::io::Read::read_exact(whit.stdout.as_mut().unwrap(), &mut byte).unwrap();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", whit.id())).unwrap();
+        whit.kill().unwrap();
+        whit.wait().unwrap();
+        // proc(5): the niceness is the 19th word, the 17th behind the name.
+        stat.rsplit(')').next().unwrap().split_whitespace().nth(16).unwrap().parse().unwrap()
+    };
+    let plain = niceness(&[]);
+    assert_eq!(niceness(&["-N"]), (plain + 10).min(19));
+    assert_eq!(niceness(&["--nice"]), (plain + 10).min(19));
+}
+
+#[test]
+fn aligned_samples_are_taken_at_whole_intervals() {
+    let times = |switches: &[&str]| -> Vec<f64> {
+        // Begun in the middle of an interval, samples that are not aligned are far from its ends.
+        while !(0.8..1.0).contains(&into_two_seconds()) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let done = Command::new(WHIT)
+            .args(["record", "-sc", "-i", "2", "-c", "2", "-P", "-oUm"])
+            .args(switches)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(done.stdout).unwrap();
+        assert!(done.status.success() && text.lines().count() == 3, "{text}");
+        let rows = text.lines().skip(1);
+        rows.map(|row| row.split(' ').next().unwrap().parse::<f64>().unwrap() % 2.0).collect()
+    };
+    let aligned = times(&["--align"]);
+    assert!(aligned.iter().all(|time| *time < 0.4), "{aligned:?}");
+    let plain = times(&[]);
+    assert!(plain.iter().all(|time| (0.7..1.8).contains(time)), "{plain:?}");
+}
