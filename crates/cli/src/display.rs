@@ -319,7 +319,8 @@ impl DisplayArguments {
         };
         ensure!(
             !lines || !asks,
-            "-s T: there are no lines of it for the screen: use -P, --csv, --json or -f"
+            "-s T: there are no lines of it for the screen: use -st --verbose, -P, --csv, --json or \
+             -f"
         );
         let name = match () {
             () if self.csv => "csv",
