@@ -25,8 +25,8 @@ fn what_is_wrong_is_told_in_one_line() {
     for (line, part) in [
         ("play --top io x", "--top is not a switch of whit play"),
         ("record --import misc", "--import is not a switch of whit record"),
-        ("record -oX", "-oX is not a switch of whit"),
-        ("play -l SCSI:10 x", "-l is not a switch of whit play"),
+        ("record -oX", "-oX is for plot files"),
+        ("record -l SCSI:10", "-l is for exceptions"),
         ("record -sZ", "processes"),
         ("record -sT", "no lines of it for the screen"),
         ("record -i -1", "is not a number of seconds"),
