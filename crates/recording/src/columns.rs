@@ -4,7 +4,8 @@
 //! body    = part, part, …
 //! part    = byte kind, byte compression (0 none, 1 zstd), varint stored length, varint plain
 //!           length, stored bytes
-//!           kind 1: columns; kind 2: kernel texts; others are stepped over
+//!           kind 1: columns; kind 2: kernel texts; kinds 3 and 4: plan and stream (`dense.rs`)
+//!           instead of columns; others are stepped over
 //! columns = varint samples, table of the tick's row, table of each source
 //! table   = varint readings; if there are none, nothing follows
 //!           varint slots, for each: string name
@@ -40,6 +41,7 @@
 
 mod column;
 mod decode;
+mod dense;
 mod encode;
 mod table;
 mod texts;
@@ -50,6 +52,8 @@ pub(crate) use encode::ColumnEncoder;
 /// Kinds of parts.
 const PART_COLUMNS: u8 = 1;
 const PART_TEXTS: u8 = 2;
+const PART_PLAN: u8 = 3;
+const PART_STREAM: u8 = 4;
 
 /// How a column's values follow each other.
 const CONSTANT: u8 = 0;

@@ -25,6 +25,33 @@ impl Default for Compression {
 /// Codes of compression in the file.
 pub(crate) const STORED: u8 = 0;
 pub(crate) const ZSTD: u8 = 1;
+/// Only of heads: zstd with [`HEAD_DICTIONARY`].
+pub(crate) const ZSTD_HEAD: u8 = 2;
+
+/// The sources as version 2 of the format first had them, in the coding of a head: what most heads
+/// say almost word for word.  A file needs it to be read: it is part of the format and never
+/// changes.  Sources that came or changed later cost what they say anew.
+const HEAD_DICTIONARY: &[u8] = include_bytes!("head-1.dictionary");
+
+/// A head as it is stored, and the code of what was done to it.
+pub(crate) fn pack_head(plain: &[u8]) -> std::io::Result<(Vec<u8>, u8)> {
+    /// Heads are written once and kept with every recording.
+    const LEVEL: i32 = 9;
+    let mut compressor = Compressor::with_dictionary(LEVEL, HEAD_DICTIONARY)?;
+    let stored = compressor.compress(plain)?;
+    Ok(if stored.len() < plain.len() { (stored, ZSTD_HEAD) } else { (plain.to_vec(), STORED) })
+}
+
+/// Undoes [`pack_head`], and what earlier versions did.
+pub(crate) fn unpack_head(code: u8, stored: &[u8], plain_bytes: usize) -> Result<Vec<u8>, Corrupt> {
+    let dictionary = if code == ZSTD_HEAD { HEAD_DICTIONARY } else { &[] };
+    let code = if code == ZSTD_HEAD { ZSTD } else { code };
+    let decompressor = Decompressor::with_dictionary(dictionary);
+    let mut decompressor = decompressor.map_err(|_| Corrupt("there is no memory to read it"))?;
+    let mut out = Vec::new();
+    unpack(code, stored, plain_bytes, &mut decompressor, &mut out)?;
+    Ok(out)
+}
 
 /// Compresses bodies, keeping its memory between them.
 pub(crate) struct Packer {
@@ -50,7 +77,8 @@ impl Packer {
     /// Appends `plain` to `out`, compressed if that is smaller; returns the code of what it did.
     pub(crate) fn append(&mut self, plain: &[u8], out: &mut Vec<u8>) -> u8 {
         let start = out.len();
-        out.resize(start + plain.len(), 0);
+        // Room for the worst: zstd makes an error of too little of it, which allocates.
+        out.resize(start + zstd::zstd_safe::compress_bound(plain.len()), 0);
         if let Some(zstd) = &mut self.zstd
             && let Ok(length) = zstd.compress_to_buffer(plain, &mut out[start..])
             && length < plain.len()
@@ -58,7 +86,8 @@ impl Packer {
             out.truncate(start + length);
             return ZSTD;
         }
-        out[start..].copy_from_slice(plain);
+        out.truncate(start);
+        out.extend_from_slice(plain);
         STORED
     }
 }
@@ -84,4 +113,27 @@ pub(crate) fn unpack(
         _ => return Err(Corrupt("it is compressed in an unknown way")),
     }
     if out.len() == plain_bytes { Ok(()) } else { Err(Corrupt("its length is not what it says")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dictionary_never_changes() {
+        assert_eq!(
+            (HEAD_DICTIONARY.len(), crc32c::crc32c(HEAD_DICTIONARY)),
+            (34_305, 1_880_417_939)
+        );
+    }
+
+    #[test]
+    fn heads_return() {
+        for plain in [b"".as_slice(), b"short", &HEAD_DICTIONARY[100..9_000]] {
+            let (stored, code) = pack_head(plain).unwrap();
+            assert!(stored.len() <= plain.len().min(100));
+            assert_eq!(unpack_head(code, &stored, plain.len()).unwrap(), plain);
+            assert!(unpack_head(code, &stored, plain.len() + 1).is_err());
+        }
+    }
 }

@@ -12,14 +12,14 @@
 //! | at | bytes | what |
 //! |---:|---:|---|
 //! | 0 | 8 | `89 57 48 49 54 0D 0A 1A` ("\x89WHIT\r\n\x1a": no text, and damaged by whatever mends line ends) |
-//! | 8 | 4 | version of the format, 1 |
+//! | 8 | 4 | version of the format, 2 |
 //! | 12 | 4 | where the first block begins, a multiple of 64 |
 //! | 16 | 8 | file id: any number unlikely to be another file's |
 //! | 24 | 4 | process id of the latest writer; not covered by any CRC |
 //! | 28 | 4 | length of the head as stored |
 //! | 32 | 4 | length of the head, plain |
 //! | 36 | 4 | CRC of the head as stored |
-//! | 40 | 1 | compression of the head: 0 none, 1 zstd |
+//! | 40 | 1 | compression of the head: 0 none, 1 zstd, 2 zstd with `head-1.dictionary` |
 //! | 41 | 19 | 0 |
 //! | 60 | 4 | CRC of bytes 0..60, those of the process id taken as 0 |
 //!
@@ -80,13 +80,16 @@
 //!
 //! # Versions
 //!
+//! 1 had neither dense bodies, nor frames that tell changed rows or edits, nor the dictionary of
+//! heads.  It is read by the same code; a recorder that goes on with such a file makes it 2.
+//!
 //! A reader refuses a version above its own.  Within a version, these may grow and must be
 //! stepped over when unknown: keys of the head, tags in sources and fields, parts of a body.
 
 use crate::varint::Corrupt;
 
 /// The version that this code writes, and the highest that it reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The first eight bytes of every recording.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89WHIT\r\n\x1a";

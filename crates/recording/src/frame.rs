@@ -7,10 +7,13 @@
 //! payload = the tick's row, packed
 //!           for each source whose state is "ok": reading
 //!           if the tick's flags have bit 1: kernel texts
-//! reading = byte: bit 0, rows follow; bit 1, texts follow
+//! reading = byte: bit 0, rows follow; bit 1, texts follow; bit 2, an edit of the rows before
+//!           follows; bit 3, changed rows follow
 //!           [varint rows, for each: varint slot, and if it is the next new slot: string name]
+//!           [edit (`rows.rs`), with a string name behind each new slot]
 //!           [varint texts, for each: string; they get the next numbers]
-//!           the cells of all rows, packed
+//!           [varint changed rows, for each: varint rows since the one before]
+//!           the cells of all rows (with bit 3: of the changed ones), packed
 //! kernel texts = varint count, for each: varint path, and if it is the next new one: string;
 //!           varint 0 for "as before", or 1 + length and so many bytes
 //! ```
@@ -19,7 +22,9 @@
 //! presence words by exclusive or, all others zigzagged.  A missing cell keeps its old value and
 //! so costs nothing.  The first reading of a block is thereby a key: a block needs no other.
 //!
-//! Costs about a nanosecond a cell to write, most of which go away as zeros.
+//! Costs about a nanosecond a cell to write, most of which go away as zeros.  In tables of many
+//! wide rows (processes) only those that changed are told: the others cost a comparison and no
+//! byte.
 
 mod encode;
 mod walk;
@@ -39,6 +44,10 @@ pub(crate) const ROWS_MAX: usize = 1 << 20;
 
 const ROWS_FOLLOW: u8 = 1;
 const TEXTS_FOLLOW: u8 = 2;
+/// Instead of the rows, what became of those before.
+const EDIT_FOLLOWS: u8 = 4;
+/// Only the rows that changed are told.
+const ROWS_CHANGED: u8 = 8;
 
 /// CRC of a frame, so that no other place's bytes pass for it.
 fn frame_crc(file_id: u64, block: u32, ordinal: u32, payload: &[u8]) -> u32 {

@@ -19,6 +19,7 @@ mod index;
 mod lock;
 mod map;
 mod reader;
+mod rows;
 mod scan;
 mod schema;
 mod state;

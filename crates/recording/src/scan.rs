@@ -5,7 +5,6 @@ use std::io;
 use std::path::Path;
 
 use sample::Meta;
-use zstd::bulk::Decompressor;
 
 use crate::compression;
 use crate::error::Error;
@@ -58,9 +57,7 @@ pub(crate) fn read_head(store: &dyn Bytestore, path: &Path) -> Result<Head, Erro
     if crc(&[&head]) != prelude.head_crc {
         return Err(damaged("its checksum is wrong"));
     }
-    let mut decompressor = Decompressor::new().map_err(io)?;
-    let mut out = Vec::new();
-    compression::unpack(prelude.head_compression, &head, plain, &mut decompressor, &mut out)
+    let out = compression::unpack_head(prelude.head_compression, &head, plain)
         .map_err(|corrupt| damaged(corrupt.0))?;
     let (meta, schemas) = decode_head(&out).map_err(|corrupt| damaged(corrupt.0))?;
     Ok(Head { prelude, meta, schemas })

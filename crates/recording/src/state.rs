@@ -146,6 +146,8 @@ fn state_of(code: u64) -> State {
 #[derive(Clone, Debug)]
 pub(crate) struct TickState {
     sources: usize,
+    /// What times are rounded to.
+    grain_ns: u64,
     /// One value a column.
     pub(crate) values: Vec<u64>,
 }
@@ -153,7 +155,12 @@ pub(crate) struct TickState {
 impl TickState {
     /// Nothing told yet, for so many sources.
     pub(crate) fn new(sources: usize) -> Self {
-        TickState { sources, values: vec![0; FIXED + 4 * sources] }
+        TickState { sources, grain_ns: 1, values: vec![0; FIXED + 4 * sources] }
+    }
+
+    /// Rounds times to grains of so many nanoseconds from now on.
+    pub(crate) fn set_grain(&mut self, grain_ns: u64) {
+        self.grain_ns = grain_ns.max(1);
     }
 
     /// Forgets all.
@@ -181,16 +188,27 @@ impl TickState {
     /// as the difference from the tick's own two clocks.
     pub(crate) fn take(&mut self, snapshot: &Snapshot, unwritten: u64, has_texts: bool) {
         let (values, sources) = (&mut self.values, self.sources);
+        let grain_ns = self.grain_ns;
+        let round = |time_ns: u64| match grain_ns {
+            1 => time_ns,
+            _ => time_ns.wrapping_add(grain_ns / 2) / grain_ns * grain_ns,
+        };
+        // A clock is read a little after the other: what is less than a grain is noise.
+        let steady = |clock: u64, before: u64| {
+            let apart = clock.wrapping_sub(before).cast_signed().unsigned_abs();
+            if apart < grain_ns { before } else { round(clock) }
+        };
         let clock = snapshot.realtime_ns.cast_unsigned().wrapping_sub(snapshot.monotonic_ns);
+        let clock = steady(clock, values[CLOCK]);
         let gap = &snapshot.gap;
-        values[MONOTONIC] = snapshot.monotonic_ns;
+        values[MONOTONIC] = round(snapshot.monotonic_ns);
         values[CLOCK] = clock;
         values[FLAGS] = if snapshot.restart { FLAG_RESTART } else { 0 }
             | if has_texts { FLAG_TEXTS } else { 0 };
         values[TICKS_MISSED] = gap.ticks_missed;
         values[UNWRITTEN] = gap.samples_unwritten.wrapping_add(unwritten);
         values[UNREADABLE] = gap.samples_unreadable;
-        let mut expected = snapshot.monotonic_ns;
+        let mut expected = values[MONOTONIC];
         for (index, sample) in snapshot.samples.iter().enumerate() {
             let at = FIXED + index;
             if !snapshot.fresh[index] {
@@ -199,10 +217,13 @@ impl TickState {
             }
             values[at] = state_code(sample.state);
             let own_clock = sample.realtime_ns.cast_unsigned().wrapping_sub(sample.monotonic_ns);
-            values[at + sources] = sample.monotonic_ns.wrapping_sub(expected);
-            values[at + 2 * sources] = own_clock.wrapping_sub(clock);
-            values[at + 3 * sources] = sample.cost_ns;
-            expected = sample.monotonic_ns.wrapping_add(sample.cost_ns);
+            // Both ends are rounded, so that costs add up to what they did.
+            let start = round(sample.monotonic_ns);
+            let end = round(sample.monotonic_ns.wrapping_add(sample.cost_ns));
+            values[at + sources] = start.wrapping_sub(expected);
+            values[at + 2 * sources] = steady(own_clock, clock).wrapping_sub(clock);
+            values[at + 3 * sources] = end.wrapping_sub(start);
+            expected = end;
         }
     }
 

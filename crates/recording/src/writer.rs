@@ -35,6 +35,10 @@ pub use resume::{Resumed, repair};
 /// memory in recorder and reader.
 const BLOCK_FRAMES_BYTES: usize = 256 << 10;
 
+/// Grains of time in an interval, and their largest.
+const GRAINS_INTERVAL: u64 = 1_000_000;
+const GRAIN_NS_MAX: u64 = 1_000_000;
+
 /// Blocks in the index before it first has to grow.
 const INDEX_BLOCKS: usize = 4096;
 
@@ -143,6 +147,7 @@ impl Writer {
             .map_err(|error| Error::io(path, "compress", error))?;
         let open_at = u64::from(prelude.first_block);
         let mut writer = Self::new(storage, path, &schemas, options, file_id)?;
+        writer.state.tick.set_grain(grain_ns(meta));
         writer.open = writer.new_open(1, 0);
         writer.open_at = open_at;
         bytes.extend_from_slice(&writer.open.encode(file_id));
@@ -222,7 +227,7 @@ impl Writer {
             self.unwritten += 1;
             return Err(error);
         }
-        self.count_sample(snapshot.realtime_ns);
+        self.count_sample(self.state.tick.realtime_ns());
         self.unwritten = 0;
         if self.sequence == 1 {
             self.warm_up();
@@ -288,4 +293,16 @@ impl Writer {
         self.samples += 1;
         self.sequence += 1;
     }
+}
+
+/// What times are rounded to: a millionth of the interval asked for, so that no rate changes in a
+/// digit that anyone prints, or nothing if samples are taken flat out or nobody says how often.
+/// Below it there is but noise, which no compression makes smaller.
+fn grain_ns(meta: &Meta) -> u64 {
+    let interval_ns = meta.get("interval_ns").and_then(|interval| interval.parse::<u64>().ok());
+    let most = interval_ns.unwrap_or(0) / GRAINS_INTERVAL;
+    std::iter::successors(Some(1), |grain| Some(grain * 10))
+        .take_while(|&grain| grain <= most.min(GRAIN_NS_MAX))
+        .last()
+        .unwrap_or(1)
 }

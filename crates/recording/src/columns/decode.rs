@@ -4,8 +4,9 @@
 //! so that a block takes memory by its instances and its bytes, not by the product of its samples
 //! and its columns, whatever a damaged or hostile file claims.
 
+use super::dense::DenseReplay;
 use super::table::{Cells, TableReplay, change_rows, read_table};
-use super::{PART_COLUMNS, PART_TEXTS};
+use super::{PART_COLUMNS, PART_PLAN, PART_STREAM, PART_TEXTS};
 use crate::compression;
 use crate::format::{BLOCK_SAMPLES_MAX, BODY_BYTES_MAX, CELLS_MAX};
 use crate::frame::{BlockState, KernelText};
@@ -16,6 +17,10 @@ use zstd::bulk::Decompressor;
 #[derive(Default)]
 pub(crate) struct BlockReplay {
     plain: Vec<u8>,
+    /// The stream of a dense body, whose plan is `plain` then.
+    stream: Vec<u8>,
+    dense: DenseReplay,
+    is_dense: bool,
     texts_plain: Vec<u8>,
     /// The tick's table, then the sources'.
     tables: Vec<TableReplay>,
@@ -43,6 +48,8 @@ impl BlockReplay {
     ) -> Result<(), Corrupt> {
         state.clear();
         self.plain.clear();
+        self.stream.clear();
+        self.is_dense = false;
         self.texts_plain.clear();
         self.tables.resize_with(state.sources.len() + 1, TableReplay::default);
         self.tables.iter_mut().for_each(TableReplay::clear);
@@ -55,7 +62,11 @@ impl BlockReplay {
             let plain = usize::try_from(bytes.varint()?).unwrap_or(usize::MAX);
             let stored = bytes.take(stored)?;
             let out = match kind {
-                PART_COLUMNS => &mut self.plain,
+                PART_COLUMNS | PART_PLAN => {
+                    self.is_dense = kind == PART_PLAN;
+                    &mut self.plain
+                }
+                PART_STREAM => &mut self.stream,
                 PART_TEXTS => &mut self.texts_plain,
                 _ => continue,
             };
@@ -64,7 +75,11 @@ impl BlockReplay {
             }
             compression::unpack(code, stored, plain, decompressor, out)?;
         }
-        self.columns(state)?;
+        if self.is_dense {
+            self.samples = self.dense.begin(&self.plain, &self.stream, state)?;
+        } else {
+            self.columns(state)?;
+        }
         if !self.texts_plain.is_empty() {
             self.texts(state)?;
         }
@@ -119,6 +134,17 @@ impl BlockReplay {
         if self.done == self.samples {
             return Ok(false);
         }
+        if self.is_dense {
+            self.dense.next(&self.plain, &self.stream, state)?;
+        } else {
+            self.next_columns(state)?;
+        }
+        self.next_texts(state)?;
+        self.done += 1;
+        Ok(true)
+    }
+
+    fn next_columns(&mut self, state: &mut BlockState) -> Result<(), Corrupt> {
         let plain = &self.plain;
         let (tick, sources) = self.tables.split_at_mut(1);
         tick[0].advance(plain, 0, &mut state.tick.values)?;
@@ -135,9 +161,7 @@ impl BlockReplay {
                 table.advance(plain, slot as usize, &mut source.values)?;
             }
         }
-        self.next_texts(state)?;
-        self.done += 1;
-        Ok(true)
+        Ok(())
     }
 
     fn texts(&mut self, state: &mut BlockState) -> Result<(), Corrupt> {

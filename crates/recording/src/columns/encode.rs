@@ -5,10 +5,11 @@
 //! and cost nothing here: the work is by values that changed, not by cells.
 
 use super::column::Column;
+use super::dense::DenseEncoder;
 use super::texts::Texts;
-use super::{CONSTANT, PART_COLUMNS, PART_TEXTS};
-use crate::compression::Packer;
-use crate::frame::{BlockState, FRAME_HEADER_BYTES, Visit, Walker, frame_header};
+use super::{CONSTANT, PART_COLUMNS, PART_PLAN, PART_STREAM, PART_TEXTS};
+use crate::compression::{Packer, STORED};
+use crate::frame::{BlockState, Visit, Walker};
 use crate::varint::{Corrupt, put, put_bytes};
 
 /// A table while it is measured and written: that of the tick, or a source's.
@@ -50,7 +51,6 @@ struct Pass<'a> {
     /// Where the second walk writes.
     plain: &'a mut [u8],
     writes: bool,
-    sample: u32,
     texts: &'a mut Texts,
 }
 
@@ -72,6 +72,11 @@ impl Pass<'_> {
 }
 
 impl Visit for Pass<'_> {
+    fn begin(&mut self) {
+        self.tables[0].readings += 1;
+        self.tables[0].listed[0] += 1;
+    }
+
     #[inline]
     fn tick(&mut self, column: usize, difference: u64) {
         self.step(0, 0, column, difference);
@@ -109,7 +114,7 @@ impl Visit for Pass<'_> {
 
     fn kernel_text(&mut self, path: usize, new: Option<&[u8]>, text: Option<&[u8]>) {
         if !self.writes {
-            self.texts.add(self.sample, path, new, text);
+            self.texts.add(self.tables[0].readings - 1, path, new, text);
         }
     }
 }
@@ -117,6 +122,7 @@ impl Visit for Pass<'_> {
 /// Makes bodies of frames, keeping its memory between blocks.
 pub(crate) struct ColumnEncoder {
     walker: Walker,
+    dense: DenseEncoder,
     tables: Vec<TableColumns>,
     texts: Texts,
     plain: Vec<u8>,
@@ -133,21 +139,44 @@ impl ColumnEncoder {
         };
         ColumnEncoder {
             walker: Walker::new(&state.sources),
+            dense: DenseEncoder::new(state),
             tables: std::iter::once(tick).chain(state.sources.iter().map(table)).collect(),
             texts: Texts::default(),
             plain: Vec::with_capacity(plain_bytes),
         }
     }
 
-    /// Appends to `out` the body of the block whose frames are `frames`; `state` is what they
-    /// told.  Fails only if they are not whole and sound.
-    pub(crate) fn encode(
+    /// Takes what memory it can beforehand; `state` has the first sample, whose frame is `frames`.
+    pub(crate) fn warm_up(
         &mut self,
         frames: &[u8],
         state: &BlockState,
         packer: &mut Packer,
         out: &mut Vec<u8>,
+    ) {
+        self.dense.reserve(state, self.plain.capacity() / 4);
+        for dense in [false, true] {
+            out.clear();
+            // A failure would be told when the block is closed.
+            let _ = self.encode(frames, state, dense, packer, out);
+        }
+    }
+
+    /// Appends to `out` the body of the block whose frames are `frames`, `dense` if it can be;
+    /// `state` is what they told.  Fails only if they are not whole and sound.
+    pub(crate) fn encode(
+        &mut self,
+        frames: &[u8],
+        state: &BlockState,
+        dense: bool,
+        packer: &mut Packer,
+        out: &mut Vec<u8>,
     ) -> Result<(), Corrupt> {
+        if dense && state.texts.is_empty() && self.dense.encode(frames, state, &mut self.walker)? {
+            part(PART_PLAN, &self.dense.plan, packer, out);
+            stored_part(PART_STREAM, &self.dense.stream, out);
+            return Ok(());
+        }
         self.tables.iter_mut().for_each(TableColumns::clear);
         self.tables[0].add_slot();
         self.texts.paths.clear();
@@ -166,30 +195,17 @@ impl ColumnEncoder {
     }
 
     fn pass(&mut self, frames: &[u8], writes: bool) -> Result<(), Corrupt> {
-        self.walker.clear();
         let mut pass = Pass {
             tables: &mut self.tables,
             plain: &mut self.plain,
             writes,
-            sample: 0,
             texts: &mut self.texts,
         };
         for table in pass.tables.iter_mut() {
             table.readings = 0;
             table.listed.fill(0);
         }
-        let mut rest = frames;
-        while !rest.is_empty() {
-            let (length, _) = frame_header(rest).ok_or(Corrupt("a frame is damaged"))?;
-            let end = FRAME_HEADER_BYTES + length;
-            let payload = rest.get(FRAME_HEADER_BYTES..end);
-            pass.tables[0].readings += 1;
-            pass.tables[0].listed[0] += 1;
-            self.walker.walk(payload.ok_or(Corrupt("a frame is damaged"))?, &mut pass)?;
-            pass.sample += 1;
-            rest = &rest[end..];
-        }
-        Ok(())
+        self.walker.walk_all(frames, &mut pass)
     }
 
     /// Writes all but the streams, and makes room for these.
@@ -270,6 +286,14 @@ fn part(kind: u8, plain: &[u8], packer: &mut Packer, out: &mut Vec<u8>) {
     let stored = (out.len() - start) as u64;
     put_padded(&mut out[code_at + 1..], stored);
     put_padded(&mut out[code_at + 1 + LENGTH_BYTES..], plain.len() as u64);
+}
+
+/// Appends a part as it is.
+fn stored_part(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&[kind, STORED]);
+    put(out, bytes.len() as u64);
+    put(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
 }
 
 /// Bytes of a padded length.

@@ -2,9 +2,14 @@
 
 use sample::{Interner, Snapshot, Table};
 
-use super::{BlockState, KernelText, ROWS_FOLLOW, TEXTS_FOLLOW};
+use super::{BlockState, EDIT_FOLLOWS, KernelText, ROWS_CHANGED, TEXTS_FOLLOW};
+use crate::rows::put_edit;
 use crate::state::SourceState;
 use crate::varint::{pack, put, put_bytes, zigzag};
+
+/// From so many rows and columns on, rows that did not change are left out.
+const MANY_ROWS: usize = 16;
+const MANY_COLUMNS: usize = 24;
 
 /// Writes frames.  Its working memory is apart from the state, which a reader has as well.
 #[derive(Default)]
@@ -18,6 +23,11 @@ pub(crate) struct FrameEncoder {
     /// For each slot the reading that last used it, to tell twins apart.
     used: Vec<u32>,
     reading: u32,
+    /// The rows before, and memory to find what became of them.
+    rows: Vec<u32>,
+    mark: Vec<u32>,
+    /// Rows that changed, each as how many there are since the one before.
+    changed: Vec<u32>,
 }
 
 impl FrameEncoder {
@@ -50,16 +60,24 @@ impl FrameEncoder {
         let flags_at = out.len();
         out.push(0);
         if !same_rows(state, table) {
-            out[flags_at] |= ROWS_FOLLOW;
+            out[flags_at] |= EDIT_FOLLOWS;
             self.rows(state, table, out);
         }
         let texts = state.texts.len();
-        self.differences(state, table);
+        let leaves_out = table.rows() >= MANY_ROWS && state.columns() >= MANY_COLUMNS;
+        self.differences(state, table, leaves_out);
         if state.texts.len() > texts {
             out[flags_at] |= TEXTS_FOLLOW;
             put(out, (state.texts.len() - texts) as u64);
             for number in texts..state.texts.len() {
                 put_bytes(out, state.texts.get(number).unwrap_or_default());
+            }
+        }
+        if leaves_out {
+            out[flags_at] |= ROWS_CHANGED;
+            put(out, self.changed.len() as u64);
+            for &since in &self.changed {
+                put(out, u64::from(since));
             }
         }
         pack(out, &self.differences);
@@ -70,53 +88,123 @@ impl FrameEncoder {
         self.reading = self.reading.wrapping_add(1).max(1);
         self.used.clear();
         self.used.resize(state.names.len() + table.rows(), 0);
+        let listed = state.names.len();
+        self.rows.clone_from(&state.rows);
         state.rows.clear();
-        put(out, table.rows() as u64);
         for row in 0..table.rows() {
             let name = table.name(row);
             let found = state.names.find(name, |slot| self.used[slot] != self.reading);
             let slot = found.unwrap_or_else(|| state.add_slot(name));
             self.used[slot] = self.reading;
             state.rows.push(slot as u32);
-            put(out, slot as u64);
-            if found.is_none() {
-                put_bytes(out, name);
-            }
         }
+        let names = &state.names;
+        put_edit(out, &self.rows, &state.rows, listed, &mut self.mark, |out, slot| {
+            put_bytes(out, names.get(slot).unwrap_or_default());
+        });
     }
 
-    /// Takes the differences of a reading and makes it the latest.
-    fn differences(&mut self, state: &mut SourceState, table: &Table) {
-        let (words, width, columns) = (state.words, state.width, state.columns());
+    /// Takes the differences of a reading and makes it the latest.  If it `leaves_out` what did not
+    /// change, the differences are those of the rows that did.
+    fn differences(&mut self, state: &mut SourceState, table: &Table, leaves_out: bool) {
         self.differences.clear();
+        if leaves_out {
+            self.changed_rows(state, table);
+            return;
+        }
+        let (words, width, columns) = (state.words, state.width, state.columns());
         self.differences.resize(table.rows() * columns, 0);
         let values = table.values().chunks_exact(width.max(1));
         let presence = table.presence().chunks_exact(words.max(1));
         let differences = self.differences.chunks_exact_mut(columns.max(1));
-        let rows = state.rows.iter().zip(values).zip(presence).zip(differences).enumerate();
-        for (row, (((&slot, values), present), out)) in rows {
-            let last = &mut state.values[slot as usize * columns..][..columns];
-            let (last_present, last_values) = last.split_at_mut(words);
-            let (out_present, out_values) = out.split_at_mut(words);
-            for ((out, last), &now) in out_present.iter_mut().zip(last_present).zip(present) {
-                *out = now ^ *last;
-                *last = now;
+        for (row, ((values, present), out)) in values.zip(presence).zip(differences).enumerate() {
+            let slot = state.rows[row] as usize;
+            difference(state, table, row, slot, (values, present), &mut self.row, out);
+        }
+    }
+
+    /// Takes the differences of the rows that changed.
+    fn changed_rows(&mut self, state: &mut SourceState, table: &Table) {
+        let (words, width, columns) = (state.words, state.width, state.columns());
+        self.changed.clear();
+        let mut told = 0;
+        for row in 0..table.rows() {
+            let slot = state.rows[row] as usize;
+            if is_same(state, table, row, slot) {
+                continue;
             }
-            self.row.clear();
-            self.row.extend_from_slice(values);
-            for field in missing(present, width) {
-                self.row[field] = last_values[field];
-            }
-            for &field in &state.text_fields {
-                if let Some(text) = table.text(row, field) {
-                    self.row[field] = text_number(&mut state.texts, last_values[field], text);
-                }
-            }
-            for ((out, last), &now) in out_values.iter_mut().zip(last_values).zip(&self.row) {
-                *out = zigzag(now.wrapping_sub(*last));
-                *last = now;
+            let at = self.differences.len();
+            self.differences.resize(at + columns, 0);
+            let out = &mut self.differences[at..];
+            let values = &table.values()[row * width..][..width];
+            let present = &table.presence()[row * words..][..words];
+            difference(state, table, row, slot, (values, present), &mut self.row, out);
+            if out.iter().all(|&difference| difference == 0) {
+                self.differences.truncate(at);
+            } else {
+                self.changed.push((row - told) as u32);
+                told = row;
             }
         }
+    }
+}
+
+/// Whether a row is what its slot had before.  May miss it if cells are missing.
+fn is_same(state: &SourceState, table: &Table, row: usize, slot: usize) -> bool {
+    let (words, width, columns) = (state.words, state.width, state.columns());
+    let last = &state.values[slot * columns..][..columns];
+    let values = &table.values()[row * width..][..width];
+    if table.presence()[row * words..][..words] != last[..words] {
+        return false;
+    }
+    let (last, mut from) = (&last[words..], 0);
+    for &field in &state.text_fields {
+        if values[from..field] != last[from..field] {
+            return false;
+        }
+        if table
+            .text(row, field)
+            .is_some_and(|text| state.texts.get(last[field] as usize) != Some(text))
+        {
+            return false;
+        }
+        from = field + 1;
+    }
+    values[from..] == last[from..]
+}
+
+/// Puts a row's differences from what its slot had before to `out` and makes it the latest.
+#[inline]
+fn difference(
+    state: &mut SourceState,
+    table: &Table,
+    row: usize,
+    slot: usize,
+    (values, present): (&[u64], &[u64]),
+    memory: &mut Vec<u64>,
+    out: &mut [u64],
+) {
+    let (words, width, columns) = (state.words, state.width, state.columns());
+    let last = &mut state.values[slot * columns..][..columns];
+    let (last_present, last_values) = last.split_at_mut(words);
+    let (out_present, out_values) = out.split_at_mut(words);
+    for ((out, last), &now) in out_present.iter_mut().zip(last_present).zip(present) {
+        *out = now ^ *last;
+        *last = now;
+    }
+    memory.clear();
+    memory.extend_from_slice(values);
+    for field in missing(present, width) {
+        memory[field] = last_values[field];
+    }
+    for &field in &state.text_fields {
+        if let Some(text) = table.text(row, field) {
+            memory[field] = text_number(&mut state.texts, last_values[field], text);
+        }
+    }
+    for ((out, last), &now) in out_values.iter_mut().zip(last_values).zip(&*memory) {
+        *out = zigzag(now.wrapping_sub(*last));
+        *last = now;
     }
 }
 

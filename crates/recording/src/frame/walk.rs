@@ -1,12 +1,20 @@
 //! From frames back to what they say.
 
-use super::{BlockState, KernelText, ROWS_FOLLOW, ROWS_MAX, TEXTS_FOLLOW};
+use super::{
+    BlockState, EDIT_FOLLOWS, FRAME_HEADER_BYTES, KernelText, ROWS_CHANGED, ROWS_FOLLOW, ROWS_MAX,
+    TEXTS_FOLLOW, frame_header,
+};
 use crate::format::CELLS_MAX;
+use crate::rows::read_edit;
 use crate::state::{SourceState, TickState};
 use crate::varint::{Bytes, Corrupt, unzigzag};
 
 /// What to do with the parts of a frame.
 pub(crate) trait Visit {
+    /// A frame begins.
+    fn begin(&mut self) {}
+    /// All has been told of a table at this frame: 0 for the tick's, 1 and on for the sources'.
+    fn end(&mut self, _table: usize) {}
     /// A difference in the tick's row; called before any source of the frame.
     fn tick(&mut self, column: usize, difference: u64);
     /// A new slot.
@@ -30,6 +38,9 @@ pub(crate) struct Walker {
     slots: Vec<usize>,
     paths: usize,
     cells: usize,
+    /// Memory: the rows before, the rows that changed.
+    old: Vec<u32>,
+    changed: Vec<u32>,
 }
 
 impl Walker {
@@ -42,6 +53,8 @@ impl Walker {
             slots: vec![0; sources.len()],
             paths: 0,
             cells: 0,
+            old: Vec::new(),
+            changed: Vec::new(),
         }
     }
 
@@ -54,18 +67,39 @@ impl Walker {
         self.cells = 0;
     }
 
+    /// Reads all frames of a block, known to be whole.
+    pub(crate) fn walk_all(
+        &mut self,
+        frames: &[u8],
+        visit: &mut impl Visit,
+    ) -> Result<(), Corrupt> {
+        self.clear();
+        let mut rest = frames;
+        while !rest.is_empty() {
+            let (length, _) = frame_header(rest).ok_or(Corrupt("a frame is damaged"))?;
+            let end = FRAME_HEADER_BYTES + length;
+            let payload = rest.get(FRAME_HEADER_BYTES..end).ok_or(Corrupt("a frame ends early"))?;
+            self.walk(payload, visit)?;
+            rest = &rest[end..];
+        }
+        Ok(())
+    }
+
     /// Reads one frame's payload.  After an error neither the walker nor the visitor is of use
     /// for this block.
     pub(crate) fn walk(&mut self, payload: &[u8], visit: &mut impl Visit) -> Result<(), Corrupt> {
+        visit.begin();
         let mut bytes = Bytes::new(payload);
         let tick = &mut self.tick.values;
         bytes.unpack(tick.len(), |column, difference| {
             tick[column] = tick[column].wrapping_add(unzigzag(difference));
             visit.tick(column, difference);
         })?;
+        visit.end(0);
         for source in 0..self.columns.len() {
             if self.tick.has_table(source) {
                 self.reading(source, &mut bytes, visit)?;
+                visit.end(source + 1);
             }
         }
         if self.tick.has_texts() {
@@ -84,13 +118,30 @@ impl Walker {
         if flags & ROWS_FOLLOW != 0 {
             self.new_rows(source, bytes, visit)?;
         }
-        visit.rows(source, &self.rows[source], flags & ROWS_FOLLOW != 0);
+        if flags & EDIT_FOLLOWS != 0 {
+            self.edit_rows(source, bytes, visit)?;
+        }
+        let changed = flags & (ROWS_FOLLOW | EDIT_FOLLOWS) != 0;
+        visit.rows(source, &self.rows[source], changed);
         if flags & TEXTS_FOLLOW != 0 {
             for _ in 0..bytes.count()? {
                 visit.text(source, bytes.prefixed()?);
             }
         }
-        let (rows, columns) = (&self.rows[source], self.columns[source]);
+        let (mut rows, columns) = (&self.rows[source], self.columns[source]);
+        if flags & ROWS_CHANGED != 0 {
+            self.changed.clear();
+            let mut at = 0_usize;
+            for _ in 0..bytes.count()? {
+                at = at.saturating_add(usize::try_from(bytes.varint()?).unwrap_or(usize::MAX));
+                let row = rows.get(at).ok_or(Corrupt("a row that changed is not there"))?;
+                self.changed.push(*row);
+            }
+            rows = &self.changed;
+        }
+        if rows.len() > ROWS_MAX {
+            return Err(Corrupt("a reading has too many rows"));
+        }
         let (mut row, mut end) = (0, columns);
         bytes.unpack(rows.len() * columns, |index, difference| {
             while index >= end {
@@ -99,6 +150,25 @@ impl Walker {
             }
             visit.cell(source, rows[row] as usize, index + columns - end, difference);
         })
+    }
+
+    fn edit_rows(
+        &mut self,
+        source: usize,
+        bytes: &mut Bytes<'_>,
+        visit: &mut impl Visit,
+    ) -> Result<(), Corrupt> {
+        let columns = self.columns[source];
+        let (rows, next) = (&mut self.rows[source], &mut self.slots[source]);
+        let most = ROWS_MAX.min(CELLS_MAX / columns.max(1));
+        let mut cells = self.cells;
+        read_edit(bytes, rows, &mut self.old, next, most, |bytes| {
+            visit.name(source, bytes.prefixed()?);
+            cells += columns;
+            if cells > CELLS_MAX { Err(Corrupt("a block has too many instances")) } else { Ok(()) }
+        })?;
+        self.cells = cells;
+        Ok(())
     }
 
     fn new_rows(

@@ -11,10 +11,9 @@ use crate::format::{
     BLOCK_SAMPLES_MAX, BODY_BYTES_MAX, BlockHeader, BlockKind, CELLS_MAX, FRAME_BYTES_MAX,
     HEADER_BYTES, aligned, crc,
 };
-use crate::frame::{self, BlockState, FRAME_HEADER_BYTES, ROWS_MAX, Replay, Walker, frame_header};
+use crate::frame::{self, BlockState, FRAME_HEADER_BYTES, ROWS_MAX, Replay};
 use crate::index::IndexEntry;
 use crate::storage::write_all_at;
-use crate::varint::Corrupt;
 
 /// The same when kernel texts are kept, which are large and like their neighbours.
 const BLOCK_TEXTS_BYTES: usize = 4 << 20;
@@ -24,6 +23,10 @@ const BLOCK_FIRST_FRAMES: usize = 8;
 
 /// The hole before the frames of a block is so many times as large as these may become.
 const HOLE_FRAMES: usize = 2;
+
+/// Blocks whose samples came less than so far apart are closed in the cheap way: who samples flat
+/// out has no time to spare.
+const DENSE_INTERVAL_NS: i64 = 100_000_000;
 
 /// When a block could not be closed for want of space, so many samples later it is tried again.
 const CLOSE_RETRY_SAMPLES: u32 = 32;
@@ -116,17 +119,21 @@ impl Writer {
     /// Makes the state again what the frames tell, after a frame that was not written.
     pub(super) fn rebuild(&mut self) {
         self.state.clear();
-        self.walker.clear();
-        let walked = walk_frames(&self.frames, &mut self.walker, &mut self.state);
+        let walked = self.walker.walk_all(&self.frames, &mut Replay(&mut self.state));
         assert!(walked.is_ok(), "frames that were written can be read");
     }
 
     /// Makes columns of the first sample and throws them away: what the end of a block needs of
     /// memory is taken here, and not some minutes later.
     pub(super) fn warm_up(&mut self) {
-        self.out.clear();
-        // A failure would be told when the block is closed.
-        let _ = self.columns.encode(&self.frames, &self.state, &mut self.packer, &mut self.out);
+        self.columns.warm_up(&self.frames, &self.state, &mut self.packer, &mut self.out);
+    }
+
+    /// Whether the samples of the block came slowly enough for the dense coding.
+    fn is_slow(&self) -> bool {
+        let Compression::Zstd(_) = self.options.compression else { return false };
+        let took_ns = self.latest_realtime_ns.saturating_sub(self.first_realtime_ns);
+        took_ns >= i64::from(self.samples.saturating_sub(1)) * DENSE_INTERVAL_NS
     }
 
     /// Makes the open block columns, or leaves its frames where they are, and opens the next one.
@@ -139,10 +146,11 @@ impl Writer {
         };
         self.out.clear();
         let room = self.open.body_at as usize;
+        let dense = self.is_slow();
         let columns = self.options.compression != Compression::FramesOnly
             && self
                 .columns
-                .encode(&self.frames, &self.state, &mut self.packer, &mut self.out)
+                .encode(&self.frames, &self.state, dense, &mut self.packer, &mut self.out)
                 .is_ok()
             && aligned(self.out.len() as u64) as usize + 2 * HEADER_BYTES <= room;
         if columns {
@@ -219,16 +227,4 @@ fn cells(state: &BlockState, snapshot: &Snapshot) -> Option<usize> {
         }
     }
     Some(cells)
-}
-
-/// Replays frames that are known to be whole.
-fn walk_frames(frames: &[u8], walker: &mut Walker, state: &mut BlockState) -> Result<(), Corrupt> {
-    let mut rest = frames;
-    while let Some((length, _)) = frame_header(rest) {
-        let end = FRAME_HEADER_BYTES + length;
-        let payload = rest.get(FRAME_HEADER_BYTES..end).ok_or(Corrupt("a frame ends early"))?;
-        walker.walk(payload, &mut Replay(state))?;
-        rest = &rest[end..];
-    }
-    Ok(())
 }

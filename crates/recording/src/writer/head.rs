@@ -4,7 +4,7 @@ use std::io;
 
 use sample::Meta;
 
-use crate::compression::{STORED, ZSTD};
+use crate::compression::pack_head;
 use crate::format::{HEADER_BYTES, Prelude, VERSION, aligned, crc};
 use crate::schema::{Schema, encode_head};
 
@@ -14,12 +14,8 @@ pub(super) fn file_head(
     schemas: &[Schema],
     file_id: u64,
 ) -> io::Result<(Vec<u8>, Prelude)> {
-    /// Heads are written once and kept with every recording.
-    const HEAD_LEVEL: i32 = 9;
     let plain = encode_head(meta, schemas);
-    let compressed = zstd::bulk::compress(&plain, HEAD_LEVEL)?;
-    let (stored, code) =
-        if compressed.len() < plain.len() { (&compressed, ZSTD) } else { (&plain, STORED) };
+    let (stored, code) = pack_head(&plain)?;
     let first_block = aligned((HEADER_BYTES + stored.len()) as u64);
     let prelude = Prelude {
         version: VERSION,
@@ -28,11 +24,11 @@ pub(super) fn file_head(
         pid: std::process::id(),
         head_stored_bytes: stored.len() as u32,
         head_plain_bytes: plain.len() as u32,
-        head_crc: crc(&[stored]),
+        head_crc: crc(&[&stored]),
         head_compression: code,
     };
     let mut bytes = prelude.encode().to_vec();
-    bytes.extend_from_slice(stored);
+    bytes.extend_from_slice(&stored);
     bytes.resize(first_block as usize, 0);
     Ok((bytes, prelude))
 }

@@ -12,7 +12,9 @@ use sample::SourceDef;
 
 use super::{Writer, WriterOptions};
 use crate::error::{Error, WriteError};
-use crate::format::{BODY_BYTES_MAX, BlockHeader, BlockKind, HEADER_BYTES, PID_AT, aligned};
+use crate::format::{
+    BODY_BYTES_MAX, BlockHeader, BlockKind, HEADER_BYTES, Prelude, VERSION, aligned,
+};
 use crate::frame::{self, FRAME_HEADER_BYTES, Replay};
 use crate::index::IndexEntry;
 use crate::lock::lock_or_refuse;
@@ -92,8 +94,13 @@ fn take_up(
     let open = map.blocks.pop_if(|last| map.last_is_open || last.frames_at.is_some());
     let store = file.try_clone().map_err(io)?;
     let mut writer = Writer::new(Box::new(file), path, &head.schemas, options, file_id)?;
+    writer.state.tick.set_grain(super::grain_ns(&head.meta));
     writer.index.extend(index(&store, &map.blocks, file_id).map_err(io)?);
     let mut resumed = Resumed { was_closed: map.is_closed, ..Resumed::default() };
+    // What follows may be in a newer version's words than what is there.
+    let prelude = Prelude { version: VERSION, pid: std::process::id(), ..head.prelude };
+    write_all_at(writer.storage.as_mut(), &prelude.encode(), 0)
+        .map_err(|error| WriteError::io(path, error))?;
     match open {
         Some(open) => take_up_open(&mut writer, &store, &open, file_id, &mut resumed)
             .map_err(io)?
@@ -103,8 +110,6 @@ fn take_up(
             begin_behind(&mut writer, &map, length).map_err(|error| WriteError::io(path, error))?;
         }
     }
-    write_all_at(writer.storage.as_mut(), &std::process::id().to_le_bytes(), PID_AT as u64)
-        .map_err(|error| WriteError::io(path, error))?;
     resumed.samples = writer.samples_present();
     Ok((writer, resumed))
 }

@@ -132,12 +132,12 @@ fn garbage_is_refused() {
     assert_eq!(refused(b"\x89WHIT\r\n\x1a"), "some.whit: not a whit recording");
     assert_eq!(refused(&[0; 4096]), "some.whit: not a whit recording");
     let mut bytes = recorded(&machine(3, 1), WriterOptions::default());
-    bytes[8] = 2;
+    bytes[8] = 3;
     assert_eq!(
         refused(&bytes),
-        "some.whit: format version 2, and this whit reads up to 1: use a newer whit"
+        "some.whit: format version 3, and this whit reads up to 2: use a newer whit"
     );
-    bytes[8] = 1;
+    bytes[8] = 2;
     bytes[70] ^= 1;
     assert!(refused(&bytes).contains("its head is damaged"), "{}", refused(&bytes));
 }

@@ -7,5 +7,6 @@ mod support;
 mod crash;
 mod damage;
 mod files;
+mod many_rows;
 mod roundtrip;
 mod versions;

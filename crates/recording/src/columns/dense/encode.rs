@@ -1,0 +1,443 @@
+//! From the frames of a block to its plan and its stream, in two walks: the first finds which
+//! columns change and in which steps, the second tells the values.
+
+use super::LIVE_MAX;
+use super::coder::Encoder;
+use super::model::{Cell, RowModel, Shared};
+use crate::frame::{BlockState, Visit, Walker};
+use crate::rows::put_edit;
+use crate::varint::{Corrupt, pack, put, put_bytes, unzigzag};
+
+/// A table: that of the tick, or a source's.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    words: usize,
+    width: usize,
+    readings: u32,
+    /// The latest reading's rows.
+    rows: Vec<u32>,
+    changes: u32,
+    last_change: u32,
+    /// Changes of rows, as they will be written.
+    changed_rows: Vec<u8>,
+    slots: usize,
+    /// For each slot whether its first values have been told.
+    begun: Vec<bool>,
+    /// Slots by columns: first values, as differences from 0.
+    firsts: Vec<u64>,
+    /// Slots by columns: what all steps are multiples of, 0 if there are none.
+    units: Vec<u64>,
+    /// Slots by columns: the column that made the same steps, and how often more than not.
+    votes: Vec<Vote>,
+    /// For each slot where its cells begin, and where the last one's end.
+    starts: Vec<usize>,
+    cells: Vec<Cell>,
+    flags: Vec<RowModel>,
+    /// Slots that have been listed.
+    listed: usize,
+    mark: Vec<u32>,
+}
+
+impl Table {
+    fn columns(&self) -> usize {
+        self.words + self.width
+    }
+
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.changed_rows.clear();
+        self.begun.clear();
+        self.firsts.clear();
+        self.units.clear();
+        self.votes.clear();
+        self.starts.clear();
+        self.cells.clear();
+        self.flags.clear();
+        (self.readings, self.changes, self.last_change) = (0, 0, 0);
+        (self.slots, self.listed) = (0, 0);
+    }
+
+    fn add_slot(&mut self) {
+        self.slots += 1;
+        self.begun.push(false);
+        let cells = self.slots * self.columns();
+        self.firsts.resize(cells, 0);
+        self.units.resize(cells, 0);
+        self.votes.resize(cells, Vote::default());
+    }
+
+    /// Makes a model for each column that changes.
+    fn plan(&mut self, mut id: usize) -> usize {
+        let columns = self.columns();
+        self.begun.fill(false);
+        self.flags.resize(self.slots, RowModel::default());
+        for (at, &unit) in self.units.iter().enumerate() {
+            if at % columns == 0 {
+                self.starts.push(self.cells.len());
+            }
+            if unit != 0 {
+                let column = at % columns;
+                self.cells.push(Cell::new(id, column as u32, column < self.words, unit));
+                self.votes[at].id = id as u32;
+                id += 1;
+            }
+        }
+        self.starts.push(self.cells.len());
+        id
+    }
+}
+
+/// Which column another one is like.
+#[derive(Clone, Copy, Debug, Default)]
+struct Vote {
+    table: u32,
+    at: u32,
+    opposite: bool,
+    votes: u32,
+    /// Its own number among those that change.
+    id: u32,
+}
+
+/// The places of a sample's steps by their sizes, the latest of equal hashes.
+const SEEN: usize = 1 << SEEN_BITS;
+const SEEN_BITS: u32 = 10;
+
+/// Smaller steps are alike by chance.
+const SEEN_LEAST: u64 = 5;
+
+/// A step that was seen: its size, its sample, where, whether it was negative.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    size: u64,
+    sample: u32,
+    table: u32,
+    at: u32,
+    negative: bool,
+}
+
+/// The first walk.
+struct Survey<'a> {
+    tables: &'a mut [Table],
+    seen: &'a mut [Seen],
+}
+
+impl Survey<'_> {
+    #[inline]
+    fn step(&mut self, table: usize, slot: usize, column: usize, difference: u64) {
+        let index = table;
+        let table = &mut self.tables[table];
+        let at = slot * table.columns() + column;
+        if !table.begun[slot] {
+            table.firsts[at] = difference;
+            return;
+        }
+        if column < table.words {
+            table.units[at] = 1;
+            return;
+        }
+        let step = unzigzag(difference).cast_signed();
+        table.units[at] = common(table.units[at], step.unsigned_abs());
+        self.vote(index, at, step);
+    }
+
+    /// Looks for an earlier column with the same step in this sample.  Factors of two are left
+    /// aside: one may count pages, the other KiB.
+    #[inline]
+    fn vote(&mut self, table: usize, at: usize, step: i64) {
+        let size = step.unsigned_abs() >> (step | i64::MIN).trailing_zeros();
+        if size < SEEN_LEAST {
+            return;
+        }
+        let sample = self.tables[0].readings;
+        let hash = size.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SEEN_BITS);
+        let seen = &mut self.seen[hash as usize];
+        if seen.sample != sample || seen.size != size {
+            let (table, at, negative) = (table as u32, at as u32, step < 0);
+            *seen = Seen { size, sample, table, at, negative };
+            return;
+        }
+        let vote = &mut self.tables[table].votes[at];
+        let opposite = seen.negative != (step < 0);
+        if (vote.table, vote.at, vote.opposite) == (seen.table, seen.at, opposite) {
+            vote.votes += 1;
+        } else if vote.votes > 0 {
+            vote.votes -= 1;
+        } else {
+            *vote = Vote { table: seen.table, at: seen.at, opposite, votes: 1, id: 0 };
+        }
+    }
+}
+
+/// The greatest common divisor; 1 beyond what a signed number holds.
+#[inline]
+fn common(unit: u64, step: u64) -> u64 {
+    if unit == 1 || step > i64::MAX.unsigned_abs() {
+        return 1;
+    }
+    let (mut large, mut small) = (step, unit);
+    while small != 0 {
+        (large, small) = (small, large % small);
+    }
+    large
+}
+
+impl Visit for Survey<'_> {
+    fn begin(&mut self) {
+        self.tables[0].readings += 1;
+    }
+
+    #[inline]
+    fn tick(&mut self, column: usize, difference: u64) {
+        self.step(0, 0, column, difference);
+    }
+
+    fn name(&mut self, source: usize, _: &[u8]) {
+        self.tables[source + 1].add_slot();
+    }
+
+    fn text(&mut self, _: usize, _: &[u8]) {}
+
+    fn rows(&mut self, source: usize, rows: &[u32], changed: bool) {
+        let table = &mut self.tables[source + 1];
+        if changed {
+            put(&mut table.changed_rows, u64::from(table.readings - table.last_change));
+            let out = &mut table.changed_rows;
+            put_edit(out, &table.rows, rows, table.listed, &mut table.mark, |_, _| {});
+            table.listed = table.slots;
+            table.rows.clear();
+            table.rows.extend_from_slice(rows);
+            table.last_change = table.readings;
+            table.changes += 1;
+        }
+        table.readings += 1;
+    }
+
+    #[inline]
+    fn cell(&mut self, source: usize, slot: usize, column: usize, difference: u64) {
+        self.step(source + 1, slot, column, difference);
+    }
+
+    fn end(&mut self, table: usize) {
+        let table = &mut self.tables[table];
+        for &slot in &table.rows {
+            table.begun[slot as usize] = true;
+        }
+    }
+
+    fn kernel_text(&mut self, _: usize, _: Option<&[u8]>, _: Option<&[u8]>) {}
+}
+
+/// The second walk.
+struct Telling<'a> {
+    tables: &'a mut [Table],
+    shared: &'a mut Shared,
+    stream: Encoder<'a>,
+    /// Differences of the reading at hand: slot, column, difference.
+    pending: &'a mut Vec<(u32, u32, u64)>,
+}
+
+impl Visit for Telling<'_> {
+    fn begin(&mut self) {
+        self.shared.next_sample();
+    }
+
+    #[inline]
+    fn tick(&mut self, column: usize, difference: u64) {
+        self.pending.push((0, column as u32, difference));
+    }
+
+    fn name(&mut self, _: usize, _: &[u8]) {}
+
+    fn text(&mut self, _: usize, _: &[u8]) {}
+
+    fn rows(&mut self, source: usize, rows: &[u32], changed: bool) {
+        if changed {
+            let own = &mut self.tables[source + 1].rows;
+            own.clear();
+            own.extend_from_slice(rows);
+        }
+    }
+
+    #[inline]
+    fn cell(&mut self, _: usize, slot: usize, column: usize, difference: u64) {
+        self.pending.push((slot as u32, column as u32, difference));
+    }
+
+    fn end(&mut self, table: usize) {
+        let table = &mut self.tables[table];
+        let mut pending = self.pending.iter().peekable();
+        let mut above = false;
+        for &slot in &table.rows {
+            let cells = table.starts[slot as usize]..table.starts[slot as usize + 1];
+            let begun = std::mem::replace(&mut table.begun[slot as usize], true);
+            let changed = pending.peek().is_some_and(|&&(of, ..)| of == slot);
+            if begun && !cells.is_empty() {
+                let flag = &mut table.flags[slot as usize];
+                above = flag.code(&mut self.stream, self.shared, changed, above);
+            }
+            if begun && changed {
+                for cell in &mut table.cells[cells] {
+                    let own =
+                        |&&(of, column, _): &&(u32, u32, u64)| of == slot && column == cell.column;
+                    let step = pending.next_if(own).map_or(0, |&(.., difference)| difference);
+                    let step = if cell.is_presence { step } else { unzigzag(step) };
+                    cell.code(&mut self.stream, self.shared, step);
+                }
+            } else {
+                while pending.next_if(|&&(of, ..)| of == slot).is_some() {}
+            }
+        }
+        self.pending.clear();
+    }
+
+    fn kernel_text(&mut self, _: usize, _: Option<&[u8]>, _: Option<&[u8]>) {}
+}
+
+/// Columns that change for which memory is taken beforehand, and bytes of changes of rows.
+const RESERVED_MAX: usize = 1 << 14;
+const RESERVED_ROWS_BYTES: usize = 4 << 10;
+
+/// Votes that make a link.
+const LINK_VOTES: u32 = 4;
+
+/// Makes plans and streams, keeping its memory between blocks.
+pub(in crate::columns) struct DenseEncoder {
+    tables: Vec<Table>,
+    shared: Shared,
+    pending: Vec<(u32, u32, u64)>,
+    seen: Vec<Seen>,
+    links: Vec<u64>,
+    pub(in crate::columns) plan: Vec<u8>,
+    pub(in crate::columns) stream: Vec<u8>,
+}
+
+impl DenseEncoder {
+    /// For blocks of this shape.
+    pub(in crate::columns) fn new(state: &BlockState) -> Self {
+        let tick = Table { width: state.tick.values.len(), ..Table::default() };
+        let table = |source: &crate::state::SourceState| Table {
+            words: source.words,
+            width: source.width,
+            ..Table::default()
+        };
+        DenseEncoder {
+            tables: std::iter::once(tick).chain(state.sources.iter().map(table)).collect(),
+            shared: Shared::default(),
+            pending: Vec::new(),
+            seen: vec![Seen::default(); SEEN],
+            links: Vec::new(),
+            plan: Vec::new(),
+            stream: Vec::new(),
+        }
+    }
+
+    /// Takes memory for blocks of instances such as `state` has, of which every column may change.
+    pub(in crate::columns) fn reserve(&mut self, state: &BlockState, bytes: usize) {
+        let ticks = state.tick.values.len();
+        let cells = state.sources.iter().map(crate::state::SourceState::cells);
+        let mut total = 0;
+        for (table, cells) in self.tables.iter_mut().zip(std::iter::once(ticks).chain(cells)) {
+            let cells = cells.min(RESERVED_MAX - total);
+            table.cells.reserve(cells);
+            table.changed_rows.reserve(RESERVED_ROWS_BYTES);
+            total += cells;
+        }
+        self.pending.reserve(total);
+        self.links.reserve(total);
+        self.shared.clear(total);
+        self.plan.reserve(bytes);
+        self.stream.reserve(bytes);
+    }
+
+    /// Makes plan and stream of a block; false if it has more columns that change than a reader
+    /// takes.
+    pub(in crate::columns) fn encode(
+        &mut self,
+        frames: &[u8],
+        state: &BlockState,
+        walker: &mut Walker,
+    ) -> Result<bool, Corrupt> {
+        self.tables.iter_mut().for_each(Table::clear);
+        self.tables[0].add_slot();
+        self.tables[0].rows.push(0);
+        self.plan.clear();
+        self.stream.clear();
+        self.seen.fill(Seen::default());
+        let mut survey = Survey { tables: &mut self.tables, seen: &mut self.seen };
+        walker.walk_all(frames, &mut survey)?;
+        let live = |table: &Table| table.units.iter().filter(|&&unit| unit != 0).count();
+        if self.tables.iter().map(live).sum::<usize>() > LIVE_MAX {
+            return Ok(false);
+        }
+        // The second walk begins where the first did.
+        self.tables[1..].iter_mut().for_each(|table| table.rows.clear());
+        let cells = self.tables.iter_mut().fold(0, |id, table| table.plan(id));
+        self.shared.clear(cells);
+        self.put_plan(state);
+        self.put_links(cells);
+        let mut telling = Telling {
+            tables: &mut self.tables,
+            shared: &mut self.shared,
+            stream: Encoder::new(&mut self.stream),
+            pending: &mut self.pending,
+        };
+        walker.walk_all(frames, &mut telling)?;
+        telling.stream.finish();
+        Ok(true)
+    }
+
+    /// Links columns to those that make the same steps, and says so in the plan.
+    fn put_links(&mut self, cells: usize) {
+        self.links.clear();
+        self.links.resize(cells, 0);
+        for index in 0..self.tables.len() {
+            for at in 0..self.tables[index].votes.len() {
+                let vote = self.tables[index].votes[at];
+                if vote.votes < LINK_VOTES {
+                    continue;
+                }
+                let to = self.tables[vote.table as usize].votes[vote.at as usize].id;
+                if to >= vote.id {
+                    continue;
+                }
+                self.links[vote.id as usize] =
+                    u64::from(vote.id - to) << 1 | u64::from(vote.opposite);
+                let before = self.tables[..index].iter().map(|table| table.cells.len());
+                let own = vote.id as usize - before.sum::<usize>();
+                self.tables[index].cells[own].link(to, vote.opposite);
+            }
+        }
+        pack(&mut self.plan, &self.links);
+    }
+
+    fn put_plan(&mut self, state: &BlockState) {
+        let plan = &mut self.plan;
+        for (index, table) in self.tables.iter().enumerate() {
+            put(plan, u64::from(table.readings));
+            if table.readings == 0 {
+                continue;
+            }
+            let source = index.checked_sub(1).and_then(|index| state.sources.get(index));
+            put(plan, table.slots as u64);
+            for slot in 0..table.slots {
+                let name = source.and_then(|source| source.names.get(slot));
+                put_bytes(plan, name.unwrap_or_default());
+            }
+            let texts = source.map_or(0, |source| source.texts.len());
+            put(plan, texts as u64);
+            for number in 0..texts {
+                let text = source.and_then(|source| source.texts.get(number));
+                put_bytes(plan, text.unwrap_or_default());
+            }
+            put(plan, u64::from(table.changes));
+            plan.extend_from_slice(&table.changed_rows);
+            let columns = table.columns();
+            for column in 0..columns {
+                for &first in table.firsts.iter().skip(column).step_by(columns) {
+                    put(plan, first);
+                }
+            }
+            pack(plan, &table.units);
+        }
+    }
+}
