@@ -19,6 +19,16 @@ pub(crate) const LIVE_SUBSYSTEMS: &str = "cdn";
 /// What `-s` means when it is not given and samples are recorded (collectl's daemon set).
 pub(crate) const RECORDED_SUBSYSTEMS: &str = "bcdfijmnstx";
 
+/// Sources of what a machine has or has not.  Others that are absent (NFS, control groups) may
+/// come with a module or a mount at any time, and are shown as missing until then.
+const HARDWARE: &[(&str, &str)] =
+    &[("environment", "sensors"), ("infiniband", "InfiniBand adapter")];
+
+/// What a machine lacks on which such a source finds nothing; `None` for all other sources.
+pub(crate) fn hardware(source: &str) -> Option<&'static str> {
+    HARDWARE.iter().find(|(name, _)| *name == source).map(|(_, what)| *what)
+}
+
 /// Letters that are known but that no source serves, and why.
 const REFUSED: &[(char, &str)] = &[
     ('Z', "processes (Z) are not shown by this version; collectl itself still plays them"),
@@ -27,10 +37,7 @@ const REFUSED: &[(char, &str)] = &[
 ];
 
 /// Letters of `-o` that collectl has and whit has not, and why.
-const REFUSED_OPTIONS: &[(char, &str)] = &[
-    ('A', "whit play has --stats with --statopts a"),
-    ('i', "whit play --showheader shows a recording's header"),
-];
+const REFUSED_OPTIONS: &[(char, &str)] = &[('A', "whit play has --stats with --statopts a")];
 
 /// Switches about what is shown and how; the same for `record` and `play`.
 #[derive(clap::Args, Debug, Default)]
@@ -50,7 +57,7 @@ pub(crate) struct DisplayArguments {
 
     /// Letters: T time, d or D date and time before each line, m milliseconds, U seconds since the
     /// epoch; g G more digits of big numbers; n changes instead of rates per second; with -P: 1 2
-    /// decimals, a append, c create anew, u unique names of plot files, z no gzip; with -sD: x only
+    /// decimals, i a header block before the lines on the screen, a append, c create anew, u unique names of plot files, z no gzip; with -sD: x only
     /// exceptions (see -l), X plot files of all and of exceptions
     #[arg(short = 'o', long = "options", value_name = "LETTERS")]
     pub(crate) letters: Option<String>,
@@ -275,7 +282,7 @@ impl DisplayArguments {
     }
 
     /// Whether the letters, or other switches, cannot be shown on one line.
-    fn forces_verbose(&self, subsystems: &str) -> bool {
+    pub(crate) fn forces_verbose(&self, subsystems: &str) -> bool {
         let asks = |option: &Option<String>, letters: &[char]| {
             option.as_deref().is_some_and(|option| option.contains(letters))
         };
@@ -289,6 +296,11 @@ impl DisplayArguments {
     /// Whether any switch chooses a format other than collectl's own lines.
     pub(crate) fn is_machine_format(&self) -> bool {
         self.csv || self.json || self.openmetrics || self.export.is_some() || self.vmstat
+    }
+
+    /// Whether the format says itself which sources a machine has not.
+    pub(crate) fn tells_states(&self) -> bool {
+        self.json || self.openmetrics
     }
 
     /// `--export` or `--vmstat`: the format's name and its options.
@@ -357,7 +369,7 @@ impl DisplayArguments {
         if let Some((letter, why)) = refused {
             bail!("-o{letter} is not a switch of whit: {why}");
         }
-        only("-o", letters, "12acdDGgmnTuUxXz")?;
+        only("-o", letters, "12acdDGgimnTuUxXz")?;
         let exceptions = letters.contains(['x', 'X']);
         ensure!(self.limits.is_none() || exceptions, "-l is for exceptions: -ox or -oX");
         ensure!(!exceptions || subsystems.contains('D'), "-ox and -oX are for disks: -sD");
@@ -377,7 +389,7 @@ impl DisplayArguments {
         ensure!(!utc || stamps, "--utc and -oU are for plot format (-P) and --csv");
         ensure!(!utc || time_letters == 0, "--utc cannot go with -o d, D or T");
         if !self.plot
-            && let Some(letter) = letters.chars().find(|letter| "12acuz".contains(*letter))
+            && let Some(letter) = letters.chars().find(|letter| "12aciuz".contains(*letter))
         {
             bail!("-o{letter} is for plot format (-P)");
         }
@@ -420,9 +432,14 @@ impl DisplayArguments {
         .collect()
     }
 
-    /// Refuses exceptions where none would be shown: they go to plot files and to the screen.
-    pub(crate) fn check_exceptions(&self, files: bool) -> anyhow::Result<()> {
+    /// Refuses letters of `-o` where they have no effect: exceptions go to plot files and to the
+    /// screen, header blocks to the screen, for plot files have them anyway.
+    pub(crate) fn check_places(&self, files: bool) -> anyhow::Result<()> {
         let letters = self.letters.as_deref().unwrap_or_default();
+        ensure!(
+            !letters.contains('i') || !files,
+            "-oi is for the screen: plot files begin with the header block anyway"
+        );
         let plot_files = files && self.plot;
         let screen = !files && !self.plot && !self.is_machine_format();
         ensure!(!letters.contains('X') || plot_files, "-oX is for plot files: -P and -f");
@@ -678,6 +695,10 @@ mod tests {
         assert!(options(letters("q", false)).is_err());
         assert!(options(letters("dT", false)).is_err());
         assert!(options(letters("1", false)).is_err());
+        assert!(options(letters("i", false)).is_err());
+        assert!(options(letters("i", true)).is_ok());
+        assert!(letters("i", true).check_places(true).is_err());
+        assert!(letters("i", true).check_places(false).is_ok());
         assert!(options(letters("ac", true)).is_err());
         assert!(options(letters("U", false)).is_err());
         for (letter, why) in REFUSED_OPTIONS {

@@ -342,7 +342,7 @@ mod tests {
     /// Shows `ticks` ticks through an export; what it wrote to the output.
     fn run(name: &str, options: &[&str], playing: bool, ticks: u64) -> (String, Vec<String>) {
         let setting = Setting { playing, ..Setting::default() };
-        let setup = Setup { zone: jiff::tz::TimeZone::UTC };
+        let setup = Setup::of(jiff::tz::TimeZone::UTC);
         let mut view = open(name, options, &setup, &setting).unwrap().unwrap();
         let mut meta = Meta::new();
         meta.set("host", "vm");

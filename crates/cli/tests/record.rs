@@ -239,6 +239,35 @@ fn signals_stop_reopen_and_flush_within_a_long_interval() {
 }
 
 #[test]
+fn what_a_machine_has_not_is_told_and_has_no_headings() {
+    let machine = folder();
+    std::fs::create_dir_all(machine.path().join("proc")).unwrap();
+    std::fs::write(machine.path().join("proc/stat"), "cpu  9 0 1 5\ncpu0 9 0 1 5\n").unwrap();
+    let root = machine.path().to_str().unwrap();
+    for letters in ["-sX", "-sE", "-sxE"] {
+        let output = run(&["--root", root, letters, "-i0.01", "-c1"]);
+        assert_eq!(output.status.code(), Some(2), "{letters}");
+        assert_eq!(text(&output.stdout), "");
+        let said = text(&output.stderr);
+        assert!(said.contains("no subsystems selected"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let output = run(&["--root", root, "-scX", "-i0.01", "-c1"]);
+    assert!(output.status.success());
+    assert!(text(&output.stdout).contains("# CPU SUMMARY"));
+    assert!(!text(&output.stdout).contains("INFINIBAND"));
+    let said = text(&output.stderr);
+    assert_eq!(said.matches("no InfiniBand adapter").count(), 1, "{said}");
+    let place = folder();
+    let folder = place.path().to_str().unwrap();
+    assert!(run(&["--root", root, "-sX", "-i0.01", "-c2", "-f", folder]).status.success());
+    let play = Command::new(env!("CARGO_BIN_EXE_whit")).arg("play").arg(folder).output().unwrap();
+    assert_eq!(play.status.code(), Some(2));
+    assert_eq!(text(&play.stdout), "");
+    assert!(text(&play.stderr).contains("the recorded machine had no InfiniBand adapter"));
+}
+
+#[test]
 fn the_second_recorder_of_a_file_is_refused_with_the_pid_of_the_first() {
     for _ in 0..10 {
         let folder = folder();
@@ -251,6 +280,9 @@ fn the_second_recorder_of_a_file_is_refused_with_the_pid_of_the_first() {
         while refused.is_none() && start.elapsed() < Duration::from_secs(1) {
             refused =
                 [&mut one, &mut other].iter_mut().position(|c| c.try_wait().unwrap().is_some());
+            if refused.is_none() {
+                std::thread::sleep(Duration::from_millis(2));
+            }
         }
         let Some(refused) = refused else {
             // They began in different seconds: other names, nothing to refuse.

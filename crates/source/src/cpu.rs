@@ -104,7 +104,9 @@ fn share(row: &Row<'_>, field: usize) -> Option<f64> {
     let cores = if filter.is_set() { row.other("cpu_core") } else { None };
     let Some(cores) = cores else { return percent(row, field) };
     let sum = cores.sum(|core| filter.keeps(core.name()), |core| percent(core, field))?;
-    let kept = cores.rows().filter(|core| filter.keeps(core.name())).count();
+    // One that is offline has no share.
+    let counts = |core: &Row<'_>| filter.keeps(core.name()) && core.raw(field).is_some();
+    let kept = cores.rows().filter(counts).count();
     (kept > 0).then(|| sum / kept as f64)
 }
 

@@ -1,12 +1,15 @@
 //! CPU time of each CPU.
 //!
 //! Reads `/proc/stat` (proc(5)), which `cpu` reads too: the host reads it once a tick for both.
-//! Cost: parsing about 60 bytes a CPU.  A CPU that is offline has no line, and so no row.
+//! Cost: parsing about 60 bytes a CPU.  A CPU that is offline has no line there: if the machine
+//! has it (`/sys/devices/system/cpu/present` at the first reading, or a line earlier) it gets a
+//! row without values, which `--exact` does not show.
 
 use procfs::stat::{StatLine, parse_stat};
 use procfs::{FileId, Host, ReadMode};
 use sample::{
-    Block, Cadence, Cell, Frame, Layout, Part, Plot, PlotColumn, Row, Show, SourceDef, State, Table,
+    Block, Cadence, Cell, Frame, Layout, Part, Plot, PlotColumn, Row, RowMut, Show, SourceDef,
+    State, Table,
 };
 
 use crate::cpu::{
@@ -18,12 +21,21 @@ use crate::{Entry, Source, interrupt};
 pub(crate) const ENTRY: Entry = Entry {
     def: &CPU_CORE,
     open: |host, _| {
-        Box::new(CpuCore { stat: host.file("/proc/stat", ReadMode::Whole), name: Vec::new() })
+        let stat = host.file("/proc/stat", ReadMode::Whole);
+        Box::new(CpuCore { stat, known: None, name: Vec::new() })
     },
 };
 
+/// The CPUs that the machine has, online or not (Documentation/admin-guide/cputopology.rst).
+const PRESENT: &str = "/sys/devices/system/cpu/present";
+
+/// CPUs remembered at most; the kernel can be built for 8,192.
+const CPUS_MAX: usize = 8192;
+
 struct CpuCore {
     stat: FileId,
+    /// The machine's CPUs, ascending; `None` before the first reading.
+    known: Option<Vec<u32>>,
     /// The name of the row being made, kept for its memory.
     name: Vec<u8>,
 }
@@ -31,19 +43,63 @@ struct CpuCore {
 impl Source for CpuCore {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
+        let known = self.known.get_or_insert_with(|| {
+            let present = host.read_once(PRESENT).unwrap_or_default();
+            parse_cpus(&present)
+        });
         let text = match host.read(self.stat) {
             Ok(text) => text,
             Err(state) => return state,
         };
+        let mut at = 0;
         for line in parse_stat(text) {
             if let StatLine::Cpu(number, times) = line {
-                self.name.clear();
-                sample::number::push_u64(&mut self.name, number.into());
-                set_times(&mut table.row(&self.name), &times);
+                while known.get(at).is_some_and(|&offline| offline < number) {
+                    row_of(table, &mut self.name, known[at]);
+                    at += 1;
+                }
+                set_times(&mut row_of(table, &mut self.name, number), &times);
+                if known.get(at) == Some(&number) {
+                    at += 1;
+                } else if known.len() < CPUS_MAX && (at == 0 || known[at - 1] < number) {
+                    known.insert(at, number);
+                    at += 1;
+                }
             }
         }
-        if table.rows() == 0 { State::Failed(0) } else { State::Ok }
+        if table.rows() == 0 {
+            return State::Failed(0);
+        }
+        for &offline in &known[at..] {
+            row_of(table, &mut self.name, offline);
+        }
+        State::Ok
     }
+}
+
+/// A row for a CPU.
+fn row_of<'a>(table: &'a mut Table, name: &mut Vec<u8>, number: u32) -> RowMut<'a> {
+    name.clear();
+    sample::number::push_u64(name, number.into());
+    table.row(name)
+}
+
+/// The numbers of a list as the kernel writes it (`0-3,8`), ascending; none of what is not one.
+fn parse_cpus(list: &[u8]) -> Vec<u32> {
+    let mut cpus = Vec::new();
+    for part in String::from_utf8_lossy(list).trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else { continue };
+        if cpus.last().is_none_or(|&before| before < first) {
+            cpus.extend((first..=last).take(CPUS_MAX.saturating_sub(cpus.len())));
+        }
+    }
+    cpus
+}
+
+/// Whether the CPU has no values: it is offline.
+fn is_offline(row: &Row<'_>) -> bool {
+    (USER..=GUEST_NICE).all(|field| row.raw(field).is_none())
 }
 
 /// Interrupts that this CPU served per second, if the feed has the source that counts them.
@@ -56,6 +112,7 @@ fn keeps(row: &Row<'_>) -> bool {
     let options = row.options();
     let worked = |field: &usize| percent(row, *field).unwrap_or(0.0) != 0.0;
     options.cpufilt.keeps(row.name())
+        && !(row.exact() && is_offline(row))
         && (!options.cpuopts.contains('z')
             || [USER, NICE, SYSTEM, IOWAIT, IRQ, SOFTIRQ, STEAL].iter().any(worked))
 }
@@ -133,7 +190,7 @@ static CPU_CORE: SourceDef = SourceDef {
     name: "cpu_core",
     about: "CPU time of each CPU",
     letters: "C",
-    reads: &["/proc/stat"],
+    reads: &["/proc/stat", "/sys/devices/system/cpu/present"],
     instance: &["cpu"],
     fields: &crate::cpu::TIMES,
     cadence: Cadence::First,
@@ -158,6 +215,37 @@ static CPU_CORE: SourceDef = SourceDef {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cpu_that_goes_offline_keeps_a_row_without_values() {
+        let mut host = Host::in_memory();
+        host.put(PRESENT, Some(b"0-2\n"));
+        let mut source = (ENTRY.open)(&mut host, &std::sync::Arc::default());
+        let mut table = Table::new(CPU_CORE.fields.len());
+        let mut rows = |stat: &[u8]| {
+            host.put("/proc/stat", Some(stat));
+            host.begin_tick();
+            assert_eq!(source.read(&mut host, &mut table), State::Ok);
+            let row = |at| {
+                let name = String::from_utf8(table.name(at).to_vec()).unwrap();
+                (name, table.get(at, USER))
+            };
+            (0..table.rows()).map(row).collect::<Vec<_>>()
+        };
+        let of = |name: &str, user| (name.to_owned(), user);
+        let first = rows(b"cpu  9 0 1 5\ncpu0 4 0 1 2\ncpu2 5 0 0 3\ncpu7 6 0 0 3\n");
+        assert_eq!(first, [of("0", Some(4)), of("1", None), of("2", Some(5)), of("7", Some(6))]);
+        let second = rows(b"cpu  9 0 1 5\ncpu0 4 0 1 2\ncpu1 5 0 0 3\n");
+        assert_eq!(second, [of("0", Some(4)), of("1", Some(5)), of("2", None), of("7", None)]);
+    }
+
+    #[test]
+    fn lists_of_cpus() {
+        assert_eq!(parse_cpus(b"0-3,8\n"), [0, 1, 2, 3, 8]);
+        assert_eq!(parse_cpus(b"0\n"), [0]);
+        assert_eq!(parse_cpus(b""), []);
+        assert_eq!(parse_cpus(b"5,x,1-2,6-4294967295").len(), CPUS_MAX);
+    }
 
     #[test]
     fn a_row_for_each_cpu_that_is_online() {

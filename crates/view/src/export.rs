@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_is_no_export_is_named() {
-        let setup = Setup { zone: jiff::tz::TimeZone::UTC };
+        let setup = Setup::of(jiff::tz::TimeZone::UTC);
         let error = open("lexpress", &[], &setup, &Setting::default()).err().unwrap();
         assert!(error.to_string().contains("'lexpress'"));
     }

@@ -77,6 +77,17 @@ pub trait View {
 pub struct Setup {
     /// The zone whose wall clock is shown.
     pub zone: TimeZone,
+    /// What this program was called with, for the header block of plot lines (`-oi`).
+    pub command_line: String,
+    /// Whether a recording is shown: then that block tells what made it, too.
+    pub playing: bool,
+}
+
+impl Setup {
+    /// For live samples with times of `zone`.
+    pub fn of(zone: TimeZone) -> Self {
+        Setup { zone, command_line: String::new(), playing: false }
+    }
 }
 
 /// A view: its name and how to open it.

@@ -94,8 +94,17 @@ pub(crate) fn push_words(out: &mut Vec<u8>, text: &[u8], meta: &Meta, options: &
 }
 
 /// The fields that made-up layouts show: all but texts.
-pub(crate) fn derived_fields(def: &SourceDef) -> impl Iterator<Item = (usize, &'static Field)> {
+pub(crate) fn derived_fields(
+    def: &'static SourceDef,
+) -> impl Iterator<Item = (usize, &'static Field)> {
     def.fields.iter().enumerate().filter(|(_, field)| field.kind != Kind::Text)
+}
+
+/// Those of them that a made-up brief block shows.
+pub(crate) fn derived_brief_fields(
+    def: &'static SourceDef,
+) -> impl Iterator<Item = (usize, &'static Field)> {
+    derived_fields(def).take(DERIVED_BRIEF_FIELDS)
 }
 
 /// What a made-up layout shows of a field: a counter per second, a level in its unit.
@@ -130,7 +139,12 @@ fn push_derived_heading(out: &mut Vec<u8>, field: &Field) {
     out.push(b' ');
 }
 
-fn push_derived_cell(out: &mut Vec<u8>, value: Option<f64>, field: &Field, options: &Options) {
+pub(crate) fn push_derived_cell(
+    out: &mut Vec<u8>,
+    value: Option<f64>,
+    field: &Field,
+    options: &Options,
+) {
     let start = out.len();
     match value.or(options.exact.then_some(0.0)) {
         Some(value) if matches!(field.unit, Unit::Hundredths | Unit::PercentHundredths) => {
@@ -147,8 +161,8 @@ fn push_derived_cell(out: &mut Vec<u8>, value: Option<f64>, field: &Field, optio
 }
 
 /// Made-up brief block: `<----name---->` above the first few fields.
-pub(crate) fn push_derived_brief_title(out: &mut Vec<u8>, def: &SourceDef) {
-    let fields = derived_fields(def).take(DERIVED_BRIEF_FIELDS);
+pub(crate) fn push_derived_brief_title(out: &mut Vec<u8>, def: &'static SourceDef) {
+    let fields = derived_brief_fields(def);
     let width: usize = fields.map(|(_, field)| derived_width(field) + 1).sum();
     let dashes = width.saturating_sub(def.name.len() + 2);
     out.push(b'<');
@@ -158,8 +172,8 @@ pub(crate) fn push_derived_brief_title(out: &mut Vec<u8>, def: &SourceDef) {
     out.push(b'>');
 }
 
-pub(crate) fn push_derived_brief_heading(out: &mut Vec<u8>, def: &SourceDef) {
-    for (_, field) in derived_fields(def).take(DERIVED_BRIEF_FIELDS) {
+pub(crate) fn push_derived_brief_heading(out: &mut Vec<u8>, def: &'static SourceDef) {
+    for (_, field) in derived_brief_fields(def) {
         push_derived_heading(out, field);
     }
 }
@@ -170,7 +184,7 @@ pub(crate) fn push_derived_brief(
     part: &Part,
     options: &Options,
 ) {
-    for (index, field) in derived_fields(part.def).take(DERIVED_BRIEF_FIELDS) {
+    for (index, field) in derived_brief_fields(part.def) {
         let value = whole.and_then(|row| derived_sum(row, index, field));
         push_derived_cell(out, value, field, options);
     }

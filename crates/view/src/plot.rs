@@ -1,6 +1,7 @@
 //! collectl's plot format: one line of plain numbers for each interval, made for programs.
 //!
-//! On a terminal everything stands in one line.  In files each detail subsystem has its own, by
+//! On a terminal everything stands in one line, with `-oi` below the comment lines that files
+//! begin with.  In files each detail subsystem has its own, by
 //! extension (`.cpu`, `.dsk`), and all summaries share `.tab`; `cli` opens and compresses them,
 //! this only hands it text.  A cell costs 20 to 60 ns and no allocation.
 //!
@@ -24,25 +25,33 @@ pub use files::{PlotFiles, Sink};
 pub(crate) const ENTRY: Entry = Entry {
     name: "plot",
     about: "Plain numbers in columns, one line for each interval",
-    open: |setup: &Setup| Box::new(Plot { lines: Lines::new(setup.zone.clone()), out: Vec::new() }),
+    open: |setup: &Setup| {
+        let lines = Lines::new(setup.zone.clone());
+        Box::new(Plot { lines, setup: setup.clone(), out: Vec::new() })
+    },
 };
 
 /// The view for a terminal or a pipe.
 struct Plot {
     lines: Lines,
+    setup: Setup,
     out: Vec<u8>,
 }
 
 impl View for Plot {
     fn begin(
         &mut self,
-        _meta: &Meta,
+        meta: &Meta,
         defs: &[&'static SourceDef],
         options: &Options,
-        _out: &mut dyn Write,
+        out: &mut dyn Write,
     ) -> io::Result<()> {
         self.lines.begin(defs, options);
-        Ok(())
+        if !options.has('i') {
+            return Ok(());
+        }
+        let Setup { zone, command_line, playing } = &self.setup;
+        out.write_all(&files::preamble(meta, options, command_line, zone, *playing))
     }
 
     fn next_recording(&mut self, _out: &mut dyn Write) -> io::Result<()> {

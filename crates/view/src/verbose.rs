@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use jiff::tz::TimeZone;
 use sample::number::{pad_left, push_u64};
 use sample::{
-    Block, Cadence, Cell, Frame, Layout, Meta, Options, Part as Asked, Row, Show, SourceDef, Track,
+    Block, Cadence, Cell, Frame, Layout, Meta, Options, Part as Asked, Row, Show, SourceDef, State,
+    Track,
 };
 
 use crate::brief::{CLEAR_SCREEN, HEADER_REPEAT};
@@ -456,7 +457,10 @@ impl View for Verbose {
         for at in 0..self.parts.len() {
             let part = &Part { ..self.parts[at] };
             let Some(track) = part.track(frame).filter(|track| track.fresh) else { continue };
-            if part.is_too_early(track) {
+            // Headings without lines below would say that there is something.
+            let table = &track.current.table;
+            let is_absent = track.current.state == State::Absent && table.rows() == 0;
+            if part.is_too_early(track) || part.is_detail() && is_absent && !frame.options.exact {
                 continue;
             }
             if !part.is_detail() && !part.keeps(&frame.whole(track)) {

@@ -248,7 +248,7 @@ fn options(subsystems: &str, letters: &str) -> Options {
 
 fn play(view: &str, options: &Options, disks: &[Option<Disks>]) -> String {
     let (meta, mut out) = (meta(), Vec::new());
-    let setup = Setup { zone: TimeZone::UTC };
+    let setup = Setup::of(TimeZone::UTC);
     let mut view = (view::find(view).unwrap().open)(&setup);
     let mut history = History::new(DEFS);
     view.begin(&meta, DEFS, options, &mut out).unwrap();
@@ -426,6 +426,31 @@ fn plot_columns_stay_when_instances_come_and_go() {
 1795252575,,,a,0.0,0,x y\\x0a,2.0,7
 ";
     assert_eq!(play("plot", &options, changing), expected);
+}
+
+#[test]
+fn plot_lines_have_the_header_block_that_is_asked_for() {
+    let plain = play("plot", &options("d", ""), STEADY);
+    let text = play("plot", &options("d", "i"), STEADY);
+    let rule = "#".repeat(80);
+    let (block, lines) = text.rsplit_once(&format!("{rule}\n")).unwrap();
+    assert_eq!(lines, plain);
+    assert!(block.starts_with(&format!("{rule}\n# Collectl:   V4.3.1-whit")), "{block}");
+    assert!(block.contains("# SubSys:     d Options: i Interval: 2 "), "{block}");
+    assert!(!block.contains("RECORDED"), "nothing was recorded: {block}");
+}
+
+#[test]
+fn totals_have_the_columns_that_are_made_from_fields() {
+    let stats = Options { stats: true, statopts: "ai".into(), ..options("v", "") };
+    let expected = "#<-----volume------>
+#  free faults_seen 
+   123M           5 
+   123M           5 
+A  123M           5 
+T  123M          10 
+";
+    assert_eq!(play("brief", &stats, STEADY), expected);
 }
 
 #[test]

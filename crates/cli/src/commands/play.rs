@@ -154,7 +154,7 @@ impl PlayArguments {
                 || !(display.json || display.openmetrics || display.export().is_some()),
             "--showcolheaders: that format has no column headings"
         );
-        display.check_exceptions(self.filename.is_some())?;
+        display.check_places(self.filename.is_some())?;
         ensure!(!self.stats || !formats, "--stats is for brief mode");
         ensure!(!self.stats || !self.display.verbose, "--stats is for brief mode, not --verbose");
         Ok(())

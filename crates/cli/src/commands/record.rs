@@ -7,12 +7,12 @@ use std::sync::Arc;
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use procfs::{Host, SystemClock};
-use sample::{Cadence, Clock, Meta, Moment, Snapshot, SourceDef};
+use sample::{Cadence, Clock, Meta, Moment, Snapshot, SourceDef, State, Table};
 use source::{Entry, Limits, RecorderCounters, Sampler};
 use view::PlotFiles;
 use view::export::Setting;
 
-use crate::display::{LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
+use crate::display::{LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS, hardware};
 use crate::doctor;
 pub(crate) use crate::record::arguments::RecordArguments;
 use crate::record::budget::Budget;
@@ -85,6 +85,8 @@ fn record(
 /// What the command line comes to.
 struct Plan {
     letters: String,
+    /// As the letters asked for say, with those that this machine has nothing for.
+    verbose: bool,
     entries: Vec<&'static Entry>,
     intervals: Intervals,
     duration_ns: Option<u64>,
@@ -99,16 +101,20 @@ impl Plan {
         // Refused before a daemon leaves.
         arguments.display.names(true)?;
         let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
-        let letters = arguments.display.selection(default)?;
+        let mut letters = arguments.display.selection(default)?;
         for note in arguments.display.idle_switches(&letters) {
             eprintln!("whit: {note}");
         }
+        let verbose = arguments.display.forces_verbose(&letters);
         let recording = arguments.makes_recording();
         let asked = |entry: &&Entry| {
             entry.def.asked_by(&letters) || recording && entry.def.name == OWN_SOURCE
         };
-        let entries: Vec<&'static Entry> = source::ALL.iter().filter(asked).collect();
+        let mut entries: Vec<&'static Entry> = source::ALL.iter().filter(asked).collect();
         anyhow::ensure!(!entries.is_empty(), "-s: nothing to record");
+        if !recording && !arguments.display.tells_states() {
+            leave_out_missing(&arguments.root, &mut entries, &mut letters)?;
+        }
         let follows = |cadence| entries.iter().any(|entry| entry.def.cadence == cadence);
         let needs = (follows(Cadence::Second), follows(Cadence::Third));
         let default_first = if arguments.daemon { "10" } else { "1" };
@@ -139,6 +145,7 @@ impl Plan {
         let address = arguments.address.as_deref().map(Address::parse);
         Ok(Plan {
             letters,
+            verbose,
             entries,
             intervals,
             duration_ns: runtime.transpose()?,
@@ -193,7 +200,8 @@ impl Plan {
         let defs = sampler.defs();
         let snapshot = Snapshot::new(&defs);
         let now = clock.now();
-        let options = arguments.display.options(self.letters.clone())?;
+        let mut options = arguments.display.options(self.letters.clone())?;
+        options.verbose = self.verbose;
         let mut sinks = Sinks::new(self.messages(arguments));
         let letters = arguments.display.subsystems.clone().unwrap_or_default();
         sinks.first_look = Some(FirstLook { defs: defs.clone(), letters });
@@ -299,7 +307,9 @@ impl Plan {
             writing: arguments.display.plot || arguments.rawtoo,
             full_host_name: self.full_host_name(arguments),
         };
-        let setup = view::Setup { zone: self.zone.clone() };
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let setup =
+            view::Setup { command_line: words.join(" "), ..view::Setup::of(self.zone.clone()) };
         let view = arguments.display.open_view(&shown.options, &setup, &setting)?;
         let Some(view) = view else { std::process::exit(0) };
         let output: Box<dyn Output> = match &self.address {
@@ -349,6 +359,43 @@ impl Plan {
         sinks.files = Some(files);
         Ok(())
     }
+}
+
+/// Takes out what a machine has or has not, and says so: of adapters and sensors that are not
+/// there only headings would be shown.  A recording keeps them, for they may come.
+///
+/// # Errors
+/// When nothing is left.
+fn leave_out_missing(
+    root: &Path,
+    entries: &mut Vec<&'static Entry>,
+    letters: &mut String,
+) -> anyhow::Result<()> {
+    let asked = entries.iter().map(|entry| entry.def);
+    if !asked.into_iter().any(|def| hardware(def.name).is_some()) {
+        return Ok(());
+    }
+    let (mut host, limits) = (Host::new(root), Arc::new(Limits::default()));
+    host.begin_tick();
+    let mut missing = Vec::new();
+    entries.retain(|entry| {
+        let def = entry.def;
+        let Some(what) = hardware(def.name) else { return true };
+        let mut table = Table::new(def.fields.len());
+        let state = (entry.open)(&mut host, &limits).read(&mut host, &mut table);
+        if state == State::Absent {
+            let here: String = letters.chars().filter(|&l| def.letters.contains(l)).collect();
+            missing.push(format!("-s {here}: this machine has no {what}"));
+            letters.retain(|letter| !def.letters.contains(letter));
+        }
+        state != State::Absent
+    });
+    let told = missing.join("; ");
+    anyhow::ensure!(!entries.is_empty(), "no subsystems selected: {told}; see whit doctor");
+    if !missing.is_empty() {
+        eprintln!("whit: {told}; see whit doctor");
+    }
+    Ok(())
 }
 
 /// How long plot lines wait in the compressor unless `-F` says otherwise.

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::ensure;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use sample::{History, Meta, Options, Snapshot, SourceDef};
+use sample::{History, Meta, Options, Snapshot, SourceDef, State};
 use view::{Setup, View};
 
 use super::feed::{CollectlFeed, End, Feed, Origin, WhitFeed};
@@ -137,7 +137,9 @@ impl Audience for OneView<'_> {
         let same = self.view.as_ref().is_some_and(|(zone, _)| zone == scene.zone);
         if !same {
             self.notes = self.end(out)?;
-            let setup = Setup { zone: scene.zone.clone() };
+            let words: Vec<String> = std::env::args().skip(1).collect();
+            let setup =
+                Setup { zone: scene.zone.clone(), command_line: words.join(" "), playing: true };
             let setting = view::export::Setting { playing: true, ..Default::default() };
             let view = self.arguments.display.open_view(scene.options, &setup, &setting)?;
             self.view = view.map(|view| (scene.zone.clone(), view));
@@ -224,7 +226,13 @@ pub(crate) fn play(
     audience: &mut dyn Audience,
     out: &mut dyn Write,
 ) -> anyhow::Result<Outcome> {
-    let mut stage = Stage { arguments, history: None, end: None, outcome: Outcome::default() };
+    let mut stage = Stage {
+        presence: Presence::default(),
+        arguments,
+        history: None,
+        end: None,
+        outcome: Outcome::default(),
+    };
     for group in groups {
         if group.selection.is_empty() {
             continue;
@@ -234,6 +242,11 @@ pub(crate) fn play(
         }
     }
     let mut outcome = stage.outcome;
+    if !arguments.display.tells_states() {
+        let (told, nothing) = stage.presence.told();
+        outcome.notes.extend(told);
+        outcome.failed |= nothing;
+    }
     outcome.notes.extend(audience.end(out)?);
     Ok(outcome)
 }
@@ -262,8 +275,51 @@ fn open(
     }
 }
 
+/// Which of the sources that are shown were on the recorded machines: `false` as long as every
+/// reading says [`State::Absent`].
+#[derive(Default)]
+struct Presence(Vec<(&'static SourceDef, bool)>);
+
+impl Presence {
+    /// Looks at a frame.
+    fn note(&mut self, frame: &sample::Frame<'_>) {
+        for track in frame.tracks {
+            let state = track.current.state;
+            if state == State::NotRecorded || !track.def.asked_by(&frame.options.subsystems) {
+                continue;
+            }
+            let here = state != State::Absent;
+            match self.0.iter_mut().find(|(def, _)| std::ptr::eq(*def, track.def)) {
+                Some((_, present)) => *present |= here,
+                None => self.0.push((track.def, here)),
+            }
+        }
+    }
+
+    /// A sentence about adapters and sensors that no machine had, and whether nothing else was
+    /// shown.
+    fn told(&self) -> (Option<String>, bool) {
+        let is_missing = |(def, present): &&(&'static SourceDef, bool)| {
+            !present && display::hardware(def.name).is_some()
+        };
+        let missing: Vec<&str> = self
+            .0
+            .iter()
+            .filter(is_missing)
+            .filter_map(|(def, _)| display::hardware(def.name))
+            .collect();
+        let nothing = missing.len() == self.0.len();
+        if missing.is_empty() {
+            return (None, false);
+        }
+        let told = format!("the recorded machine had no {}", missing.join(", no "));
+        (Some(if nothing { format!("nothing to show: {told}") } else { told }), nothing)
+    }
+}
+
 /// What lasts from one recording to the next.
 struct Stage<'a> {
+    presence: Presence,
     arguments: &'a PlayArguments,
     history: Option<(Vec<&'static str>, History)>,
     end: Option<End>,
@@ -386,6 +442,7 @@ impl Stage<'_> {
             }
             self.outcome.frames += 1;
             let frame = history.frame(&recording.meta, options);
+            self.presence.note(&frame);
             if !audience.frame(&frame, out)? {
                 return Ok(false);
             }

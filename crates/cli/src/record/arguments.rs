@@ -148,7 +148,7 @@ impl RecordArguments {
     /// Refuses what cannot be together.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let text = self.display.is_machine_format() || self.display.plot;
-        self.display.check_exceptions(self.filename.is_some())?;
+        self.display.check_places(self.filename.is_some())?;
         ensure!(
             !self.rawtoo || text,
             "--rawtoo is for -P and --export; -f alone makes a recording anyway"

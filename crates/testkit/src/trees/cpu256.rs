@@ -169,6 +169,7 @@ fn buddyinfo(step: u64) -> String {
 }
 
 fn nodes(root: &Path, step: u64) -> io::Result<()> {
+    put(root, "/sys/devices/system/cpu/present", "0-255\n")?;
     put(root, "/sys/devices/system/node/online", "0-3\n")?;
     put(root, "/sys/devices/system/node/possible", "0-3\n")?;
     for node in 0..NODES {

@@ -4,8 +4,12 @@
 //! a total, at ten a tenth of one.  So does this.  Unlike collectl's, the mean of a CPU column is
 //! that of the column as printed, and the time is that of the intervals shown; `--exact` has both
 //! collectl's way.
+//!
+//! Columns made up from a source's fields have totals too: a counter as a rate, a level as a mean.
+//! A source that is read less often than the others shows its latest level in between, and the
+//! mean is that of the column as printed; its rates count once for each reading.
 
-use sample::{Block, Cell, Frame, Options, Part, Row, Show, Stat};
+use sample::{Block, Cadence, Cell, Field, Frame, Kind, Options, Part, Row, Show, Stat};
 
 use crate::parts;
 use crate::time::{self, LocalTime};
@@ -22,8 +26,11 @@ pub(super) struct Statistics {
 }
 
 /// The cells of one block.
+#[derive(Default)]
 struct Group {
     cells: &'static [Cell],
+    /// The fields of a block that is made up from them; it has no cells.
+    fields: Vec<(usize, &'static Field)>,
     /// Whether the one cell stands once for each sum, with a blank behind each.
     repeated: bool,
     /// Width of a block that a function writes: nothing is known of its values, so its place is
@@ -69,7 +76,17 @@ impl Statistics {
         }
         let mut index = 0;
         for part in parts {
-            let track = part.track(frame).filter(|track| track.fresh);
+            let is_slow = part.def.cadence != Cadence::First && !frame.options.exact;
+            let track = part.track(frame).filter(|track| track.fresh || is_slow);
+            if part.layout.is_none() {
+                if self.groups.len() == index {
+                    self.groups.push(Group::derived(part));
+                }
+                if let Some(track) = track {
+                    self.groups[index].add_derived(&frame.whole(track), track.fresh);
+                }
+                index += 1;
+            }
             let blocks = part.layout.map_or(&[][..], |layout| layout.brief);
             for block in blocks.iter().filter(|block| (block.when)(frame.options)) {
                 if self.groups.len() == index {
@@ -78,7 +95,7 @@ impl Statistics {
                 let group = &mut self.groups[index];
                 index += 1;
                 if let Some(track) = track {
-                    group.add(block, &frame.whole(track));
+                    group.add(block, &frame.whole(track), track.fresh);
                 }
             }
         }
@@ -101,6 +118,13 @@ impl Statistics {
         }
         out.push(mark);
         for group in &self.groups {
+            for (&(_, field), sum) in group.fields.iter().zip(&group.sums) {
+                let value = total(derived_stat(field), sum, &group.sums, seconds);
+                parts::push_derived_cell(out, value, field, &self.options);
+            }
+            if !group.fields.is_empty() {
+                continue;
+            }
             for (index, sum) in group.sums.iter().enumerate() {
                 let cell = &group.cells[if group.repeated { 0 } else { index }];
                 let value = total(cell.stat, sum, &group.sums, seconds);
@@ -123,24 +147,44 @@ impl Group {
         match block.show {
             Show::Cells(cells) | Show::Headed(_, cells) => {
                 let sums = vec![Sum::default(); cells.len()];
-                Group { cells, repeated: false, blank: 0, sums }
+                Group { cells, sums, ..Group::default() }
             }
             Show::Repeated(_, cell, _) => {
                 let cells = std::slice::from_ref(cell);
-                Group { cells, repeated: true, blank: 0, sums: Vec::new() }
+                Group { cells, repeated: true, ..Group::default() }
             }
             Show::Custom(write) | Show::Stacked(write) => {
                 let mut body = Vec::new();
                 write(frame, Part::Body, &mut body);
-                Group { cells: &[], repeated: false, blank: body.len(), sums: Vec::new() }
+                Group { blank: body.len(), ..Group::default() }
             }
         }
     }
 
-    /// Counts an interval of the block in.
-    fn add(&mut self, block: &Block, row: &Row<'_>) {
+    /// The columns that are made up from a source's fields.
+    fn derived(part: &parts::Part) -> Self {
+        let fields: Vec<_> = parts::derived_brief_fields(part.def).collect();
+        let sums = vec![Sum::default(); fields.len()];
+        Group { fields, sums, ..Group::default() }
+    }
+
+    /// Counts an interval of made-up columns in; unless it is `fresh`, only its levels.
+    fn add_derived(&mut self, whole: &Row<'_>, fresh: bool) {
+        let seconds = whole.seconds().unwrap_or(0.0);
+        for (&(index, field), sum) in self.fields.iter().zip(&mut self.sums) {
+            if fresh || derived_stat(field) == Stat::Mean {
+                sum.add(parts::derived_sum(whole, index, field), seconds);
+            }
+        }
+    }
+
+    /// Counts an interval of the block in; unless it is `fresh`, only its levels.
+    fn add(&mut self, block: &Block, row: &Row<'_>, fresh: bool) {
         let seconds = row.seconds().unwrap_or(0.0);
         if let Show::Repeated(_, _, numbers) = block.show {
+            if !fresh {
+                return;
+            }
             let mut values = Vec::new();
             numbers(&row.frame, &mut values);
             // A CPU that is new gets a column at the end.
@@ -151,6 +195,9 @@ impl Group {
             return;
         }
         for (cell, sum) in self.cells.iter().zip(&mut self.sums) {
+            if !fresh && !matches!(cell.stat, Stat::Mean | Stat::WholeMean) {
+                continue;
+            }
             let value = match cell.summed {
                 Some(summed) if row.exact() => summed(row),
                 _ => cell.number(row, 0),
@@ -168,6 +215,11 @@ impl Sum {
             self.count += 1;
         }
     }
+}
+
+/// How a made-up column sums up.
+fn derived_stat(field: &Field) -> Stat {
+    if field.kind == Kind::Counter { Stat::Rate } else { Stat::Mean }
 }
 
 fn total(stat: Stat, sum: &Sum, sums: &[Sum], seconds: f64) -> Option<f64> {

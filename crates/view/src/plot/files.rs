@@ -56,7 +56,7 @@ impl PlotFiles {
             let has = |part: &Part| part.layout.is_some_and(|layout| layout.exceptions.is_some());
             self.exceptions.extend(parts.filter(has));
         }
-        self.preamble = preamble(meta, options, command_line, &self.lines.zone);
+        self.preamble = preamble(meta, options, command_line, &self.lines.zone, true);
     }
 
     /// The extensions of the files that will be written, whether or not there is a line for each.
@@ -174,28 +174,20 @@ impl PlotFiles {
 }
 
 /// The comment lines at the head of every plot file: what recorded the samples, then what wrote
-/// this file and the machine's facts, with collectl's keys.
-fn preamble(meta: &Meta, options: &Options, command_line: &str, zone: &TimeZone) -> Vec<u8> {
+/// this text and the machine's facts, with collectl's keys.  Samples that nothing has `recorded`
+/// have no first part.
+pub(super) fn preamble(
+    meta: &Meta,
+    options: &Options,
+    command_line: &str,
+    zone: &TimeZone,
+    recorded: bool,
+) -> Vec<u8> {
     let mut text = String::new();
     let rule = "#".repeat(80);
     let header = meta.get("header_text");
-    let recorded_by = header.and_then(|header| {
-        header.lines().find_map(|line| line.strip_prefix("# Collectl:")).map(str::trim_start)
-    });
-    let side = "#".repeat(35);
-    text.push_str(&format!("{side} RECORDED {side}\n"));
-    match recorded_by {
-        Some(line) => text.push_str(&format!("# Collectl:   {line}")),
-        None => {
-            let (version, command) = (meta.get("version"), meta.get("command_line"));
-            let (version, command) = (version.unwrap_or_default(), command.unwrap_or_default());
-            text.push_str(&format!("# Whit:       V{version}  Options: {command}"));
-        }
-    }
-    text.push_str(&format!(" Subsys: {}\n", meta.subsystems()));
-    let daemon = header.and_then(|header| header.split("DaemonOpts: ").nth(1)?.lines().next());
-    if let Some(options) = daemon.filter(|options| !options.is_empty()) {
-        text.push_str(&format!("# DaemonOpts: {options}\n"));
+    if recorded {
+        push_recorded(&mut text, meta);
     }
     text.push_str(&rule);
     text.push('\n');
@@ -222,6 +214,29 @@ fn preamble(meta: &Meta, options: &Options, command_line: &str, zone: &TimeZone)
     text.into_bytes()
 }
 
+/// What recorded the samples.
+fn push_recorded(text: &mut String, meta: &Meta) {
+    let header = meta.get("header_text");
+    let recorded_by = header.and_then(|header| {
+        header.lines().find_map(|line| line.strip_prefix("# Collectl:")).map(str::trim_start)
+    });
+    let side = "#".repeat(35);
+    text.push_str(&format!("{side} RECORDED {side}\n"));
+    match recorded_by {
+        Some(line) => text.push_str(&format!("# Collectl:   {line}")),
+        None => {
+            let (version, command) = (meta.get("version"), meta.get("command_line"));
+            let (version, command) = (version.unwrap_or_default(), command.unwrap_or_default());
+            text.push_str(&format!("# Whit:       V{version}  Options: {command}"));
+        }
+    }
+    text.push_str(&format!(" Subsys: {}\n", meta.subsystems()));
+    let daemon = header.and_then(|header| header.split("DaemonOpts: ").nth(1)?.lines().next());
+    if let Some(options) = daemon.filter(|options| !options.is_empty()) {
+        text.push_str(&format!("# DaemonOpts: {options}\n"));
+    }
+}
+
 fn push_subsystems(text: &mut String, meta: &Meta, options: &Options) {
     let interval = meta.interval_ns() as f64 / 1e9;
     text.push_str(&format!(
@@ -237,6 +252,9 @@ fn push_subsystems(text: &mut String, meta: &Meta, options: &Options) {
 fn push_facts(text: &mut String, meta: &Meta, options: &Options, zone: &TimeZone) {
     let known = |key: &str| meta.get(key).unwrap_or_default().to_owned();
     text.push_str(&format!("# Host:       {}  DaemonOpts: \n", meta.host()));
+    if let Some(distro) = meta.get("distro") {
+        text.push_str(&format!("# Distro:     {}\n", sample::text::escape(distro.as_bytes())));
+    }
     if let Some(started_ns) = meta.get("started_ns").and_then(|value| value.parse::<i64>().ok()) {
         let mut date = Vec::new();
         let wanted = Options { separator: "-".into(), ..Options::default() };
@@ -255,5 +273,10 @@ fn push_facts(text: &mut String, meta: &Meta, options: &Options, zone: &TimeZone
         known("architecture"),
         meta.page_size_bytes()
     ));
-    text.push_str(&format!("# Kernel:     {}\n", known("kernel")));
+    text.push_str(&format!("# Kernel:     {}", known("kernel")));
+    if let Some(memory) = meta.get("memory_kib") {
+        let swap = meta.get("swap_kib").unwrap_or_default();
+        text.push_str(&format!("  Memory: {memory} kB  Swap: {swap} kB"));
+    }
+    text.push('\n');
 }
