@@ -164,8 +164,8 @@ fn recorded(compression: Compression) -> Vec<u8> {
             }
         }
         let text = format!("cpu {tick} 1 2 3");
-        let texts = [(b"/proc/stat".as_slice(), text.as_bytes())];
-        writer.append_with_texts(&snapshot, &texts).unwrap();
+        let texts = std::iter::once((b"/proc/stat".as_slice(), text.as_bytes()));
+        writer.append_with_texts(&snapshot, texts).unwrap();
     }
     writer.close().unwrap();
     bytes.lock().unwrap().clone()

@@ -7,6 +7,8 @@
 //! Why not open, read, close, as everyone does: keeping the descriptor saves 1.5 times on
 //! `/proc/stat` and 5 times on `/proc/loadavg`, where opening is dearer than reading.
 
+mod texts;
+
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
@@ -19,6 +21,7 @@ use rustix::io::Errno;
 use sample::State;
 
 use crate::probe::{Probe, Touch};
+use texts::Kept;
 
 /// Ticks between two attempts to open a file that was not there: a module may be loaded, a
 /// mount may appear.
@@ -94,6 +97,8 @@ pub struct Host {
     cost: Cost,
     /// Only while a doctor looks on.
     probe: Option<Box<Probe>>,
+    /// Only for a recorder that keeps the kernel's text.
+    kept: Option<Kept>,
 }
 
 impl Host {
@@ -106,6 +111,7 @@ impl Host {
             now_ns: 0,
             cost: Cost::default(),
             probe: None,
+            kept: None,
         }
     }
 
@@ -118,6 +124,7 @@ impl Host {
             now_ns: 0,
             cost: Cost::default(),
             probe: None,
+            kept: None,
         }
     }
 
@@ -244,6 +251,9 @@ impl Host {
         let id = self.file(path, ReadMode::Whole);
         let text = self.read(id).map(<[u8]>::to_vec);
         self.close(id);
+        if let Ok(text) = &text {
+            self.keep_text(Path::new(path), text);
+        }
         text
     }
 
@@ -438,13 +448,6 @@ impl Host {
     /// What reading has cost so far.
     pub fn cost(&self) -> Cost {
         self.cost
-    }
-
-    /// Every file read at this tick: path and text, for `--raw`.
-    pub fn texts(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        let read = |file: &&File| file.tick == self.tick && file.state == State::Ok;
-        let files = self.files.iter().flatten().filter(read);
-        files.map(|file| (file.path.as_str(), &file.buffer[..file.len]))
     }
 }
 

@@ -50,8 +50,7 @@ pub fn extract(
     snapshot.gap = sample::Gap::default();
     let copied = (|| {
         loop {
-            let texts: Vec<_> = reader.texts().collect();
-            writer.append_with_texts(&snapshot, &texts)?;
+            writer.append_with_texts(&snapshot, reader.texts())?;
             let next = reader.next(&mut snapshot)?;
             if !within(next, &snapshot) {
                 let samples = writer.samples();

@@ -27,6 +27,7 @@
 //! byte.
 
 mod encode;
+mod texts;
 mod walk;
 
 use crate::format::FRAME_BYTES_MAX;
@@ -34,6 +35,7 @@ use crate::schema::Schema;
 use crate::state::{SourceState, TickState};
 
 pub(crate) use encode::FrameEncoder;
+pub(crate) use texts::KernelTexts;
 pub(crate) use walk::{Replay, Visit, Walker};
 
 /// Length, CRC and ordinal.
@@ -87,17 +89,6 @@ pub(crate) fn open(bytes: &[u8], file_id: u64, block: u32, ordinal: u32) -> Opti
     (said == ordinal && bytes[4..8] == crc.to_le_bytes()).then_some(payload)
 }
 
-/// A kernel file's text at one tick.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct KernelText {
-    /// The file.
-    pub(crate) path: Vec<u8>,
-    /// Its latest text in this block.
-    pub(crate) text: Vec<u8>,
-    /// Whether the latest tick has it.
-    pub(crate) fresh: bool,
-}
-
 /// Everything the open block has told: what the next frame differs from.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockState {
@@ -105,8 +96,8 @@ pub(crate) struct BlockState {
     pub(crate) tick: TickState,
     /// The sources, in the feed's order.
     pub(crate) sources: Vec<SourceState>,
-    /// Kernel texts, in the order of first appearance.
-    pub(crate) texts: Vec<KernelText>,
+    /// Kernel texts.
+    pub(crate) texts: KernelTexts,
 }
 
 impl BlockState {
@@ -115,11 +106,11 @@ impl BlockState {
         BlockState {
             tick: TickState::new(schemas.len()),
             sources: schemas.iter().map(SourceState::new).collect(),
-            texts: Vec::new(),
+            texts: KernelTexts::default(),
         }
     }
 
-    /// Forgets all, keeps the memory of the sources.
+    /// Forgets all, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.tick.clear();
         self.sources.iter_mut().for_each(SourceState::clear);

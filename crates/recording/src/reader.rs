@@ -212,9 +212,8 @@ impl Reader {
     }
 
     /// Kernel texts kept with the sample read last: path and text.
-    pub fn texts(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let fresh = self.state.texts.iter().filter(|text| text.fresh);
-        fresh.map(|text| (text.path.as_slice(), text.text.as_slice()))
+    pub fn texts(&self) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
+        self.state.texts.fresh()
     }
 
     /// Goes to the first sample, in the order of the file, at or after a time.

@@ -203,24 +203,25 @@ impl Writer {
     /// # Errors
     /// The sample is not in the file; see [`WriteError`].  Later ones may be.
     pub fn append(&mut self, snapshot: &Snapshot) -> Result<Written, WriteError> {
-        self.append_with_texts(snapshot, &[])
+        self.append_with_texts(snapshot, std::iter::empty())
     }
 
     /// Adds a sample and the text of kernel files it was made from, each with its path.
     ///
     /// # Errors
     /// As [`append`](Self::append).
-    pub fn append_with_texts(
+    pub fn append_with_texts<'a>(
         &mut self,
         snapshot: &Snapshot,
-        texts: &[(&[u8], &[u8])],
+        texts: impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone,
     ) -> Result<Written, WriteError> {
         let before = self.bytes;
         let closed_block = self.prepare(snapshot).inspect_err(|_| self.unwritten += 1)?;
         let start = self.frames.len();
         self.frames.resize(start + FRAME_HEADER_BYTES, 0);
+        let has_texts = texts.clone().next().is_some();
         self.encoder.encode(&mut self.state, snapshot, self.unwritten, texts, &mut self.frames);
-        let written = self.write_frame(start, !texts.is_empty());
+        let written = self.write_frame(start, has_texts);
         if let Err(error) = written {
             self.frames.truncate(start);
             self.rebuild();

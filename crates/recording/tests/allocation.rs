@@ -95,3 +95,37 @@ fn nothing_is_allocated_after_ten_samples() {
         assert_eq!(allocations.count, 0, "{compression:?}: {allocations:?}");
     }
 }
+
+/// Files kept beside the numbers, one of which always changes and one that comes and goes.
+fn texts<'a>(
+    tick: u64,
+    stat: &'a mut Vec<u8>,
+) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone {
+    use std::io::Write as _;
+    stat.clear();
+    for line in 0..40 {
+        writeln!(stat, "cpu{line} {:08} 17 {:04}", tick * 7 + line, tick * tick % 9_999).unwrap();
+    }
+    let all: [(&[u8], &[u8]); 3] =
+        [(b"/proc/stat", stat), (b"/proc/version", b"Linux\n"), (b"/sys/fs/cgroup/x", b"17\n")];
+    all.into_iter().take(if tick % 7 == 3 { 2 } else { 3 })
+}
+
+#[test]
+fn keeping_the_kernels_text_allocates_nothing_once_warm() {
+    let options = WriterOptions { block_samples: 100, ..Default::default() };
+    let (path, meta) = (Path::new("x"), Meta::new());
+    let mut writer =
+        Writer::with_storage(Box::new(Nothing), path, &meta, &[&DISK], options).unwrap();
+    let (mut snapshot, mut stat) = (Snapshot::new(&[&DISK]), Vec::new());
+    let mut append = |tick| {
+        fill(&mut snapshot, tick);
+        writer.append_with_texts(&snapshot, texts(tick, &mut stat)).unwrap().closed_block
+    };
+    // The end of the first block takes memory for its texts.
+    (0..110).for_each(|tick| _ = append(tick));
+    let (blocks, allocations) =
+        testkit::allocations_of(|| (110..1_000).filter(|&tick| append(tick)).count());
+    assert_eq!(blocks, 8);
+    assert_eq!(allocations.count, 0, "{allocations:?}");
+}

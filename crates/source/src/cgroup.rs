@@ -180,6 +180,12 @@ impl Reader<'_> {
             };
             match read {
                 Ok(count) => {
+                    if self.host.keeps_texts()
+                        && let Some(mount) = &self.hierarchy.mounts[file.mount]
+                    {
+                        place(self.place, mount, &group.path, Some(file.name));
+                        self.host.keep_text(self.place, &self.buffer[..count]);
+                    }
                     self.fill(count, file.content, slot.keys.as_mut(), cells);
                 }
                 // A kernel without PSI, or with it switched off, answers EOPNOTSUPP for ever.

@@ -260,3 +260,29 @@ fn names(folder: &Path, pattern: &str) -> Vec<String> {
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with(before) && name.ends_with(after)).collect()
 }
+
+/// Files whose descriptors a source keeps are among the texts, if anybody wants them.
+#[test]
+fn the_text_of_every_file_is_there_for_who_wants_it() {
+    let tree = testkit::trees::find("cgroup2").unwrap();
+    let fake = FakeHost::new().unwrap();
+    tree.write(fake.root(), 0).unwrap();
+    let entry = source::find("cgroup").unwrap();
+    let mut host = Host::new(fake.root());
+    host.keep_texts();
+    let mut source = (entry.open)(&mut host, &Arc::default());
+    let mut table = sample::Table::new(entry.def.fields.len());
+    for _ in 0..2 {
+        host.begin_tick();
+        assert_eq!(source.read(&mut host, &mut table), State::Ok);
+        let texts: std::collections::HashMap<&[u8], &[u8]> = host.texts().collect();
+        for row in 0..table.rows() {
+            let group = String::from_utf8(table.name(row).to_vec()).unwrap();
+            let path = format!("/sys/fs/cgroup{}/cpu.stat", group.trim_end_matches('/'));
+            let text = texts.get(path.as_bytes()).unwrap_or_else(|| panic!("{path} is not there"));
+            let file = fake.root().join(path.trim_start_matches('/'));
+            assert_eq!(*text, std::fs::read(file).unwrap(), "{path}");
+        }
+        assert!(texts.len() > 5 * table.rows(), "{} texts", texts.len());
+    }
+}

@@ -182,6 +182,9 @@ impl Plan {
     ) -> anyhow::Result<(Recorder, Sinks)> {
         let counters = Arc::new(RecorderCounters::default());
         let mut host = Host::new(&arguments.root);
+        if arguments.raw {
+            host.keep_texts();
+        }
         let limits = Arc::new(Limits {
             sensors: None,
             disks: arguments.disks()?,

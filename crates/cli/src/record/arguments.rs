@@ -128,7 +128,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "DIR", default_value = "/")]
     pub(crate) root: PathBuf,
 
-    /// Keep the kernel's text in the recording, too
+    /// Keep the kernel's text in the recording, too: every file read at a tick, up to 32 MiB
     #[arg(long, requires = "filename")]
     pub(crate) raw: bool,
 

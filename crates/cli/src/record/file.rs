@@ -30,6 +30,7 @@ pub(crate) struct RecordingFile {
     counters: Arc<RecorderCounters>,
     /// `--raw`.
     keeps_text: bool,
+    told_texts_left_out: bool,
     /// `--sync`: how long written samples may be only in memory.
     sync_ns: Option<u64>,
     synced_ns: u64,
@@ -67,6 +68,7 @@ impl RecordingFile {
             writer,
             counters,
             keeps_text: wanted.keeps_text,
+            told_texts_left_out: false,
             sync_ns: wanted.sync_ns,
             synced_ns: now.monotonic_ns,
             lost: 0,
@@ -78,9 +80,8 @@ impl RecordingFile {
     #[inline]
     pub(crate) fn append(&mut self, snapshot: &Snapshot, host: &Host, messages: &Messages) {
         let written = if self.keeps_text {
-            let texts = host.texts().map(|(path, text)| (path.as_bytes(), text));
-            let texts: Vec<(&[u8], &[u8])> = texts.collect();
-            self.writer.append_with_texts(snapshot, &texts)
+            self.tell_texts_left_out(host, moment(snapshot), messages);
+            self.writer.append_with_texts(snapshot, host.texts())
         } else {
             self.writer.append(snapshot)
         };
@@ -111,6 +112,19 @@ impl RecordingFile {
         }
         if self.sync_ns.is_some_and(|ns| now.monotonic_ns.saturating_sub(self.synced_ns) >= ns) {
             self.sync(now, messages);
+        }
+    }
+
+    /// Says once that not all of the kernel's text is kept.
+    fn tell_texts_left_out(&mut self, host: &Host, now: Moment, messages: &Messages) {
+        let left_out = host.texts_left_out();
+        if left_out > 0 && !self.told_texts_left_out {
+            self.told_texts_left_out = true;
+            let text = format!(
+                "--raw: the text of {left_out} files is not kept: there is more of it than a \
+                 sample may hold"
+            );
+            messages.say(now, Severity::Warning, &text);
         }
     }
 

@@ -9,7 +9,7 @@ use super::table::{Cells, TableReplay, change_rows, read_table};
 use super::{PART_COLUMNS, PART_PLAN, PART_STREAM, PART_TEXTS};
 use crate::compression;
 use crate::format::{BLOCK_SAMPLES_MAX, BODY_BYTES_MAX, CELLS_MAX};
-use crate::frame::{BlockState, KernelText};
+use crate::frame::BlockState;
 use crate::varint::{Bytes, Corrupt};
 use zstd::bulk::Decompressor;
 
@@ -169,11 +169,11 @@ impl BlockReplay {
         let count = bytes.count()?;
         let mut total = 0_usize;
         for _ in 0..count {
-            let path = bytes.prefixed()?.to_vec();
+            let path = bytes.prefixed()?;
             let left = bytes.count()? as u64;
             let index_at = bytes.position();
             self.texts.push(TextReplay { index_at, left, sample: 0, bytes_at: total });
-            state.texts.push(KernelText { path, ..KernelText::default() });
+            state.texts.push(path);
             for _ in 0..left {
                 bytes.varint()?;
                 let length = usize::try_from(bytes.varint()?.saturating_sub(1));
@@ -193,7 +193,7 @@ impl BlockReplay {
     }
 
     fn next_texts(&mut self, state: &mut BlockState) -> Result<(), Corrupt> {
-        for (replay, known) in self.texts.iter_mut().zip(&mut state.texts) {
+        for (replay, known) in self.texts.iter_mut().zip(state.texts.all_mut()) {
             known.fresh = replay.left > 0 && replay.sample == u64::from(self.done);
             if !known.fresh {
                 continue;

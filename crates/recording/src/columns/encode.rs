@@ -179,14 +179,14 @@ impl ColumnEncoder {
         }
         self.tables.iter_mut().for_each(TableColumns::clear);
         self.tables[0].add_slot();
-        self.texts.paths.clear();
+        self.texts.clear();
         self.plain.clear();
         self.pass(frames, false)?;
         self.layout(state);
         self.pass(frames, true)?;
         self.finish();
         part(PART_COLUMNS, &self.plain, packer, out);
-        if !self.texts.paths.is_empty() {
+        if !self.texts.is_empty() {
             self.plain.clear();
             self.texts.write(&mut self.plain);
             part(PART_TEXTS, &self.plain, packer, out);

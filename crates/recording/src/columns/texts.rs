@@ -5,11 +5,13 @@ use crate::varint::{put, put_bytes};
 /// Kernel texts of a block, path by path.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    pub(super) paths: Vec<TextPath>,
+    /// Of which those behind the first `count` are but memory.
+    paths: Vec<TextPath>,
+    count: usize,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct TextPath {
+struct TextPath {
     path: Vec<u8>,
     count: u32,
     last_sample: u32,
@@ -18,7 +20,26 @@ pub(super) struct TextPath {
     bytes: Vec<u8>,
 }
 
+impl TextPath {
+    fn begin(&mut self, path: &[u8]) {
+        (self.count, self.last_sample) = (0, 0);
+        self.path.clear();
+        self.path.extend_from_slice(path);
+        self.index.clear();
+        self.bytes.clear();
+    }
+}
+
 impl Texts {
+    /// Forgets all, keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     pub(super) fn add(
         &mut self,
         sample: u32,
@@ -27,7 +48,11 @@ impl Texts {
         text: Option<&[u8]>,
     ) {
         if let Some(path) = new {
-            self.paths.push(TextPath { path: path.to_vec(), ..TextPath::default() });
+            if self.count == self.paths.len() {
+                self.paths.push(TextPath::default());
+            }
+            self.paths[self.count].begin(path);
+            self.count += 1;
         }
         let known = &mut self.paths[path];
         put(&mut known.index, u64::from(sample - known.last_sample));
@@ -38,13 +63,14 @@ impl Texts {
     }
 
     pub(super) fn write(&self, plain: &mut Vec<u8>) {
-        put(plain, self.paths.len() as u64);
-        for path in &self.paths {
+        let paths = &self.paths[..self.count];
+        put(plain, paths.len() as u64);
+        for path in paths {
             put_bytes(plain, &path.path);
             put(plain, u64::from(path.count));
             plain.extend_from_slice(&path.index);
         }
-        for path in &self.paths {
+        for path in paths {
             plain.extend_from_slice(&path.bytes);
         }
     }

@@ -2,7 +2,7 @@
 
 use sample::{Interner, Snapshot, Table};
 
-use super::{BlockState, EDIT_FOLLOWS, KernelText, ROWS_CHANGED, TEXTS_FOLLOW};
+use super::{BlockState, EDIT_FOLLOWS, ROWS_CHANGED, TEXTS_FOLLOW};
 use crate::rows::put_edit;
 use crate::state::SourceState;
 use crate::varint::{pack, put, put_bytes, zigzag};
@@ -32,16 +32,17 @@ pub(crate) struct FrameEncoder {
 
 impl FrameEncoder {
     /// Appends the payload of a snapshot's frame to `out` and makes it `state`.
-    pub(crate) fn encode(
+    pub(crate) fn encode<'a>(
         &mut self,
         state: &mut BlockState,
         snapshot: &Snapshot,
         unwritten: u64,
-        texts: &[(&[u8], &[u8])],
+        texts: impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone,
         out: &mut Vec<u8>,
     ) {
+        let has_texts = texts.clone().next().is_some();
         self.before.clone_from(&state.tick.values);
-        state.tick.take(snapshot, unwritten, !texts.is_empty());
+        state.tick.take(snapshot, unwritten, has_texts);
         let pairs = self.before.iter().zip(&state.tick.values);
         self.differences.clear();
         self.differences.extend(pairs.map(|(&old, &new)| zigzag(new.wrapping_sub(old))));
@@ -51,8 +52,8 @@ impl FrameEncoder {
                 self.reading(&mut state.sources[index], &sample.table, out);
             }
         }
-        if !texts.is_empty() {
-            encode_texts(&mut state.texts, texts, out);
+        if has_texts {
+            state.texts.encode(texts, out);
         }
     }
 
@@ -235,26 +236,4 @@ fn same_rows(state: &SourceState, table: &Table) -> bool {
     let same =
         |(row, &slot): (usize, &u32)| state.names.get(slot as usize) == Some(table.name(row));
     state.rows.len() == table.rows() && state.rows.iter().enumerate().all(same)
-}
-
-fn encode_texts(known: &mut Vec<KernelText>, texts: &[(&[u8], &[u8])], out: &mut Vec<u8>) {
-    put(out, texts.len() as u64);
-    for &(path, text) in texts {
-        let found = known.iter().position(|known| known.path == path);
-        put(out, found.unwrap_or(known.len()) as u64);
-        let place = found.unwrap_or_else(|| {
-            put_bytes(out, path);
-            known.push(KernelText { path: path.to_vec(), ..KernelText::default() });
-            known.len() - 1
-        });
-        let known = &mut known[place];
-        if found.is_some() && known.text == text {
-            put(out, 0);
-            continue;
-        }
-        put(out, 1 + text.len() as u64);
-        out.extend_from_slice(text);
-        known.text.clear();
-        known.text.extend_from_slice(text);
-    }
 }

@@ -1,7 +1,7 @@
 //! From frames back to what they say.
 
 use super::{
-    BlockState, EDIT_FOLLOWS, FRAME_HEADER_BYTES, KernelText, ROWS_CHANGED, ROWS_FOLLOW, ROWS_MAX,
+    BlockState, EDIT_FOLLOWS, FRAME_HEADER_BYTES, ROWS_CHANGED, ROWS_FOLLOW, ROWS_MAX,
     TEXTS_FOLLOW, frame_header,
 };
 use crate::format::CELLS_MAX;
@@ -261,9 +261,9 @@ impl Visit for Replay<'_> {
 
     fn kernel_text(&mut self, path: usize, new: Option<&[u8]>, text: Option<&[u8]>) {
         if let Some(path) = new {
-            self.0.texts.push(KernelText { path: path.to_vec(), ..KernelText::default() });
+            self.0.texts.push(path);
         }
-        let known = &mut self.0.texts[path];
+        let known = &mut self.0.texts.all_mut()[path];
         known.fresh = true;
         if let Some(text) = text {
             known.text.clear();

@@ -27,7 +27,7 @@ impl Reader {
         if let Some(length) = self.find_frame(at, header.number, ordinal)? {
             let start = (at - self.window_at) as usize + FRAME_HEADER_BYTES;
             let payload = &self.window[start..start + length - FRAME_HEADER_BYTES];
-            self.state.texts.iter_mut().for_each(|text| text.fresh = false);
+            self.state.texts.all_mut().iter_mut().for_each(|text| text.fresh = false);
             let walked = self.walker.walk(payload, &mut Replay(&mut self.state));
             if walked.is_ok() {
                 let (at, ordinal) = (at + length as u64, ordinal + 1);

@@ -184,7 +184,7 @@ fn kernel_texts_come_back() {
                 (b"/proc/meminfo".as_slice(), b"MemTotal: 5\n".as_slice()),
             ];
             let some = &both[..if tick % 5 == 4 { 0 } else { 1 + tick % 2 }];
-            writer.append_with_texts(sample, some).unwrap();
+            writer.append_with_texts(sample, some.iter().copied()).unwrap();
         }
         for closed in [false, true] {
             if closed {
