@@ -104,8 +104,53 @@ fn a_recording_of_everything_plays_in_every_view() {
     assert_eq!(loads, INTERVALS, "{lexpr}");
 }
 
+/// Every recording of a folder, in the order of time.
+fn recordings_in(folder: &Path) -> Vec<PathBuf> {
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let is_recording = |path: &PathBuf| path.extension().is_some_and(|end| end == "whit");
+    let mut paths: Vec<PathBuf> = paths.filter(is_recording).collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn rolled_files_play_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut record = whit();
+    record.args(["record", "-scm", "-i0.5", "-f"]).arg(folder.path()).stdout(Stdio::null());
+    let mut recorder = Guard(record.spawn().unwrap());
+    let pid = rustix::process::Pid::from_child(&recorder.0);
+    let signal = |signal| rustix::process::kill_process(pid, signal).unwrap();
+    let begun = Instant::now();
+    let wait_until = |done: &dyn Fn(&[PathBuf]) -> bool| {
+        while !done(&recordings_in(folder.path())) {
+            assert!(begun.elapsed() < PATIENCE, "{:?}", recordings_in(folder.path()));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    // Each file has two samples but the third: it is rolled at once, before its first tick.
+    for (file, samples) in [(1, 2), (2, 2), (3, 0), (4, 2)] {
+        wait_until(&|files| files.len() == file && samples_of(&files[file - 1]) >= samples);
+        signal(if file < 4 { rustix::process::Signal::HUP } else { rustix::process::Signal::TERM });
+    }
+    assert!(recorder.0.wait().unwrap().success());
+    let files = recordings_in(folder.path());
+    let samples: Vec<usize> = files.iter().map(|file| samples_of(file)).collect();
+    println!("{samples:?} samples");
+    assert_eq!(samples.len(), 4);
+    let csv = play(folder.path(), "-sc --csv");
+    let times: Vec<&str> =
+        csv.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
+    // A line for each field; the interval after a roll has no fewer and no more than the others.
+    let intervals: Vec<&[&str]> = times.chunk_by(|a, b| a == b).collect();
+    assert_eq!(intervals.len(), samples.iter().sum::<usize>() - 1, "{samples:?}:\n{csv}");
+    assert!(intervals.is_sorted_by_key(|lines| lines[0]), "{csv}");
+    assert!(intervals.iter().all(|lines| lines.len() == intervals[0].len()), "{csv}");
+}
+
+/// How many samples there are; none while the file is being begun.
 fn samples_of(recording: &Path) -> usize {
-    let mut reader = recording::Reader::open(recording, &[]).unwrap();
+    let Ok(mut reader) = recording::Reader::open(recording, &[]) else { return 0 };
     let mut snapshot = sample::Snapshot::new(&reader.defs());
     std::iter::from_fn(|| match reader.next(&mut snapshot) {
         Ok(recording::Next::Sample) => Some(()),

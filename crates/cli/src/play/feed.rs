@@ -300,14 +300,20 @@ impl Feed for WhitFeed {
         let meta = self.reader.meta();
         let same = end.host == meta.host() && end.boot_id == meta.boot_id();
         // Half an interval more than one: the next tick after the last of the file before.
-        let reach_ns = meta.interval_ns().saturating_mul(3) / 2;
+        let interval_ns = meta.interval_ns();
         if !same || end.boot_id.is_empty() {
             return Ok(false);
         }
         let mut first = Snapshot::new(&self.reader.defs());
         if !self.read(&mut first)? {
-            return Ok(false);
+            // Rolled twice within an interval: what follows goes on where the one before stopped.
+            self.latest = (end.realtime_ns, end.monotonic_ns);
+            return Ok(true);
         }
+        // What the recorder missed in between it would have missed within a file, too.
+        let missed = first.gap.ticks_missed.saturating_add(first.gap.samples_unwritten);
+        let reach_ns =
+            (interval_ns.saturating_mul(3) / 2).saturating_add(interval_ns.saturating_mul(missed));
         let begins_ns = first.monotonic_ns;
         self.ahead = Some(first);
         Ok(begins_ns > end.monotonic_ns && begins_ns - end.monotonic_ns <= reach_ns)
