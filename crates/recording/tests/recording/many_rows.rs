@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use recording::{Next, Reader, Writer, WriterOptions};
+use recording::{Compression, Next, Reader, Writer, WriterOptions};
 use sample::{Cadence, Field, Snapshot, SourceDef, State, Unit};
 
 use crate::support::{Memory, Random, meta};
@@ -39,9 +39,27 @@ struct Machine {
     processes: Vec<(String, [u64; 38])>,
     random: Random,
     next: u64,
+    /// At each sample so many times one of every so many changes.
+    busy: u64,
+    of: u64,
+    /// How far apart samples are.
+    interval_ns: u64,
 }
 
 impl Machine {
+    fn new(processes: u64) -> Self {
+        let mut machine = Machine {
+            processes: Vec::new(),
+            random: Random(7),
+            next: 0,
+            busy: BUSY,
+            of: 20,
+            interval_ns: 1_000_000_000,
+        };
+        (0..processes).for_each(|_| machine.start());
+        machine
+    }
+
     fn start(&mut self) {
         let number = self.next;
         self.next += 1;
@@ -60,13 +78,14 @@ impl Machine {
                 self.start();
             }
         }
-        for _ in 0..BUSY {
-            let at = self.random.below(self.processes.len() as u64 / 20) as usize * 20;
+        for _ in 0..self.busy {
+            let at = self.random.below(self.processes.len() as u64 / self.of) * self.of;
+            let at = at as usize;
             for field in [3, 6, 9, 12, 15, 21] {
                 self.processes[at].1[field] += self.random.below(1 << (field / 2));
             }
         }
-        snapshot.monotonic_ns = (1 + tick) * 1_000_000_000;
+        snapshot.monotonic_ns = 1_000_000_000 + tick * self.interval_ns;
         snapshot.realtime_ns = snapshot.monotonic_ns.cast_signed();
         snapshot.fresh[0] = true;
         let sample = &mut snapshot.samples[0];
@@ -89,8 +108,7 @@ impl Machine {
 fn rows_that_do_not_change_cost_next_to_nothing() {
     let def = process();
     for churn in [false, true] {
-        let mut machine = Machine { processes: Vec::new(), random: Random(7), next: 0 };
-        (0..PROCESSES).for_each(|_| machine.start());
+        let mut machine = Machine::new(PROCESSES);
         let memory = Memory::default();
         let path = Path::new("memory");
         let options = WriterOptions { block_samples: 200, ..WriterOptions::default() };
@@ -135,6 +153,72 @@ fn rows_that_do_not_change_cost_next_to_nothing() {
         for row in 0..last.rows() {
             assert_eq!(last.text(row, 1), told.text(row, 1));
             assert!((2..40).all(|field| last.get(row, field) == told.get(row, field)));
+        }
+    }
+}
+
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// What ten thousand rows cost at the end of a block, and in memory.  To be run alone.
+#[test]
+#[ignore = "measures"]
+fn ten_thousand_rows() {
+    let def = process();
+    let busy = std::env::var("WHIT_BUSY").map_or(1_000, |busy| busy.parse().unwrap());
+    let mut machine = Machine { busy, of: 1, ..Machine::new(10_000) };
+    let storage = Box::new(tempfile::tempfile().unwrap());
+    let path = Path::new("temporary");
+    let options = WriterOptions::default();
+    let mut snapshot = Snapshot::new(&[def]);
+    machine.tick(&mut snapshot, 0, false);
+    println!("{} KiB with a snapshot", peak_kib());
+    let mut writer = Writer::with_storage(storage, path, &meta(), &[def], options).unwrap();
+    let (mut samples, mut bytes) = (0, 0);
+    for tick in 0..1_200 {
+        machine.tick(&mut snapshot, tick, true);
+        let before = Instant::now();
+        let written = writer.append(&snapshot).unwrap();
+        let took = before.elapsed();
+        if written.closed_block || tick < 2 {
+            let of_block = writer.bytes_closed() - bytes;
+            println!(
+                "tick {tick}: {samples} samples, {of_block} bytes, {took:?}, {} KiB",
+                peak_kib()
+            );
+            (samples, bytes) = (0, writer.bytes_closed());
+        }
+        samples += 1;
+    }
+}
+
+/// Makes `version-2-rows-*` of `testdata/recordings`, which are kept as they were made.
+#[test]
+#[ignore = "writes recordings"]
+fn make_the_recordings_of_this_version() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings");
+    let second = 1_000_000_000;
+    for (name, interval_ns, compression) in [
+        ("closed", second, Compression::default()),
+        ("fast", second / 100, Compression::default()),
+        ("killed", second, Compression::FramesOnly),
+    ] {
+        let path = folder.join(format!("version-{}-rows-{name}.whit", recording::VERSION));
+        assert!(!path.exists(), "{} is kept as it is", path.display());
+        let def = process();
+        let mut machine = Machine { busy: 4, of: 2, interval_ns, ..Machine::new(20) };
+        let options = WriterOptions { block_samples: 12, compression, ..Default::default() };
+        let mut writer = Writer::create(&path, &meta(), &[def], options).unwrap();
+        let mut snapshot = Snapshot::new(&[def]);
+        for tick in 0..30 {
+            machine.tick(&mut snapshot, tick, tick % 4 == 3);
+            writer.append(&snapshot).unwrap();
+        }
+        if name != "killed" {
+            writer.close().unwrap();
         }
     }
 }
