@@ -97,10 +97,7 @@ fn nothing_is_allocated_after_ten_samples() {
 }
 
 /// Files kept beside the numbers, one of which always changes and one that comes and goes.
-fn texts<'a>(
-    tick: u64,
-    stat: &'a mut Vec<u8>,
-) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone {
+fn texts(tick: u64, stat: &mut Vec<u8>) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
     use std::io::Write as _;
     stat.clear();
     for line in 0..40 {
