@@ -11,7 +11,7 @@ use view::{Setup, View};
 /// far below what would harm.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-static SETUP: LazyLock<Setup> = LazyLock::new(|| Setup { zone: TimeZone::UTC });
+static SETUP: LazyLock<Setup> = LazyLock::new(|| Setup::of(TimeZone::UTC));
 
 /// Shows ticks in every view.
 pub struct Show {
