@@ -83,7 +83,7 @@ struct task_struct {
 	u64 utime, stime;
 	struct prev_cputime prev_cputime;
 	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
-	u64 start_boottime;
+	u64 start_boottime, self_exec_id;
 	const struct cred *real_cred;
 	char comm[16];
 	struct signal_struct *signal;

@@ -8,6 +8,9 @@
  */
 #include "kernel.h"
 
+/* What a kernel built without it does not count. */
+#define NOT_KNOWN (~0ULL)
+
 struct task {
 	u64 start_boottime_ns;
 	u64 user_ns, system_ns, run_ns, run_delay_ns;
@@ -36,7 +39,7 @@ struct group {
 	u64 total_pages, locked_pages, data_pages, executable_pages, stack_pages;
 	u64 code_start, code_end;
 	s64 file_pages, anonymous_pages, swap_pages, shared_pages;
-	u64 peak_resident_pages;
+	u64 peak_resident_pages, exec_id;
 	u32 has_memory, uid;
 	s32 parent, threads;
 };
@@ -53,7 +56,7 @@ INLINE void fill_task(struct task *to, struct task_struct *task)
 	to->user_ns = task->utime;
 	to->system_ns = task->stime;
 	to->run_ns = task->se.sum_exec_runtime;
-	to->run_delay_ns = 0;
+	to->run_delay_ns = NOT_KNOWN;
 	if (FIELD_EXISTS(task->sched_info.run_delay))
 		to->run_delay_ns = task->sched_info.run_delay;
 	to->previous_user_ns = task->prev_cputime.utime;
@@ -120,6 +123,9 @@ INLINE void fill_group(struct group *to, struct task_struct *task)
 {
 	struct signal_struct *signal = task->signal;
 
+	to->exec_id = 0;
+	if (FIELD_EXISTS(task->self_exec_id))
+		to->exec_id = task->self_exec_id;
 	to->cgroup = task->cgroups->dfl_cgrp->kn->id;
 	to->user_ns = signal->utime;
 	to->system_ns = signal->stime;

@@ -22,5 +22,5 @@ mod tasks;
 pub use cputime::{CpuTime, adjusted};
 pub use lives::{Life, Lives, Lost};
 pub use load::{Error, Kernel};
-pub use records::{Exec, Exit, Group, Task};
+pub use records::{Exec, Exit, Group, Settled, Task};
 pub use tasks::Tasks;

@@ -34,22 +34,39 @@ impl Error {
     /// Sorts an error of the loader by whether permission or something else is missing.
     pub(crate) fn from_loader(error: &(dyn std::error::Error + 'static)) -> Self {
         let mut cause = Some(error);
-        let mut text = error.to_string();
+        // The verifier's log can be thousands of lines; the first says what was tried.
+        let mut text = error.to_string().lines().next().unwrap_or_default().to_owned();
+        let mut verified = false;
         while let Some(inner) = cause {
             if let Some(os) = inner.downcast_ref::<io::Error>() {
                 let number = os.raw_os_error().unwrap_or(0);
-                if number == libc::EPERM || number == libc::EACCES {
+                if number == libc::EPERM || number == libc::EACCES && !verified {
                     return Error::Denied(os.to_string());
+                }
+            }
+            // The verifier too answers EACCES, but with a log of what it looked at.
+            if let Some(ProgramError::LoadError { verifier_log, .. }) = inner.downcast_ref() {
+                let log = verifier_log.to_string();
+                verified = !log.is_empty();
+                if let Some(line) = log.lines().rev().find(|line| is_verdict(line)) {
+                    text = format!("{text}: {line}");
                 }
             }
             cause = inner.source();
             if let Some(inner) = cause {
-                text = format!("{text}: {inner}");
+                let inner = inner.to_string();
+                text = format!("{text}: {}", inner.lines().next().unwrap_or_default());
             }
         }
-        // The verifier's log can be thousands of lines; its first says what it is about.
-        Error::Refused(text.lines().next().unwrap_or_default().to_owned())
+        Error::Refused(text)
     }
+}
+
+/// Whether a line of the verifier's log says why, and not what it walked over or counted.
+fn is_verdict(line: &str) -> bool {
+    let walked = line.starts_with(|c: char| c.is_ascii_digit() || c == ';');
+    let counted = ["verification time", "stack depth", "processed "];
+    !line.is_empty() && !walked && !counted.iter().any(|start| line.starts_with(start))
 }
 
 /// The inode of the first process namespace (`PROC_PID_INIT_INO` of linux/proc_ns.h).

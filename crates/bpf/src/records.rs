@@ -21,7 +21,7 @@ macro_rules! records {
     };
 }
 
-records!(Task, Group, Exec, Exit);
+records!(Task, Group, Exec, Exit, Settled);
 
 /// What a thread has used and how it stands.  For a process's only thread, and for the leader of
 /// several, a [`Group`] comes with it.
@@ -36,7 +36,7 @@ pub struct Task {
     pub system_ns: u64,
     /// Time on a CPU, exact.
     pub run_ns: u64,
-    /// Time ready to run and waiting for a CPU.
+    /// Time ready to run and waiting for a CPU; all bits set if the kernel does not count it.
     pub run_delay_ns: u64,
     /// User time that `/proc` has last shown of this thread: it never goes back.
     pub previous_user_ns: u64,
@@ -158,6 +158,8 @@ pub struct Group {
     pub shared_pages: i64,
     /// The most pages that were resident, if more than now.
     pub peak_resident_pages: u64,
+    /// Changes whenever it begins another program.
+    pub exec_id: u64,
     /// Whether there is an address space at all: kernel threads and zombies have none.
     pub has_memory: u32,
     /// The real user.
@@ -203,7 +205,7 @@ pub struct Exit {
     pub user_ns: u64,
     /// Likewise.
     pub system_ns: u64,
-    /// Likewise.
+    /// Likewise; without what its last thread used since the latest tick, which [`Settled`] tells.
     pub run_ns: u64,
     /// As in [`Group`].
     pub previous_user_ns: u64,
@@ -245,4 +247,17 @@ pub struct Exit {
     pub threads_uncounted: u32,
     /// Its name, ended by a zero unless it fills all bytes.
     pub command: [u8; 16],
+}
+
+/// A process that has ended is gone for good: what it has used in all, its end included.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Settled {
+    pub(crate) kind: u32,
+    /// The process.
+    pub pid: i32,
+    /// When it began, on the clock that counts suspended time.
+    pub start_boottime_ns: u64,
+    /// Time on a CPU of all its threads.
+    pub run_ns: u64,
 }

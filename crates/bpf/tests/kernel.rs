@@ -84,12 +84,13 @@ fn every_short_life_is_told_from_its_command_line_to_its_exit_code() {
                 assert_eq!(exit.code, code << 8);
                 assert_eq!(exit.parent, std::process::id().cast_signed());
                 assert_eq!(exit.command.split(|&byte| byte == 0).next(), Some(&b"sh"[..]));
-                assert!(exit.run_ns > 0 && exit.time_ns > exit.start_boottime_ns);
+                assert!(exit.time_ns > exit.start_boottime_ns);
                 assert!(exit.peak_resident_pages > 0 && exit.minor_faults > 0);
                 assert_eq!(exit.threads_uncounted, 0);
                 ended += 1;
             }
         }
+        Life::Settled(_) => {}
     });
     let lost = lives.lost().expect("the count of lost events");
     assert_eq!((begun + lost.execs as usize, ended + lost.exits as usize), (50, 50), "{lost:?}");
@@ -120,4 +121,41 @@ fn a_process_ends_with_the_account_of_all_its_threads() {
         }
     });
     assert!(found);
+}
+
+#[test]
+#[allow(clippy::zombie_processes, reason = "waited for by wait4")]
+fn the_time_on_a_cpu_is_the_one_that_the_parent_is_told() {
+    let Some(mut lives) = open(Lives::open) else { return };
+    let mut children = HashMap::new();
+    for _ in 0..50 {
+        let child = Command::new("/bin/true").spawn().expect("true");
+        children.insert(child.id().cast_signed(), cpu_ns_of(child.id()));
+    }
+    // The kernel frees a process when no one can be looking at it any more.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let (mut ours, mut theirs, mut count) = (0, 0, 0);
+    lives.drain(|life| {
+        if let Life::Settled(settled) = life
+            && let Some(cpu_ns) = children.remove(&settled.pid)
+        {
+            ours += settled.run_ns;
+            theirs += cpu_ns;
+            count += 1;
+        }
+    });
+    assert_eq!(count, 50);
+    assert!(ours.abs_diff(theirs) <= theirs / 50, "{ours} {theirs}");
+}
+
+/// Waits for a child: what it used, as wait4(2) tells.
+fn cpu_ns_of(pid: u32) -> u64 {
+    // SAFETY: plain integers, for which any bits will do.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let mut status = 0;
+    // SAFETY: both pointers are to what the kernel fills.
+    let waited = unsafe { libc::wait4(pid.cast_signed(), &raw mut status, 0, &raw mut usage) };
+    assert_eq!(waited, pid.cast_signed());
+    let micros = |time: libc::timeval| time.tv_sec * 1_000_000 + time.tv_usec;
+    (micros(usage.ru_utime) + micros(usage.ru_stime)).cast_unsigned() * 1000
 }

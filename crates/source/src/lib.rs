@@ -14,16 +14,20 @@ mod cpu;
 mod cpu_core;
 mod disk;
 mod environment;
+mod exit;
 mod filesystem;
 mod infiniband;
 mod inode;
 mod instance;
 mod interrupt;
+mod kernel;
 mod memory;
 mod network;
 mod nfs;
 mod numa;
 mod pressure;
+mod process;
+mod process_total;
 mod sampler;
 mod schedstat;
 mod slab;
@@ -32,6 +36,9 @@ mod softirq;
 mod tcp;
 mod whit;
 
+pub use kernel::SharedKernel;
+pub use process::counters::{ExitWay, Ledger, ProcessCounters, ProcessWay, start_ticks};
+pub use process::{Candidate, Choice, Chooser, ProcessLimits, Way};
 pub use sampler::Sampler;
 pub use whit::{Counter, RecorderCounters};
 
@@ -59,6 +66,14 @@ pub struct Limits {
     pub recorder: Option<std::sync::Arc<RecorderCounters>>,
     /// How to name the sensors of a collectl recording; `None` for the names as they are.
     pub sensors: Option<std::sync::Arc<dyn SensorRules>>,
+    /// Which processes to record, and what of them.
+    pub process: ProcessLimits,
+    /// What the sources about processes tell each other.
+    pub processes: ProcessCounters,
+    /// The kernel's types, for sources that load a program.
+    pub kernel: SharedKernel,
+    /// Ways of learning of ends that are left out, so that the next best is taken.
+    pub exit_ways: ExitWays,
 }
 
 /// Names for the sensors of a collectl recording: collectl's `--envrules` and `--envremap`.  The
@@ -70,6 +85,15 @@ pub trait SensorRules: Send + Sync {
     fn before(&self, told: &[u8]) -> Vec<u8>;
     /// What to take for the short name that was made of it, still without its number.
     fn after(&self, short: &[u8]) -> Vec<u8>;
+}
+
+/// Ways of learning of ends that are not to be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExitWays {
+    /// No BPF programs.
+    pub without_bpf: bool,
+    /// No taskstats.
+    pub without_taskstats: bool,
 }
 
 /// A source: its definition and how to open it.
@@ -89,6 +113,7 @@ pub static ALL: &[Entry] = &[
     cpu_core::ENTRY,
     disk::ENTRY,
     environment::ENTRY,
+    exit::ENTRY,
     filesystem::ENTRY,
     infiniband::ENTRY,
     inode::ENTRY,
@@ -98,6 +123,8 @@ pub static ALL: &[Entry] = &[
     nfs::ENTRY,
     numa::ENTRY,
     pressure::ENTRY,
+    process::ENTRY,
+    process_total::ENTRY,
     schedstat::ENTRY,
     slab::ENTRY,
     socket::ENTRY,

@@ -20,7 +20,9 @@ impl Sampler {
     /// Opens `entries` on `host`.
     pub fn open(host: &mut Host, entries: &[&'static Entry], limits: &Arc<Limits>) -> Self {
         let open = |entry: &&'static Entry| (entry.def, (entry.open)(host, limits));
-        Sampler { opened: entries.iter().map(open).collect() }
+        let opened = entries.iter().map(open).collect();
+        limits.kernel.release();
+        Sampler { opened }
     }
 
     /// The sources' definitions, in the order of the feed.

@@ -73,6 +73,12 @@ impl Counter {
         self.0.store(self.get().wrapping_add(count), Ordering::Relaxed);
     }
 
+    /// Sets what is not a count but how things stand.
+    #[inline]
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
     /// The count so far.
     #[inline]
     pub fn get(&self) -> u64 {

@@ -191,6 +191,7 @@ impl Plan {
             interfaces: arguments.interfaces()?,
             network_filesystems: false,
             recorder: Some(counters.clone()),
+            ..Limits::default()
         });
         if !arguments.no_check && self.meta.cpus() >= doctor::CHECK_CPUS_MIN {
             let intervals = &self.intervals;

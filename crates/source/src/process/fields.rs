@@ -1,0 +1,70 @@
+//! The columns of a process: the same for every way of reading them.
+//!
+//! Units are `/proc`'s where it has the value, so that a reader who compares finds equal numbers.
+
+use sample::{Field, Unit};
+
+/// Defines columns and the constants for their places, in one list.
+macro_rules! fields {
+    ($($constant:ident = $field:expr;)*) => {
+        #[repr(usize)]
+        #[allow(dead_code, clippy::upper_case_acronyms, non_camel_case_types, reason = "only numbers the constants")]
+        enum Place { $($constant,)* }
+        $(#[allow(dead_code, reason = "a column that nobody reads by its place")]
+        pub(crate) const $constant: usize = Place::$constant as usize;)*
+        /// All of them, in that order.
+        pub(crate) const FIELDS: &[Field] = &[$($field,)*];
+    };
+}
+
+pub(crate) use fields;
+
+use Unit::{Bytes, Count, Kibibytes, Nanoseconds, Ticks};
+
+fields! {
+    COMMAND = Field::text("command", "Its name: of the program, or what the thread calls itself");
+    COMMAND_LINE = Field::text("command_line", "Program and arguments, blanks between them");
+    EXECUTABLE = Field::text("executable", "The program's file");
+    USER = Field::text("user", "Name of the real user, or the number if it has none");
+    CGROUP = Field::text("cgroup", "Path of its control group");
+    STATE = Field::text("state", "R runs, S sleeps, D waits for I/O, T stopped, t traced, Z zombie, I idle, X dead");
+    TGID = Field::gauge("tgid", Count, "The process it belongs to: its own number unless it is a further thread");
+    PARENT = Field::gauge("parent", Count, "The process that it is a child of");
+    UID = Field::gauge("uid", Count, "Number of the real user");
+    CGROUP_ID = Field::gauge("cgroup_id", Count, "Id of its control group in the unified hierarchy");
+    THREADS = Field::gauge("threads", Count, "Threads of the process");
+    PRIORITY = Field::gauge("priority", Count, "Priority as /proc counts: 20 more than nice, below 0 for real time");
+    NICE = Field::gauge("nice", Count, "Nice value, -20 to 19");
+    REALTIME_PRIORITY = Field::gauge("realtime_priority", Count, "Real-time priority, 0 for others");
+    POLICY = Field::gauge("policy", Count, "Scheduling policy: 0 other, 1 fifo, 2 rr, 3 batch, 5 idle, 6 deadline, 7 ext");
+    PROCESSOR = Field::gauge("processor", Count, "The CPU it ran on last");
+    START_TIME = Field::gauge("start_time", Ticks, "When it began, since boot");
+    USER_TIME = Field::counter("user_time", Ticks, "CPU time in user mode");
+    SYSTEM_TIME = Field::counter("system_time", Ticks, "CPU time in the kernel");
+    CHILD_USER_TIME = Field::counter("child_user_time", Ticks, "User time of children that ended and were waited for");
+    CHILD_SYSTEM_TIME = Field::counter("child_system_time", Ticks, "System time of children that ended and were waited for");
+    RUN_TIME = Field::counter("run_time", Nanoseconds, "CPU time, exact");
+    RUN_DELAY = Field::counter("run_delay", Nanoseconds, "Time ready to run without a CPU");
+    MINOR_FAULTS = Field::counter("minor_faults", Count, "Page faults without I/O");
+    MAJOR_FAULTS = Field::counter("major_faults", Count, "Page faults with I/O");
+    CHILD_MINOR_FAULTS = Field::counter("child_minor_faults", Count, "Minor faults of children that ended and were waited for");
+    CHILD_MAJOR_FAULTS = Field::counter("child_major_faults", Count, "Major faults of children that ended and were waited for");
+    VOLUNTARY_SWITCHES = Field::counter("voluntary_switches", Count, "Times it gave the CPU up");
+    INVOLUNTARY_SWITCHES = Field::counter("involuntary_switches", Count, "Times the CPU was taken from it");
+    READ_CHARS = Field::counter("read_chars", Bytes, "Asked for by reading calls");
+    WRITE_CHARS = Field::counter("write_chars", Bytes, "Given to writing calls");
+    READ_CALLS = Field::counter("read_calls", Count, "Reading calls");
+    WRITE_CALLS = Field::counter("write_calls", Count, "Writing calls");
+    READ_BYTES = Field::counter("read_bytes", Bytes, "Fetched from storage");
+    WRITE_BYTES = Field::counter("write_bytes", Bytes, "Sent to storage");
+    CANCELLED_WRITE_BYTES = Field::counter("cancelled_write_bytes", Bytes, "Not written after all, as the file was cut");
+    VIRTUAL = Field::gauge("virtual", Kibibytes, "Size of the address space");
+    RESIDENT = Field::gauge("resident", Kibibytes, "Of it in memory");
+    LOCKED = Field::gauge("locked", Kibibytes, "Of it locked in memory");
+    DATA = Field::gauge("data", Kibibytes, "Private and writable");
+    STACK = Field::gauge("stack", Kibibytes, "Stack");
+    CODE = Field::gauge("code", Kibibytes, "The program's own code");
+    LIBRARIES = Field::gauge("libraries", Kibibytes, "Code of libraries");
+    SWAP = Field::gauge("swap", Kibibytes, "In swap");
+    PEAK_RESIDENT = Field::gauge("peak_resident", Kibibytes, "The most that was in memory");
+}

@@ -1,0 +1,451 @@
+//! All tasks in one pass of a program in the kernel.
+//!
+//! A row is filled while its record goes by.  Only a process of several threads waits for the end
+//! of the pass, since its counters are the sum over its threads and those may have lower numbers
+//! than it has.
+//!
+//! The kernel writes no more than 32 KiB at a time, and a thread may end between two such writes,
+//! after its process has gone by without its counts and before it would have gone by itself.  Sums
+//! of such a process would go back; they stand still until the next reading.
+
+use bpf::{CpuTime, Group, Task, Tasks, adjusted};
+use sample::{RowMut, State, Table};
+
+use crate::Limits;
+
+use super::counters::Ledger;
+use super::fields::*;
+use super::limits::{Candidate, Choice, ProcessLimits};
+use super::roster::{Known, NO_ROW, Roster, SUMS};
+
+/// `PF_EXITING`: the end of this thread has begun, and may have been told already.
+const EXITING: u32 = 0x4;
+
+const NS_PER_TICK: u64 = 10_000_000;
+
+/// `PF_KTHREAD` of the kernel's `sched.h`.
+pub(super) const KERNEL_THREAD: u32 = 0x0020_0000;
+
+/// The columns of [`Sums::counts`], in that order.
+const COUNTS: [usize; SUMS] = [
+    RUN_TIME,
+    RUN_DELAY,
+    MINOR_FAULTS,
+    MAJOR_FAULTS,
+    VOLUNTARY_SWITCHES,
+    INVOLUNTARY_SWITCHES,
+    READ_CHARS,
+    WRITE_CHARS,
+    READ_CALLS,
+    WRITE_CALLS,
+    READ_BYTES,
+    WRITE_BYTES,
+    CANCELLED_WRITE_BYTES,
+];
+
+/// Columns of [`COUNTS`] before those of I/O.
+const COUNTS_BEFORE_IO: usize = 6;
+
+/// The place of [`RUN_TIME`] and [`RUN_DELAY`] in [`COUNTS`].
+const RUN: usize = 0;
+const DELAY: usize = 1;
+
+/// What a task has used, or several together.
+#[derive(Clone, Copy)]
+struct Sums {
+    sampled: CpuTime,
+    counts: [u64; SUMS],
+}
+
+impl Sums {
+    fn of_task(task: &Task) -> Self {
+        Sums {
+            sampled: CpuTime { user_ns: task.user_ns, system_ns: task.system_ns },
+            counts: [
+                task.run_ns,
+                task.run_delay_ns,
+                task.minor_faults,
+                task.major_faults,
+                task.voluntary_switches,
+                task.involuntary_switches,
+                task.read_chars,
+                task.write_chars,
+                task.read_calls,
+                task.write_calls,
+                task.read_bytes,
+                task.write_bytes,
+                task.cancelled_write_bytes,
+            ],
+        }
+    }
+
+    /// What threads that have ended have left.  Their delay is not kept by the kernel.
+    fn of_ended(group: &Group) -> Self {
+        Sums {
+            sampled: CpuTime { user_ns: group.user_ns, system_ns: group.system_ns },
+            counts: [
+                group.run_ns,
+                0,
+                group.minor_faults,
+                group.major_faults,
+                group.voluntary_switches,
+                group.involuntary_switches,
+                group.read_chars,
+                group.write_chars,
+                group.read_calls,
+                group.write_calls,
+                group.read_bytes,
+                group.write_bytes,
+                group.cancelled_write_bytes,
+            ],
+        }
+    }
+
+    fn add(&mut self, other: &Sums) {
+        self.sampled.user_ns = self.sampled.user_ns.wrapping_add(other.sampled.user_ns);
+        self.sampled.system_ns = self.sampled.system_ns.wrapping_add(other.sampled.system_ns);
+        for (sum, more) in self.counts.iter_mut().zip(other.counts) {
+            // A delay that the kernel does not count stays all bits set.
+            *sum = if more == u64::MAX { more } else { sum.wrapping_add(more) };
+        }
+    }
+}
+
+/// Sums of one reading.
+#[derive(Clone, Copy, Default)]
+struct Totals {
+    processes: u64,
+    threads: u64,
+    running: u64,
+}
+
+/// A process of several threads, until all have gone by.
+struct Shared {
+    tgid: i32,
+    start: u64,
+    slot: Option<usize>,
+    sums: Sums,
+    kernel: CpuTime,
+    /// Whether there is a thread that has not begun to end.
+    lives: bool,
+}
+
+/// Reads by the iterator.
+pub(super) struct Iterator {
+    tasks: Tasks,
+    page_kib: u64,
+    pass: Pass,
+}
+
+/// What goes on from record to record, and what is kept from pass to pass.
+#[derive(Default)]
+struct Pass {
+    roster: Roster,
+    shared: Vec<Shared>,
+    /// Threads that went by before their process.
+    early: Vec<(i32, Sums, bool)>,
+    totals: Totals,
+    first: bool,
+}
+
+impl Iterator {
+    pub(super) fn new(tasks: Tasks) -> Self {
+        let page_kib = rustix::param::page_size() as u64 / 1024;
+        Iterator { tasks, page_kib, pass: Pass::default() }
+    }
+
+    /// Takes one reading; gives the calls it took.
+    pub(super) fn read(&mut self, limits: &Limits, table: &mut Table) -> Result<u64, State> {
+        let Iterator { tasks, page_kib, pass } = self;
+        let wanted = &limits.process;
+        let mut ledger = limits.processes.ledger();
+        pass.begin();
+        ledger.begin_pass();
+        let done = tasks.pass(|task, group| match group {
+            Some(group) => pass.process(task, group, *page_kib, wanted, &mut ledger, table),
+            None => pass.thread(task, wanted, table),
+        });
+        pass.end(wanted, &mut ledger, table);
+        ledger.end_pass();
+        drop(ledger);
+        limits.processes.processes.set(pass.totals.processes);
+        limits.processes.threads.set(pass.totals.threads);
+        limits.processes.running.set(pass.totals.running);
+        done.map_err(|error| match error {
+            bpf::Error::Read(error) => State::Failed(error.raw_os_error().unwrap_or(0)),
+            _ => State::Failed(0),
+        })
+    }
+}
+
+impl Pass {
+    fn begin(&mut self) {
+        self.first = self.roster.is_new();
+        self.roster.begin();
+        self.shared.clear();
+        self.early.clear();
+        self.totals = Totals::default();
+    }
+
+    /// A process goes by, that is, its first thread.
+    fn process(
+        &mut self,
+        task: &Task,
+        group: &Group,
+        page_kib: u64,
+        limits: &ProcessLimits,
+        ledger: &mut Ledger,
+        table: &mut Table,
+    ) {
+        self.count(task);
+        self.totals.processes += 1;
+        let start = task.start_boottime_ns / NS_PER_TICK;
+        let lives = task.flags & EXITING == 0;
+        let mut sums = Sums::of_task(task);
+        sums.add(&Sums::of_ended(group));
+        let kernel =
+            CpuTime { user_ns: group.previous_user_ns, system_ns: group.previous_system_ns };
+        let alone = group.threads == 1;
+        if alone && lives {
+            ledger.living(task.pid, start, sums.counts[RUN]);
+        }
+        let slot = self.choose(task, group, start, limits);
+        if let Some(slot) = slot {
+            let known = self.roster.at(slot);
+            known.row = table.rows();
+            let mut row = table.row(known.name());
+            describe(&mut row, task);
+            describe_group(&mut row, task, group, page_kib);
+            if alone {
+                usage(&mut row, known, &sums, kernel, limits);
+            }
+        }
+        if !alone {
+            self.shared.push(Shared { tgid: task.tgid, start, slot, sums, kernel, lives });
+        }
+    }
+
+    fn count(&mut self, task: &Task) {
+        self.totals.threads += 1;
+        self.totals.running += u64::from(task.state | task.exit_state == 0);
+    }
+
+    /// The slot of a process if it is wanted.
+    fn choose(
+        &mut self,
+        task: &Task,
+        group: &Group,
+        start: u64,
+        limits: &ProcessLimits,
+    ) -> Option<usize> {
+        let key = key(task.pid);
+        if limits.only_first && !self.first && !self.roster.had(key, start) {
+            return None;
+        }
+        let (slot, _) = self.roster.take(key, task.pid, start);
+        let known = self.roster.at(slot);
+        known.row = NO_ROW;
+        if known.exec != group.exec_id || known.uid != group.uid {
+            known.exec = group.exec_id;
+            known.uid = group.uid;
+            known.parent = group.parent;
+            known.choice = choose(limits, task, group);
+        }
+        (known.choice != Choice::Leave).then_some(slot)
+    }
+
+    /// A further thread of a process goes by.
+    fn thread(&mut self, task: &Task, limits: &ProcessLimits, table: &mut Table) {
+        self.count(task);
+        let sums = Sums::of_task(task);
+        let lives = task.flags & EXITING == 0;
+        if let Some(shared) = find(&mut self.shared, task.tgid) {
+            shared.sums.add(&sums);
+            shared.lives |= lives;
+        } else if task.tgid > task.pid {
+            self.early.push((task.tgid, sums, lives));
+        }
+        let Some(leader) = self.roster.find(key(task.tgid)) else { return };
+        let leader = self.roster.at(leader);
+        let (uid, parent) = (leader.uid, leader.parent);
+        match leader.choice {
+            Choice::KeepWithThreads => {}
+            Choice::Keep if limits.threads => {}
+            _ => return,
+        }
+        let start = task.start_boottime_ns / NS_PER_TICK;
+        let (slot, _) = self.roster.take(key(task.pid), task.pid, start);
+        let known = self.roster.at(slot);
+        known.row = table.rows();
+        let mut row = table.row(known.name());
+        describe(&mut row, task);
+        row.set_signed(PARENT, parent.into());
+        row.set(UID, uid.into());
+        let kernel = CpuTime { user_ns: task.previous_user_ns, system_ns: task.previous_system_ns };
+        usage(&mut row, known, &sums, kernel, limits);
+    }
+
+    /// All have gone by.
+    fn end(&mut self, limits: &ProcessLimits, ledger: &mut Ledger, table: &mut Table) {
+        self.roster.end();
+        for (tgid, sums, lives) in self.early.drain(..) {
+            if let Some(shared) = find(&mut self.shared, tgid) {
+                shared.sums.add(&sums);
+                shared.lives |= lives;
+            }
+        }
+        for Shared { tgid, start, slot, sums, kernel, lives } in &mut self.shared {
+            if *lives {
+                ledger.living(*tgid, *start, sums.counts[RUN]);
+            }
+            let Some(slot) = *slot else { continue };
+            let known = self.roster.at(slot);
+            for (sum, before) in sums.counts.iter_mut().zip(known.sums) {
+                *sum = (*sum).max(before);
+            }
+            known.sums = sums.counts;
+            usage(&mut table.row_mut(known.row), known, sums, *kernel, limits);
+        }
+    }
+}
+
+/// A task's place in the roster.
+#[inline]
+fn key(pid: i32) -> u64 {
+    u64::from(pid.unsigned_abs())
+}
+
+/// The process among those of several threads; they stand in the order of their numbers.
+fn find(shared: &mut [Shared], tgid: i32) -> Option<&mut Shared> {
+    let index = shared.binary_search_by_key(&tgid, |shared| shared.tgid).ok()?;
+    Some(&mut shared[index])
+}
+
+fn choose(limits: &ProcessLimits, task: &Task, group: &Group) -> Choice {
+    let Some(choose) = &limits.choose else { return Choice::Keep };
+    choose(&Candidate {
+        pid: task.pid,
+        parent: group.parent,
+        uid: Some(group.uid),
+        user: b"",
+        command: until_zero(&task.command),
+        command_line: None,
+    })
+}
+
+/// A name as the kernel keeps it, up to its zero.
+pub(super) fn until_zero(command: &[u8; 16]) -> &[u8] {
+    let end = command.iter().position(|&byte| byte == 0).unwrap_or(command.len());
+    &command[..end]
+}
+
+/// What a task says of itself, thread or process.
+#[inline]
+fn describe(row: &mut RowMut<'_>, task: &Task) {
+    row.set_text(COMMAND, until_zero(&task.command));
+    row.set_text(STATE, state(task));
+    row.set_signed(TGID, task.tgid.into());
+    row.set_signed(PRIORITY, i64::from(task.priority) - 100);
+    row.set_signed(NICE, i64::from(task.static_priority) - 120);
+    row.set(REALTIME_PRIORITY, task.realtime_priority.into());
+    row.set(POLICY, task.policy.into());
+    row.set(PROCESSOR, task.processor.into());
+    row.set(START_TIME, task.start_boottime_ns / NS_PER_TICK);
+}
+
+/// What its threads have in common.
+#[inline]
+fn describe_group(row: &mut RowMut<'_>, task: &Task, group: &Group, page_kib: u64) {
+    row.set_signed(PARENT, group.parent.into());
+    row.set(UID, group.uid.into());
+    row.set(CGROUP_ID, group.cgroup);
+    row.set_signed(THREADS, group.threads.into());
+    row.set(CHILD_USER_TIME, group.child_user_ns / NS_PER_TICK);
+    row.set(CHILD_SYSTEM_TIME, group.child_system_ns / NS_PER_TICK);
+    row.set(CHILD_MINOR_FAULTS, group.child_minor_faults);
+    row.set(CHILD_MAJOR_FAULTS, group.child_major_faults);
+    // A thread of the kernel may borrow an address space: it is not its own.
+    if group.has_memory == 0 || task.flags & KERNEL_THREAD != 0 {
+        row.set(VIRTUAL, 0);
+        row.set(RESIDENT, 0);
+        return;
+    }
+    memory(row, group, page_kib);
+}
+
+/// Sizes as `/proc` makes them of the same counts (fs/proc/task_mmu.c).
+#[inline]
+fn memory(row: &mut RowMut<'_>, group: &Group, page_kib: u64) {
+    // Counts of single CPUs are added up late, so that a small sum may be below 0.
+    let pages = |count: i64| u64::try_from(count).unwrap_or(0);
+    let resident =
+        pages(group.file_pages) + pages(group.anonymous_pages) + pages(group.shared_pages);
+    row.set(VIRTUAL, group.total_pages * page_kib);
+    row.set(RESIDENT, resident * page_kib);
+    row.set(LOCKED, group.locked_pages * page_kib);
+    row.set(DATA, group.data_pages * page_kib);
+    row.set(STACK, group.stack_pages * page_kib);
+    let page_bytes = page_kib * 1024;
+    let end = group.code_end.saturating_add(page_bytes - 1) & !(page_bytes - 1);
+    let code = end.saturating_sub(group.code_start & !(page_bytes - 1));
+    let executable = group.executable_pages * page_kib;
+    let code = (code / 1024).min(executable);
+    row.set(CODE, code);
+    row.set(LIBRARIES, executable - code);
+    row.set(SWAP, pages(group.swap_pages) * page_kib);
+    row.set(PEAK_RESIDENT, group.peak_resident_pages.max(resident) * page_kib);
+}
+
+/// What has been used.
+#[inline]
+fn usage(
+    row: &mut RowMut<'_>,
+    known: &mut Known,
+    sums: &Sums,
+    kernel: CpuTime,
+    limits: &ProcessLimits,
+) {
+    let run_ns = sums.counts[RUN];
+    // Most tasks have slept since: what was shown is still right.
+    if run_ns != known.run_ns || known.run_ns == 0 {
+        // As the kernel would show it now, and not behind what we have shown.
+        let time = adjusted(sums.sampled, run_ns, kernel);
+        known.shown = adjusted(time, run_ns, known.shown);
+        known.run_ns = run_ns;
+    }
+    row.set(USER_TIME, known.shown.user_ns / NS_PER_TICK);
+    row.set(SYSTEM_TIME, known.shown.system_ns / NS_PER_TICK);
+    let wanted = if limits.without_io { COUNTS_BEFORE_IO } else { SUMS };
+    for (index, (&field, &count)) in COUNTS.iter().zip(&sums.counts).enumerate().take(wanted) {
+        if index != DELAY || count != u64::MAX {
+            row.set(field, count);
+        }
+    }
+}
+
+/// The letter that `/proc` shows (fs/proc/array.c and `task_state_index` of `sched.h`).
+fn state(task: &Task) -> &'static [u8] {
+    const UNINTERRUPTIBLE: u32 = 0x2;
+    const REPORTED: u32 = 0x7f;
+    const NO_LOAD: u32 = 0x400;
+    const WAITS_FOR_LOCK: u32 = 0x1000;
+    const FROZEN: u32 = 0x8000;
+    const IDLE: u32 = UNINTERRUPTIBLE | NO_LOAD;
+    if task.state & (WAITS_FOR_LOCK | FROZEN) != 0 {
+        return b"D";
+    }
+    if task.state & IDLE == IDLE {
+        return b"I";
+    }
+    let highest = ((task.state | task.exit_state) & REPORTED).checked_ilog2();
+    match highest {
+        None => b"R",
+        Some(0) => b"S",
+        Some(1) => b"D",
+        Some(2) => b"T",
+        Some(3) => b"t",
+        Some(4) => b"X",
+        Some(5) => b"Z",
+        Some(_) => b"P",
+    }
+}

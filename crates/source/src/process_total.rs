@@ -1,0 +1,105 @@
+//! What all processes amount to, and whether that is all there was: births, ends, losses, and the
+//! CPU time that no process accounts for.
+//!
+//! Reads nothing but `/proc/stat`, which other sources read too: the rest is counted by the
+//! sources `process` and `exit` as they read, through [`ProcessCounters`](crate::ProcessCounters).
+//! Stands behind both in the list of sources, so that its row is of the same pass.
+//!
+//! What was *busy* and not *attributed* over an interval is unattributed: ends that were lost,
+//! and the kernel's own rounding, as it samples the machine's time by ticks but measures that of
+//! processes.
+
+use std::sync::Arc;
+
+use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
+use procfs::{FileId, Host, ReadMode};
+use sample::{Cadence, Field, SourceDef, State, Table, Unit};
+
+use crate::process::fields::fields;
+use crate::{Entry, Limits, Source};
+
+use Unit::{Count, Nanoseconds};
+
+fields! {
+    WAY = Field::text("way", "How processes are read: iterator, proc or unprivileged");
+    EXIT_WAY = Field::text("exit_way", "How ends are told: bpf or taskstats; missing if they are not");
+    PROCESSES = Field::gauge("processes", Count, "Processes there were");
+    THREADS = Field::gauge("threads", Count, "Threads there were, those of one thread included");
+    RUNNING = Field::gauge("running", Count, "Processes that ran or waited for a CPU");
+    BIRTHS = Field::counter("births", Count, "Processes and threads begun since boot");
+    EXECS = Field::counter("execs", Count, "Programs begun since the recorder began");
+    EXITS = Field::counter("exits", Count, "Ends told since the recorder began");
+    EXITS_LOST = Field::counter("exits_lost", Count, "Ends known to have happened of which nothing else is known");
+    EXECS_LOST = Field::counter("execs_lost", Count, "Programs begun of which the command line was not told");
+    FACTS_LATE = Field::counter("facts_late", Count, "Command lines that could not be read in time");
+    ATTRIBUTED = Field::counter("attributed", Nanoseconds, "CPU time of all processes, ended ones included");
+    BUSY = Field::counter("busy", Nanoseconds, "CPU time in user mode and the kernel, by the machine's own count");
+}
+
+pub(crate) const ENTRY: Entry = Entry { def: &PROCESS_TOTAL, open };
+
+fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
+    let stat = host.file("/proc/stat", ReadMode::Records);
+    let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    Box::new(ProcessTotal { stat, tick_ns, limits: limits.clone() })
+}
+
+struct ProcessTotal {
+    stat: FileId,
+    tick_ns: u64,
+    limits: Arc<Limits>,
+}
+
+impl Source for ProcessTotal {
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        let counters = &self.limits.processes;
+        let Some(way) = counters.way() else { return State::Absent };
+        let text = match host.read(self.stat) {
+            Ok(text) => text,
+            Err(state) => return state,
+        };
+        let mut row = table.row(b"");
+        for line in parse_stat_totals(text) {
+            match line {
+                StatLine::Total(times) => row.set(BUSY, busy_ticks(&times) * self.tick_ns),
+                StatLine::Forks(forks) => row.set(BIRTHS, forks),
+                _ => {}
+            }
+        }
+        row.set_text(WAY, way.as_bytes());
+        row.set(PROCESSES, counters.processes.get());
+        row.set(THREADS, counters.threads.get());
+        row.set(RUNNING, counters.running.get());
+        row.set(FACTS_LATE, counters.facts_late.get());
+        row.set_some(ATTRIBUTED, counters.ledger().attributed_ns());
+        if let Some(way) = counters.exit_way() {
+            row.set_text(EXIT_WAY, way.as_bytes());
+            row.set(EXITS, counters.exits.get());
+            row.set(EXITS_LOST, counters.exits_lost.get());
+        }
+        // Only the ring tells of programs that begin.
+        if counters.tells_execs() {
+            row.set(EXECS, counters.execs.get());
+            row.set(EXECS_LOST, counters.execs_lost.get());
+        }
+        State::Ok
+    }
+}
+
+/// User, nice and system: what processes and threads of the kernel use.  Interrupts are nobody's,
+/// and what guests use is in user already.
+fn busy_ticks(times: &CpuTimes) -> u64 {
+    times.ticks[..3].iter().fold(0, |sum, &ticks| sum.saturating_add(ticks))
+}
+
+static PROCESS_TOTAL: SourceDef = SourceDef {
+    name: "process_total",
+    about: "All processes together, their births and ends, and the CPU time nobody accounts for",
+    letters: "Z",
+    reads: &["/proc/stat"],
+    instance: &[],
+    fields: FIELDS,
+    cadence: Cadence::Second,
+    layouts: &[],
+};
