@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 
 use crate::number::{self, Scale};
 use crate::text::escape_into;
-use crate::{Frame, Options, Row};
+use crate::{Account, Balance, Digest, Frame, Options, Row, Top};
 
 /// How one `-s` letter of a source looks in each of collectl's formats.
 #[derive(Debug)]
@@ -47,6 +47,14 @@ pub struct Layout {
     /// `lexpr`, `graphite` and `gexpr` names (`cputotals.user`) and values; for a detail letter
     /// `{}` in the name stands for the instance.
     pub metrics: &'static [PlotColumn],
+    /// What its instances amount to, if they can be added up.
+    pub account: Option<&'static Account>,
+    /// What such sums are held against.
+    pub balance: Option<&'static Balance>,
+    /// The first few instances, sorted (`--top`).
+    pub top: Option<&'static Top>,
+    /// One line for each instance over a whole recording (`--procanalyze`).
+    pub digest: Option<&'static Digest>,
 }
 
 impl Layout {
@@ -61,6 +69,10 @@ impl Layout {
         exceptions: None,
         from_second_reading: false,
         metrics: &[],
+        account: None,
+        balance: None,
+        top: None,
+        digest: None,
     };
 }
 
@@ -370,6 +382,8 @@ pub enum Form {
     Left,
     /// Text or number as it is, right-aligned.
     Plain,
+    /// Seconds as `hours:mm:ss`.
+    Clock,
     /// Plot: whole, or with the decimals that `-o1` and `-o2` ask for.
     PlotNumber,
 }
@@ -482,6 +496,7 @@ impl Form {
             Form::Fixed(digits) => number::push_fixed(out, value, digits),
             Form::PlotNumber => number::push_fixed(out, value, options.precision()),
             Form::Left | Form::Plain => number::push_perl(out, value),
+            Form::Clock => number::push_clock(out, value),
             Form::Magnitude => number::push_magnitude(out, value, options.exact),
             Form::Scaled { width, unit, binary } => {
                 let scale = Scale { width: width.into(), unit: unit.into(), binary };

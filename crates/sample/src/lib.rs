@@ -11,6 +11,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod account;
 mod clock;
 mod def;
 mod field;
@@ -24,6 +25,10 @@ mod reading;
 mod table;
 pub mod text;
 
+pub use account::{
+    Account, Balance, By, Cells, Digest, DigestColumn, Fold, Folded, Grouping, Measure, Order,
+    Rank, Role, Top,
+};
 pub use clock::{Clock, Moment, Wake};
 pub use def::{Cadence, SourceDef};
 pub use field::{Field, Kind, Unit};

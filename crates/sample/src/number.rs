@@ -92,6 +92,20 @@ fn push_fixed_slowly(out: &mut Vec<u8>, value: f64, digits: u8) {
     write!(out, "{value:.*}", usize::from(digits)).expect("writing to memory cannot fail");
 }
 
+/// Seconds as `hours:mm:ss`, cut to whole ones.
+pub fn push_clock(out: &mut Vec<u8>, seconds: f64) {
+    let seconds = seconds as i64;
+    if seconds < 0 {
+        out.push(b'-');
+    }
+    let seconds = seconds.unsigned_abs();
+    push_u64(out, seconds / 3600);
+    for part in [seconds / 60 % 60, seconds % 60] {
+        out.push(b':');
+        out.extend_from_slice(&[b'0' + (part / 10) as u8, b'0' + (part % 10) as u8]);
+    }
+}
+
 /// A number as Perl prints it (`%.15g`): up to 15 digits, none that are not needed.
 pub fn push_perl(out: &mut Vec<u8>, value: f64) {
     const WHOLE_BELOW: f64 = 1e15;
@@ -285,6 +299,18 @@ fn perl_length(out: &mut Vec<u8>, value: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_has_hours_without_end() {
+        let clock = |seconds| {
+            let mut out = Vec::new();
+            push_clock(&mut out, seconds);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(clock(59.99), "0:00:59");
+        assert_eq!(clock(3_600.0 * 123.0 + 61.0), "123:01:01");
+        assert_eq!(clock(-61.0), "-0:01:01");
+    }
 
     fn text(push: impl Fn(&mut Vec<u8>)) -> String {
         let mut out = Vec::new();

@@ -13,6 +13,9 @@ use sample::{Cadence, Field, SourceDef, State, Table, Unit};
 use crate::process::fields::fields;
 use crate::{Entry, Source};
 
+mod account;
+mod digest;
+
 use Unit::{Bytes, Count, Kibibytes, Nanoseconds, Ticks};
 
 fields! {
@@ -78,5 +81,5 @@ static EXIT: SourceDef = SourceDef {
     instance: &["pid", "start"],
     fields: FIELDS,
     cadence: Cadence::First,
-    layouts: &[],
+    layouts: &[account::LAYOUT],
 };

@@ -14,7 +14,9 @@ use sample::{Cadence, SourceDef, State, Table};
 
 use crate::{Entry, Limits, Source};
 
+mod account;
 pub(crate) mod counters;
+pub(crate) mod digest;
 pub(crate) mod fields;
 mod iterator;
 mod limits;
@@ -75,5 +77,5 @@ static PROCESS: SourceDef = SourceDef {
     instance: &["pid", "start"],
     fields: FIELDS,
     cadence: Cadence::Second,
-    layouts: &[],
+    layouts: &[account::LAYOUT],
 };

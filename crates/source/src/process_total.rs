@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, SourceDef, State, Table, Unit};
+use sample::{Balance, Cadence, Field, Layout, SourceDef, State, Table, Unit};
 
 use crate::process::fields::fields;
 use crate::{Entry, Limits, Source};
@@ -93,6 +93,15 @@ fn busy_ticks(times: &CpuTimes) -> u64 {
     times.ticks[..3].iter().fold(0, |sum, &ticks| sum.saturating_add(ticks))
 }
 
+/// What sums over processes are held against.
+const LAYOUT: Layout = Layout { letter: 'Z', balance: Some(&BALANCE), ..Layout::EMPTY };
+
+static BALANCE: Balance = Balance {
+    busy_ns: |row| row.delta(BUSY),
+    attributed_ns: |row| row.delta(ATTRIBUTED),
+    ends_lost: |row| row.delta(EXITS_LOST),
+};
+
 static PROCESS_TOTAL: SourceDef = SourceDef {
     name: "process_total",
     about: "All processes together, their births and ends, and the CPU time nobody accounts for",
@@ -101,5 +110,5 @@ static PROCESS_TOTAL: SourceDef = SourceDef {
     instance: &[],
     fields: FIELDS,
     cadence: Cadence::Second,
-    layouts: &[],
+    layouts: &[LAYOUT],
 };

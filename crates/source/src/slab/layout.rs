@@ -2,9 +2,14 @@
 
 use std::cmp::Ordering;
 
-use sample::{Block, Cell, Layout, Plot, PlotColumn, Row, Shape, Show, Stat, State};
+use sample::{
+    Block, By, Cell, Digest, DigestColumn, Fold, Folded, Form, Layout, Of, Plot, PlotColumn, Rank,
+    Role, Row, Shape, Show, Stat, State, Top,
+};
 
-use super::{OBJECT_BYTES, OBJECTS, OBJECTS_ACTIVE, PAGES_PER_SLAB, SLABS, SLABS_ACTIVE};
+use super::{
+    OBJECT_BYTES, OBJECTS, OBJECTS_ACTIVE, OBJECTS_PER_SLAB, PAGES_PER_SLAB, SLABS, SLABS_ACTIVE,
+};
 
 /// Characters of a name that fit into its column.
 const NAME_WIDTH: usize = 25;
@@ -183,5 +188,101 @@ pub(super) const DETAIL: Layout = Layout {
     keep: keeps,
     order: Some(by_name),
     from_second_reading: true,
+    top: Some(&TOP),
+    digest: Some(&DIGEST),
     ..Layout::EMPTY
+};
+
+const TOP_CELLS: &[Cell] = &[
+    Cell::scaled("", 6, |row| row.gauge(OBJECTS)).padded_to(7),
+    Cell::scaled(" ", 6, |row| row.gauge(OBJECTS_ACTIVE)).padded_to(7),
+    Cell::scaled("  ", 6, |row| row.gauge(OBJECT_BYTES)).padded_to(7),
+    Cell::scaled("  ", 6, |row| row.gauge(SLABS_ACTIVE)).padded_to(7),
+    Cell::scaled("   ", 6, |row| row.gauge(OBJECTS_PER_SLAB)).padded_to(7),
+    Cell::binary("  ", 4, 0, |row| memory(row, SLABS)).padded_to(7),
+    Cell::binary(" ", 4, 0, memory_change).padded_to(7),
+    Cell::fixed("  ", 6, 1, memory_change_percent),
+    Cell::left("  ", 0, |row| Some(row.name())),
+];
+
+const fn rank(name: &'static str, about: &'static str, of: fn(&Row<'_>) -> Option<f64>) -> Rank {
+    Rank { name, about, kind: "Slabs", by: By::Most(of) }
+}
+
+/// The order of the text of their places, as collectl's keys end with it.
+fn by_place_as_text(left: &Row<'_>, right: &Row<'_>) -> Ordering {
+    left.index.to_string().cmp(&right.index.to_string())
+}
+
+static TOP: Top = Top {
+    title: "TOP SLABS $clock",
+    blocks: &[Block {
+        when: |_| true,
+        title: "",
+        headings: &["NumObj  ActObj  ObjSize  NumSlab  Obj/Slab  TotSize  TotChg  TotPct  Name"],
+        show: Show::Cells(TOP_CELLS),
+    }],
+    keep: |row, _| row.raw(SLABS) != Some(0),
+    tie: by_place_as_text,
+    ranks: &[
+        rank("numobj", "objects that there is room for", |row| row.gauge(OBJECTS)),
+        rank("actobj", "objects in use", |row| row.gauge(OBJECTS_ACTIVE)),
+        rank("objsize", "size of an object", |row| row.gauge(OBJECT_BYTES)),
+        rank("numslab", "slabs with objects in use", |row| row.gauge(SLABS_ACTIVE)),
+        rank("objslab", "objects in a slab", |row| row.gauge(OBJECTS_PER_SLAB)),
+        rank("totsize", "memory", |row| memory(row, SLABS)),
+        rank("totchg", "change of memory, either way", |row| Some(memory_change(row)?.abs())),
+        rank("totpct", "the same in per cent", |row| Some(memory_change_percent(row)?.abs())),
+        Rank { name: "name", about: "name, in rising order", kind: "Slabs", by: By::Place },
+    ],
+};
+
+const fn column(name: &'static str, lead: &'static str, width: usize, fold: Fold) -> DigestColumn {
+    let value = Of::Number(|row| memory(row, SLABS));
+    DigestColumn { name, lead, width, fold, form: Form::Whole, value }
+}
+
+/// Places of the digest's columns.
+const LEAST: usize = 3;
+const MOST: usize = 4;
+
+fn spread(folded: &Folded<'_>) -> Option<f64> {
+    Some(folded.values[MOST]? - folded.values[LEAST]?)
+}
+
+static DIGEST: Digest = Digest {
+    name: "slab",
+    role: Role::Living,
+    extension: "slbs",
+    has_times: false,
+    is_sorted: true,
+    counts: |row| row.options().slabfilt.keeps(row.name()),
+    keep: |folded| folded.values[MOST] != Some(0.0),
+    columns: &[
+        DigestColumn {
+            name: "Slab Name",
+            lead: "",
+            width: 20,
+            fold: Fold::First,
+            form: Form::Left,
+            value: Of::Text(|row| Some(row.name())),
+        },
+        column("Start", "  ", 10, Fold::First),
+        column("End", "  ", 10, Fold::Last),
+        column("Minimum", "  ", 10, Fold::Least),
+        column("Maximum", "  ", 10, Fold::Most),
+        column("Change", "  ", 8, Fold::From(spread)),
+        DigestColumn {
+            form: Form::Fixed(2),
+            ..column(
+                "Pct",
+                "  ",
+                8,
+                Fold::From(|folded| {
+                    let least = folded.values[LEAST]?;
+                    Some(if least == 0.0 { 0.0 } else { 100.0 * spread(folded)? / least })
+                }),
+            )
+        },
+    ],
 };

@@ -1,0 +1,81 @@
+//! What ended processes amount to: their whole lives, under the names that living ones have.
+
+use sample::{Account, Cells, Grouping, Kind, Layout, Measure, Role, Unit};
+
+use super::digest;
+use super::{
+    CANCELLED_WRITE_BYTES, CGROUP, CGROUP_ID, COMMAND, INVOLUNTARY_SWITCHES, MAJOR_FAULTS,
+    MINOR_FAULTS, PARENT, READ_BYTES, READ_CALLS, READ_CHARS, RUN_TIME, SYSTEM_TIME, UID, USER,
+    USER_TIME, VOLUNTARY_SWITCHES, WRITE_BYTES, WRITE_CALLS, WRITE_CHARS,
+};
+
+pub(super) fn number(cells: &Cells<'_>) -> Option<u64> {
+    let name = cells.name();
+    let end = name.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(name.len());
+    std::str::from_utf8(&name[..end]).ok()?.parse().ok()
+}
+
+fn cpu_ns(cells: &Cells<'_>) -> Option<f64> {
+    let parts = || Some(cells.level(USER_TIME)? + cells.level(SYSTEM_TIME)?);
+    cells.level(RUN_TIME).or_else(parts)
+}
+
+/// Writes a text, or the number that stands for it where it has no name.
+fn write_text(cells: &Cells<'_>, field: usize, number: usize, out: &mut Vec<u8>) -> bool {
+    if let Some(text) = cells.text(field) {
+        out.extend_from_slice(text);
+        return true;
+    }
+    let Some(number) = cells.raw(number) else { return false };
+    sample::number::push_u64(out, number);
+    true
+}
+
+/// An amount of a whole life.
+const fn life(name: &'static str, unit: Unit, of: fn(&Cells<'_>) -> Option<f64>) -> Measure {
+    Measure { name, unit, kind: Kind::Counter, heading: "", of }
+}
+
+use Unit::{Bytes, Count, Nanoseconds};
+
+static ACCOUNT: Account = Account {
+    role: Role::Ended,
+    title: "PROCESSES",
+    counts: |_| true,
+    groupings: &[
+        Grouping {
+            name: "command",
+            write: |cells, out| {
+                let text = cells.text(COMMAND);
+                out.extend_from_slice(text.unwrap_or_default());
+                text.is_some()
+            },
+        },
+        Grouping { name: "user", write: |cells, out| write_text(cells, USER, UID, out) },
+        Grouping { name: "cgroup", write: |cells, out| write_text(cells, CGROUP, CGROUP_ID, out) },
+    ],
+    number,
+    parent: |cells| cells.raw(PARENT),
+    label: |cells| cells.text(COMMAND),
+    measures: &[
+        life("cpu", Nanoseconds, cpu_ns),
+        life("user", Nanoseconds, |cells| cells.level(USER_TIME)),
+        life("system", Nanoseconds, |cells| cells.level(SYSTEM_TIME)),
+        life("read_bytes", Bytes, |cells| cells.level(READ_BYTES)),
+        life("write_bytes", Bytes, |cells| cells.level(WRITE_BYTES)),
+        life("read_chars", Bytes, |cells| cells.level(READ_CHARS)),
+        life("write_chars", Bytes, |cells| cells.level(WRITE_CHARS)),
+        life("read_calls", Count, |cells| cells.level(READ_CALLS)),
+        life("write_calls", Count, |cells| cells.level(WRITE_CALLS)),
+        life("cancelled_write_bytes", Bytes, |cells| cells.level(CANCELLED_WRITE_BYTES)),
+        life("major_faults", Count, |cells| cells.level(MAJOR_FAULTS)),
+        life("minor_faults", Count, |cells| cells.level(MINOR_FAULTS)),
+        life("voluntary_switches", Count, |cells| cells.level(VOLUNTARY_SWITCHES)),
+        life("involuntary_switches", Count, |cells| cells.level(INVOLUNTARY_SWITCHES)),
+    ],
+    orders: &[],
+};
+
+/// Ended processes have no lines of their own: they count in sums.
+pub(super) const LAYOUT: Layout =
+    Layout { letter: 'Z', account: Some(&ACCOUNT), digest: Some(&digest::DIGEST), ..Layout::EMPTY };

@@ -1,0 +1,230 @@
+//! What processes amount to: sums by group, the tree, and the list of the first few.
+//!
+//! CPU time is the exact one where it is known, else that in ticks.  Threads beside a process's
+//! first are left out of all sums: its own numbers hold theirs.
+
+use sample::{
+    Account, By, Cells, Grouping, Kind, Layout, Measure, Order, Rank, Role, Row, Top, Unit,
+};
+
+use super::fields::*;
+
+/// A tick of `USER_HZ`, which is 100 on every machine that Linux runs on today.
+const TICK_NS: f64 = 1e7;
+
+/// The number before the separator in an instance's name.
+pub(super) fn number(cells: &Cells<'_>) -> Option<u64> {
+    let name = cells.name();
+    let end = name.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(name.len());
+    std::str::from_utf8(&name[..end]).ok()?.parse().ok()
+}
+
+pub(super) fn is_process(cells: &Cells<'_>) -> bool {
+    let tgid = cells.raw(TGID);
+    tgid.is_none() || tgid == number(cells)
+}
+
+fn cpu_ns(cells: &Cells<'_>) -> Option<f64> {
+    cells.count(RUN_TIME).or_else(|| Some(ticks(cells, USER_TIME)? + ticks(cells, SYSTEM_TIME)?))
+}
+
+fn ticks(cells: &Cells<'_>, field: usize) -> Option<f64> {
+    Some(cells.count(field)? * TICK_NS)
+}
+
+/// Writes a text, or the number that stands for it where it has no name.
+fn write_text(cells: &Cells<'_>, field: usize, number: usize, out: &mut Vec<u8>) -> bool {
+    if let Some(text) = cells.text(field) {
+        out.extend_from_slice(text);
+        return true;
+    }
+    let Some(number) = cells.raw(number) else { return false };
+    sample::number::push_u64(out, number);
+    true
+}
+
+/// An amount that only grows.
+const fn counter(
+    name: &'static str,
+    unit: Unit,
+    heading: &'static str,
+    of: fn(&Cells<'_>) -> Option<f64>,
+) -> Measure {
+    Measure { name, unit, kind: Kind::Counter, heading, of }
+}
+
+/// A level.
+const fn level(
+    name: &'static str,
+    unit: Unit,
+    heading: &'static str,
+    of: fn(&Cells<'_>) -> Option<f64>,
+) -> Measure {
+    Measure { name, unit, kind: Kind::Gauge, heading, of }
+}
+
+use Unit::{Bytes, Count, Kibibytes, Nanoseconds};
+
+pub(super) static ACCOUNT: Account = Account {
+    role: Role::Living,
+    title: "PROCESSES",
+    counts: is_process,
+    groupings: &[
+        Grouping {
+            name: "command",
+            write: |cells, out| {
+                let text = cells.text(COMMAND);
+                out.extend_from_slice(text.unwrap_or_default());
+                text.is_some()
+            },
+        },
+        Grouping { name: "user", write: |cells, out| write_text(cells, USER, UID, out) },
+        Grouping { name: "cgroup", write: |cells, out| write_text(cells, CGROUP, CGROUP_ID, out) },
+    ],
+    number,
+    parent: |cells| cells.raw(PARENT),
+    label: |cells| cells.text(COMMAND),
+    measures: &[
+        counter("cpu", Nanoseconds, "CPU%", cpu_ns),
+        counter("user", Nanoseconds, "User%", |cells| ticks(cells, USER_TIME)),
+        counter("system", Nanoseconds, "Sys%", |cells| ticks(cells, SYSTEM_TIME)),
+        level("threads", Count, "Thrds", |cells| cells.level(THREADS)),
+        level("virtual", Kibibytes, "", |cells| cells.level(VIRTUAL)),
+        level("resident", Kibibytes, "RSS", |cells| cells.level(RESIDENT)),
+        counter("read_bytes", Bytes, "RKB", |cells| cells.count(READ_BYTES)),
+        counter("write_bytes", Bytes, "WKB", |cells| cells.count(WRITE_BYTES)),
+        counter("read_chars", Bytes, "", |cells| cells.count(READ_CHARS)),
+        counter("write_chars", Bytes, "", |cells| cells.count(WRITE_CHARS)),
+        counter("read_calls", Count, "", |cells| cells.count(READ_CALLS)),
+        counter("write_calls", Count, "", |cells| cells.count(WRITE_CALLS)),
+        counter("cancelled_write_bytes", Bytes, "", |cells| cells.count(CANCELLED_WRITE_BYTES)),
+        counter("major_faults", Count, "MajF", |cells| cells.count(MAJOR_FAULTS)),
+        counter("minor_faults", Count, "MinF", |cells| cells.count(MINOR_FAULTS)),
+        counter("voluntary_switches", Count, "", |cells| cells.count(VOLUNTARY_SWITCHES)),
+        counter("involuntary_switches", Count, "", |cells| cells.count(INVOLUNTARY_SWITCHES)),
+    ],
+    orders: &[
+        order("time", &["cpu"]),
+        order("syst", &["system"]),
+        order("usrt", &["user"]),
+        Order { name: "accum", measures: &["cpu"], whole_life: true },
+        order("vsz", &["virtual"]),
+        order("rss", &["resident"]),
+        order("rkb", &["read_bytes"]),
+        order("wkb", &["write_bytes"]),
+        order("iokb", &["read_bytes", "write_bytes"]),
+        order("rkbc", &["read_chars"]),
+        order("wkbc", &["write_chars"]),
+        order("iokbc", &["read_chars", "write_chars"]),
+        order("ioall", &["read_bytes", "write_bytes", "read_chars", "write_chars"]),
+        order("rsys", &["read_calls"]),
+        order("wsys", &["write_calls"]),
+        order("iosys", &["read_calls", "write_calls"]),
+        order("iocncl", &["cancelled_write_bytes"]),
+        order("majf", &["major_faults"]),
+        order("minf", &["minor_faults"]),
+        order("flt", &["major_faults", "minor_faults"]),
+        order("vctx", &["voluntary_switches"]),
+        order("nctx", &["involuntary_switches"]),
+        order("thread", &["threads"]),
+    ],
+};
+
+const fn order(name: &'static str, measures: &'static [&'static str]) -> Order {
+    Order { name, measures, whole_life: false }
+}
+
+/// A change of a counter; all of it for a process that is new, since it is as young as that.
+fn gain(row: &Row<'_>, field: usize) -> Option<f64> {
+    match row.is_new() {
+        true => row.raw(field).map(|raw| raw as f64),
+        false => row.delta(field),
+    }
+}
+
+fn gains(row: &Row<'_>, fields: &[usize]) -> Option<f64> {
+    fields.iter().map(|&field| gain(row, field)).sum()
+}
+
+/// The same of bytes, in KiB.
+fn kibibytes(row: &Row<'_>, fields: &[usize]) -> Option<f64> {
+    Some(gains(row, fields)? / 1024.0)
+}
+
+/// As collectl, which has no code for this one and sorts by number.
+fn unless_exact(row: &Row<'_>, value: Option<f64>) -> Option<f64> {
+    if row.exact() { Some(0.0) } else { value }
+}
+
+const fn rank(
+    kind: &'static str,
+    name: &'static str,
+    about: &'static str,
+    of: fn(&Row<'_>) -> Option<f64>,
+) -> Rank {
+    Rank { name, about, kind, by: By::Most(of) }
+}
+
+/// A row as a reading of its own.
+pub(super) fn cells<'a>(row: &Row<'a>) -> Cells<'a> {
+    Cells { table: &row.track.current.table, row: row.index }
+}
+
+pub(super) static TOP: Top = Top {
+    title: "TOP PROCESSES sorted by $order (counters are $rate) $clock",
+    blocks: &[],
+    keep: |_, _| true,
+    tie: |left, right| number(&cells(left)).cmp(&number(&cells(right))),
+    ranks: &[
+        rank("Memory", "vsz", "size of the address space", |row| row.gauge(VIRTUAL)),
+        rank("Memory", "rss", "memory held", |row| row.gauge(RESIDENT)),
+        rank("Time", "syst", "CPU time in the kernel", |row| gain(row, SYSTEM_TIME)),
+        rank("Time", "usrt", "CPU time in user mode", |row| gain(row, USER_TIME)),
+        rank("Time", "time", "CPU time", |row| gains(row, &[SYSTEM_TIME, USER_TIME])),
+        rank("Time", "accum", "CPU time since it began", |row| {
+            Some(row.raw(SYSTEM_TIME)? as f64 + row.raw(USER_TIME)? as f64)
+        }),
+        rank("I/O", "rkb", "read from storage", |row| kibibytes(row, &[READ_BYTES])),
+        rank("I/O", "wkb", "written to storage", |row| kibibytes(row, &[WRITE_BYTES])),
+        rank("I/O", "iokb", "both", |row| kibibytes(row, &[READ_BYTES, WRITE_BYTES])),
+        rank("I/O", "rkbc", "asked for by reading calls", |row| {
+            unless_exact(row, kibibytes(row, &[READ_CHARS]))
+        }),
+        rank("I/O", "wkbc", "given to writing calls", |row| kibibytes(row, &[WRITE_CHARS])),
+        rank("I/O", "iokbc", "both", |row| kibibytes(row, &[READ_CHARS, WRITE_CHARS])),
+        rank("I/O", "ioall", "iokb and iokbc", |row| {
+            kibibytes(row, &[READ_BYTES, WRITE_BYTES, READ_CHARS, WRITE_CHARS])
+        }),
+        rank("I/O", "rsys", "reading calls", |row| gain(row, READ_CALLS)),
+        rank("I/O", "wsys", "writing calls", |row| gain(row, WRITE_CALLS)),
+        rank("I/O", "iosys", "both", |row| gains(row, &[READ_CALLS, WRITE_CALLS])),
+        rank("I/O", "iocncl", "writing taken back", |row| kibibytes(row, &[CANCELLED_WRITE_BYTES])),
+        rank("Page faults", "majf", "with I/O", |row| unless_exact(row, gain(row, MAJOR_FAULTS))),
+        rank("Page faults", "minf", "without I/O", |row| gain(row, MINOR_FAULTS)),
+        rank("Page faults", "flt", "both", |row| gains(row, &[MAJOR_FAULTS, MINOR_FAULTS])),
+        rank("Context switches", "vctx", "voluntary", |row| gain(row, VOLUNTARY_SWITCHES)),
+        rank("Context switches", "nctx", "forced", |row| gain(row, INVOLUNTARY_SWITCHES)),
+        Rank {
+            name: "cpu",
+            about: "the CPU it ran on, in rising order",
+            kind: "Others",
+            by: By::Least(|row| row.gauge(PROCESSOR)),
+        },
+        Rank {
+            name: "pid",
+            about: "its number, in rising order",
+            kind: "Others",
+            by: By::Least(|row| number(&cells(row)).map(|number| number as f64)),
+        },
+        rank("Others", "thread", "threads", |row| row.gauge(THREADS)),
+    ],
+};
+
+/// What these views show of processes.
+pub(super) const LAYOUT: Layout = Layout {
+    letter: 'Z',
+    account: Some(&ACCOUNT),
+    top: Some(&TOP),
+    digest: Some(&super::digest::DIGEST),
+    ..Layout::EMPTY
+};

@@ -1,0 +1,107 @@
+//! One line for each process over a whole recording: collectl's `--procanalyze`.
+//!
+//! Ended processes, whose account another source has, go on in the same lines
+//! ([`ENDED`](crate::exit)): their columns are these, in the same order.
+
+use sample::{Digest, DigestColumn, Fold, Folded, Form, Of, Role, Row};
+
+use super::account::{cells, is_process, number};
+use super::fields::*;
+
+/// Ticks of `USER_HZ` in a second.
+const TICKS: f64 = 100.0;
+
+/// Places of columns that others are worked out from.
+const SYSTEM: usize = 16;
+const USER: usize = 17;
+
+const fn new(name: &'static str, fold: Fold, form: Form, value: Of) -> DigestColumn {
+    DigestColumn { name, lead: "", width: 0, fold, form, value }
+}
+
+const fn whole(name: &'static str, fold: Fold, value: fn(&Row<'_>) -> Option<f64>) -> DigestColumn {
+    new(name, fold, Form::Whole, Of::Number(value))
+}
+
+/// Time in seconds, of a counter in ticks.
+fn seconds(row: &Row<'_>, field: usize) -> Option<f64> {
+    Some(row.raw(field)? as f64 / TICKS)
+}
+
+fn kibibytes(row: &Row<'_>, field: usize) -> Option<f64> {
+    Some(row.raw(field)? as f64 / 1024.0)
+}
+
+fn count(row: &Row<'_>, field: usize) -> Option<f64> {
+    row.raw(field).map(|raw| raw as f64)
+}
+
+/// CPU time in per cent of one CPU.  collectl divides by the number of intervals once more.
+pub(crate) fn percent(folded: &Folded<'_>) -> Option<f64> {
+    let used = folded.values[SYSTEM]? + folded.values[USER]?;
+    let seconds = if folded.seconds == 0.0 { 1.0 } else { folded.seconds };
+    let intervals = if folded.exact { folded.intervals.max(1) as f64 } else { 1.0 };
+    Some(100.0 * used / seconds / intervals)
+}
+
+/// Threads beside the first, as everywhere in collectl.
+fn further_threads(row: &Row<'_>) -> Option<f64> {
+    Some(row.gauge(THREADS)? - 1.0)
+}
+
+fn command<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
+    let line = row.text(COMMAND_LINE).filter(|line| !line.is_empty());
+    Some(line.or_else(|| row.text(COMMAND))?.trim_ascii_end())
+}
+
+pub(super) static DIGEST: Digest = Digest {
+    name: "process",
+    role: Role::Living,
+    extension: "prcs",
+    has_times: true,
+    is_sorted: false,
+    counts: |row| is_process(&cells(row)) || row.collectl_digits(),
+    keep: |_| true,
+    columns: &[
+        whole("Pid", Fold::First, |row| number(&cells(row)).map(|number| number as f64)),
+        new("User", Fold::First, Form::Left, Of::Text(|row| row.text(super::fields::USER))),
+        whole("PPid", Fold::First, |row| row.gauge(PARENT)),
+        whole("ExeSize", Fold::First, |row| row.gauge(CODE)),
+        whole("SizeMin", Fold::Least, |row| row.gauge(VIRTUAL)),
+        whole("SizeMax", Fold::Most, |row| row.gauge(VIRTUAL)),
+        whole("LckMin", Fold::Least, |row| row.gauge(LOCKED)),
+        whole("LckMax", Fold::Most, |row| row.gauge(LOCKED)),
+        whole("RSSMin", Fold::Least, |row| row.gauge(RESIDENT)),
+        whole("RSSMax", Fold::Most, |row| row.gauge(RESIDENT)),
+        whole("DataMin", Fold::Least, |row| row.gauge(DATA)),
+        whole("DataMax", Fold::Most, |row| row.gauge(DATA)),
+        whole("StkMin", Fold::Least, |row| row.gauge(STACK)),
+        whole("StkMax", Fold::Most, |row| row.gauge(STACK)),
+        whole("LibMin", Fold::Least, |row| row.gauge(LIBRARIES)),
+        whole("LibMax", Fold::Most, |row| row.gauge(LIBRARIES)),
+        new("sysT", Fold::Gain, Form::Clock, Of::Number(|row| seconds(row, SYSTEM_TIME))),
+        new("usrT", Fold::Gain, Form::Clock, Of::Number(|row| seconds(row, USER_TIME))),
+        DigestColumn {
+            width: 6,
+            ..new("PCT", Fold::From(percent), Form::Fixed(2), Of::Number(|_| None))
+        },
+        new(
+            "accumT",
+            Fold::Last,
+            Form::Clock,
+            Of::Number(|row| Some(seconds(row, SYSTEM_TIME)? + seconds(row, USER_TIME)?)),
+        ),
+        whole("RKB", Fold::Gain, |row| kibibytes(row, READ_BYTES)),
+        whole("WKB", Fold::Gain, |row| kibibytes(row, WRITE_BYTES)),
+        whole("RKBC", Fold::Gain, |row| kibibytes(row, READ_CHARS)),
+        whole("WKBC", Fold::Gain, |row| kibibytes(row, WRITE_CHARS)),
+        whole("RSYS", Fold::Gain, |row| count(row, READ_CALLS)),
+        whole("WSYS", Fold::Gain, |row| count(row, WRITE_CALLS)),
+        whole("CNCL", Fold::Gain, |row| kibibytes(row, CANCELLED_WRITE_BYTES)),
+        whole("threadsMin", Fold::Least, further_threads),
+        whole("threadsMax", Fold::Most, further_threads),
+        whole("majF", Fold::Gain, |row| count(row, MAJOR_FAULTS)),
+        whole("minF", Fold::Gain, |row| count(row, MINOR_FAULTS)),
+        new("Command", Fold::First, Form::Left, Of::Text(command)),
+    ],
+};
