@@ -21,6 +21,7 @@ pub mod meminfo;
 pub mod mountinfo;
 pub mod net_dev;
 pub mod node;
+pub mod passwd;
 pub mod pressure;
 mod probe;
 pub mod rpc_nfs;
