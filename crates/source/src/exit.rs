@@ -1,20 +1,42 @@
 //! Every process that ended since the tick before, with its whole account: also those that lived
 //! between two looks.
 //!
-//! Reads the ring of the BPF program on `sched_process_exit`: no system call, nothing at all while
-//! nothing ends.
+//! Two ways, the best that works is taken when the source is opened:
 //!
-//! An instance's name is as that of a process: its number and the time it began.
+//! * `bpf` ([`ring`]): the ring of BPF programs on exec, exit and free.  No system call, nothing
+//!   at all while nothing ends; everything known.
+//! * `taskstats` ([`taskstats`]): records over netlink, one call for each end.  No command lines,
+//!   no control groups, CPU time only as the kernel's tick samples it.
+//!
+//! Without either the source is absent: what ended processes used then shows up in
+//! `process_total` as busy and not attributed.  Rows are not inferred from the child times of
+//! parents: those come when a parent waits, without the number, the name or the count of its
+//! children, and once more in its own parent's times when it ends itself.
+//!
+//! An instance's name is as that of a process: its number and the time it began.  A process shows
+//! in the tick after its end; if it ended less than [`ring::SETTLE_NS`] before that and is not yet
+//! gone for good, in the one after, when its CPU time is final.
 
-use bpf::{Kernel, Life, Lives};
+use std::sync::Arc;
+
 use procfs::Host;
-use sample::{Cadence, Field, SourceDef, State, Table, Unit};
+use procfs::passwd::{Room, Users};
+use sample::{Cadence, Field, RowMut, SourceDef, State, Table, Unit};
 
 use crate::process::fields::fields;
-use crate::{Entry, Source};
+use crate::{Attention, Entry, ExitWay, Limits, Source};
 
 mod account;
 mod digest;
+mod groups;
+mod lines;
+mod ring;
+mod stats;
+mod taskstats;
+
+use groups::Groups;
+use ring::Ring;
+use taskstats::Taskstats;
 
 use Unit::{Bytes, Count, Kibibytes, Nanoseconds, Ticks};
 
@@ -23,7 +45,7 @@ fields! {
     COMMAND_LINE = Field::text("command_line", "Program and arguments, blanks between them; no more than 256 bytes");
     USER = Field::text("user", "Name of the real user, or the number if it has none");
     CGROUP = Field::text("cgroup", "Path of its control group, if it is still known");
-    ORIGIN = Field::text("origin", "Who told: bpf, taskstats, or inferred (from the times of its parent)");
+    ORIGIN = Field::text("origin", "Who told: bpf or taskstats");
     PARENT = Field::gauge("parent", Count, "The process that it was a child of");
     UID = Field::gauge("uid", Count, "Number of the real user");
     CGROUP_ID = Field::gauge("cgroup_id", Count, "Id of its control group in the unified hierarchy");
@@ -49,27 +71,127 @@ fields! {
     PEAK_RESIDENT = Field::gauge("peak_resident", Kibibytes, "The most that was in memory");
 }
 
-pub(crate) const ENTRY: Entry = Entry {
-    def: &EXIT,
-    open: |_, _| Box::new(Exits { lives: Kernel::open().and_then(|kernel| Lives::open(&kernel)) }),
-};
+/// Ends kept between two ticks.  10,000 a second at the default of 10 s would be 100,000; what is
+/// beyond this counts as lost, though its CPU time is still attributed.  Some 60 MB at the worst,
+/// and only on a machine where so many end in one interval.
+const ENDS_MAX: usize = 65_536;
+
+pub(crate) const ENTRY: Entry = Entry { def: &EXIT, open };
+
+fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
+    let way = if host.is_this_machine() { open_way(limits) } else { None };
+    limits.processes.set_exit_way(way.as_ref().map(|way| match way {
+        Way::Ring(_) => ExitWay::Bpf,
+        Way::Taskstats(_) => ExitWay::Taskstats,
+    }));
+    let names = Names { users: Users::default(), groups: Groups::default() };
+    Box::new(Exits { way, names })
+}
+
+fn open_way(limits: &Arc<Limits>) -> Option<Way> {
+    let ways = limits.exit_ways;
+    if !ways.without_bpf
+        && let Ok(ring) = Ring::open(limits)
+    {
+        return Some(Way::Ring(Box::new(ring)));
+    }
+    if !ways.without_taskstats
+        && let Ok(taskstats) = Taskstats::open(limits)
+    {
+        return Some(Way::Taskstats(Box::new(taskstats)));
+    }
+    None
+}
+
+enum Way {
+    Ring(Box<Ring>),
+    Taskstats(Box<Taskstats>),
+}
+
+/// What numbers mean.
+struct Names {
+    users: Users,
+    groups: Groups,
+}
+
+impl Names {
+    fn set_user(&mut self, host: &mut Host, row: &mut RowMut<'_>, uid: u32) {
+        row.set(UID, uid.into());
+        row.set_text(USER, self.users.name(host, uid, &mut Room::default()));
+    }
+
+    fn set_group(&mut self, host: &Host, row: &mut RowMut<'_>, id: u64) {
+        row.set(CGROUP_ID, id);
+        if let Some(path) = self.groups.path(id, host.now_ns()) {
+            row.set_text(CGROUP, path);
+        }
+    }
+}
 
 struct Exits {
-    lives: Result<Lives, bpf::Error>,
+    way: Option<Way>,
+    names: Names,
 }
 
 impl Source for Exits {
-    fn read(&mut self, _: &mut Host, table: &mut Table) -> State {
+    fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
-        let Ok(lives) = &mut self.lives else { return State::Absent };
-        lives.drain(|life| {
-            let Life::Exit(exit) = life else { return };
-            let name = format!("{}\x1f{}", exit.pid, exit.start_boottime_ns / 10_000_000);
-            let mut row = table.row(name.as_bytes());
-            row.set(RUN_TIME, exit.run_ns);
-            row.set(LIFETIME, exit.time_ns.saturating_sub(exit.start_boottime_ns));
-        });
+        match &mut self.way {
+            Some(Way::Ring(ring)) => ring.rows(host, &mut self.names, table),
+            Some(Way::Taskstats(taskstats)) => taskstats.rows(host, &mut self.names, table),
+            None => return State::Absent,
+        }
         State::Ok
+    }
+
+    fn attention(&self) -> Option<Attention<'_>> {
+        match &self.way {
+            Some(Way::Ring(ring)) => Some(ring.attention()),
+            Some(Way::Taskstats(taskstats)) => Some(taskstats.attention()),
+            None => None,
+        }
+    }
+
+    fn attend(&mut self) {
+        match &mut self.way {
+            Some(Way::Ring(ring)) => ring.drain(),
+            Some(Way::Taskstats(taskstats)) => taskstats.drain(),
+            None => {}
+        }
+    }
+}
+
+/// The code or the signal that ended a process, as wait(2) has them in one word.
+fn set_code(row: &mut RowMut<'_>, code: u32) {
+    match code & 0x7F {
+        0 => row.set(EXIT_CODE, (code >> 8 & 0xFF).into()),
+        signal => row.set(SIGNAL, signal.into()),
+    }
+}
+
+/// A text up to the zero that ends it, if any.
+fn until_zero(text: &[u8]) -> &[u8] {
+    text.split(|&byte| byte == 0).next().unwrap_or_default()
+}
+
+/// The name of a row, put together without allocating.
+struct RowName {
+    bytes: [u8; 48],
+    length: usize,
+}
+
+impl RowName {
+    fn new(pid: i32, start_ticks: u64) -> Self {
+        let mut name = RowName { bytes: [0; 48], length: 0 };
+        let mut room = &mut name.bytes[..];
+        // Both numbers at their longest fit.
+        let _ = std::io::Write::write_fmt(&mut room, format_args!("{pid}\x1f{start_ticks}"));
+        name.length = 48 - room.len();
+        name
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
     }
 }
 

@@ -49,6 +49,24 @@ pub trait Source {
     ///
     /// Must not allocate once warm, must not read a file twice, must not panic on any text.
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State;
+
+    /// When [`attend`](Self::attend) wants to be called between two readings, however far they are
+    /// apart; never for a source that only looks when it is read.
+    fn attention(&self) -> Option<Attention<'_>> {
+        None
+    }
+
+    /// Takes over what the kernel has told meanwhile, for the next reading: its own room is small.
+    fn attend(&mut self) {}
+}
+
+/// What a source wants between two readings.
+#[derive(Clone, Copy, Debug)]
+pub enum Attention<'a> {
+    /// To be called when this can be read.
+    Descriptor(std::os::fd::BorrowedFd<'a>),
+    /// To be called every so many nanoseconds.
+    Every(u64),
 }
 
 /// What a source may leave out while recording: collectl's `--rawdskfilt` and its like.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use procfs::Host;
 use sample::{Clock, Moment, Snapshot, SourceDef, State};
 
-use crate::{Entry, Limits, Source};
+use crate::{Attention, Entry, Limits, Source};
 
 /// Sources opened on a host, in the order of the feed.
 pub struct Sampler {
@@ -28,6 +28,16 @@ impl Sampler {
     /// The sources' definitions, in the order of the feed.
     pub fn defs(&self) -> Vec<&'static SourceDef> {
         self.opened.iter().map(|(def, _)| *def).collect()
+    }
+
+    /// What the sources want between two ticks.
+    pub fn attention(&self) -> impl Iterator<Item = Attention<'_>> {
+        self.opened.iter().filter_map(|(_, source)| source.attention())
+    }
+
+    /// Lets every source take over what the kernel has told it.
+    pub fn attend(&mut self) {
+        self.opened.iter_mut().for_each(|(_, source)| source.attend());
     }
 
     /// Takes one tick into `snapshot`: every source for which `due` says [`State::Ok`] is read;

@@ -171,9 +171,9 @@ impl Ledger {
         }
     }
 
-    /// A process has ended, having used so much in all.
+    /// A process has ended, having used so much in all.  Gives what has now been counted of it.
     #[inline]
-    pub fn ended(&mut self, pid: i32, start_ticks: u64, run_ns: u64) {
+    pub fn ended(&mut self, pid: i32, start_ticks: u64, run_ns: u64) -> u64 {
         let counted_ns = match self.accounts.remove(&(pid.cast_unsigned(), start_ticks)) {
             Some(account) => account.counted_ns,
             None => 0,
@@ -182,6 +182,24 @@ impl Ledger {
         if self.pass > 0 {
             self.attributed_ns += run_ns.saturating_sub(counted_ns);
         }
+        run_ns.max(counted_ns)
+    }
+
+    /// A process whose end was told has used this much more.
+    #[inline]
+    pub fn used_at_its_end(&mut self, more_ns: u64) {
+        if self.pass > 0 {
+            self.attributed_ns += more_ns;
+        }
+    }
+
+    /// When the process with this number began, if one is known that began no more than `apart`
+    /// ticks before or after `about_ticks`.
+    pub fn start_of(&self, pid: i32, about_ticks: u64, apart: u64) -> Option<u64> {
+        let near = about_ticks.saturating_sub(apart)..=about_ticks.saturating_add(apart);
+        let mut near =
+            near.filter(|&ticks| self.accounts.contains_key(&(pid.cast_unsigned(), ticks)));
+        near.next()
     }
 
     /// CPU time of all processes so far: of the living since they began, of the ended since the

@@ -1,0 +1,245 @@
+//! Ends as BPF programs tell them, kept until the next tick.
+//!
+//! Costs under a microsecond an end, and no system call but two after more events than fit into
+//! half the ring, to ask how many were lost.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::ops::Range;
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+
+use bpf::{CpuTime, Exit, Life, Lives, Lost, adjusted};
+use procfs::Host;
+use sample::{RowMut, Table};
+
+use super::lines::{Key, Lines};
+use super::{ENDS_MAX, Names, RowName, set_code, until_zero};
+use crate::process::counters::{Ledger, Mixer};
+use crate::{Attention, Limits, start_ticks};
+
+/// How long a row waits for its final CPU time.  The kernel frees a process some 20 ms after its
+/// parent has waited for it; one that nobody waits for is shown with what it had when it ended.
+pub(super) const SETTLE_NS: u64 = 100_000_000;
+
+/// Ends of which the final CPU time is still to come.  Beyond it those that were shown are
+/// forgotten, and what they used at their very end stays unattributed.
+const UNSETTLED_MAX: usize = 2 * ENDS_MAX;
+
+/// Events in one go from which on some may have been lost: the ring of 1 MiB holds at least 3,400,
+/// and is emptied in one go.
+const EVENTS_LOST_MIN: u64 = 3_000;
+
+/// No row waits for the final CPU time: it has been shown.
+const SHOWN: u32 = u32::MAX;
+
+/// The ring, and what came out of it since the last tick.
+pub(super) struct Ring {
+    lives: Lives,
+    waiting: Waiting,
+    lost: Lost,
+}
+
+/// Ends that wait for the next tick.
+struct Waiting {
+    limits: Arc<Limits>,
+    ends: Vec<End>,
+    /// Their command lines, one behind the other.
+    texts: Vec<u8>,
+    /// Room for those that wait on.
+    spare: Vec<u8>,
+    lines: Lines,
+    unsettled: HashMap<Key, Unsettled, BuildHasherDefault<Mixer>>,
+    /// Ends beyond what is kept.
+    refused: u64,
+}
+
+struct End {
+    exit: Exit,
+    line: Range<u32>,
+    settled: bool,
+}
+
+/// A process that ended and may yet have used more than it is known to have.
+struct Unsettled {
+    counted_ns: u64,
+    /// Its place among the ends, or [`SHOWN`].
+    index: u32,
+}
+
+impl Ring {
+    pub(super) fn open(limits: &Arc<Limits>) -> Result<Self, bpf::Error> {
+        let waiting = Waiting {
+            limits: limits.clone(),
+            ends: Vec::new(),
+            texts: Vec::new(),
+            spare: Vec::new(),
+            lines: Lines::default(),
+            unsettled: HashMap::default(),
+            refused: 0,
+        };
+        let lives = limits.kernel.load(Lives::open)?;
+        Ok(Ring { lives, waiting, lost: Lost::default() })
+    }
+
+    pub(super) fn attention(&self) -> Attention<'_> {
+        Attention::Descriptor(self.lives.as_fd())
+    }
+
+    /// Takes over what is in the ring.
+    pub(super) fn drain(&mut self) {
+        let Ring { lives, waiting, lost } = self;
+        let mut events = 0;
+        let limits = waiting.limits.clone();
+        let counters = &limits.processes;
+        let mut ledger = counters.ledger();
+        lives.drain(|life| {
+            events += 1;
+            match life {
+                Life::Exec(exec, arguments) => {
+                    counters.execs.add(1);
+                    let key = (exec.pid.cast_unsigned(), exec.start_boottime_ns);
+                    waiting.lines.put(key, arguments);
+                }
+                Life::Exit(exit) => waiting.ended(exit, &mut ledger),
+                Life::Settled(settled) => {
+                    let key = (settled.pid.cast_unsigned(), settled.start_boottime_ns);
+                    waiting.settled(key, settled.run_ns, &mut ledger);
+                }
+            }
+        });
+        if events >= EVENTS_LOST_MIN {
+            *lost = lives.lost().unwrap_or(*lost);
+        }
+        counters.exits_lost.set(lost.exits + waiting.refused);
+        counters.execs_lost.set(lost.execs + waiting.lines.dropped());
+    }
+
+    /// A row for each end that has not been shown.
+    pub(super) fn rows(&mut self, host: &mut Host, names: &mut Names, table: &mut Table) {
+        self.drain();
+        self.waiting.rows(host, names, table);
+    }
+}
+
+impl Waiting {
+    fn ended(&mut self, exit: &Exit, ledger: &mut Ledger) {
+        let key = (exit.pid.cast_unsigned(), exit.start_boottime_ns);
+        let counted_ns = ledger.ended(exit.pid, start_ticks(exit.start_boottime_ns), exit.run_ns);
+        let line = self.lines.take(key).unwrap_or_default();
+        let index = if self.ends.len() < ENDS_MAX {
+            let start = self.texts.len() as u32;
+            self.texts.extend_from_slice(line);
+            let line = start..self.texts.len() as u32;
+            self.ends.push(End { exit: *exit, line, settled: false });
+            self.ends.len() as u32 - 1
+        } else {
+            self.refused += 1;
+            SHOWN
+        };
+        if self.unsettled.len() >= UNSETTLED_MAX {
+            self.unsettled.retain(|_, unsettled| unsettled.index != SHOWN);
+        }
+        if self.unsettled.len() < UNSETTLED_MAX {
+            self.unsettled.insert(key, Unsettled { counted_ns, index });
+        }
+    }
+
+    /// The process is gone for good, having used so much.
+    fn settled(&mut self, key: Key, run_ns: u64, ledger: &mut Ledger) {
+        let Some(unsettled) = self.unsettled.remove(&key) else { return };
+        ledger.used_at_its_end(run_ns.saturating_sub(unsettled.counted_ns));
+        if let Some(end) = self.ends.get_mut(unsettled.index as usize) {
+            end.exit.run_ns = end.exit.run_ns.max(run_ns);
+            end.settled = true;
+        }
+    }
+
+    fn rows(&mut self, host: &mut Host, names: &mut Names, table: &mut Table) {
+        let now_ns = host.now_ns();
+        let mut kept = 0;
+        self.spare.clear();
+        for index in 0..self.ends.len() {
+            let end = &self.ends[index];
+            let key = (end.exit.pid.cast_unsigned(), end.exit.start_boottime_ns);
+            let line = &self.texts[end.line.start as usize..end.line.end as usize];
+            if !end.settled && now_ns < end.exit.time_ns.saturating_add(SETTLE_NS) {
+                let start = self.spare.len() as u32;
+                self.spare.extend_from_slice(line);
+                let line = start..self.spare.len() as u32;
+                let end = End { exit: end.exit, line, settled: false };
+                if let Some(unsettled) = self.unsettled.get_mut(&key) {
+                    unsettled.index = kept;
+                }
+                self.ends[kept as usize] = end;
+                kept += 1;
+                continue;
+            }
+            let mut row = table.row(name_of(&end.exit).bytes());
+            set_line(&mut row, line);
+            set_facts(host, names, &mut row, &end.exit);
+            set_account(&mut row, &end.exit);
+            if !end.settled
+                && let Some(unsettled) = self.unsettled.get_mut(&key)
+            {
+                unsettled.index = SHOWN;
+            }
+        }
+        self.limits.processes.exits.add((self.ends.len() - kept as usize) as u64);
+        self.ends.truncate(kept as usize);
+        std::mem::swap(&mut self.texts, &mut self.spare);
+    }
+}
+
+fn name_of(exit: &Exit) -> RowName {
+    RowName::new(exit.pid, start_ticks(exit.start_boottime_ns))
+}
+
+/// The command line, its arguments ended by a zero each.
+fn set_line(row: &mut RowMut<'_>, line: &[u8]) {
+    let mut shown = [0; 256];
+    let line = line.strip_suffix(b"\0").unwrap_or(line);
+    let length = line.len().min(shown.len());
+    for (to, &byte) in shown.iter_mut().zip(line) {
+        *to = if byte == 0 { b' ' } else { byte };
+    }
+    if length > 0 {
+        row.set_text(super::COMMAND_LINE, &shown[..length]);
+    }
+}
+
+/// What it was.
+fn set_facts(host: &mut Host, names: &mut Names, row: &mut RowMut<'_>, exit: &Exit) {
+    row.set_text(super::COMMAND, until_zero(&exit.command));
+    row.set_text(super::ORIGIN, b"bpf");
+    row.set_signed(super::PARENT, exit.parent.into());
+    names.set_user(host, row, exit.uid);
+    names.set_group(host, row, exit.cgroup);
+    row.set(super::START_TIME, start_ticks(exit.start_boottime_ns));
+    row.set(super::END_TIME, exit.time_ns);
+    row.set(super::LIFETIME, exit.time_ns.saturating_sub(exit.start_boottime_ns));
+    set_code(row, exit.code);
+}
+
+/// What it used.
+fn set_account(row: &mut RowMut<'_>, exit: &Exit) {
+    let sampled = CpuTime { user_ns: exit.user_ns, system_ns: exit.system_ns };
+    let shown = CpuTime { user_ns: exit.previous_user_ns, system_ns: exit.previous_system_ns };
+    let time = adjusted(sampled, exit.run_ns, shown);
+    row.set(super::USER_TIME, time.user_ns);
+    row.set(super::SYSTEM_TIME, time.system_ns);
+    row.set(super::RUN_TIME, exit.run_ns);
+    row.set(super::MINOR_FAULTS, exit.minor_faults);
+    row.set(super::MAJOR_FAULTS, exit.major_faults);
+    row.set(super::VOLUNTARY_SWITCHES, exit.voluntary_switches);
+    row.set(super::INVOLUNTARY_SWITCHES, exit.involuntary_switches);
+    row.set(super::READ_CHARS, exit.read_chars);
+    row.set(super::WRITE_CHARS, exit.write_chars);
+    row.set(super::READ_CALLS, exit.read_calls);
+    row.set(super::WRITE_CALLS, exit.write_calls);
+    row.set(super::READ_BYTES, exit.read_bytes);
+    row.set(super::WRITE_BYTES, exit.write_bytes);
+    row.set(super::CANCELLED_WRITE_BYTES, exit.cancelled_write_bytes);
+    let page_kib = rustix::param::page_size() as u64 / 1024;
+    row.set(super::PEAK_RESIDENT, exit.peak_resident_pages.saturating_mul(page_kib));
+}

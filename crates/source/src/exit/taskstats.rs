@@ -1,0 +1,226 @@
+//! Ends as taskstats tells them, where no BPF program may be loaded.
+//!
+//! The kernel sends a record for each thread that ends on a CPU somebody registered for
+//! (Documentation/accounting/taskstats.rst; `CAP_NET_ADMIN`).  Costs one call a thread that ends.
+//!
+//! What it does not know is missing: command line and control group, when exactly a process began
+//! and ended (whole seconds since the epoch only), unless a pass over all processes has seen it.
+//! CPU time is what the tick has sampled, in steps of 1 to 10 ms, unless the kernel accounts for
+//! delays (`kernel.task_delayacct`).  A row's name has a start to the second then.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use procfs::Host;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
+use sample::{RowMut, Table};
+
+use super::stats::{Stats, attributes, error_of, messages, request, threads};
+use super::{ENDS_MAX, Names, RowName, set_code, until_zero};
+use crate::process::counters::Mixer;
+use crate::{Attention, Limits};
+
+/// What the socket may hold, about 6,000 ends.
+const SOCKET_BYTES: usize = 16 << 20;
+
+/// How often the socket is emptied: any message makes it readable, so waiting for that would cost
+/// a wake-up for each end.
+const EVERY_NS: u64 = 500_000_000;
+
+/// Processes of which some thread has ended and another has not.  Beyond it what the earlier
+/// threads used is missing in the account of their process.
+const PROCESSES_MAX: usize = 16_384;
+
+const GENERIC_CONTROL: u16 = 16;
+const REQUEST: u16 = 1;
+const REQUEST_WITH_ANSWER: u16 = 5;
+/// `CTRL_CMD_GETFAMILY`, `CTRL_ATTR_FAMILY_NAME`, `CTRL_ATTR_FAMILY_ID`.
+const GET_FAMILY: u8 = 3;
+const FAMILY_NAME: u16 = 2;
+const FAMILY_ID: u16 = 1;
+/// `TASKSTATS_CMD_GET`, `TASKSTATS_CMD_ATTR_REGISTER_CPUMASK`.
+const GET: u8 = 1;
+const REGISTER_CPUS: u16 = 3;
+
+/// The socket, and what came out of it since the last tick.
+pub(super) struct Taskstats {
+    socket: OwnedFd,
+    family: u16,
+    limits: Arc<Limits>,
+    buffer: Box<[u8]>,
+    ends: Vec<End>,
+    /// What threads of living processes used, by process.
+    earlier: HashMap<u32, Stats, BuildHasherDefault<Mixer>>,
+    lost: u64,
+}
+
+struct End {
+    stats: Stats,
+    /// When it began, if a pass has seen it; else to the second.
+    start_ticks: u64,
+    is_start_exact: bool,
+}
+
+impl Taskstats {
+    pub(super) fn open(limits: &Arc<Limits>) -> io::Result<Self> {
+        let kind = SocketType::RAW;
+        let generic = Some(netlink::GENERIC);
+        let socket =
+            rustix::net::socket_with(AddressFamily::NETLINK, kind, SocketFlags::CLOEXEC, generic)?;
+        // The second asks for no more than the administrator allows, and never fails.
+        if rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, SOCKET_BYTES).is_err() {
+            rustix::net::sockopt::set_socket_recv_buffer_size(&socket, SOCKET_BYTES)?;
+        }
+        let mut buffer = vec![0; 16 * 1024].into_boxed_slice();
+        let ask = request(GENERIC_CONTROL, REQUEST, GET_FAMILY, &[(FAMILY_NAME, b"TASKSTATS\0")]);
+        let family = family_in(exchange(&socket, &ask, &mut buffer)?)?;
+        let cpus = std::fs::read("/sys/devices/system/cpu/possible")?;
+        let cpus = [cpus.trim_ascii_end(), b"\0"].concat();
+        let ask = request(family, REQUEST_WITH_ANSWER, GET, &[(REGISTER_CPUS, &cpus)]);
+        check(exchange(&socket, &ask, &mut buffer)?)?;
+        Ok(Taskstats {
+            socket,
+            family,
+            limits: limits.clone(),
+            buffer,
+            ends: Vec::new(),
+            earlier: HashMap::default(),
+            lost: 0,
+        })
+    }
+
+    pub(super) fn attention(&self) -> Attention<'_> {
+        Attention::Every(EVERY_NS)
+    }
+
+    /// Takes over what is in the socket.
+    pub(super) fn drain(&mut self) {
+        loop {
+            match rustix::net::recv(&self.socket, &mut *self.buffer, RecvFlags::DONTWAIT) {
+                Ok((length, _)) => self.take(length),
+                Err(Errno::INTR) => {}
+                // The kernel had no room for one record or more; it does not say how many.
+                Err(Errno::NOBUFS) => self.lost += 1,
+                Err(_) => break,
+            }
+        }
+        self.limits.processes.exits_lost.set(self.lost);
+    }
+
+    /// The records of a datagram.
+    fn take(&mut self, length: usize) {
+        let limits = self.limits.clone();
+        let mut ledger = limits.processes.ledger();
+        for mut stats in threads(&self.buffer[..length], self.family) {
+            let tgid = stats.tgid.cast_unsigned();
+            if !stats.is_last {
+                let room = self.earlier.len() < PROCESSES_MAX;
+                if let Some(earlier) = self.earlier.get_mut(&tgid) {
+                    earlier.add(&stats);
+                } else if room {
+                    self.earlier.insert(tgid, stats);
+                }
+                continue;
+            }
+            if let Some(earlier) = self.earlier.remove(&tgid) {
+                stats.add(&earlier);
+            }
+            let about = about_ticks(&stats);
+            // A second is rounded down twice.
+            let exact = ledger.start_of(stats.tgid, about, 200);
+            let start_ticks = exact.unwrap_or(about);
+            ledger.ended(stats.tgid, start_ticks, stats.cpu_ns());
+            if self.ends.len() < ENDS_MAX {
+                self.ends.push(End { stats, start_ticks, is_start_exact: exact.is_some() });
+            } else {
+                self.lost += 1;
+            }
+        }
+    }
+
+    /// A row for each end since the last tick.
+    pub(super) fn rows(&mut self, host: &mut Host, names: &mut Names, table: &mut Table) {
+        self.drain();
+        for end in &self.ends {
+            let mut row = table.row(RowName::new(end.stats.tgid, end.start_ticks).bytes());
+            set_facts(&mut row, end);
+            names.set_user(host, &mut row, end.stats.uid);
+            set_account(&mut row, &end.stats);
+        }
+        self.limits.processes.exits.add(self.ends.len() as u64);
+        self.ends.clear();
+    }
+}
+
+/// When the process began, in ticks since boot, from whole seconds since the epoch.
+fn about_ticks(stats: &Stats) -> u64 {
+    let seconds = |clock| rustix::time::clock_gettime(clock).tv_sec;
+    let booted =
+        seconds(rustix::time::ClockId::Realtime) - seconds(rustix::time::ClockId::Boottime);
+    let since = i64::try_from(stats.start_s).unwrap_or(0).saturating_sub(booted);
+    u64::try_from(since).unwrap_or(0).saturating_mul(100)
+}
+
+/// Sends a request; the answer is in `buffer`.
+fn exchange<'a>(socket: &OwnedFd, ask: &[u8], buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    rustix::net::send(socket, ask, SendFlags::empty())?;
+    // The kernel answers before `send` returns.
+    let (length, _) = rustix::net::recv(socket, &mut *buffer, RecvFlags::DONTWAIT)?;
+    Ok(&buffer[..length])
+}
+
+/// Fails if an answer tells of an error.
+fn check(answer: &[u8]) -> io::Result<()> {
+    match messages(answer).find_map(|(kind, payload)| error_of(kind, payload)) {
+        Some(number) if number != 0 => Err(io::Error::from_raw_os_error(number.wrapping_neg())),
+        _ => Ok(()),
+    }
+}
+
+fn family_in(answer: &[u8]) -> io::Result<u16> {
+    check(answer)?;
+    let content = messages(answer).flat_map(|(_, rest)| attributes(rest.get(4..).unwrap_or(&[])));
+    let mut ids = content.filter(|(kind, _)| *kind == FAMILY_ID);
+    let id = ids.next().and_then(|(_, id)| id.first_chunk().copied());
+    id.map(u16::from_ne_bytes).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+}
+
+/// What it was.
+fn set_facts(row: &mut RowMut<'_>, end: &End) {
+    let stats = &end.stats;
+    row.set_text(super::COMMAND, until_zero(&stats.command));
+    row.set_text(super::ORIGIN, b"taskstats");
+    row.set_signed(super::PARENT, stats.parent.into());
+    let lifetime_ns = stats.lifetime_us.saturating_mul(1000);
+    row.set(super::LIFETIME, lifetime_ns);
+    if end.is_start_exact {
+        row.set(super::START_TIME, end.start_ticks);
+        let start_ns = end.start_ticks.saturating_mul(10_000_000);
+        row.set(super::END_TIME, start_ns.saturating_add(lifetime_ns));
+    }
+    set_code(row, stats.code);
+}
+
+/// What it used.
+fn set_account(row: &mut RowMut<'_>, stats: &Stats) {
+    row.set(super::USER_TIME, stats.user_us.saturating_mul(1000));
+    row.set(super::SYSTEM_TIME, stats.system_us.saturating_mul(1000));
+    // Without accounting for delays the exact sum is not kept: it is missing, not 0.
+    row.set_some(super::RUN_TIME, (stats.run_ns > 0).then_some(stats.run_ns));
+    row.set(super::MINOR_FAULTS, stats.minor_faults);
+    row.set(super::MAJOR_FAULTS, stats.major_faults);
+    row.set(super::VOLUNTARY_SWITCHES, stats.voluntary_switches);
+    row.set(super::INVOLUNTARY_SWITCHES, stats.involuntary_switches);
+    row.set(super::READ_CHARS, stats.read_chars);
+    row.set(super::WRITE_CHARS, stats.write_chars);
+    row.set(super::READ_CALLS, stats.read_calls);
+    row.set(super::WRITE_CALLS, stats.write_calls);
+    row.set(super::READ_BYTES, stats.read_bytes);
+    row.set(super::WRITE_BYTES, stats.write_bytes);
+    row.set(super::CANCELLED_WRITE_BYTES, stats.cancelled_write_bytes);
+    row.set(super::PEAK_RESIDENT, stats.peak_resident_kib);
+}
