@@ -12,6 +12,7 @@ use view::{Setup, View};
 use crate::rename::Names;
 
 mod limits;
+pub(crate) mod processes;
 
 /// What `-s` means when it is not given and samples are shown live.
 pub(crate) const LIVE_SUBSYSTEMS: &str = "cdn";
@@ -31,7 +32,6 @@ pub(crate) fn hardware(source: &str) -> Option<&'static str> {
 
 /// Letters that are known but that no source serves, and why.
 const REFUSED: &[(char, &str)] = &[
-    ('Z', "processes (Z) are not shown by this version; collectl itself still plays them"),
     ('l', "Lustre (l, L) is not supported; collectl itself has it switched off since 4.3.0"),
     ('L', "Lustre (l, L) is not supported; collectl itself has it switched off since 4.3.0"),
 ];
@@ -200,6 +200,26 @@ pub(crate) struct DisplayArguments {
     #[arg(long, value_name = "REGEX")]
     pub(crate) envfilt: Option<String>,
 
+    /// Processes to show, and with record to read: a list of cTEXT name holds (a regular expression),
+    /// CTEXT name begins with, fTEXT command line holds, pPID, PPID of the parent, uUID or uFROM-TO,
+    /// UUSER; a + behind the letter adds threads; or a file with such a list
+    #[arg(short = 'Z', long, value_name = "LIST|FILE")]
+    pub(crate) procfilt: Option<String>,
+
+    /// Of processes: i I/O, m memory; c with ended children, f all faults, k no shells, r short
+    /// names, R every priority, s S start, uN width of users, wN arguments, x switches; I no I/O;
+    /// with record: t threads, p only those of the first look
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) procopts: Option<String>,
+
+    /// Processes in these states: D disk sleep, R running, S sleeping, T stopped or traced, Z zombie
+    #[arg(long, value_name = "DRSTWZ")]
+    pub(crate) procstate: Option<String>,
+
+    /// Names of users from a file like /etc/passwd
+    #[arg(long, value_name = "FILE")]
+    pub(crate) passwd: Option<std::path::PathBuf>,
+
     /// NFS versions to show: c2 c3 c4 for clients, s2 s3 s4 for servers
     #[arg(long, value_name = "LIST")]
     pub(crate) nfsfilt: Option<String>,
@@ -270,6 +290,13 @@ impl DisplayArguments {
             intfilt: regex_filter("--intfilt", self.intfilt.as_deref())?,
             slabfilt: prefix_filter(self.slabfilt.as_deref()),
             envfilt: regex_filter("--envfilt", self.envfilt.as_deref())?,
+            procopts: owned(&self.procopts),
+            procstate: owned(&self.procstate),
+            procfilt: match self.procfilt.as_deref() {
+                Some(given) => processes::Selectors::parse(given)?.filter(),
+                None => sample::ProcessFilter::default(),
+            },
+            users: self.passwd.as_deref().map(processes::users).transpose()?.unwrap_or_default(),
             letters,
             ..Options::default()
         })
@@ -484,6 +511,16 @@ impl DisplayArguments {
         only("--slabopts", &given(&self.slabopts), "sS")?;
         only("--envopts", &given(&self.envopts), "fptCFMT0123456789")?;
         only("--tcpfilt", &given(&self.tcpfilt), "cituIT")?;
+        processes::check(&given(&self.procopts), &given(&self.procstate))?;
+        let of_processes = [
+            ("--procfilt", self.procfilt.is_some()),
+            ("--procopts", self.procopts.is_some()),
+            ("--procstate", self.procstate.is_some()),
+            ("--passwd", self.passwd.is_some()),
+        ];
+        if let Some((name, _)) = of_processes.iter().find(|(_, given)| *given && !has(&['Z'])) {
+            bail!("{name} is for processes: -sZ");
+        }
         let memopts = given(&self.memopts);
         ensure!(
             !memopts.contains('R') || !memopts.contains(['p', 's', 'P', 'V']),
@@ -636,6 +673,15 @@ fn terminal_columns() -> Option<usize> {
     Some(size.map_or(80, |(width, _)| usize::from(width.0)))
 }
 
+/// The zone's offset at any moment, for layouts that show a date.
+pub(crate) fn local_offset(zone: &jiff::tz::TimeZone) -> sample::LocalOffset {
+    let zone = zone.clone();
+    sample::LocalOffset::new(move |seconds| {
+        let moment = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+        zone.to_offset(moment).seconds()
+    })
+}
+
 /// The sources that serve a selection of letters, in the registry's order.
 pub(crate) fn sources_for(selection: &str) -> Vec<&'static source::Entry> {
     source::ALL.iter().filter(|entry| entry.def.asked_by(selection)).collect()
@@ -655,7 +701,8 @@ mod tests {
         assert_eq!(merge("-all").unwrap(), "");
         assert_eq!(merge("-Z+c").unwrap(), "cdnc");
         assert!(merge("c+c").unwrap_err().to_string().contains("must come first"));
-        assert!(merge("+Z").unwrap_err().to_string().contains("processes"));
+        assert_eq!(merge("+Z").unwrap(), "cdnZ");
+        assert!(merge("+L").unwrap_err().to_string().contains("Lustre"));
         assert!(merge("c?").unwrap_err().to_string().contains("no subsystem '?'"));
     }
 

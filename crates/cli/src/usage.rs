@@ -70,9 +70,9 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
     (&["--utime"], Where::Both, "each sample carries the cost of its own reads; see -s w"),
     (&["--import"], Where::Both, "collectl's Perl modules cannot be loaded"),
     (
-        &["--top", "--procopts", "--procfilt", "--procstate", "--procanalyze", "--passwd"],
+        &["--top", "--procanalyze"],
         Where::Both,
-        "processes are not recorded or shown by this version",
+        "this view of processes is not in this version; -sZ shows them",
     ),
     (&["--slabanalyze"], Where::Both, "whit play -sY --csv gives every slab of every interval"),
     (&["-L", "--lustsvcs", "--lustopts"], Where::Both, "Lustre is not supported"),

@@ -152,6 +152,9 @@ pub enum Of {
     Text(for<'a> fn(&Row<'a>) -> Option<&'a [u8]>),
     /// The instance's ordinal among those shown in this frame, from 0.
     Position,
+    /// Text that a function writes: times, and whole lines whose columns hang on options.  It
+    /// escapes what the kernel gave, and says itself what stands for a missing value.
+    Written(fn(&Row<'_>, &mut Vec<u8>)),
 }
 
 /// How `--stats` sums up the values that a brief cell showed over the intervals.
@@ -309,6 +312,19 @@ impl Cell {
         }
     }
 
+    /// Text that a function writes, as it is.
+    pub const fn written(lead: &'static str, write: fn(&Row<'_>, &mut Vec<u8>)) -> Self {
+        Cell {
+            lead,
+            width: 0,
+            fit: None,
+            form: Form::Left,
+            value: Of::Written(write),
+            stat: Stat::Mean,
+            summed: None,
+        }
+    }
+
     /// The same cell, padded to `width` though it is scaled to fit another one.
     pub const fn padded_to(mut self, width: usize) -> Self {
         self.width = width;
@@ -404,6 +420,8 @@ pub struct Plot {
     /// Asked of the source as a whole: whether the interval gives no line (`--netopts E`).  A
     /// line is left out if every letter that has an opinion says so.
     pub left_out: Option<fn(&Row<'_>) -> bool>,
+    /// The order of the lines of [`Shape::Lines`]; `None` leaves the table's.
+    pub order: Option<fn(&Row<'_>, &Row<'_>) -> Ordering>,
     /// The columns.
     pub columns: &'static [PlotColumn],
 }
@@ -416,6 +434,7 @@ impl Plot {
         shape: Shape::Columns,
         instance: None,
         left_out: None,
+        order: None,
         columns: &[],
     };
 }
@@ -475,6 +494,11 @@ impl PlotColumn {
         PlotColumn::from_parts(name, Form::Left, Of::Text(value))
     }
 
+    /// A column of text that a function writes.
+    pub const fn written(name: &'static str, write: fn(&Row<'_>, &mut Vec<u8>)) -> Self {
+        PlotColumn::from_parts(name, Form::Left, Of::Written(write))
+    }
+
     /// The same column, as a level.
     pub const fn level(mut self) -> Self {
         self.level = true;
@@ -510,7 +534,9 @@ impl Cell {
     /// Writes the cell of a row that is the `position`th shown: what stands before it, the value,
     /// padding.  A missing number is `-`, under `--exact` 0.
     pub fn write(&self, row: &Row<'_>, position: usize, out: &mut Vec<u8>) {
-        if let Of::Text(text) = self.value {
+        if let Of::Written(write) = self.value {
+            self.pad(out, self.width_in(row), |out| write(row, out));
+        } else if let Of::Text(text) = self.value {
             self.pad(out, self.width_in(row), |out| match text(row) {
                 Some(text) => escape_into(out, text),
                 None if row.exact() => {}
@@ -526,7 +552,7 @@ impl Cell {
         match self.value {
             Of::Number(number) => number(row),
             Of::Position => Some(position as f64),
-            Of::Text(_) => None,
+            Of::Text(_) | Of::Written(_) => None,
         }
     }
 
@@ -556,6 +582,7 @@ impl PlotColumn {
     pub fn write(&self, row: &Row<'_>, position: usize, out: &mut Vec<u8>) {
         let value = match self.value {
             Of::Text(text) => return escape_into(out, text(row).unwrap_or_default()),
+            Of::Written(write) => return write(row, out),
             Of::Number(number) => number(row),
             Of::Position => Some(position as f64),
         };

@@ -38,6 +38,8 @@ pub use layout::{
     Block, Cell, Exceptions, Form, Layout, Numbers, Of, Part, Plot, PlotColumn, Shape, Show, Stat,
 };
 pub use meta::Meta;
-pub use options::{Limits, NameFilter, Options};
+pub use options::{
+    Limits, LocalOffset, NameFilter, Options, ProcessFacts, ProcessFilter, UserNames,
+};
 pub use reading::{Gap, Sample, Snapshot, State};
 pub use table::{RowMut, Table};

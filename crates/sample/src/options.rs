@@ -1,6 +1,7 @@
 //! How to show samples: collectl's display switches, resolved.  Filled by `cli`, read by views and
 //! by the layouts inside sources.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Decides which instances a view shows: collectl's `--dskfilt`, `--netfilt` and their like.
@@ -30,6 +31,100 @@ impl NameFilter {
 impl std::fmt::Debug for NameFilter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if self.is_set() { "NameFilter(set)" } else { "NameFilter" })
+    }
+}
+
+/// What a filter may know of a process, from a recording or while it is being read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProcessFacts<'a> {
+    /// Its number; of a further thread, the number of the process that it belongs to.
+    pub pid: i64,
+    /// The process that it is a child of, as far as that is known.
+    pub parent: Option<i64>,
+    /// Number of the real user, as far as that is known.
+    pub uid: Option<i64>,
+    /// Name of the real user, or the number if it has none.
+    pub user: &'a [u8],
+    /// Its name, at most 15 bytes of any kind.
+    pub command: &'a [u8],
+    /// Program and arguments, blanks between them; `None` if they are not known.
+    pub command_line: Option<&'a [u8]>,
+    /// Whether it is a further thread of its process.
+    pub is_thread: bool,
+}
+
+/// Decides which processes are shown: collectl's `--procfilt`.
+#[derive(Clone, Default)]
+pub struct ProcessFilter(Option<KeepProcess>);
+
+type KeepProcess = Arc<dyn Fn(&ProcessFacts<'_>) -> bool + Send + Sync>;
+
+impl ProcessFilter {
+    /// A filter that keeps the processes for which `keep` is true.
+    pub fn new(keep: impl Fn(&ProcessFacts<'_>) -> bool + Send + Sync + 'static) -> Self {
+        ProcessFilter(Some(Arc::new(keep)))
+    }
+
+    /// Whether to show the process; an empty filter shows all.
+    pub fn keeps(&self, facts: &ProcessFacts<'_>) -> bool {
+        self.0.as_ref().is_none_or(|keep| keep(facts))
+    }
+
+    /// Whether anything was asked for.
+    pub fn is_set(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl std::fmt::Debug for ProcessFilter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.is_set() { "ProcessFilter(set)" } else { "ProcessFilter" })
+    }
+}
+
+/// Names of users by their numbers, for a recording from another machine (`--passwd`).
+#[derive(Clone, Debug, Default)]
+pub struct UserNames(Option<Arc<HashMap<u32, Vec<u8>>>>);
+
+impl UserNames {
+    /// These names.
+    pub fn new(names: HashMap<u32, Vec<u8>>) -> Self {
+        UserNames(Some(Arc::new(names)))
+    }
+
+    /// The name of a user; `None` if it has none here.
+    pub fn get(&self, uid: u32) -> Option<&[u8]> {
+        self.0.as_ref()?.get(&uid).map(Vec::as_slice)
+    }
+
+    /// Whether there are names at all, which then replace those of a recording.
+    pub fn is_set(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// Local time as seconds to add to those since the epoch; UTC unless told.  The zones are handed
+/// in, so that this crate needs to know none.
+#[derive(Clone, Default)]
+pub struct LocalOffset(Option<OffsetAt>);
+
+type OffsetAt = Arc<dyn Fn(i64) -> i32 + Send + Sync>;
+
+impl LocalOffset {
+    /// The offset in seconds at a moment in seconds since the epoch.
+    pub fn new(at: impl Fn(i64) -> i32 + Send + Sync + 'static) -> Self {
+        LocalOffset(Some(Arc::new(at)))
+    }
+
+    /// The offset in seconds at a moment in seconds since the epoch.
+    pub fn at(&self, seconds: i64) -> i32 {
+        self.0.as_ref().map_or(0, |at| at(seconds))
+    }
+}
+
+impl std::fmt::Debug for LocalOffset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LocalOffset")
     }
 }
 
@@ -103,6 +198,16 @@ pub struct Options {
     pub slabopts: String,
     /// `--envopts`.
     pub envopts: String,
+    /// `--procopts`, widths and all (`wu12`).
+    pub procopts: String,
+    /// `--procstate`: states to show; empty for all.
+    pub procstate: String,
+    /// `--procfilt`.
+    pub procfilt: ProcessFilter,
+    /// `--passwd`, and the local names for a recording of collectl, which has none.
+    pub users: UserNames,
+    /// Local time, where a layout shows a date.
+    pub local_offset: LocalOffset,
     /// `--tcpfilt`, `ituc` unless told.
     pub tcpfilt: String,
     /// `--nfsfilt`, such as `C3,S4`.

@@ -20,6 +20,7 @@ pub(crate) mod digest;
 pub(crate) mod fields;
 mod iterator;
 mod limits;
+mod present;
 mod roster;
 
 pub use limits::{Candidate, Choice, Chooser, ProcessLimits, Way};
@@ -77,5 +78,5 @@ static PROCESS: SourceDef = SourceDef {
     instance: &["pid", "start"],
     fields: FIELDS,
     cadence: Cadence::Second,
-    layouts: &[account::LAYOUT],
+    layouts: present::LAYOUTS,
 };

@@ -202,6 +202,7 @@ fn check_of(value: Of, row: &Row<'_>, at: &str) {
         Of::Text(text) => {
             text(row);
         }
+        Of::Written(write) => write(row, &mut Vec::new()),
         Of::Position => {}
     }
 }

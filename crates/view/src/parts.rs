@@ -8,11 +8,11 @@ use sample::{Field, Frame, Kind, Layout, Meta, Options, Row, SourceDef, Track, U
 /// Brief mode's order; whit's own letters come last.
 pub(crate) const BRIEF: &str = "cjmbydntsixfpgqrvaw";
 /// Verbose mode's order, summaries and details.
-pub(crate) const VERBOSE: &str = "cCjJdDfFimMbBnNstTExXyYpgGqQrRvVaAw";
+pub(crate) const VERBOSE: &str = "cCjJdDfFimMbBnNstTExXyYZpgGqQrRvVaAw";
 /// Summary plot columns, which share a line.
 pub(crate) const PLOT_SUMMARY: &str = "cmsndifxtybjpgqrvaw";
 /// Detail plot columns.
-pub(crate) const PLOT_DETAIL: &str = "CDEMFNTXBYJGQRVA";
+pub(crate) const PLOT_DETAIL: &str = "CDEMFNTXBYZJGQRVA";
 
 /// Fields that a made-up brief block shows.
 const DERIVED_BRIEF_FIELDS: usize = 3;

@@ -116,7 +116,6 @@ struct Lines {
     wants_all_headings: bool,
     /// The time columns of this interval.
     time: Vec<u8>,
-    row_headings_written: bool,
     /// Whether this interval gives no line.
     left_out: bool,
 }
@@ -140,6 +139,9 @@ struct Columns {
     heading: Vec<u8>,
     /// Rows of the table at the latest look: if it has as many, no instance is new.
     rows_seen: usize,
+    /// Lines for each instance: whether their heading was written, and their order.
+    is_headed: bool,
+    order: Vec<usize>,
 }
 
 /// The columns of one instance, or of a summary.
@@ -170,7 +172,6 @@ impl Lines {
             wants_heading: false,
             wants_all_headings: false,
             time: Vec::new(),
-            row_headings_written: false,
             left_out: false,
         }
     }
@@ -193,7 +194,6 @@ impl Lines {
         self.steady = steady(options);
         self.header_repeat = options.header_repeat.unwrap_or(0);
         self.intervals = 0;
-        self.row_headings_written = false;
     }
 
     /// In collectl's lines InfiniBand's cells stand before those of TCP, its headings behind.
@@ -224,6 +224,8 @@ impl Lines {
             known: HashSet::new(),
             heading: Vec::new(),
             rows_seen: 0,
+            is_headed: false,
+            order: Vec::new(),
         };
         match self.groups.iter_mut().find(|group| group.extension == extension) {
             Some(group) => group.columns.push(columns),
@@ -331,14 +333,15 @@ impl Lines {
     }
 
     fn push_rows_of(&mut self, at: usize, frame: &Frame<'_>, out: &mut Vec<u8>) {
-        for columns in &self.groups[at].columns {
+        for index in 0..self.groups[at].columns.len() {
+            let columns = &self.groups[at].columns[index];
             let due = columns.part.track(frame).filter(|track| track.fresh);
             let Some(track) = due.filter(|track| !columns.part.is_too_early(track)) else {
                 continue;
             };
             let plot = columns.part.layout.and_then(|layout| layout.plot.as_ref());
             let Some(plot) = plot.filter(|plot| plot.shape == Shape::Lines) else { continue };
-            if !self.row_headings_written {
+            if !columns.is_headed {
                 self.push_heading_start(frame.options, out);
                 for column in plot.columns {
                     out.extend_from_slice(&self.separator);
@@ -346,16 +349,25 @@ impl Lines {
                 }
                 out.push(b'\n');
             }
-            let rows = frame.whole(track).rows().filter(|row| columns.part.keeps(row));
-            for (position, row) in rows.enumerate() {
+            let whole = frame.whole(track);
+            let row_at = |index| Row { index, ..whole };
+            let columns = &mut self.groups[at].columns[index];
+            columns.is_headed = true;
+            columns.order.clear();
+            columns.order.extend(0..track.current.table.rows());
+            let part = &columns.part;
+            columns.order.retain(|&index| part.keeps(&row_at(index)));
+            if let Some(order) = plot.order {
+                columns.order.sort_by(|&left, &right| order(&row_at(left), &row_at(right)));
+            }
+            for (position, &index) in columns.order.iter().enumerate() {
                 out.extend_from_slice(&self.time);
                 for column in plot.columns {
                     out.extend_from_slice(&self.separator);
-                    column.write(&row, position, out);
+                    column.write(&row_at(index), position, out);
                 }
                 out.push(b'\n');
             }
-            self.row_headings_written = true;
         }
     }
 }

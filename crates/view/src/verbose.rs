@@ -74,14 +74,16 @@ struct Headers {
 impl Headers {
     fn new(options: &Options) -> Self {
         let letters = options.subsystems.as_str();
-        let unfiltered = !options.slabfilt.is_set() && !options.slabopts.contains('S');
+        let unfiltered = !options.slabfilt.is_set()
+            && !options.slabopts.contains('S')
+            && !options.procfilt.is_set();
         // `-sCj` is one table: interrupts become a column of the CPUs.
         let one_table = letters.chars().count() == 1
             || (!letters.is_empty() && letters.chars().all(|letter| "Cj".contains(letter)));
         let many_sensors = letters == "E" && options.envopts.contains('M');
         Headers {
             same_columns: one_table && !many_sensors,
-            always: letters.contains('Y') && unfiltered,
+            always: letters.contains(['Y', 'Z']) && unfiltered,
             home: options.home,
             repeat: options.header_repeat.unwrap_or(HEADER_REPEAT),
             ..Headers::default()
@@ -114,10 +116,13 @@ impl Headers {
     /// Whether the interval gets a record line.
     fn wants_record(&self, options: &Options) -> bool {
         let letters = options.subsystems.as_str();
-        let filtered = options.slabfilt.is_set() || options.slabopts.contains('S');
+        let filtered = match letters {
+            "Y" => options.slabfilt.is_set() || options.slabopts.contains('S'),
+            "Z" => options.procfilt.is_set(),
+            _ => false,
+        };
         options.full
-            || ((!self.same_columns || letters.contains('Y') || self.home)
-                && !(letters == "Y" && filtered))
+            || ((!self.same_columns || letters.contains(['Y', 'Z']) || self.home) && !filtered)
     }
 
     /// Whether lines have a time column: only if they all have the same columns.

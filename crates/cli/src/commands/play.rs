@@ -10,7 +10,7 @@ use anyhow::{Context, bail, ensure};
 use sample::Options;
 use source::SensorRules;
 
-use crate::display::DisplayArguments;
+use crate::display::{DisplayArguments, processes};
 use crate::play::feed::Origin;
 use crate::play::files::{self, Recording};
 use crate::play::period::Period;
@@ -119,6 +119,10 @@ impl PlayArguments {
         {
             options.nfsfilt = recorded.to_owned();
         }
+        if self.display.passwd.is_none() && meta.origin() == "collectl" && options.shows('Z') {
+            // Its recordings hold numbers alone.
+            options.users = processes::users(Path::new("/etc/passwd")).unwrap_or_default();
+        }
         options.stats = self.stats;
         options.statopts = self.statopts.clone().unwrap_or_default();
         Ok(options)
@@ -137,6 +141,11 @@ impl PlayArguments {
     /// Refuses what does not go together.
     fn check(&self) -> anyhow::Result<()> {
         ensure!(!self.display.home, "--home does not apply to play");
+        let procopts = self.display.procopts.as_deref().unwrap_or_default();
+        ensure!(
+            !procopts.contains(['p', 't']),
+            "--procopts p and t are for record; play shows what was recorded"
+        );
         if let Some(letters) = &self.statopts
             && let Some(letter) = letters.chars().find(|letter| !"aisS".contains(*letter))
         {

@@ -12,7 +12,7 @@ use source::{Entry, Limits, RecorderCounters, Sampler};
 use view::PlotFiles;
 use view::export::Setting;
 
-use crate::display::{LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS, hardware};
+use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS, hardware};
 use crate::doctor;
 pub(crate) use crate::record::arguments::RecordArguments;
 use crate::record::budget::Budget;
@@ -119,7 +119,10 @@ impl Plan {
         let needs = (follows(Cadence::Second), follows(Cadence::Third));
         let default_first = if arguments.daemon { "10" } else { "1" };
         let given = arguments.interval.as_deref().unwrap_or("");
-        let follow = arguments.filename.is_none() && !follows(Cadence::First);
+        // What ends is told at every tick, but processes alone are still asked for seldom.
+        let first =
+            |entry: &&Entry| entry.def.cadence == Cadence::First && entry.def.letters != "Z";
+        let follow = arguments.filename.is_none() && !entries.iter().any(first);
         let intervals = parse_intervals(given, default_first, needs, follow)?;
         anyhow::ensure!(
             arguments.budget.is_none() || intervals.first_ns > 0,
@@ -206,6 +209,7 @@ impl Plan {
         let now = clock.now();
         let mut options = arguments.display.options(self.letters.clone())?;
         options.verbose = self.verbose;
+        options.local_offset = display::local_offset(&self.zone);
         let mut sinks = Sinks::new(self.messages(arguments));
         let letters = arguments.display.subsystems.clone().unwrap_or_default();
         sinks.first_look = Some(FirstLook { defs: defs.clone(), letters });

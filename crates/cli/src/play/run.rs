@@ -34,7 +34,7 @@ pub(crate) struct Group<'a> {
 }
 
 /// The letters that collectl's own `--all` and `--ALL` stand for.
-const COLLECTL_LETTERS: &str = "bcdfijmnstxBCDEFJMNTXY";
+const COLLECTL_LETTERS: &str = "bcdfijmnstxBCDEFJMNTXYZ";
 
 /// Forms the groups, and finds what each shows: the union of what `-s` makes of each recording's
 /// own letters.
@@ -66,7 +66,7 @@ pub(crate) fn groups<'a>(
     Ok(groups)
 }
 
-/// The recorded letters without those that are not shown (processes, Lustre).
+/// The recorded letters without those that are not shown (Lustre).
 pub(crate) fn shown_letters(recorded: &str) -> String {
     let known = display::known_letters();
     recorded.chars().filter(|letter| known.contains(*letter)).collect()
@@ -345,8 +345,9 @@ impl Stage<'_> {
         out: &mut dyn Write,
     ) -> anyhow::Result<bool> {
         let first = group.recordings[0];
-        let options = self.arguments.options_for(group)?;
+        let mut options = self.arguments.options_for(group)?;
         let (zone, shift_ns) = self.clock_of(first);
+        options.local_offset = display::local_offset(&zone);
         let mut shown: Option<Vec<&'static str>> = None;
         for (index, recording) in group.recordings.iter().enumerate() {
             let span = span_of(recording, period)?;

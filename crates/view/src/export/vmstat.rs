@@ -166,7 +166,7 @@ fn plotted(frame: &Frame<'_>, letter: char, name: &str) -> Option<f64> {
 fn value(row: &Row<'_>, column: &PlotColumn) -> Option<f64> {
     match column.value {
         Of::Number(value) => value(row),
-        Of::Text(_) | Of::Position => None,
+        Of::Text(_) | Of::Position | Of::Written(_) => None,
     }
 }
 

@@ -1,0 +1,99 @@
+//! What stands last in a process's line: the program and its arguments, as `--procopts k r w`
+//! want them.
+
+use sample::Row;
+use sample::text::escape_into;
+
+use super::number_behind;
+use crate::process::fields::*;
+
+/// Characters of arguments that `--procopts w` shows if it says no number.
+const ARGUMENTS_MAX: usize = 1000;
+
+/// Programs that run what their first argument names; `--procopts k` shows that instead.
+const SHELLS: &[&[u8]] = &[b"/bin/sh", b"/bin/bash", b"/usr/bin/perl", b"/bin/python"];
+
+pub(super) fn push_command(out: &mut Vec<u8>, row: &Row<'_>) {
+    let options = row.options().procopts.as_str();
+    let (mut program, mut arguments) = words(row);
+    if options.contains(['k', 'w']) {
+        let width = number_behind(options, 'w').unwrap_or(ARGUMENTS_MAX);
+        arguments = arguments.trim_ascii_end();
+        arguments = &arguments[..arguments.len().min(width)];
+    } else {
+        arguments = b"";
+    }
+    if options.contains('k') {
+        if is_shell(program) {
+            let (what, rest) = after_switch(arguments);
+            // A shell without a script stays what it is; collectl shows nothing.
+            if !what.is_empty() || row.exact() {
+                (program, arguments) = (what, rest);
+            }
+        }
+        if !options.contains('w') {
+            arguments = b"";
+        }
+    }
+    if options.contains('r') && program.first() == Some(&b'/') {
+        let trimmed = program.strip_suffix(b"/").unwrap_or(program);
+        program = trimmed.rsplit(|&byte| byte == b'/').next().unwrap_or(program);
+    }
+    push_program(out, row, program);
+    out.push(b' ');
+    escape_into(out, arguments);
+}
+
+/// The program and its arguments, or its name if it has no command line.
+fn words<'a>(row: &Row<'a>) -> (&'a [u8], &'a [u8]) {
+    match row.text(COMMAND_LINE).filter(|line| !line.is_empty()) {
+        Some(line) => split(line),
+        None => (row.text(COMMAND).unwrap_or_default(), b""),
+    }
+}
+
+/// The first word and what follows the blanks behind it.
+fn split(line: &[u8]) -> (&[u8], &[u8]) {
+    let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+    (&line[..end], line[end..].trim_ascii_start())
+}
+
+fn is_shell(program: &[u8]) -> bool {
+    let holds = |shell: &&[u8]| program.windows(shell.len()).any(|part| part == *shell);
+    program.starts_with(b"python") || SHELLS.iter().any(holds)
+}
+
+/// What a shell runs and with what, behind one switch of its own.
+fn after_switch(arguments: &[u8]) -> (&[u8], &[u8]) {
+    let (first, rest) = split(arguments);
+    match first {
+        [b'-', _, ..] if !rest.is_empty() => split(rest),
+        _ => (first, rest),
+    }
+}
+
+/// The program; under `--exact` a name loses its blanks and parentheses, as in collectl.
+fn push_program(out: &mut Vec<u8>, row: &Row<'_>, program: &[u8]) {
+    let is_name = row.text(COMMAND_LINE).is_none_or(<[u8]>::is_empty);
+    if row.exact() && is_name && program.iter().any(|byte| b"() ".contains(byte)) {
+        let kept: Vec<u8> = program.iter().copied().filter(|byte| !b"() ".contains(byte)).collect();
+        return escape_into(out, &kept);
+    }
+    escape_into(out, program);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shells_give_way_to_what_they_run() {
+        assert!(is_shell(b"/bin/bash") && is_shell(b"/usr/bin/python3") && is_shell(b"python3"));
+        assert!(!is_shell(b"bash") && !is_shell(b"/opt/python-like"));
+        assert_eq!(after_switch(b"-e /opt/run now here"), (&b"/opt/run"[..], &b"now here"[..]));
+        assert_eq!(after_switch(b"/opt/run"), (&b"/opt/run"[..], &b""[..]));
+        assert_eq!(after_switch(b"-c"), (&b"-c"[..], &b""[..]));
+        assert_eq!(after_switch(b""), (&b""[..], &b""[..]));
+        assert_eq!(split(b"a  b c"), (&b"a"[..], &b"b c"[..]));
+    }
+}

@@ -1,0 +1,237 @@
+//! The numbers of a process's line: what it used in the interval, and times as text.
+
+use sample::number::push_u64;
+use sample::{Row, State};
+
+use crate::process::fields::*;
+
+/// The number of a process or thread: the first part of its row's name.
+pub(super) fn pid(row: &Row<'_>) -> i64 {
+    let digits = row.name().iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |number: i64, &digit| {
+        number.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
+    })
+}
+
+/// The real user's name: that of `--passwd` if there is such a list.  `None` if only the number
+/// is known.
+pub(super) fn user<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
+    let users = &row.options().users;
+    if users.is_set() {
+        let uid = row.raw(UID).and_then(|uid| u32::try_from(uid).ok())?;
+        return users.get(uid);
+    }
+    row.text(USER)
+}
+
+/// How far a counter went.  A process that began after the reading before counts from nothing.
+fn delta(row: &Row<'_>, field: usize) -> Option<f64> {
+    if !row.is_new() {
+        return row.delta(field);
+    }
+    let previous = &row.track.previous;
+    let is_young = || {
+        let boot_ns: i64 = row.frame.meta.get("boot_ns")?.parse().ok()?;
+        let tick_ns = 1_000_000_000 / row.frame.meta.ticks_per_second().max(1);
+        let began_ns = row.raw(START_TIME)?.saturating_add(1).saturating_mul(tick_ns);
+        Some(i64::try_from(began_ns).ok()?.saturating_add(boot_ns) >= previous.realtime_ns)
+    };
+    // collectl takes every process that it has not seen for a new one.
+    let counts = row.collectl_digits() || is_young() == Some(true);
+    (previous.state == State::Ok && counts).then(|| row.raw(field))?.map(|value| value as f64)
+}
+
+/// Ticks of CPU time in the interval, in the kernel and in user mode; `--procopts c` adds those of
+/// children that ended.
+pub(super) fn cpu_ticks(row: &Row<'_>) -> (Option<f64>, Option<f64>) {
+    let children = row.options().procopts.contains('c');
+    let ticks = |own, of_children| {
+        let own = delta(row, own)?;
+        if children { Some(own + delta(row, of_children)?) } else { Some(own) }
+    };
+    (ticks(SYSTEM_TIME, CHILD_SYSTEM_TIME), ticks(USER_TIME, CHILD_USER_TIME))
+}
+
+/// Ticks of CPU time since it began.
+pub(super) fn cpu_total_ticks(row: &Row<'_>) -> Option<f64> {
+    let children = row.options().procopts.contains('c');
+    let own = row.raw(SYSTEM_TIME)? + row.raw(USER_TIME)?;
+    let all = match children {
+        true => own + row.raw(CHILD_SYSTEM_TIME)? + row.raw(CHILD_USER_TIME)?,
+        false => own,
+    };
+    Some(all as f64)
+}
+
+/// CPU time of the interval in per cent of one CPU; under `--exact` and `-on` of a second, as if
+/// that were the interval.
+pub(super) fn cpu_percent(row: &Row<'_>) -> Option<f64> {
+    let (system, user) = cpu_ticks(row);
+    let seconds = if row.exact() { row.seconds() } else { row.interval_seconds() };
+    let hz = row.frame.meta.ticks_per_second() as f64;
+    let ticks = system? + user?;
+    // In collectl's order, which decides the last digit.
+    Some(100.0 * (ticks / hz) / seconds.filter(|&seconds| seconds > 0.0)?)
+}
+
+/// Page faults: a rate, or with `--procopts f` all since it began.
+pub(super) fn faults(row: &Row<'_>, field: usize) -> Option<f64> {
+    match row.options().procopts.contains('f') {
+        true => row.raw(field).map(|count| count as f64),
+        false => row.per_second(delta(row, field)),
+    }
+}
+
+/// A counter of events per second.
+pub(super) fn switches(row: &Row<'_>, field: usize) -> Option<f64> {
+    row.per_second(delta(row, field))
+}
+
+/// A counter of bytes in KiB per second.
+pub(super) fn kilobytes(row: &Row<'_>, field: usize) -> Option<f64> {
+    row.per_second(delta(row, field).map(|bytes| bytes / 1024.0))
+}
+
+/// A size of memory in KiB.  What has no address space (a thread of the kernel, a zombie) has
+/// nothing of any kind.
+pub(super) fn memory(row: &Row<'_>, field: usize) -> Option<f64> {
+    let without_space = || (row.raw(VIRTUAL) == Some(0)).then_some(0.0);
+    row.raw(field).map(|value| value.cast_signed() as f64).or_else(without_space)
+}
+
+/// Whole seconds and hundredths.  collectl multiplies a rounded fraction, so that 0.29 s is 28
+/// hundredths.
+fn split(ticks: f64, row: &Row<'_>) -> (u64, u64) {
+    let hz = row.frame.meta.ticks_per_second().max(1);
+    let ticks = ticks.max(0.0) as u64;
+    let (seconds, rest) = (ticks / hz, ticks % hz);
+    let hundredths = match row.collectl_digits() {
+        true => (rest as f64 / hz as f64 * 100.0) as u64,
+        false => rest * 100 / hz,
+    };
+    (seconds, hundredths)
+}
+
+pub(super) fn push_two(out: &mut Vec<u8>, number: u64) {
+    if number < 10 {
+        out.push(b'0');
+    }
+    push_u64(out, number);
+}
+
+/// `1.05`, the seconds right-aligned to `width`.
+pub(super) fn push_seconds(out: &mut Vec<u8>, ticks: Option<f64>, width: usize, row: &Row<'_>) {
+    let start = out.len();
+    let Some(ticks) = ticks.or(row.exact().then_some(0.0)) else {
+        // Nothing in plot lines, which are not padded.
+        if width > 0 {
+            out.push(b'-');
+            sample::number::pad_left(out, start, width + 3);
+        }
+        return;
+    };
+    let (seconds, hundredths) = split(ticks, row);
+    push_u64(out, seconds);
+    sample::number::pad_left(out, start, width);
+    out.push(b'.');
+    push_two(out, hundredths);
+}
+
+/// ` 12:34.56`, or from an hour on ` 01:12:34`.
+pub(super) fn push_accumulated(out: &mut Vec<u8>, ticks: Option<f64>, row: &Row<'_>) {
+    let start = out.len();
+    if let Some(ticks) = ticks.or(row.exact().then_some(0.0)) {
+        let (seconds, hundredths) = split(ticks, row);
+        let minutes = seconds / 60;
+        if minutes < 60 {
+            push_two(out, minutes);
+            out.push(b':');
+            push_two(out, seconds % 60);
+            out.push(b'.');
+            push_two(out, hundredths);
+        } else {
+            push_two(out, minutes / 60);
+            out.push(b':');
+            push_two(out, minutes % 60);
+            out.push(b':');
+            push_two(out, seconds % 60);
+        }
+    } else {
+        out.push(b'-');
+    }
+    sample::number::pad_left(out, start, 9);
+}
+
+/// `1:05:09`.
+pub(super) fn push_hours(out: &mut Vec<u8>, ticks: Option<f64>, row: &Row<'_>) {
+    let Some(ticks) = ticks.or(row.exact().then_some(0.0)) else { return };
+    let (seconds, _) = split(ticks, row);
+    push_u64(out, seconds / 3600);
+    out.push(b':');
+    push_two(out, seconds / 60 % 60);
+    out.push(b':');
+    push_two(out, seconds % 60);
+}
+
+/// When it began, in local time: `12:34:56`, or with the day `Nov21-12:34:56`.
+pub(super) fn push_start(out: &mut Vec<u8>, row: &Row<'_>, with_day: bool) {
+    const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+    let start = out.len();
+    let Some(seconds) = began_seconds(row) else {
+        out.push(b'-');
+        return sample::number::pad_left(out, start, if with_day { 14 } else { 8 });
+    };
+    let local = seconds + i64::from(row.options().local_offset.at(seconds));
+    if with_day {
+        let (month, day) = month_and_day(local.div_euclid(86_400));
+        let at = 3 * (month - 1);
+        out.extend_from_slice(&MONTHS[at..at + 3]);
+        push_two(out, day);
+        out.push(b'-');
+    }
+    let of_day = local.rem_euclid(86_400).unsigned_abs();
+    push_two(out, of_day / 3600);
+    out.push(b':');
+    push_two(out, of_day / 60 % 60);
+    out.push(b':');
+    push_two(out, of_day % 60);
+}
+
+/// When it began, in seconds since the epoch.
+fn began_seconds(row: &Row<'_>) -> Option<i64> {
+    let boot_ns: i64 = row.frame.meta.get("boot_ns")?.parse().ok()?;
+    let ticks = row.raw(START_TIME)?;
+    let hz = row.frame.meta.ticks_per_second().max(1);
+    if row.collectl_digits() {
+        // In floating seconds, as collectl adds them: the last bit may decide.
+        return Some((boot_ns as f64 / 1e9 + ticks as f64 / 100.0) as i64);
+    }
+    let began_ns = i128::from(boot_ns) + i128::from(ticks) * 1_000_000_000 / i128::from(hz);
+    i64::try_from(began_ns.div_euclid(1_000_000_000)).ok()
+}
+
+/// Month (from 1) and day of a day since the epoch.  Years are counted from March, so that the
+/// day that comes every fourth year is the last of its year.
+fn month_and_day(days: i64) -> (usize, u64) {
+    let shifted = days + 719_468;
+    let of_era = shifted.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (usize::try_from(month).unwrap_or(1), day.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_have_their_dates() {
+        assert_eq!(month_and_day(0), (1, 1));
+        assert_eq!(month_and_day(59), (3, 1), "1970 had no 29 February");
+        assert_eq!(month_and_day(11_016), (2, 29), "2000 had one");
+        assert_eq!(month_and_day(20_778), (11, 21));
+    }
+}
