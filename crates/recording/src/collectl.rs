@@ -15,17 +15,19 @@
 //!
 //! A file is read once, from front to back, one interval in memory at a time.  A marker ends the
 //! interval before it; text behind the last marker (a recorder that was killed) is passed over, as
-//! collectl does.  Lines of processes (`proc:`) and Lustre are passed over.  Sensors (`ipmi:`) are the
+//! collectl does.  Lines of Lustre are passed over.  Sensors (`ipmi:`) are the
 //! output of a program and no kernel text: they become a file that only the import has.
 //!
 //! - [`header`]: what the header says, as [`sample::Meta`].
 //! - [`files`]: which line belongs to which kernel file.
+//! - [`processes`]: the files of each process.
 //! - [`lines`]: lines of a plain or compressed file, with limits.
 
 mod extract;
 mod files;
 mod header;
 mod lines;
+mod processes;
 mod slub;
 
 use std::io::Read;
@@ -106,6 +108,8 @@ pub struct Interval {
     pub has_slabs: bool,
     /// Whether sensors were (collectl's third interval).
     pub has_sensors: bool,
+    /// Whether processes were (collectl's second interval, too).
+    pub has_processes: bool,
     /// The marker that ended it.
     pub ended_ns: i64,
 }
@@ -224,6 +228,7 @@ impl CollectlReader {
                     realtime_ns: began_ns,
                     has_slabs: self.files.has_slabs(),
                     has_sensors: self.files.has_sensors(),
+                    has_processes: self.files.has_processes(),
                     ended_ns,
                 }));
             }

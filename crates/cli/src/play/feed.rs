@@ -203,6 +203,9 @@ impl Feed for CollectlFeed {
         let due = |index: usize, def: &SourceDef| {
             let here = match def.name {
                 "slab" => interval.has_slabs,
+                "process" => interval.has_processes,
+                // collectl sees no ends.
+                "exit" | "process_total" => false,
                 "environment" => interval.has_sensors,
                 _ => true,
             };

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use procfs::Host;
 
 use super::header::Header;
+use super::processes::Processes;
 use super::slub::Slub;
 
 /// Most text of one kernel file in one interval; the same bound as for a real one.
@@ -84,6 +85,7 @@ pub(super) struct KernelFiles {
     /// What the header tells instead of a file: put into the host with the first interval.
     constants: Vec<(String, String)>,
     is_slub: bool,
+    processes: Processes,
     cpus: usize,
     /// The CPUs that `/proc/stat` named in this interval: those that are online.
     cpus_seen: Vec<u32>,
@@ -105,6 +107,7 @@ impl KernelFiles {
             places: HashMap::new(),
             constants: speeds(header),
             is_slub: header.is_slub(),
+            processes: Processes::default(),
             cpus: header.cpus(),
             cpus_seen: Vec::new(),
             slub: Slub::new(&header.text),
@@ -115,6 +118,7 @@ impl KernelFiles {
     /// Begins an interval.
     pub(super) fn begin(&mut self) {
         self.cpus_seen.clear();
+        self.processes.begin();
         self.slub.begin();
         for file in &mut self.files {
             file.text.clear();
@@ -124,6 +128,11 @@ impl KernelFiles {
     /// Whether the interval has slabs.
     pub(super) fn has_slabs(&self) -> bool {
         self.slub.seen() || !self.files[Known::Slabinfo as usize].text.is_empty()
+    }
+
+    /// Whether the interval has processes.
+    pub(super) fn has_processes(&self) -> bool {
+        self.processes.any()
     }
 
     /// Whether the interval has sensors.
@@ -150,6 +159,7 @@ impl KernelFiles {
                 file.is_put = false;
             }
         }
+        self.processes.put_into(host);
     }
 
     /// Takes a line of the recording.  Unknown ones are passed over.
@@ -158,7 +168,9 @@ impl KernelFiles {
         let (tag, rest) = line.split_at(end);
         let rest = rest.get(1..).unwrap_or_default();
         match tag {
-            [b'p', b'r', b'o', b'c', b':', ..] | [b'p', b'r', b'o', b'c', b'T', b':', ..] => {}
+            [b'p', b'r', b'o', b'c', b':', ..] | [b'p', b'r', b'o', b'c', b'T', b':', ..] => {
+                self.processes.take(tag, rest);
+            }
             b"Slab" if self.is_slub => self.slub.take(rest),
             b"Slab" => self.add_below(Known::Slabinfo, SLABINFO_HEADING, rest),
             b"disk" => self.add(Known::Diskstats, rest),
