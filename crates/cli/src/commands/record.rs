@@ -194,6 +194,7 @@ impl Plan {
             interfaces: arguments.interfaces()?,
             network_filesystems: false,
             recorder: Some(counters.clone()),
+            process: arguments.display.process_limits()?,
             ..Limits::default()
         });
         if !arguments.no_check && self.meta.cpus() >= doctor::CHECK_CPUS_MIN {

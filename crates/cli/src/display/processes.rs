@@ -101,6 +101,29 @@ impl Selectors {
     }
 }
 
+impl Selectors {
+    /// As a choice of what is read.
+    pub(crate) fn chooser(self) -> Box<source::Chooser> {
+        Box::new(move |candidate| {
+            let facts = ProcessFacts {
+                pid: candidate.pid.into(),
+                parent: Some(candidate.parent.into()),
+                uid: candidate.uid.map(i64::from),
+                user: candidate.user,
+                command: candidate.command,
+                command_line: candidate.command_line,
+                is_thread: false,
+            };
+            match self.decide(&facts) {
+                Decision::Leave => source::Choice::Leave,
+                Decision::Keep => source::Choice::Keep,
+                Decision::KeepWithThreads => source::Choice::KeepWithThreads,
+                Decision::AskCommandLine => source::Choice::AskCommandLine,
+            }
+        })
+    }
+}
+
 impl Selector {
     fn parse(part: &str) -> anyhow::Result<Self> {
         let mut rest = part.chars();

@@ -125,9 +125,12 @@ impl CollectlFeed {
         path: &Path,
         selection: &str,
         each_cpu: bool,
-        limits: Limits,
+        mut limits: Limits,
     ) -> anyhow::Result<Self> {
         let reader = CollectlReader::open(path)?;
+        // What was recorded of threads is read.
+        limits.process.threads = true;
+        limits.process.status = true;
         let extra = if each_cpu && selection.contains('c') { "C" } else { "" };
         let entries = crate::display::sources_for(&format!("{selection}{extra}"));
         let subsystems = reader.meta().subsystems().to_owned();
