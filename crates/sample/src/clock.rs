@@ -1,5 +1,7 @@
 //! Time, as something handed in: the recorder's tests run whole days in milliseconds.
 
+use std::os::fd::BorrowedFd;
+
 /// One moment on both clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
@@ -25,4 +27,10 @@ pub trait Clock {
 
     /// Sleeps until `CLOCK_BOOTTIME` reaches `monotonic_ns`; returns at once if it has.
     fn sleep_until(&mut self, monotonic_ns: u64) -> Wake;
+
+    /// As [`sleep_until`](Self::sleep_until); ends as [`Wake::Interrupted`] also when `descriptor`
+    /// can be read.  A clock without descriptors never finds that it can.
+    fn sleep_until_readable(&mut self, monotonic_ns: u64, _descriptor: BorrowedFd<'_>) -> Wake {
+        self.sleep_until(monotonic_ns)
+    }
 }

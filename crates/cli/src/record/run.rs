@@ -1,13 +1,14 @@
 //! The loop: wait, read, hand on, look whether anybody wants something.
 //!
 //! Cost of a tick besides reading and writing: one sleep, a clock read for each source, one load
-//! of an atomic.  Nothing is allocated once warm.
+//! of an atomic; one call more, and a few wake-ups, while a source is told of ends as they happen.
+//! Nothing is allocated once warm.
 
 use std::sync::Arc;
 
 use procfs::Host;
 use sample::{Cadence, Clock, Moment, Snapshot, State, Wake};
-use source::{RecorderCounters, Sampler};
+use source::{Attention, RecorderCounters, Sampler};
 
 use super::budget::Budget;
 use super::schedule::{Schedule, Tick};
@@ -130,11 +131,35 @@ impl Recorder {
             if self.schedule.is_endless() {
                 return Ok(true);
             }
-            self.counters.calls.add(1);
-            if clock.sleep_until(self.schedule.next_ns()) == Wake::Due {
+            if self.sleep(clock) == Wake::Due {
                 return Ok(!control.take().stop);
             }
         }
+    }
+
+    /// Sleeps until the next tick, a signal, or until a source wants to take over what the kernel
+    /// has told it, for which a long interval would leave no room.
+    fn sleep(&mut self, clock: &mut dyn Clock) -> Wake {
+        let next_ns = self.schedule.next_ns();
+        let (mut until_ns, mut readable) = (next_ns, None);
+        for attention in self.sampler.attention() {
+            match attention {
+                Attention::Descriptor(descriptor) => readable = Some(descriptor),
+                Attention::Every(ns) => {
+                    until_ns = until_ns.min(clock.now().monotonic_ns.saturating_add(ns));
+                }
+            }
+        }
+        let (calls, wake) = match readable {
+            Some(descriptor) => (2, clock.sleep_until_readable(until_ns, descriptor)),
+            None => (1, clock.sleep_until(until_ns)),
+        };
+        self.counters.calls.add(calls);
+        if wake == Wake::Due && until_ns == next_ns {
+            return Wake::Due;
+        }
+        self.sampler.attend();
+        Wake::Interrupted
     }
 
     /// Takes one sample.
@@ -248,7 +273,61 @@ mod tests {
         }
     }
 
+    /// Wants to be called every ten seconds, whatever the interval.
+    struct Impatient(Rc<RefCell<Vec<u64>>>, SimClock);
+
+    impl source::Source for Impatient {
+        fn read(&mut self, _: &mut Host, table: &mut Table) -> State {
+            table.begin();
+            State::Ok
+        }
+
+        fn attention(&self) -> Option<Attention<'_>> {
+            Some(Attention::Every(10 * SECOND))
+        }
+
+        fn attend(&mut self) {
+            self.0.borrow_mut().push(self.1.moment().monotonic_ns);
+        }
+    }
+
+    thread_local! {
+        static ATTENDED: Rc<RefCell<Vec<u64>>> = Rc::default();
+        static CLOCK: SimClock = SimClock::default();
+    }
+
+    static IMPATIENT_ENTRY: source::Entry = source::Entry {
+        def: &SECONDARY,
+        open: |_, _| Box::new(Impatient(ATTENDED.with(Rc::clone), CLOCK.with(SimClock::clone))),
+    };
+
+    #[test]
+    fn a_source_that_cannot_wait_is_called_between_ticks_and_no_tick_moves() {
+        let clock = CLOCK.with(SimClock::clone);
+        let entries = [&IMPATIENT_ENTRY];
+        let (notes, _) = record_from(&entries, &clock, "60:60", false, count(3), &Rc::default());
+        for pair in notes.seen.windows(2) {
+            assert_eq!(pair[1].at.monotonic_ns - pair[0].at.monotonic_ns, 60 * SECOND);
+        }
+        let attended = ATTENDED.with(|attended| attended.borrow().clone());
+        let between = |from: u64, to: u64| attended.iter().filter(move |&&at| from < at && at < to);
+        let (first, second) = (notes.seen[1].at.monotonic_ns, notes.seen[2].at.monotonic_ns);
+        assert_eq!(between(first, second).count(), 5, "{attended:?}");
+    }
+
     fn record(
+        clock: &SimClock,
+        intervals: &str,
+        align: bool,
+        until: Until,
+        asked: &Rc<RefCell<Requests>>,
+    ) -> (Notes, Arc<RecorderCounters>) {
+        let entries = [source::find("cpu").unwrap(), &SECONDARY_ENTRY];
+        record_from(&entries, clock, intervals, align, until, asked)
+    }
+
+    fn record_from(
+        entries: &[&'static source::Entry],
         clock: &SimClock,
         intervals: &str,
         align: bool,
@@ -258,8 +337,7 @@ mod tests {
         let mut host = Host::in_memory();
         host.put("/proc/stat", Some(b"cpu  1 2 3 4\n"));
         let counters = Arc::new(RecorderCounters::default());
-        let entries = [source::find("cpu").unwrap(), &SECONDARY_ENTRY];
-        let sampler = Sampler::open(&mut host, &entries, &Arc::new(Limits::default()));
+        let sampler = Sampler::open(&mut host, entries, &Arc::new(Limits::default()));
         let intervals = parse_intervals(intervals, "1", (true, false), false).unwrap();
         let mut recorder = Recorder {
             snapshot: Snapshot::new(&sampler.defs()),
