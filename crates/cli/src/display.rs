@@ -7,11 +7,12 @@
 use anyhow::{Context, bail, ensure};
 use regex::bytes::Regex;
 use sample::{NameFilter, Options};
-use view::{Setup, View};
+use view::{GroupForm, Groups, Setup, TopList, View};
 
 use crate::rename::Names;
 
 mod limits;
+pub(crate) mod lists;
 pub(crate) mod processes;
 
 /// What `-s` means when it is not given and samples are shown live.
@@ -112,7 +113,8 @@ pub(crate) struct DisplayArguments {
     #[arg(long)]
     pub(crate) exact: bool,
 
-    /// Another program's format: lexpr, graphite, gexpr or vmstat, with its options
+    /// Another program's format: lexpr, graphite, gexpr, vmstat or proctree, with its
+    /// options
     #[arg(long, value_name = "NAME,OPTIONS")]
     pub(crate) export: Option<String>,
 
@@ -135,6 +137,9 @@ pub(crate) struct DisplayArguments {
     /// Only these fields (cpu.user, disk.reads, …), for --csv, --json and --openmetrics
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) lists: lists::ListArguments,
 
     /// z: leave out idle CPUs
     #[arg(long, value_name = "LETTERS")]
@@ -236,6 +241,9 @@ impl DisplayArguments {
             let chosen = self.subsystems.is_some() || self.all || self.all_detail;
             ensure!(!chosen, "vmstat shows CPU and memory, whatever -s says: leave -s out");
             return Ok("cm".to_owned());
+        }
+        if let Some(letters) = self.listed_letters(default)? {
+            return Ok(letters);
         }
         if self.all || self.all_detail {
             let detail = self.all_detail;
@@ -361,6 +369,17 @@ impl DisplayArguments {
         setup: &Setup,
         setting: &view::export::Setting,
     ) -> anyhow::Result<Option<Box<dyn View>>> {
+        if !options.by.is_empty() {
+            let form = match () {
+                () if self.csv => GroupForm::Csv,
+                () if self.json => GroupForm::Json,
+                () => GroupForm::Lines,
+            };
+            return Ok(Some(Box::new(Groups::new(form, setup.zone.clone()))));
+        }
+        if options.list.is_some() {
+            return Ok(Some(Box::new(TopList::new(setup.zone.clone()))));
+        }
         if let Some((name, parts)) = self.export() {
             return crate::export::open(name, &parts, setup, setting);
         }
@@ -439,6 +458,7 @@ impl DisplayArguments {
         let exports = self.export.is_some() || self.vmstat;
         ensure!(!(exports && (self.verbose || self.full)), "--export cannot go with --verbose");
         ensure!(self.header_repeat.is_none_or(|repeat| repeat >= -1), "--hr must be at least -1");
+        self.check_lists()?;
         self.check_details(subsystems)
     }
 

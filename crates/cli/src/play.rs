@@ -8,4 +8,5 @@ pub(crate) mod glob;
 pub(crate) mod period;
 pub(crate) mod plot_files;
 pub(crate) mod run;
+pub(crate) mod to_digests;
 mod writer;

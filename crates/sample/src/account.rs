@@ -9,7 +9,7 @@
 
 use std::cmp::Ordering;
 
-use crate::{Block, Form, Kind, Of, Row, Table, Unit};
+use crate::{Block, Form, Kind, Of, Options, Row, Table, Unit};
 
 /// One row of one reading, without the reading before.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +129,7 @@ pub struct Balance {
 #[derive(Debug)]
 pub struct Top {
     /// The title without `# `; `$order` stands for the rank's name, `$clock` for the time of day.
-    pub title: &'static str,
+    pub title: fn(&Options) -> &'static str,
     /// Headings and cells; empty for the layout's verbose blocks.
     pub blocks: &'static [Block],
     /// Whether an instance can be in the list at all; the value is that of the rank asked for.

@@ -8,7 +8,7 @@
 //! was reset: the interval has no rate.  Under `--exact` it is taken to have wrapped at 2³², as
 //! collectl has it.
 
-use crate::{Interner, Meta, Options, Sample, Snapshot, SourceDef, State};
+use crate::{Cells, Interner, Meta, Options, Sample, Snapshot, SourceDef, State};
 
 /// A row that the reading before does not have.
 const NONE: u32 = u32::MAX;
@@ -265,6 +265,17 @@ impl<'a> Row<'a> {
             let row = track.before.get(self.index).copied().filter(|&row| row != NONE);
             row.map(|row| row as usize)
         }
+    }
+
+    /// The row without the reading before.
+    pub fn now(&self) -> Cells<'a> {
+        Cells { table: &self.track.current.table, row: self.index }
+    }
+
+    /// The same instance in the reading before, if it has it.
+    pub fn before(&self) -> Option<Cells<'a>> {
+        let row = self.previous_index()?;
+        Some(Cells { table: &self.track.previous.table, row })
     }
 
     /// The raw integer of the latest reading.

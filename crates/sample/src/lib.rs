@@ -39,7 +39,7 @@ pub use layout::{
 };
 pub use meta::Meta;
 pub use options::{
-    Limits, LocalOffset, NameFilter, Options, ProcessFacts, ProcessFilter, UserNames,
+    Limits, List, LocalOffset, NameFilter, Options, ProcessFacts, ProcessFilter, UserNames,
 };
 pub use reading::{Gap, Sample, Snapshot, State};
 pub use table::{RowMut, Table};

@@ -145,6 +145,20 @@ impl Default for Limits {
     }
 }
 
+/// `--top`: which list, and how much of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    /// The name of a rank, or of an order of groups.
+    pub order: String,
+    /// Most lines.
+    pub count: usize,
+    /// On a terminal: the last line of the area above, in which other subsystems scroll; 0 if
+    /// there is none.  `None`: one list below the other.
+    pub scroll_end: Option<usize>,
+    /// Whether a record line stands above each list.
+    pub records: bool,
+}
+
 /// Display switches.  Strings of letters keep collectl's letters; see `collectl(1)`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -182,6 +196,10 @@ pub struct Options {
     pub fields: Vec<String>,
     /// `-l`.
     pub limits: Limits,
+    /// `--top`: instances or groups, sorted.
+    pub list: Option<List>,
+    /// `--by`: what instances are grouped by.
+    pub by: String,
     /// `--cpuopts`.
     pub cpuopts: String,
     /// `--dskopts`.

@@ -229,7 +229,7 @@ fn push_value(line: &mut Vec<u8>, row: &Row<'_>, field: usize) -> bool {
 }
 
 /// Appends a field, in quotes where the format needs them.
-fn quote_into(line: &mut Vec<u8>, field: &[u8]) {
+pub(crate) fn quote_into(line: &mut Vec<u8>, field: &[u8]) {
     if !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
         return line.extend_from_slice(field);
     }

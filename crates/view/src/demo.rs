@@ -9,6 +9,8 @@ use sample::{
 
 use crate::View;
 
+pub(crate) mod instances;
+
 static MEM: SourceDef = SourceDef {
     name: "mem",
     about: "Memory of the demonstration",

@@ -17,6 +17,7 @@ mod graphite;
 mod lexpr;
 mod names;
 mod report;
+mod tree;
 mod vmstat;
 
 use report::Report;
@@ -91,7 +92,9 @@ pub struct Setting {
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// Not an export.
-    #[error("--export: no export is called '{0}'; there are lexpr, graphite, gexpr and vmstat")]
+    #[error(
+        "--export: no export is called '{0}'; there are lexpr, graphite, gexpr, vmstat and proctree"
+    )]
     Unknown(String),
     /// `h`: the text to show instead of running.
     #[error("{0}")]
@@ -117,6 +120,7 @@ pub fn open(
     setting: &Setting,
 ) -> Result<Export, ExportError> {
     match name {
+        "proctree" => tree::open(options, setup, setting),
         "vmstat" => vmstat::open(options, setup, setting),
         "lexpr" => lexpr::open(options, setting),
         "graphite" => graphite::open(options, setting),

@@ -159,7 +159,7 @@ fn separate(line: &mut Vec<u8>, comma: &mut bool) {
 }
 
 /// Bytes of the kernel, escaped as on the screen.
-fn push_text(line: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn push_text(line: &mut Vec<u8>, bytes: &[u8]) {
     push_quoted(line, &text::escape(bytes));
 }
 

@@ -12,21 +12,28 @@ mod compare;
 mod csv;
 #[cfg(test)]
 mod demo;
+mod digest;
 pub mod export;
 mod fields;
+mod groups;
 mod json;
 mod openmetrics;
 mod parts;
 mod plot;
+mod screen;
+mod tally;
 pub mod time;
 mod verbose;
 
 pub use compare::{ComparisonForm, Period, write_comparison};
 pub use csv::Csv;
+pub use digest::Digests;
 pub use fields::check_fields;
+pub use groups::{GroupForm, Groups};
 pub use json::Json;
 pub use openmetrics::OpenMetrics;
 pub use plot::{PlotFiles, Sink};
+pub use verbose::TopList;
 
 /// A way to show samples, opened for one feed.
 pub trait View {

@@ -38,6 +38,25 @@ impl LocalTime {
         push_two(out, self.date.second());
     }
 
+    /// `HH:MM:SS`, with milliseconds under `-om`.
+    pub fn push_clock(&self, options: &Options, out: &mut Vec<u8>) {
+        self.push_time(out);
+        if options.has('m') {
+            self.push_milliseconds(out);
+        }
+    }
+
+    /// The day (`YYYYMMDD`, or `MM/DD` under `-od`) and the time of day.
+    pub fn push_day_and_clock(&self, options: &Options, separator: &[u8], out: &mut Vec<u8>) {
+        if options.has('d') {
+            self.push_short_date(out);
+        } else {
+            self.push_date(out);
+        }
+        out.extend_from_slice(separator);
+        self.push_clock(options, out);
+    }
+
     /// `YYYYMMDD`.
     fn push_date(&self, out: &mut Vec<u8>) {
         push_u64(out, self.date.year().max(0).unsigned_abs().into());

@@ -15,13 +15,13 @@ use sample::{
 
 use crate::brief::{CLEAR_SCREEN, HEADER_REPEAT};
 use crate::parts::{self, Part};
+use crate::screen::{CLEAR_BELOW, CURSOR_HOME};
 use crate::time::{self, LocalTime};
 use crate::{Entry, Setup, View};
 
-/// Moves the cursor home.
-const CURSOR_HOME: &[u8] = b"\x1b[H";
-/// Clears from the cursor to the end of the screen.
-const CLEAR_BELOW: &[u8] = b"\x1b[J";
+mod top;
+
+pub use top::TopList;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "verbose",
@@ -39,6 +39,8 @@ struct Verbose {
     body: Body,
     /// What begins an interval under `--home`: the first clears the screen, others overwrite it.
     clear: &'static [u8],
+    /// Whether somebody else writes the record lines.
+    is_part: bool,
 }
 
 /// What is written for an interval, and the memory that takes.
@@ -153,6 +155,7 @@ impl Verbose {
             shown: Vec::new(),
             body: Body::default(),
             clear: CLEAR_SCREEN,
+            is_part: false,
         }
     }
 
@@ -174,6 +177,7 @@ impl Verbose {
             let (group, after) = rest.split_at(width);
             rest = after;
             let headed = self.push_headings(frame, local, |body, name| {
+                body.push_title(group[0], frame);
                 body.push_group_headings(group, frame, name);
             });
             if let Show::Stacked(write) = group[0].show {
@@ -237,30 +241,42 @@ impl Verbose {
 
     /// `### RECORD    1 >>> host <<< (seconds) (date) ###`, once an interval.
     fn push_record(&mut self, frame: &Frame<'_>, local: LocalTime) {
-        if self.body.record_written || !self.headers.wants_record(frame.options) {
+        if self.is_part || self.body.record_written || !self.headers.wants_record(frame.options) {
             return;
         }
         self.body.record_written = true;
         self.headers.records += 1;
-        let out = &mut self.body.buffer;
-        out.extend_from_slice(if frame.options.home { self.clear } else { b"\n" });
-        out.extend_from_slice(b"### RECORD ");
-        let start = out.len();
-        push_u64(out, self.headers.records);
-        pad_left(out, start, 4);
-        out.extend_from_slice(b" >>> ");
-        let host = frame.meta.host().to_ascii_lowercase();
-        sample::text::escape_into(out, host.as_bytes());
-        out.extend_from_slice(b" <<< (");
-        local.push_seconds(out);
-        if frame.options.full {
-            out.push(b':');
-            push_due_letters(out, frame, &self.parts);
-        }
-        out.extend_from_slice(b") (");
-        local.push_long(frame.options, out);
-        out.extend_from_slice(b") ###\n");
+        let begins = if frame.options.home { self.clear } else { b"\n" };
+        self.body.buffer.extend_from_slice(begins);
+        let due = if frame.options.full { Some(&self.parts[..]) } else { None };
+        push_record_line(&mut self.body.buffer, self.headers.records, frame, local, due);
     }
+}
+
+/// The record line itself; `due` are the parts whose letters it tells.
+fn push_record_line(
+    out: &mut Vec<u8>,
+    number: u64,
+    frame: &Frame<'_>,
+    local: LocalTime,
+    due: Option<&[Part]>,
+) {
+    out.extend_from_slice(b"### RECORD ");
+    let start = out.len();
+    push_u64(out, number);
+    pad_left(out, start, 4);
+    out.extend_from_slice(b" >>> ");
+    let host = frame.meta.host().to_ascii_lowercase();
+    sample::text::escape_into(out, host.as_bytes());
+    out.extend_from_slice(b" <<< (");
+    local.push_seconds(out);
+    if let Some(parts) = due {
+        out.push(b':');
+        push_due_letters(out, frame, parts);
+    }
+    out.extend_from_slice(b") (");
+    local.push_long(frame.options, out);
+    out.extend_from_slice(b") ###\n");
 }
 
 /// The letters asked for, without those whose sources were not read in this interval.
@@ -284,11 +300,10 @@ impl Body {
         self.buffer.extend_from_slice(&self.column);
     }
 
-    /// The title line and the heading lines of blocks side by side, below `name` for the time.
+    /// The heading lines of blocks side by side, below `name` for the time.
     fn push_group_headings(&mut self, group: &[&'static Block], frame: &Frame<'_>, name: &str) {
         self.heading_lines.iter_mut().for_each(Vec::clear);
         let mut lines_used = 0;
-        self.push_title(group[0], frame);
         for block in group {
             self.scratch.clear();
             match block.show {
@@ -435,6 +450,7 @@ impl View for Verbose {
     ) -> io::Result<()> {
         self.parts = parts::select(parts::VERBOSE, defs, options).collect();
         self.headers = Headers::new(options);
+        self.headers.always |= self.is_part;
         Ok(())
     }
 

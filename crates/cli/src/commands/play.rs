@@ -16,6 +16,7 @@ use crate::play::files::{self, Recording};
 use crate::play::period::Period;
 use crate::play::plot_files::ToPlotFiles;
 use crate::play::run::{self, Group, OneView, Outcome};
+use crate::play::to_digests::ToDigests;
 use crate::play::{diff, extract};
 use crate::rename;
 
@@ -34,8 +35,8 @@ pub(crate) struct PlayArguments {
     #[command(flatten)]
     pub(crate) display: DisplayArguments,
 
-    /// With -P: write plot files into this folder, or with this prefix
-    #[arg(short = 'f', long = "filename", value_name = "PATH", requires = "plot")]
+    /// With -P, --procanalyze and --slabanalyze: write files into this folder, or with this prefix
+    #[arg(short = 'f', long = "filename", value_name = "PATH")]
     pub(crate) filename: Option<PathBuf>,
 
     /// Begin here: [yyyymmdd:]hh:mm[:ss], or both ends as FROM-THRU
@@ -67,6 +68,14 @@ pub(crate) struct PlayArguments {
     /// a: averages too, i: intervals too, s: for each file
     #[arg(long, value_name = "LETTERS", requires = "stats")]
     pub(crate) statopts: Option<String>,
+
+    /// A line for each process over all of the recording, ended ones included: a .prcs file in -f
+    #[arg(long, requires = "filename", conflicts_with_all = ["plot", "subsystems", "stats"])]
+    pub(crate) procanalyze: bool,
+
+    /// A line for each slab over all of the recording: a .slbs file in -f
+    #[arg(long, requires = "filename", conflicts_with_all = ["plot", "subsystems", "stats"])]
+    pub(crate) slabanalyze: bool,
 
     /// Only the recordings' own headers
     #[arg(long)]
@@ -123,6 +132,7 @@ impl PlayArguments {
             // Its recordings hold numbers alone.
             options.users = processes::users(Path::new("/etc/passwd")).unwrap_or_default();
         }
+        self.display.settle_list(&mut options, true, false)?;
         options.stats = self.stats;
         options.statopts = self.statopts.clone().unwrap_or_default();
         Ok(options)
@@ -131,6 +141,12 @@ impl PlayArguments {
     /// How to name the sensors of collectl's recordings.
     pub(crate) fn sensor_rules(&self) -> anyhow::Result<Option<Arc<dyn SensorRules>>> {
         rename::sensors(self.envrules.as_deref(), self.display.envremap.as_deref())
+    }
+
+    /// The digests that are made.
+    pub(crate) fn digests(&self) -> Vec<&'static str> {
+        let asked = [(self.procanalyze, "process"), (self.slabanalyze, "slab")];
+        asked.iter().filter(|(asked, _)| *asked).map(|(_, name)| *name).collect()
     }
 
     /// Whether plot files are made.
@@ -163,6 +179,20 @@ impl PlayArguments {
                 || !(display.json || display.openmetrics || display.export().is_some()),
             "--showcolheaders: that format has no column headings"
         );
+        let digests = !self.digests().is_empty();
+        ensure!(
+            self.filename.is_none() || display.plot || digests,
+            "-f is for plot files (-P), --procanalyze and --slabanalyze"
+        );
+        let other = display.is_machine_format() || display.lists.is_set() || self.diff.is_some();
+        let filters = display.procfilt.is_some() || display.procstate.is_some();
+        ensure!(!digests || !filters, "--procanalyze sums up all: leave filters out");
+        ensure!(!digests || !other, "--procanalyze and --slabanalyze make files of their own");
+        ensure!(
+            self.diff.is_none() || !display.lists.is_set(),
+            "--diff makes a table of its own: leave --top and --by out"
+        );
+        ensure!(!self.stats || !display.lists.is_set(), "--stats is not for --top and --by");
         display.check_places(self.filename.is_some())?;
         ensure!(!self.stats || !formats, "--stats is for brief mode");
         ensure!(!self.stats || !self.display.verbose, "--stats is for brief mode, not --verbose");
@@ -172,9 +202,15 @@ impl PlayArguments {
 
 /// Runs the verb.
 pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
+    if arguments.display.lists.showtopopts {
+        print!("{}", crate::display::lists::sort_types());
+        return Ok(ExitCode::SUCCESS);
+    }
     arguments.check()?;
     let nanoseconds = arguments.offsettime.checked_mul(1_000_000_000);
     arguments.offset_ns = nanoseconds.context("--offsettime: out of range")?;
+    // Digests are files of the kind that plot files are: -oz and --sep mean the same.
+    arguments.display.plot |= !arguments.digests().is_empty();
     let arguments = arguments;
     let period = Period::parse(arguments.from.as_deref(), arguments.thru.as_deref())?;
     let (recordings, complaints) = files::find(&arguments.files, arguments.pattern.as_deref())?;
@@ -226,6 +262,10 @@ fn show(
         Some(periods) => diff::diff(&groups, periods, arguments, &mut out)?,
         None if arguments.showcolheaders => {
             let mut audience = run::Headings::new(arguments);
+            run::play(&groups, period, arguments, &mut audience, &mut out)?
+        }
+        None if let (Some(path), false) = (&arguments.filename, arguments.digests().is_empty()) => {
+            let mut audience = ToDigests::new(path, arguments.digests());
             run::play(&groups, period, arguments, &mut audience, &mut out)?
         }
         None if let Some(path) = &arguments.filename => {

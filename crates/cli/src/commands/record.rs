@@ -34,6 +34,10 @@ use crate::record::sinks::{Files, FirstLook, Plots, Sinks};
 /// Runs the verb.
 pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
     let arguments = with_config(arguments)?;
+    if arguments.display.lists.showtopopts {
+        print!("{}", crate::display::lists::sort_types());
+        return Ok(ExitCode::SUCCESS);
+    }
     arguments.check()?;
     if !arguments.daemon {
         return record(&arguments, None);
@@ -122,7 +126,8 @@ impl Plan {
         // What ends is told at every tick, but processes alone are still asked for seldom.
         let first =
             |entry: &&Entry| entry.def.cadence == Cadence::First && entry.def.letters != "Z";
-        let follow = arguments.filename.is_none() && !entries.iter().any(first);
+        let listed = arguments.display.lists_instances();
+        let follow = arguments.filename.is_none() && (listed || !entries.iter().any(first));
         let intervals = parse_intervals(given, default_first, needs, follow)?;
         anyhow::ensure!(
             arguments.budget.is_none() || intervals.first_ns > 0,
@@ -211,6 +216,8 @@ impl Plan {
         let mut options = arguments.display.options(self.letters.clone())?;
         options.verbose = self.verbose;
         options.local_offset = display::local_offset(&self.zone);
+        let sending = arguments.address.is_some();
+        arguments.display.settle_list(&mut options, false, sending)?;
         let mut sinks = Sinks::new(self.messages(arguments));
         let letters = arguments.display.subsystems.clone().unwrap_or_default();
         sinks.first_look = Some(FirstLook { defs: defs.clone(), letters });

@@ -209,7 +209,6 @@ pub(crate) fn check(procopts: &str, procstate: &str) -> anyhow::Result<()> {
     ensure!(!(has('i') && has('m')), "--procopts: i and m exclude each other");
     ensure!(!(has('i') && has('I')), "--procopts: i and I exclude each other");
     ensure!(!(has('s') && has('S')), "--procopts: s and S exclude each other");
-    ensure!(!has('z'), "--procopts z is for --top");
     super::only("--procstate", procstate, "DRSTWZ")
 }
 
@@ -320,7 +319,7 @@ mod tests {
         for good in ["", "i", "m", "cfkprRsxu12w32", "u", "wk", "It"] {
             assert!(check(good, "").is_ok(), "{good}");
         }
-        for bad in ["im", "iI", "q", "u7", "w0", "3", "z", "sS", "w99999999999"] {
+        for bad in ["im", "iI", "q", "u7", "w0", "3", "sS", "w99999999999"] {
             assert!(check(bad, "").is_err(), "{bad}");
         }
         assert!(check("", "DRSTWZ").is_ok() && check("", "X").is_err());

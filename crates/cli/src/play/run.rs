@@ -45,7 +45,10 @@ pub(crate) fn groups<'a>(
     let mut groups: Vec<Group<'a>> = Vec::new();
     for recording in recordings {
         let own = shown_letters(recording.meta.subsystems());
-        let mut letters = arguments.display.selection(&own)?;
+        let mut letters = match digest_letters(&arguments.digests()) {
+            letters if letters.is_empty() => arguments.display.selection(&own)?,
+            letters => letters,
+        };
         if arguments.display.is_everything() && recording.origin == Origin::Collectl {
             // "All" means what its recorder knows.
             letters.retain(|letter| COLLECTL_LETTERS.contains(letter));
@@ -64,6 +67,15 @@ pub(crate) fn groups<'a>(
         }
     }
     Ok(groups)
+}
+
+/// The letters of the sources that have these digests.
+fn digest_letters(names: &[&str]) -> String {
+    let layouts = source::ALL.iter().flat_map(|entry| entry.def.layouts);
+    let has = |layout: &&sample::Layout| layout.digest.is_some_and(|one| names.contains(&one.name));
+    let mut letters: Vec<char> = layouts.filter(has).map(|layout| layout.letter).collect();
+    letters.dedup();
+    letters.into_iter().collect()
 }
 
 /// The recorded letters without those that are not shown (Lustre).

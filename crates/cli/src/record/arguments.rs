@@ -150,6 +150,10 @@ impl RecordArguments {
         let text = self.display.is_machine_format() || self.display.plot;
         self.display.check_places(self.filename.is_some())?;
         ensure!(
+            self.filename.is_none() || !self.display.lists.is_set(),
+            "--top and --by are for the screen: record with -f and -sZ, and play it with them"
+        );
+        ensure!(
             !self.rawtoo || text,
             "--rawtoo is for -P and --export; -f alone makes a recording anyway"
         );

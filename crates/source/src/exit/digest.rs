@@ -1,7 +1,7 @@
 //! The last lines of ended processes in `--procanalyze`: the columns of living ones, in the same
 //! order, filled with what is known at the end.
 
-use sample::{Cells, Digest, DigestColumn, Fold, Form, Of, Role, Row};
+use sample::{Digest, DigestColumn, Fold, Form, Of, Role, Row};
 
 use super::account::number;
 use super::*;
@@ -48,10 +48,7 @@ pub(super) static DIGEST: Digest = Digest {
     counts: |_| true,
     keep: |_| true,
     columns: &[
-        whole("Pid", Fold::First, |row| {
-            let table = &row.track.current.table;
-            number(&Cells { table, row: row.index }).map(|number| number as f64)
-        }),
+        whole("Pid", Fold::First, |row| number(&row.now()).map(|number| number as f64)),
         text("User", |row| row.text(USER)),
         whole("PPid", Fold::First, |row| row.gauge(PARENT)),
         unknown("ExeSize", Fold::First),

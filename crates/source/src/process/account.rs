@@ -165,16 +165,14 @@ const fn rank(
     Rank { name, about, kind, by: By::Most(of) }
 }
 
-/// A row as a reading of its own.
-pub(super) fn cells<'a>(row: &Row<'a>) -> Cells<'a> {
-    Cells { table: &row.track.current.table, row: row.index }
-}
-
 pub(super) static TOP: Top = Top {
-    title: "TOP PROCESSES sorted by $order (counters are $rate) $clock",
+    title: |options| match options.procopts.contains('f') {
+        true => "TOP PROCESSES sorted by $order (counters are cumulative) $clock",
+        false => "TOP PROCESSES sorted by $order (counters are $rate) $clock",
+    },
     blocks: &[],
-    keep: |_, _| true,
-    tie: |left, right| number(&cells(left)).cmp(&number(&cells(right))),
+    keep: |row, value| !(row.options().procopts.contains('z') && value == Some(0.0)),
+    tie: |left, right| number(&left.now()).cmp(&number(&right.now())),
     ranks: &[
         rank("Memory", "vsz", "size of the address space", |row| row.gauge(VIRTUAL)),
         rank("Memory", "rss", "memory held", |row| row.gauge(RESIDENT)),
@@ -214,7 +212,7 @@ pub(super) static TOP: Top = Top {
             name: "pid",
             about: "its number, in rising order",
             kind: "Others",
-            by: By::Least(|row| number(&cells(row)).map(|number| number as f64)),
+            by: By::Least(|row| number(&row.now()).map(|number| number as f64)),
         },
         rank("Others", "thread", "threads", |row| row.gauge(THREADS)),
     ],

@@ -5,7 +5,7 @@
 
 use sample::{Digest, DigestColumn, Fold, Folded, Form, Of, Role, Row};
 
-use super::account::{cells, is_process, number};
+use super::account::{is_process, number};
 use super::fields::*;
 
 /// Ticks of `USER_HZ` in a second.
@@ -60,10 +60,10 @@ pub(super) static DIGEST: Digest = Digest {
     extension: "prcs",
     has_times: true,
     is_sorted: false,
-    counts: |row| is_process(&cells(row)) || row.collectl_digits(),
+    counts: |row| is_process(&row.now()) || row.collectl_digits(),
     keep: |_| true,
     columns: &[
-        whole("Pid", Fold::First, |row| number(&cells(row)).map(|number| number as f64)),
+        whole("Pid", Fold::First, |row| number(&row.now()).map(|number| number as f64)),
         new("User", Fold::First, Form::Left, Of::Text(|row| row.text(super::fields::USER))),
         whole("PPid", Fold::First, |row| row.gauge(PARENT)),
         whole("ExeSize", Fold::First, |row| row.gauge(CODE)),

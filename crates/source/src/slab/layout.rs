@@ -215,7 +215,7 @@ fn by_place_as_text(left: &Row<'_>, right: &Row<'_>) -> Ordering {
 }
 
 static TOP: Top = Top {
-    title: "TOP SLABS $clock",
+    title: |_| "TOP SLABS $clock",
     blocks: &[Block {
         when: |_| true,
         title: "",

@@ -1,0 +1,319 @@
+//! `--top`, `--by` and what they need of the terminal: which list is shown, by what it is sorted
+//! and how long it is.  What there is to sort by is data of the sources.
+
+use anyhow::{bail, ensure};
+use sample::{Layout, List, Options, Rank, Role};
+
+use super::DisplayArguments;
+
+/// Lines of a list that is not on a terminal: live (a terminal of 24) and in playback.
+const LIVE_LINES: usize = 22;
+const PLAYED_LINES: usize = 10;
+
+/// Lines of other subsystems above a list, unless `--hr` says otherwise; collectl's.
+const LINES_ABOVE: i64 = 5;
+
+/// The switches.
+#[derive(clap::Args, Debug, Default)]
+pub(crate) struct ListArguments {
+    /// Processes or slabs sorted by TYPE [time], the first N; v: one list below the other;
+    /// --showtopopts has the types
+    #[arg(long, value_name = "TYPE,N,v", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) top: Option<String>,
+
+    /// What --top can sort by
+    #[arg(long)]
+    pub(crate) showtopopts: bool,
+
+    /// Processes by command, user or cgroup: a line for each, ended ones included; --top sorts
+    /// and cuts, --csv and --json write them for machines
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) by: Option<String>,
+}
+
+/// `--top`, taken apart.
+struct Asked<'a> {
+    order: &'a str,
+    count: Option<usize>,
+    vertical: bool,
+}
+
+impl ListArguments {
+    fn asked(&self) -> anyhow::Result<Option<Asked<'_>>> {
+        let Some(given) = self.top.as_deref() else { return Ok(None) };
+        let mut parts = given.split(',');
+        let order = match parts.next().unwrap_or_default() {
+            "" if self.by.is_none() => "time",
+            order => order,
+        };
+        let count = match parts.next() {
+            None | Some("" | "-1") => None,
+            Some(count) => match count.parse() {
+                Ok(0) | Err(_) => bail!("--top {given}: '{count}' is no number of lines"),
+                Ok(count) => Some(count),
+            },
+        };
+        let vertical = match parts.next() {
+            None | Some("") => false,
+            Some("v") => true,
+            Some(other) => bail!("--top {given}: '{other}' is not 'v', the only third part"),
+        };
+        ensure!(parts.next().is_none(), "--top {given}: at most TYPE,N,v");
+        Ok(Some(Asked { order, count, vertical }))
+    }
+
+    /// Whether `--top` or `--by` is given.
+    pub(crate) fn is_set(&self) -> bool {
+        self.top.is_some() || self.by.is_some()
+    }
+
+    /// The letter of the source that is listed.
+    fn letter(&self) -> anyhow::Result<Option<char>> {
+        if self.by.is_some() {
+            return Ok(account_letter());
+        }
+        let Some(Asked { order, .. }) = self.asked()? else { return Ok(None) };
+        let found = layouts().find(|layout| ranks(layout).iter().any(|rank| rank.name == order));
+        match found {
+            Some(layout) => Ok(Some(layout.letter)),
+            None => bail!("--top {order}: nothing is sorted by that; see --showtopopts"),
+        }
+    }
+}
+
+/// The letter of what can be added up.
+fn account_letter() -> Option<char> {
+    let of = |layout: &&Layout| layout.account.is_some_and(|one| one.role == Role::Living);
+    layouts().find(of).map(|layout| layout.letter)
+}
+
+/// Every layout of every source.
+fn layouts() -> impl Iterator<Item = &'static Layout> {
+    source::ALL.iter().flat_map(|entry| entry.def.layouts)
+}
+
+fn ranks(layout: &Layout) -> &'static [Rank] {
+    layout.top.map_or(&[], |top| top.ranks)
+}
+
+impl DisplayArguments {
+    /// The letters that `--top`, `--by` or `--export proctree` show; `None` without them.
+    pub(super) fn listed_letters(&self, default: &str) -> anyhow::Result<Option<String>> {
+        let tree = self.export().is_some_and(|(name, _)| name == "proctree");
+        let letter = if tree { account_letter() } else { self.lists.letter()? };
+        let Some(letter) = letter else { return Ok(None) };
+        let alone = tree || self.lists.by.is_some();
+        let chosen = self.subsystems.is_some() || self.all || self.all_detail;
+        ensure!(
+            !(alone && chosen),
+            "--by and proctree show processes, whatever -s says: leave -s out"
+        );
+        ensure!(!self.all && !self.all_detail, "--top: choose other subsystems by -s");
+        let others = match self.subsystems.as_deref() {
+            None => String::new(),
+            Some(asked) => super::merge_letters(default, asked)?,
+        };
+        let kinds = layouts().filter(|layout| layout.top.is_some()).map(|layout| layout.letter);
+        let mut kinds = kinds.filter(|other| *other != letter);
+        ensure!(
+            !kinds.any(|other| others.contains(other)),
+            "--top: one kind of list at a time; take the other out of -s"
+        );
+        let mut letters = others.replace(letter, "");
+        letters.push(letter);
+        Ok(Some(letters))
+    }
+
+    /// Whether instances are listed, grouped or put into a tree: at every interval.
+    pub(crate) fn lists_instances(&self) -> bool {
+        self.lists.is_set() || self.export().is_some_and(|(name, _)| name == "proctree")
+    }
+
+    /// Refuses what does not go with a list.
+    pub(super) fn check_lists(&self) -> anyhow::Result<()> {
+        let asked = self.lists.asked()?;
+        let idle = self.procopts.as_deref().is_some_and(|letters| letters.contains('z'));
+        ensure!(!idle || self.lists.top.is_some(), "--procopts z is for --top");
+        let name = match (&self.lists.by, &asked) {
+            (Some(_), _) => "--by",
+            (None, Some(_)) => "--top",
+            (None, None) => return Ok(()),
+        };
+        let export = self.export.is_some() || self.vmstat;
+        ensure!(!self.plot && !export, "{name} goes with neither -P nor --export");
+        ensure!(!self.openmetrics, "{name} has no OpenMetrics");
+        let machine = self.csv || self.json;
+        ensure!(name == "--by" || !machine, "--top makes lines; --by has --csv and --json");
+        ensure!(self.fields.is_empty(), "--fields does not go with {name}");
+        ensure!(name == "--top" || !(self.verbose || self.full), "--by has one form of lines only");
+        let filters = self.procfilt.is_some() || self.procstate.is_some();
+        ensure!(
+            name == "--top" || !filters,
+            "--by sums up all processes: leave --procfilt and --procstate out"
+        );
+        ensure!(self.slabopts.is_none(), "--slabopts does not go with {name}");
+        if let Some(asked) = asked {
+            ensure!(
+                !asked.vertical || self.subsystems.is_none() && self.lists.by.is_none(),
+                "--top TYPE,N,v shows nothing else: leave -s and --by out"
+            );
+        }
+        Ok(())
+    }
+
+    /// Settles what a list looks like: `playing` or live, `sending` its lines somewhere.
+    pub(crate) fn settle_list(
+        &self,
+        options: &mut Options,
+        playing: bool,
+        sending: bool,
+    ) -> anyhow::Result<()> {
+        options.by = self.lists.by.clone().unwrap_or_default();
+        let Some(asked) = self.lists.asked()? else { return Ok(()) };
+        if self.lists.by.is_some() {
+            let (order, count) = (asked.order.to_owned(), asked.count.unwrap_or(usize::MAX));
+            options.list = Some(List { order, count, scroll_end: None, records: false });
+            return Ok(());
+        }
+        // As collectl: the columns that it sorts by are shown.
+        if matches!(asked.order, "vctx" | "nctx") && !options.procopts.contains('x') {
+            options.procopts.push('x');
+        }
+        let letter = self.lists.letter()?.unwrap_or(' ');
+        let others = options.subsystems.replace(letter, "");
+        if !playing {
+            options.verbose = self.forces_verbose(&others);
+        }
+        let rows = (!playing && !sending && !asked.vertical).then(terminal_rows).flatten();
+        let scroll_end = rows.map(|_| scroll_end(&others, self.header_repeat, options.verbose));
+        let count = match (asked.count, rows) {
+            (Some(count), _) => count,
+            (None, Some(rows)) => rows.saturating_sub(scroll_end.unwrap_or(0) + 2),
+            (None, None) if playing => PLAYED_LINES,
+            (None, None) => LIVE_LINES,
+        };
+        ensure!(count > 0, "--top: the terminal has too few lines");
+        let order = asked.order.to_owned();
+        let records = playing || !others.is_empty();
+        options.list = Some(List { order, count, scroll_end, records });
+        Ok(())
+    }
+}
+
+/// The last line of the area in which other subsystems scroll, as collectl lays it out.
+fn scroll_end(others: &str, header_repeat: Option<i64>, verbose: bool) -> usize {
+    if others.is_empty() {
+        return 0;
+    }
+    let lines = usize::try_from(header_repeat.unwrap_or(LINES_ABOVE)).unwrap_or(0);
+    let has_detail = others.contains(|letter: char| letter.is_ascii_uppercase());
+    let count = others.chars().count();
+    let size = match () {
+        () if !verbose || count == 1 => lines + 2,
+        () if has_detail => lines,
+        () => 3 * count + usize::from(others.contains('m')),
+    };
+    size + 1
+}
+
+/// The terminal's height, if standard output is one.
+fn terminal_rows() -> Option<usize> {
+    use std::io::IsTerminal;
+    if !std::io::stdout().is_terminal() {
+        return None;
+    }
+    let size = terminal_size::terminal_size();
+    Some(size.map_or(24, |(_, height)| usize::from(height.0)))
+}
+
+/// `--showtopopts`.
+pub(crate) fn sort_types() -> String {
+    let mut text = String::from(
+        "--top TYPE,N,v sorts by TYPE [time] and shows the first N; with v one list stands below \
+         the other.\n",
+    );
+    let mut kind = "";
+    for rank in layouts().flat_map(ranks) {
+        if rank.kind != kind {
+            kind = rank.kind;
+            text.push_str(&format!("\n{kind}\n"));
+        }
+        text.push_str(&format!("  {:<8} {}\n", rank.name, rank.about));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(top: Option<&str>, by: Option<&str>) -> DisplayArguments {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let lists = ListArguments { top: owned(top), by: owned(by), showtopopts: false };
+        DisplayArguments { lists, ..DisplayArguments::default() }
+    }
+
+    #[test]
+    fn a_list_asks_for_its_own_source() {
+        let letters = |top: &str, subsystems: Option<&str>| {
+            let mut arguments = arguments(Some(top), None);
+            arguments.subsystems = subsystems.map(str::to_owned);
+            arguments.selection("cdn")
+        };
+        assert_eq!(letters("", None).unwrap(), "Z");
+        assert_eq!(letters("totsize,3", None).unwrap(), "Y");
+        assert_eq!(letters("rss", Some("cd")).unwrap(), "cdZ");
+        assert_eq!(letters("name", Some("+m")).unwrap(), "cdnmY");
+        assert!(letters("name.whit", None).unwrap_err().to_string().contains("--showtopopts"));
+        assert!(letters("time", Some("cY")).is_err());
+        for wrong in ["time,0", "time,x", "time,1,w", "time,1,v,2"] {
+            assert!(letters(wrong, None).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_type_that_collectl_has_is_known() {
+        let known: Vec<&str> = layouts().flat_map(ranks).map(|rank| rank.name).collect();
+        let collectl = "vsz rss syst usrt time accum rkb wkb iokb rkbc wkbc iokbc ioall rsys wsys \
+                        iosys iocncl majf minf flt vctx nctx cpu pid thread numobj actobj objsize \
+                        numslab objslab totsize totchg totpct name";
+        for name in collectl.split_whitespace() {
+            assert!(known.contains(&name), "{name}");
+            assert!(sort_types().contains(&format!("  {name} ")), "{name}");
+        }
+    }
+
+    #[test]
+    fn lists_in_playback_have_ten_lines_and_records() {
+        let mut options = arguments(Some("rss"), None).options("Z".to_owned()).unwrap();
+        arguments(Some("rss"), None).settle_list(&mut options, true, false).unwrap();
+        let list = options.list.clone().unwrap();
+        assert_eq!((list.order.as_str(), list.count, list.records), ("rss", 10, true));
+        arguments(Some("rss,3"), Some("user")).settle_list(&mut options, true, false).unwrap();
+        assert_eq!(options.by, "user");
+        assert_eq!(options.list.unwrap().count, 3);
+    }
+
+    #[test]
+    fn the_area_above_is_as_large_as_collectls() {
+        assert_eq!(scroll_end("", None, false), 0);
+        assert_eq!(scroll_end("cd", None, false), 8);
+        assert_eq!(scroll_end("cd", Some(10), false), 13);
+        assert_eq!(scroll_end("cdm", None, true), 11);
+        assert_eq!(scroll_end("cD", Some(7), true), 8);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        let refused = |change: fn(&mut DisplayArguments), top, by| {
+            let mut arguments = arguments(top, by);
+            change(&mut arguments);
+            arguments.options("Z".to_owned()).is_err()
+        };
+        assert!(refused(|a| a.plot = true, Some("time"), None));
+        assert!(refused(|a| a.json = true, Some("time"), None));
+        assert!(!refused(|a| a.json = true, Some("time"), Some("user")));
+        assert!(refused(|a| a.openmetrics = true, None, Some("user")));
+        assert!(refused(|a| a.verbose = true, None, Some("user")));
+    }
+}

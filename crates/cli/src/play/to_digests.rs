@@ -1,0 +1,69 @@
+//! `--procanalyze` and `--slabanalyze`: a file for each host and day, with a line for each
+//! instance.
+//!
+//! As collectl does, a file that is there is made anew.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use jiff::{Timestamp, Zoned};
+use sample::{Frame, Options};
+use view::Digests;
+
+use super::run::{Audience, Scene};
+use crate::record::names::Place;
+use crate::record::plot::{PlotOutput, PlotStyle, ensure_directory};
+
+/// Frames go to digests.
+pub(crate) struct ToDigests {
+    path: PathBuf,
+    names: Vec<&'static str>,
+    open: Option<(Digests, Place, Zoned, Options)>,
+    notes: Vec<String>,
+}
+
+impl ToDigests {
+    /// Files at `path`, as `-f` names it.
+    pub(crate) fn new(path: &Path, names: Vec<&'static str>) -> Self {
+        ToDigests { path: path.to_owned(), names, open: None, notes: Vec::new() }
+    }
+
+    fn close(&mut self) -> anyhow::Result<()> {
+        let Some((digests, place, at, options)) = self.open.take() else { return Ok(()) };
+        let style = PlotStyle { anew: true, unique: false, ..PlotStyle::of(&options.letters) };
+        let mut output = PlotOutput::new(place, style, at);
+        let write = &mut |extension: &'static str, text: &[u8]| output.add(extension, text);
+        self.notes.extend(digests.finish(&options, write)?);
+        output.end()?;
+        Ok(())
+    }
+}
+
+impl Audience for ToDigests {
+    fn begin(&mut self, scene: &Scene<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
+        self.close()?;
+        let place = Place::new(&self.path, scene.meta.host());
+        ensure_directory(&place)?;
+        let started = Timestamp::from_nanosecond(i128::from(scene.recordings[0].started_ns))?;
+        let at = started.to_zoned(scene.zone.clone());
+        let digests = Digests::of(&self.names, scene.defs, scene.zone.clone());
+        self.open = Some((digests, place, at, scene.options.clone()));
+        Ok(())
+    }
+
+    fn next_recording(&mut self, _out: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>, _out: &mut dyn Write) -> anyhow::Result<bool> {
+        if let Some((digests, ..)) = &mut self.open {
+            digests.take(frame);
+        }
+        Ok(true)
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
+        self.close()?;
+        Ok(std::mem::take(&mut self.notes))
+    }
+}

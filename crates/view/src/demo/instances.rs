@@ -1,0 +1,291 @@
+//! A made-up feed of instances that come, go and end, for the tests of sums, lists, trees and
+//! digests: readings of the living at ticks 0, 1 and 3, ends at every tick.
+
+use std::io::{self, Write};
+
+use sample::{
+    Account, Balance, Block, By, Cadence, Cell, Cells, Digest, DigestColumn, Field, Fold, Form,
+    Grouping, History, Kind, Layout, Measure, Meta, Of, Options, Order, Rank, Role, Show, Snapshot,
+    SourceDef, State, Table, Top, Unit,
+};
+
+use crate::View;
+
+const CPU: usize = 0;
+const RESIDENT: usize = 1;
+const COMMAND: usize = 2;
+const PARENT: usize = 3;
+
+const FIELDS: &[Field] = &[
+    Field::counter("cpu", Unit::Nanoseconds, "CPU time"),
+    Field::gauge("resident", Unit::Kibibytes, "Memory"),
+    Field::text("command", "Name"),
+    Field::gauge("parent", Unit::Count, "Parent"),
+];
+
+fn number(cells: &Cells<'_>) -> Option<u64> {
+    let name = cells.name().split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR).next()?;
+    std::str::from_utf8(name).ok()?.parse().ok()
+}
+
+fn command(cells: &Cells<'_>, out: &mut Vec<u8>) -> bool {
+    let text = cells.text(COMMAND);
+    out.extend_from_slice(text.unwrap_or_default());
+    text.is_some()
+}
+
+const GROUPINGS: &[Grouping] = &[Grouping { name: "command", write: command }];
+
+const CPU_MEASURE: Measure = Measure {
+    name: "cpu",
+    unit: Unit::Nanoseconds,
+    kind: Kind::Counter,
+    heading: "CPU%",
+    of: |cells| cells.count(CPU),
+};
+
+static LIVING_ACCOUNT: Account = Account {
+    role: Role::Living,
+    title: "PROCESSES",
+    counts: |_| true,
+    groupings: GROUPINGS,
+    number,
+    parent: |cells| cells.raw(PARENT),
+    label: |cells| cells.text(COMMAND),
+    measures: &[
+        CPU_MEASURE,
+        Measure {
+            name: "resident",
+            unit: Unit::Kibibytes,
+            kind: Kind::Gauge,
+            heading: "RSS",
+            of: |cells| cells.level(RESIDENT),
+        },
+    ],
+    orders: &[
+        Order { name: "time", measures: &["cpu"], whole_life: false },
+        Order { name: "rss", measures: &["resident"], whole_life: false },
+        Order { name: "accum", measures: &["cpu"], whole_life: true },
+    ],
+};
+
+static ENDED_ACCOUNT: Account = Account {
+    role: Role::Ended,
+    title: "PROCESSES",
+    counts: |_| true,
+    groupings: GROUPINGS,
+    number,
+    parent: |cells| cells.raw(PARENT),
+    label: |cells| cells.text(COMMAND),
+    measures: &[CPU_MEASURE],
+    orders: &[],
+};
+
+static TOP: Top = Top {
+    title: |_| "TOP PROCESSES sorted by $order (counters are $rate) $clock",
+    blocks: &[Block {
+        when: |_| true,
+        title: "",
+        headings: &["Pid  RSS Command"],
+        show: Show::Cells(&[
+            Cell::whole("", 4, |row| number(&row.now()).map(|number| number as f64)),
+            Cell::whole(" ", 4, |row| row.gauge(RESIDENT)),
+            Cell::left(" ", 0, |row| row.text(COMMAND)),
+        ]),
+    }],
+    keep: |_, _| true,
+    tie: |left, right| left.name().cmp(right.name()),
+    ranks: &[
+        Rank {
+            name: "rss",
+            about: "memory",
+            kind: "Memory",
+            by: By::Most(|row| row.gauge(RESIDENT)),
+        },
+        Rank {
+            name: "pid",
+            about: "number",
+            kind: "Others",
+            by: By::Least(|row| number(&row.now()).map(|number| number as f64)),
+        },
+    ],
+};
+
+const fn column(name: &'static str, fold: Fold, form: Form, value: Of) -> DigestColumn {
+    DigestColumn { name, lead: "", width: 0, fold, form, value }
+}
+
+const COLUMNS: &[DigestColumn] = &[
+    column("Pid", Fold::First, Form::Whole, Of::Number(|row| Some(number(&row.now())? as f64))),
+    column("RSSMin", Fold::Least, Form::Whole, Of::Number(|row| row.gauge(RESIDENT))),
+    column("RSSMax", Fold::Most, Form::Whole, Of::Number(|row| row.gauge(RESIDENT))),
+    column("T", Fold::Gain, Form::Clock, Of::Number(|row| Some(row.raw(CPU)? as f64 / 1e9))),
+    column("Command", Fold::First, Form::Left, Of::Text(|row| row.text(COMMAND))),
+];
+
+const fn digest(role: Role) -> Digest {
+    Digest {
+        name: "process",
+        role,
+        extension: "prcs",
+        has_times: true,
+        is_sorted: false,
+        counts: |_| true,
+        keep: |_| true,
+        columns: COLUMNS,
+    }
+}
+
+static LIVING_DIGEST: Digest = digest(Role::Living);
+static ENDED_DIGEST: Digest = digest(Role::Ended);
+
+static LIVING: SourceDef = SourceDef {
+    name: "living",
+    about: "Instances that live",
+    letters: "Z",
+    reads: &[],
+    instance: &["pid", "start"],
+    fields: FIELDS,
+    cadence: Cadence::Second,
+    layouts: &[Layout {
+        letter: 'Z',
+        account: Some(&LIVING_ACCOUNT),
+        top: Some(&TOP),
+        digest: Some(&LIVING_DIGEST),
+        ..Layout::EMPTY
+    }],
+};
+
+static ENDED: SourceDef = SourceDef {
+    name: "ended",
+    about: "Instances that ended",
+    letters: "Z",
+    reads: &[],
+    instance: &["pid", "start"],
+    fields: FIELDS,
+    cadence: Cadence::First,
+    layouts: &[Layout {
+        letter: 'Z',
+        account: Some(&ENDED_ACCOUNT),
+        digest: Some(&ENDED_DIGEST),
+        ..Layout::EMPTY
+    }],
+};
+
+static BALANCE: Balance = Balance {
+    busy_ns: |row| row.delta(0),
+    attributed_ns: |row| row.delta(1),
+    ends_lost: |row| row.delta(2),
+};
+
+static TOTAL: SourceDef = SourceDef {
+    name: "total",
+    about: "What the machine says",
+    letters: "Z",
+    reads: &[],
+    instance: &[],
+    fields: &[
+        Field::counter("busy", Unit::Nanoseconds, "CPU time"),
+        Field::counter("attributed", Unit::Nanoseconds, "CPU time of instances"),
+        Field::counter("lost", Unit::Count, "Ends lost"),
+    ],
+    cadence: Cadence::Second,
+    layouts: &[Layout { letter: 'Z', balance: Some(&BALANCE), ..Layout::EMPTY }],
+};
+
+/// A name that would end a line, move a cursor and is no UTF-8.
+pub(crate) const HOSTILE: &[u8] = b"ev) R 1\n\x1b[2J\xff";
+
+pub(crate) const DEFS: [&SourceDef; 3] = [&LIVING, &ENDED, &TOTAL];
+
+/// A row: number, start, CPU seconds, memory, command, parent.
+type Instance = (u64, u64, f64, Option<i64>, &'static [u8], u64);
+
+fn fill(table: &mut Table, instances: &[Instance]) {
+    for &(number, start, cpu, resident, command, parent) in instances {
+        let mut row = table.row(format!("{number}\x1f{start}").as_bytes());
+        row.set(CPU, (cpu * 1e9) as u64);
+        if let Some(resident) = resident {
+            row.set_signed(RESIDENT, resident);
+        }
+        row.set_text(COMMAND, command);
+        row.set(PARENT, parent);
+    }
+}
+
+/// What there is at a tick: the living if they are read, and the ends.
+fn instances(tick: u64) -> (Option<Vec<Instance>>, Vec<Instance>) {
+    let init: Instance = (1, 0, 1.0, Some(100), b"init", 0);
+    match tick {
+        0 => (
+            Some(vec![init, (7, 5, 10.0, Some(50), b"work", 1), (8, 6, 3.0, None, b"work", 1)]),
+            // From before the first reading: belongs to no interval.
+            vec![(2, 1, 99.0, None, b"old", 1)],
+        ),
+        1 => (
+            // 7 gained half a second; 8 is gone and told; 9 is new; 10 lived and ended between.
+            Some(vec![
+                init,
+                (7, 5, 10.5, Some(60), b"work", 1),
+                (9, 50, 0.25, Some(10), HOSTILE, 7),
+            ]),
+            vec![(8, 6, 3.25, Some(5), b"work", 1), (10, 55, 0.5, Some(5), b"short", 8)],
+        ),
+        2 => (
+            None,
+            // 9's end is told between the readings.
+            vec![(9, 50, 0.75, Some(20), HOSTILE, 7)],
+        ),
+        _ => (
+            // 7's number is used again; 7 itself ended untold, 11 is told dead and still listed.
+            Some(vec![
+                init,
+                (7, 90, 0.125, Some(1), b"again", 1),
+                (11, 91, 0.5, Some(2), b"work", 1),
+            ]),
+            vec![(11, 91, 0.75, Some(2), b"work", 1)],
+        ),
+    }
+}
+
+/// Shows ticks 0 to 3, a second apart.
+pub(crate) fn run(
+    options: &Options,
+    mut take: impl FnMut(&sample::Frame<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut meta = Meta::new();
+    meta.set("host", "vm");
+    let mut history = History::new(&DEFS);
+    for tick in 0..4 {
+        let mut snapshot = Snapshot::new(&DEFS);
+        snapshot.monotonic_ns = (100 + tick) * 1_000_000_000;
+        snapshot.realtime_ns = (10 + tick).cast_signed() * 1_000_000_000;
+        let (living, ended) = instances(tick);
+        snapshot.fresh.copy_from_slice(&[living.is_some(), true, living.is_some()]);
+        for sample in &mut snapshot.samples {
+            sample.monotonic_ns = snapshot.monotonic_ns;
+            sample.realtime_ns = snapshot.realtime_ns;
+            sample.state = State::Ok;
+        }
+        fill(&mut snapshot.samples[0].table, &living.unwrap_or_default());
+        fill(&mut snapshot.samples[1].table, &ended);
+        let mut total = snapshot.samples[2].table.row(b"");
+        total.set(0, 2_000_000_000 * tick);
+        total.set(1, 1_500_000_000 * tick);
+        total.set(2, tick);
+        history.push(&mut snapshot);
+        take(&history.frame(&meta, options))?;
+    }
+    Ok(())
+}
+
+/// What a view writes for the whole feed.
+pub(crate) fn show(view: &mut dyn View, options: &Options) -> io::Result<String> {
+    let mut out = Vec::new();
+    let mut meta = Meta::new();
+    meta.set("host", "vm");
+    view.begin(&meta, &DEFS, options, &mut out)?;
+    run(options, |frame| view.frame(frame, &mut out))?;
+    view.end(&mut out as &mut dyn Write)?;
+    Ok(String::from_utf8(out).expect("views write UTF-8"))
+}
