@@ -421,6 +421,11 @@ impl Host {
         self.cost.calls += calls;
     }
 
+    /// Adds bytes of kernel text that a source read by itself.
+    pub fn add_bytes(&mut self, bytes: u64) {
+        self.cost.bytes += bytes;
+    }
+
     /// What a symbolic link says (`/sys/class/net/eth0/device`).
     ///
     /// # Errors

@@ -22,6 +22,8 @@ pub mod mountinfo;
 pub mod net_dev;
 pub mod node;
 pub mod passwd;
+pub mod pid;
+pub mod pid_facts;
 pub mod pressure;
 mod probe;
 pub mod rpc_nfs;

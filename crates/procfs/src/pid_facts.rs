@@ -1,0 +1,214 @@
+//! What a process was called with, read beside whoever waits for it.
+//!
+//! `/proc/PID/cmdline` is taken out of the process's own memory, under a lock that the process may
+//! hold for as long as it likes; so a thread of its own reads it, and the recorder waits only as
+//! long as it wants to.  A thread that does not come back is left behind and another takes over.
+//!
+//! Costs about 15 µs a process: a directory and four files opened, read and closed.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
+
+use crate::pid::{cgroup_path, join_arguments, parse_stat};
+
+/// Bytes kept of a command line, and of the path of a control group.
+pub const LINE_BYTES_MAX: usize = 4096;
+
+/// Threads left behind, each waiting for a process that does not let go of its memory.
+const STUCK_MAX: usize = 8;
+
+/// What does not change as long as a process runs the same program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Program and arguments, blanks between them; empty for a thread of the kernel.  `None` if it
+    /// may not be read.
+    pub command_line: Option<Vec<u8>>,
+    /// The program's file; `None` for a thread of the kernel or if it may not be read.
+    pub executable: Option<Vec<u8>>,
+    /// See [`cgroup_path`].
+    pub cgroup: Option<Vec<u8>>,
+}
+
+/// A process, by its number and the tick it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Its number.
+    pub pid: i32,
+    /// Ticks since boot.
+    pub start: u64,
+    /// Whatever the asker wants to have back with the answer.
+    pub tag: usize,
+}
+
+/// Reads facts in a thread of its own, which is begun by the first question.
+#[derive(Default)]
+pub struct FactReader {
+    line: Option<Line>,
+    /// Questions that have no answer yet, in the order in which they were asked.
+    open: VecDeque<Question>,
+    stuck: usize,
+}
+
+struct Line {
+    questions: Sender<Question>,
+    answers: Receiver<(Question, Option<Facts>)>,
+}
+
+impl FactReader {
+    /// Asks; false if it cannot be asked because too many threads are stuck.
+    pub fn ask(&mut self, question: Question) -> bool {
+        if self.line.is_none() {
+            self.line = (self.stuck < STUCK_MAX).then(begin).flatten();
+        }
+        let Some(line) = &self.line else { return false };
+        let asked = line.questions.send(question).is_ok();
+        if asked {
+            self.open.push_back(question);
+        }
+        asked
+    }
+
+    /// Questions without an answer.
+    pub fn open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The next answer, waiting for it no longer than so; `None` if there is none.  An answer
+    /// without facts tells that the process is gone.
+    pub fn take(&mut self, wait: Duration) -> Option<(Question, Option<Facts>)> {
+        if self.open.is_empty() {
+            return None;
+        }
+        let line = self.line.as_ref()?;
+        let answer = if wait.is_zero() {
+            line.answers.try_recv().ok()?
+        } else {
+            line.answers.recv_timeout(wait).ok()?
+        };
+        self.open.pop_front();
+        Some(answer)
+    }
+
+    /// Leaves behind a thread that does not answer: gives up its question, and asks another
+    /// thread the rest.
+    pub fn give_up_first(&mut self) {
+        self.line = None;
+        self.stuck += 1;
+        let mut open = std::mem::take(&mut self.open);
+        open.pop_front();
+        for question in open {
+            self.ask(question);
+        }
+    }
+}
+
+/// Begins a thread that takes no signal, so that those of the recorder reach who waits for them.
+fn begin() -> Option<Line> {
+    let (questions, asked) = channel::<Question>();
+    let (answer, answers) = channel();
+    let work = move || {
+        for question in asked {
+            let facts = read_facts(question.pid, question.start);
+            if answer.send((question, facts)).is_err() {
+                return;
+            }
+        }
+    };
+    let builder = std::thread::Builder::new().name("facts".into()).stack_size(128 * 1024);
+    without_signals(|| builder.spawn(work)).ok()?;
+    Some(Line { questions, answers })
+}
+
+/// Runs `begin` with all signals held back, which a thread begun in it inherits.
+fn without_signals<T>(begin: impl FnOnce() -> T) -> T {
+    // SAFETY: the sets are on the stack, `sigfillset` makes one whole before it is read, and
+    // `pthread_sigmask` writes the other before it is used.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let begun = begin();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        begun
+    }
+}
+
+/// Reads the facts of a process of this machine, now; `None` if it is gone.  May wait for as long
+/// as the process holds its memory's lock.
+pub fn read_facts(pid: i32, start: u64) -> Option<Facts> {
+    let path = format!("/proc/{pid}");
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
+    // A directory that is open stays that of this process, whoever gets its number.
+    let directory = openat(CWD, path, flags, Mode::empty()).ok()?;
+    let stat = read_below(&directory, "stat")?;
+    if parse_stat(&stat)?.field(22) != Some(start) {
+        return None;
+    }
+    let mut command_line = read_below(&directory, "cmdline");
+    if let Some(line) = &mut command_line {
+        join_arguments(line);
+    }
+    let executable = readlinkat(&directory, "exe", Vec::new()).ok().map(|link| link.into_bytes());
+    let cgroup = read_below(&directory, "cgroup");
+    let cgroup = cgroup.as_deref().and_then(cgroup_path).map(<[u8]>::to_vec);
+    Some(Facts { command_line, executable, cgroup })
+}
+
+/// The first bytes of a file.
+fn read_below(directory: &OwnedFd, name: &str) -> Option<Vec<u8>> {
+    let file = openat(directory, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let mut text = vec![0; LINE_BYTES_MAX];
+    let count = rustix::io::pread(&file, text.as_mut_slice(), 0).ok()?;
+    text.truncate(count);
+    text.shrink_to_fit();
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> Question {
+        let text = std::fs::read("/proc/self/stat").unwrap();
+        let start = parse_stat(&text).unwrap().field(22).unwrap();
+        Question { pid: std::process::id().cast_signed(), start, tag: 7 }
+    }
+
+    #[test]
+    fn own_facts_are_told_and_those_of_another_start_are_not() {
+        let mut reader = FactReader::default();
+        assert!(reader.take(Duration::ZERO).is_none());
+        assert!(reader.ask(own()));
+        assert!(reader.ask(Question { start: 1, ..own() }));
+        let (question, facts) = reader.take(Duration::from_secs(20)).unwrap();
+        assert_eq!(question, own());
+        let facts = facts.unwrap();
+        let executable = std::fs::read_link("/proc/self/exe").unwrap();
+        assert_eq!(facts.executable.unwrap(), executable.to_str().unwrap().as_bytes());
+        let arguments = std::env::args().collect::<Vec<_>>().join(" ");
+        assert_eq!(facts.command_line.unwrap(), arguments.as_bytes());
+        assert_eq!(reader.take(Duration::from_secs(20)).unwrap().1, None);
+        assert_eq!(reader.open(), 0);
+    }
+
+    #[test]
+    fn a_thread_left_behind_costs_one_answer_only() {
+        let mut reader = FactReader::default();
+        for tag in 0..3 {
+            reader.ask(Question { tag, ..own() });
+        }
+        reader.give_up_first();
+        let tags = [(); 2].map(|()| reader.take(Duration::from_secs(20)).unwrap().0.tag);
+        assert_eq!(tags, [1, 2]);
+        for _ in 0..STUCK_MAX {
+            reader.ask(own());
+            reader.give_up_first();
+        }
+        assert!(!reader.ask(own()));
+    }
+}
