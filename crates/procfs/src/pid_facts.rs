@@ -40,6 +40,8 @@ pub struct Question {
     pub pid: i32,
     /// Ticks since boot.
     pub start: u64,
+    /// Which of its programs the asker means, likewise handed back.
+    pub program: u64,
     /// Whatever the asker wants to have back with the answer.
     pub tag: usize,
 }
@@ -153,7 +155,8 @@ pub fn read_facts(pid: i32, start: u64) -> Option<Facts> {
     if let Some(line) = &mut command_line {
         join_arguments(line);
     }
-    let executable = readlinkat(&directory, "exe", Vec::new()).ok().map(|link| link.into_bytes());
+    let executable =
+        readlinkat(&directory, "exe", Vec::new()).ok().map(std::ffi::CString::into_bytes);
     let cgroup = read_below(&directory, "cgroup");
     let cgroup = cgroup.as_deref().and_then(cgroup_path).map(<[u8]>::to_vec);
     Some(Facts { command_line, executable, cgroup })
@@ -176,7 +179,7 @@ mod tests {
     fn own() -> Question {
         let text = std::fs::read("/proc/self/stat").unwrap();
         let start = parse_stat(&text).unwrap().field(22).unwrap();
-        Question { pid: std::process::id().cast_signed(), start, tag: 7 }
+        Question { pid: std::process::id().cast_signed(), start, program: 0, tag: 7 }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Every process, and on request every thread: what it is, what it uses, how it stands.
 //!
-//! Reads all tasks in one pass of a BPF iterator: two calls and one more for every 32 KiB of
-//! records, well under a microsecond a process.
+//! Reads all tasks in one pass of a BPF iterator, well under a microsecond a process; or the files
+//! of `/proc` where that is not to be had, and on any host that is not this machine.
 //!
 //! An instance's name is its number and the time it began, in ticks since boot, so that a number
 //! used again is another process and never goes on where the old one stopped.
@@ -17,48 +17,72 @@ use crate::{Entry, Limits, Source};
 mod account;
 pub(crate) mod counters;
 pub(crate) mod digest;
+mod facts;
 pub(crate) mod fields;
+mod files;
 mod iterator;
 mod limits;
 mod present;
 mod roster;
+mod users;
+mod walk;
 
 pub use limits::{Candidate, Choice, Chooser, ProcessLimits, Way};
 
 use counters::ProcessWay;
 use fields::FIELDS;
+use files::Files;
 use iterator::Iterator;
+use walk::Walk;
 
 pub(crate) const ENTRY: Entry = Entry { def: &PROCESS, open };
 
 fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
-    let limits = Arc::clone(limits);
-    let iterator = if host.is_this_machine() {
-        limits.kernel.load(Tasks::open).map(Iterator::new).ok()
-    } else {
-        None
+    let reader = match iterator(host, limits) {
+        Ok(iterator) => {
+            limits.processes.set_way(ProcessWay::Iterator);
+            limits.processes.set_way_reason("");
+            Reader::Iterator(Box::new(iterator))
+        }
+        Err(reason) => Reader::Walk(Box::new(Walk::new(Files::new(), reason))),
     };
-    if iterator.is_some() {
-        limits.processes.set_way(ProcessWay::Iterator);
+    Box::new(Process { reader, limits: Arc::clone(limits) })
+}
+
+/// Opens the iterator, or tells why not; nothing where it could say nothing anyway.
+fn iterator(host: &Host, limits: &Limits) -> Result<Iterator, String> {
+    if !host.is_this_machine() {
+        return Err(String::new());
     }
-    Box::new(Process { iterator, limits })
+    if limits.process.way == Some(Way::Proc) {
+        return Err("the iterator was not to be used".to_owned());
+    }
+    let tasks = limits.kernel.load(Tasks::open).map_err(|error| error.to_string())?;
+    Ok(Iterator::new(tasks))
 }
 
 struct Process {
-    iterator: Option<Iterator>,
+    reader: Reader,
     limits: Arc<Limits>,
+}
+
+enum Reader {
+    Iterator(Box<Iterator>),
+    Walk(Box<Walk>),
 }
 
 impl Source for Process {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
-        let Some(iterator) = &mut self.iterator else { return State::Absent };
-        match iterator.read(&self.limits, table) {
-            Ok(calls) => {
-                host.add_calls(calls);
-                State::Ok
+        match &mut self.reader {
+            Reader::Iterator(iterator) => iterator.read(host, &self.limits, table),
+            // Who asked for the iterator and nothing else gets nothing else.
+            Reader::Walk(_)
+                if self.limits.process.way == Some(Way::Iterator) && host.is_this_machine() =>
+            {
+                State::Denied
             }
-            Err(state) => state,
+            Reader::Walk(walk) => walk.read(host, &self.limits, table),
         }
     }
 }

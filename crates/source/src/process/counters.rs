@@ -72,12 +72,24 @@ pub struct ProcessCounters {
     /// Programs begun of which the command line was not told.
     pub execs_lost: Counter,
     ledger: Mutex<Ledger>,
+    way_reason: Mutex<String>,
 }
 
 impl ProcessCounters {
     /// Says how processes are read.
     pub fn set_way(&self, way: ProcessWay) {
         self.way.set(way as u64);
+    }
+
+    /// Says why processes are read this way and not a better one.
+    pub fn set_way_reason(&self, reason: impl Into<String>) {
+        *self.way_reason.lock().unwrap_or_else(PoisonError::into_inner) = reason.into();
+    }
+
+    /// Why processes are read this way and not a better one, and what is missing because of it;
+    /// empty if nothing is.
+    pub fn way_reason(&self) -> String {
+        self.way_reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Says how ends are told; `None` if they are not.

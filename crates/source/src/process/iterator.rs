@@ -9,14 +9,16 @@
 //! of such a process would go back; they stand still until the next reading.
 
 use bpf::{CpuTime, Group, Task, Tasks, adjusted};
+use procfs::Host;
 use sample::{RowMut, State, Table};
 
 use crate::Limits;
 
 use super::counters::Ledger;
+use super::facts::Desk;
 use super::fields::*;
-use super::limits::{Candidate, Choice, ProcessLimits};
-use super::roster::{Known, NO_ROW, Roster, SUMS};
+use super::limits::{Choice, ProcessLimits, decide};
+use super::roster::{Known, NO_PROGRAM, NO_ROW, Roster, SUMS};
 
 /// `PF_EXITING`: the end of this thread has begun, and may have been told already.
 const EXITING: u32 = 0x4;
@@ -24,7 +26,7 @@ const EXITING: u32 = 0x4;
 const NS_PER_TICK: u64 = 10_000_000;
 
 /// `PF_KTHREAD` of the kernel's `sched.h`.
-pub(super) const KERNEL_THREAD: u32 = 0x0020_0000;
+const KERNEL_THREAD: u32 = 0x0020_0000;
 
 /// The columns of [`Sums::counts`], in that order.
 const COUNTS: [usize; SUMS] = [
@@ -133,7 +135,6 @@ struct Shared {
 /// Reads by the iterator.
 pub(super) struct Iterator {
     tasks: Tasks,
-    page_kib: u64,
     pass: Pass,
 }
 
@@ -141,49 +142,62 @@ pub(super) struct Iterator {
 #[derive(Default)]
 struct Pass {
     roster: Roster,
+    desk: Desk,
     shared: Vec<Shared>,
     /// Threads that went by before their process.
     early: Vec<(i32, Sums, bool)>,
+    /// Processes of which nobody can say whether they are wanted without their command line.
+    undecided: Vec<(Task, Group, usize)>,
     totals: Totals,
     first: bool,
+    page_kib: u64,
 }
 
 impl Iterator {
     pub(super) fn new(tasks: Tasks) -> Self {
         let page_kib = rustix::param::page_size() as u64 / 1024;
-        Iterator { tasks, page_kib, pass: Pass::default() }
+        Iterator { tasks, pass: Pass { page_kib, ..Pass::default() } }
     }
 
-    /// Takes one reading; gives the calls it took.
-    pub(super) fn read(&mut self, limits: &Limits, table: &mut Table) -> Result<u64, State> {
-        let Iterator { tasks, page_kib, pass } = self;
-        let wanted = &limits.process;
-        let mut ledger = limits.processes.ledger();
-        pass.begin();
+    /// Takes one reading.
+    pub(super) fn read(&mut self, host: &mut Host, limits: &Limits, table: &mut Table) -> State {
+        let Iterator { tasks, pass } = self;
+        let (wanted, counters) = (&limits.process, &limits.processes);
+        pass.begin(host, wanted);
+        let mut ledger = counters.ledger();
         ledger.begin_pass();
         let done = tasks.pass(|task, group| match group {
-            Some(group) => pass.process(task, group, *page_kib, wanted, &mut ledger, table),
+            Some(group) => pass.process(task, group, wanted, &mut ledger, table),
             None => pass.thread(task, wanted, table),
         });
-        pass.end(wanted, &mut ledger, table);
+        pass.add_up(&mut ledger);
         ledger.end_pass();
+        // Others may want it while we wait for answers.
         drop(ledger);
-        limits.processes.processes.set(pass.totals.processes);
-        limits.processes.threads.set(pass.totals.threads);
-        limits.processes.running.set(pass.totals.running);
-        done.map_err(|error| match error {
-            bpf::Error::Read(error) => State::Failed(error.raw_os_error().unwrap_or(0)),
-            _ => State::Failed(0),
-        })
+        pass.desk.settle(host, &mut pass.roster, counters, table);
+        pass.end(wanted, table);
+        counters.processes.set(pass.totals.processes);
+        counters.threads.set(pass.totals.threads);
+        counters.running.set(pass.totals.running);
+        match done {
+            Ok(calls) => {
+                host.add_calls(calls);
+                State::Ok
+            }
+            Err(bpf::Error::Read(error)) => State::Failed(error.raw_os_error().unwrap_or(0)),
+            Err(_) => State::Failed(0),
+        }
     }
 }
 
 impl Pass {
-    fn begin(&mut self) {
+    fn begin(&mut self, host: &mut Host, limits: &ProcessLimits) {
         self.first = self.roster.is_new();
+        self.desk.begin(host, limits, &mut self.roster);
         self.roster.begin();
         self.shared.clear();
         self.early.clear();
+        self.undecided.clear();
         self.totals = Totals::default();
     }
 
@@ -192,7 +206,6 @@ impl Pass {
         &mut self,
         task: &Task,
         group: &Group,
-        page_kib: u64,
         limits: &ProcessLimits,
         ledger: &mut Ledger,
         table: &mut Table,
@@ -201,26 +214,20 @@ impl Pass {
         self.totals.processes += 1;
         let start = task.start_boottime_ns / NS_PER_TICK;
         let lives = task.flags & EXITING == 0;
-        let mut sums = Sums::of_task(task);
-        sums.add(&Sums::of_ended(group));
-        let kernel =
-            CpuTime { user_ns: group.previous_user_ns, system_ns: group.previous_system_ns };
-        let alone = group.threads == 1;
-        if alone && lives {
-            ledger.living(task.pid, start, sums.counts[RUN]);
+        if group.threads == 1 && lives {
+            ledger.living(task.pid, start, task.run_ns + group.run_ns);
         }
         let slot = self.choose(task, group, start, limits);
         if let Some(slot) = slot {
-            let known = self.roster.at(slot);
-            known.row = table.rows();
-            let mut row = table.row(known.name());
-            describe(&mut row, task);
-            describe_group(&mut row, task, group, page_kib);
-            if alone {
-                usage(&mut row, known, &sums, kernel, limits);
+            match self.roster.at(slot).choice {
+                Choice::AskCommandLine => self.undecided.push((*task, *group, slot)),
+                _ => self.row(task, group, slot, limits, table),
             }
         }
-        if !alone {
+        if group.threads != 1 {
+            let mut sums = Sums::of_task(task);
+            sums.add(&Sums::of_ended(group));
+            let kernel = shown_by_kernel(group);
             self.shared.push(Shared { tgid: task.tgid, start, slot, sums, kernel, lives });
         }
     }
@@ -230,7 +237,8 @@ impl Pass {
         self.totals.running += u64::from(task.state | task.exit_state == 0);
     }
 
-    /// The slot of a process if it is wanted.
+    /// The slot of a process, unless it is not wanted.
+    #[inline]
     fn choose(
         &mut self,
         task: &Task,
@@ -245,13 +253,47 @@ impl Pass {
         let (slot, _) = self.roster.take(key, task.pid, start);
         let known = self.roster.at(slot);
         known.row = NO_ROW;
-        if known.exec != group.exec_id || known.uid != group.uid {
-            known.exec = group.exec_id;
-            known.uid = group.uid;
-            known.parent = group.parent;
-            known.choice = choose(limits, task, group);
+        known.parent = group.parent;
+        let is_new = known.exec != group.exec_id || known.uid != Some(group.uid);
+        if is_new {
+            known.begin_program(group.exec_id, Some(group.uid));
         }
-        (known.choice != Choice::Leave).then_some(slot)
+        if known.cgroup != group.cgroup {
+            known.cgroup = group.cgroup;
+            known.facts_of = NO_PROGRAM;
+        }
+        self.desk.name_user(known);
+        if is_new || known.choice == Choice::AskCommandLine {
+            known.choice = decide(limits, known, until_zero(&task.command));
+        }
+        if known.choice == Choice::Leave {
+            return None;
+        }
+        self.desk.want(known, slot);
+        Some(slot)
+    }
+
+    /// Fills the row of a process, all but the sums over several threads.
+    #[inline]
+    fn row(
+        &mut self,
+        task: &Task,
+        group: &Group,
+        slot: usize,
+        limits: &ProcessLimits,
+        table: &mut Table,
+    ) {
+        let known = self.roster.at(slot);
+        known.row = table.rows();
+        let mut row = table.row(known.name());
+        describe(&mut row, task);
+        describe_group(&mut row, task, group, self.page_kib);
+        known.texts(&mut row);
+        if group.threads == 1 {
+            let mut sums = Sums::of_task(task);
+            sums.add(&Sums::of_ended(group));
+            usage(&mut row, known, &sums, shown_by_kernel(group), limits);
+        }
     }
 
     /// A further thread of a process goes by.
@@ -265,10 +307,11 @@ impl Pass {
         } else if task.tgid > task.pid {
             self.early.push((task.tgid, sums, lives));
         }
+        if !limits.threads && limits.choose.is_none() {
+            return;
+        }
         let Some(leader) = self.roster.find(key(task.tgid)) else { return };
-        let leader = self.roster.at(leader);
-        let (uid, parent) = (leader.uid, leader.parent);
-        match leader.choice {
+        match self.roster.at(leader).choice {
             Choice::KeepWithThreads => {}
             Choice::Keep if limits.threads => {}
             _ => return,
@@ -276,17 +319,22 @@ impl Pass {
         let start = task.start_boottime_ns / NS_PER_TICK;
         let (slot, _) = self.roster.take(key(task.pid), task.pid, start);
         let known = self.roster.at(slot);
+        // Its number is never that of a process at the same time.
+        known.choice = Choice::Leave;
         known.row = table.rows();
         let mut row = table.row(known.name());
         describe(&mut row, task);
-        row.set_signed(PARENT, parent.into());
-        row.set(UID, uid.into());
         let kernel = CpuTime { user_ns: task.previous_user_ns, system_ns: task.previous_system_ns };
         usage(&mut row, known, &sums, kernel, limits);
+        let leader = self.roster.at(leader);
+        row.set_signed(PARENT, leader.parent.into());
+        row.set_some(UID, leader.uid.map(u64::from));
+        row.set(CGROUP_ID, leader.cgroup);
+        leader.texts(&mut row);
     }
 
-    /// All have gone by.
-    fn end(&mut self, limits: &ProcessLimits, ledger: &mut Ledger, table: &mut Table) {
+    /// Adds up processes of several threads, now that all have gone by.
+    fn add_up(&mut self, ledger: &mut Ledger) {
         self.roster.end();
         for (tgid, sums, lives) in self.early.drain(..) {
             if let Some(shared) = find(&mut self.shared, tgid) {
@@ -294,19 +342,39 @@ impl Pass {
                 shared.lives |= lives;
             }
         }
-        for Shared { tgid, start, slot, sums, kernel, lives } in &mut self.shared {
-            if *lives {
-                ledger.living(*tgid, *start, sums.counts[RUN]);
-            }
-            let Some(slot) = *slot else { continue };
-            let known = self.roster.at(slot);
-            for (sum, before) in sums.counts.iter_mut().zip(known.sums) {
-                *sum = (*sum).max(before);
-            }
-            known.sums = sums.counts;
-            usage(&mut table.row_mut(known.row), known, sums, *kernel, limits);
+        for shared in self.shared.iter().filter(|shared| shared.lives) {
+            ledger.living(shared.tgid, shared.start, shared.sums.counts[RUN]);
         }
     }
+
+    /// Decides what could not be decided without command lines, and fills in the sums.
+    fn end(&mut self, limits: &ProcessLimits, table: &mut Table) {
+        for index in 0..self.undecided.len() {
+            let (task, group, slot) = self.undecided[index];
+            let known = self.roster.at(slot);
+            known.choice = decide(limits, known, until_zero(&task.command));
+            if !matches!(known.choice, Choice::Leave | Choice::AskCommandLine) {
+                self.row(&task, &group, slot, limits, table);
+            }
+        }
+        for shared in &mut self.shared {
+            let Some(slot) = shared.slot else { continue };
+            let known = self.roster.at(slot);
+            if known.row == NO_ROW {
+                continue;
+            }
+            for (sum, before) in shared.sums.counts.iter_mut().zip(known.sums) {
+                *sum = (*sum).max(before);
+            }
+            known.sums = shared.sums.counts;
+            let mut row = table.row_mut(known.row);
+            usage(&mut row, known, &shared.sums, shared.kernel, limits);
+        }
+    }
+}
+
+fn shown_by_kernel(group: &Group) -> CpuTime {
+    CpuTime { user_ns: group.previous_user_ns, system_ns: group.previous_system_ns }
 }
 
 /// A task's place in the roster.
@@ -319,18 +387,6 @@ fn key(pid: i32) -> u64 {
 fn find(shared: &mut [Shared], tgid: i32) -> Option<&mut Shared> {
     let index = shared.binary_search_by_key(&tgid, |shared| shared.tgid).ok()?;
     Some(&mut shared[index])
-}
-
-fn choose(limits: &ProcessLimits, task: &Task, group: &Group) -> Choice {
-    let Some(choose) = &limits.choose else { return Choice::Keep };
-    choose(&Candidate {
-        pid: task.pid,
-        parent: group.parent,
-        uid: Some(group.uid),
-        user: b"",
-        command: until_zero(&task.command),
-        command_line: None,
-    })
 }
 
 /// A name as the kernel keeps it, up to its zero.

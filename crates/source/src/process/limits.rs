@@ -1,5 +1,7 @@
 //! What of processes is to be recorded, and how it is to be read.
 
+use super::roster::Known;
+
 /// What is known of a process when somebody has to say whether it is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
@@ -60,6 +62,28 @@ pub struct ProcessLimits {
     pub status: bool,
     /// Whether to read only the processes of the first sample, never looking for new ones.
     pub only_first: bool,
+    /// A list of users other than the host's, on this machine's disks.
+    pub passwd: Option<std::path::PathBuf>,
     /// The one way to be tried; `None` for the best.
     pub way: Option<Way>,
+}
+
+/// Asks whether a process is wanted, with what is known of it so far.
+pub(super) fn decide(limits: &ProcessLimits, known: &Known, command: &[u8]) -> Choice {
+    let Some(choose) = &limits.choose else { return Choice::Keep };
+    let command_line =
+        if known.facts_are_known { known.facts.command_line.as_deref() } else { None };
+    let choice = choose(&Candidate {
+        pid: known.pid,
+        parent: known.parent,
+        uid: known.uid,
+        user: &known.user,
+        command,
+        command_line,
+    });
+    match choice {
+        // There is none to be had.
+        Choice::AskCommandLine if known.facts_are_known => Choice::Leave,
+        other => other,
+    }
 }

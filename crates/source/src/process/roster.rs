@@ -2,6 +2,7 @@
 //! reading in the same order finds each by looking at the next one: no search, no hash.
 
 use bpf::CpuTime;
+use procfs::pid_facts::Facts;
 
 use super::limits::Choice;
 
@@ -13,7 +14,6 @@ pub(super) const SUMS: usize = 13;
 
 /// What stays with a task from reading to reading.
 #[derive(Debug, Default)]
-#[allow(dead_code, reason = "for the facts that are read beside")]
 pub(super) struct Known {
     pub(super) pid: i32,
     pub(super) start: u64,
@@ -21,12 +21,20 @@ pub(super) struct Known {
     name_bytes: usize,
     /// What changes when it begins another program, as far as the way can tell.
     pub(super) exec: u64,
+    /// As of which `exec` facts were asked for, and whether they have come.
+    pub(super) facts_of: u64,
+    pub(super) facts_are_known: bool,
+    pub(super) facts: Facts,
     pub(super) cgroup: u64,
-    pub(super) uid: u32,
+    pub(super) uid: Option<u32>,
+    /// The user's name, and the state of the list that it comes from.
+    pub(super) user: Vec<u8>,
+    pub(super) user_generation: u64,
     pub(super) parent: i32,
-    /// What was decided, and whether that is the last word on this program.
+    /// Threads it had when it was last looked at.
+    pub(super) threads: u64,
+    /// What was decided about this program.
     pub(super) choice: Choice,
-    pub(super) decided: bool,
     /// CPU time as it was shown, and the exact time that it was made of.
     pub(super) shown: CpuTime,
     pub(super) run_ns: u64,
@@ -34,6 +42,9 @@ pub(super) struct Known {
     /// The row that it got, [`NO_ROW`] if none.
     pub(super) row: usize,
 }
+
+/// The `exec` of a task of which nothing is known.
+pub(super) const NO_PROGRAM: u64 = u64::MAX;
 
 /// See [`Known::row`].
 pub(super) const NO_ROW: usize = usize::MAX;
@@ -45,8 +56,27 @@ impl Known {
         &self.name[..self.name_bytes]
     }
 
+    /// Forgets what was known of the program that it ran before.
+    pub(super) fn begin_program(&mut self, exec: u64, uid: Option<u32>) {
+        self.exec = exec;
+        self.uid = uid;
+        self.user_generation = 0;
+        self.facts_of = NO_PROGRAM;
+        self.facts_are_known = false;
+    }
+
     fn begin(&mut self, pid: i32, start: u64) {
-        *self = Known { pid, start, row: NO_ROW, exec: u64::MAX, ..Known::default() };
+        *self = Known {
+            pid,
+            start,
+            row: NO_ROW,
+            exec: NO_PROGRAM,
+            facts_of: NO_PROGRAM,
+            // The memory of texts is worth keeping: processes come and go.
+            user: std::mem::take(&mut self.user),
+            ..Known::default()
+        };
+        self.user.clear();
         let mut number = [0; 20];
         self.append(digits(u64::from(pid.unsigned_abs()), &mut number));
         self.append(b"\x1f");
@@ -87,6 +117,8 @@ struct Place {
 pub(super) struct Roster {
     slots: Vec<Known>,
     free: Vec<u32>,
+    /// See [`Roster::freed`].
+    freed: Vec<u32>,
     before: Vec<Place>,
     now: Vec<Place>,
     cursor: usize,
@@ -97,6 +129,7 @@ impl Roster {
     pub(super) fn begin(&mut self) {
         std::mem::swap(&mut self.before, &mut self.now);
         self.now.clear();
+        self.freed.clear();
         self.cursor = 0;
     }
 
@@ -105,6 +138,32 @@ impl Roster {
     pub(super) fn had(&mut self, key: u64, start: u64) -> bool {
         self.pass_over(key);
         self.before.get(self.cursor).is_some_and(|place| place.key == key && place.start == start)
+    }
+
+    /// The next task of the reading before if it has this key; keys must come in ascending order.
+    #[inline]
+    pub(super) fn peek(&mut self, key: u64) -> Option<(usize, &Known)> {
+        self.pass_over(key);
+        let place = self.before.get(self.cursor).filter(|place| place.key == key)?;
+        Some((place.slot as usize, &self.slots[place.slot as usize]))
+    }
+
+    /// Takes over the task that [`peek`](Self::peek) gave, without a look at it.
+    pub(super) fn keep(&mut self) {
+        if let Some(place) = self.before.get(self.cursor) {
+            self.now.push(*place);
+            self.cursor += 1;
+        }
+    }
+
+    /// The numbers of the tasks of the reading before, for who looks for no others.
+    pub(super) fn pids_before(&self) -> impl Iterator<Item = i32> {
+        self.before.iter().map(|place| self.slots[place.slot as usize].pid)
+    }
+
+    /// Slots that are free since the reading began; some may have been taken again.
+    pub(super) fn freed(&self) -> &[u32] {
+        &self.freed
     }
 
     /// The task's slot, and whether it is new; keys must come in ascending order.
@@ -121,6 +180,7 @@ impl Roster {
                 return (place.slot as usize, false);
             }
             self.free.push(place.slot);
+            self.freed.push(place.slot);
         }
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Known::default());
@@ -138,6 +198,7 @@ impl Roster {
             && place.key < key
         {
             self.free.push(place.slot);
+            self.freed.push(place.slot);
             self.cursor += 1;
         }
     }

@@ -1,0 +1,461 @@
+//! Processes of this machine, by both ways, against `/proc` read at the same moment; and the bad
+//! luck that a reader of processes meets.
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use procfs::Host;
+use procfs::pid::{parse_io, parse_stat, parse_status};
+use sample::{State, Table};
+use source::{Choice, Limits, ProcessLimits, Source, Way};
+
+const CYCLES: usize = 5;
+
+struct Reader {
+    host: Host,
+    source: Box<dyn Source>,
+    limits: Arc<Limits>,
+    table: Table,
+}
+
+fn open(host: Host, process: ProcessLimits) -> Reader {
+    let entry = source::find("process").unwrap();
+    let mut host = host;
+    let limits = Arc::new(Limits { process, ..Limits::default() });
+    let source = (entry.open)(&mut host, &limits);
+    Reader { host, source, limits, table: Table::new(entry.def.fields.len()) }
+}
+
+/// Opens one way on this machine; `None`, and why, where it is not to be had.
+fn open_way(way: Way, limits: ProcessLimits) -> Option<Reader> {
+    let reader = open(Host::new("/"), ProcessLimits { way: Some(way), ..limits });
+    if way == Way::Iterator && reader.limits.processes.way() != Some("iterator") {
+        eprintln!("skipped: {}", reader.limits.processes.way_reason());
+        return None;
+    }
+    Some(reader)
+}
+
+impl Reader {
+    fn read(&mut self) -> State {
+        self.host.begin_tick();
+        self.source.read(&mut self.host, &mut self.table)
+    }
+
+    fn row(&self, pid: u32) -> Option<usize> {
+        let start = format!("{pid}\x1f");
+        (0..self.table.rows()).find(|&row| self.table.name(row).starts_with(start.as_bytes()))
+    }
+
+    fn get(&self, row: usize, field: &str) -> Option<i64> {
+        self.table.get(row, place(field)).map(u64::cast_signed)
+    }
+
+    fn text(&self, row: usize, field: &str) -> Option<String> {
+        let text = self.table.text(row, place(field))?;
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+fn place(field: &str) -> usize {
+    source::find("process").unwrap().def.field(field).unwrap()
+}
+
+/// What `/proc` says of a process, by our names.
+fn from_proc(pid: i32) -> Option<HashMap<&'static str, i64>> {
+    let mut values = HashMap::new();
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = parse_stat(&text)?;
+    values.insert("state", i64::from(stat.state[0]));
+    for (name, number) in [
+        ("parent", 4),
+        ("minor_faults", 10),
+        ("child_minor_faults", 11),
+        ("major_faults", 12),
+        ("child_major_faults", 13),
+        ("user_time", 14),
+        ("system_time", 15),
+        ("child_user_time", 16),
+        ("child_system_time", 17),
+        ("priority", 18),
+        ("nice", 19),
+        ("threads", 20),
+        ("start_time", 22),
+        ("processor", 39),
+        ("realtime_priority", 40),
+        ("policy", 41),
+    ] {
+        values.insert(name, stat.field(number)?.cast_signed());
+    }
+    values.insert("virtual", (stat.field(23)? / 1024).cast_signed());
+    let page_kib = rustix::param::page_size() as i64 / 1024;
+    values.insert("resident", stat.field(24)?.cast_signed() * page_kib);
+    let is_alone = stat.field(20) == Some(1);
+    let text = std::fs::read(format!("/proc/{pid}/status")).ok()?;
+    let status = parse_status(&text);
+    for (name, value) in [
+        ("uid", status.uid.map(u64::from)),
+        ("locked", status.locked_kib),
+        ("data", status.data_kib),
+        ("stack", status.stack_kib),
+        ("code", status.code_kib),
+        ("libraries", status.libraries_kib),
+        ("swap", status.swap_kib),
+        ("peak_resident", status.peak_resident_kib),
+        ("voluntary_switches", status.voluntary_switches.filter(|_| is_alone)),
+        ("involuntary_switches", status.involuntary_switches.filter(|_| is_alone)),
+    ] {
+        if let Some(value) = value {
+            values.insert(name, value.cast_signed());
+        }
+    }
+    let text = std::fs::read(format!("/proc/{pid}/io")).unwrap_or_default();
+    let names = [
+        "read_chars",
+        "write_chars",
+        "read_calls",
+        "write_calls",
+        "read_bytes",
+        "write_bytes",
+        "cancelled_write_bytes",
+    ];
+    for (name, value) in names.iter().zip(parse_io(&text)) {
+        if let Some(value) = value {
+            values.insert(name, value.cast_signed());
+        }
+    }
+    Some(values)
+}
+
+fn pids() -> Vec<i32> {
+    let names = std::fs::read_dir("/proc").unwrap().flatten();
+    names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// By how much a value may differ: `status` adds up what each CPU still holds of a count of
+/// pages, `stat` and the iterator do not (`percpu_counter_sum` and `percpu_counter_read`).
+fn tolerance(field: &str, with_status: bool) -> i64 {
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get()) as i64;
+    let held_pages = cpus * (2 * cpus).max(32);
+    match field {
+        "swap" => held_pages * 4,
+        "resident" if with_status => 3 * held_pages * 4,
+        "peak_resident" => 3 * held_pages * 4,
+        _ => 0,
+    }
+}
+
+/// Compares all that a way gives with `/proc` before and after; what has changed in between is
+/// left out.  Gives the number of values compared.
+fn compare(mut reader: Reader, with_status: bool) -> usize {
+    let mut compared = 0;
+    let mut seen: HashMap<&'static str, usize> = HashMap::new();
+    let mut outcomes: HashMap<(i32, &'static str), (usize, usize)> = HashMap::new();
+    for _ in 0..CYCLES {
+        let before: Vec<_> = pids().into_iter().map(|pid| (pid, from_proc(pid))).collect();
+        assert_eq!(reader.read(), State::Ok);
+        for (pid, before) in before {
+            let (Some(before), Some(after)) = (before, from_proc(pid)) else { continue };
+            let Some(row) = reader.row(pid.cast_unsigned()) else { continue };
+            for (&field, &value) in &before {
+                let slept = before.get("voluntary_switches") == after.get("voluntary_switches");
+                let same = before["start_time"] == after["start_time"]
+                    && after.get(field) == Some(&value)
+                    // One that woke up and fell asleep again looks as before.
+                    && (!matches!(field, "state" | "processor") || slept && before["threads"] == 1);
+                if !same {
+                    continue;
+                }
+                let ours = match field {
+                    "state" => {
+                        reader.text(row, field).map(|letter| i64::from(letter.as_bytes()[0]))
+                    }
+                    _ => reader.get(row, field),
+                };
+                let ours = ours.unwrap_or_else(|| panic!("{pid} has no {field}"));
+                // Of threads that have ended `status` says nothing, the iterator does.
+                if field.ends_with("_switches") && !with_status {
+                    assert!(ours >= value, "{pid}: {field} is {value} by /proc, {ours} by us");
+                    continue;
+                }
+                let differs = (ours - value).abs() > tolerance(field, with_status);
+                let (same, wrong) = outcomes.entry((pid, field)).or_default();
+                compared += 1;
+                if differs {
+                    eprintln!("{pid}: {field} is {value} by /proc, {ours} by us");
+                    *wrong += 1;
+                } else {
+                    *same += 1;
+                }
+                *seen.entry(field).or_default() += 1;
+            }
+        }
+    }
+    // A value may go there and back between two looks (a thread that begins and ends), but not
+    // most of the time.
+    for ((pid, field), (same, wrong)) in &outcomes {
+        assert!(*wrong < 2 || same > wrong, "{pid}: {field} differs {wrong} times");
+    }
+    let wrong: usize = outcomes.values().map(|(_, wrong)| wrong).sum();
+    assert!(wrong * 1000 <= compared, "{wrong} of {compared} values differ");
+    eprintln!("{compared} values agree, of {} fields", seen.len());
+    assert!(seen.len() >= 31, "{seen:?}");
+    compared
+}
+
+#[test]
+fn the_iterator_says_what_proc_says() {
+    let Some(reader) = open_way(Way::Iterator, ProcessLimits::default()) else { return };
+    assert!(compare(reader, false) > 1000);
+}
+
+#[test]
+fn the_files_say_what_proc_says() {
+    let limits = ProcessLimits { status: true, ..ProcessLimits::default() };
+    let reader = open_way(Way::Proc, limits).unwrap();
+    assert!(compare(reader, true) > 1000);
+}
+
+/// Ends the process when the test does.
+struct Kept(Child);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn both_ways(limits: impl Fn() -> ProcessLimits) -> Vec<Reader> {
+    [Way::Iterator, Way::Proc].into_iter().filter_map(|way| open_way(way, limits())).collect()
+}
+
+#[test]
+fn names_of_any_bytes_come_out_as_they_are() {
+    let hostile: [&[u8]; 4] = [b"ev) R 1 x", b"a\nb) S 2", b"\xff\xfe\x80", b"\x1b[31mred"];
+    let script = "import ctypes, sys, time, os\n\
+        name = os.fsencode(sys.argv[1])\n\
+        ctypes.CDLL(None).prctl(15, name, 0, 0, 0)\n\
+        print(flush=True)\n\
+        time.sleep(60)";
+    for name in hostile {
+        let child = Command::new("python3")
+            .args(["-c", script])
+            .arg(std::ffi::OsStr::from_bytes(name))
+            .stdout(Stdio::piped())
+            .spawn();
+        let Ok(child) = child else {
+            eprintln!("skipped: python3 is not installed");
+            return;
+        };
+        let mut child = Kept(child);
+        let mut line = String::new();
+        let output = child.0.stdout.take().unwrap();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+        for mut reader in both_ways(ProcessLimits::default) {
+            assert_eq!(reader.read(), State::Ok);
+            let row = reader.row(child.0.id()).unwrap();
+            assert_eq!(reader.table.text(row, place("command")), Some(name));
+            assert_eq!(reader.text(row, "state").unwrap(), "S");
+            assert_eq!(reader.get(row, "parent"), Some(std::process::id().into()));
+            let line = reader.table.text(row, place("command_line")).unwrap();
+            let starts = String::from_utf8_lossy(line).contains("python3 -c import");
+            assert!(starts && line.ends_with(name), "{line:?}");
+            assert!(reader.text(row, "executable").unwrap().contains("python3"));
+            assert!(reader.text(row, "cgroup").unwrap().starts_with('/'));
+            assert!(!reader.text(row, "user").unwrap().is_empty());
+        }
+    }
+}
+
+#[test]
+fn facts_are_read_again_after_an_exec() {
+    for mut reader in both_ways(ProcessLimits::default) {
+        let child = Command::new("sh")
+            .args(["-c", "read line; exec sleep 61"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut child = Kept(child);
+        let id = child.0.id();
+        let told = |reader: &mut Reader, wanted: &str| {
+            for _ in 0..200 {
+                reader.read();
+                let row = reader.row(id);
+                let line = row.and_then(|row| reader.text(row, "command_line"));
+                if line.is_some_and(|line| line == wanted) {
+                    return true;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            false
+        };
+        assert!(told(&mut reader, "sh -c read line; exec sleep 61"));
+        std::io::Write::write_all(&mut child.0.stdin.take().unwrap(), b"\n").unwrap();
+        assert!(told(&mut reader, "sleep 61"));
+        // The command line may have been read a moment after the name.
+        reader.read();
+        let row = reader.row(id).unwrap();
+        assert_eq!(reader.text(row, "command").unwrap(), "sleep");
+    }
+}
+
+#[test]
+fn threads_have_rows_when_asked_for() {
+    let limits = || ProcessLimits { threads: true, ..ProcessLimits::default() };
+    let barrier = Arc::new(std::sync::Barrier::new(4));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| (barrier.wait(), barrier.wait()));
+        }
+        barrier.wait();
+        let own = i64::from(std::process::id());
+        for mut reader in both_ways(limits) {
+            assert_eq!(reader.read(), State::Ok);
+            let of_us = |row: &usize| reader.get(*row, "tgid") == Some(own);
+            let rows: Vec<usize> = (0..reader.table.rows()).filter(of_us).collect();
+            assert!(rows.len() >= 4, "{}", rows.len());
+            let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+            let tids: Vec<String> =
+                tasks.map(|task| task.file_name().to_string_lossy().into_owned()).collect();
+            for row in rows {
+                let name = String::from_utf8_lossy(reader.table.name(row)).into_owned();
+                let tid = name.split('\x1f').next().unwrap().to_owned();
+                assert!(tids.contains(&tid) || reader.get(row, "threads").is_some(), "{name}");
+                assert!(reader.get(row, "user_time").is_some());
+                assert!(reader.get(row, "read_chars").is_some());
+            }
+        }
+        let mut without = both_ways(ProcessLimits::default);
+        for reader in &mut without {
+            reader.read();
+            let rows = 0..reader.table.rows();
+            assert_eq!(rows.filter(|row| reader.get(*row, "tgid") == Some(own)).count(), 1);
+        }
+        barrier.wait();
+    });
+}
+
+#[test]
+fn only_what_is_wanted_has_rows() {
+    let wanted = || {
+        let child = Command::new("sleep").arg("62.5").spawn().unwrap();
+        Kept(child)
+    };
+    let (one, other) = (wanted(), wanted());
+    // By the command line, by the parent, by the name.
+    type Chooser = fn(&source::Candidate<'_>) -> Choice;
+    let choosers: [Chooser; 3] = [
+        |candidate| match candidate.command_line {
+            None => Choice::AskCommandLine,
+            Some(b"sleep 62.5") => Choice::Keep,
+            Some(_) => Choice::Leave,
+        },
+        |candidate| {
+            let ours = candidate.parent.cast_unsigned() == std::process::id();
+            if ours && candidate.command == b"sleep" { Choice::Keep } else { Choice::Leave }
+        },
+        |candidate| if candidate.command == b"sleep" { Choice::Keep } else { Choice::Leave },
+    ];
+    for chooser in choosers {
+        let limits =
+            || ProcessLimits { choose: Some(Box::new(chooser)), ..ProcessLimits::default() };
+        for mut reader in both_ways(limits) {
+            for _ in 0..40 {
+                reader.read();
+                assert!(reader.row(std::process::id()).is_none());
+                assert!(reader.row(one.0.id()).is_some() && reader.row(other.0.id()).is_some());
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_new_is_looked_for_when_only_the_first_are_wanted() {
+    let limits = || ProcessLimits { only_first: true, ..ProcessLimits::default() };
+    for mut reader in both_ways(limits) {
+        let first = Kept(Command::new("sleep").arg("63").spawn().unwrap());
+        reader.read();
+        let second = Kept(Command::new("sleep").arg("63").spawn().unwrap());
+        for _ in 0..3 {
+            assert_eq!(reader.read(), State::Ok);
+            assert!(reader.row(first.0.id()).is_some());
+            assert!(reader.row(second.0.id()).is_none());
+        }
+    }
+}
+
+#[test]
+fn a_process_that_ended_has_no_row_and_its_number_starts_anew() {
+    for mut reader in both_ways(ProcessLimits::default) {
+        let child = Kept(Command::new("sleep").arg("64").spawn().unwrap());
+        let id = child.0.id();
+        // Often enough for its descriptors to be kept.
+        (0..5).for_each(|_| assert_eq!(reader.read(), State::Ok));
+        assert!(reader.row(id).is_some());
+        drop(child);
+        assert_eq!(reader.read(), State::Ok);
+        assert!(reader.row(id).is_none());
+    }
+    let mut reader = open(Host::in_memory(), ProcessLimits::default());
+    let line = |start: u64, ticks: u64| {
+        format!("7 (x) S 1 7 7 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 1 0 {start} 4096 1 0\n")
+    };
+    for (start, name) in [(100, "7\x1f100"), (200, "7\x1f200")] {
+        reader.host.put("/proc/7/stat", Some(line(start, 5).as_bytes()));
+        assert_eq!(reader.read(), State::Ok);
+        assert_eq!(reader.table.rows(), 1);
+        assert_eq!(reader.table.name(0), name.as_bytes());
+        assert_eq!(reader.get(0, "user_time"), Some(5));
+        assert_eq!(reader.get(0, "read_chars"), None, "missing is not 0");
+        assert_eq!(reader.get(0, "uid"), None);
+    }
+    reader.host.put("/proc/7/cmdline", Some(b"x\0y\0"));
+    reader.host.put("/proc/7/status", Some(b"Uid:\t5\t5\nVmSwap:\t 8 kB\n"));
+    reader.host.put("/proc/7/io", Some(b"rchar: 9\n"));
+    reader.read();
+    assert_eq!(reader.text(0, "command_line").unwrap(), "x y");
+    assert_eq!((reader.get(0, "swap"), reader.get(0, "read_chars")), (Some(8), Some(9)));
+    reader.host.put("/proc/7/stat", None);
+    reader.host.put("/proc/7/stat", Some(b"7 (x"));
+    assert_eq!(reader.read(), State::Ok);
+    assert_eq!(reader.table.rows(), 0, "what makes no sense is no row");
+}
+
+#[test]
+fn processes_that_end_during_the_pass_leave_no_wrong_number() {
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let births = std::thread::spawn({
+        let stop = Arc::clone(&stop);
+        move || {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let children: Vec<_> =
+                    (0..8).filter_map(|_| Command::new("true").spawn().ok()).collect();
+                children.into_iter().for_each(|mut child| drop(child.wait()));
+            }
+        }
+    });
+    for mut reader in both_ways(ProcessLimits::default) {
+        let mut before: HashMap<Vec<u8>, [i64; 2]> = HashMap::new();
+        for _ in 0..100 {
+            assert_eq!(reader.read(), State::Ok);
+            let mut now = HashMap::new();
+            for row in 0..reader.table.rows() {
+                let name = reader.table.name(row).to_vec();
+                let values =
+                    ["user_time", "minor_faults"].map(|field| reader.get(row, field).unwrap());
+                if let Some(before) = before.get(&name) {
+                    assert!(values[0] >= before[0] && values[1] >= before[1], "{name:?}");
+                }
+                assert!(reader.text(row, "command").is_some());
+                assert!(now.insert(name, values).is_none(), "one row each");
+            }
+            before = now;
+        }
+    }
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    births.join().unwrap();
+}
