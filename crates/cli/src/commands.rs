@@ -6,3 +6,4 @@ pub(crate) mod generate;
 pub(crate) mod link;
 pub(crate) mod play;
 pub(crate) mod record;
+pub(crate) mod top;

@@ -44,6 +44,19 @@ Examples:
                                          an hour in a file of its own
   whit play /var/log/whit/ --follow      and go on with what is being recorded";
 
+/// Below the help of `whit top`.
+pub(crate) const TOP: &str = "\
+Examples:
+  whit top                          this machine, a sample a second
+  whit top -d 5 -u www-data         one user's processes, every five seconds
+  whit top --sort res               by memory in use
+  whit top --by cgroup              one line for each control group
+  whit top --tree -H                parents, children and threads
+  whit top x.whit --at 10:15        how it was then; Left and Right move in time
+
+Keys: ? lists them all; q ends, g groups, t makes a tree, k sends a signal after a question.
+NO_COLOR in the environment does without colours.";
+
 /// Below the help of `whit doctor`.
 pub(crate) const DOCTOR: &str = "\
 Examples:
@@ -101,7 +114,7 @@ mod tests {
     #[test]
     fn examples_are_understood() {
         let texts = [super::WHIT.to_owned(), super::record(), super::play()];
-        let others = [super::DOCTOR, super::BENCH, super::LINK].map(str::to_owned);
+        let others = [super::TOP, super::DOCTOR, super::BENCH, super::LINK].map(str::to_owned);
         let mut count = 0;
         for line in texts.iter().chain(&others).flat_map(|text| text.lines()) {
             let Some(rest) = line.strip_prefix("  whit ") else { continue };

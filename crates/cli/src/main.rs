@@ -23,6 +23,7 @@ mod help;
 mod play;
 mod record;
 mod rename;
+mod top;
 mod usage;
 
 /// Tests hold that a sample allocates nothing.
@@ -44,6 +45,8 @@ enum Verb {
     Record(Box<commands::record::RecordArguments>),
     /// Show recordings: whit's own and collectl's
     Play(Box<commands::play::PlayArguments>),
+    /// Processes on a terminal: of this machine, or of a recording at any moment
+    Top(Box<commands::top::TopArguments>),
     /// What each kernel file costs to read here, and what is missing
     Doctor(commands::doctor::DoctorArguments),
     /// Repeat the classic overhead tables on this machine, beside the incumbents
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
     let done = match arguments.verb {
         Verb::Record(arguments) => commands::record::run(*arguments),
         Verb::Play(arguments) => commands::play::run(*arguments),
+        Verb::Top(arguments) => commands::top::run(&arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
         Verb::Bench(arguments) => commands::bench::run(arguments),
         Verb::Link(arguments) => commands::link::run(&arguments),

@@ -127,7 +127,7 @@ pub(crate) fn explain(error: &clap::Error, arguments: &[String]) -> Option<Strin
 /// The verb of a command line.
 fn verb_of(arguments: &[String]) -> Option<&str> {
     let verb = arguments.get(1)?.as_str();
-    ["record", "play", "doctor", "bench", "link"].contains(&verb).then_some(verb)
+    ["record", "play", "top", "doctor", "bench", "link"].contains(&verb).then_some(verb)
 }
 
 /// Why a switch of collectl's is not there, if that is what the error is about.

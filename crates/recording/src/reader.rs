@@ -211,6 +211,13 @@ impl Reader {
         self.map.blocks.iter().map(|block| u64::from(block.samples)).sum()
     }
 
+    /// The latest time in closed blocks: samples of a block that is being written may be later.
+    /// `None` while there is no closed block.
+    pub fn latest_closed_realtime_ns(&self) -> Option<i64> {
+        let closed = self.map.blocks.iter().filter(|block| block.latest_realtime_ns != i64::MAX);
+        closed.map(|block| block.latest_realtime_ns).max()
+    }
+
     /// Kernel texts kept with the sample read last: path and text.
     pub fn texts(&self) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
         self.state.texts.fresh()

@@ -1,0 +1,305 @@
+//! The columns of the list: what they are called, how wide they are, when they give way on a
+//! narrow screen, and what the list can be sorted by.
+//!
+//! Only lines that are on the screen are made into text; sorting asks for one number a line.
+
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
+use super::format;
+use super::values::{Look, Subject};
+
+/// A column; each can be sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Column {
+    /// Process number
+    Pid,
+    /// Name of the user
+    User,
+    /// Priority as the kernel counts
+    #[value(name = "pri")]
+    Priority,
+    /// Nice value
+    Nice,
+    /// Size of the address space
+    #[value(name = "virt")]
+    Virtual,
+    /// Memory in use
+    #[value(name = "res", alias = "rss")]
+    Resident,
+    /// In swap
+    Swap,
+    /// State letter
+    State,
+    /// CPU use in the interval
+    Cpu,
+    /// Memory in use, as a share of the machine's
+    #[value(name = "mem")]
+    Memory,
+    /// CPU time of its life
+    Time,
+    /// Threads
+    #[value(name = "thr", alias = "threads")]
+    Threads,
+    /// Time ready to run without a CPU
+    #[value(name = "wait", alias = "delay")]
+    Delay,
+    /// Bytes read from storage
+    Read,
+    /// Bytes written to storage
+    Write,
+    /// Bytes read and written
+    Io,
+    /// Page faults with I/O
+    #[value(name = "flt", alias = "faults")]
+    Faults,
+    /// The CPU it ran on last
+    #[value(name = "on", alias = "processor")]
+    Processor,
+    /// When it began
+    Start,
+    /// Processes of a group
+    #[value(name = "procs")]
+    Processes,
+    /// Processes of a group that ended in the interval
+    Ended,
+    /// Command
+    Command,
+}
+
+/// How a column looks.
+pub(crate) struct Appearance {
+    pub(crate) title: &'static str,
+    pub(crate) width: u16,
+    /// Whether text stands at the left.
+    pub(crate) left: bool,
+    /// Screens narrower than this do without.
+    pub(crate) from_width: u16,
+}
+
+/// The columns of processes, in order.
+const OF_PROCESSES: &[Column] = &[
+    Column::Pid,
+    Column::User,
+    Column::Priority,
+    Column::Nice,
+    Column::Virtual,
+    Column::Resident,
+    Column::Swap,
+    Column::State,
+    Column::Processor,
+    Column::Threads,
+    Column::Cpu,
+    Column::Memory,
+    Column::Time,
+    Column::Delay,
+    Column::Read,
+    Column::Write,
+    Column::Faults,
+    Column::Command,
+];
+
+/// The columns of groups, in order.
+const OF_GROUPS: &[Column] = &[
+    Column::Processes,
+    Column::Ended,
+    Column::Threads,
+    Column::Virtual,
+    Column::Resident,
+    Column::Swap,
+    Column::Cpu,
+    Column::Memory,
+    Column::Time,
+    Column::Delay,
+    Column::Read,
+    Column::Write,
+    Column::Faults,
+    Column::Command,
+];
+
+/// Those of a screen of that width, in order.
+pub(crate) fn shown(groups: bool, width: u16) -> impl Iterator<Item = Column> {
+    let all = if groups { OF_GROUPS } else { OF_PROCESSES };
+    let fits = move |column: &Column| {
+        let from = column.appearance().from_width;
+        // Groups have fewer columns, so that more of them fit.
+        width >= if groups { from.saturating_sub(20) } else { from }
+    };
+    all.iter().copied().filter(fits)
+}
+
+impl Column {
+    /// How it looks.
+    pub(crate) const fn appearance(self) -> Appearance {
+        let (title, width, left, from_width) = match self {
+            Column::Pid => ("PID", 7, false, 0),
+            Column::User => ("USER", 8, true, 44),
+            Column::Priority => ("PRI", 3, false, 84),
+            Column::Nice => ("NI", 3, false, 64),
+            Column::Virtual => ("VIRT", 5, false, 70),
+            Column::Resident => ("RES", 5, false, 30),
+            Column::Swap => ("SWAP", 5, false, 140),
+            Column::State => ("S", 1, true, 30),
+            Column::Processor => ("ON", 3, false, 150),
+            Column::Threads => ("THR", 4, false, 96),
+            Column::Cpu => ("CPU%", 5, false, 0),
+            Column::Memory => ("MEM%", 5, false, 56),
+            Column::Time => ("TIME+", 9, false, 76),
+            Column::Delay => ("WAIT%", 5, false, 120),
+            Column::Read => ("READ/s", 6, false, 104),
+            Column::Write => ("WRIT/s", 6, false, 104),
+            Column::Io => ("IO/s", 6, false, u16::MAX),
+            Column::Faults => ("FLT/s", 5, false, 130),
+            Column::Start => ("START", 7, false, u16::MAX),
+            Column::Processes => ("PROCS", 6, false, 0),
+            Column::Ended => ("ENDED", 6, false, 60),
+            Column::Command => ("COMMAND", 0, true, 0),
+        };
+        Appearance { title, width, left, from_width }
+    }
+
+    /// Whether small values come first when one begins to sort by it.
+    pub(crate) const fn rises(self) -> bool {
+        matches!(self, Column::Pid | Column::User | Column::Command | Column::State)
+    }
+
+    /// The number to sort by.
+    pub(crate) fn number(self, look: &Look<'_>, subject: &Subject<'_>) -> Option<f64> {
+        let fields = &look.places.process.fields;
+        let group = |of: fn(&super::values::Group) -> Option<f64>| match subject {
+            Subject::Group(group) => Some(of(group)),
+            _ => None,
+        };
+        let level = |field| look.level(subject, field);
+        match self {
+            Column::Pid => look.pid(subject).map(f64::from),
+            Column::Priority => level(fields.priority),
+            Column::Nice => level(fields.nice),
+            Column::Virtual => {
+                group(|group| group.virtual_kib).unwrap_or_else(|| level(fields.r#virtual))
+            }
+            Column::Resident => look.resident(subject),
+            Column::Swap => group(|group| group.swap_kib).unwrap_or_else(|| level(fields.swap)),
+            Column::Cpu => look.cpu(subject),
+            Column::Memory => look.memory(subject),
+            Column::Time => look.time(subject),
+            Column::Threads => {
+                group(|group| group.threads).unwrap_or_else(|| level(fields.threads))
+            }
+            Column::Delay => look.delay(subject),
+            Column::Read => look.read(subject),
+            Column::Write => look.write(subject),
+            Column::Io => match (look.read(subject), look.write(subject)) {
+                (None, None) => None,
+                (read, write) => Some(read.unwrap_or(0.0) + write.unwrap_or(0.0)),
+            },
+            Column::Faults => look.faults(subject),
+            Column::Processor => level(fields.processor),
+            Column::Start => match subject {
+                Subject::Process(row) => super::fields::identity(row.name())?.1.map(|t| t as f64),
+                Subject::Ended(ended) => super::fields::identity(&ended.name)?.1.map(|t| t as f64),
+                Subject::Group(_) => None,
+            },
+            Column::Processes => group(|group| Some(group.processes as f64)).flatten(),
+            Column::Ended => group(|group| Some(group.ended as f64)).flatten(),
+            Column::User | Column::State | Column::Command => None,
+        }
+    }
+
+    /// The text to sort by, of columns that are text.
+    pub(crate) fn text<'s>(
+        self,
+        look: &Look<'_>,
+        subject: &Subject<'s>,
+        full: bool,
+    ) -> Option<&'s [u8]> {
+        match (self, subject) {
+            (Column::User, _) => look.user(subject),
+            (Column::State, Subject::Process(row)) => row.text(look.places.process.fields.state?),
+            (Column::Command, _) => look.command(subject, full),
+            _ => None,
+        }
+    }
+
+    /// Whether it is sorted as text.
+    pub(crate) const fn is_text(self) -> bool {
+        matches!(self, Column::User | Column::State | Column::Command)
+    }
+
+    /// Writes a cell; the caller sees to its width.
+    pub(crate) fn write(self, out: &mut String, look: &Look<'_>, subject: &Subject<'_>) {
+        let number = self.number(look, subject);
+        match self {
+            Column::Virtual | Column::Resident | Column::Swap => {
+                format::size(out, number.map(|kib| kib * 1024.0));
+            }
+            Column::Read | Column::Write | Column::Io => format::size(out, number),
+            Column::Cpu | Column::Memory | Column::Delay => format::percent(out, number),
+            Column::Time => format::time(out, number),
+            Column::Faults => format::rate(out, number),
+            // Real-time priorities are below -1; -100 is shown as top shows it.
+            Column::Priority if number.is_some_and(|priority| priority <= -100.0) => {
+                out.push_str("rt");
+            }
+            Column::Start => {
+                let per_second = look.frame.meta.ticks_per_second().max(1) as f64;
+                format::stretch(out, number.map(|ticks| ticks / per_second));
+            }
+            Column::State => match (subject, self.text(look, subject, false)) {
+                (Subject::Ended(_), _) => out.push('X'),
+                (_, Some([letter @ b'!'..=b'~', ..])) => out.push(char::from(*letter)),
+                _ => out.push('-'),
+            },
+            _ => format::whole(out, number),
+        }
+    }
+}
+
+/// How an ended process ended, as a shell would say it.
+pub(crate) fn write_end(out: &mut String, ended: &super::ended::Ended) {
+    out.push('[');
+    match (ended.signal, ended.exit_code) {
+        (Some(signal), _) if signal > 0 => drop(write!(out, "signal {signal}")),
+        (_, Some(code)) => drop(write!(out, "exit {code}")),
+        _ => out.push_str("ended"),
+    }
+    if ended.lifetime_seconds.is_some() {
+        out.push(' ');
+        format::stretch(out, ended.lifetime_seconds);
+    }
+    out.push_str("] ");
+}
+
+/// Orders by number, the missing behind all others whichever way is up.
+pub(crate) fn by_number(one: Option<f64>, other: Option<f64>, rising: bool) -> Ordering {
+    match (one, other) {
+        (Some(one), Some(other)) if rising => one.total_cmp(&other),
+        (Some(one), Some(other)) => other.total_cmp(&one),
+        (one, other) => other.is_some().cmp(&one.is_some()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_width_has_room_for_the_command() {
+        for groups in [false, true] {
+            for width in 28..300 {
+                let taken: u16 =
+                    shown(groups, width).map(|column| column.appearance().width + 1).sum();
+                assert!(taken + 6 <= width + 1, "{width}: {taken} taken");
+            }
+        }
+    }
+
+    #[test]
+    fn the_missing_come_last() {
+        let mut numbers = [Some(1.0), None, Some(3.0), None, Some(2.0)];
+        numbers.sort_by(|one, other| by_number(*one, *other, false));
+        assert_eq!(numbers, [Some(3.0), Some(2.0), Some(1.0), None, None]);
+        numbers.sort_by(|one, other| by_number(*one, *other, true));
+        assert_eq!(numbers, [Some(1.0), Some(2.0), Some(3.0), None, None]);
+    }
+}

@@ -1,0 +1,151 @@
+//! Processes that ended in the interval shown, so that their use is in every sum.
+//!
+//! Ends come at every tick, processes perhaps only at every sixtieth: what ended since the
+//! reading before is kept until the next reading of the processes closes the interval.
+//! Costs a copy of each end; at most [`ENDED_MAX`] are kept, the rest are counted.
+
+use std::collections::HashMap;
+
+use sample::{Frame, Row, State};
+
+use super::fields::Places;
+
+/// Ended processes kept of one interval.
+const ENDED_MAX: usize = 20_000;
+
+/// A process that is no more.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ended {
+    /// Number and beginning, as the instance's name has them.
+    pub(crate) name: Vec<u8>,
+    pub(crate) command: Option<Vec<u8>>,
+    pub(crate) command_line: Option<Vec<u8>>,
+    pub(crate) user: Option<Vec<u8>>,
+    pub(crate) cgroup: Option<Vec<u8>>,
+    pub(crate) uid: Option<u64>,
+    pub(crate) exit_code: Option<u64>,
+    pub(crate) signal: Option<u64>,
+    pub(crate) lifetime_seconds: Option<f64>,
+    pub(crate) peak_resident_kib: Option<f64>,
+    /// CPU time of its whole life.
+    pub(crate) cpu_seconds: Option<f64>,
+    /// That of the interval; `None` while the interval is open, or if nothing tells.
+    pub(crate) cpu_share_seconds: Option<f64>,
+    pub(crate) read_bytes: Option<f64>,
+    pub(crate) write_bytes: Option<f64>,
+    pub(crate) faults: Option<f64>,
+    /// When it began, on the clock that never steps.
+    start_ns: Option<u64>,
+}
+
+/// What ended in the interval shown, and after it.
+#[derive(Debug, Default)]
+pub(crate) struct EndedList {
+    closed: Vec<Ended>,
+    open: Vec<Ended>,
+    refused: u64,
+}
+
+impl EndedList {
+    /// All that are known, the latest last.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Ended> {
+        self.closed.iter().chain(&self.open)
+    }
+
+    /// One of [`all`](Self::all).
+    pub(crate) fn get(&self, index: usize) -> Option<&Ended> {
+        self.closed.get(index).or_else(|| self.open.get(index - self.closed.len()))
+    }
+
+    /// Those whose use belongs to the interval that the processes' rates are of.
+    pub(crate) fn closed(&self) -> &[Ended] {
+        &self.closed
+    }
+
+    /// How many were too many to keep.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Forgets all, as after a jump in time.
+    pub(crate) fn forget(&mut self) {
+        *self = EndedList::default();
+    }
+
+    /// Takes the ends of the latest tick.
+    pub(crate) fn take(&mut self, frame: &Frame<'_>, places: &Places) {
+        let exits = places.exit.track(frame).filter(|track| {
+            track.fresh && track.current.state == State::Ok && track.current.table.rows() > 0
+        });
+        if let Some(track) = exits {
+            for row in frame.whole(track).rows() {
+                if self.open.len() < ENDED_MAX {
+                    self.open.push(ended(&row, places));
+                } else {
+                    self.refused += 1;
+                }
+            }
+        }
+        let Some(process) = places.process.track(frame).filter(|track| track.fresh) else { return };
+        if process.current.state != State::Ok {
+            return;
+        }
+        self.closed.clear();
+        std::mem::swap(&mut self.closed, &mut self.open);
+        if process.previous.state == State::Ok && !self.closed.is_empty() {
+            self.share(frame, places);
+        }
+    }
+
+    /// Works out what of their CPU time fell into the interval that was closed.
+    fn share(&mut self, frame: &Frame<'_>, places: &Places) {
+        let Some(track) = places.process.track(frame) else { return };
+        let table = &track.previous.table;
+        let rows: HashMap<&[u8], usize> = (0..table.rows()).map(|r| (table.name(r), r)).collect();
+        let fields = &places.process.fields;
+        for ended in &mut self.closed {
+            let born_since = ended.start_ns.is_some_and(|ns| ns >= track.previous.monotonic_ns);
+            let before = rows.get(ended.name.as_slice());
+            let before = |field: Option<usize>| table.get(*before?, field?).map(|v| v as f64);
+            let known = before(fields.run_time).map(|ns| ns / 1e9);
+            let since = |all: Option<f64>, before: Option<f64>| match before {
+                Some(before) => all.map(|all| (all - before).max(0.0)),
+                None => all.filter(|_| born_since),
+            };
+            ended.cpu_share_seconds = since(ended.cpu_seconds, known);
+            ended.read_bytes = since(ended.read_bytes, before(fields.read_bytes));
+            ended.write_bytes = since(ended.write_bytes, before(fields.write_bytes));
+            ended.faults = since(ended.faults, before(fields.major_faults));
+        }
+    }
+}
+
+fn ended(row: &Row<'_>, places: &Places) -> Ended {
+    let fields = &places.exit.fields;
+    let raw = |field: Option<usize>| row.raw(field?);
+    let number = |field: Option<usize>| raw(field).map(|value| value as f64);
+    let text = |field: Option<usize>| row.text(field?).map(<[u8]>::to_vec);
+    let exact = number(fields.run_time);
+    let sampled = || Some(number(fields.user_time)? + number(fields.system_time)?);
+    let tick_ns = 1_000_000_000 / row.frame.meta.ticks_per_second().max(1);
+    // The tick that it began in has ended by then: it began no later.
+    let start_ns = |ticks: u64| ticks.saturating_add(1).saturating_mul(tick_ns);
+    Ended {
+        name: row.name().to_vec(),
+        command: text(fields.command),
+        command_line: text(fields.command_line),
+        user: text(fields.user),
+        cgroup: text(fields.cgroup),
+        uid: raw(fields.uid),
+        exit_code: raw(fields.exit_code),
+        signal: raw(fields.signal),
+        lifetime_seconds: number(fields.lifetime).map(|ns| ns / 1e9),
+        peak_resident_kib: number(fields.peak_resident),
+        cpu_seconds: exact.or_else(sampled).map(|ns| ns / 1e9),
+        cpu_share_seconds: None,
+        read_bytes: number(fields.read_bytes),
+        write_bytes: number(fields.write_bytes),
+        faults: number(fields.major_faults),
+        start_ns: raw(fields.start_time).map(start_ns),
+    }
+}

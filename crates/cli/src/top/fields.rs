@@ -1,0 +1,148 @@
+//! Where the columns that `whit top` shows stand in their sources: looked up by name once, at the
+//! start, so that a recording of any version is shown with what it has.
+//!
+//! Costs some hundred comparisons of short strings, once.
+
+use sample::{Frame, Row, SourceDef, Track};
+
+/// Defines places of fields, each under the field's own name.
+macro_rules! places {
+    ($(#[$about:meta])* $name:ident: $($field:ident),* $(,)?) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default)]
+        pub(crate) struct $name { $(pub(crate) $field: Option<usize>,)* }
+
+        impl $name {
+            fn of(def: &SourceDef) -> Self {
+                $name { $($field: def.field(stringify!($field).trim_start_matches("r#")),)* }
+            }
+        }
+    };
+}
+
+places! {
+    /// Columns of the source `process`.
+    ProcessPlaces:
+    command, command_line, user, cgroup, state, tgid, parent, uid, threads, priority, nice,
+    processor, user_time, system_time, run_time, run_delay, major_faults, read_bytes,
+    write_bytes, r#virtual, resident, swap,
+}
+
+places! {
+    /// Columns of the source `exit`.
+    ExitPlaces:
+    command, command_line, user, cgroup, uid, start_time, lifetime, exit_code, signal, run_time,
+    user_time, system_time, major_faults, read_bytes, write_bytes, peak_resident,
+}
+
+places! {
+    /// Columns of the source `process_total`.
+    TotalPlaces:
+    way, processes, threads, running, births, execs, exits, exits_lost, attributed, busy,
+}
+
+places! {
+    /// Columns of the source `cpu`.
+    CpuPlaces:
+    user, nice, system, idle, iowait, irq, softirq, steal, forks, load_1m, load_5m, load_15m,
+}
+
+places! {
+    /// Columns of the source `memory`.
+    MemoryPlaces:
+    total, free, available, buffers, cached, slab_reclaimable, swap_total, swap_free,
+}
+
+places! {
+    /// Columns of the source `whit`.
+    OwnPlaces:
+    user, system, resident, read_calls, other_calls,
+}
+
+/// Where a source stands in the feed, and its columns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place<P> {
+    index: Option<usize>,
+    /// Its columns.
+    pub(crate) fields: P,
+}
+
+impl<P> Place<P> {
+    fn find(defs: &[&'static SourceDef], name: &str, of: fn(&SourceDef) -> P) -> Self
+    where
+        P: Default,
+    {
+        let index = defs.iter().position(|def| def.name == name);
+        Place { index, fields: index.map_or_else(P::default, |index| of(defs[index])) }
+    }
+
+    /// The source's two readings, if the feed has it.
+    pub(crate) fn track<'a>(&self, frame: &Frame<'a>) -> Option<&'a Track> {
+        frame.tracks.get(self.index?)
+    }
+
+    /// The source as a whole.
+    pub(crate) fn row<'a>(&self, frame: &Frame<'a>) -> Option<Row<'a>> {
+        Some(frame.whole(self.track(frame)?))
+    }
+}
+
+/// Every source that the screen shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    pub(crate) process: Place<ProcessPlaces>,
+    pub(crate) exit: Place<ExitPlaces>,
+    pub(crate) total: Place<TotalPlaces>,
+    pub(crate) cpu: Place<CpuPlaces>,
+    pub(crate) memory: Place<MemoryPlaces>,
+    pub(crate) own: Place<OwnPlaces>,
+}
+
+/// The sources that a live screen reads, in no order.
+pub(crate) const SOURCES: &[&str] =
+    &["cpu", "memory", "pressure", "disk", "network", "process", "exit", "process_total", "whit"];
+
+impl Places {
+    /// Looks everything up in a feed's sources.
+    pub(crate) fn of(defs: &[&'static SourceDef]) -> Self {
+        Places {
+            process: Place::find(defs, "process", ProcessPlaces::of),
+            exit: Place::find(defs, "exit", ExitPlaces::of),
+            total: Place::find(defs, "process_total", TotalPlaces::of),
+            cpu: Place::find(defs, "cpu", CpuPlaces::of),
+            memory: Place::find(defs, "memory", MemoryPlaces::of),
+            own: Place::find(defs, "whit", OwnPlaces::of),
+        }
+    }
+}
+
+/// The process's number and the ticks at which it began, from an instance's name.
+pub(crate) fn identity(name: &[u8]) -> Option<(i32, Option<u64>)> {
+    let mut parts = name.split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR);
+    let number = std::str::from_utf8(parts.next()?).ok()?.parse().ok()?;
+    let start = parts.next().and_then(|text| std::str::from_utf8(text).ok()?.parse().ok());
+    Some((number, start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A field renamed in a source would leave its column empty without a word.
+    #[test]
+    fn every_column_is_there() {
+        let defs: Vec<_> = SOURCES.iter().filter_map(|name| source::find(name)).collect();
+        assert_eq!(defs.len(), SOURCES.len());
+        let defs: Vec<_> = defs.iter().map(|entry| entry.def).collect();
+        let text = format!("{:?}", Places::of(&defs));
+        assert!(!text.contains("None"), "{text}");
+    }
+
+    #[test]
+    fn names_are_numbers_and_beginnings() {
+        assert_eq!(identity(b"12\x1f345"), Some((12, Some(345))));
+        assert_eq!(identity(b"12"), Some((12, None)));
+        assert_eq!(identity(b"x\x1f345"), None);
+        assert_eq!(identity(b"99999999999\x1f345"), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! Numbers as short text, in a buffer that is kept.  Missing is `-`, never 0.
+
+use std::fmt::Write as _;
+
+/// Appends a size in bytes: `512K`, `9.8M`, `123M`, `1.2G`; four characters.
+pub(crate) fn size(out: &mut String, bytes: Option<f64>) {
+    const UNITS: [char; 7] = ['B', 'K', 'M', 'G', 'T', 'P', 'E'];
+    let Some(bytes) = bytes else { return out.push('-') };
+    let (mut value, mut unit) = (bytes.max(0.0), 0);
+    // Three digits and the unit: what would be rounded up to 1000 is already one unit more.
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && value < 9.95);
+    let _ = write!(out, "{value:.digits$}");
+    if unit > 0 {
+        out.push(UNITS[unit]);
+    }
+}
+
+/// Appends a per cent number: `0.0`, `12.3`, from 1000 on without decimals.
+pub(crate) fn percent(out: &mut String, value: Option<f64>) {
+    let Some(value) = value else { return out.push('-') };
+    let digits = usize::from(value.abs() < 999.95);
+    let text_at = out.len();
+    let _ = write!(out, "{value:.digits$}");
+    // A difference of two clocks may be a hair below nothing.
+    if &out[text_at..] == "-0.0" {
+        out.remove(text_at);
+    }
+}
+
+/// Appends a whole number.
+pub(crate) fn whole(out: &mut String, value: Option<f64>) {
+    match value {
+        Some(value) => drop(write!(out, "{value:.0}")),
+        None => out.push('-'),
+    }
+}
+
+/// Appends a rate: one decimal below ten.
+pub(crate) fn rate(out: &mut String, value: Option<f64>) {
+    let Some(value) = value else { return out.push('-') };
+    let digits = usize::from(value > 0.0 && value < 9.95);
+    let _ = write!(out, "{value:.digits$}");
+}
+
+/// Appends CPU time as `m:ss.cc`, from 1000 minutes on as `h:mm` with an `h`.
+pub(crate) fn time(out: &mut String, seconds: Option<f64>) {
+    let Some(seconds) = seconds else { return out.push('-') };
+    let hundredths = (seconds.max(0.0) * 100.0) as u64;
+    let (minutes, rest) = (hundredths / 6000, hundredths % 6000);
+    let _ = if minutes < 1000 {
+        write!(out, "{minutes}:{:02}.{:02}", rest / 100, rest % 100)
+    } else {
+        write!(out, "{}h{:02}", minutes / 60, minutes % 60)
+    };
+}
+
+/// Appends a stretch of time in one or two units: `0.3s`, `12s`, `3m04`, `5h06`, `7d08`.
+pub(crate) fn stretch(out: &mut String, seconds: Option<f64>) {
+    let Some(seconds) = seconds else { return out.push('-') };
+    let whole = seconds.max(0.0) as u64;
+    let _ = match whole {
+        0..10 => write!(out, "{seconds:.2}s"),
+        10..60 => write!(out, "{whole}s"),
+        60..3600 => write!(out, "{}m{:02}", whole / 60, whole % 60),
+        3600..86_400 => write!(out, "{}h{:02}", whole / 3600, whole / 60 % 60),
+        _ => write!(out, "{}d{:02}", whole / 86_400, whole / 3600 % 24),
+    };
+}
+
+/// Appends a name so that no terminal acts on it; where the terminal knows ASCII alone, other
+/// characters become `?`.
+pub(crate) fn name(out: &mut String, bytes: &[u8], scratch: &mut Vec<u8>, ascii: bool) {
+    // The common case needs no look at characters.
+    let plain = |&byte: &u8| (0x20..0x7f).contains(&byte) && byte != b'\\';
+    if bytes.iter().all(plain) {
+        return out.push_str(std::str::from_utf8(bytes).unwrap_or_default());
+    }
+    scratch.clear();
+    sample::text::escape_into(scratch, bytes);
+    let text = std::str::from_utf8(scratch).unwrap_or_default();
+    if ascii {
+        out.extend(text.chars().map(|c| if c.is_ascii() { c } else { '?' }));
+    } else {
+        out.push_str(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(write: impl Fn(&mut String)) -> String {
+        let mut out = String::new();
+        write(&mut out);
+        out
+    }
+
+    #[test]
+    fn sizes_fit_four_characters() {
+        for (bytes, wanted) in [
+            (0.0, "0"),
+            (999.0, "999"),
+            (1023.0, "1.0K"),
+            (1024.0 * 9.96, "10K"),
+            (1024.0 * 512.0, "512K"),
+            (1024.0 * 1023.0, "1.0M"),
+            (1.25 * 1_073_741_824.0, "1.2G"),
+        ] {
+            let text = text(|out| size(out, Some(bytes)));
+            assert_eq!(text, wanted);
+            assert!(text.len() <= 4);
+        }
+        assert_eq!(text(|out| size(out, None)), "-");
+    }
+
+    #[test]
+    fn shares_and_times() {
+        assert_eq!(text(|out| percent(out, Some(99.95))), "100.0");
+        assert_eq!(text(|out| percent(out, Some(-0.01))), "0.0");
+        assert_eq!(text(|out| percent(out, Some(12_345.6))), "12346");
+        assert_eq!(text(|out| percent(out, None)), "-");
+        assert_eq!(text(|out| time(out, Some(61.239))), "1:01.23");
+        assert_eq!(text(|out| time(out, Some(90_061.0))), "25h01");
+        assert_eq!(text(|out| stretch(out, Some(0.5))), "0.50s");
+        assert_eq!(text(|out| stretch(out, Some(90_061.0))), "1d01");
+        assert_eq!(text(|out| rate(out, Some(0.04))), "0.0");
+    }
+
+    #[test]
+    fn hostile_names_are_told_and_not_obeyed() {
+        let mut scratch = Vec::new();
+        let mut shown = |bytes: &[u8], ascii| text_of(bytes, &mut scratch, ascii);
+        assert_eq!(shown(b"ev) R 1 x", false), "ev) R 1 x");
+        assert_eq!(shown(b"a\nb\x1b[2J\xff\\", false), "a\\x0ab\\x1b[2J\\xff\\\\");
+        assert_eq!(shown("größe".as_bytes(), false), "größe");
+        assert_eq!(shown("größe".as_bytes(), true), "gr??e");
+    }
+
+    fn text_of(bytes: &[u8], scratch: &mut Vec<u8>, ascii: bool) -> String {
+        let mut out = String::new();
+        name(&mut out, bytes, scratch, ascii);
+        out
+    }
+}

@@ -1,0 +1,250 @@
+//! What the keys mean: an event in, an action out.  Keys are those of top and htop where they
+//! have one.
+
+use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::columns::Column;
+use super::feed::Motion;
+
+/// A minute, by which the page keys move in a recording.
+const MINUTE_NS: i64 = 60_000_000_000;
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Quit,
+    Suspend,
+    Redraw,
+    Help,
+    /// Move the selection by lines.
+    Step(isize),
+    /// By screens of the list.
+    Page(isize),
+    /// To the first or the last line.
+    Top,
+    Bottom,
+    /// Select nothing.
+    Deselect,
+    Sort(Column),
+    /// Sort by the column to the left or right.
+    SortBeside(isize),
+    Reverse,
+    AskSort,
+    AskFilter,
+    AskSearch,
+    SearchAgain,
+    AskUser,
+    AskInterval,
+    AskSignal,
+    Tree,
+    Threads,
+    FullCommand,
+    Ended,
+    Idle,
+    Machine,
+    Fold,
+    /// The next grouping.
+    Group,
+    /// Stop or go on: time in a recording, samples of this machine.
+    Pause,
+    /// In a recording.
+    Go(Motion),
+    /// A sample right now.
+    Now,
+}
+
+/// What a key does to a line being typed, or a list being chosen from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edit {
+    Put(char),
+    Erase,
+    EraseAll,
+    Up,
+    Down,
+    Accept,
+    Cancel,
+}
+
+/// The key of an event, if it is one that was pressed.
+fn pressed(event: &Event) -> Option<&KeyEvent> {
+    match event {
+        Event::Key(key) if key.kind != KeyEventKind::Release => Some(key),
+        _ => None,
+    }
+}
+
+/// What a key means for the list; `recorded` where arrows move in time.
+pub(crate) fn action(event: &Event, recorded: bool) -> Option<Action> {
+    let key = pressed(event)?;
+    if key.modifiers.contains(KeyModifiers::CONTROL) {
+        return match key.code {
+            KeyCode::Char('c') => Some(Action::Quit),
+            KeyCode::Char('z') => Some(Action::Suspend),
+            KeyCode::Char('l') => Some(Action::Redraw),
+            KeyCode::Char('f') => Some(Action::Page(1)),
+            KeyCode::Char('b') => Some(Action::Page(-1)),
+            _ => None,
+        };
+    }
+    if recorded && let Some(motion) = motion(key.code) {
+        return Some(Action::Go(motion));
+    }
+    match key.code {
+        KeyCode::Char(letter) => letter_action(letter),
+        KeyCode::F(1) => Some(Action::Help),
+        KeyCode::F(3) => Some(Action::AskSearch),
+        KeyCode::F(4) => Some(Action::AskFilter),
+        KeyCode::F(5) => Some(Action::Tree),
+        KeyCode::F(6) => Some(Action::AskSort),
+        KeyCode::F(9) => Some(Action::AskSignal),
+        KeyCode::F(10) => Some(Action::Quit),
+        KeyCode::Up => Some(Action::Step(-1)),
+        KeyCode::Down => Some(Action::Step(1)),
+        KeyCode::PageUp => Some(Action::Page(-1)),
+        KeyCode::PageDown => Some(Action::Page(1)),
+        KeyCode::Home => Some(Action::Top),
+        KeyCode::End => Some(Action::Bottom),
+        KeyCode::Esc => Some(Action::Deselect),
+        KeyCode::Enter => Some(Action::Now),
+        _ => None,
+    }
+}
+
+fn motion(code: KeyCode) -> Option<Motion> {
+    Some(match code {
+        KeyCode::Left => Motion::Back,
+        KeyCode::Right => Motion::Forward,
+        KeyCode::PageUp => Motion::By(-MINUTE_NS),
+        KeyCode::PageDown => Motion::By(MINUTE_NS),
+        KeyCode::Home => Motion::First,
+        KeyCode::End => Motion::Last,
+        _ => return None,
+    })
+}
+
+fn letter_action(letter: char) -> Option<Action> {
+    Some(match letter {
+        'q' => Action::Quit,
+        '?' | 'h' => Action::Help,
+        'P' => Action::Sort(Column::Cpu),
+        'M' => Action::Sort(Column::Memory),
+        'T' => Action::Sort(Column::Time),
+        'N' => Action::Sort(Column::Pid),
+        'U' => Action::Sort(Column::User),
+        'O' => Action::Sort(Column::Io),
+        '<' | ',' => Action::SortBeside(-1),
+        '>' | '.' => Action::SortBeside(1),
+        'R' | 'I' => Action::Reverse,
+        'o' => Action::AskSort,
+        'f' | '\\' => Action::AskFilter,
+        '/' => Action::AskSearch,
+        'n' => Action::SearchAgain,
+        'u' => Action::AskUser,
+        'd' | 's' => Action::AskInterval,
+        'k' => Action::AskSignal,
+        't' | 'V' => Action::Tree,
+        'H' => Action::Threads,
+        'c' => Action::FullCommand,
+        'e' => Action::Ended,
+        'i' => Action::Idle,
+        'm' => Action::Machine,
+        '-' | '+' | '*' => Action::Fold,
+        'g' => Action::Group,
+        ' ' => Action::Pause,
+        '[' => Action::Page(-1),
+        ']' => Action::Page(1),
+        'r' => Action::Redraw,
+        _ => return None,
+    })
+}
+
+/// What a key means while something is being typed or chosen.
+pub(crate) fn edit(event: &Event) -> Option<Edit> {
+    let key = pressed(event)?;
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    Some(match key.code {
+        KeyCode::Char('c' | 'g') if control => Edit::Cancel,
+        KeyCode::Char('u') if control => Edit::EraseAll,
+        KeyCode::Char('p') if control => Edit::Up,
+        KeyCode::Char('n') if control => Edit::Down,
+        KeyCode::Char(letter) if !control && !letter.is_control() => Edit::Put(letter),
+        KeyCode::Backspace => Edit::Erase,
+        KeyCode::Up => Edit::Up,
+        KeyCode::Down => Edit::Down,
+        KeyCode::Enter => Edit::Accept,
+        KeyCode::Esc => Edit::Cancel,
+        _ => return None,
+    })
+}
+
+/// The help: a key and what it does.  Those marked with `true` are of a recording alone, with
+/// `false` of this machine alone.
+pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
+    ("q  F10  Ctrl-C", "end", None),
+    ("Up Down", "select a line; Esc selects none", None),
+    ("PgUp PgDn Home End", "move in the list", Some(false)),
+    ("Left Right", "a sample back, a sample on", Some(true)),
+    ("PgUp PgDn", "a minute back, a minute on", Some(true)),
+    ("Home End", "the first sample, the last", Some(true)),
+    ("[ ]  Ctrl-B Ctrl-F", "a page up, a page down in the list", None),
+    ("Space", "stop the list, go on", Some(false)),
+    ("Space", "play, stop", Some(true)),
+    ("Enter", "a sample now", Some(false)),
+    ("P M T N U O", "sort by CPU, memory, time, number, user, disk I/O", None),
+    ("< >", "sort by the column to the left, to the right", None),
+    ("o  F6", "choose what to sort by", None),
+    ("R", "the other way round", None),
+    ("g", "by control group, by user, by command, each process", None),
+    ("t  F5", "as a tree; - folds a branch", None),
+    ("H", "threads", None),
+    ("e", "processes that ended", None),
+    ("i", "leave out those that use no CPU", None),
+    ("c", "command lines or names", None),
+    ("/  F3", "search; n for the next", None),
+    ("f  F4", "only lines with a text", None),
+    ("u", "only a user's processes", None),
+    ("k  F9", "send a signal, after a question", Some(false)),
+    ("d", "seconds between samples", None),
+    ("m", "the machine above the list", None),
+    ("r  Ctrl-L", "draw the screen anew", None),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(code: KeyCode) -> Event {
+        Event::Key(KeyEvent::new(code, KeyModifiers::NONE))
+    }
+
+    #[test]
+    fn arrows_move_in_the_list_or_in_time() {
+        assert_eq!(action(&key(KeyCode::PageUp), false), Some(Action::Page(-1)));
+        let minute = Some(Action::Go(Motion::By(-60_000_000_000)));
+        assert_eq!(action(&key(KeyCode::PageUp), true), minute);
+        assert_eq!(action(&key(KeyCode::Right), true), Some(Action::Go(Motion::Forward)));
+        assert_eq!(action(&key(KeyCode::Right), false), None);
+        assert_eq!(action(&key(KeyCode::Up), true), Some(Action::Step(-1)));
+    }
+
+    #[test]
+    fn control_keys_are_not_letters() {
+        let control =
+            |letter| Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL));
+        assert_eq!(action(&control('c'), false), Some(Action::Quit));
+        assert_eq!(action(&control('k'), false), None);
+        assert_eq!(edit(&control('c')), Some(Edit::Cancel));
+        assert_eq!(edit(&key(KeyCode::Char('k'))), Some(Edit::Put('k')));
+    }
+
+    /// The help names keys that exist.
+    #[test]
+    fn every_letter_of_the_help_does_something() {
+        for (keys, about, _) in HELP {
+            for word in keys.split_whitespace().filter(|word| word.len() == 1) {
+                let letter = word.chars().next().unwrap();
+                assert!(letter_action(letter).is_some(), "{letter}: {about}");
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Signals to processes, sent so that a number used again is never hit.
+//!
+//! The process is first held by a descriptor (pidfd_open(2)); only then is it looked at whether
+//! it began when the selected one did, and the signal goes to the descriptor.  Whatever happens in
+//! between, the signal reaches the process that was looked at or none.
+
+use std::fmt;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// Signals to choose from, the usual ones first.
+pub(crate) const SIGNALS: &[(&str, i32)] = &[
+    ("TERM", libc::SIGTERM),
+    ("KILL", libc::SIGKILL),
+    ("INT", libc::SIGINT),
+    ("HUP", libc::SIGHUP),
+    ("QUIT", libc::SIGQUIT),
+    ("STOP", libc::SIGSTOP),
+    ("CONT", libc::SIGCONT),
+    ("USR1", libc::SIGUSR1),
+    ("USR2", libc::SIGUSR2),
+    ("ABRT", libc::SIGABRT),
+    ("ALRM", libc::SIGALRM),
+    ("WINCH", libc::SIGWINCH),
+];
+
+/// What became of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Sent,
+    /// It ended before.
+    Gone,
+    /// The number now belongs to another process.
+    Reused,
+    /// Not ours to signal.
+    Denied,
+    /// Anything else.
+    Failed(i32),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Sent => f.write_str("sent"),
+            Outcome::Gone => f.write_str("not sent: it has ended"),
+            Outcome::Reused => f.write_str("not sent: it has ended, and its number is another's"),
+            Outcome::Denied => f.write_str("not permitted"),
+            Outcome::Failed(errno) => {
+                write!(f, "not sent: {}", std::io::Error::from_raw_os_error(*errno))
+            }
+        }
+    }
+}
+
+/// Sends a signal to the process of that number if it began at `start`, in ticks since boot.
+pub(crate) fn send(pid: i32, start: u64, signal: i32) -> Outcome {
+    // 0 and less mean groups of processes to kill(2), which nobody can have selected.
+    let process = if pid > 0 { Pid::from_raw(pid) } else { None };
+    let Some(process) = process else { return Outcome::Gone };
+    let held = match pidfd_open(process, PidfdFlags::empty()) {
+        Ok(held) => Some(held),
+        Err(rustix::io::Errno::SRCH) => return Outcome::Gone,
+        // Before Linux 5.3, or forbidden by a filter on system calls: the look comes right before.
+        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => None,
+        Err(error) => return Outcome::Failed(error.raw_os_error()),
+    };
+    match began(pid) {
+        None => return Outcome::Gone,
+        Some(began) if began != start => return Outcome::Reused,
+        Some(_) => {}
+    }
+    let Some(signal) = Signal::from_named_raw(signal) else {
+        return Outcome::Failed(libc::EINVAL);
+    };
+    let sent = match &held {
+        Some(held) => pidfd_send_signal(held, signal),
+        None => rustix::process::kill_process(process, signal),
+    };
+    match sent {
+        Ok(()) => Outcome::Sent,
+        Err(rustix::io::Errno::SRCH) => Outcome::Gone,
+        Err(rustix::io::Errno::PERM) => Outcome::Denied,
+        Err(error) => Outcome::Failed(error.raw_os_error()),
+    }
+}
+
+/// When a process began, in ticks since boot (proc_pid_stat(5), field 22).
+fn began(pid: i32) -> Option<u64> {
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // A name may hold brackets; the last one closes it.
+    let end = text.iter().rposition(|&byte| byte == b')')?;
+    let mut fields = text.get(end + 2..)?.split(|&byte| byte == b' ');
+    std::str::from_utf8(fields.nth(19)?).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::Command;
+
+    #[test]
+    fn only_the_process_that_was_meant_is_hit() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let start = began(pid).unwrap();
+        assert_eq!(send(pid, start + 1, libc::SIGKILL), Outcome::Reused);
+        assert!(child.try_wait().unwrap().is_none());
+        assert_eq!(send(pid, start, libc::SIGTERM), Outcome::Sent);
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+        assert_eq!(send(pid, start, libc::SIGTERM), Outcome::Gone);
+        assert_eq!(send(-1, start, libc::SIGTERM), Outcome::Gone);
+        assert_eq!(send(0, start, libc::SIGTERM), Outcome::Gone);
+    }
+}

@@ -1,0 +1,278 @@
+//! The machine above the list: CPU with its history, memory, swap, pressure, disks, networks,
+//! what begins and ends, and what whit itself costs.
+//!
+//! Numbers of disks, networks and pressure are those of the sources' own plot columns, so that
+//! they are the same in every view.
+
+use std::collections::VecDeque;
+
+use sample::{Frame, History, Meta, Options, Row, SourceDef, State};
+
+use super::fields::Places;
+
+/// Ticks of CPU history that are kept: more than any screen is wide.
+const HISTORY_MAX: usize = 512;
+
+/// CPU time by state, in the order of the bar.
+pub(crate) const CPU_STATES: [&str; 8] = ["us", "ni", "sy", "hi", "si", "st", "wa", "id"];
+
+/// How many of them are busy; the rest is waiting.
+pub(crate) const CPU_BUSY: usize = 6;
+
+/// What the panel shows of one tick.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Machine {
+    /// Per cent of all CPUs, as [`CPU_STATES`].
+    pub(crate) cpu: [Option<f64>; 8],
+    /// The three load averages.
+    pub(crate) load: [Option<f64>; 3],
+    pub(crate) uptime_seconds: Option<f64>,
+    /// In KiB.
+    pub(crate) memory_total: Option<f64>,
+    pub(crate) memory_available: Option<f64>,
+    pub(crate) memory_free: Option<f64>,
+    pub(crate) memory_cached: Option<f64>,
+    pub(crate) swap_total: Option<f64>,
+    pub(crate) swap_free: Option<f64>,
+    /// Share of time in which some task stood still: CPU, I/O, memory.
+    pub(crate) pressure: [Option<f64>; 3],
+    /// Bytes a second.
+    pub(crate) disk_read: Option<f64>,
+    pub(crate) disk_write: Option<f64>,
+    pub(crate) net_in: Option<f64>,
+    pub(crate) net_out: Option<f64>,
+    pub(crate) processes: Option<f64>,
+    pub(crate) threads: Option<f64>,
+    pub(crate) running: Option<f64>,
+    /// A second.
+    pub(crate) births: Option<f64>,
+    pub(crate) execs: Option<f64>,
+    pub(crate) exits: Option<f64>,
+    pub(crate) exits_lost: Option<f64>,
+    /// CPU time that no process accounts for, per cent of one CPU.
+    pub(crate) unattributed: Option<f64>,
+    /// How processes are read.
+    pub(crate) way: Option<String>,
+    /// Why there are none, if so.
+    pub(crate) process_state: Option<State>,
+    /// What whit costs: per cent of one CPU, bytes, system calls a second.
+    pub(crate) own_cpu: Option<f64>,
+    pub(crate) own_resident: Option<f64>,
+    pub(crate) own_calls: Option<f64>,
+}
+
+/// A column of a source's plot layout.
+#[derive(Clone, Copy, Debug)]
+struct Total {
+    index: usize,
+    value: fn(&Row<'_>) -> Option<f64>,
+}
+
+impl Total {
+    fn find(defs: &[&'static SourceDef], source: &str, letter: char, column: &str) -> Option<Self> {
+        let index = defs.iter().position(|def| def.name == source)?;
+        let columns = defs[index].layout(letter)?.plot.as_ref()?.columns;
+        let column = columns.iter().find(|one| one.name == column)?;
+        let sample::Of::Number(value) = column.value else { return None };
+        Some(Total { index, value })
+    }
+
+    fn value(this: Option<Self>, frame: &Frame<'_>) -> Option<f64> {
+        let total = this?;
+        let track = frame.tracks.get(total.index)?;
+        (track.current.state == State::Ok).then(|| (total.value)(&frame.whole(track))).flatten()
+    }
+}
+
+/// Where the panel's numbers come from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Panel {
+    disk_read: Option<Total>,
+    disk_write: Option<Total>,
+    net_in: Option<Total>,
+    net_out: Option<Total>,
+    pressure: Option<(usize, usize)>,
+    /// Busy per cent of the latest ticks, the latest last; a tick of which nothing is known is
+    /// [`None`].
+    pub(crate) history: VecDeque<Option<f64>>,
+    /// The same of memory that is in use.
+    pub(crate) memory_history: VecDeque<Option<f64>>,
+}
+
+impl Panel {
+    /// Looks the columns up in a feed's sources.
+    pub(crate) fn new(defs: &[&'static SourceDef]) -> Self {
+        let pressure = defs.iter().position(|def| def.name == "pressure");
+        Panel {
+            disk_read: Total::find(defs, "disk", 'd', "ReadKBTot"),
+            disk_write: Total::find(defs, "disk", 'd', "WriteKBTot"),
+            net_in: Total::find(defs, "network", 'n', "RxKBTot"),
+            net_out: Total::find(defs, "network", 'n', "TxKBTot"),
+            pressure: pressure.and_then(|index| Some((index, defs[index].field("some_total")?))),
+            ..Panel::default()
+        }
+    }
+
+    /// Takes note of a tick in the history.
+    pub(crate) fn note(&mut self, frame: &Frame<'_>, places: &Places) {
+        let busy = busy(&cpu(frame, places));
+        let mut machine = Machine::default();
+        memory(&mut machine, frame, places);
+        for (history, value) in
+            [(&mut self.history, busy), (&mut self.memory_history, machine.memory_used())]
+        {
+            if history.len() == HISTORY_MAX {
+                history.pop_front();
+            }
+            history.push_back(value);
+        }
+    }
+
+    /// Forgets the history, as after a jump in time.
+    pub(crate) fn forget(&mut self) {
+        self.history.clear();
+        self.memory_history.clear();
+    }
+
+    /// The numbers of a tick.
+    pub(crate) fn look(&self, history: &History, meta: &Meta, places: &Places) -> Machine {
+        // Plot columns come from a view's options; the plain ones are meant here.
+        let options = Options::default();
+        let frame = history.frame(meta, &options);
+        let kib = |total| Total::value(total, &frame).map(|kib| kib * 1024.0);
+        let mut machine = Machine {
+            cpu: cpu(&frame, places),
+            disk_read: kib(self.disk_read),
+            disk_write: kib(self.disk_write),
+            net_in: kib(self.net_in),
+            net_out: kib(self.net_out),
+            ..Machine::default()
+        };
+        if let Some(row) = places.cpu.row(&frame) {
+            let fields = &places.cpu.fields;
+            let load =
+                |field: Option<usize>| row.gauge(field?).map(|hundredths| hundredths / 100.0);
+            machine.load = [load(fields.load_1m), load(fields.load_5m), load(fields.load_15m)];
+            machine.births = fields.forks.and_then(|field| row.rate(field));
+        }
+        machine.uptime_seconds = uptime(&frame);
+        memory(&mut machine, &frame, places);
+        self.pressure(&mut machine, &frame);
+        tasks(&mut machine, &frame, places);
+        own(&mut machine, &frame, places);
+        machine
+    }
+
+    fn pressure(&self, machine: &mut Machine, frame: &Frame<'_>) {
+        let Some((index, field)) = self.pressure else { return };
+        let Some(track) = frame.tracks.get(index) else { return };
+        let whole = frame.whole(track);
+        for (share, resource) in
+            machine.pressure.iter_mut().zip([b"cpu".as_slice(), b"io", b"memory"])
+        {
+            let row = whole.rows().find(|row| row.name() == resource);
+            *share = row.and_then(|row| Some(row.delta(field)? / (row.interval_seconds()? * 1e4)));
+        }
+    }
+}
+
+impl Machine {
+    /// Memory that is in use, per cent.
+    pub(crate) fn memory_used(&self) -> Option<f64> {
+        let total = self.memory_total.filter(|&total| total > 0.0)?;
+        Some((total - self.memory_available.or(self.memory_free)?) / total * 100.0)
+    }
+}
+
+/// Time since boot, if the machine tells when that was.
+fn uptime(frame: &Frame<'_>) -> Option<f64> {
+    let boot_ns: i64 = frame.meta.get("boot_ns")?.parse().ok()?;
+    Some(frame.realtime_ns.saturating_sub(boot_ns) as f64 / 1e9).filter(|&seconds| seconds >= 0.0)
+}
+
+fn cpu(frame: &Frame<'_>, places: &Places) -> [Option<f64>; 8] {
+    let Some(row) = places.cpu.row(frame) else { return [None; 8] };
+    let f = &places.cpu.fields;
+    let fields = [f.user, f.nice, f.system, f.irq, f.softirq, f.steal, f.iowait, f.idle];
+    let parts = fields.map(|field| row.delta(field?));
+    let total: f64 = parts.iter().flatten().sum();
+    parts.map(|part| part.filter(|_| total > 0.0).map(|part| part / total * 100.0))
+}
+
+/// The busy part of the CPU's time.
+pub(crate) fn busy(cpu: &[Option<f64>; 8]) -> Option<f64> {
+    let known = cpu[..CPU_BUSY].iter().any(Option::is_some);
+    known.then(|| cpu[..CPU_BUSY].iter().flatten().sum())
+}
+
+fn memory(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
+    let Some(row) = places.memory.row(frame) else { return };
+    let fields = &places.memory.fields;
+    let level = |field: Option<usize>| row.gauge(field?);
+    let cached = [fields.cached, fields.buffers, fields.slab_reclaimable].map(level);
+    machine.memory_total = level(fields.total);
+    machine.memory_available = level(fields.available);
+    machine.memory_free = level(fields.free);
+    machine.memory_cached = cached[0].map(|_| cached.iter().flatten().sum());
+    machine.swap_total = level(fields.swap_total);
+    machine.swap_free = level(fields.swap_free);
+}
+
+fn tasks(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
+    machine.process_state = places.process.track(frame).map(|track| track.current.state);
+    if let Some(row) = places.total.row(frame).filter(|row| row.track.current.state == State::Ok) {
+        let fields = &places.total.fields;
+        let level = |field: Option<usize>| row.gauge(field?);
+        let rate = |field: Option<usize>| row.rate(field?);
+        machine.processes = level(fields.processes);
+        machine.threads = level(fields.threads);
+        machine.running = level(fields.running);
+        machine.births = rate(fields.births).or(machine.births);
+        machine.execs = rate(fields.execs);
+        machine.exits = rate(fields.exits);
+        machine.exits_lost = level(fields.exits_lost);
+        let busy = rate(fields.busy);
+        let attributed = rate(fields.attributed);
+        machine.unattributed = busy.and_then(|busy| Some((busy - attributed?) / 1e7));
+        let way = fields.way.and_then(|field| row.text(field));
+        machine.way = way.map(sample::text::escape);
+        return;
+    }
+    count_tasks(machine, frame, places);
+}
+
+/// A recording without totals: the processes are counted.
+fn count_tasks(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
+    let Some(source) = places.process.row(frame) else { return };
+    if source.track.current.state != State::Ok {
+        return;
+    }
+    let fields = &places.process.fields;
+    let look = super::values::Look::new(*frame, places);
+    let (mut processes, mut running) = (0, 0);
+    let mut threads: Option<f64> = None;
+    for row in source.rows().filter(|row| !look.is_thread(row)) {
+        processes += 1;
+        running += u32::from(fields.state.and_then(|field| row.text(field)) == Some(b"R"));
+        if let Some(count) = fields.threads.and_then(|field| row.gauge(field)) {
+            threads = Some(threads.unwrap_or(0.0) + count);
+        }
+    }
+    machine.processes = Some(f64::from(processes));
+    machine.running = fields.state.map(|_| f64::from(running));
+    machine.threads = threads;
+    if let Some(row) = places.exit.row(frame).filter(|row| row.track.current.state == State::Ok) {
+        let seconds = row.interval_seconds();
+        machine.exits = seconds.map(|seconds| row.rows().count() as f64 / seconds);
+    }
+}
+
+fn own(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
+    let Some(row) = places.own.row(frame) else { return };
+    let fields = &places.own.fields;
+    let rate = |field: Option<usize>| row.rate(field?);
+    machine.own_cpu = rate(fields.user).and_then(|user| Some((user + rate(fields.system)?) / 1e4));
+    machine.own_resident = fields.resident.and_then(|field| row.gauge(field));
+    machine.own_calls =
+        rate(fields.read_calls).map(|calls| calls + rate(fields.other_calls).unwrap_or(0.0));
+}

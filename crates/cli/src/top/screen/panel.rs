@@ -1,0 +1,289 @@
+//! The machine above the list, in as many lines as the screen can spare.
+
+use std::fmt::Write as _;
+
+use ratatui_core::style::{Color, Style};
+
+use super::super::app::{App, Feed};
+use super::super::format;
+use super::super::machine::{CPU_BUSY, CPU_STATES, Machine};
+use super::{Canvas, Theme};
+
+/// Screens lower than this show the first line of the machine alone.
+const HEIGHT_FOR_ALL: u16 = 16;
+
+/// Lower than this: not even CPU and memory.
+const HEIGHT_FOR_SOME: u16 = 9;
+
+/// Eighths of a character, for bars and histories.
+const BLOCKS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+const PLAIN_BLOCKS: [&str; 9] = [" ", ".", ".", ":", ":", "-", "=", "+", "#"];
+
+/// Columns before the numbers of the lines with bars.
+const BAR_WIDTH: u16 = 20;
+
+/// Draws it and says how many lines it took.
+pub(super) fn draw(app: &App, canvas: &mut Canvas<'_>) -> u16 {
+    title(app, canvas);
+    let height = canvas.area.height;
+    if !app.shows_machine || height < HEIGHT_FOR_SOME {
+        return 1;
+    }
+    let machine = &app.machine;
+    cpu(app, canvas, 1);
+    memory(machine, canvas, 2);
+    if height < HEIGHT_FOR_ALL {
+        return 3;
+    }
+    swap(machine, canvas, 3);
+    traffic(app, canvas, 4);
+    tasks(app, canvas, 5);
+    6
+}
+
+/// Machine, time and load at the left, whit's own cost in the corner.
+fn title(app: &App, canvas: &mut Canvas<'_>) {
+    let machine = &app.machine;
+    let mut own = String::from("whit ");
+    format::percent(&mut own, machine.own_cpu);
+    own.push_str("% ");
+    format::size(&mut own, machine.own_resident);
+    own.push(' ');
+    format::whole(&mut own, machine.own_calls);
+    own.push_str(" calls/s");
+    let width = canvas.area.width;
+    // The corner is whit's whatever the width; where it is too narrow, the CPU alone.
+    if width < 48 {
+        own.truncate(own.find('%').map_or(own.len(), |at| at + 1));
+    }
+    let own_width = u16::try_from(own.len()).unwrap_or(width);
+    let own_at = width.saturating_sub(own_width);
+    canvas.put(own_at, 0, &own, canvas.theme.paint(Color::Cyan));
+
+    let mut text = canvas.lend();
+    moment(app, &mut text);
+    let host = app.scene.meta.host();
+    if !host.is_empty() {
+        text.push_str("  ");
+        format::name(&mut text, host.as_bytes(), &mut canvas.bytes, canvas.theme.ascii);
+    }
+    text.push_str("  load");
+    for load in machine.load {
+        text.push(' ');
+        match load {
+            Some(load) => drop(write!(text, "{load:.2}")),
+            None => text.push('-'),
+        }
+    }
+    text.push_str("  up ");
+    format::stretch(
+        &mut text,
+        machine.uptime_seconds.map(|seconds| (seconds / 60.0).floor() * 60.0),
+    );
+    // Whole characters that fit before the corner.
+    let room = usize::from(own_at.saturating_sub(1));
+    let strong = canvas.theme.strong();
+    canvas.buffer.set_stringn(0, 0, &text, room, strong);
+    canvas.give(text);
+}
+
+/// The time of the sample, with the date in a recording.
+fn moment(app: &App, text: &mut String) {
+    let frame = app.scene.frame();
+    let Ok(at) = jiff::Timestamp::from_nanosecond(i128::from(frame.realtime_ns)) else { return };
+    match &app.feed {
+        Feed::Recorded(recorded) => {
+            let at = at.to_zoned(recorded.zone.clone());
+            text.push_str(if app.paused { "" } else { "> " });
+            let _ = write!(text, "{}", at.strftime("%Y-%m-%d %H:%M:%S"));
+        }
+        Feed::Live(_) => {
+            let at = at.to_zoned(jiff::tz::TimeZone::system());
+            let _ = write!(text, "{}", at.strftime("%H:%M:%S"));
+        }
+        #[cfg(test)]
+        Feed::Given => drop(write!(text, "{}", at.strftime("%H:%M:%S"))),
+    }
+}
+
+fn cpu(app: &App, canvas: &mut Canvas<'_>, y: u16) {
+    let machine = &app.machine;
+    let theme = canvas.theme;
+    canvas.put(0, y, "CPU", theme.strong());
+    let colours =
+        [Color::Green, Color::Blue, Color::Red, Color::Magenta, Color::Magenta, Color::Yellow];
+    let parts: Vec<(f64, Color)> = machine.cpu[..CPU_BUSY]
+        .iter()
+        .zip(colours)
+        .map(|(share, colour)| (share.unwrap_or(0.0), colour))
+        .collect();
+    bar(canvas, 4, y, &parts);
+    let mut x = canvas.put(5 + BAR_WIDTH, y, "", Style::new()) + 1;
+    let mut text = canvas.lend();
+    for (name, share) in CPU_STATES.iter().zip(machine.cpu) {
+        // Interrupts and stolen time only where there are any, or room for all.
+        let rare = matches!(*name, "hi" | "si" | "st" | "ni");
+        if rare && canvas.area.width < 100 && share.is_none_or(|share| share < 0.05) {
+            continue;
+        }
+        text.clear();
+        format::percent(&mut text, share);
+        let _ = write!(text, "{name} ");
+        x = canvas.put(x, y, &text, Style::new());
+    }
+    canvas.give(text);
+    let width = canvas.area.width;
+    if width > x + 8 {
+        history(app, canvas, x + 1, y, width);
+    }
+}
+
+/// Busy shares of the latest ticks, the latest at the right.
+fn history(app: &App, canvas: &mut Canvas<'_>, from: u16, y: u16, to: u16) {
+    let blocks = if canvas.theme.ascii { &PLAIN_BLOCKS } else { &BLOCKS };
+    let room = usize::from(to - from);
+    let style = canvas.theme.paint(Color::Green);
+    let history = &app.panel.history;
+    let shown = history.iter().skip(history.len().saturating_sub(room));
+    let start = to - u16::try_from(history.len().min(room)).unwrap_or(0);
+    for (x, share) in (start..to).zip(shown) {
+        canvas.put(x, y, blocks[level(*share)], style);
+    }
+}
+
+/// Which block stands for a share; anything above nothing is seen.
+fn level(share: Option<f64>) -> usize {
+    match share {
+        Some(share) if share > 0.0 => ((share / 100.0 * 8.0).ceil() as usize).clamp(1, 8),
+        _ => 0,
+    }
+}
+
+/// A bar of several parts, each in its colour; per cent of the whole.
+fn bar(canvas: &mut Canvas<'_>, x: u16, y: u16, parts: &[(f64, Color)]) {
+    let Theme { ascii, .. } = canvas.theme;
+    canvas.put(x, y, "[", Style::new());
+    canvas.put(x + BAR_WIDTH, y, "]", Style::new());
+    let inside = f64::from(BAR_WIDTH - 1);
+    let (mut sum, mut at) = (0.0, 0u16);
+    for (share, colour) in parts {
+        sum += share;
+        let end = (sum / 100.0 * inside).round().clamp(0.0, inside) as u16;
+        let style = canvas.theme.paint(*colour);
+        while at < end {
+            canvas.put(x + 1 + at, y, if ascii { "|" } else { "■" }, style);
+            at += 1;
+        }
+    }
+}
+
+fn memory(machine: &Machine, canvas: &mut Canvas<'_>, y: u16) {
+    canvas.put(0, y, "Mem", canvas.theme.strong());
+    bar(canvas, 4, y, &[(machine.memory_used().unwrap_or(0.0), Color::Green)]);
+    let used = machine
+        .memory_total
+        .and_then(|total| Some(total - machine.memory_available.or(machine.memory_free)?));
+    let parts = [
+        ("used", used),
+        ("of", machine.memory_total),
+        ("free", machine.memory_free),
+        ("cache", machine.memory_cached),
+    ];
+    sizes(canvas, y, &parts);
+}
+
+fn swap(machine: &Machine, canvas: &mut Canvas<'_>, y: u16) {
+    canvas.put(0, y, "Swp", canvas.theme.strong());
+    let used = machine.swap_total.and_then(|total| Some(total - machine.swap_free?));
+    let share = match (used, machine.swap_total) {
+        (Some(used), Some(total)) if total > 0.0 => used / total * 100.0,
+        _ => 0.0,
+    };
+    bar(canvas, 4, y, &[(share, Color::Yellow)]);
+    let x = sizes(canvas, y, &[("used", used), ("of", machine.swap_total)]);
+    let mut text = canvas.lend();
+    text.push_str(" Stalled");
+    for (name, share) in ["cpu", "io", "mem"].iter().zip(machine.pressure) {
+        let _ = write!(text, " {name} ");
+        format::percent(&mut text, share);
+        text.push('%');
+    }
+    canvas.put(x, y, &text, Style::new());
+    canvas.give(text);
+}
+
+/// Named sizes in KiB behind a bar; returns the column behind them.
+fn sizes(canvas: &mut Canvas<'_>, y: u16, parts: &[(&str, Option<f64>)]) -> u16 {
+    let mut text = canvas.lend();
+    for (name, kib) in parts {
+        format::size(&mut text, kib.map(|kib| kib * 1024.0));
+        // `1.2G used of 3.8G` reads better than `1.2G used 3.8G of`.
+        if *name == "of" {
+            let size = text.split_off(text.rfind(' ').map_or(0, |at| at + 1));
+            let _ = write!(text, "of {size} ");
+        } else {
+            let _ = write!(text, " {name} ");
+        }
+    }
+    let x = canvas.put(BAR_WIDTH + 6, y, &text, Style::new());
+    canvas.give(text);
+    x
+}
+
+fn traffic(app: &App, canvas: &mut Canvas<'_>, y: u16) {
+    let machine = &app.machine;
+    let mut x = 0;
+    let pairs = [
+        ("Dsk", "in", machine.disk_read, "out", machine.disk_write),
+        ("Net", "in", machine.net_in, "out", machine.net_out),
+    ];
+    for (name, first, first_rate, second, second_rate) in pairs {
+        canvas.put(x, y, name, canvas.theme.strong());
+        let mut text = canvas.lend();
+        let _ = write!(text, "{first} ");
+        format::size(&mut text, first_rate);
+        let _ = write!(text, "/s {second} ");
+        format::size(&mut text, second_rate);
+        text.push_str("/s");
+        let end = canvas.put(x + 4, y, &text, Style::new());
+        canvas.give(text);
+        x = (x + BAR_WIDTH + 9).max(end + 2);
+    }
+    let mut text = canvas.lend();
+    text.push_str("unattributed ");
+    format::percent(&mut text, machine.unattributed);
+    text.push_str("% CPU");
+    canvas.put(x, y, &text, Style::new());
+    canvas.give(text);
+}
+
+fn tasks(app: &App, canvas: &mut Canvas<'_>, y: u16) {
+    let machine = &app.machine;
+    canvas.put(0, y, "Tsk", canvas.theme.strong());
+    let mut text = canvas.lend();
+    let levels = [
+        (machine.processes, " processes "),
+        (machine.threads, " threads "),
+        (machine.running, " running "),
+    ];
+    for (number, name) in levels {
+        format::whole(&mut text, number);
+        text.push_str(name);
+    }
+    let rates =
+        [(machine.births, " born/s"), (machine.execs, " run/s"), (machine.exits, " ended/s")];
+    for (index, (number, name)) in rates.into_iter().enumerate() {
+        text.push_str(if index > 0 { " " } else { "" });
+        format::rate(&mut text, number);
+        text.push_str(name);
+    }
+    // What is missing from the list is said before how it came to be.
+    let lost = machine.exits_lost.unwrap_or(0.0) + app.model.ended.refused() as f64;
+    if lost > 0.0 {
+        let _ = write!(text, " {lost:.0} ends lost");
+    } else if let Some(way) = &machine.way {
+        let _ = write!(text, "  ({way})");
+    }
+    canvas.put(4, y, &text, Style::new());
+    canvas.give(text);
+}

@@ -1,0 +1,426 @@
+//! The whole of `whit top` without a terminal: tables made by hand and a kernel tree of
+//! `testdata/proc`, drawn into a buffer.
+
+use ratatui_core::backend::TestBackend;
+use ratatui_core::terminal::Terminal;
+use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use sample::{Meta, RowMut, Snapshot, SourceDef, State};
+
+use super::app::{App, Feed, Prompt, Then};
+use super::columns::Column;
+use super::feed::{Live, Motion, Recorded};
+use super::model::{Model, Settings};
+use super::screen::{self, Theme};
+use super::values::Grouping;
+
+const PLAIN: Theme = Theme { colour: false, ascii: false };
+
+fn defs() -> Vec<&'static SourceDef> {
+    let find = |name: &&str| source::find(name).unwrap_or_else(|| panic!("{name}")).def;
+    super::fields::SOURCES.iter().map(find).collect()
+}
+
+/// A machine whose tables are filled by hand.
+struct Made {
+    app: App,
+    snapshot: Snapshot,
+    defs: Vec<&'static SourceDef>,
+    tick: u64,
+}
+
+impl Made {
+    fn new(settings: Settings) -> Self {
+        let defs = defs();
+        let mut meta = Meta::new();
+        meta.set("host", "oak");
+        meta.set("boot_ns", "0");
+        let app = App::new(Feed::Given, &defs, meta, settings);
+        Made { app, snapshot: Snapshot::new(&defs), defs, tick: 0 }
+    }
+
+    fn row(&mut self, source: &str, name: &[u8], cells: &[(&str, u64)], texts: &[(&str, &[u8])]) {
+        let index = self.defs.iter().position(|def| def.name == source).unwrap();
+        let def = self.defs[index];
+        let sample = &mut self.snapshot.samples[index];
+        if !self.snapshot.fresh[index] {
+            sample.table.begin();
+        }
+        self.snapshot.fresh[index] = true;
+        sample.state = State::Ok;
+        sample.monotonic_ns = (1000 + self.tick) * 1_000_000_000;
+        sample.realtime_ns = sample.monotonic_ns.cast_signed();
+        let mut row: RowMut<'_> = sample.table.row(name);
+        for (field, value) in cells {
+            row.set(def.field(field).unwrap(), *value);
+        }
+        for (field, text) in texts {
+            row.set_text(def.field(field).unwrap(), text);
+        }
+    }
+
+    /// A process: number, parent, milliseconds of CPU so far, MiB in memory.
+    fn process(&mut self, pid: u64, parent: u64, cpu_ms: u64, mib: u64, texts: &[(&str, &[u8])]) {
+        let name = format!("{pid}\x1f{pid}");
+        let cells = [
+            ("tgid", pid),
+            ("parent", parent),
+            ("uid", 1000),
+            ("threads", 1),
+            ("priority", 20),
+            ("nice", 0),
+            ("run_time", cpu_ms * 1_000_000),
+            ("resident", mib * 1024),
+            ("virtual", mib * 4096),
+        ];
+        let mut all = vec![("state", b"S".as_slice()), ("user", b"ann")];
+        all.extend_from_slice(texts);
+        self.row("process", name.as_bytes(), &cells, &all);
+    }
+
+    fn tick(&mut self) {
+        self.snapshot.monotonic_ns = (1000 + self.tick) * 1_000_000_000;
+        self.snapshot.realtime_ns = self.snapshot.monotonic_ns.cast_signed();
+        self.app.scene.history.push(&mut self.snapshot);
+        self.snapshot.fresh.fill(false);
+        self.tick += 1;
+        self.app.tick().unwrap();
+    }
+
+    fn draw(&mut self, width: u16, height: u16) -> String {
+        draw(&mut self.app, width, height, PLAIN)
+    }
+
+    fn key(&mut self, code: KeyCode) -> Then {
+        self.app.event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE))).unwrap()
+    }
+
+    fn keys(&mut self, letters: &str) {
+        for letter in letters.chars() {
+            self.key(KeyCode::Char(letter));
+        }
+    }
+}
+
+fn draw(app: &mut App, width: u16, height: u16, theme: Theme) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| screen::draw(app, frame.buffer_mut(), theme)).unwrap();
+    let buffer = terminal.backend().buffer().clone();
+    let mut text = String::new();
+    for y in 0..height {
+        let mut line = String::new();
+        let mut skip = 0;
+        for x in 0..width {
+            let symbol = buffer[(x, y)].symbol();
+            assert!(!symbol.chars().any(char::is_control), "{symbol:?} reaches the terminal");
+            if skip == 0 {
+                line.push_str(symbol);
+                // A wide character takes the next cell too.
+                skip = usize::from(ratatui_core::text::Span::raw(symbol).width() > 1);
+            } else {
+                skip -= 1;
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Two ticks of a small machine with names as bad as they get.
+fn hostile() -> Made {
+    let mut made = Made::new(Settings::default());
+    for tick in 0..2 {
+        made.process(1, 0, 50, 8, &[("command", b"init"), ("cgroup", b"/init.scope")]);
+        let shell: &[(&str, &[u8])] =
+            &[("command", b"bash"), ("command_line", b"-bash"), ("cgroup", b"/user.slice")];
+        made.process(100, 1, 100 + 10 * tick, 4, shell);
+        made.process(101, 100, 500 * tick, 2, &[("command", b"ev) R 1 x"), ("state", b"R")]);
+        made.process(102, 100, 20, 2, &[("command", b"new\nline")]);
+        made.process(103, 101, 200 * tick, 1024, &[("command", b"broken\xff\xfe utf8")]);
+        made.process(104, 1, 30 * tick, 16, &[("command", b"\x1b[2J\x1b]0;x\x07")]);
+        made.process(105, 1, 40 * tick, 16, &[("command", "日本語の名前".as_bytes())]);
+        if tick == 1 {
+            let cells = [
+                ("run_time", 250_000_000),
+                ("lifetime", 600_000_000),
+                ("exit_code", 3),
+                ("peak_resident", 5120),
+                ("start_time", 100_020),
+            ];
+            let texts: [(&str, &[u8]); 3] =
+                [("command", b"cc1"), ("user", b"ann"), ("cgroup", b"/user.slice")];
+            made.row("exit", b"200\x1f100020", &cells, &texts);
+            // This one began before: what it used in the interval is its life less what it had.
+            let cells = [("run_time", 900_000_000), ("signal", 9), ("start_time", 106)];
+            made.row("exit", b"106\x1f106", &cells, &[("command", b"old")]);
+        } else {
+            made.process(106, 1, 400, 1, &[("command", b"old")]);
+        }
+        let cpu = [("user", 100 * tick), ("system", 20 * tick), ("idle", 80 * tick), ("forks", 3)];
+        made.row("cpu", b"", &cpu, &[]);
+        let memory = [("total", 4_194_304), ("available", 3_145_728), ("free", 1_048_576)];
+        made.row("memory", b"", &memory, &[]);
+        made.tick();
+    }
+    made
+}
+
+#[test]
+fn a_screen_of_80_by_24_with_hostile_names() {
+    let text = hostile().draw(80, 24);
+    compare("top-80x24", &text);
+}
+
+#[test]
+fn a_screen_of_120_by_40() {
+    compare("top-120x40", &hostile().draw(120, 40));
+}
+
+#[test]
+fn a_tree_and_groups() {
+    let mut made = hostile();
+    made.keys("t");
+    let tree = made.draw(80, 20);
+    made.keys("g");
+    let groups = made.draw(80, 20);
+    // What ended is in the sum: 10 ms of the shell's and 250 ms of the compiler's.
+    assert!(groups.lines().any(|l| l.contains("26.0") && l.ends_with("/user.slice")), "{groups}");
+    compare("top-tree", &tree);
+    compare("top-groups", &groups);
+}
+
+/// Compares with `testdata/golden/top/NAME.txt`; `WHIT_BLESS=1` writes it anew.
+fn compare(name: &str, text: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("../../testdata/golden/top/{name}.txt"));
+    if std::env::var_os("WHIT_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap();
+    assert!(wanted == text, "{name}: WHIT_BLESS=1 takes it as right\n{text}");
+}
+
+#[test]
+fn no_size_is_too_small_and_no_key_panics() {
+    let mut made = hostile();
+    let letters: Vec<char> = (' '..='~').filter(|&letter| letter != 'q').collect();
+    for (width, height) in [(1, 1), (2, 2), (10, 3), (40, 10), (47, 9), (79, 16), (300, 100)] {
+        for &letter in &letters {
+            made.key(KeyCode::Char(letter));
+            made.draw(width, height);
+            for code in [KeyCode::Up, KeyCode::PageDown, KeyCode::Down, KeyCode::End, KeyCode::Home]
+            {
+                made.key(code);
+            }
+            made.draw(width, height);
+            made.key(KeyCode::Esc);
+            made.key(KeyCode::Esc);
+        }
+        for ascii in [false, true] {
+            draw(&mut made.app, width, height, Theme { colour: true, ascii });
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_is_a_dash() {
+    let mut made = Made::new(Settings::default());
+    made.row("process", b"7\x1f7", &[], &[]);
+    made.tick();
+    let text = made.draw(200, 20);
+    let line = text.lines().find(|line| line.trim_start().starts_with("7 ")).unwrap();
+    assert!(line.split_whitespace().skip(1).all(|cell| cell == "-"), "{line}");
+    assert!(!text.contains('0') || !text.contains("0.0"), "{text}");
+}
+
+#[test]
+fn the_selection_holds_to_its_process() {
+    let mut made = hostile();
+    let select = |made: &mut Made, pid: &str| {
+        made.keys(&format!("/{pid}"));
+        made.key(KeyCode::Enter);
+    };
+    select(&mut made, "100");
+    assert_eq!(made.app.model.selected.as_deref(), Some(b"100\x1f100".as_slice()));
+    let before = made.app.model.cursor;
+    made.keys("N");
+    assert_ne!(made.app.model.cursor, before);
+    assert_eq!(made.app.model.selected.as_deref(), Some(b"100\x1f100".as_slice()));
+    // The same number, another beginning: another process.
+    made.row("process", b"100\x1f999", &[("tgid", 100)], &[("command", b"bash")]);
+    made.tick();
+    assert_eq!(made.app.model.selected, None);
+}
+
+#[test]
+fn filters_sorts_and_searches() {
+    let mut made = hostile();
+    made.keys("fUTF8");
+    made.key(KeyCode::Enter);
+    assert_eq!(made.app.model.lines.len(), 1);
+    made.keys("f");
+    made.app.event(&Event::Key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL))).unwrap();
+    made.key(KeyCode::Enter);
+    assert_eq!(made.app.model.lines.len(), 9);
+    made.keys("e");
+    assert_eq!(made.app.model.lines.len(), 7);
+    made.keys("i");
+    assert_eq!(made.app.model.lines.len(), 5);
+    made.keys("iM");
+    assert_eq!(made.app.model.settings.sort, Column::Memory);
+    made.key(KeyCode::Home);
+    assert_eq!(made.app.model.selected.as_deref(), Some(b"103\x1f103".as_slice()));
+    made.keys("/nothing like it");
+    made.key(KeyCode::Enter);
+    assert_eq!(made.app.notice.as_deref(), Some("not found: nothing like it"));
+    made.keys("ubob");
+    made.key(KeyCode::Enter);
+    assert!(made.app.model.lines.is_empty());
+    made.app.model = Model::new(Settings { pids: vec![101], ..Settings::default() });
+    made.app.refresh();
+    assert_eq!(made.app.model.lines.len(), 1);
+}
+
+#[test]
+fn branches_fold_and_circles_end() {
+    let mut made = Made::new(Settings { tree: true, ..Settings::default() });
+    made.process(1, 0, 0, 1, &[]);
+    made.process(2, 1, 0, 1, &[]);
+    // Each other's parents, as no kernel would say.
+    made.process(3, 4, 0, 1, &[]);
+    made.process(4, 3, 0, 1, &[]);
+    made.tick();
+    assert_eq!(made.app.model.lines.len(), 4);
+    made.key(KeyCode::Home);
+    made.keys("-");
+    assert_eq!(made.app.model.lines.len(), 3);
+    made.keys("-");
+    assert_eq!(made.app.model.lines.len(), 4);
+}
+
+#[test]
+fn groups_go_round() {
+    let mut made = hostile();
+    for wanted in [Some(Grouping::Cgroup), Some(Grouping::User), Some(Grouping::Command), None] {
+        made.keys("g");
+        assert_eq!(made.app.model.settings.grouping, wanted);
+        made.draw(80, 24);
+    }
+}
+
+#[test]
+fn intervals_are_checked() {
+    let mut made = hostile();
+    for (typed, wanted) in [("5", 5.0), ("0", 5.0), ("nan", 5.0), ("0.5", 0.5), ("1e9", 0.5)] {
+        made.keys("d");
+        assert_eq!(made.app.prompt, Prompt::Interval(String::new()));
+        made.keys(typed);
+        made.key(KeyCode::Enter);
+        assert_eq!(made.app.interval_seconds.to_string(), wanted.to_string());
+    }
+}
+
+/// 200 seconds, in which processes were read once a minute and one ended every second.
+fn recording(folder: &std::path::Path) -> std::path::PathBuf {
+    let path = folder.join("made.whit");
+    let mut made = Made::new(Settings::default());
+    let meta = &mut made.app.scene.meta;
+    meta.set("origin", "whit");
+    meta.set("interval_ns", "1000000000");
+    meta.set("interval2_ns", "60000000000");
+    meta.set("timezone", "+00:00");
+    let options = recording::WriterOptions { block_samples: 16, ..Default::default() };
+    let meta = made.app.scene.meta.clone();
+    let mut writer = recording::Writer::create(&path, &meta, &made.defs, options).unwrap();
+    for second in 0..200 {
+        if second % 60 == 0 {
+            made.process(1, 0, 50 * second, 8, &[("command", b"init")]);
+        }
+        let name = format!("{}\x1f{}", 500 + second, 100_000 + 100 * second);
+        let cells =
+            [("run_time", 600_000_000), ("start_time", 100_000 + 100 * second), ("exit_code", 0)];
+        made.row("exit", name.as_bytes(), &cells, &[("command", b"short")]);
+        made.row("cpu", b"", &[("user", 50 * second), ("idle", 50 * second)], &[]);
+        made.snapshot.monotonic_ns = (1000 + made.tick) * 1_000_000_000;
+        made.snapshot.realtime_ns = made.snapshot.monotonic_ns.cast_signed();
+        writer.append(&made.snapshot).unwrap();
+        made.snapshot.fresh.fill(false);
+        made.tick += 1;
+    }
+    writer.close().unwrap();
+    path
+}
+
+#[test]
+fn a_recording_is_moved_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let (recorded, meta) = Recorded::open(&recording(folder.path())).unwrap();
+    // 1,150 s after the epoch.
+    let at = recorded.moment("00:19:10").unwrap();
+    assert!(recorded.moment("25:00").is_err());
+    assert!(recorded.moment("10:00-11:00").is_err());
+    let defs = recorded.defs().to_vec();
+    let mut app = App::new(Feed::Recorded(Box::new(recorded)), &defs, meta, Settings::default());
+    app.paused = true;
+    let second = |app: &App| app.scene.frame().realtime_ns / 1_000_000_000 - 1000;
+    assert!(app.go(Motion::At(at)).unwrap());
+    assert_eq!(second(&app), 150);
+    let text = draw(&mut app, 80, 24, PLAIN);
+    assert!(text.starts_with("1970-01-01 00:19:10  oak"), "{text}");
+    // 3 s of CPU in the minute from 60 to 120, and 60 short lives of 0.6 s each.
+    assert!(text.contains("  5.0 "), "{text}");
+    assert_eq!(app.model.ended.closed().len(), 60);
+    app.model.settings.grouping = Some(Grouping::Command);
+    app.refresh();
+    let text = draw(&mut app, 80, 24, PLAIN);
+    assert!(text.lines().any(|line| line.contains(" 60.0 ") && line.ends_with("short")), "{text}");
+    for (motion, wanted) in [
+        (Motion::Back, 149),
+        (Motion::Forward, 150),
+        (Motion::Forward, 151),
+        (Motion::By(-60_000_000_000), 91),
+        (Motion::By(60_000_000_000), 151),
+        (Motion::Last, 199),
+        (Motion::Back, 198),
+        (Motion::First, 0),
+        (Motion::Forward, 1),
+        (Motion::At(0), 0),
+        (Motion::At(i64::MAX), 199),
+    ] {
+        assert!(app.go(motion).unwrap(), "{motion:?}");
+        assert_eq!(second(&app), wanted, "{motion:?}");
+        draw(&mut app, 80, 24, PLAIN);
+    }
+    assert!(!app.go(Motion::Forward).unwrap());
+    assert_eq!(app.event(&Event::Key(KeyCode::Char('k').into())).unwrap(), Then::Draw);
+    assert_eq!(app.prompt, Prompt::None, "nobody is there to get a signal");
+}
+
+#[test]
+fn a_recording_without_processes_is_refused() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata/recordings/version-1-closed.whit");
+    let error = Recorded::open(&path).err().unwrap().to_string();
+    assert!(error.contains("no processes in it"), "{error}");
+}
+
+#[test]
+fn another_machines_tree_shows_that_machine() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/proc/vm2");
+    let live = Live::open(&root, super::limits(false));
+    let defs = live.defs();
+    let mut app = App::new(Feed::Live(Box::new(live)), &defs, Meta::new(), Settings::default());
+    app.root = root;
+    app.tick().unwrap();
+    app.tick().unwrap();
+    let text = draw(&mut app, 80, 24, PLAIN);
+    let total = app.machine.memory_total.unwrap();
+    let meminfo = std::fs::read_to_string(app.root.join("proc/meminfo")).unwrap();
+    assert!(meminfo.contains(&format!("{total:.0} kB")), "{total}");
+    assert!(!text.contains("load -"), "{text}");
+    // Its processes are not ours to signal.
+    app.model.selected = Some(b"1\x1f1".to_vec());
+    app.event(&Event::Key(KeyCode::Char('k').into())).unwrap();
+    assert_eq!(app.prompt, Prompt::None);
+}
