@@ -103,6 +103,11 @@ fn open_way(limits: &Arc<Limits>) -> Option<Way> {
     None
 }
 
+/// Whether taskstats can be had.
+pub(crate) fn try_taskstats(limits: &Arc<Limits>) -> std::io::Result<()> {
+    Taskstats::open(limits).map(drop)
+}
+
 enum Way {
     Ring(Box<Ring>),
     Taskstats(Box<Taskstats>),

@@ -34,12 +34,14 @@ mod slab;
 mod socket;
 mod softirq;
 mod tcp;
+mod trial;
 mod whit;
 
 pub use kernel::SharedKernel;
 pub use process::counters::{ExitWay, Ledger, ProcessCounters, ProcessWay, start_ticks};
 pub use process::{Candidate, Choice, Chooser, ProcessLimits, Way};
 pub use sampler::Sampler;
+pub use trial::Trial;
 pub use whit::{Counter, RecorderCounters};
 
 /// A source that has been opened on a host.

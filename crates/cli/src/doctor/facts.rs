@@ -79,6 +79,7 @@ pub(crate) fn facts(root: &Path, capabilities: &[Capability]) -> Vec<Fact> {
     ];
     if here {
         facts.push(taskstats());
+        facts.extend(process_ways(&source::Trial::new()));
         facts.push(open_files());
     }
     facts
@@ -245,6 +246,45 @@ fn taskstats() -> Fact {
     Fact { name: "taskstats", value, note, good }
 }
 
+/// Which ways of reading processes work, and what each unlocks for -s Z.
+fn process_ways(trial: &source::Trial) -> [Fact; 3] {
+    let fact = |name, tried: &Result<(), String>, unlocks, otherwise| Fact {
+        name,
+        value: match tried {
+            Ok(()) => "works".into(),
+            Err(reason) => format!("does not work: {reason}"),
+        },
+        note: if tried.is_ok() { unlocks } else { otherwise },
+        good: tried.is_ok(),
+    };
+    let without_ring = match trial.taskstats {
+        Ok(()) => "ends come from taskstats: no command lines, sampled CPU time",
+        Err(_) => {
+            "processes that live between two samples are not seen, only their CPU time missed"
+        }
+    };
+    [
+        fact(
+            "process_iterator",
+            &trial.iterator,
+            "every process in one pass, under 1 us each",
+            "processes are read from /proc, 20 times dearer",
+        ),
+        fact(
+            "process_ends_bpf",
+            &trial.ring,
+            "every process that ends, however short it lived, with its whole account",
+            without_ring,
+        ),
+        fact(
+            "process_ends_taskstats",
+            &trial.taskstats,
+            "stands in where BPF does not work",
+            "needs CAP_NET_ADMIN; only wanted where BPF does not work",
+        ),
+    ]
+}
+
 /// Asks the controller of generic netlink for a family by its name (`CTRL_CMD_GETFAMILY`).
 fn has_family(name: &str) -> rustix::io::Result<bool> {
     const GENL_ID_CTRL: u16 = 16;
@@ -336,6 +376,19 @@ mod tests {
         assert_eq!(value("pressure"), ("not in this kernel", false));
         assert!(value("bpf").0.starts_with("locked down"));
         assert!(facts.iter().all(|fact| fact.name != "taskstats"), "that is this machine's");
+    }
+
+    #[test]
+    fn ways_of_reading_processes_say_what_they_unlock_and_why_not() {
+        let denied = || Err("not allowed".to_owned());
+        let trial = source::Trial { iterator: Ok(()), ring: denied(), taskstats: denied() };
+        let [iterator, ring, taskstats] = process_ways(&trial);
+        assert!(iterator.good && iterator.value == "works");
+        assert_eq!(ring.value, "does not work: not allowed");
+        assert!(ring.note.contains("are not seen"));
+        assert!(!taskstats.good);
+        let trial = source::Trial { taskstats: Ok(()), ..trial };
+        assert!(process_ways(&trial)[1].note.contains("taskstats"));
     }
 
     #[test]
