@@ -1,6 +1,7 @@
 //! Processes of this machine, by both ways, against `/proc` read at the same moment; and the bad
 //! luck that a reader of processes meets.
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
+#![allow(clippy::unwrap_used, reason = "all of this is test")]
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -458,4 +459,136 @@ fn processes_that_end_during_the_pass_leave_no_wrong_number() {
     }
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     births.join().unwrap();
+}
+
+/// Says how processes are read and with what result, for the tests below, which run this test in a
+/// process of its own under some restriction.
+#[test]
+#[ignore = "run by other tests, under restrictions"]
+fn what_is_read_here() {
+    let mut reader = open(Host::new("/"), ProcessLimits::default());
+    // Read twice, as what is denied must stay so.
+    let state = (reader.read(), reader.read()).1;
+    let rows = 0..reader.table.rows();
+    let with = |field: &str| rows.clone().filter(|row| reader.get(*row, field).is_some()).count();
+    eprintln!(
+        "told: {:?} {:?} rows {} io {} times {} because {}",
+        state,
+        reader.limits.processes.way(),
+        rows.len(),
+        with("read_chars"),
+        with("user_time"),
+        reader.limits.processes.way_reason()
+    );
+}
+
+/// Runs the test above with the rights that `before` leaves; `None`, and why, if that is not
+/// possible here.
+fn under(before: &str) -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can give up rights");
+        return None;
+    }
+    // Nobody may look into the folder that the test was built in, so it gets a copy.
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("test");
+    std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), mode).unwrap();
+    let script =
+        format!("{before} {} --ignored --exact --nocapture what_is_read_here 2>&1", copy.display());
+    let out = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let out = String::from_utf8_lossy(&out.stdout).into_owned();
+    let told = out.lines().find(|line| line.contains("told: ")).map(str::to_owned);
+    if told.is_none() {
+        eprintln!("skipped: `{before}` does not work here: {out}");
+    }
+    eprintln!("{before}: {told:?}");
+    told
+}
+
+#[test]
+fn without_capabilities_the_rest_is_missing_and_the_way_says_so() {
+    let nobody = "exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all";
+    let Some(told) = under(nobody) else { return };
+    assert!(told.contains("Ok Some(\"unprivileged\")"), "{told}");
+    assert!(told.contains("I/O of others may not be read"), "{told}");
+    assert!(told.contains("CAP_BPF"), "{told}");
+    let count = |name: &str| -> usize {
+        let mut words = told.split(' ').skip_while(|word| *word != name);
+        words.nth(1).unwrap().parse().unwrap()
+    };
+    // Its own I/O at least, never that of all; the times of everybody.
+    assert!(count("io") >= 1 && count("io") < count("rows"), "{told}");
+    assert_eq!(count("times"), count("rows"));
+}
+
+#[test]
+fn hidden_processes_are_said_to_be_hidden() {
+    let hidden = "exec unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv \
+        --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \"$@\"' sh";
+    let Some(told) = under(hidden) else { return };
+    if told.contains("CAP_SYS_PTRACE") {
+        eprintln!("skipped: this kernel does not hide processes here");
+        return;
+    }
+    assert!(told.contains("Ok Some(\"unprivileged\")"), "{told}");
+    assert!(told.contains("processes of others are hidden"), "{told}");
+}
+
+#[test]
+fn without_types_of_the_kernel_files_are_read() {
+    let without = "exec unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec \"$@\"' sh";
+    let Some(told) = under(without) else { return };
+    assert!(told.contains("Ok Some(\"proc\")"), "{told}");
+    assert!(told.contains("no BTF of this kernel"), "{told}");
+}
+
+#[test]
+fn where_seccomp_forbids_bpf_files_are_read() {
+    // Loads a filter that answers EPERM to bpf(2), and runs what follows.
+    let script = "import ctypes,os,platform,struct,sys\n\
+        number = {\"x86_64\": 321, \"aarch64\": 280}[platform.machine()]\n\
+        code = [(32, 0, 0, 0), (21, 0, 1, number), (6, 0, 0, 0x50001), (6, 0, 0, 0x7fff0000)]\n\
+        code = b\"\".join(struct.pack(\"HBBI\", *line) for line in code)\n\
+        room = ctypes.create_string_buffer(code)\n\
+        head = struct.pack(\"HxxxxxxP\", 4, ctypes.addressof(room))\n\
+        libc = ctypes.CDLL(None)\n\
+        assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, head, 0, 0) == 0\n\
+        os.execv(sys.argv[1], sys.argv[1:])";
+    let Some(told) = under(&format!("exec python3 -c '{script}'")) else { return };
+    assert!(told.contains("Ok Some(\"proc\")"), "{told}");
+    assert!(told.contains("not allowed to load BPF programs"), "{told}");
+}
+
+/// CPU time of this process in nanoseconds.
+fn own_cpu_ns() -> u64 {
+    let usage = procfs::usage::usage(procfs::usage::Whose::Own);
+    (usage.user_us + usage.system_us) * 1000
+}
+
+#[test]
+#[ignore = "a measurement: run it in a release build"]
+fn what_a_process_costs() {
+    let many = std::env::var("PROCESSES").ok().and_then(|many| many.parse().ok()).unwrap_or(1000);
+    let children: Vec<Kept> =
+        (0..many).map(|_| Kept(Command::new("sleep").arg("600").spawn().unwrap())).collect();
+    let filtered = || -> ProcessLimits {
+        let choose = |candidate: &source::Candidate<'_>| {
+            if candidate.command == b"init" { Choice::Keep } else { Choice::Leave }
+        };
+        ProcessLimits { choose: Some(Box::new(choose)), ..ProcessLimits::default() }
+    };
+    for (name, limits) in [("all", ProcessLimits::default as fn() -> _), ("one", filtered)] {
+        for mut reader in both_ways(limits) {
+            (0..12).for_each(|_| assert_eq!(reader.read(), State::Ok));
+            let before = own_cpu_ns();
+            (0..64).for_each(|_| assert_eq!(reader.read(), State::Ok));
+            let each = (own_cpu_ns() - before) / 64;
+            let processes = reader.limits.processes.processes.get().max(1);
+            let way = reader.limits.processes.way();
+            eprintln!("{name} {way:?}: {processes} processes, {} ns each", each / processes);
+        }
+    }
+    drop(children);
 }

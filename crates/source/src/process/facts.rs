@@ -3,12 +3,12 @@
 //! The recorder waits [`WAIT`] for answers at each reading, and no longer: what comes later is
 //! taken at the next reading, and counted as late.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use procfs::Host;
 use procfs::pid::{cgroup_path, join_arguments};
 use procfs::pid_facts::{FactReader, Facts, LINE_BYTES_MAX, Question};
-use sample::{RowMut, Table};
+use procfs::{Host, SystemClock};
+use sample::{Clock as _, RowMut, Table};
 
 use super::counters::ProcessCounters;
 use super::fields::*;
@@ -112,9 +112,11 @@ impl Desk {
                 known.facts_of = known.exec;
             }
         }
-        let deadline = Instant::now() + wait;
+        // Waiting is done by this machine's clock, whatever clock the samples have.
+        let now = || Duration::from_nanos(SystemClock.now().monotonic_ns);
+        let deadline = now() + wait;
         while self.reader.open() > 0 {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_sub(now());
             if left.is_zero() {
                 break;
             }

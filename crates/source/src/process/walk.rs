@@ -94,14 +94,23 @@ pub(super) struct Walk {
     undecided: Vec<usize>,
     page_kib: u64,
     reads: u64,
-    /// Whether something was denied at this reading, and whether processes of others are hidden.
-    denied: bool,
-    told: Option<(bool, bool)>,
+    /// Processes of which something was denied at this reading.
+    denied: u64,
+    /// What was last told of the way.
+    told: Option<(Denied, bool)>,
     running: u64,
     thread_count: u64,
     /// What `stat` says, and what another file says.
     stat_text: Box<[u8]>,
     text: Box<[u8]>,
+}
+
+/// Of how many processes something may not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Denied {
+    Nothing,
+    Few,
+    Most,
 }
 
 /// A path below `/proc`, put together on the stack.
@@ -150,7 +159,7 @@ impl Walk {
             undecided: Vec::new(),
             page_kib: rustix::param::page_size() as u64 / 1024,
             reads: 0,
-            denied: false,
+            denied: 0,
             told: None,
             running: 0,
             thread_count: 0,
@@ -190,7 +199,7 @@ impl Walk {
     /// Begins a reading with the list of processes to look at.
     fn begin(&mut self, host: &mut Host, limits: &ProcessLimits) -> Result<(), State> {
         self.files.begin(host)?;
-        self.denied = false;
+        self.denied = 0;
         self.running = 0;
         self.thread_count = 0;
         self.undecided.clear();
@@ -267,7 +276,7 @@ impl Walk {
             // What makes no sense ended while it was read.
             Ok(text) => parse_stat(text),
             Err(failure) => {
-                self.denied |= failure == Failure::Denied;
+                self.denied += u64::from(failure == Failure::Denied);
                 None
             }
         }
@@ -393,7 +402,7 @@ impl Walk {
                 Err(Failure::Denied) => {
                     self.files.close(handle);
                     *handle = Handle::Denied;
-                    self.denied = true;
+                    self.denied += 1;
                 }
                 Err(_) => {}
             }
@@ -454,11 +463,17 @@ impl Walk {
     /// Says how processes are read and what is missing because of it, when that has changed.
     fn tell_way(&mut self, host: &Host, limits: &Limits) {
         let hidden = host.is_this_machine() && self.pids.first().is_none_or(|pid| *pid != 1);
-        if self.told == Some((self.denied, hidden)) {
+        // Root of a container may lack a right over a few that have more than it.
+        let denied = match self.denied {
+            0 => Denied::Nothing,
+            few if few * 2 <= self.pids.len() as u64 => Denied::Few,
+            _ => Denied::Most,
+        };
+        if self.told == Some((denied, hidden)) {
             return;
         }
-        self.told = Some((self.denied, hidden));
-        let restricted = self.denied || hidden;
+        self.told = Some((denied, hidden));
+        let restricted = denied == Denied::Most || hidden;
         let way = if restricted { ProcessWay::Unprivileged } else { ProcessWay::Proc };
         limits.processes.set_way(way);
         let mut reason = self.reason.clone();
@@ -469,8 +484,10 @@ impl Walk {
         if hidden {
             add("processes of others are hidden (/proc is mounted with hidepid)");
         }
-        if self.denied {
-            add("I/O of others may not be read (CAP_SYS_PTRACE is needed)");
+        match denied {
+            Denied::Nothing => {}
+            Denied::Few => add("I/O of a few processes may not be read"),
+            Denied::Most => add("I/O of others may not be read (CAP_SYS_PTRACE is needed)"),
         }
         limits.processes.set_way_reason(reason);
     }
