@@ -139,7 +139,7 @@ fn pids() -> Vec<i32> {
 /// By how much a value may differ: `status` adds up what each CPU still holds of a count of
 /// pages, `stat` and the iterator do not (`percpu_counter_sum` and `percpu_counter_read`).
 fn tolerance(field: &str, with_status: bool) -> i64 {
-    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get()) as i64;
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as i64;
     let held_pages = cpus * (2 * cpus).max(32);
     match field {
         "swap" => held_pages * 4,

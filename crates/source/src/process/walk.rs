@@ -1,6 +1,6 @@
 //! Processes by their files in `/proc`: `stat` and `io` of each, `status` of the new.
 //!
-//! Costs about 4 µs for `stat` and 1 µs for `io` with descriptors kept, twice as much without;
+//! Costs about 8 µs a process with descriptors kept;
 //! a process that is not wanted costs a name in the directory, and one look every
 //! [`LOOK_READS`] readings.
 //!
