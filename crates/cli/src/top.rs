@@ -73,7 +73,11 @@ pub(crate) fn show(app: &mut App, count: Option<u64>) -> anyhow::Result<()> {
                 if !app.tick()? {
                     app.paused = true;
                 }
-                due_ns = next(due_ns, app.interval_seconds);
+                // Sources that were opened anew have no rates before their second sample.
+                due_ns = match app.scene.history.ticks() {
+                    1 => now_ns() + FIRST_PAUSE_NS,
+                    _ => next(due_ns, app.interval_seconds),
+                };
                 if let Some(left) = &mut left {
                     *left = left.saturating_sub(1);
                 }

@@ -25,6 +25,9 @@ const COLLECTL_LETTERS: &str = "cdmnZ";
 /// Reading on from further and further before: twice the second interval, then this much more.
 const REACH_GROWTH: i64 = 8;
 
+/// Samples that are read before a moment, so that the CPU's history has something to show.
+const HISTORY_SAMPLES: i64 = 30;
+
 /// This machine.
 pub(crate) struct Live {
     host: Host,
@@ -120,7 +123,10 @@ impl Recorded {
         ensure!(feed.next(&mut snapshot)?, "{}: no samples in it", path.display());
         let first_ns = snapshot.realtime_ns;
         let longest_ns = meta.interval_ns().max(meta.interval2_ns());
-        let reach_ns = i64::try_from(longest_ns).unwrap_or(i64::MAX).saturating_mul(9) / 4;
+        let times = |interval_ns: u64, quarters: i64| {
+            i64::try_from(interval_ns).unwrap_or(i64::MAX).saturating_mul(quarters) / 4
+        };
+        let reach_ns = times(longest_ns, 9).max(times(meta.interval_ns(), 4 * HISTORY_SAMPLES));
         let (zone, _) = zone_of(meta.timezone(), first_ns);
         let recorded = Recorded {
             path: path.to_owned(),

@@ -281,7 +281,9 @@ fn tasks(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     let lost = machine.exits_lost.unwrap_or(0.0) + app.model.ended.refused() as f64;
     if lost > 0.0 {
         let _ = write!(text, " {lost:.0} ends lost");
-    } else if let Some(way) = &machine.way {
+    } else if let Some(way) = &machine.way
+        && text.len() + way.len() + 8 <= usize::from(canvas.area.width)
+    {
         let _ = write!(text, "  ({way})");
     }
     canvas.put(4, y, &text, Style::new());
