@@ -85,7 +85,7 @@ pub struct Grouping {
     /// Its name on the command line and in headings.
     pub name: &'static str,
     /// Writes what the instance has; false if that is not known.
-    pub write: fn(&Cells<'_>, &mut Vec<u8>) -> bool,
+    pub write: fn(&Cells<'_>, &Options, &mut Vec<u8>) -> bool,
 }
 
 /// A number that can be added up.

@@ -11,7 +11,6 @@ use std::collections::HashMap;
 
 use jiff::tz::TimeZone;
 use sample::number::{pad_left, pad_right};
-use sample::text::escape_into;
 use sample::{
     Digest, DigestColumn, Fold, Folded, Form, Frame, Of, Options, Role, Row, SourceDef, State,
 };
@@ -45,6 +44,7 @@ struct Entry {
     from_ns: i64,
     thru_ns: i64,
     values: Vec<Option<f64>>,
+    /// Escaped.
     texts: Vec<Option<Vec<u8>>>,
     /// What counters stood at when they were seen last.
     last: Vec<Option<f64>>,
@@ -230,8 +230,8 @@ impl Part {
                 _ => entry.values[at],
             };
             push_padded(out, column, column.width, |out| match (column.value, value) {
-                (Of::Text(_), _) => match &entry.texts[at] {
-                    Some(text) => escape_into(out, text),
+                (Of::Text(_) | Of::Written(_), _) => match &entry.texts[at] {
+                    Some(text) => out.extend_from_slice(text),
                     None => out.push(b'-'),
                 },
                 (_, Some(value)) => column.form.push_number(out, value, options),
@@ -273,12 +273,15 @@ impl Entry {
         };
         for (at, column) in digest.columns.iter().enumerate() {
             match column.value {
-                Of::Text(text) => entry.texts[at] = text(row).map(<[u8]>::to_vec),
+                Of::Text(text) => {
+                    entry.texts[at] = text(row).map(|text| sample::text::escape(text).into_bytes());
+                }
+                Of::Written(write) => write(row, entry.texts[at].get_or_insert_default()),
                 Of::Number(value) if matches!(column.fold, Fold::Gain) => {
                     entry.last[at] = if is_base { value(row) } else { Some(0.0) };
                     entry.values[at] = entry.last[at].map(|_| 0.0);
                 }
-                Of::Number(_) | Of::Position | Of::Written(_) => {}
+                Of::Number(_) | Of::Position => {}
             }
         }
         entry

@@ -133,12 +133,12 @@ impl Sums {
         self.by_name.clear();
     }
 
-    fn add(&mut self, plan: &Plan, event: &Event<'_>) {
+    fn add(&mut self, plan: &Plan, event: &Event<'_>, options: &Options) {
         self.name.clear();
         let write = |account: &Account, name: &mut Vec<u8>, cells| {
             let grouping = account.groupings.iter().find(|one| one.name == plan.grouping.name);
             name.clear();
-            grouping.is_some_and(|grouping| (grouping.write)(cells, name))
+            grouping.is_some_and(|grouping| (grouping.write)(cells, options, name))
         };
         let mut known = write(event.account, &mut self.name, &event.cells);
         if !known && let Some((account, cells)) = &event.seen {
@@ -243,7 +243,7 @@ impl View for Groups {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         let Some(plan) = self.plan else { return Ok(()) };
         let sums = &mut self.sums;
-        let tick = self.tally.take(frame, &mut |event| sums.add(&plan, event));
+        let tick = self.tally.take(frame, &mut |event| sums.add(&plan, event, frame.options));
         match tick {
             Tick::Goes => {}
             Tick::Base => self.sums.clear(),

@@ -1,6 +1,6 @@
 //! What ended processes amount to: their whole lives, under the names that living ones have.
 
-use sample::{Account, Cells, Grouping, Kind, Layout, Measure, Role, Unit};
+use sample::{Account, Cells, Grouping, Kind, Layout, Measure, Options, Role, Unit};
 
 use super::digest;
 use super::{
@@ -18,6 +18,18 @@ pub(super) fn number(cells: &Cells<'_>) -> Option<u64> {
 fn cpu_ns(cells: &Cells<'_>) -> Option<f64> {
     let parts = || Some(cells.level(USER_TIME)? + cells.level(SYSTEM_TIME)?);
     cells.level(RUN_TIME).or_else(parts)
+}
+
+/// Writes the user's name: what it is said to be called, or what was recorded.
+pub(super) fn write_user(cells: &Cells<'_>, options: &Options, out: &mut Vec<u8>) -> bool {
+    let uid = cells.raw(UID).and_then(|uid| u32::try_from(uid).ok());
+    match uid.and_then(|uid| options.users.get(uid)) {
+        Some(name) => {
+            out.extend_from_slice(name);
+            true
+        }
+        None => write_text(cells, USER, UID, out),
+    }
 }
 
 /// Writes a text, or the number that stands for it where it has no name.
@@ -45,14 +57,17 @@ static ACCOUNT: Account = Account {
     groupings: &[
         Grouping {
             name: "command",
-            write: |cells, out| {
+            write: |cells, _, out| {
                 let text = cells.text(COMMAND);
                 out.extend_from_slice(text.unwrap_or_default());
                 text.is_some()
             },
         },
-        Grouping { name: "user", write: |cells, out| write_text(cells, USER, UID, out) },
-        Grouping { name: "cgroup", write: |cells, out| write_text(cells, CGROUP, CGROUP_ID, out) },
+        Grouping { name: "user", write: write_user },
+        Grouping {
+            name: "cgroup",
+            write: |cells, _, out| write_text(cells, CGROUP, CGROUP_ID, out),
+        },
     ],
     number,
     parent: |cells| cells.raw(PARENT),

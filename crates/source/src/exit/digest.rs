@@ -34,6 +34,13 @@ fn kibibytes(row: &Row<'_>, field: usize) -> Option<f64> {
     Some(row.raw(field)? as f64 / 1024.0)
 }
 
+/// The user's name, or its number.
+fn user(row: &Row<'_>, out: &mut Vec<u8>) {
+    let mut name = Vec::new();
+    super::account::write_user(&row.now(), row.options(), &mut name);
+    sample::text::escape_into(out, &name);
+}
+
 fn command<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
     let line = row.text(COMMAND_LINE).filter(|line| !line.is_empty());
     Some(line.or_else(|| row.text(COMMAND))?.trim_ascii_end())
@@ -49,7 +56,7 @@ pub(super) static DIGEST: Digest = Digest {
     keep: |_| true,
     columns: &[
         whole("Pid", Fold::First, |row| number(&row.now()).map(|number| number as f64)),
-        text("User", |row| row.text(USER)),
+        DigestColumn { value: Of::Written(user), ..text("User", |_| None) },
         whole("PPid", Fold::First, |row| row.gauge(PARENT)),
         unknown("ExeSize", Fold::First),
         unknown("SizeMin", Fold::Least),

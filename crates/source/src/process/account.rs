@@ -4,7 +4,7 @@
 //! first are left out of all sums: its own numbers hold theirs.
 
 use sample::{
-    Account, By, Cells, Grouping, Kind, Layout, Measure, Order, Rank, Role, Row, Top, Unit,
+    Account, By, Cells, Grouping, Kind, Layout, Measure, Options, Order, Rank, Role, Row, Top, Unit,
 };
 
 use super::fields::*;
@@ -30,6 +30,18 @@ fn cpu_ns(cells: &Cells<'_>) -> Option<f64> {
 
 fn ticks(cells: &Cells<'_>, field: usize) -> Option<f64> {
     Some(cells.count(field)? * TICK_NS)
+}
+
+/// Writes the user's name: what it is said to be called, or what was recorded.
+pub(super) fn write_user(cells: &Cells<'_>, options: &Options, out: &mut Vec<u8>) -> bool {
+    let uid = cells.raw(UID).and_then(|uid| u32::try_from(uid).ok());
+    match uid.and_then(|uid| options.users.get(uid)) {
+        Some(name) => {
+            out.extend_from_slice(name);
+            true
+        }
+        None => write_text(cells, USER, UID, out),
+    }
 }
 
 /// Writes a text, or the number that stands for it where it has no name.
@@ -72,14 +84,17 @@ pub(super) static ACCOUNT: Account = Account {
     groupings: &[
         Grouping {
             name: "command",
-            write: |cells, out| {
+            write: |cells, _, out| {
                 let text = cells.text(COMMAND);
                 out.extend_from_slice(text.unwrap_or_default());
                 text.is_some()
             },
         },
-        Grouping { name: "user", write: |cells, out| write_text(cells, USER, UID, out) },
-        Grouping { name: "cgroup", write: |cells, out| write_text(cells, CGROUP, CGROUP_ID, out) },
+        Grouping { name: "user", write: write_user },
+        Grouping {
+            name: "cgroup",
+            write: |cells, _, out| write_text(cells, CGROUP, CGROUP_ID, out),
+        },
     ],
     number,
     parent: |cells| cells.raw(PARENT),

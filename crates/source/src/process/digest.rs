@@ -49,6 +49,13 @@ fn further_threads(row: &Row<'_>) -> Option<f64> {
     Some(row.gauge(THREADS)? - 1.0)
 }
 
+/// The user's name, or its number.
+fn user(row: &Row<'_>, out: &mut Vec<u8>) {
+    let mut name = Vec::new();
+    super::account::write_user(&row.now(), row.options(), &mut name);
+    sample::text::escape_into(out, &name);
+}
+
 fn command<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
     let line = row.text(COMMAND_LINE).filter(|line| !line.is_empty());
     Some(line.or_else(|| row.text(COMMAND))?.trim_ascii_end())
@@ -64,7 +71,7 @@ pub(super) static DIGEST: Digest = Digest {
     keep: |_| true,
     columns: &[
         whole("Pid", Fold::First, |row| number(&row.now()).map(|number| number as f64)),
-        new("User", Fold::First, Form::Left, Of::Text(|row| row.text(super::fields::USER))),
+        new("User", Fold::First, Form::Left, Of::Written(user)),
         whole("PPid", Fold::First, |row| row.gauge(PARENT)),
         whole("ExeSize", Fold::First, |row| row.gauge(CODE)),
         whole("SizeMin", Fold::Least, |row| row.gauge(VIRTUAL)),

@@ -28,7 +28,7 @@ fn number(cells: &Cells<'_>) -> Option<u64> {
     std::str::from_utf8(name).ok()?.parse().ok()
 }
 
-fn command(cells: &Cells<'_>, out: &mut Vec<u8>) -> bool {
+fn command(cells: &Cells<'_>, _: &Options, out: &mut Vec<u8>) -> bool {
     let text = cells.text(COMMAND);
     out.extend_from_slice(text.unwrap_or_default());
     text.is_some()

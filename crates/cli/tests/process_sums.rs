@@ -1,0 +1,156 @@
+//! Sums of processes against what is known of them, and lists and digests beside collectl.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+fn whit() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_whit"))
+}
+
+/// Runs a program to its end; the CPU seconds that the kernel says it took.
+fn burn(program: &Path, rounds: u32) -> f64 {
+    let script = format!("i=0; while [ $i -lt {rounds} ]; do i=$((i+1)); done");
+    #[allow(clippy::zombie_processes, reason = "wait4 below waits for it")]
+    let child = Command::new(program).arg("-c").arg(script).spawn().unwrap();
+    let pid = i32::try_from(child.id()).unwrap();
+    // SAFETY: all zero is a valid `rusage`, which is numbers alone.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let mut status = 0;
+    // SAFETY: both places outlive the call; the process is a child that nobody else waits for.
+    let waited = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
+    assert_eq!((waited, status), (pid, 0));
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+/// Burns for a while; CPU seconds and processes.
+fn burn_for(program: &Path, rounds: u32, time: Duration) -> (f64, u64) {
+    let start = Instant::now();
+    let (mut seconds, mut count) = (0.0, 0);
+    while start.elapsed() < time {
+        seconds += burn(program, rounds);
+        count += 1;
+    }
+    (seconds, count)
+}
+
+#[test]
+fn short_lives_are_in_the_sums_of_their_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = ["whit-burn-a", "whit-burn-b"].map(|name| folder.path().join(name));
+    for program in &programs {
+        std::fs::copy("/bin/sh", program).unwrap();
+    }
+    let mut recorder = whit()
+        .args(["record", "--by", "command", "--json", "-i1", "-c6"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(recorder.stdout.take().unwrap());
+    let mut text = String::new();
+    lines.read_line(&mut text).unwrap();
+    let time = Duration::from_millis(2_500);
+    let known: Vec<(f64, u64)> = std::thread::scope(|scope| {
+        let burners: Vec<_> = programs
+            .iter()
+            .zip([3_000, 40_000])
+            .map(|(program, rounds)| scope.spawn(move || burn_for(program, rounds, time)))
+            .collect();
+        burners.into_iter().map(|burner| burner.join().unwrap()).collect()
+    });
+    lines.read_to_string(&mut text).unwrap();
+    assert!(recorder.wait().unwrap().success());
+    let intervals: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    if intervals.iter().any(|interval| interval["total"]["ends_lost"].is_null()) {
+        eprintln!("skipped: nothing tells of ends here (BPF or taskstats need privileges)");
+        return;
+    }
+    let mut found: HashMap<String, (f64, u64)> = HashMap::new();
+    for interval in &intervals {
+        let seconds = interval["seconds"].as_f64().unwrap();
+        for group in interval["groups"].as_array().unwrap() {
+            let name = group["command"].as_str().unwrap_or("-").to_owned();
+            let sums = found.entry(name).or_default();
+            sums.0 += group["cpu"].as_f64().unwrap_or(0.0) * seconds;
+            sums.1 += group["ends"].as_u64().unwrap();
+        }
+    }
+    let lost: f64 = intervals.iter().map(|i| i["total"]["ends_lost"].as_f64().unwrap()).sum();
+    for (name, (seconds, count)) in ["whit-burn-a", "whit-burn-b"].iter().zip(known) {
+        let (sum, ends) = found.get(*name).copied().unwrap_or_default();
+        eprintln!("{name}: {sum:.3} s of {seconds:.3} s, {ends} ends of {count}, {lost} lost");
+        assert!((sum - seconds).abs() <= 0.05 * seconds + 0.02, "{name}: {sum} of {seconds}");
+        assert!(ends <= count && ends + lost as u64 >= count, "{name}: {ends} of {count}");
+    }
+    let sum = |name: &str| -> f64 {
+        let of = |i: &Value| i["total"][name].as_f64().unwrap() * i["seconds"].as_f64().unwrap();
+        intervals.iter().map(of).sum()
+    };
+    let (total, rest, busy) = (sum("cpu"), sum("unattributed"), sum("busy"));
+    eprintln!("total {total:.3} s + unattributed {rest:.3} s, busy {busy:.3} s");
+    assert!((total + rest - busy).abs() <= 0.03 * busy + 0.05, "{total} + {rest} of {busy}");
+}
+
+/// A recording that collectl itself makes; `None` if it cannot.
+fn recorded_by_collectl(folder: &Path, letters: &str) -> Option<std::path::PathBuf> {
+    let made = Command::new("collectl")
+        .args([letters, "-i1:1", "-c4", "-f"])
+        .arg(folder.join("raw"))
+        .output();
+    let told = |why: &str| eprintln!("skipped: {why}");
+    if made.is_err() {
+        told("collectl is not installed");
+        return None;
+    }
+    let files = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    let file = files.into_iter().find(|path| path.to_string_lossy().ends_with(".raw.gz"));
+    if file.is_none() {
+        told("collectl records nothing here");
+    }
+    file
+}
+
+fn output(command: &mut Command) -> String {
+    String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
+}
+
+#[test]
+fn slab_lists_and_digests_are_collectls() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(file) = recorded_by_collectl(folder.path(), "-scY") else { return };
+    let all = "totsize,5 numobj,30 actobj objsize numslab objslab totchg totpct,7 name,4";
+    let mut shown = 0;
+    for list in all.split_whitespace() {
+        for more in [&[][..], &["-sc"]] {
+            let theirs = output(
+                Command::new("collectl").arg("-p").arg(&file).args(["--top", list]).args(more),
+            );
+            let ours =
+                output(whit().arg("play").arg("-p").arg(&file).args(["--top", list]).args(more));
+            assert_eq!(ours, theirs, "{list} {more:?}");
+            shown += theirs.matches("TOP SLABS").count();
+        }
+    }
+    if shown == 0 {
+        eprintln!("skipped: no slabs here (they need root)");
+        return;
+    }
+    let digest = |command: &mut Command, name: &str| {
+        let to = folder.path().join(name);
+        std::fs::create_dir(&to).unwrap();
+        let to = format!("{}/", to.display());
+        output(command.arg("-p").arg(&file).args(["--slabanalyze", "-oz", "-f", &to]));
+        let mut files = std::fs::read_dir(to).unwrap().flatten();
+        let path = files.next().expect("a digest").path();
+        std::fs::read_to_string(path).unwrap()
+    };
+    let theirs = digest(&mut Command::new("collectl"), "theirs");
+    assert_eq!(digest(whit().arg("play"), "ours"), theirs);
+}
