@@ -13,10 +13,10 @@ use sample::{
 };
 
 use super::fields::*;
-use command::push_command;
+use command::{command_line, push_command};
 use values::{
-    cpu_percent, cpu_ticks, cpu_total_ticks, faults, kilobytes, memory, pid, push_accumulated,
-    push_hours, push_seconds, push_start, switches, user,
+    cpu_percent, cpu_ticks, cpu_total_ticks, faults, further_threads, kilobytes, memory, pid,
+    process_of, push_accumulated, push_hours, push_seconds, push_start, switches, user,
 };
 
 mod command;
@@ -170,9 +170,8 @@ fn keeps(row: &Row<'_>) -> bool {
     if !own.is_thread {
         return options.procfilt.keeps(&own);
     }
-    // A thread is asked for by the name of its process, which stands a little before it.
-    let at = |index| Row { index, ..*row };
-    let process = (0..row.index).rev().map(at).find(|other| pid(other) == own.pid);
+    // A thread is asked for by the name of its process.
+    let process = process_of(row);
     let process = process.map(|process| ProcessFacts { is_thread: true, ..facts(&process) });
     options.procfilt.keeps(&process.unwrap_or(own))
 }
@@ -263,7 +262,7 @@ fn line(row: &Row<'_>, out: &mut Vec<u8>) {
     pad_left(out, start, if has('R') { 4 } else { 2 });
     out.push(b' ');
     push_parent(out, row);
-    push_whole_in(out, 4, row.gauge(THREADS).map(|threads| threads - 1.0), row);
+    push_whole_in(out, 4, further_threads(row), row);
     out.push(b' ');
     push_state(out, row);
     for field in [VIRTUAL, RESIDENT] {
@@ -345,7 +344,7 @@ const PLOT_COLUMNS: &[PlotColumn] = &[
         push_priority(out, row, row.options().procopts.contains('R'));
     }),
     PlotColumn::whole("PPID", |row| row.gauge(PARENT)),
-    PlotColumn::whole("THRD", |row| row.gauge(THREADS).map(|threads| threads - 1.0)),
+    PlotColumn::whole("THRD", |row| further_threads(row)),
     PlotColumn::text("S", |row| row.text(STATE)),
     PlotColumn::whole("VmSize", |row| memory(row, VIRTUAL)),
     PlotColumn::whole("VmLck", |row| memory(row, LOCKED)),
@@ -368,7 +367,5 @@ const PLOT_COLUMNS: &[PlotColumn] = &[
     PlotColumn::whole("CNCL", |row| kilobytes(row, CANCELLED_WRITE_BYTES)),
     PlotColumn::written("MajF", |row, out| plot_faults(row, MAJOR_FAULTS, out)),
     PlotColumn::written("MinF", |row, out| plot_faults(row, MINOR_FAULTS, out)),
-    PlotColumn::text("Command", |row| {
-        row.text(COMMAND_LINE).filter(|line| !line.is_empty()).or(row.text(COMMAND))
-    }),
+    PlotColumn::text("Command", command_line),
 ];

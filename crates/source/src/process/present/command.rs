@@ -4,7 +4,7 @@
 use sample::Row;
 use sample::text::escape_into;
 
-use super::number_behind;
+use super::{number_behind, pid};
 use crate::process::fields::*;
 
 /// Characters of arguments that `--procopts w` shows if it says no number.
@@ -46,10 +46,21 @@ pub(super) fn push_command(out: &mut Vec<u8>, row: &Row<'_>) {
 
 /// The program and its arguments, or its name if it has no command line.
 fn words<'a>(row: &Row<'a>) -> (&'a [u8], &'a [u8]) {
-    match row.text(COMMAND_LINE).filter(|line| !line.is_empty()) {
+    match own_line(row) {
         Some(line) => split(line),
         None => (row.text(COMMAND).unwrap_or_default(), b""),
     }
+}
+
+/// The command line; none of a further thread, whose own name tells more.
+fn own_line<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
+    let is_thread = row.raw(TGID).is_some_and(|group| group.cast_signed() != pid(row));
+    row.text(COMMAND_LINE).filter(|line| !line.is_empty() && !is_thread)
+}
+
+/// The command line, or the name of what has none.
+pub(super) fn command_line<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
+    own_line(row).or(row.text(COMMAND))
 }
 
 /// The first word and what follows the blanks behind it.
@@ -74,7 +85,7 @@ fn after_switch(arguments: &[u8]) -> (&[u8], &[u8]) {
 
 /// The program; under `--exact` a name loses its blanks and parentheses, as in collectl.
 fn push_program(out: &mut Vec<u8>, row: &Row<'_>, program: &[u8]) {
-    let is_name = row.text(COMMAND_LINE).is_none_or(<[u8]>::is_empty);
+    let is_name = own_line(row).is_none();
     if row.exact() && is_name && program.iter().any(|byte| b"() ".contains(byte)) {
         let kept: Vec<u8> = program.iter().copied().filter(|byte| !b"() ".contains(byte)).collect();
         return escape_into(out, &kept);

@@ -13,6 +13,20 @@ pub(super) fn pid(row: &Row<'_>) -> i64 {
     })
 }
 
+/// Of a further thread its process, which stands a little before it.
+pub(super) fn process_of<'a>(row: &Row<'a>) -> Option<Row<'a>> {
+    let own = pid(row);
+    let group = row.raw(TGID).map(u64::cast_signed).filter(|&group| group != own)?;
+    let at = |index| Row { index, ..*row };
+    (0..row.index).rev().map(at).find(|other| pid(other) == group)
+}
+
+/// Threads beside the first; a thread shows those of its process.
+pub(super) fn further_threads(row: &Row<'_>) -> Option<f64> {
+    let threads = row.raw(THREADS).or_else(|| process_of(row)?.raw(THREADS))?;
+    Some(threads as f64 - 1.0)
+}
+
 /// The real user's name: that of `--passwd` if there is such a list.  `None` if only the number
 /// is known.
 pub(super) fn user<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
@@ -67,36 +81,53 @@ pub(super) fn cpu_total_ticks(row: &Row<'_>) -> Option<f64> {
 /// that were the interval.
 pub(super) fn cpu_percent(row: &Row<'_>) -> Option<f64> {
     let (system, user) = cpu_ticks(row);
-    let seconds = if row.exact() { row.seconds() } else { row.interval_seconds() };
+    let seconds = if row.exact() { seconds(row) } else { row.interval_seconds() };
     let hz = row.frame.meta.ticks_per_second() as f64;
     let ticks = system? + user?;
     // In collectl's order, which decides the last digit.
     Some(100.0 * (ticks / hz) / seconds.filter(|&seconds| seconds > 0.0)?)
 }
 
+/// The time to divide by.  collectl means to take the time since the reading before and takes the
+/// interval that was asked for.
+fn seconds(row: &Row<'_>) -> Option<f64> {
+    let asked_ns = row.frame.meta.interval2_ns();
+    if row.exact() && !row.options().per_interval() && asked_ns > 0 {
+        return Some(asked_ns as f64 / 1e9);
+    }
+    row.seconds()
+}
+
+fn per_second(row: &Row<'_>, amount: Option<f64>) -> Option<f64> {
+    Some(amount? / seconds(row).filter(|&seconds| seconds > 0.0)?)
+}
+
 /// Page faults: a rate, or with `--procopts f` all since it began.
 pub(super) fn faults(row: &Row<'_>, field: usize) -> Option<f64> {
     match row.options().procopts.contains('f') {
         true => row.raw(field).map(|count| count as f64),
-        false => row.per_second(delta(row, field)),
+        false => per_second(row, delta(row, field)),
     }
 }
 
 /// A counter of events per second.
 pub(super) fn switches(row: &Row<'_>, field: usize) -> Option<f64> {
-    row.per_second(delta(row, field))
+    per_second(row, delta(row, field))
 }
 
 /// A counter of bytes in KiB per second.
 pub(super) fn kilobytes(row: &Row<'_>, field: usize) -> Option<f64> {
-    row.per_second(delta(row, field).map(|bytes| bytes / 1024.0))
+    per_second(row, delta(row, field).map(|bytes| bytes / 1024.0))
 }
 
 /// A size of memory in KiB.  What has no address space (a thread of the kernel, a zombie) has
-/// nothing of any kind.
+/// nothing of any kind; a further thread has that of its process.
 pub(super) fn memory(row: &Row<'_>, field: usize) -> Option<f64> {
-    let without_space = || (row.raw(VIRTUAL) == Some(0)).then_some(0.0);
-    row.raw(field).map(|value| value.cast_signed() as f64).or_else(without_space)
+    let of = |row: &Row<'_>| {
+        let without_space = || (row.raw(VIRTUAL) == Some(0)).then_some(0.0);
+        row.raw(field).map(|value| value.cast_signed() as f64).or_else(without_space)
+    };
+    of(row).or_else(|| of(&process_of(row)?))
 }
 
 /// Whole seconds and hundredths.  collectl multiplies a rounded fraction, so that 0.29 s is 28
