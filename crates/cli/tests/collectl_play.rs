@@ -68,8 +68,34 @@ fn usual() -> Vec<Case> {
         add(recording, "-sbcdfijmnstx -oT".to_owned());
         add(recording, "-scdmn --verbose".to_owned());
     }
+    for switches in PROCESSES {
+        cases.push(Case { recording: "zeta*", switches: (*switches).to_owned() });
+    }
+    for switches in ["-sZ", "-sZ -P"] {
+        cases.push(Case { recording: "theta*", switches: switches.to_owned() });
+    }
     cases
 }
+
+/// What processes are worth trying with.
+const PROCESSES: &[&str] = &[
+    "-sZ",
+    "-sZ -P",
+    "-scZ",
+    "-sZ --procopts i",
+    "-sZ --procopts m",
+    "-sZ --procopts cfRrsu12w",
+    "-sZ --procopts wS",
+    "-sZ --procopts k",
+    "-sZ --procopts I",
+    "-sZ -oT",
+    "-sZ -oDm --procopts iu",
+    "-sZ -on",
+    "-sZ -w",
+    "-sZ --full",
+    "-sZ --procstate RD",
+    "-sZ -P --procopts fR --sep ,",
+];
 
 /// Rules for sensors, seen from the tests' folder.
 const RULES: &str = "--envrules tests/envrules.txt";

@@ -131,6 +131,8 @@ impl CollectlFeed {
         // What was recorded of threads is read.
         limits.process.threads = true;
         limits.process.status = true;
+        // Users are numbers there; collectl names them by the list of who plays.
+        limits.process.passwd.get_or_insert_with(|| PathBuf::from("/etc/passwd"));
         let extra = if each_cpu && selection.contains('c') { "C" } else { "" };
         let entries = crate::display::sources_for(&format!("{selection}{extra}"));
         let subsystems = reader.meta().subsystems().to_owned();

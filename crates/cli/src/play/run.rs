@@ -275,7 +275,9 @@ fn open(
         Origin::Collectl => {
             let each_cpu = options.cpufilt.is_set();
             let sensors = arguments.sensor_rules()?;
-            let limits = source::Limits { sensors, ..source::Limits::default() };
+            let passwd = arguments.display.passwd.clone();
+            let process = source::ProcessLimits { passwd, ..source::ProcessLimits::default() };
+            let limits = source::Limits { sensors, process, ..source::Limits::default() };
             let letters = &options.subsystems;
             let mut feed = CollectlFeed::open(&recording.path, letters, each_cpu, limits)?;
             if follow {

@@ -1,0 +1,127 @@
+//! Processes through the whole chain: recorded, then played in every format.  Names that would
+//! harm a terminal or break a line come out escaped, and whole.
+//!
+//! Starts a few sleeping processes of its own; takes some three seconds.
+#![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+/// What the processes call themselves, and how that is shown.
+const NAMES: [(&[u8], &str); 4] = [
+    (b"ev) R 1 x", "ev) R 1 x"),
+    (b"new\nline", "new\\x0aline"),
+    (b"bad\xff\xfe", "bad\\xff\\xfe"),
+    (b"\x1b[31mred\x07", "\\x1b[31mred\\x07"),
+];
+
+struct Sleepers(Vec<Child>);
+
+impl Sleepers {
+    /// A sleeping process for each name: the name of its program's file becomes its own.
+    fn start(folder: &Path) -> Self {
+        let start = |(name, _): &(&[u8], &str)| {
+            let program = folder.join(OsStr::from_bytes(name));
+            std::fs::copy("/bin/sleep", &program).unwrap();
+            Command::new(&program).arg0(OsStr::from_bytes(name)).arg("60").spawn().unwrap()
+        };
+        Sleepers(NAMES.iter().map(start).collect())
+    }
+}
+
+impl Drop for Sleepers {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn whit(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_whit"))
+        .args(arguments)
+        .env("TZ", "UTC")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn text(arguments: &[&str]) -> String {
+    let output = whit(arguments);
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {complaint}");
+    let harmless = |byte: &u8| *byte == b'\n' || *byte >= b' ' && *byte != 0x7f;
+    assert!(output.stdout.iter().all(harmless), "{arguments:?}: control characters");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn hostile_names_come_out_escaped_and_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = folder.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    let sleepers = Sleepers::start(&programs);
+    let pids: Vec<u32> = sleepers.0.iter().map(Child::id).collect();
+    let list: Vec<String> = pids.iter().map(|pid| format!("p{pid}")).collect();
+    let files = folder.path().join("files/");
+    let files = files.to_str().unwrap();
+    text(&["record", "-sZ", "-i.5:.5", "-c2", "-f", files, "--procfilt", &list.join(",")]);
+    for (pid, (_, shown)) in pids.iter().zip(NAMES) {
+        let pid = pid.to_string();
+        let of = |text: &str, column: usize| -> Vec<String> {
+            let lines = text.lines().filter(|line| !line.starts_with('#'));
+            let mine = lines.filter(|line| line.split_whitespace().nth(column) == Some(&pid));
+            mine.map(str::to_owned).collect()
+        };
+        for switches in ["w", "iw", "mw"] {
+            let lines = of(&text(&["play", files, "-sZ", "--procopts", switches]), 0);
+            assert!(!lines.is_empty(), "{switches}: no line of {pid}");
+            for line in lines {
+                assert!(line.ends_with(&format!("{shown} 60")), "{switches}: {line}");
+                assert!(line.contains(" S "), "{switches}: {line}");
+            }
+        }
+        let lines = of(&text(&["play", files, "-sZ", "-P"]), 2);
+        assert!(lines.iter().all(|line| line.ends_with(&format!("{shown} 60"))), "{lines:?}");
+        assert!(!lines.is_empty(), "-P: no line of {pid}");
+        let csv = text(&["play", files, "-sZ", "--csv"]);
+        assert!(
+            csv.lines()
+                .any(|line| line.contains(&format!(",{pid}:")) && line.contains(",command,"))
+        );
+    }
+    let json = text(&["play", files, "-sZ", "--json"]);
+    assert!(json.contains("ev) R 1 x") && json.lines().all(|line| line.starts_with('{')));
+    // The filter of the recording left everybody else out.
+    let all = text(&["play", files, "-sZ", "-P"]);
+    let count = all.lines().filter(|line| !line.starts_with('#')).count();
+    assert_eq!(count % NAMES.len(), 0, "{all}");
+    // One of playback selects among them.
+    let one = text(&["play", files, "-Zcred", "-P"]);
+    let shown: Vec<&str> = one.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(!shown.is_empty() && shown.iter().all(|line| line.contains("red")), "{one}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings");
+    let recording = recording.join("zeta-20261121-131413.raw.gz");
+    let recording = recording.to_str().unwrap();
+    for (arguments, why) in [
+        (vec!["play", recording, "-sZ", "--procopts", "p"], "are for record"),
+        (vec!["play", recording, "-sZ", "--procopts", "im"], "exclude each other"),
+        (vec!["play", recording, "-sZ", "--procfilt", "x1"], "must begin with one of"),
+        (vec!["play", recording, "-sZ", "--procstate", "Q"], "unknown letter"),
+        (vec!["play", recording, "-sc", "--procfilt", "p1"], "is for processes"),
+        (vec!["play", recording, "-sZ", "--passwd", "/none"], "cannot read the file"),
+    ] {
+        let output = whit(&arguments);
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+        assert!(complaint.contains(why), "{arguments:?}: {complaint}");
+    }
+}
