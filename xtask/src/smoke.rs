@@ -10,5 +10,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         fuzz.env("CARGO_TARGET_DIR", root().join("target/fuzz"));
         finish(fuzz)?;
     }
-    finish(crate::cargo(&["run", "-q", "-p", "cli", "--", "bench", "record", "--quick"]))
+    for bench in ["record", "processes"] {
+        finish(crate::cargo(&["run", "-q", "-p", "cli", "--", "bench", bench, "--quick"]))?;
+    }
+    Ok(())
 }

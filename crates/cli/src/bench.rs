@@ -5,16 +5,20 @@
 //! loop that does nothing but `pread` them.  Everybody takes turns, round after round, and is
 //! compared by medians; cases that whit loses stay in the tables.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 use testkit::bench::{Measurement, Series};
 
 pub(crate) mod compression;
 pub(crate) mod floor;
+pub(crate) mod processes;
 pub(crate) mod programs;
 pub(crate) mod report;
 pub(crate) mod save;
 pub(crate) mod suite;
+
+use save::Turns;
 
 /// How much to do.
 #[derive(Clone, Debug)]
@@ -48,6 +52,27 @@ pub(crate) struct Results {
     pub(crate) compression_of: String,
     /// What could not be measured, and why.
     pub(crate) notes: Vec<String>,
+}
+
+impl Results {
+    /// Every turn of everybody.
+    pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
+        let mut turns = Vec::new();
+        let mut push = |table, case, series| turns.push(Turns { table, case, series });
+        for case in &self.cases {
+            for contest in &case.contestants {
+                push("record", &case.name, Cow::Borrowed(&contest.series));
+            }
+        }
+        for series in &self.play {
+            push("play", &self.play_letters, Cow::Borrowed(series));
+        }
+        for one in &self.long {
+            let series = Series { name: one.name.clone(), turns: vec![one.measurement] };
+            push("sizes", &one.command, Cow::Owned(series));
+        }
+        turns
+    }
 }
 
 /// One case of the classic table.

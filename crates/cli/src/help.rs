@@ -72,7 +72,9 @@ pub(crate) const BENCH: &str = "\
 Examples:
   whit bench record --quick              does everything run here?
   whit bench record                      the tables; takes some minutes
-  whit bench record --save bench/runs    and keep them";
+  whit bench record --save bench/runs    and keep them
+  whit bench processes                   from a hundred to ten thousand processes
+  whit bench processes --crowds 1000x8   a thousand of eight threads each";
 
 /// Below the help of `whit link`.
 pub(crate) const LINK: &str = "\

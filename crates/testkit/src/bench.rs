@@ -161,16 +161,28 @@ pub fn run_any(command: &mut Command) -> io::Result<(ExitStatus, Measurement)> {
 
 /// Runs code in this process and measures this thread.
 pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Measurement) {
-    let (before, start) = (cpu_of_thread(), Instant::now());
+    let (before, clock, start) = (cpu_of_thread(), thread_clock(), Instant::now());
     let value = work();
-    let (after, wall_us) = (cpu_of_thread(), microseconds(start.elapsed()));
+    let (after, cpu_us) = (cpu_of_thread(), microseconds(thread_clock().saturating_sub(clock)));
+    // `getrusage` of a thread that still runs is as old as the latest clock tick, which for a
+    // short turn is too old; it only tells how to split the exact time.
+    let user_us = after.user_us.saturating_sub(before.user_us).min(cpu_us);
     let measurement = Measurement {
-        wall_us,
-        user_us: after.user_us.saturating_sub(before.user_us),
-        system_us: after.system_us.saturating_sub(before.system_us),
+        wall_us: microseconds(start.elapsed()),
+        user_us,
+        system_us: cpu_us - user_us,
         resident_kib_max: 0,
     };
     (value, measurement)
+}
+
+/// CPU time of this thread up to now.
+fn thread_clock() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a live value of the type that the call fills.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
 }
 
 fn cpu_of_thread() -> Measurement {

@@ -6,7 +6,6 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use procfs::Host;
 use rustix::fs::{Mode, OFlags};
@@ -74,8 +73,7 @@ impl Floor {
     /// Reads everything `samples` times.
     pub(crate) fn run(&mut self, samples: u64) -> std::io::Result<Measurement> {
         let Floor { files, buffer } = self;
-        let begun = thread_cpu();
-        let (done, mut measurement) = measure(|| -> rustix::io::Result<()> {
+        let (done, measurement) = measure(|| -> rustix::io::Result<()> {
             for sample in 0..samples {
                 for file in files.iter().filter(|file| sample.is_multiple_of(file.every)) {
                     let mut offset = 0;
@@ -88,21 +86,8 @@ impl Floor {
             Ok(())
         });
         done?;
-        // `getrusage` of a thread that still runs is as old as the latest clock tick, which for a
-        // short turn is too old.  Nearly all of it is the kernel's time.
-        let cpu = thread_cpu().saturating_sub(begun);
-        let cpu_us = u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX);
-        measurement.user_us = measurement.user_us.min(cpu_us);
-        measurement.system_us = cpu_us - measurement.user_us;
         Ok(measurement)
     }
-}
-
-/// CPU time of this thread up to now.
-fn thread_cpu() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    let part = |value: i64| u64::try_from(value).unwrap_or(0);
-    Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
 }
 
 /// The files that a source reads at every one of its ticks, with the calls each takes.

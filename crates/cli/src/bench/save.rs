@@ -1,6 +1,7 @@
 //! Keeps a run: `bench/runs/<date>-<machine>/` with the command, the machine, the versions, the
 //! tables and every single turn.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,6 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use testkit::bench::Series;
 
-use super::Results;
 use super::programs::Programs;
 
 /// What the numbers depend on.
@@ -38,24 +38,35 @@ pub(crate) fn machine(programs: &Programs) -> Value {
     })
 }
 
-/// Writes the folder; gives its path.
+/// All turns of one contestant, and where they belong.
+pub(crate) struct Turns<'a> {
+    /// The table.
+    pub(crate) table: &'static str,
+    /// The case in it.
+    pub(crate) case: &'a str,
+    /// Whose turns, and what each cost.
+    pub(crate) series: Cow<'a, Series>,
+}
+
+/// Writes the folder, whose name ends in `kind`; gives its path.
 pub(crate) fn save(
     base: &Path,
+    kind: &str,
     command: &str,
     machine: &Value,
     summary: &str,
-    results: &Results,
+    turns: &[Turns<'_>],
 ) -> anyhow::Result<PathBuf> {
     let now = jiff::Zoned::now();
     let name = machine["name"].as_str().unwrap_or("machine");
     // A host's name may hold what a folder's should not.
     let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c), "_");
-    let folder = base.join(format!("{}-{name}", now.strftime("%Y-%m-%d")));
+    let folder = base.join(format!("{}-{name}{kind}", now.strftime("%Y-%m-%d")));
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("--save: cannot make {}", folder.display()))?;
     for (name, text) in [
         ("README.md", readme(command, machine, &now)),
-        ("raw.csv", raw(results)),
+        ("raw.csv", raw(turns)),
         ("summary.txt", summary.to_owned()),
     ] {
         let path = folder.join(name);
@@ -82,9 +93,9 @@ fn readme(command: &str, machine: &Value, now: &jiff::Zoned) -> String {
     text
 }
 
-fn raw(results: &Results) -> String {
+fn raw(turns: &[Turns<'_>]) -> String {
     let mut text = "table,case,who,round,wall_us,user_us,system_us,resident_kib_max\n".to_owned();
-    let mut push = |table: &str, case: &str, series: &Series| {
+    for Turns { table, case, series } in turns {
         for (round, one) in series.turns.iter().enumerate() {
             let _ = writeln!(
                 text,
@@ -97,18 +108,6 @@ fn raw(results: &Results) -> String {
                 one.resident_kib_max
             );
         }
-    };
-    for case in &results.cases {
-        for contest in &case.contestants {
-            push("record", &case.name, &contest.series);
-        }
-    }
-    for series in &results.play {
-        push("play", &results.play_letters, series);
-    }
-    for one in &results.long {
-        let series = Series { name: one.name.clone(), turns: vec![one.measurement] };
-        push("sizes", &one.command, &series);
     }
     text
 }

@@ -1,11 +1,14 @@
 //! `whit bench`: repeats the classic measurements on this machine.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use serde_json::Value;
+
+use crate::bench::processes::crowd;
 use crate::bench::programs::Programs;
-use crate::bench::{Plan, report, save, suite};
+use crate::bench::{Plan, processes, report, save, suite};
 
 /// Arguments of `whit bench`.
 #[derive(clap::Args)]
@@ -19,6 +22,16 @@ pub(crate) struct BenchArguments {
 enum What {
     /// What recording costs, beside collectl, sadc and the bare reads; sizes; playing
     Record(BenchRecordArguments),
+    /// What reading processes costs, beside collectl, a walk of /proc and a bare iterator
+    Processes(BenchProcessesArguments),
+    /// The sleepers that `processes` watches: started by it, not by people
+    #[command(hide = true)]
+    Crowd {
+        /// How many
+        processes: usize,
+        /// Threads of each
+        threads: usize,
+    },
 }
 
 /// Arguments of `whit bench record`.
@@ -58,26 +71,113 @@ pub(crate) struct BenchRecordArguments {
     save: Option<PathBuf>,
 }
 
+/// Arguments of `whit bench processes`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
+pub(crate) struct BenchProcessesArguments {
+    /// Turns of everybody; the tables show medians
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+
+    /// Samples of a turn in collectl's own rows; every sixth reads processes
+    #[arg(long, value_name = "N", default_value_t = 8640,
+          value_parser = clap::value_parser!(u64).range(6..=10_000_000))]
+    samples: u64,
+
+    /// Crowds of sleepers to watch: processes, or processes x threads
+    #[arg(long, value_name = "N,NxT,…", default_value = "100,1000,10000,1000x8")]
+    crowds: String,
+
+    /// Everything at its smallest: shows that it runs, measures nothing
+    #[arg(long, conflicts_with_all = ["rounds", "samples", "crowds"])]
+    quick: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-processes
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+}
+
 /// Runs the verb.
 pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
-    let What::Record(arguments) = arguments.what;
+    match arguments.what {
+        What::Record(arguments) => record(&arguments)?,
+        What::Processes(arguments) => processes(&arguments)?,
+        What::Crowd { processes, threads } => crowd::keep(processes, threads)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn record(arguments: &BenchRecordArguments) -> anyhow::Result<()> {
     let plan = arguments.plan();
     let programs = Programs::find()?;
     let machine = save::machine(&programs);
     let results = suite::run_all(&plan, &programs)?;
     let summary = report::human(&plan, &results);
-    let text = match arguments.json {
-        true => format!("{:#}\n", report::json(&plan, &results, &machine)),
-        false => summary.clone(),
-    };
-    std::io::stdout().lock().write_all(text.as_bytes())?;
-    if let Some(base) = &arguments.save {
-        let command: Vec<String> = std::env::args().skip(1).collect();
-        let command = format!("whit {}", command.join(" "));
-        let folder = save::save(base, &command, &machine, &summary, &results)?;
-        eprintln!("kept in {}", folder.display());
+    let json = report::json(&plan, &results, &machine);
+    show(&summary, arguments.json.then_some(&json))?;
+    keep(arguments.save.as_deref(), "", &machine, &summary, &results.turns())
+}
+
+fn processes(arguments: &BenchProcessesArguments) -> anyhow::Result<()> {
+    let plan = arguments.plan()?;
+    let programs = Programs::find()?;
+    let machine = save::machine(&programs);
+    let results = processes::run_all(&plan, &programs)?;
+    let summary = processes::report::human(&plan, &results);
+    let json = processes::report::json(&plan, &results, &machine);
+    show(&summary, arguments.json.then_some(&json))?;
+    keep(arguments.save.as_deref(), "-processes", &machine, &summary, &results.turns())
+}
+
+/// Prints the tables, or the object where that is asked for.
+fn show(summary: &str, json: Option<&Value>) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match json {
+        Some(json) => writeln!(out, "{json:#}"),
+        None => out.write_all(summary.as_bytes()),
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+/// Keeps a run where that is asked for.
+fn keep(
+    base: Option<&Path>,
+    kind: &str,
+    machine: &Value,
+    summary: &str,
+    turns: &[save::Turns<'_>],
+) -> anyhow::Result<()> {
+    let Some(base) = base else { return Ok(()) };
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let command = format!("whit {}", command.join(" "));
+    let folder = save::save(base, kind, &command, machine, summary, turns)?;
+    eprintln!("kept in {}", folder.display());
+    Ok(())
+}
+
+impl BenchProcessesArguments {
+    fn plan(&self) -> anyhow::Result<processes::Plan> {
+        if self.quick {
+            return Ok(processes::Plan {
+                rounds: 1,
+                samples: 12,
+                crowd_readings: 2,
+                crowds: vec![(20, 1), (5, 3)],
+                quick: true,
+            });
+        }
+        Ok(processes::Plan {
+            rounds: self.rounds.into(),
+            samples: self.samples,
+            crowd_readings: 200,
+            crowds: processes::parse_crowds(&self.crowds)?,
+            quick: false,
+        })
+    }
 }
 
 impl BenchRecordArguments {

@@ -1,0 +1,288 @@
+//! The benchmark of processes: collectl's own rows on this machine, then crowds of sleepers from a
+//! hundred to ten thousand, with and without threads.
+//!
+//! Beside whit, by its best way and by `/proc`, stand collectl, a plain walk of `/proc` and a bare
+//! pass of the kernel's iterator.  At `-i0` processes are read at every sixth sample, as collectl
+//! does, so 8,640 samples read them 1,440 times.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context;
+use testkit::bench::{Contestant, Measurement, Series, in_turn, ratio};
+
+use super::Progress;
+use super::programs::{Programs, run};
+use super::save::Turns;
+
+pub(crate) mod crowd;
+mod floor;
+pub(crate) mod report;
+
+/// Every how many samples processes are read at `-i0`.
+const SAMPLES_A_READING: u64 = 6;
+
+/// How much to do.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Turns of everybody.
+    pub(crate) rounds: usize,
+    /// Samples of a turn in the classic table; a sixth of them read processes.
+    pub(crate) samples: u64,
+    /// Readings of a crowd of a thousand; of a larger one fewer.
+    pub(crate) crowd_readings: u64,
+    /// Crowds: processes, threads of each.
+    pub(crate) crowds: Vec<(usize, usize)>,
+    /// Whether to leave collectl out of the crowds: to show that everything runs.
+    pub(crate) quick: bool,
+}
+
+/// Everything that was measured.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    pub(crate) cases: Vec<CaseResult>,
+    /// What could not be measured, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+/// One row of the tables.
+#[derive(Debug)]
+pub(crate) struct CaseResult {
+    pub(crate) name: String,
+    /// Processes there were.
+    pub(crate) processes: usize,
+    pub(crate) contests: Vec<Contest>,
+}
+
+/// One contestant in one case.
+#[derive(Debug)]
+pub(crate) struct Contest {
+    pub(crate) series: Series,
+    /// Times that each turn read processes.
+    pub(crate) readings: u64,
+}
+
+impl Contest {
+    /// CPU of one reading of one process, start and end of a program included.
+    pub(crate) fn us_per_process(&self, processes: usize) -> f64 {
+        let cpu_us = self.series.median(|one| one.cpu_us() as f64);
+        cpu_us / self.readings.max(1) as f64 / processes.max(1) as f64
+    }
+}
+
+impl CaseResult {
+    /// How many times the CPU of `base` the contestant `this` needs, per reading.
+    pub(crate) fn times(&self, this: &str, base: &str) -> Option<f64> {
+        let find = |name: &str| self.contests.iter().find(|one| one.series.name == name);
+        let (this, base) = (find(this)?, find(base)?);
+        let cpu = |one: &Measurement| one.cpu_us() as f64;
+        let times = ratio(&this.series, &base.series, cpu) * base.readings as f64;
+        Some(times / this.readings as f64).filter(|times| *times > 0.0)
+    }
+}
+
+impl Results {
+    /// Every turn of everybody.
+    pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
+        let mut turns = Vec::new();
+        for case in &self.cases {
+            for one in &case.contests {
+                let (case, series) = (case.name.as_str(), Cow::Borrowed(&one.series));
+                turns.push(Turns { table: "processes", case, series });
+            }
+        }
+        turns
+    }
+}
+
+/// Who takes part, by the name in the tables.
+pub(crate) const WHIT: &str = "whit";
+pub(crate) const WHIT_PROC: &str = "whit, by /proc";
+pub(crate) const COLLECTL: &str = "collectl";
+pub(crate) const WALK: &str = "walk of /proc";
+pub(crate) const ITERATOR: &str = "bare iterator";
+
+/// Runs everything the plan asks for.
+pub(crate) fn run_all(plan: &Plan, programs: &Programs) -> anyhow::Result<Results> {
+    let mut results = Results::default();
+    let progress = Progress::new();
+    let mut tasks = match bpf::Kernel::open().and_then(|kernel| bpf::Tasks::open(&kernel)) {
+        Ok(tasks) => Some(tasks),
+        Err(error) => {
+            results.notes.push(format!("no bare iterator, and whit reads /proc: {error}"));
+            None
+        }
+    };
+    if programs.collectl.is_none() {
+        results.notes.push("collectl is not installed: its rows are missing".into());
+    }
+    let mut bench = Bench { plan, programs, progress: &progress, tasks: tasks.as_mut() };
+    results.cases.extend(bench.classic()?);
+    for &(processes, threads) in &plan.crowds {
+        results.cases.push(bench.crowd(processes, threads)?);
+    }
+    progress.done();
+    Ok(results)
+}
+
+/// What every case needs.
+struct Bench<'a> {
+    plan: &'a Plan,
+    programs: &'a Programs,
+    progress: &'a Progress,
+    tasks: Option<&'a mut bpf::Tasks>,
+}
+
+/// Which contestants a case has, and with what they are called.
+struct Case<'a> {
+    name: String,
+    what: &'a [&'a str],
+    /// Readings of everybody but collectl, and of collectl; 0 leaves it out.
+    readings: u64,
+    collectl_readings: u64,
+    with_floors: bool,
+}
+
+impl Bench<'_> {
+    /// collectl's own rows, on the machine as it is and one process to filter for.
+    fn classic(&mut self) -> anyhow::Result<Vec<CaseResult>> {
+        let _one = crowd::Crowd::start(&self.programs.whit, 1, 1)?;
+        let filter = format!("c{}", crowd::ONE);
+        let rows: [(&str, &[&str]); 4] = [
+            ("-sZ", &["-sZ"]),
+            ("-sZ, one command", &["-sZ", "--procfilt", &filter]),
+            ("-sZ --procopts p", &["-sZ", "--procopts", "p"]),
+            ("-sZ --procopts I", &["-sZ", "--procopts", "I"]),
+        ];
+        let readings = (self.plan.samples / SAMPLES_A_READING).max(1);
+        rows.iter()
+            .enumerate()
+            .map(|(index, (name, what))| {
+                self.case(&Case {
+                    name: (*name).to_owned(),
+                    what,
+                    readings,
+                    collectl_readings: readings,
+                    with_floors: index == 0,
+                })
+            })
+            .collect()
+    }
+
+    /// A crowd of sleepers.
+    fn crowd(&mut self, processes: usize, threads: usize) -> anyhow::Result<CaseResult> {
+        self.progress.tell(&format!("{processes} processes of {threads} threads: starting them"));
+        let _crowd = crowd::Crowd::start(&self.programs.whit, processes, threads)?;
+        let readings = (self.plan.crowd_readings * 1_000 / processes.max(1) as u64).max(10);
+        let threaded = threads > 1;
+        let what: &[&str] = if threaded { &["-sZ", "--procopts", "t"] } else { &["-sZ"] };
+        self.case(&Case {
+            name: match threaded {
+                true => format!("{processes} processes with {threads} threads each, all shown"),
+                false => format!("{processes} processes"),
+            },
+            what,
+            readings,
+            // A reading of ten thousand takes it over a second.
+            collectl_readings: if self.plan.quick { 0 } else { (readings / 10).max(2) },
+            with_floors: true,
+        })
+    }
+
+    fn case(&mut self, case: &Case<'_>) -> anyhow::Result<CaseResult> {
+        let processes = Cell::new(0);
+        // The walk counts the processes, so there is always one.
+        let passes = if case.with_floors { case.readings } else { 1 };
+        let whit = |way: &'static [&'static str]| {
+            let (what, program) = (case.what, &self.programs.whit);
+            move || record(program, &["record", "--no-check"], what, way, case.readings)
+        };
+        let mut contestants = vec![
+            Contestant::new(WHIT, whit(&[])),
+            Contestant::new(WHIT_PROC, whit(&["--process-way", "proc"])),
+        ];
+        let mut readings = vec![case.readings; 2];
+        if let Some(collectl) = &self.programs.collectl
+            && case.collectl_readings > 0
+        {
+            let turn = || record(collectl, &[], case.what, &[], case.collectl_readings);
+            contestants.push(Contestant::new(COLLECTL, turn));
+            readings.push(case.collectl_readings);
+        }
+        let walk = || {
+            let (measurement, count) = floor::walk(passes)?;
+            processes.set(count);
+            Ok(measurement)
+        };
+        contestants.push(Contestant::new(WALK, walk));
+        readings.push(passes);
+        if let Some(tasks) = self.tasks.as_deref_mut()
+            && case.with_floors
+        {
+            contestants
+                .push(Contestant::new(ITERATOR, move || floor::iterate(tasks, case.readings)));
+            readings.push(case.readings);
+        }
+        let (rounds, progress) = (self.plan.rounds, self.progress);
+        let series = in_turn(rounds, &mut contestants, |who, round| {
+            progress.tell(&format!("{}: {who}, round {} of {rounds}", case.name, round + 1));
+        })?;
+        drop(contestants);
+        let mut contests: Vec<Contest> = series
+            .into_iter()
+            .zip(readings)
+            .map(|(series, readings)| Contest { series, readings })
+            .collect();
+        if !case.with_floors {
+            contests.retain(|one| one.series.name != WALK);
+        }
+        Ok(CaseResult { name: case.name.clone(), processes: processes.get(), contests })
+    }
+}
+
+/// Records so many readings of processes into a folder that is thrown away.
+fn record(
+    program: &Path,
+    verb: &[&str],
+    what: &[&str],
+    way: &[&str],
+    readings: u64,
+) -> std::io::Result<Measurement> {
+    let folder = tempfile::tempdir()?;
+    let mut command = Command::new(program);
+    command.args(verb).args(what).args(way).arg("-i0");
+    command.arg(format!("-c{}", readings * SAMPLES_A_READING)).arg("-f").arg(folder.path());
+    run(&mut command)
+}
+
+/// The plan of the arguments of `whit bench processes`.
+pub(crate) fn parse_crowds(text: &str) -> anyhow::Result<Vec<(usize, usize)>> {
+    let number =
+        |word: &str| word.parse::<usize>().ok().filter(|number| (1..=100_000).contains(number));
+    let crowd = |word: &str| match word.split_once('x') {
+        Some((processes, threads)) => Some((number(processes)?, number(threads)?)),
+        None => Some((number(word)?, 1)),
+    };
+    let crowds = text.split(',').filter(|word| !word.is_empty());
+    crowds
+        .map(|word| {
+            crowd(word).with_context(|| format!("--crowds: `{word}` is neither N nor NxTHREADS"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crowds_are_processes_and_threads() {
+        assert_eq!(parse_crowds("100,1000x8").unwrap(), [(100, 1), (1000, 8)]);
+        assert_eq!(parse_crowds("").unwrap(), []);
+        for wrong in ["0", "10x", "x", "ten", "1000000000"] {
+            assert!(parse_crowds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

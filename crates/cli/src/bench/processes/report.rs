@@ -1,0 +1,88 @@
+//! The tables of processes, for people and as JSON.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::{COLLECTL, CaseResult, Contest, Plan, Results, WHIT, WHIT_PROC};
+
+/// Everything as text.  Writing to a string cannot fail.
+pub(crate) fn human(plan: &Plan, results: &Results) -> String {
+    let mut out = String::new();
+    let _ = write_human(plan, results, &mut out);
+    out
+}
+
+fn write_human(plan: &Plan, results: &Results, out: &mut String) -> std::fmt::Result {
+    writeln!(
+        out,
+        "Processes, -i0 into a file: medians of {} rounds, CPU = user + system, start and end \
+         included\n",
+        plan.rounds
+    )?;
+    writeln!(
+        out,
+        "{:<16} {:>9} {:>10} {:>16} {:>10} {:>9}",
+        "", "readings", "CPU ms", "us/process/read.", "x whit", "RSS KiB"
+    )?;
+    for case in &results.cases {
+        writeln!(out, "{}  ({} processes)", case.name, case.processes)?;
+        for contest in &case.contests {
+            line(case, contest, out)?;
+        }
+    }
+    for note in &results.notes {
+        writeln!(out, "\nNote: {note}.")?;
+    }
+    Ok(())
+}
+
+fn line(case: &CaseResult, contest: &Contest, out: &mut String) -> std::fmt::Result {
+    let times = case.times(&contest.series.name, WHIT);
+    let resident = contest.series.median(|one| one.resident_kib_max as f64);
+    let resident = if resident > 0.0 { format!("{resident:.0}") } else { "-".to_owned() };
+    writeln!(
+        out,
+        "  {:<14} {:>9} {:>10.1} {:>16.3} {:>10} {:>9}",
+        contest.series.name,
+        contest.readings,
+        cpu_ms(contest),
+        contest.us_per_process(case.processes),
+        times.map_or("-".to_owned(), |times| format!("{times:.2}")),
+        resident,
+    )
+}
+
+fn cpu_ms(contest: &Contest) -> f64 {
+    contest.series.median(|one| one.cpu_us() as f64) / 1e3
+}
+
+/// Everything as one JSON object.
+pub(crate) fn json(plan: &Plan, results: &Results, machine: &Value) -> Value {
+    let contest = |case: &CaseResult, contest: &Contest| {
+        json!({
+            "name": contest.series.name,
+            "readings": contest.readings,
+            "cpu_ms": cpu_ms(contest),
+            "us_per_process": contest.us_per_process(case.processes),
+            "times_whit": case.times(&contest.series.name, WHIT),
+            "resident_kib": contest.series.median(|one| one.resident_kib_max as f64),
+        })
+    };
+    let case = |case: &CaseResult| {
+        json!({
+            "case": case.name,
+            "processes": case.processes,
+            "collectl_times_whit": case.times(COLLECTL, WHIT),
+            "collectl_times_whit_by_proc": case.times(COLLECTL, WHIT_PROC),
+            "contestants": case.contests.iter().map(|one| contest(case, one)).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "machine": machine,
+        "rounds": plan.rounds,
+        "samples": plan.samples,
+        "processes": results.cases.iter().map(case).collect::<Vec<_>>(),
+        "notes": results.notes,
+    })
+}
