@@ -8,7 +8,7 @@ use anyhow::Context;
 use jiff::tz::TimeZone;
 use procfs::{Host, SystemClock};
 use sample::{Cadence, Clock, Meta, Moment, Snapshot, SourceDef, State, Table};
-use source::{Entry, Limits, RecorderCounters, Sampler};
+use source::{Entry, Limits, ProcessLimits, RecorderCounters, Sampler};
 use view::PlotFiles;
 use view::export::Setting;
 
@@ -199,7 +199,10 @@ impl Plan {
             interfaces: arguments.interfaces()?,
             network_filesystems: false,
             recorder: Some(counters.clone()),
-            process: arguments.display.process_limits()?,
+            process: ProcessLimits {
+                way: arguments.process_way.map(Into::into),
+                ..arguments.display.process_limits()?
+            },
             ..Limits::default()
         });
         if !arguments.no_check && self.meta.cpus() >= doctor::CHECK_CPUS_MIN {

@@ -8,6 +8,24 @@ use sample::NameFilter;
 
 use crate::display::DisplayArguments;
 
+/// `--process-way`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ProcessWay {
+    /// A BPF program that passes over all tasks
+    Iterator,
+    /// stat, io and status of each process
+    Proc,
+}
+
+impl From<ProcessWay> for source::Way {
+    fn from(way: ProcessWay) -> Self {
+        match way {
+            ProcessWay::Iterator => source::Way::Iterator,
+            ProcessWay::Proc => source::Way::Proc,
+        }
+    }
+}
+
 /// Arguments of `whit record`.
 #[derive(clap::Args, Debug)]
 #[command(args_override_self = true, after_help = crate::help::record())]
@@ -131,6 +149,11 @@ pub(crate) struct RecordArguments {
     /// Keep the kernel's text in the recording, too: every file read at a tick, up to 32 MiB
     #[arg(long, requires = "filename")]
     pub(crate) raw: bool,
+
+    /// Read processes in this way and no other, to compare them: by a program in the kernel, or by
+    /// the files in /proc [the best there is unless told]
+    #[arg(long, value_name = "WAY")]
+    pub(crate) process_way: Option<ProcessWay>,
 
     /// Do not time the kernel's files at the start on machines with many CPUs
     #[arg(long)]
