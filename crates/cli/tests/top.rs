@@ -1,0 +1,155 @@
+//! `whit top` on a terminal of its own (a pseudo-terminal): what it takes it gives back.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const ENTER: &str = "\x1b[?1049h";
+const LEAVE: &str = "\x1b[?1049l";
+const SHOW_CURSOR: &str = "\x1b[?25h";
+
+/// Longest wait for anything here.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program on a terminal of 80 by 24.
+struct Session {
+    child: Child,
+    master: File,
+    terminal: OwnedFd,
+    seen: String,
+}
+
+impl Session {
+    fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Session {
+        let (mut master, mut slave) = (-1, -1);
+        let size = libc::winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        // SAFETY: both numbers and the size live through the call; no name and no settings are
+        // asked for.
+        let done = unsafe {
+            libc::openpty(
+                &raw mut master,
+                &raw mut slave,
+                std::ptr::null_mut(),
+                std::ptr::null(),
+                &raw const size,
+            )
+        };
+        assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+        // SAFETY: openpty has just handed both descriptors to us alone.
+        let (master, terminal) =
+            unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+        // SAFETY: the descriptor is open; the read end must not block for ever.
+        unsafe {
+            libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&master), libc::F_SETFL, libc::O_NONBLOCK)
+        };
+        let stream = || Stdio::from(terminal.try_clone().unwrap());
+        let child = Command::new(env!("CARGO_BIN_EXE_whit"))
+            .arg("top")
+            .args(arguments)
+            .env("TERM", "xterm")
+            .env("LANG", "C.UTF-8")
+            .env_remove("LC_ALL")
+            .env_remove("NO_COLOR")
+            .envs(environment.iter().copied())
+            .stdin(stream())
+            .stdout(stream())
+            .stderr(stream())
+            .spawn()
+            .unwrap();
+        Session { child, master, terminal, seen: String::new() }
+    }
+
+    /// Reads until the output has `text`, or the program ends.
+    fn until(&mut self, text: &str) {
+        let begun = Instant::now();
+        let mut bytes = [0; 4096];
+        while !self.seen.contains(text) {
+            assert!(begun.elapsed() < PATIENCE, "no {text:?} in {:?}", self.seen);
+            match self.master.read(&mut bytes) {
+                Ok(count) => self.seen.push_str(&String::from_utf8_lossy(&bytes[..count])),
+                Err(_) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
+    fn type_in(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Whether lines are edited and echoed, as a shell wants it.
+    fn is_cooked(&self) -> bool {
+        // SAFETY: zero is a valid value of plain data, which the call fills.
+        let settings = unsafe {
+            let mut settings: libc::termios = std::mem::zeroed();
+            let terminal = std::os::fd::AsRawFd::as_raw_fd(&self.terminal);
+            assert_eq!(libc::tcgetattr(terminal, &raw mut settings), 0);
+            settings
+        };
+        settings.c_lflag & libc::ECHO != 0 && settings.c_lflag & libc::ICANON != 0
+    }
+
+    /// Waits for the end, and holds that the terminal is as it was.
+    fn ends(&mut self, code: i32) {
+        self.until(LEAVE);
+        assert!(self.seen.contains(ENTER) && self.seen.contains(SHOW_CURSOR), "{:?}", self.seen);
+        assert_eq!(self.child.wait().unwrap().code(), Some(code), "{:?}", self.seen);
+        assert!(self.is_cooked());
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_count_of_samples_and_the_key_q_end_it() {
+    let mut session = Session::start(&["-n", "2", "-d", "0.1"], &[]);
+    session.ends(0);
+    assert!(session.seen.contains("COMMAND"), "{:?}", session.seen);
+    assert!(session.seen.contains("\x1b[38;"), "{:?}", session.seen);
+
+    let mut session = Session::start(&["-d", "60"], &[]);
+    session.until("COMMAND");
+    assert!(!session.is_cooked());
+    session.type_in("q");
+    session.ends(0);
+}
+
+#[test]
+fn signals_end_it_with_the_terminal_as_it_was() {
+    for signal in [libc::SIGTERM, libc::SIGINT] {
+        let mut session = Session::start(&["-d", "60"], &[]);
+        session.until("COMMAND");
+        // SAFETY: the child is ours and not waited for, so the number is still its own.
+        unsafe { libc::kill(i32::try_from(session.child.id()).unwrap(), signal) };
+        session.ends(0);
+    }
+}
+
+#[test]
+fn no_colour_means_no_colour() {
+    let mut session = Session::start(&["-n", "2", "-d", "0.1"], &[("NO_COLOR", "1")]);
+    session.ends(0);
+    assert!(!session.seen.contains("\x1b[38;") && !session.seen.contains("\x1b[48;"));
+}
+
+#[test]
+fn what_is_no_terminal_is_refused_with_advice() {
+    let mut session = Session::start(&[], &[("TERM", "dumb")]);
+    session.until("whit record --top");
+    assert_eq!(session.child.wait().unwrap().code(), Some(2));
+    assert!(!session.seen.contains(ENTER));
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let output = command.arg("top").stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.starts_with("whit: whit top needs a terminal"), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+}
