@@ -65,7 +65,8 @@ pub(super) fn command_line<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
 
 /// The first word and what follows the blanks behind it.
 fn split(line: &[u8]) -> (&[u8], &[u8]) {
-    let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+    // Arguments stand apart by blanks; a newline is part of one.
+    let end = line.iter().position(|&byte| byte == b' ').unwrap_or(line.len());
     (&line[..end], line[end..].trim_ascii_start())
 }
 
