@@ -20,6 +20,9 @@ use crate::time::LocalTime;
 /// Instances that are told apart; what comes beyond it is counted and left out.
 const INSTANCES_MAX: usize = 1_000_000;
 
+/// Takes the extension and the text of a file.
+pub type WriteFile<'a, E> = &'a mut dyn FnMut(&'static str, &[u8]) -> Result<(), E>;
+
 /// Digests of a recording, open.
 pub struct Digests {
     zone: TimeZone,
@@ -91,11 +94,7 @@ impl Digests {
     ///
     /// # Errors
     /// Those of `write`.
-    pub fn finish<E>(
-        self,
-        options: &Options,
-        write: &mut dyn FnMut(&'static str, &[u8]) -> Result<(), E>,
-    ) -> Result<Vec<String>, E> {
+    pub fn finish<E>(self, options: &Options, write: WriteFile<'_, E>) -> Result<Vec<String>, E> {
         let mut notes = Vec::new();
         for part in &self.parts {
             let digest = part.living.1;
@@ -185,7 +184,7 @@ impl Part {
             // Where there are separators, headings are not padded.
             let width = if digest.has_times { 0 } else { column.width };
             push_padded(&mut out, column, width, |out| {
-                out.extend_from_slice(column.name.as_bytes())
+                out.extend_from_slice(column.name.as_bytes());
             });
         }
         out.push(b'\n');
