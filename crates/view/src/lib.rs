@@ -27,7 +27,7 @@ mod verbose;
 
 pub use compare::{ComparisonForm, Period, write_comparison};
 pub use csv::Csv;
-pub use digest::Digests;
+pub use digest::{Digests, WriteFile};
 pub use fields::check_fields;
 pub use groups::{GroupForm, Groups};
 pub use json::Json;
