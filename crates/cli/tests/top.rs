@@ -1,5 +1,7 @@
 //! `whit top` on a terminal of its own (a pseudo-terminal): what it takes it gives back.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
+
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{FromRawFd as _, OwnedFd};
