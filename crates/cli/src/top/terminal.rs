@@ -5,6 +5,7 @@
 //! comes late and none is polled for.
 
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write as _};
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
@@ -48,7 +49,9 @@ pub(crate) enum Wake {
 
 /// The terminal while it is ours.
 pub(crate) struct Ours {
-    pub(crate) screen: Screen,
+    /// Never dropped: its own end would complain on stderr when the terminal is gone, and what it
+    /// would put right is put right by [`give_back`].
+    pub(crate) screen: ManuallyDrop<Screen>,
     signals: OwnedFd,
 }
 
@@ -94,7 +97,7 @@ impl Ours {
         let writer = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());
         let screen = Terminal::new(CrosstermBackend::new(writer));
         match screen {
-            Ok(screen) => Ok(Ours { screen, signals }),
+            Ok(screen) => Ok(Ours { screen: ManuallyDrop::new(screen), signals }),
             Err(error) => {
                 give_back();
                 Err(error).context("cannot learn the terminal's size")
