@@ -21,7 +21,11 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
         Where::Record,
         "it is one of whit play",
     ),
-    (&["--stats", "--statopts", "--showcolheaders"], Where::Record, "it is one of whit play"),
+    (
+        &["--stats", "--statopts", "--showcolheaders", "--procanalyze", "--slabanalyze"],
+        Where::Record,
+        "it is one of whit play",
+    ),
     (
         &[
             "-A",
@@ -69,12 +73,6 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
     ),
     (&["--utime"], Where::Both, "each sample carries the cost of its own reads; see -s w"),
     (&["--import"], Where::Both, "collectl's Perl modules cannot be loaded"),
-    (
-        &["--top", "--procanalyze"],
-        Where::Both,
-        "this view of processes is not in this version; -sZ shows them",
-    ),
-    (&["--slabanalyze"], Where::Both, "whit play -sY --csv gives every slab of every interval"),
     (&["-L", "--lustsvcs", "--lustopts"], Where::Both, "Lustre is not supported"),
     (&["-d", "--debug"], Where::Both, "whit doctor tells what is read and what it costs"),
     (
@@ -88,7 +86,7 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
         "sensors are read from the kernel, not from ipmitool; --envfilt chooses among them",
     ),
     (
-        &["--showsubsys", "--showoptions", "--showsubopts", "--showtopopts"],
+        &["--showsubsys", "--showoptions", "--showsubopts"],
         Where::Both,
         "--help lists every switch and every subsystem",
     ),
@@ -189,7 +187,7 @@ mod tests {
 
     #[test]
     fn values_behind_a_refused_switch_do_not_hide_it() {
-        for line in ["whit play -Lm:10", "whit play --top=io,5 x", "whit record --import foo"] {
+        for line in ["whit play -Lm:10", "whit play --envtest=1,5 x", "whit record --import foo"] {
             assert!(said(line).contains("is not a switch of whit"), "{line}");
         }
     }
