@@ -316,22 +316,6 @@ impl DisplayArguments {
         Names::new(self.dskremap.as_deref(), sensors)
     }
 
-    /// What of processes is to be read while recording.
-    pub(crate) fn process_limits(&self) -> anyhow::Result<source::ProcessLimits> {
-        let options = self.procopts.as_deref().unwrap_or_default();
-        let selectors = self.procfilt.as_deref().map(processes::Selectors::parse).transpose()?;
-        Ok(source::ProcessLimits {
-            choose: selectors.map(processes::Selectors::chooser),
-            threads: options.contains('t'),
-            without_io: options.contains('I'),
-            only_first: options.contains('p'),
-            // Sizes and switches that only the largest of the files has.
-            status: options.contains(['m', 'x']) || self.plot,
-            passwd: self.passwd.clone(),
-            ..source::ProcessLimits::default()
-        })
-    }
-
     /// Whether the letters, or other switches, cannot be shown on one line.
     pub(crate) fn forces_verbose(&self, subsystems: &str) -> bool {
         let asks = |option: &Option<String>, letters: &[char]| {

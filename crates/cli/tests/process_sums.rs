@@ -1,4 +1,5 @@
 //! Sums of processes against what is known of them, and lists and digests beside collectl.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "all of it is tests, helpers too")]
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -153,4 +154,55 @@ fn slab_lists_and_digests_are_collectls() {
     };
     let theirs = digest(&mut Command::new("collectl"), "theirs");
     assert_eq!(digest(whit().arg("play"), "ours"), theirs);
+}
+
+/// Every order of `--top` that is for processes.
+const ORDERS: &str = "vsz rss syst usrt time accum rkb wkb iokb rkbc wkbc iokbc ioall rsys wsys \
+                      iosys iocncl majf minf flt vctx nctx cpu pid thread";
+
+#[test]
+fn process_lists_and_digests_are_collectls() {
+    if Command::new("collectl").arg("-v").output().is_err() {
+        eprintln!("skipped: collectl is not installed");
+        return;
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata/recordings/zeta-20261121-131413.raw.gz");
+    let run = |mut command: Command, more: &[&str]| {
+        output(command.env("TZ", "UTC").arg("-p").arg(&file).args(more))
+    };
+    let play = |more: &[&str]| {
+        let mut command = whit();
+        command.args(["play", "--exact"]);
+        run(command, more)
+    };
+    for list in ORDERS.split_whitespace() {
+        let theirs = run(Command::new("collectl"), &["--top", list]);
+        assert!(theirs.contains("TOP PROCESSES"), "{list}: {theirs}");
+        assert_eq!(play(&["--top", list]), theirs, "{list}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let to = |name: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        format!("{}/", path.display())
+    };
+    let digest = |folder: String| -> Vec<String> {
+        let mut files = std::fs::read_dir(folder).unwrap().flatten();
+        let text = std::fs::read_to_string(files.next().expect("a digest").path()).unwrap();
+        // collectl's order is that of a hash.
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let (theirs, ours) = (to("theirs"), to("ours"));
+    run(Command::new("collectl"), &["--procanalyze", "-oz", "-f", &theirs]);
+    play(&["--procanalyze", "-oz", "-f", &ours]);
+    let (theirs, ours) = (digest(theirs), digest(ours));
+    assert!(theirs.len() > 5, "{theirs:?}");
+    // What was seen once has no accumulated time in collectl, but a bare zero.
+    let seen_once = |line: &&String| line.contains("  0.00 0 0 0 ");
+    assert_eq!(theirs.iter().filter(seen_once).count(), 1);
+    let mended = theirs.iter().map(|line| line.replace("  0.00 0 0 0 ", "  0.00 0:00:00 0 0 "));
+    assert_eq!(ours, mended.collect::<Vec<_>>());
 }

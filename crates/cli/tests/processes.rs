@@ -107,6 +107,38 @@ fn hostile_names_come_out_escaped_and_whole() {
 }
 
 #[test]
+fn totals_stand_below_the_processes_of_our_own_recordings() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = folder.path().join("files/");
+    let files = files.to_str().unwrap();
+    text(&["record", "-sZ", "-i.5:.5", "-c2", "-f", files]);
+    let shown = text(&["play", files, "-sZ"]);
+    let mut lines = shown.lines().skip_while(|line| !line.starts_with("# PROCESS TOTALS"));
+    let heading = lines.nth(1).unwrap();
+    let headings: Vec<&str> = heading.trim_start_matches('#').split_whitespace().collect();
+    let values: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+    let of = |name| values[headings.iter().position(|heading| *heading == name).unwrap()];
+    let interval = shown.split("### RECORD").nth(1).unwrap();
+    let processes = interval.lines().filter(|line| {
+        line.split_whitespace().next().is_some_and(|word| word.parse::<u32>().is_ok())
+    });
+    // The line of totals begins with a number, too.  What ends in between may be in one of them.
+    let lines = processes.count() as i64 - 1;
+    assert!((of("Procs").parse::<i64>().unwrap() - lines).abs() <= 3, "{interval}");
+    assert!(of("Thrds").parse::<u64>().unwrap() >= of("Procs").parse().unwrap());
+    assert!(of("Births").parse::<f64>().is_ok(), "{values:?}");
+    let way = of("Read");
+    assert!(["iterator", "proc", "unprivileged"].iter().any(|one| way.starts_with(one)), "{way}");
+    for switches in [["--exact", "-w"], ["-Zp1", "-w"], ["--procstate", "S"]] {
+        let shown = text(&[&["play", files, "-sZ"][..], &switches].concat());
+        assert!(!shown.contains("PROCESS TOTALS"), "{switches:?}");
+    }
+    let recording = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata/recordings/zeta-20261121-131413.raw.gz");
+    assert!(!text(&["play", recording.to_str().unwrap(), "-sZ"]).contains("PROCESS TOTALS"));
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings");
     let recording = recording.join("zeta-20261121-131413.raw.gz");

@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Balance, Cadence, Field, Layout, SourceDef, State, Table, Unit};
+use sample::{
+    Balance, Block, Cadence, Cell, Field, Layout, Row, Show, SourceDef, State, Table, Unit,
+};
 
 use crate::process::fields::fields;
 use crate::{Entry, Limits, Source};
@@ -93,8 +95,49 @@ fn busy_ticks(times: &CpuTimes) -> u64 {
     times.ticks[..3].iter().fold(0, |sum, &ticks| sum.saturating_add(ticks))
 }
 
-/// What sums over processes are held against.
-const LAYOUT: Layout = Layout { letter: 'Z', balance: Some(&BALANCE), ..Layout::EMPTY };
+/// A line below the processes, and what sums over them are held against.
+const LAYOUT: Layout =
+    Layout { letter: 'Z', verbose: &[TOTALS], balance: Some(&BALANCE), ..Layout::EMPTY };
+
+/// Of all processes, so that below a selection it would say something else than the lines above.
+const TOTALS: Block = Block {
+    when: |options| !options.exact && !options.procfilt.is_set() && options.procstate.is_empty(),
+    title: "PROCESS TOTALS (counters are $rate)",
+    headings: &[" Procs  Thrds  Run  Births    Ends  EndsLost  LateCmds  Unattr%  Read by"],
+    show: Show::Cells(&[
+        Cell::whole(" ", 6, |row| row.gauge(PROCESSES)),
+        Cell::whole(" ", 6, |row| row.gauge(THREADS)),
+        Cell::whole(" ", 4, |row| row.gauge(RUNNING)),
+        Cell::fixed(" ", 7, 1, |row| row.rate(BIRTHS)),
+        Cell::fixed(" ", 7, 1, |row| row.rate(EXITS)),
+        Cell::whole(" ", 9, |row| row.delta(EXITS_LOST)),
+        Cell::whole(" ", 9, |row| row.delta(FACTS_LATE)),
+        Cell::fixed(" ", 8, 1, unattributed_percent),
+        Cell::written("  ", push_ways),
+    ]),
+};
+
+/// What no process accounts for, in percent of one CPU.  A few below zero are the kernel's
+/// rounding: it samples the machine's time by ticks.
+fn unattributed_percent(row: &Row<'_>) -> Option<f64> {
+    let unattributed_ns = row.delta(BUSY)? - row.delta(ATTRIBUTED)?;
+    let interval_ns = row.interval_seconds().filter(|seconds| *seconds > 0.0)? * 1e9;
+    Some(unattributed_ns * 100.0 / interval_ns)
+}
+
+/// `iterator+bpf`: how processes are read, and how their ends are told.
+fn push_ways(row: &Row<'_>, out: &mut Vec<u8>) {
+    push_way(row, WAY, out);
+    out.push(b'+');
+    push_way(row, EXIT_WAY, out);
+}
+
+fn push_way(row: &Row<'_>, field: usize, out: &mut Vec<u8>) {
+    match row.text(field) {
+        Some(way) => sample::text::escape_into(out, way),
+        None => out.push(b'-'),
+    }
+}
 
 static BALANCE: Balance = Balance {
     busy_ns: |row| row.delta(BUSY),

@@ -223,6 +223,7 @@ impl Plan {
         arguments.display.settle_list(&mut options, false, sending)?;
         let mut sinks = Sinks::new(self.messages(arguments));
         let letters = arguments.display.subsystems.clone().unwrap_or_default();
+        sinks.limits = Some(limits.clone());
         sinks.first_look = Some(FirstLook { defs: defs.clone(), letters });
         if arguments.makes_text() || arguments.makes_plot_files() {
             let mut shown = Shown::new(self.meta.clone(), options, defs.clone());

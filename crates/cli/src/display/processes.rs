@@ -12,6 +12,8 @@ use anyhow::{Context, bail, ensure};
 use regex::bytes::Regex;
 use sample::{ProcessFacts, ProcessFilter, UserNames};
 
+use super::DisplayArguments;
+
 /// Letters of `--procopts`, collectl's.
 const LETTERS: &str = "cfiIkmprRsStuwxz";
 
@@ -252,6 +254,32 @@ fn parse_users(text: &[u8]) -> HashMap<u32, Vec<u8>> {
         }
     }
     names
+}
+
+/// A sentence about ends of processes of which nothing is known but that they happened.
+pub(crate) fn ends_lost(count: u64) -> String {
+    let ends = if count == 1 { "end" } else { "ends" };
+    format!(
+        "{count} {ends} of processes or threads were lost: that they ended is all that is known"
+    )
+}
+
+impl DisplayArguments {
+    /// What of processes is to be read while recording.
+    pub(crate) fn process_limits(&self) -> anyhow::Result<source::ProcessLimits> {
+        let options = self.procopts.as_deref().unwrap_or_default();
+        let selectors = self.procfilt.as_deref().map(Selectors::parse).transpose()?;
+        Ok(source::ProcessLimits {
+            choose: selectors.map(Selectors::chooser),
+            threads: options.contains('t'),
+            without_io: options.contains('I'),
+            only_first: options.contains('p'),
+            // Sizes and switches that only the largest of the files has.
+            status: options.contains(['m', 'x']) || self.plot,
+            passwd: self.passwd.clone(),
+            ..source::ProcessLimits::default()
+        })
+    }
 }
 
 #[cfg(test)]

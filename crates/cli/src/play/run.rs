@@ -240,6 +240,7 @@ pub(crate) fn play(
 ) -> anyhow::Result<Outcome> {
     let mut stage = Stage {
         presence: Presence::default(),
+        ends_lost: EndsLost::default(),
         arguments,
         history: None,
         end: None,
@@ -254,6 +255,7 @@ pub(crate) fn play(
         }
     }
     let mut outcome = stage.outcome;
+    outcome.notes.extend(stage.ends_lost.told());
     if !arguments.display.tells_states() {
         let (told, nothing) = stage.presence.told();
         outcome.notes.extend(told);
@@ -276,7 +278,11 @@ fn open(
             let each_cpu = options.cpufilt.is_set();
             let sensors = arguments.sensor_rules()?;
             let passwd = arguments.display.passwd.clone();
-            let process = source::ProcessLimits { passwd, ..source::ProcessLimits::default() };
+            let process = source::ProcessLimits {
+                passwd,
+                first_thread_switches: options.exact,
+                ..source::ProcessLimits::default()
+            };
             let limits = source::Limits { sensors, process, ..source::Limits::default() };
             let letters = &options.subsystems;
             let mut feed = CollectlFeed::open(&recording.path, letters, each_cpu, limits)?;
@@ -293,6 +299,28 @@ fn open(
 /// reading says [`State::Absent`].
 #[derive(Default)]
 struct Presence(Vec<(&'static SourceDef, bool)>);
+
+/// Ends of processes of which nothing is known but that they happened.
+#[derive(Default)]
+struct EndsLost(f64);
+
+impl EndsLost {
+    /// Adds up those of a frame.
+    fn note(&mut self, frame: &sample::Frame<'_>) {
+        for track in frame.tracks.iter().filter(|track| track.fresh) {
+            if !track.def.asked_by(&frame.options.subsystems) {
+                continue;
+            }
+            let balances = track.def.layouts.iter().filter_map(|layout| layout.balance);
+            let whole = frame.whole(track);
+            self.0 += balances.filter_map(|balance| (balance.ends_lost)(&whole)).sum::<f64>();
+        }
+    }
+
+    fn told(&self) -> Option<String> {
+        (self.0 > 0.0).then(|| display::processes::ends_lost(self.0 as u64))
+    }
+}
 
 impl Presence {
     /// Looks at a frame.
@@ -334,6 +362,7 @@ impl Presence {
 /// What lasts from one recording to the next.
 struct Stage<'a> {
     presence: Presence,
+    ends_lost: EndsLost,
     arguments: &'a PlayArguments,
     history: Option<(Vec<&'static str>, History)>,
     end: Option<End>,
@@ -458,6 +487,7 @@ impl Stage<'_> {
             self.outcome.frames += 1;
             let frame = history.frame(&recording.meta, options);
             self.presence.note(&frame);
+            self.ends_lost.note(&frame);
             if !audience.frame(&frame, out)? {
                 return Ok(false);
             }

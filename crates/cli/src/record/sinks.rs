@@ -11,7 +11,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use procfs::Host;
 use sample::{Moment, Snapshot, SourceDef, State};
-use source::RecorderCounters;
+use source::{Limits, RecorderCounters};
 use view::PlotFiles;
 
 use super::file::{RecordingFile, moment};
@@ -41,6 +41,8 @@ pub(crate) struct Sinks {
     pub(crate) messages: Messages,
     /// What the first sample is looked through for; `None` afterwards.
     pub(crate) first_look: Option<FirstLook>,
+    /// What the sources count about processes.
+    pub(crate) limits: Option<Arc<Limits>>,
     was_late: bool,
 }
 
@@ -182,6 +184,7 @@ impl Sinks {
             files: None,
             messages,
             first_look: None,
+            limits: None,
             was_late: false,
         }
     }
@@ -199,6 +202,14 @@ impl Sinks {
     /// The first one met; the rest is ended all the same.
     pub(crate) fn close(mut self, now: Moment) -> anyhow::Result<()> {
         let mut closed = Ok(());
+        let ends_lost = self.limits.as_ref().map_or(0, |limits| limits.processes.exits_lost.get());
+        if ends_lost > 0 {
+            self.messages.say(
+                now,
+                Severity::Warning,
+                &crate::display::processes::ends_lost(ends_lost),
+            );
+        }
         if let Some(live) = &mut self.live {
             match live.end() {
                 Ok(notes) => {
@@ -327,7 +338,7 @@ mod tests {
     use jiff::tz::TimeZone;
     use recording::{Next, Reader};
     use sample::{Clock, Meta, Options, SourceDef};
-    use source::{Limits, Sampler};
+    use source::Sampler;
     use testkit::{Event, SimClock, allocations_of};
 
     use super::super::file::RecordingOptions;

@@ -8,6 +8,7 @@ use sample::{
 };
 
 use super::fields::*;
+use super::present::{further_threads, memory};
 
 /// A tick of `USER_HZ`, which is 100 on every machine that Linux runs on today.
 const TICK_NS: f64 = 1e7;
@@ -189,8 +190,8 @@ pub(super) static TOP: Top = Top {
     keep: |row, value| !(row.options().procopts.contains('z') && value == Some(0.0)),
     tie: |left, right| number(&left.now()).cmp(&number(&right.now())),
     ranks: &[
-        rank("Memory", "vsz", "size of the address space", |row| row.gauge(VIRTUAL)),
-        rank("Memory", "rss", "memory held", |row| row.gauge(RESIDENT)),
+        rank("Memory", "vsz", "size of the address space", |row| memory(row, VIRTUAL)),
+        rank("Memory", "rss", "memory held", |row| memory(row, RESIDENT)),
         rank("Time", "syst", "CPU time in the kernel", |row| gain(row, SYSTEM_TIME)),
         rank("Time", "usrt", "CPU time in user mode", |row| gain(row, USER_TIME)),
         rank("Time", "time", "CPU time", |row| gains(row, &[SYSTEM_TIME, USER_TIME])),
@@ -229,7 +230,7 @@ pub(super) static TOP: Top = Top {
             kind: "Others",
             by: By::Least(|row| number(&row.now()).map(|number| number as f64)),
         },
-        rank("Others", "thread", "threads", |row| row.gauge(THREADS)),
+        rank("Others", "thread", "threads", further_threads),
     ],
 };
 

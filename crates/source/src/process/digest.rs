@@ -7,6 +7,7 @@ use sample::{Digest, DigestColumn, Fold, Folded, Form, Of, Role, Row};
 
 use super::account::{is_process, number};
 use super::fields::*;
+use super::present::{further_threads, memory};
 
 /// Ticks of `USER_HZ` in a second.
 const TICKS: f64 = 100.0;
@@ -44,11 +45,6 @@ pub(crate) fn percent(folded: &Folded<'_>) -> Option<f64> {
     Some(100.0 * used / seconds / intervals)
 }
 
-/// Threads beside the first, as everywhere in collectl.
-fn further_threads(row: &Row<'_>) -> Option<f64> {
-    Some(row.gauge(THREADS)? - 1.0)
-}
-
 /// The user's name, or its number.
 fn user(row: &Row<'_>, out: &mut Vec<u8>) {
     let mut name = Vec::new();
@@ -56,8 +52,10 @@ fn user(row: &Row<'_>, out: &mut Vec<u8>) {
     sample::text::escape_into(out, &name);
 }
 
+/// The command line; of a thread, which has none of its own, the name.
 fn command<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
     let line = row.text(COMMAND_LINE).filter(|line| !line.is_empty());
+    let line = line.filter(|_| is_process(&row.now()));
     Some(line.or_else(|| row.text(COMMAND))?.trim_ascii_end())
 }
 
@@ -73,19 +71,19 @@ pub(super) static DIGEST: Digest = Digest {
         whole("Pid", Fold::First, |row| number(&row.now()).map(|number| number as f64)),
         new("User", Fold::First, Form::Left, Of::Written(user)),
         whole("PPid", Fold::First, |row| row.gauge(PARENT)),
-        whole("ExeSize", Fold::First, |row| row.gauge(CODE)),
-        whole("SizeMin", Fold::Least, |row| row.gauge(VIRTUAL)),
-        whole("SizeMax", Fold::Most, |row| row.gauge(VIRTUAL)),
-        whole("LckMin", Fold::Least, |row| row.gauge(LOCKED)),
-        whole("LckMax", Fold::Most, |row| row.gauge(LOCKED)),
-        whole("RSSMin", Fold::Least, |row| row.gauge(RESIDENT)),
-        whole("RSSMax", Fold::Most, |row| row.gauge(RESIDENT)),
-        whole("DataMin", Fold::Least, |row| row.gauge(DATA)),
-        whole("DataMax", Fold::Most, |row| row.gauge(DATA)),
-        whole("StkMin", Fold::Least, |row| row.gauge(STACK)),
-        whole("StkMax", Fold::Most, |row| row.gauge(STACK)),
-        whole("LibMin", Fold::Least, |row| row.gauge(LIBRARIES)),
-        whole("LibMax", Fold::Most, |row| row.gauge(LIBRARIES)),
+        whole("ExeSize", Fold::First, |row| memory(row, CODE)),
+        whole("SizeMin", Fold::Least, |row| memory(row, VIRTUAL)),
+        whole("SizeMax", Fold::Most, |row| memory(row, VIRTUAL)),
+        whole("LckMin", Fold::Least, |row| memory(row, LOCKED)),
+        whole("LckMax", Fold::Most, |row| memory(row, LOCKED)),
+        whole("RSSMin", Fold::Least, |row| memory(row, RESIDENT)),
+        whole("RSSMax", Fold::Most, |row| memory(row, RESIDENT)),
+        whole("DataMin", Fold::Least, |row| memory(row, DATA)),
+        whole("DataMax", Fold::Most, |row| memory(row, DATA)),
+        whole("StkMin", Fold::Least, |row| memory(row, STACK)),
+        whole("StkMax", Fold::Most, |row| memory(row, STACK)),
+        whole("LibMin", Fold::Least, |row| memory(row, LIBRARIES)),
+        whole("LibMax", Fold::Most, |row| memory(row, LIBRARIES)),
         new("sysT", Fold::Gain, Form::Clock, Of::Number(|row| seconds(row, SYSTEM_TIME))),
         new("usrT", Fold::Gain, Form::Clock, Of::Number(|row| seconds(row, USER_TIME))),
         DigestColumn {

@@ -60,6 +60,9 @@ pub struct ProcessLimits {
     /// Whether to read `status` of each process at each sample where `/proc` is read: for sizes of
     /// memory other than the whole and the resident, and for switches.
     pub status: bool,
+    /// Whether `status`, which counts the switches of the first thread alone, may stand for all of
+    /// a process's threads, as collectl takes it.
+    pub first_thread_switches: bool,
     /// Whether to read only the processes of the first sample, never looking for new ones.
     pub only_first: bool,
     /// A list of users other than the host's, on this machine's disks.

@@ -15,9 +15,10 @@ use sample::{
 use super::fields::*;
 use command::{command_line, push_command};
 use values::{
-    cpu_percent, cpu_ticks, cpu_total_ticks, faults, further_threads, kilobytes, memory, pid,
-    process_of, push_accumulated, push_hours, push_seconds, push_start, switches, user,
+    cpu_percent, cpu_ticks, cpu_total_ticks, faults, kilobytes, pid, process_of, push_accumulated,
+    push_hours, push_seconds, push_start, switches, user,
 };
+pub(super) use values::{further_threads, memory};
 
 mod command;
 mod values;
@@ -344,7 +345,7 @@ const PLOT_COLUMNS: &[PlotColumn] = &[
         push_priority(out, row, row.options().procopts.contains('R'));
     }),
     PlotColumn::whole("PPID", |row| row.gauge(PARENT)),
-    PlotColumn::whole("THRD", |row| further_threads(row)),
+    PlotColumn::whole("THRD", further_threads),
     PlotColumn::text("S", |row| row.text(STATE)),
     PlotColumn::whole("VmSize", |row| memory(row, VIRTUAL)),
     PlotColumn::whole("VmLck", |row| memory(row, LOCKED)),

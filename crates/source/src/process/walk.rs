@@ -411,7 +411,8 @@ impl Walk {
             let path = Place::of(pid, b"/status");
             let handle = &mut self.held[slot].status;
             if let Ok(text) = self.files.read(host, path.bytes(), handle, keep, &mut self.text) {
-                status(&mut row, &parse_status(text), stat.field(20) == Some(1));
+                let is_alone = stat.field(20) == Some(1) || limits.first_thread_switches;
+                status(&mut row, &parse_status(text), is_alone);
             }
         }
         let with_threads =
@@ -449,6 +450,13 @@ impl Walk {
             row.set_signed(PARENT, leader.parent.into());
             row.set_some(UID, leader.uid.map(u64::from));
             leader.texts(&mut row);
+            if limits.status || self.files.are_in_memory() {
+                let path = Place::of_thread(pid, tid, b"/status");
+                let text = self.files.read(host, path.bytes(), &mut none, false, &mut self.text);
+                if let Ok(text) = text {
+                    switches(&mut row, &parse_status(text));
+                }
+            }
             if limits.without_io {
                 continue;
             }
@@ -546,7 +554,12 @@ fn status(row: &mut RowMut<'_>, status: &Status, is_alone: bool) {
     }
     // Those of the first thread alone; nobody has the sum.
     if is_alone {
-        row.set_some(VOLUNTARY_SWITCHES, status.voluntary_switches);
-        row.set_some(INVOLUNTARY_SWITCHES, status.involuntary_switches);
+        switches(row, status);
     }
+}
+
+/// Of one task.
+fn switches(row: &mut RowMut<'_>, status: &Status) {
+    row.set_some(VOLUNTARY_SWITCHES, status.voluntary_switches);
+    row.set_some(INVOLUNTARY_SWITCHES, status.involuntary_switches);
 }
