@@ -98,6 +98,7 @@ const WANTED: &[(&str, &[(&str, usize)])] = &[
             ("tcp", 1),
         ],
     ),
+    ("processes", &[("cpu", 1), ("memory", 1), ("process", 10), ("process_total", 1)]),
     ("sparse", &[("cgroup", 2), ("cpu", 1), ("memory", 1), ("network", 1)]),
 ];
 

@@ -19,6 +19,7 @@ mod cpu256;
 mod disks;
 mod network;
 mod old;
+mod processes;
 mod small;
 
 /// A machine.
@@ -79,6 +80,12 @@ pub static ALL: &[Tree] = &[
         name: "old",
         about: "Linux 2.6.32, with the columns of its time",
         write: old::write,
+        denied: &[],
+    },
+    Tree {
+        name: "processes",
+        about: "Ten processes, some with names that harm, one number used twice",
+        write: processes::write,
         denied: &[],
     },
     Tree {
