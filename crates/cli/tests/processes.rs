@@ -157,3 +157,69 @@ fn what_makes_no_sense_is_refused() {
         assert!(complaint.contains(why), "{arguments:?}: {complaint}");
     }
 }
+
+/// Rows of a source in all samples of the recording in `folder`, and the samples it is in.
+fn rows_of(folder: &Path, source: &str) -> (usize, usize) {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files = files.filter(|path| path.extension().is_some_and(|part| part == "whit"));
+    let known: Vec<&'static sample::SourceDef> =
+        source::ALL.iter().map(|entry| entry.def).collect();
+    let mut reader = recording::Reader::open(&files.next().unwrap(), &known).unwrap();
+    let defs = reader.defs();
+    let place = defs.iter().position(|def| def.name == source).unwrap();
+    let mut snapshot = sample::Snapshot::new(&defs);
+    let (mut rows, mut samples) = (0, 0);
+    while let recording::Next::Sample = reader.next(&mut snapshot).unwrap() {
+        if snapshot.fresh[place] {
+            rows += snapshot.samples[place].table.rows();
+            samples += 1;
+        }
+    }
+    (rows, samples)
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that skips says why")]
+fn what_ends_just_before_the_stop_is_in_the_recording() {
+    const ENDS: usize = 2_000;
+    let trial = source::Trial::new();
+    if let (Err(ring), Err(taskstats)) = (&trial.ring, &trial.taskstats) {
+        eprintln!("skipped: ends are not told here: {ring}; {taskstats}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let arguments = ["record", "-scZ", "-i60:60", "-f", path];
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_whit"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    let has_begun = || {
+        let mut files = std::fs::read_dir(folder.path()).unwrap();
+        files.next().is_some_and(|file| file.unwrap().metadata().unwrap().len() > 0)
+    };
+    while !has_begun() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // The first sample is taken at the next whole second; nothing more within a minute.
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    let script = format!("i=0; while [ $i -lt {ENDS} ]; do /bin/true; i=$((i+1)); done");
+    assert!(Command::new("/bin/sh").args(["-c", &script]).status().unwrap().success());
+    let pid = rustix::process::Pid::from_child(&recorder);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(recorder.wait().unwrap().success());
+    let (ends, _) = rows_of(folder.path(), "exit");
+    assert!(ends > ENDS, "{ends}: all of them, and the shell");
+    // Nobody else had a sample for it, nor a line of what is missing.
+    for format in [None, Some("-P"), Some("--csv"), Some("--verbose")] {
+        let arguments = ["play", path, "-sc"].into_iter().chain(format).collect::<Vec<_>>();
+        let text = text(&arguments);
+        let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        assert_eq!(lines.filter(|line| !line.starts_with("time,")).count(), 0, "{text}");
+    }
+    let (_, samples) = rows_of(folder.path(), "cpu");
+    assert_eq!(samples, 1);
+    let (_, samples) = rows_of(folder.path(), "process");
+    assert_eq!(samples, 1);
+}

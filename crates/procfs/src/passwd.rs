@@ -1,23 +1,29 @@
 //! `/etc/passwd` (passwd(5)): names of users by their numbers.
 //!
-//! Read when it is first needed and again when a number turns up that is not in it, but no more
-//! often than every [`AGAIN_NS`].  A name costs a look into a hash map.
+//! Looked at again every [`LOOK_NS`]: one `stat`, and a reading of the file only if it has changed.
+//! A name costs a search among sorted numbers.
 //!
 //! Users that only a directory service knows keep their number: asking one could take for ever.
 
-use std::collections::HashMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use crate::Host;
 use crate::scan::{lines, number};
 
-/// Time between two looks for a number that is not there.
-const AGAIN_NS: u64 = 60_000_000_000;
+/// Time between two looks at the file.
+const LOOK_NS: u64 = 10_000_000_000;
 
-/// Users kept; further ones show as numbers.
+/// Users kept, a file of 4 MB; further ones show as numbers.
 const USERS_MAX: usize = 65_536;
 
 /// Bytes of a name that are kept: a kernel's own tools cut at 32, some directories make longer.
 const NAME_BYTES_MAX: usize = 256;
+
+const PATH: &str = "/etc/passwd";
+
+/// When a file was written, how long it is, and which it is.
+type Stamp = (i64, i64, i64, u64);
 
 /// Numbers and names of the file's lines, in its order.  Lines without either are passed over.
 pub fn parse_passwd(text: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
@@ -29,52 +35,77 @@ pub fn parse_passwd(text: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     })
 }
 
-/// Names of users, looked up while we record.
+/// The users of a host.
 #[derive(Debug, Default)]
 pub struct Users {
-    names: HashMap<u32, Vec<u8>>,
-    read_ns: Option<u64>,
+    names: Vec<(u32, Vec<u8>)>,
+    /// Grows when the file has changed, so that names are looked up again.
+    generation: u64,
+    looked_ns: Option<u64>,
+    stamp: Option<Stamp>,
+    text: Vec<u8>,
+    /// Where the file is, put together once.
+    place: Option<PathBuf>,
 }
 
 impl Users {
-    /// The name of a user, or the number as text, put together in `room`.
-    pub fn name<'a>(&'a mut self, host: &mut Host, uid: u32, room: &'a mut Room) -> &'a [u8] {
-        let due = self.read_ns.is_none_or(|read_ns| host.now_ns() >= read_ns + AGAIN_NS);
-        if due && !self.names.contains_key(&uid) {
-            self.read_ns = Some(host.now_ns());
-            self.read(&host.read_once("/etc/passwd").unwrap_or_default());
+    /// Looks at the file if it is time to: that of the host, or another one of this machine.
+    pub fn refresh(&mut self, host: &mut Host, other: Option<&Path>) {
+        let now_ns = host.now_ns();
+        if self.looked_ns.is_some_and(|looked| now_ns.saturating_sub(looked) < LOOK_NS) {
+            return;
         }
-        match self.names.get(&uid) {
-            Some(name) => name,
-            None => room.digits(uid),
+        self.looked_ns = Some(now_ns);
+        if self.place.is_none() {
+            let below_root = || host.root().map(|root| root.join(&PATH[1..]));
+            self.place = other.map(Path::to_path_buf).or_else(below_root);
         }
-    }
-
-    /// Takes names and numbers from the file's text.
-    pub fn read(&mut self, text: &[u8]) {
-        self.names.clear();
-        for (uid, name) in parse_passwd(text).take(USERS_MAX) {
-            let kept = &name[..name.len().min(NAME_BYTES_MAX)];
-            // As getpwuid(3): the first line with the number holds.
-            self.names.entry(uid).or_insert_with(|| kept.to_vec());
-        }
-    }
-}
-
-/// Room for a number's digits.
-#[derive(Debug, Default)]
-pub struct Room([u8; 10]);
-
-impl Room {
-    fn digits(&mut self, mut value: u32) -> &[u8] {
-        let mut at = self.0.len();
-        loop {
-            at -= 1;
-            self.0[at] = b'0' + (value % 10) as u8;
-            value /= 10;
-            if value == 0 {
-                return &self.0[at..];
+        let text = match &self.place {
+            Some(place) => {
+                host.add_calls(1);
+                let stamp = rustix::fs::stat(place).ok().map(|status| {
+                    #[allow(clippy::useless_conversion, reason = "types differ between machines")]
+                    (
+                        status.st_mtime.into(),
+                        status.st_mtime_nsec as i64,
+                        status.st_size,
+                        status.st_ino,
+                    )
+                });
+                if stamp == self.stamp && self.generation > 0 {
+                    return;
+                }
+                self.stamp = stamp;
+                std::fs::read(place).unwrap_or_default()
             }
+            None => host.read_once(PATH).unwrap_or_default(),
+        };
+        if text == self.text && self.generation > 0 {
+            return;
+        }
+        self.generation += 1;
+        self.names.clear();
+        let users = parse_passwd(&text).take(USERS_MAX);
+        let kept = |name: &[u8]| name[..name.len().min(NAME_BYTES_MAX)].to_vec();
+        self.names.extend(users.map(|(uid, name)| (uid, kept(name))));
+        // The first of several with one number is the one that the library finds.
+        self.names.sort_by_key(|(uid, _)| *uid);
+        self.names.dedup_by_key(|(uid, _)| *uid);
+        self.text = text;
+    }
+
+    /// Which state of the file names come from.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Writes the name of a user, or the number if it has none, in the place of what is there.
+    pub fn name(&self, uid: u32, out: &mut Vec<u8>) {
+        out.clear();
+        match self.names.binary_search_by_key(&uid, |(uid, _)| *uid) {
+            Ok(index) => out.extend_from_slice(&self.names[index].1),
+            // A vector takes all that is written.
+            Err(_) => write!(out, "{uid}").unwrap_or_default(),
         }
     }
 }
@@ -94,17 +125,26 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_name_is_a_number_and_the_file_is_not_read_for_ever() {
+    fn a_changed_file_is_read_again_and_unknown_users_are_numbers() {
         let mut host = Host::in_memory();
-        host.put("/etc/passwd", Some(b"root:x:0:0::/:\ntoor:x:0:0::/:\n"));
         let mut users = Users::default();
-        let mut name = |host: &mut Host, uid| users.name(host, uid, &mut Room::default()).to_vec();
-        assert_eq!(name(&mut host, 0), b"root");
-        assert_eq!(name(&mut host, 4_294_967_295), b"4294967295");
-        host.put("/etc/passwd", Some(b"root:x:0:0::/:\nnew:x:7:7::/:\n"));
-        host.begin_tick_at(AGAIN_NS - 1);
-        assert_eq!(name(&mut host, 7), b"7");
-        host.begin_tick_at(AGAIN_NS);
-        assert_eq!(name(&mut host, 7), b"new");
+        let mut name = Vec::new();
+        host.put(PATH, Some(b"joe:x:7:7:\nroot:x:0:0:\ntoor:x:0:0:\n"));
+        host.begin_tick_at(1);
+        users.refresh(&mut host, None);
+        users.name(0, &mut name);
+        assert_eq!(name, b"root");
+        users.name(4_294_967_295, &mut name);
+        assert_eq!(name, b"4294967295");
+        host.put(PATH, Some(b"jane:x:7:7:\n"));
+        host.begin_tick_at(2);
+        users.refresh(&mut host, None);
+        users.name(7, &mut name);
+        assert_eq!(name, b"joe", "too early to look again");
+        host.begin_tick_at(LOOK_NS + 2);
+        users.refresh(&mut host, None);
+        users.name(7, &mut name);
+        assert_eq!(name, b"jane");
+        assert_eq!(users.generation(), 2);
     }
 }

@@ -20,7 +20,7 @@
 use std::sync::Arc;
 
 use procfs::Host;
-use procfs::passwd::{Room, Users};
+use procfs::passwd::Users;
 use sample::{Cadence, Field, RowMut, SourceDef, State, Table, Unit};
 
 use crate::process::fields::fields;
@@ -84,8 +84,8 @@ fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
         Way::Ring(_) => ExitWay::Bpf,
         Way::Taskstats(_) => ExitWay::Taskstats,
     }));
-    let names = Names { users: Users::default(), groups: Groups::default() };
-    Box::new(Exits { way, names })
+    let names = Names { users: Users::default(), name: Vec::new(), groups: Groups::default() };
+    Box::new(Exits { way, names, limits: Arc::clone(limits) })
 }
 
 fn open_way(limits: &Arc<Limits>) -> Option<Way> {
@@ -116,13 +116,16 @@ enum Way {
 /// What numbers mean.
 struct Names {
     users: Users,
+    /// Room for one of them.
+    name: Vec<u8>,
     groups: Groups,
 }
 
 impl Names {
-    fn set_user(&mut self, host: &mut Host, row: &mut RowMut<'_>, uid: u32) {
+    fn set_user(&mut self, row: &mut RowMut<'_>, uid: u32) {
         row.set(UID, uid.into());
-        row.set_text(USER, self.users.name(host, uid, &mut Room::default()));
+        self.users.name(uid, &mut self.name);
+        row.set_text(USER, &self.name);
     }
 
     fn set_group(&mut self, host: &Host, row: &mut RowMut<'_>, id: u64) {
@@ -136,14 +139,18 @@ impl Names {
 struct Exits {
     way: Option<Way>,
     names: Names,
+    limits: Arc<Limits>,
 }
 
 impl Source for Exits {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
+        if self.way.is_some() {
+            self.names.users.refresh(host, self.limits.process.passwd.as_deref());
+        }
         match &mut self.way {
             Some(Way::Ring(ring)) => ring.rows(host, &mut self.names, table),
-            Some(Way::Taskstats(taskstats)) => taskstats.rows(host, &mut self.names, table),
+            Some(Way::Taskstats(taskstats)) => taskstats.rows(&mut self.names, table),
             None => return State::Absent,
         }
         State::Ok
@@ -162,6 +169,14 @@ impl Source for Exits {
             Some(Way::Ring(ring)) => ring.drain(),
             Some(Way::Taskstats(taskstats)) => taskstats.drain(),
             None => {}
+        }
+    }
+
+    fn finish(&mut self) -> bool {
+        match &mut self.way {
+            Some(Way::Ring(ring)) => ring.finish(),
+            Some(Way::Taskstats(taskstats)) => taskstats.finish(),
+            None => false,
         }
     }
 }

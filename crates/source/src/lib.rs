@@ -60,6 +60,12 @@ pub trait Source {
 
     /// Takes over what the kernel has told meanwhile, for the next reading: its own room is small.
     fn attend(&mut self) {}
+
+    /// Says that the next reading is the last: what waits for more to become known waits no longer.
+    /// Whether there is anything for that reading which would otherwise be lost.
+    fn finish(&mut self) -> bool {
+        false
+    }
 }
 
 /// What a source wants between two readings.

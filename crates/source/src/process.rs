@@ -24,7 +24,6 @@ mod iterator;
 mod limits;
 mod present;
 mod roster;
-mod users;
 mod walk;
 
 pub use limits::{Candidate, Choice, Chooser, ProcessLimits, Way};

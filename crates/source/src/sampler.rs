@@ -14,6 +14,8 @@ use crate::{Attention, Entry, Limits, Source};
 /// Sources opened on a host, in the order of the feed.
 pub struct Sampler {
     opened: Vec<(&'static SourceDef, Box<dyn Source>)>,
+    /// Room for which of them want a last look.
+    waits: Vec<bool>,
 }
 
 impl Sampler {
@@ -22,7 +24,7 @@ impl Sampler {
         let open = |entry: &&'static Entry| (entry.def, (entry.open)(host, limits));
         let opened = entries.iter().map(open).collect();
         limits.kernel.release();
-        Sampler { opened }
+        Sampler { opened, waits: vec![false; entries.len()] }
     }
 
     /// The sources' definitions, in the order of the feed.
@@ -38,6 +40,30 @@ impl Sampler {
     /// Lets every source take over what the kernel has told it.
     pub fn attend(&mut self) {
         self.opened.iter_mut().for_each(|(_, source)| source.attend());
+    }
+
+    /// Takes a last look into `snapshot` at the sources that have something to say which would be
+    /// lost otherwise; all others are left out.  False if there is none, and `snapshot` is as it
+    /// was.
+    pub fn finish(
+        &mut self,
+        host: &mut Host,
+        clock: &mut dyn Clock,
+        snapshot: &mut Snapshot,
+    ) -> bool {
+        let mut waits = std::mem::take(&mut self.waits);
+        for (waits, (_, source)) in waits.iter_mut().zip(&mut self.opened) {
+            *waits = source.finish();
+        }
+        let any = waits.contains(&true);
+        if any {
+            let wanted = |index: usize| waits.get(index) == Some(&true);
+            let due =
+                |index: usize, _: &_| if wanted(index) { State::Ok } else { State::NotRecorded };
+            self.sample(host, clock, due, snapshot);
+        }
+        self.waits = waits;
+        any
     }
 
     /// Takes one tick into `snapshot`: every source for which `due` says [`State::Ok`] is read;

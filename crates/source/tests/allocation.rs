@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use procfs::{Host, SystemClock};
 use sample::{Snapshot, State};
-use source::{Entry, Limits, RecorderCounters, Sampler};
+use source::{Entry, Limits, ProcessLimits, RecorderCounters, Sampler, Way};
 use testkit::{CountingAllocator, allocations_of};
 
 #[global_allocator]
@@ -39,4 +39,25 @@ fn a_warm_sample_allocates_nothing() {
         }
     }
     assert!(guilty.is_empty(), "{guilty:#?}");
+}
+
+#[test]
+fn processes_by_files_allocate_nothing_either() {
+    let entries: Vec<&'static Entry> = source::find("process").into_iter().collect();
+    for (status, threads) in [(false, false), (true, true)] {
+        let process = ProcessLimits { way: Some(Way::Proc), status, threads, ..Default::default() };
+        let limits = Arc::new(Limits { process, ..Limits::default() });
+        let mut host = Host::new("/");
+        let mut sampler = Sampler::open(&mut host, &entries, &limits);
+        let mut snapshot = Snapshot::new(&sampler.defs());
+        let mut clock = SystemClock;
+        let mut sample = || sampler.sample(&mut host, &mut clock, |_, _| State::Ok, &mut snapshot);
+        (0..WARM).for_each(|_| sample());
+        // What begins or ends meanwhile may allocate: a reading in which nothing did must not, and
+        // of several hundred most are such.
+        let idle = (0..COUNTED).filter(|_| allocations_of(&mut sample).1.count == 0).count();
+        assert!(idle * 2 > COUNTED, "status {status}: {idle} of {COUNTED} allocate nothing");
+        assert!(snapshot.samples[0].table.rows() > 1);
+        assert_ne!(limits.processes.way(), Some("iterator"));
+    }
 }

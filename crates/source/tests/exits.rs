@@ -225,3 +225,34 @@ fn the_cpu_time_of_a_busy_machine_is_attributed_and_hidden_ends_show() {
     let Some((_, missing, short)) = unattributed(NONE) else { return };
     assert!(short > 5e8 && missing > 0.8 * short, "{missing} of {short}");
 }
+
+#[test]
+fn what_is_still_in_the_ring_at_the_end_is_shown_by_a_last_look() {
+    for ways in [BPF, TASKSTATS] {
+        let Some(mut watch) = Watch::open(&["cpu", "exit"], ways) else { continue };
+        watch.tick();
+        watch.tick();
+        let mine: Vec<u32> = (0..20).map(|_| run("true", &[]).0).collect();
+        let Watch { host, sampler, snapshot, .. } = &mut watch;
+        // At once: none of them has settled.
+        assert!(sampler.finish(host, &mut SystemClock, snapshot), "{ways:?}");
+        assert_eq!(watch.snapshot.fresh, [false, true], "{ways:?}: nobody else is disturbed");
+        let table = &watch.sample("exit").table;
+        let shown = |pid: &u32| {
+            let begin = format!("{pid}\x1f");
+            (0..table.rows()).any(|row| table.name(row).starts_with(begin.as_bytes()))
+        };
+        let missing: Vec<&u32> = mine.iter().filter(|pid| !shown(pid)).collect();
+        assert!(missing.is_empty(), "{ways:?}: {missing:?}");
+    }
+}
+
+#[test]
+fn without_ends_there_is_no_last_look() {
+    let mut watch = Watch::open(&["cpu", "exit"], NONE).expect("no way works everywhere");
+    watch.tick();
+    let before = watch.snapshot.monotonic_ns;
+    let Watch { host, sampler, snapshot, .. } = &mut watch;
+    assert!(!sampler.finish(host, &mut SystemClock, snapshot));
+    assert_eq!(watch.snapshot.monotonic_ns, before);
+}

@@ -246,7 +246,7 @@ impl View for Brief {
     }
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
-        if frame.seconds == 0.0 {
+        if frame.seconds == 0.0 || parts::is_between_ticks(self.parts.iter(), frame) {
             return Ok(());
         }
         self.lines += 1;

@@ -3,7 +3,7 @@
 
 use sample::number::{pad_left, pad_right, push_fixed, push_perl, push_scaled};
 use sample::text::escape_into;
-use sample::{Field, Frame, Kind, Layout, Meta, Options, Row, SourceDef, Track, Unit};
+use sample::{Cadence, Field, Frame, Kind, Layout, Meta, Options, Row, SourceDef, Track, Unit};
 
 /// Brief mode's order; whit's own letters come last.
 pub(crate) const BRIEF: &str = "cjmbydntsixfpgqrvaw";
@@ -51,6 +51,17 @@ impl Part {
         self.layout.is_some_and(|layout| layout.from_second_reading)
             && track.previous.state != sample::State::Ok
     }
+}
+
+/// Whether a frame lies between two ticks, as a recorder's last look does: of the sources that are
+/// read at every tick none was.
+pub(crate) fn is_between_ticks<'a>(
+    parts: impl Iterator<Item = &'a Part>,
+    frame: &Frame<'_>,
+) -> bool {
+    let steady = parts.filter(|part| part.def.cadence == Cadence::First);
+    let mut tracks = steady.filter_map(|part| part.track(frame)).peekable();
+    tracks.peek().is_some() && tracks.all(|track| !track.fresh)
 }
 
 /// The letters of `order` that are asked for and that the feed has sources for.

@@ -235,7 +235,9 @@ impl Lines {
 
     /// Takes in a frame; false if it gives no line.
     fn take(&mut self, frame: &Frame<'_>) -> bool {
-        if frame.seconds == 0.0 {
+        let columns = self.groups.iter().flat_map(|group| &group.columns);
+        let mut parts = columns.map(|columns| &columns.part);
+        if frame.seconds == 0.0 || parts::is_between_ticks(&mut parts, frame) {
             return false;
         }
         self.intervals += 1;

@@ -224,7 +224,7 @@ impl Plan {
         let mut sinks = Sinks::new(self.messages(arguments));
         let letters = arguments.display.subsystems.clone().unwrap_or_default();
         sinks.limits = Some(limits.clone());
-        sinks.first_look = Some(FirstLook { defs: defs.clone(), letters });
+        sinks.first_look = Some(FirstLook { defs: defs.clone(), letters, limits });
         if arguments.makes_text() || arguments.makes_plot_files() {
             let mut shown = Shown::new(self.meta.clone(), options, defs.clone());
             shown.names = arguments.display.names(true)?;

@@ -38,6 +38,9 @@ pub(crate) trait Sink {
     /// What ends the recording; a full disk does not.
     fn take(&mut self, tick: &Tick, snapshot: &mut Snapshot, host: &Host) -> anyhow::Result<()>;
 
+    /// Takes what a last look between two ticks has found: few sources, the others are not in it.
+    fn take_last(&mut self, _snapshot: &Snapshot, _host: &Host) {}
+
     /// Whether nobody listens any more, so that going on makes no sense.
     fn is_over(&self) -> bool {
         false
@@ -89,6 +92,21 @@ impl Recorder {
     /// # Errors
     /// Those of the sink.
     pub(crate) fn run(
+        &mut self,
+        clock: &mut dyn Clock,
+        control: &mut dyn Control,
+        sink: &mut dyn Sink,
+    ) -> anyhow::Result<()> {
+        self.ticks(clock, control, sink)?;
+        // What ended since the last tick would never be told.
+        self.snapshot.gap.ticks_missed = 0;
+        if self.sampler.finish(&mut self.host, clock, &mut self.snapshot) {
+            sink.take_last(&self.snapshot, &self.host);
+        }
+        Ok(())
+    }
+
+    fn ticks(
         &mut self,
         clock: &mut dyn Clock,
         control: &mut dyn Control,

@@ -53,12 +53,22 @@ pub(crate) struct FirstLook {
     /// The letters asked for by name; without them a source that is not on this machine is no
     /// surprise, but one that may not be read still is.
     pub(crate) letters: String,
+    /// What the sources about processes have found.
+    pub(crate) limits: Arc<Limits>,
 }
+
+/// The source whose rows are processes, and the one whose rows are their ends.
+const PROCESSES: &str = "process";
+const ENDS: &str = "exit";
 
 impl FirstLook {
     fn at(&self, snapshot: &Snapshot) -> Vec<String> {
         let mut texts = Vec::new();
+        let ways = self.ways(snapshot);
         for (def, sample) in self.defs.iter().zip(&snapshot.samples) {
+            if def.name == ENDS && ways.is_some() {
+                continue;
+            }
             let what = match sample.state {
                 State::Absent if def.asked_by(&self.letters) => "this machine has none",
                 State::Denied => "it may not be read by this user",
@@ -67,7 +77,25 @@ impl FirstLook {
             };
             texts.push(format!("-s {}: {}: {what}; see whit doctor", def.letters, def.name));
         }
+        texts.extend(ways);
         texts
+    }
+
+    /// Says that processes are not read as they could be for lack of a right, which the user may
+    /// mend; a reason that names no capability is the machine's own and stands in `whit doctor`.
+    fn ways(&self, snapshot: &Snapshot) -> Option<String> {
+        let reason = self.limits.processes.way_reason();
+        let sample = |name| {
+            let index = self.defs.iter().position(|def| def.name == name)?;
+            Some(&snapshot.samples[index])
+        };
+        let processes = sample(PROCESSES)?;
+        if processes.state != State::Ok || !reason.contains("CAP_") {
+            return None;
+        }
+        let no_ends = sample(ENDS).is_some_and(|sample| sample.state == State::Absent);
+        let ends = if no_ends { ", their ends are not told" } else { "" };
+        Some(format!("-s Z: processes are read from /proc{ends}: {reason}; see whit doctor"))
     }
 }
 
@@ -312,6 +340,13 @@ impl Sink for Sinks {
         Ok(())
     }
 
+    /// Only recordings: a line of text or of a plot stands for a whole interval.
+    fn take_last(&mut self, snapshot: &Snapshot, host: &Host) {
+        if let Some(recording) = &mut self.recording {
+            recording.append(snapshot, host, &self.messages);
+        }
+    }
+
     fn reopen(&mut self, now: Moment) -> anyhow::Result<()> {
         self.roll(now);
         Ok(())
@@ -484,5 +519,26 @@ mod tests {
         assert!(log.contains("20260102 00:00:00 I-Logs rolled"), "{log}");
         assert!(log.contains("is old and was taken away"), "{log}");
         assert!(log.contains("ticks passed without a sample"), "{log}");
+    }
+
+    #[test]
+    fn a_right_that_is_missing_is_told_once_and_nothing_else() {
+        let defs: Vec<&'static SourceDef> =
+            ["exit", "process"].map(|name| source::find(name).unwrap().def).to_vec();
+        let mut snapshot = Snapshot::new(&defs);
+        snapshot.samples[0].state = State::Absent;
+        snapshot.samples[1].state = State::Ok;
+        let told = |reason: &str, snapshot: &Snapshot| {
+            let limits = Arc::new(Limits::default());
+            limits.processes.set_way_reason(reason);
+            FirstLook { defs: defs.clone(), letters: "Z".into(), limits }.at(snapshot)
+        };
+        let texts = told("not allowed (CAP_BPF is needed)", &snapshot);
+        assert_eq!(texts.len(), 1, "{texts:?}");
+        assert!(texts[0].contains("ends are not told: not allowed (CAP_BPF"), "{texts:?}");
+        let texts = told("no BTF of this kernel", &snapshot);
+        assert!(texts.len() == 1 && texts[0].contains("exit: this machine has none"), "{texts:?}");
+        snapshot.samples[0].state = State::Ok;
+        assert_eq!(told("", &snapshot), Vec::<String>::new());
     }
 }

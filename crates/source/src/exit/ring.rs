@@ -52,6 +52,8 @@ struct Waiting {
     unsettled: HashMap<Key, Unsettled, BuildHasherDefault<Mixer>>,
     /// Ends beyond what is kept.
     refused: u64,
+    /// No reading comes after the next.
+    is_last: bool,
 }
 
 struct End {
@@ -77,6 +79,7 @@ impl Ring {
             lines: Lines::default(),
             unsettled: HashMap::default(),
             refused: 0,
+            is_last: false,
         };
         let lives = limits.kernel.load(Lives::open)?;
         Ok(Ring { lives, waiting, lost: Lost::default() })
@@ -115,8 +118,16 @@ impl Ring {
         counters.execs_lost.set(lost.execs + waiting.lines.dropped());
     }
 
+    /// Lets every end be shown at the next reading, its CPU time final or not; whether there are
+    /// any.
+    pub(super) fn finish(&mut self) -> bool {
+        self.drain();
+        self.waiting.is_last = true;
+        !self.waiting.ends.is_empty()
+    }
+
     /// A row for each end that has not been shown.
-    pub(super) fn rows(&mut self, host: &mut Host, names: &mut Names, table: &mut Table) {
+    pub(super) fn rows(&mut self, host: &Host, names: &mut Names, table: &mut Table) {
         self.drain();
         self.waiting.rows(host, names, table);
     }
@@ -155,7 +166,7 @@ impl Waiting {
         }
     }
 
-    fn rows(&mut self, host: &mut Host, names: &mut Names, table: &mut Table) {
+    fn rows(&mut self, host: &Host, names: &mut Names, table: &mut Table) {
         let now_ns = host.now_ns();
         let mut kept = 0;
         self.spare.clear();
@@ -163,7 +174,8 @@ impl Waiting {
             let end = &self.ends[index];
             let key = (end.exit.pid.cast_unsigned(), end.exit.start_boottime_ns);
             let line = &self.texts[end.line.start as usize..end.line.end as usize];
-            if !end.settled && now_ns < end.exit.time_ns.saturating_add(SETTLE_NS) {
+            let settles = !end.settled && !self.is_last;
+            if settles && now_ns < end.exit.time_ns.saturating_add(SETTLE_NS) {
                 let start = self.spare.len() as u32;
                 self.spare.extend_from_slice(line);
                 let line = start..self.spare.len() as u32;
@@ -209,11 +221,11 @@ fn set_line(row: &mut RowMut<'_>, line: &[u8]) {
 }
 
 /// What it was.
-fn set_facts(host: &mut Host, names: &mut Names, row: &mut RowMut<'_>, exit: &Exit) {
+fn set_facts(host: &Host, names: &mut Names, row: &mut RowMut<'_>, exit: &Exit) {
     row.set_text(super::COMMAND, until_zero(&exit.command));
     row.set_text(super::ORIGIN, b"bpf");
     row.set_signed(super::PARENT, exit.parent.into());
-    names.set_user(host, row, exit.uid);
+    names.set_user(row, exit.uid);
     names.set_group(host, row, exit.cgroup);
     row.set(super::START_TIME, start_ticks(exit.start_boottime_ns));
     row.set(super::END_TIME, exit.time_ns);

@@ -14,7 +14,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use procfs::Host;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
 use sample::{RowMut, Table};
@@ -111,6 +110,12 @@ impl Taskstats {
         self.limits.processes.exits_lost.set(self.lost);
     }
 
+    /// Whether there are ends for one more reading; they never wait for longer than that.
+    pub(super) fn finish(&mut self) -> bool {
+        self.drain();
+        !self.ends.is_empty()
+    }
+
     /// The records of a datagram.
     fn take(&mut self, length: usize) {
         let limits = self.limits.clone();
@@ -143,12 +148,12 @@ impl Taskstats {
     }
 
     /// A row for each end since the last tick.
-    pub(super) fn rows(&mut self, host: &mut Host, names: &mut Names, table: &mut Table) {
+    pub(super) fn rows(&mut self, names: &mut Names, table: &mut Table) {
         self.drain();
         for end in &self.ends {
             let mut row = table.row(RowName::new(end.stats.tgid, end.start_ticks).bytes());
             set_facts(&mut row, end);
-            names.set_user(host, &mut row, end.stats.uid);
+            names.set_user(&mut row, end.stats.uid);
             set_account(&mut row, &end.stats);
         }
         self.limits.processes.exits.add(self.ends.len() as u64);

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use procfs::passwd::Users;
 use procfs::pid::{cgroup_path, join_arguments};
 use procfs::pid_facts::{FactReader, Facts, LINE_BYTES_MAX, Question};
 use procfs::{Host, SystemClock};
@@ -14,7 +15,6 @@ use super::counters::ProcessCounters;
 use super::fields::*;
 use super::limits::ProcessLimits;
 use super::roster::{Known, NO_ROW, Roster};
-use super::users::Users;
 
 /// How long a reading waits for answers.
 const WAIT: Duration = Duration::from_millis(20);
