@@ -381,7 +381,6 @@ fn bad_input_is_one_line_and_exit_2() {
     let in_a_file = format!("{}/x/", file.display());
     let cases: &[(&[&str], &str)] = &[
         (&["-s", "q9"], "'9'"),
-        (&["-scZ"], "processes"),
         (&["-i", "x"], "'x'"),
         (&["-i2:3", "-sy"], "multiple"),
         (&["-R", "5"], "-R"),
