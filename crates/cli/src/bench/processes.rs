@@ -13,9 +13,9 @@ use std::process::Command;
 use anyhow::Context;
 use testkit::bench::{Contestant, Measurement, Series, in_turn, ratio};
 
-use super::Progress;
 use super::programs::{Programs, run};
 use super::save::Turns;
+use super::{Progress, beyond};
 
 pub(crate) mod crowd;
 mod floor;
@@ -62,13 +62,20 @@ pub(crate) struct Contest {
     pub(crate) series: Series,
     /// Times that each turn read processes.
     pub(crate) readings: u64,
+    /// Turns that read them once, of a program: what its start and end cost.
+    pub(crate) start: Option<Series>,
 }
 
 impl Contest {
-    /// CPU of one reading of one process, start and end of a program included.
-    pub(crate) fn us_per_process(&self, processes: usize) -> f64 {
-        let cpu_us = self.series.median(|one| one.cpu_us() as f64);
-        cpu_us / self.readings.max(1) as f64 / processes.max(1) as f64
+    /// CPU of one reading of one process, start and end of a program taken off; `None` where that
+    /// is lost among them.
+    pub(crate) fn us_per_process(&self, processes: usize) -> Option<f64> {
+        let cpu_us = |series: &Series| series.median(|one| one.cpu_us() as f64);
+        let (cpu_us, readings) = match &self.start {
+            None => (cpu_us(&self.series), self.readings),
+            Some(start) => (beyond(cpu_us(&self.series), cpu_us(start))?, self.readings - 1),
+        };
+        Some(cpu_us / readings.max(1) as f64 / processes.max(1) as f64)
     }
 }
 
@@ -89,8 +96,12 @@ impl Results {
         let mut turns = Vec::new();
         for case in &self.cases {
             for one in &case.contests {
-                let (case, series) = (case.name.as_str(), Cow::Borrowed(&one.series));
-                turns.push(Turns { table: "processes", case, series });
+                for (table, series) in
+                    [("processes", Some(&one.series)), ("start and end", one.start.as_ref())]
+                {
+                    let series = series.map(Cow::Borrowed);
+                    turns.extend(series.map(|series| Turns { table, case: &case.name, series }));
+                }
             }
         }
         turns
@@ -121,7 +132,7 @@ pub(crate) fn run_all(plan: &Plan, programs: &Programs) -> anyhow::Result<Result
     let mut bench = Bench { plan, programs, progress: &progress, tasks: tasks.as_mut() };
     results.cases.extend(bench.classic()?);
     for &(processes, threads) in &plan.crowds {
-        results.cases.push(bench.crowd(processes, threads)?);
+        results.cases.extend(bench.crowd(processes, threads)?);
     }
     progress.done();
     Ok(results)
@@ -171,45 +182,58 @@ impl Bench<'_> {
             .collect()
     }
 
-    /// A crowd of sleepers.
-    fn crowd(&mut self, processes: usize, threads: usize) -> anyhow::Result<CaseResult> {
+    /// A crowd of sleepers: all of them, and one that is filtered for.
+    fn crowd(&mut self, processes: usize, threads: usize) -> anyhow::Result<Vec<CaseResult>> {
         self.progress.tell(&format!("{processes} processes of {threads} threads: starting them"));
         let _crowd = crowd::Crowd::start(&self.programs.whit, processes, threads)?;
         let readings = (self.plan.crowd_readings * 1_000 / processes.max(1) as u64).max(10);
-        let threaded = threads > 1;
-        let what: &[&str] = if threaded { &["-sZ", "--procopts", "t"] } else { &["-sZ"] };
-        self.case(&Case {
-            name: match threaded {
-                true => format!("{processes} processes with {threads} threads each, all shown"),
-                false => format!("{processes} processes"),
-            },
-            what,
+        let name = match threads {
+            1 => format!("{processes} processes"),
+            _ => format!("{processes} processes with {threads} threads each, all shown"),
+        };
+        // A reading of ten thousand takes collectl over a second.
+        let collectl_readings = if self.plan.quick { 0 } else { (readings / 10).max(3) };
+        let all = Case {
+            name: name.clone(),
+            what: if threads > 1 { &["-sZ", "--procopts", "t"] } else { &["-sZ"] },
             readings,
-            // A reading of ten thousand takes it over a second.
-            collectl_readings: if self.plan.quick { 0 } else { (readings / 10).max(2) },
+            collectl_readings,
             with_floors: true,
-        })
+        };
+        let filter = format!("c{}", crowd::ONE);
+        let one = Case {
+            name: format!("{name}, one command"),
+            what: &["-sZ", "--procfilt", &filter],
+            with_floors: false,
+            ..all
+        };
+        let mut results = vec![self.case(&all)?];
+        if threads == 1 {
+            results.push(self.case(&one)?);
+        }
+        Ok(results)
     }
 
     fn case(&mut self, case: &Case<'_>) -> anyhow::Result<CaseResult> {
         let processes = Cell::new(0);
         // The walk counts the processes, so there is always one.
         let passes = if case.with_floors { case.readings } else { 1 };
-        let whit = |way: &'static [&'static str]| {
-            let (what, program) = (case.what, &self.programs.whit);
-            move || record(program, &["record", "--no-check"], what, way, case.readings)
-        };
-        let mut contestants = vec![
-            Contestant::new(WHIT, whit(&[])),
-            Contestant::new(WHIT_PROC, whit(&["--process-way", "proc"])),
-        ];
-        let mut readings = vec![case.readings; 2];
-        if let Some(collectl) = &self.programs.collectl
-            && case.collectl_readings > 0
-        {
-            let turn = || record(collectl, &[], case.what, &[], case.collectl_readings);
-            contestants.push(Contestant::new(COLLECTL, turn));
-            readings.push(case.collectl_readings);
+        let whit = [&self.programs.whit, &self.programs.whit];
+        let ways = [(WHIT, &[][..]), (WHIT_PROC, &["--process-way", "proc"])];
+        let collectl = self.programs.collectl.as_ref().filter(|_| case.collectl_readings > 0);
+        let whit = ways.into_iter().zip(whit).map(|((name, way), program)| {
+            (name, program, &["record", "--no-check"][..], way, case.readings)
+        });
+        let collectl =
+            collectl.map(|program| (COLLECTL, program, &[][..], &[][..], case.collectl_readings));
+        let (mut contestants, mut counts) = (Vec::new(), Vec::new());
+        for (name, program, verb, way, readings) in whit.chain(collectl) {
+            // First so often, then once: what start and end cost.
+            for count in [readings, 1] {
+                let turn = move || record(program, verb, case.what, way, count);
+                contestants.push(Contestant::new(name, turn));
+                counts.push(count);
+            }
         }
         let walk = || {
             let (measurement, count) = floor::walk(passes)?;
@@ -217,26 +241,24 @@ impl Bench<'_> {
             Ok(measurement)
         };
         contestants.push(Contestant::new(WALK, walk));
-        readings.push(passes);
-        if let Some(tasks) = self.tasks.as_deref_mut()
-            && case.with_floors
-        {
-            contestants
-                .push(Contestant::new(ITERATOR, move || floor::iterate(tasks, case.readings)));
-            readings.push(case.readings);
+        counts.push(passes);
+        if let Some(tasks) = self.tasks.as_deref_mut().filter(|_| case.with_floors) {
+            let turn = move || floor::iterate(tasks, case.readings);
+            contestants.push(Contestant::new(ITERATOR, turn));
+            counts.push(case.readings);
         }
         let (rounds, progress) = (self.plan.rounds, self.progress);
         let series = in_turn(rounds, &mut contestants, |who, round| {
             progress.tell(&format!("{}: {who}, round {} of {rounds}", case.name, round + 1));
         })?;
         drop(contestants);
-        let mut contests: Vec<Contest> = series
-            .into_iter()
-            .zip(readings)
-            .map(|(series, readings)| Contest { series, readings })
-            .collect();
-        if !case.with_floors {
-            contests.retain(|one| one.series.name != WALK);
+        let mut contests = Vec::new();
+        let mut turns = series.into_iter().zip(counts).peekable();
+        while let Some((series, readings)) = turns.next() {
+            let start = turns.next_if(|(next, _)| next.name == series.name).map(|(start, _)| start);
+            if case.with_floors || series.name != WALK {
+                contests.push(Contest { series, readings, start });
+            }
         }
         Ok(CaseResult { name: case.name.clone(), processes: processes.get(), contests })
     }

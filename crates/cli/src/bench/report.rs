@@ -140,7 +140,8 @@ fn wall_ms(series: &Series) -> f64 {
     series.median(|one| one.wall_us as f64) / 1e3
 }
 
-fn optional(value: Option<f64>, digits: usize) -> String {
+/// A number, or `-` where there is none.
+pub(super) fn optional(value: Option<f64>, digits: usize) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
 }
 

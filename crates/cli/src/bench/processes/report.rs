@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use testkit::bench::Series;
 
+use super::super::report::optional;
 use super::{COLLECTL, CaseResult, Contest, Plan, Results, WHIT, WHIT_PROC};
 
 /// Everything as text.  Writing to a string cannot fail.
@@ -16,14 +18,14 @@ pub(crate) fn human(plan: &Plan, results: &Results) -> String {
 fn write_human(plan: &Plan, results: &Results, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
-        "Processes, -i0 into a file: medians of {} rounds, CPU = user + system, start and end \
-         included\n",
+        "Processes, -i0 into a file: medians of {} rounds, CPU = user + system; a reading \
+         of a process without start and end\n",
         plan.rounds
     )?;
     writeln!(
         out,
-        "{:<16} {:>9} {:>10} {:>16} {:>10} {:>9}",
-        "", "readings", "CPU ms", "us/process/read.", "x whit", "RSS KiB"
+        "{:<16} {:>9} {:>10} {:>9} {:>12} {:>9} {:>9}",
+        "", "readings", "CPU ms", "start ms", "us/pr./read.", "x whit", "RSS KiB"
     )?;
     for case in &results.cases {
         writeln!(out, "{}  ({} processes)", case.name, case.processes)?;
@@ -38,23 +40,23 @@ fn write_human(plan: &Plan, results: &Results, out: &mut String) -> std::fmt::Re
 }
 
 fn line(case: &CaseResult, contest: &Contest, out: &mut String) -> std::fmt::Result {
-    let times = case.times(&contest.series.name, WHIT);
     let resident = contest.series.median(|one| one.resident_kib_max as f64);
-    let resident = if resident > 0.0 { format!("{resident:.0}") } else { "-".to_owned() };
+    let start = contest.start.as_ref().map(cpu_ms);
     writeln!(
         out,
-        "  {:<14} {:>9} {:>10.1} {:>16.3} {:>10} {:>9}",
+        "  {:<14} {:>9} {:>10.1} {:>9} {:>12} {:>9} {:>9}",
         contest.series.name,
         contest.readings,
-        cpu_ms(contest),
-        contest.us_per_process(case.processes),
-        times.map_or("-".to_owned(), |times| format!("{times:.2}")),
-        resident,
+        cpu_ms(&contest.series),
+        optional(start, 1),
+        optional(contest.us_per_process(case.processes), 3),
+        optional(case.times(&contest.series.name, WHIT), 2),
+        optional(Some(resident).filter(|kib| *kib > 0.0), 0),
     )
 }
 
-fn cpu_ms(contest: &Contest) -> f64 {
-    contest.series.median(|one| one.cpu_us() as f64) / 1e3
+fn cpu_ms(series: &Series) -> f64 {
+    series.median(|one| one.cpu_us() as f64) / 1e3
 }
 
 /// Everything as one JSON object.
@@ -63,7 +65,8 @@ pub(crate) fn json(plan: &Plan, results: &Results, machine: &Value) -> Value {
         json!({
             "name": contest.series.name,
             "readings": contest.readings,
-            "cpu_ms": cpu_ms(contest),
+            "cpu_ms": cpu_ms(&contest.series),
+            "start_ms": contest.start.as_ref().map(cpu_ms),
             "us_per_process": contest.us_per_process(case.processes),
             "times_whit": case.times(&contest.series.name, WHIT),
             "resident_kib": contest.series.median(|one| one.resident_kib_max as f64),
