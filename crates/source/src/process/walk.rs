@@ -314,7 +314,8 @@ impl Walk {
         known.threads = stat.field(20).unwrap_or(1);
         self.thread_count += known.threads;
         let program = program_of(stat);
-        let is_other = known.exec != program;
+        // A zombie has lost its program, which is no other one.
+        let is_other = known.exec != program && (is_new || stat.state != b"Z");
         if is_other {
             if matches!(held.io, Handle::Denied) {
                 held.io = Handle::Closed;
