@@ -89,6 +89,8 @@ pub struct Writer {
     open_at: u64,
     frames: Vec<u8>,
     frames_limit: usize,
+    /// Cells of distinct rows before the block is closed.
+    cells_limit: usize,
     samples: u32,
     first_realtime_ns: i64,
     latest_realtime_ns: i64,
@@ -186,6 +188,7 @@ impl Writer {
             open_at: 0,
             frames: Vec::with_capacity(2 * BLOCK_FRAMES_BYTES),
             frames_limit: BLOCK_FRAMES_BYTES,
+            cells_limit: usize::MAX,
             samples: 0,
             first_realtime_ns: 0,
             latest_realtime_ns: 0,

@@ -21,6 +21,13 @@ const BLOCK_TEXTS_BYTES: usize = 4 << 20;
 /// A block has at least so many times the bytes of its first frame, which tells everything anew.
 const BLOCK_FIRST_FRAMES: usize = 8;
 
+/// Cells of distinct rows before a block is closed: each takes some 150 bytes when it is, so that
+/// thousands of processes that came and went would take tens of megabytes.
+const BLOCK_CELLS: usize = 64 << 10;
+
+/// A block may have at least so many times the cells of its first frame.
+const BLOCK_FIRST_CELLS: usize = 2;
+
 /// The hole before the frames of a block is so many times as large as these may become.
 const HOLE_FRAMES: usize = 2;
 
@@ -60,8 +67,9 @@ impl Writer {
         let must = self.samples == BLOCK_SAMPLES_MAX
             || self.state.cells() + cells.unwrap_or(0) > CELLS_MAX
             || self.frames.len() > BODY_BYTES_MAX - 2 * FRAME_BYTES_MAX;
-        let full =
-            self.samples >= self.options.block_samples || self.frames.len() >= self.frames_limit;
+        let full = self.samples >= self.options.block_samples
+            || self.frames.len() >= self.frames_limit
+            || self.state.cells() >= self.cells_limit;
         if self.samples == 0 || !(must || full && self.samples >= self.close_not_before) {
             return Ok(false);
         }
@@ -97,6 +105,7 @@ impl Writer {
         let least = if has_texts { BLOCK_TEXTS_BYTES } else { BLOCK_FRAMES_BYTES };
         let limit = (first_frame * BLOCK_FIRST_FRAMES).clamp(least, BODY_BYTES_MAX / 4);
         self.frames_limit = limit;
+        self.cells_limit = BLOCK_CELLS.max(BLOCK_FIRST_CELLS * self.state.cells());
         let open = self.new_open(self.open.number, self.open.first_sequence);
         if open.body_at > self.open.body_at {
             let header = open.encode(self.file_id);

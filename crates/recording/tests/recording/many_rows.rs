@@ -157,6 +157,29 @@ fn rows_that_do_not_change_cost_next_to_nothing() {
     }
 }
 
+#[test]
+fn rows_that_never_come_again_close_a_block_before_they_take_much_memory() {
+    let def = process();
+    let path = Path::new("memory");
+    let storage = Box::new(Memory::default());
+    let options = WriterOptions::default();
+    let mut writer = Writer::with_storage(storage, path, &meta(), &[def], options).unwrap();
+    let mut snapshot = Snapshot::new(&[def]);
+    let mut machine = Machine::new(PROCESSES);
+    let mut closed = 0;
+    for tick in 0..40_u64 {
+        machine.tick(&mut snapshot, tick as _, false);
+        let table = &mut snapshot.samples[0].table;
+        table.begin();
+        for row in 0..500 {
+            table.row(format!("{tick} {row}").as_bytes()).set(2, row);
+        }
+        closed += u32::from(writer.append(&snapshot).unwrap().closed_block);
+    }
+    // 500 rows of 40 cells a sample: some 3 samples in 64 Ki cells, far from 256 KiB of frames.
+    assert!((8..=20).contains(&closed), "{closed} blocks");
+}
+
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
