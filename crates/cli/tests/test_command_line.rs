@@ -23,12 +23,10 @@ fn refusal(line: &str) -> String {
 #[test]
 fn what_is_wrong_is_told_in_one_line() {
     for (line, part) in [
-        ("play --top io x", "--top is not a switch of whit play"),
         ("record --import misc", "--import is not a switch of whit record"),
         ("record -oX", "-oX is for plot files"),
         ("record -l SCSI:10", "-l is for exceptions"),
         ("record -sD -ox -l SCSI:10", "-l: 'SCSI:10' is none of SVC:N"),
-        ("record -sZ", "processes"),
         ("record -sT", "no lines of it for the screen"),
         ("record -i -1", "is not a number of seconds"),
         ("record --rawdskfilt (", "unclosed group"),
