@@ -36,6 +36,15 @@ fn write_human(plan: &Plan, results: &Results, out: &mut String) -> std::fmt::Re
     for note in &results.notes {
         writeln!(out, "\nNote: {note}.")?;
     }
+    let is_lost = |case: &CaseResult| {
+        case.contests.iter().any(|one| one.us_per_process(case.processes).is_none())
+    };
+    if results.cases.iter().any(is_lost) {
+        writeln!(
+            out,
+            "\nNote: -: readings cost less than starts differ by; take more with --samples."
+        )?;
+    }
     Ok(())
 }
 
