@@ -240,7 +240,7 @@ impl Walk {
             held.reads += 1;
             let is_due = (held.reads + slot as u64).is_multiple_of(LOOK_READS);
             if !is_due && held.reads > YOUNG_READS {
-                self.thread_count += threads;
+                self.thread_count = self.thread_count.saturating_add(threads);
                 self.roster.keep();
                 return;
             }
@@ -312,7 +312,7 @@ impl Walk {
         known.row = NO_ROW;
         known.parent = stat.field(4).map_or(0, |parent| parent as i32);
         known.threads = stat.field(20).unwrap_or(1);
-        self.thread_count += known.threads;
+        self.thread_count = self.thread_count.saturating_add(known.threads);
         let program = program_of(stat);
         // A zombie has lost its program, which is no other one.
         let is_other = known.exec != program && (is_new || stat.state != b"Z");
