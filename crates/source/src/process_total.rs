@@ -64,7 +64,9 @@ impl Source for ProcessTotal {
         let mut row = table.row(b"");
         for line in parse_stat_totals(text) {
             match line {
-                StatLine::Total(times) => row.set(BUSY, busy_ticks(&times).saturating_mul(self.tick_ns)),
+                StatLine::Total(times) => {
+                    row.set(BUSY, busy_ticks(&times).saturating_mul(self.tick_ns))
+                }
                 StatLine::Forks(forks) => row.set(BIRTHS, forks),
                 _ => {}
             }
