@@ -152,8 +152,8 @@ impl Ledger {
         self.seen = 0;
     }
 
-    /// A living process, by its number and the time it began (nanoseconds or ticks since boot, as
-    /// [`start_key`] makes it), and the CPU time of all its threads so far, ended ones included.
+    /// A living process, by its number and the time it began (as [`start_ticks`] makes it), and
+    /// the CPU time of all its threads so far, ended ones included.
     ///
     /// Must not be called for a process all threads of which have `PF_EXITING`.
     #[inline]
