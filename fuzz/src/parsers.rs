@@ -8,7 +8,7 @@ use std::ops::Range;
 use procfs::scan::{lines, take_number, take_signed, take_word};
 use procfs::{
     buddyinfo, cgroup, diskstats, hwmon, infiniband, inode, interrupts, loadavg, meminfo,
-    mountinfo, net_dev, node, pressure, rpc_nfs, scan, schedstat, slabinfo, snmp, sockstat,
+    mountinfo, net_dev, node, passwd, pid, pressure, rpc_nfs, scan, schedstat, slabinfo, snmp, sockstat,
     softirqs, stat, vmstat, zram,
 };
 
@@ -50,6 +50,10 @@ impl Check {
 
 /// All of them; the place is the selector byte, modulo the length.
 pub const PARSERS: &[Parser] = &[
+    Parser { example: "/proc/1/stat", run: process_stat },
+    Parser { example: "/proc/1/status", run: process_status },
+    Parser { example: "/proc/1/io", run: process_io },
+    Parser { example: "/etc/passwd", run: users },
     Parser { example: "/proc/buddyinfo", run: buddy },
     Parser { example: "/sys/fs/cgroup/io.stat", run: io_stat },
     Parser { example: "/sys/fs/cgroup/blkio/blkio.throttle.io_service_bytes", run: blkio },
@@ -96,6 +100,29 @@ fn columns(text: &[u8], _: &mut Check) {
     let wide = zram::parse_columns::<{ zram::MM_COLUMNS }>(text);
     let narrow = zram::parse_columns::<{ zram::IO_COLUMNS }>(text);
     assert_eq!(wide[..zram::IO_COLUMNS], narrow);
+}
+
+fn process_stat(text: &[u8], check: &mut Check) {
+    if let Some(stat) = pid::parse_stat(text) {
+        // A name may hold line ends: only the last `)` says where it stops.
+        let start = stat.command.as_ptr() as usize;
+        assert!(start >= check.text.start && start + stat.command.len() <= check.text.end);
+        (0..64).for_each(|field| {
+            let _ = stat.field(field);
+        });
+    }
+}
+
+fn process_status(text: &[u8], _: &mut Check) {
+    let _ = pid::parse_status(text);
+}
+
+fn process_io(text: &[u8], _: &mut Check) {
+    let _ = pid::parse_io(text);
+}
+
+fn users(text: &[u8], check: &mut Check) {
+    passwd::parse_passwd(text).for_each(|(_, name)| check.part(name));
 }
 
 fn buddy(text: &[u8], check: &mut Check) {
