@@ -65,7 +65,7 @@ impl Source for ProcessTotal {
         for line in parse_stat_totals(text) {
             match line {
                 StatLine::Total(times) => {
-                    row.set(BUSY, busy_ticks(&times).saturating_mul(self.tick_ns))
+                    row.set(BUSY, busy_ticks(&times).saturating_mul(self.tick_ns));
                 }
                 StatLine::Forks(forks) => row.set(BIRTHS, forks),
                 _ => {}
