@@ -8,8 +8,8 @@ use std::ops::Range;
 use procfs::scan::{lines, take_number, take_signed, take_word};
 use procfs::{
     buddyinfo, cgroup, diskstats, hwmon, infiniband, inode, interrupts, loadavg, meminfo,
-    mountinfo, net_dev, node, passwd, pid, pressure, rpc_nfs, scan, schedstat, slabinfo, snmp, sockstat,
-    softirqs, stat, vmstat, zram,
+    mountinfo, net_dev, node, passwd, pid, pressure, rpc_nfs, scan, schedstat, slabinfo, snmp,
+    sockstat, softirqs, stat, vmstat, zram,
 };
 
 /// A parser under a name, with a file whose text is a seed.
