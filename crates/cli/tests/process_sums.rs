@@ -45,7 +45,7 @@ fn short_lives_are_in_the_sums_of_their_command() {
     let folder = tempfile::tempdir().unwrap();
     let programs = ["whit-burn-a", "whit-burn-b"].map(|name| folder.path().join(name));
     for program in &programs {
-        std::fs::copy("/bin/sh", program).unwrap();
+        std::os::unix::fs::symlink("/bin/sh", program).unwrap();
     }
     let mut recorder = whit()
         .args(["record", "--by", "command", "--json", "-i1", "-c6"])

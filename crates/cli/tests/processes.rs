@@ -21,11 +21,13 @@ const NAMES: [(&[u8], &str); 4] = [
 struct Sleepers(Vec<Child>);
 
 impl Sleepers {
-    /// A sleeping process for each name: the name of its program's file becomes its own.
+    /// A sleeping process for each name: the name of its program's file becomes its own.  The file
+    /// is a link: a copy still open for writing in a child that another test forks meanwhile
+    /// would be refused as busy.
     fn start(folder: &Path) -> Self {
         let start = |(name, _): &(&[u8], &str)| {
             let program = folder.join(OsStr::from_bytes(name));
-            std::fs::copy("/bin/sleep", &program).unwrap();
+            std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
             Command::new(&program).arg0(OsStr::from_bytes(name)).arg("60").spawn().unwrap()
         };
         Sleepers(NAMES.iter().map(start).collect())

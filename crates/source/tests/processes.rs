@@ -489,10 +489,15 @@ fn under(before: &str) -> Option<String> {
         eprintln!("skipped: only root can give up rights");
         return None;
     }
-    // Nobody may look into the folder that the test was built in, so it gets a copy.
+    // Nobody may look into the folder that the test was built in, so it gets a copy; made by a
+    // process of its own, as a file open for writing here, in a child forked meanwhile by another
+    // test too, cannot be executed.
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("test");
-    std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    let test = std::env::current_exe().unwrap();
+    assert!(
+        Command::new("cp").args([test.as_os_str(), copy.as_os_str()]).status().unwrap().success()
+    );
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), mode).unwrap();
     let script =
