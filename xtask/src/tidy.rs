@@ -19,11 +19,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sample", &[]),
     ("procfs", &["sample"]),
     ("bpf", &[]),
-    ("source", &["sample", "procfs", "bpf"]),
+    ("trace", &["bpf"]),
+    ("source", &["sample", "procfs", "bpf", "trace"]),
     ("recording", &["sample", "procfs"]),
     ("view", &["sample"]),
     ("testkit", &["sample", "procfs"]),
-    ("cli", &["sample", "procfs", "bpf", "source", "recording", "view", "testkit"]),
+    ("cli", &["sample", "procfs", "bpf", "trace", "source", "recording", "view", "testkit"]),
     ("xtask", &[]),
 ];
 

@@ -1,0 +1,113 @@
+//! What a traced task did, as an engine tells it.
+//!
+//! Events of one task come in the order in which they happened; those of several as the engine saw
+//! them, which is within microseconds of it.  Times are on the monotonic clock.
+
+use crate::CallId;
+
+/// One thing that a task did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// When, on `CLOCK_MONOTONIC`.
+    pub time_ns: u64,
+    /// The thread (what the kernel calls a pid).
+    pub thread: i32,
+    /// Its process (what the kernel calls a tgid).
+    pub process: i32,
+    /// What it did.
+    pub what: What,
+}
+
+/// A system call with its arguments as they stood in the registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Which.
+    pub id: CallId,
+    /// The six words; those of a 32-bit program are extended with zeros.
+    pub arguments: [u64; 6],
+}
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum What {
+    /// The task asks for something.
+    Enter(Call),
+    /// The task has its answer.  Comes without an [`Enter`](What::Enter) before it if the engine was
+    /// attached in between.
+    Exit {
+        /// The call, told again as arguments that the kernel writes through are now worth reading.
+        call: Call,
+        /// What it gave: −4095 to −1 are negated error numbers.
+        result: i64,
+        /// From begin to end.
+        wall_ns: u64,
+        /// Of that, on a CPU; `None` if the engine cannot tell.
+        cpu_ns: Option<u64>,
+    },
+    /// A signal is delivered to it.
+    Signal(Signal),
+    /// It has stopped because of this signal.
+    Stopped(i32),
+    /// It is new, and traced because its parent is.
+    Began {
+        /// The process that made it.
+        parent: i32,
+    },
+    /// It began another program; all other threads are gone, and it has the number of its process
+    /// from now on.
+    Superseded {
+        /// The number that it had.
+        former: i32,
+    },
+    /// It is no more.
+    Ended(End),
+}
+
+/// How a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With this status.
+    Status(i32),
+    /// By a signal.
+    Signal {
+        /// Which.
+        number: i32,
+        /// Whether it left a core file.
+        dumped: bool,
+    },
+}
+
+/// What `siginfo_t` says, of which the meaning depends on `number` and `code` (sigaction(2)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signal {
+    /// `si_signo`.
+    pub number: i32,
+    /// `si_code`.
+    pub code: i32,
+    /// `si_errno`.
+    pub error: i32,
+    /// Who sent it, or which child it is about.
+    pub pid: i32,
+    /// The user of that.
+    pub uid: u32,
+    /// `si_status` of a child, or `si_int`/`si_value`.
+    pub status: i64,
+    /// `si_addr` of a fault, or `si_call_addr`.
+    pub address: u64,
+}
+
+/// What the pointers of a call point to, while its event is looked at.
+///
+/// One engine reads the task's memory when it is asked, another has copied beforehand what the table
+/// of calls says will be asked for.
+pub trait Memory {
+    /// Copies what stands at an address, as far as it can be had; gives the number of bytes.
+    fn read(&self, address: u64, into: &mut [u8]) -> usize;
+}
+
+/// Nothing is known of the memory: pointers are shown as numbers.
+impl Memory for () {
+    fn read(&self, _address: u64, _into: &mut [u8]) -> usize {
+        0
+    }
+}

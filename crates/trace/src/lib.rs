@@ -1,0 +1,19 @@
+//! System calls: counted and timed, or told one by one.
+//!
+//! An **engine** watches tasks and hands over [`Event`]s (`engine`), or counts in the kernel and
+//! hands over a [`Tally`].  Three ways, the cheapest that is allowed: programs in the kernel (crate
+//! `bpf`), ptrace with a seccomp filter for a command of one's own, plain ptrace.  What they hand
+//! over is the same, so that whatever shows it knows no engine.
+//!
+//! * [`CallId`]: which call, of which of the kernel's tables;
+//! * [`Event`] and [`Memory`]: what a task did, and what its pointers point to;
+//! * [`Tally`]: calls, errors, times and histograms, in all and by process, command or thread.
+
+mod abi;
+mod event;
+mod names;
+mod tally;
+
+pub use abi::{Abi, CallId, SLOTS};
+pub use event::{Call, End, Event, Memory, Signal, What};
+pub use tally::{Histogram, STEPS, Stats, Tally, Unit, error_of};

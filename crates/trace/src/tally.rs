@@ -1,0 +1,302 @@
+//! Calls counted: how often, how many failed and how, how long they took.
+//!
+//! One [`Stats`] for each call that was seen, and on request for each call of each process, command
+//! or thread.  A histogram of four steps an octave (so a quantile is right within a tenth) takes
+//! 640 bytes for each call, and adding to it some nanoseconds.
+
+use std::collections::BTreeMap;
+
+use crate::CallId;
+
+/// Steps of an octave, as a power of two.
+const STEP_BITS: u32 = 2;
+
+/// Steps of a histogram: up to 2^40 ns, which is 18 minutes; longer calls fall into the last.
+pub const STEPS: usize = 40 << STEP_BITS;
+
+/// How many calls took how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Box<[u64; STEPS]>,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram { counts: Box::new([0; STEPS]) }
+    }
+}
+
+impl Histogram {
+    /// The step that a time belongs to: exact below 4 ns, then four steps for each doubling.
+    #[must_use]
+    pub fn step(time_ns: u64) -> usize {
+        if time_ns < 1 << STEP_BITS {
+            return time_ns as usize;
+        }
+        let octave = time_ns.ilog2();
+        let within = (time_ns >> (octave - STEP_BITS)) as usize & ((1 << STEP_BITS) - 1);
+        ((((octave - STEP_BITS + 1) as usize) << STEP_BITS) + within).min(STEPS - 1)
+    }
+
+    /// The shortest time of a step.
+    #[must_use]
+    pub fn floor_ns(step: usize) -> u64 {
+        if step < 1 << STEP_BITS {
+            return step as u64;
+        }
+        let octave = (step >> STEP_BITS) as u32 + STEP_BITS - 1;
+        let within = (step & ((1 << STEP_BITS) - 1)) as u64;
+        (1 << octave) + (within << (octave - STEP_BITS))
+    }
+
+    /// Counts one.
+    pub fn add(&mut self, time_ns: u64) {
+        self.counts[Self::step(time_ns)] += 1;
+    }
+
+    /// Counts so many at a step.
+    pub fn add_step(&mut self, step: usize, count: u64) {
+        self.counts[step.min(STEPS - 1)] += count;
+    }
+
+    /// The counts, by step.
+    #[must_use]
+    pub fn counts(&self) -> &[u64; STEPS] {
+        &self.counts
+    }
+
+    /// The time below which this share (0 to 1) of the calls stayed, in the middle of its step;
+    /// `None` if there were none.
+    #[must_use]
+    pub fn quantile_ns(&self, share: f64) -> Option<u64> {
+        let total: u64 = self.counts.iter().sum();
+        let wanted = ((total as f64 * share).ceil() as u64).clamp(1, total.max(1));
+        let mut seen = 0;
+        let step = self.counts.iter().position(|count| {
+            seen += count;
+            seen >= wanted
+        })?;
+        let floor = Self::floor_ns(step);
+        Some(floor + (Self::floor_ns(step + 1) - floor) / 2)
+    }
+
+    fn combine(&mut self, other: &Self, by: impl Fn(u64, u64) -> u64) {
+        for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
+            *mine = by(*mine, *theirs);
+        }
+    }
+}
+
+/// What is known of one call, or of all calls of something.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// How often it ended.
+    pub calls: u64,
+    /// How often it gave an error.
+    pub errors: u64,
+    /// How long it took in all, from begin to end.
+    pub wall_ns: u64,
+    /// Of that, on a CPU; `None` if the engine cannot tell.
+    pub cpu_ns: Option<u64>,
+    /// The shortest; meaningless without a call.
+    pub shortest_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+    /// How the times are spread; `None` where it is not kept (splits).
+    pub histogram: Option<Histogram>,
+}
+
+impl Stats {
+    /// Counts one call.
+    pub fn add(&mut self, failed: bool, wall_ns: u64, cpu_ns: Option<u64>) {
+        let first = self.calls == 0;
+        self.shortest_ns = if first { wall_ns } else { self.shortest_ns.min(wall_ns) };
+        self.longest_ns = self.longest_ns.max(wall_ns);
+        self.cpu_ns = if first { cpu_ns } else { sum(self.cpu_ns, cpu_ns) };
+        self.calls += 1;
+        self.errors += u64::from(failed);
+        self.wall_ns = self.wall_ns.saturating_add(wall_ns);
+        if let Some(histogram) = &mut self.histogram {
+            histogram.add(wall_ns);
+        }
+    }
+
+    /// Adds what another has counted.
+    pub fn merge(&mut self, other: &Self) {
+        if other.calls == 0 {
+            return;
+        }
+        if self.calls == 0 {
+            *self = other.clone();
+            return;
+        }
+        self.shortest_ns = self.shortest_ns.min(other.shortest_ns);
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.cpu_ns = sum(self.cpu_ns, other.cpu_ns);
+        self.calls += other.calls;
+        self.errors += other.errors;
+        self.wall_ns = self.wall_ns.saturating_add(other.wall_ns);
+        match (&mut self.histogram, &other.histogram) {
+            (Some(mine), Some(theirs)) => mine.combine(theirs, |mine, theirs| mine + theirs),
+            // A spread of a part of the calls would be taken for that of all.
+            (mine, _) => *mine = None,
+        }
+    }
+
+    /// What was counted since `earlier`.  The shortest and longest of an interval are not known, so
+    /// they are those of the histogram's steps, or of the whole time without one.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut since = self.clone();
+        since.calls = self.calls.saturating_sub(earlier.calls);
+        since.errors = self.errors.saturating_sub(earlier.errors);
+        since.wall_ns = self.wall_ns.saturating_sub(earlier.wall_ns);
+        since.cpu_ns = match (self.cpu_ns, earlier.cpu_ns) {
+            (Some(now), Some(before)) => Some(now.saturating_sub(before)),
+            (now, None) if earlier.calls == 0 => now,
+            _ => None,
+        };
+        if let (Some(mine), Some(theirs)) = (&mut since.histogram, &earlier.histogram) {
+            mine.combine(theirs, u64::saturating_sub);
+            let steps = mine.counts.iter();
+            let first = steps.clone().position(|count| *count > 0);
+            let last = steps.clone().rposition(|count| *count > 0);
+            if let (Some(first), Some(last)) = (first, last) {
+                since.shortest_ns = since.shortest_ns.max(Histogram::floor_ns(first));
+                since.longest_ns = since.longest_ns.min(Histogram::floor_ns(last + 1) - 1);
+            }
+        }
+        since
+    }
+}
+
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one?.saturating_add(other?))
+}
+
+/// What calls are split by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unit {
+    /// A process, with the name that it had last.
+    Process(i32, Vec<u8>),
+    /// A thread, with the name that it had last.
+    Thread(i32, Vec<u8>),
+    /// All tasks of one name.
+    Command(Vec<u8>),
+    /// What the caller has given a number: a job of a job runner.
+    Group(u64),
+}
+
+/// Everything that was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// By call.
+    pub calls: BTreeMap<CallId, Stats>,
+    /// How often a call gave which error number.
+    pub errors: BTreeMap<(CallId, i32), u64>,
+    /// By unit and call, where a split was asked for.
+    pub units: BTreeMap<(Unit, CallId), Stats>,
+    /// Calls that were seen and could not be counted, as a table in the kernel was full.
+    pub lost: u64,
+    /// Calls that had begun and not ended when this was read.
+    pub unfinished: BTreeMap<CallId, u64>,
+}
+
+impl Tally {
+    /// Counts one call, as an engine that hands over events has seen it.
+    pub fn add(&mut self, id: CallId, result: i64, wall_ns: u64, cpu_ns: Option<u64>) {
+        let error = error_of(result);
+        let with_histogram = || Stats { histogram: Some(Histogram::default()), ..Stats::default() };
+        self.calls.entry(id).or_insert_with(with_histogram).add(error.is_some(), wall_ns, cpu_ns);
+        if let Some(error) = error {
+            *self.errors.entry((id, error)).or_default() += 1;
+        }
+    }
+
+    /// All calls together.
+    #[must_use]
+    pub fn total(&self) -> Stats {
+        let mut total = Stats::default();
+        self.calls.values().for_each(|stats| total.merge(stats));
+        total
+    }
+
+    /// What was counted since `earlier`; calls that were not made since are left out.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Tally {
+            calls: since(&self.calls, &earlier.calls),
+            units: since(&self.units, &earlier.units),
+            errors: (self.errors.iter())
+                .map(|(key, count)| (*key, count - earlier.errors.get(key).unwrap_or(&0)))
+                .filter(|(_, count)| *count > 0)
+                .collect(),
+            lost: self.lost.saturating_sub(earlier.lost),
+            unfinished: self.unfinished.clone(),
+        }
+    }
+}
+
+fn since<K: Ord + Clone>(
+    now: &BTreeMap<K, Stats>,
+    earlier: &BTreeMap<K, Stats>,
+) -> BTreeMap<K, Stats> {
+    let difference = |(key, stats): (&K, &Stats)| match earlier.get(key) {
+        Some(earlier) => (key.clone(), stats.since(earlier)),
+        None => (key.clone(), stats.clone()),
+    };
+    now.iter().map(difference).filter(|(_, stats)| stats.calls > 0).collect()
+}
+
+/// The error number that a result stands for.
+#[must_use]
+pub fn error_of(result: i64) -> Option<i32> {
+    (-4095..0).contains(&result).then_some(-result as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn steps_and_their_floors_belong_together() {
+        for step in 0..STEPS - 1 {
+            assert_eq!(Histogram::step(Histogram::floor_ns(step)), step);
+            assert_eq!(Histogram::step(Histogram::floor_ns(step + 1) - 1), step);
+        }
+        assert_eq!(Histogram::step(u64::MAX), STEPS - 1);
+    }
+
+    #[test]
+    fn quantiles_are_right_within_a_step() {
+        let mut histogram = Histogram::default();
+        (1..=1_000).for_each(|time| histogram.add(time * 100));
+        for (share, true_ns) in [(0.5, 50_000.0), (0.99, 99_000.0), (0.0, 100.0), (1.0, 1e5)] {
+            let told = histogram.quantile_ns(share).unwrap() as f64;
+            assert!((told / true_ns - 1.0).abs() < 0.13, "{share}: {told}");
+        }
+        assert_eq!(Histogram::default().quantile_ns(0.5), None);
+    }
+
+    #[test]
+    fn what_is_merged_and_taken_apart_again_is_the_same() {
+        let read = CallId::native(0);
+        let mut first = Tally::default();
+        first.add(read, 5, 1_000, Some(900));
+        let mut both = first.clone();
+        both.add(read, -2, 3_000, Some(100));
+        let second = both.since(&first);
+        let stats = &second.calls[&read];
+        assert_eq!((stats.calls, stats.errors, stats.wall_ns), (1, 1, 3_000));
+        assert_eq!(stats.cpu_ns, Some(100));
+        assert!(stats.shortest_ns > 2_500 && stats.longest_ns < 3_600);
+        assert_eq!(second.errors[&(read, 2)], 1);
+        assert_eq!(error_of(-4096), None);
+        assert_eq!(error_of(0), None);
+        // A part whose CPU time is not known makes that of the whole unknown.
+        both.add(read, 0, 1, None);
+        assert_eq!(both.total().cpu_ns, None);
+    }
+}
