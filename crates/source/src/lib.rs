@@ -38,7 +38,9 @@ mod trial;
 mod whit;
 
 pub use kernel::SharedKernel;
-pub use process::counters::{ExitWay, Ledger, ProcessCounters, ProcessWay, start_ticks};
+pub use process::counters::{
+    ExitWay, Ledger, PassTotals, ProcessCounters, ProcessWay, start_ticks,
+};
 pub use process::{Candidate, Choice, Chooser, ProcessLimits, Way};
 pub use sampler::Sampler;
 pub use trial::Trial;

@@ -73,7 +73,7 @@ enum Reader {
 impl Source for Process {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
-        match &mut self.reader {
+        let state = match &mut self.reader {
             Reader::Iterator(iterator) => iterator.read(host, &self.limits, table),
             // Who asked for the iterator and nothing else gets nothing else.
             Reader::Walk(_)
@@ -82,7 +82,11 @@ impl Source for Process {
                 State::Denied
             }
             Reader::Walk(walk) => walk.read(host, &self.limits, table),
+        };
+        if state != State::Ok {
+            self.limits.processes.set_totals(None);
         }
+        state
     }
 }
 

@@ -72,11 +72,14 @@ impl Source for ProcessTotal {
             }
         }
         row.set_text(WAY, way.as_bytes());
-        row.set(PROCESSES, counters.processes.get());
-        row.set(THREADS, counters.threads.get());
-        row.set(RUNNING, counters.running.get());
-        row.set(FACTS_LATE, counters.facts_late.get());
-        row.set_some(ATTRIBUTED, counters.ledger().attributed_ns());
+        // Where no pass was made at this tick nobody knows, whatever an earlier one found.
+        if let Some(totals) = counters.totals() {
+            row.set(PROCESSES, totals.processes);
+            row.set(THREADS, totals.threads);
+            row.set(RUNNING, totals.running);
+            row.set(FACTS_LATE, counters.facts_late.get());
+            row.set_some(ATTRIBUTED, counters.ledger().attributed_ns());
+        }
         if let Some(way) = counters.exit_way() {
             row.set_text(EXIT_WAY, way.as_bytes());
             row.set(EXITS, counters.exits.get());

@@ -108,6 +108,9 @@ fn every_source_over_every_tree() {
         let fake = FakeHost::new().unwrap();
         let history = read_twice(tree, &fake);
         let wanted = WANTED.iter().find(|(name, _)| *name == tree.name).unwrap().1;
+        let has_processes = state_of(&history, "process").0 == State::Ok;
+        let total = state_of(&history, "process_total");
+        assert_eq!(total.0 == State::Ok && total.1 == 1, has_processes, "{}", tree.name);
         for (name, rows_min) in wanted {
             if source::find(name).is_none() {
                 continue;

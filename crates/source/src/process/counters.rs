@@ -49,18 +49,24 @@ pub enum ExitWay {
     Taskstats = 2,
 }
 
+/// What a pass over all processes came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassTotals {
+    /// Processes there were.
+    pub processes: u64,
+    /// Threads there were, those of processes with one included.
+    pub threads: u64,
+    /// Processes that ran or waited for a CPU.
+    pub running: u64,
+}
+
 /// Counts of this recorder about all processes.  Who reads processes writes the first part, who
 /// reads ends the second; `process_total` puts them into its row.
 #[derive(Debug, Default)]
 pub struct ProcessCounters {
     way: Counter,
     exit_way: Counter,
-    /// Processes in the latest pass.
-    pub processes: Counter,
-    /// Threads in the latest pass, those of processes with one included.
-    pub threads: Counter,
-    /// Processes that ran or waited for a CPU in the latest pass.
-    pub running: Counter,
+    totals: Mutex<Option<PassTotals>>,
     /// Command lines and the like that could not be read in time.
     pub facts_late: Counter,
     /// Programs begun.
@@ -90,6 +96,17 @@ impl ProcessCounters {
     /// empty if nothing is.
     pub fn way_reason(&self) -> String {
         self.way_reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Says what the pass of this tick came to; `None` if there was none, so that nobody takes an
+    /// earlier one for it.
+    pub fn set_totals(&self, totals: Option<PassTotals>) {
+        *self.totals.lock().unwrap_or_else(PoisonError::into_inner) = totals;
+    }
+
+    /// What the latest pass came to; `None` if it failed, or processes are not read.
+    pub fn totals(&self) -> Option<PassTotals> {
+        *self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says how ends are told; `None` if they are not.

@@ -14,7 +14,7 @@ use sample::{RowMut, State, Table};
 
 use crate::Limits;
 
-use super::counters::Ledger;
+use super::counters::{Ledger, PassTotals};
 use super::facts::Desk;
 use super::fields::*;
 use super::limits::{Choice, ProcessLimits, decide};
@@ -113,14 +113,6 @@ impl Sums {
     }
 }
 
-/// Sums of one reading.
-#[derive(Clone, Copy, Default)]
-struct Totals {
-    processes: u64,
-    threads: u64,
-    running: u64,
-}
-
 /// A process of several threads, until all have gone by.
 struct Shared {
     tgid: i32,
@@ -148,7 +140,7 @@ struct Pass {
     early: Vec<(i32, Sums, bool)>,
     /// Processes of which nobody can say whether they are wanted without their command line.
     undecided: Vec<(Task, Group, usize)>,
-    totals: Totals,
+    totals: PassTotals,
     first: bool,
     page_kib: u64,
 }
@@ -176,9 +168,7 @@ impl Iterator {
         drop(ledger);
         pass.desk.settle(host, &mut pass.roster, counters, table);
         pass.end(wanted, table);
-        counters.processes.set(pass.totals.processes);
-        counters.threads.set(pass.totals.threads);
-        counters.running.set(pass.totals.running);
+        counters.set_totals(Some(pass.totals));
         match done {
             Ok(calls) => {
                 host.add_calls(calls);
@@ -198,7 +188,7 @@ impl Pass {
         self.shared.clear();
         self.early.clear();
         self.undecided.clear();
-        self.totals = Totals::default();
+        self.totals = PassTotals::default();
     }
 
     /// A process goes by, that is, its first thread.

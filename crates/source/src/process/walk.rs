@@ -13,7 +13,7 @@ use sample::{RowMut, State, Table};
 
 use crate::Limits;
 
-use super::counters::{Ledger, ProcessWay};
+use super::counters::{Ledger, PassTotals, ProcessWay};
 use super::facts::Desk;
 use super::fields::*;
 use super::files::{FILE_BYTES, Failure, Files, Handle};
@@ -189,11 +189,16 @@ impl Walk {
             self.decide_again(host, self.undecided[index], wanted, table);
         }
         self.files.end(host);
-        counters.processes.set(self.pids.len() as u64);
-        counters.threads.set(self.thread_count);
-        counters.running.set(self.running);
+        if self.pids.is_empty() {
+            return State::Absent;
+        }
+        counters.set_totals(Some(PassTotals {
+            processes: self.pids.len() as u64,
+            threads: self.thread_count,
+            running: self.running,
+        }));
         self.tell_way(host, limits);
-        if self.pids.is_empty() { State::Absent } else { State::Ok }
+        State::Ok
     }
 
     /// Begins a reading with the list of processes to look at.
