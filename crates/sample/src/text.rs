@@ -1,13 +1,14 @@
 //! Text that is safe and text that fits: escapes for hostile names, and collectl's scaling.
 
-/// Appends `bytes` so that no terminal acts on them: printable UTF-8 as it is; control characters,
-/// bytes that are no UTF-8, and the backslash as `\xNN` (the backslash as `\\`).
+/// Appends `bytes` so that no terminal acts on them and no reader is misled: printable UTF-8 as it
+/// is; control characters, those that nobody sees ([`INVISIBLE`]) and bytes that are no UTF-8 as
+/// `\xNN`, the backslash as `\\`.
 pub fn escape_into(out: &mut Vec<u8>, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
             match c {
                 '\\' => out.extend_from_slice(b"\\\\"),
-                c if c.is_control() => {
+                c if c.is_control() || is_invisible(c) => {
                     let mut utf8 = [0; 4];
                     for byte in c.encode_utf8(&mut utf8).bytes() {
                         push_hex(out, byte);
@@ -23,6 +24,38 @@ pub fn escape_into(out: &mut Vec<u8>, bytes: &[u8]) {
             push_hex(out, byte);
         }
     }
+}
+
+/// Characters that take no room of their own, or look like a blank that is none: what turns the
+/// order of writing round (U+061C, U+200E, U+202A, U+2066 and those behind each), what joins and
+/// parts, line ends beyond ASCII, fillers, selectors of a variant, tags.  Two names that differ in
+/// one of these look alike, and one that turns the order round shows the rest of its line in
+/// another.  Nearly Unicode's `Default_Ignorable_Code_Point`; in ascending order.
+const INVISIBLE: [(char, char); 19] = [
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{2028}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{2800}', '\u{2800}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fffb}'),
+    ('\u{13430}', '\u{1345f}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
+
+fn is_invisible(c: char) -> bool {
+    // Most names are ASCII.
+    c >= INVISIBLE[0].0 && INVISIBLE.iter().any(|&(first, last)| (first..=last).contains(&c))
 }
 
 fn push_hex(out: &mut Vec<u8>, byte: u8) {
@@ -51,5 +84,23 @@ mod tests {
         assert_eq!(escape(b"vda"), "vda");
         assert_eq!(escape("größe".as_bytes()), "größe");
         assert_eq!(escape(b"a\x1b[2Jb\n\\\xff"), "a\\x1b[2Jb\\x0a\\\\\\xff");
+    }
+
+    #[test]
+    fn escapes_what_a_reader_would_not_see() {
+        // What it says is not what it shows: `txt.exe`, written from right to left.
+        assert_eq!(escape("a\u{202e}exe.txt".as_bytes()), "a\\xe2\\x80\\xaeexe.txt");
+        let turns = ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}');
+        let marks = ['\u{200e}', '\u{200f}', '\u{61c}'];
+        let unseen = ['\u{200b}', '\u{200d}', '\u{feff}', '\u{ad}', '\u{2028}', '\u{e0041}'];
+        for c in turns.chain(marks).chain(unseen) {
+            let shown = escape(c.encode_utf8(&mut [0; 4]).as_bytes());
+            assert_eq!(shown.len(), 4 * c.len_utf8(), "{c:?}");
+            assert!(shown.is_ascii());
+        }
+        for c in ['é', 'ش', '日', '\u{200a}', '\u{2010}', '\u{202f}', '\u{205f}', '\u{2070}'] {
+            assert_eq!(escape(c.encode_utf8(&mut [0; 4]).as_bytes()), c.to_string());
+        }
+        assert!(INVISIBLE.is_sorted(), "the first is the least");
     }
 }
