@@ -90,10 +90,42 @@ pub struct Signal {
     pub pid: i32,
     /// The user of that.
     pub uid: u32,
-    /// `si_status` of a child, or `si_int`/`si_value`.
+    /// `si_status` of a child, or all eight bytes of `si_value`; of `SIGSYS` the call (low half)
+    /// and its table.
     pub status: i64,
-    /// `si_addr` of a fault, or `si_call_addr`.
+    /// `si_addr` of a fault, or `si_call_addr`, or `si_band`.
     pub address: u64,
+    /// `si_utime` of a child, in ticks of 1/100 s.
+    pub user_ticks: i64,
+    /// `si_stime` of a child, in ticks of 1/100 s.
+    pub system_ticks: i64,
+}
+
+impl Signal {
+    /// What a `siginfo_t` of a 64-bit kernel says, as it stands in memory.
+    #[must_use]
+    pub fn from_siginfo(bytes: &[u8; 128]) -> Self {
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(word)
+        };
+        let half = |at: usize| (word(at & !7) >> (at % 8 * 8)) as i32;
+        let number = half(0);
+        let code = half(8);
+        let is_child = number == libc::SIGCHLD && code > 0;
+        Signal {
+            number,
+            code,
+            error: half(4),
+            pid: half(16),
+            uid: half(20) as u32,
+            status: if is_child { i64::from(half(24)) } else { word(24) as i64 },
+            address: word(16),
+            user_ticks: if is_child { word(32) as i64 } else { 0 },
+            system_ticks: if is_child { word(40) as i64 } else { 0 },
+        }
+    }
 }
 
 /// What the pointers of a call point to, while its event is looked at.
