@@ -7,6 +7,10 @@
 //! Blanks, tabs, newlines and backslashes in paths and sources are written as `\040`, `\011`,
 //! `\012` and `\134`; they stay so here, see [`unescape`].
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+
 use crate::scan::{lines, take_word};
 
 /// A mount.
@@ -51,6 +55,15 @@ fn parse_line(mut line: &[u8]) -> Option<Mount<'_>> {
     let options = take_word(&mut line);
     let whole = device.contains(&b':') && !point.is_empty() && !kind.is_empty();
     whole.then_some(Mount { device, root, point, kind, source, options })
+}
+
+/// Where the whole of this machine's unified hierarchy of control groups is mounted (cgroups(7)).
+/// Reads `/proc/self/mountinfo`, and allocates.
+pub fn unified_hierarchy() -> Option<PathBuf> {
+    let text = std::fs::read("/proc/self/mountinfo").ok()?;
+    let is_whole = |mount: &Mount<'_>| mount.kind == b"cgroup2" && mount.root == b"/";
+    let found = parse_mountinfo(&text).find(is_whole)?;
+    Some(PathBuf::from(OsString::from_vec(unescape(found.point))))
 }
 
 /// Undoes the escapes: a backslash and three octal digits are one byte.  Allocates.

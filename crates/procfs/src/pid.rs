@@ -156,6 +156,21 @@ pub fn cgroup_path(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
+/// The path of the control group in the unified hierarchy alone.
+pub fn unified_path(text: &[u8]) -> Option<&[u8]> {
+    lines(text).find_map(|line| line.strip_prefix(b"0::"))
+}
+
+/// Reads `schedstat`, which speaks of one thread (Documentation/scheduler/sched-stats.rst): time on
+/// a CPU and time ready to run without one, in nanoseconds.  `None` for a task that never ran, and
+/// where the kernel does not count: it says 0 to everything then.
+pub fn parse_schedstat(mut text: &[u8]) -> Option<(u64, u64)> {
+    let run_ns = take_number(&mut text)?;
+    let delay_ns = take_number(&mut text)?;
+    let times = take_number(&mut text)?;
+    (times > 0).then_some((run_ns, delay_ns))
+}
+
 /// Makes one line of `cmdline`: blanks for the zeros between arguments, none at the end.
 pub fn join_arguments(text: &mut Vec<u8>) {
     let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
@@ -234,6 +249,16 @@ mod tests {
         assert_eq!(cgroup_path(both), Some(&b"/user/long"[..]));
         assert_eq!(cgroup_path(b"0::/\n"), Some(&b"/"[..]));
         assert_eq!(cgroup_path(b"junk\n"), None);
+        assert_eq!(unified_path(both), Some(&b"/"[..]));
+        assert_eq!(unified_path(b"5:cpu:/\n10::/a\n"), None);
+    }
+
+    #[test]
+    fn time_on_a_cpu_or_nothing() {
+        assert_eq!(parse_schedstat(b"2119382 405 17\n"), Some((2_119_382, 405)));
+        assert_eq!(parse_schedstat(b"0 0 0\n"), None);
+        assert_eq!(parse_schedstat(b"2119382 405"), None);
+        assert_eq!(parse_schedstat(b""), None);
     }
 
     #[test]

@@ -98,6 +98,7 @@ static PROCESS: SourceDef = SourceDef {
         "/proc/*/stat",
         "/proc/*/status",
         "/proc/*/io",
+        "/proc/*/schedstat",
         "/proc/*/cmdline",
         "/proc/*/exe",
         "/proc/*/cgroup",

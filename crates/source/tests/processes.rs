@@ -220,6 +220,104 @@ fn the_files_say_what_proc_says() {
     assert!(compare(reader, true) > 1000);
 }
 
+#[test]
+fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
+    let wanted = || ProcessLimits { schedstat: true, ..ProcessLimits::default() };
+    let Some(mut iterator) = open_way(Way::Iterator, wanted()) else { return };
+    let mut files = open_way(Way::Proc, wanted()).unwrap();
+    // One that works, with one thread; one that has had another; this one has several.
+    let work = "import threading,sys\n\
+        def work():\n  for i in range(3000000): pass\n\
+        if sys.argv[1] == '2':\n  t = threading.Thread(target=work); t.start(); t.join()\n\
+        else: work()\n\
+        print(flush=True); sys.stdin.read()";
+    let begin = |threads: &str| {
+        let mut child = Command::new("python3");
+        child.args(["-c", work, threads]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = Kept(child.spawn().ok()?);
+        let output = child.0.stdout.take()?;
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut String::new())
+            .ok()?;
+        Some(child)
+    };
+    let (Some(one), Some(two)) = (begin("1"), begin("2")) else {
+        eprintln!("skipped: python3 is not installed");
+        return;
+    };
+    // Both sleep; what they have used stands still.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let barrier = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| (barrier.wait(), barrier.wait()));
+        barrier.wait();
+        for reader in [&mut iterator, &mut files] {
+            (0..3).for_each(|_| assert_eq!(reader.read(), State::Ok));
+        }
+        barrier.wait();
+    });
+    let times = |reader: &Reader, pid: u32| {
+        let row = reader.row(pid).unwrap();
+        ["run_time", "run_delay"].map(|field| reader.get(row, field))
+    };
+    let exact = times(&iterator, one.0.id());
+    assert!(exact[0] > Some(1_000_000), "{exact:?}");
+    assert_eq!(times(&files, one.0.id()), exact);
+    for pid in [two.0.id(), std::process::id()] {
+        assert_eq!(times(&files, pid), [None, None], "what its threads used is in no file");
+        assert!(times(&iterator, pid)[0].is_some());
+    }
+    // Not asked for, not read.
+    let mut plain = open_way(Way::Proc, ProcessLimits::default()).unwrap();
+    plain.read();
+    assert_eq!(times(&plain, one.0.id()), [None, None]);
+    // Group by group, where the unified hierarchy is mounted.
+    let mut groups = 0;
+    for row in 0..files.table.rows() {
+        let pid: u32 = String::from_utf8_lossy(files.table.name(row))
+            .split('\x1f')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        let Some(id) = files.get(row, "cgroup_id") else { continue };
+        let Some(other) = iterator.row(pid) else { continue };
+        assert_eq!(Some(id), iterator.get(other, "cgroup_id"), "{pid}");
+        groups += 1;
+    }
+    match procfs::mountinfo::unified_hierarchy() {
+        Some(_) => assert!(groups > 2, "{groups}"),
+        None => eprintln!("skipped: the unified hierarchy is not mounted"),
+    }
+}
+
+#[test]
+fn a_process_that_is_moved_to_another_group_is_found_there() {
+    let Some(hierarchy) = procfs::mountinfo::unified_hierarchy() else {
+        eprintln!("skipped: the unified hierarchy is not mounted");
+        return;
+    };
+    let group = hierarchy.join(format!("whit-test-{}", std::process::id()));
+    if let Err(error) = std::fs::create_dir(&group) {
+        eprintln!("skipped: {}: {error}", group.display());
+        return;
+    }
+    let child = Kept(Command::new("sleep").arg("65").spawn().unwrap());
+    let mut reader = open_way(Way::Proc, ProcessLimits::default()).unwrap();
+    let id = |reader: &mut Reader| {
+        reader.read();
+        reader.row(child.0.id()).and_then(|row| reader.get(row, "cgroup_id"))
+    };
+    let before = id(&mut reader);
+    let moved = std::fs::write(group.join("cgroup.procs"), child.0.id().to_string());
+    let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(&group).unwrap());
+    let found = (0..140).find(|_| id(&mut reader) == Some(inode.cast_signed()));
+    drop(child);
+    std::fs::remove_dir(&group).unwrap();
+    moved.unwrap();
+    assert!(before.is_some() && before != Some(inode.cast_signed()), "{before:?}");
+    assert!(found.is_some(), "not found in its new group");
+}
+
 /// Ends the process when the test does.
 struct Kept(Child);
 

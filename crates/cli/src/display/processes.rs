@@ -276,6 +276,7 @@ impl DisplayArguments {
             only_first: options.contains('p'),
             // Sizes and switches that only the largest of the files has.
             status: options.contains(['m', 'x']) || self.plot,
+            schedstat: options.contains('x'),
             passwd: self.passwd.clone(),
             ..source::ProcessLimits::default()
         })

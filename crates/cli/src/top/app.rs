@@ -440,7 +440,9 @@ impl App {
 
 /// What the live sources are told.
 pub(crate) fn limits(threads: bool) -> Limits {
-    Limits { process: ProcessLimits { threads, ..ProcessLimits::default() }, ..Limits::default() }
+    // The exact time and the delay have columns.
+    let process = ProcessLimits { threads, schedstat: true, ..ProcessLimits::default() };
+    Limits { process, ..Limits::default() }
 }
 
 /// Everything the list can be sorted by.

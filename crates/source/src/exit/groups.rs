@@ -4,11 +4,11 @@
 //! [`AGAIN_NS`]: some 10 µs a group.  A group that came and went in between has no path.
 
 use std::collections::HashMap;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirEntryExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use procfs::mountinfo::{parse_mountinfo, unescape};
+use procfs::mountinfo::unified_hierarchy;
 
 /// Time between two walks.
 const AGAIN_NS: u64 = 10_000_000_000;
@@ -63,13 +63,6 @@ impl Groups {
             }
         }
     }
-}
-
-/// Where the unified hierarchy is mounted.
-fn unified_hierarchy() -> Option<PathBuf> {
-    let text = std::fs::read("/proc/self/mountinfo").ok()?;
-    let found = parse_mountinfo(&text).find(|mount| mount.kind == b"cgroup2")?;
-    Some(PathBuf::from(std::ffi::OsString::from_vec(unescape(found.point))))
 }
 
 #[cfg(test)]

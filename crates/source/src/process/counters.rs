@@ -181,12 +181,13 @@ impl Ledger {
         if let Some(account) = self.accounts.get_mut(&key) {
             // A thread that ended within the pass may have been seen neither as living nor in the
             // group's sum: then there is less than before, and the rest comes next time.
-            self.attributed_ns += run_ns.saturating_sub(account.counted_ns);
+            self.attributed_ns =
+                self.attributed_ns.saturating_add(run_ns.saturating_sub(account.counted_ns));
             account.counted_ns = account.counted_ns.max(run_ns);
             self.seen += usize::from(account.pass != pass);
             account.pass = pass;
         } else if room {
-            self.attributed_ns += run_ns;
+            self.attributed_ns = self.attributed_ns.saturating_add(run_ns);
             self.accounts.insert(key, Account { counted_ns: run_ns, pass });
             self.seen += 1;
         }
@@ -207,18 +208,16 @@ impl Ledger {
             Some(account) => account.counted_ns,
             None => 0,
         };
-        // Before the first pass nobody knows what was used before the recorder began.
-        if self.pass > 0 {
-            self.attributed_ns += run_ns.saturating_sub(counted_ns);
-        }
+        self.used_at_its_end(run_ns.saturating_sub(counted_ns));
         run_ns.max(counted_ns)
     }
 
     /// A process whose end was told has used this much more.
     #[inline]
     pub fn used_at_its_end(&mut self, more_ns: u64) {
+        // Before the first pass nobody knows what was used before the recorder began.
         if self.pass > 0 {
-            self.attributed_ns += more_ns;
+            self.attributed_ns = self.attributed_ns.saturating_add(more_ns);
         }
     }
 
@@ -329,6 +328,18 @@ mod tests {
         }
         assert_eq!(ledger.attributed_ns(), Some(110));
         assert_eq!(ledger.accounts.len(), 1);
+    }
+
+    #[test]
+    fn numbers_that_make_no_sense_do_not_overflow() {
+        let mut ledger = Ledger::default();
+        ledger.begin_pass();
+        ledger.living(1, 5, u64::MAX);
+        ledger.living(2, 5, u64::MAX);
+        ledger.living(2, 5, u64::MAX);
+        ledger.end_pass();
+        ledger.ended(3, 5, u64::MAX);
+        assert_eq!(ledger.attributed_ns(), Some(u64::MAX));
     }
 
     #[test]

@@ -43,6 +43,11 @@ pub(super) struct Desk {
 }
 
 impl Desk {
+    /// One that asks for the ids of control groups too, where nobody else tells them.
+    pub(super) fn with_group_ids() -> Self {
+        Desk { reader: FactReader::with_group_ids(), ..Desk::default() }
+    }
+
     /// Begins a reading: takes what has come meanwhile.
     pub(super) fn begin(&mut self, host: &mut Host, limits: &ProcessLimits, roster: &mut Roster) {
         self.users.refresh(host, limits.passwd.as_deref());
@@ -169,7 +174,7 @@ fn read_through(host: &mut Host, known: &mut Known, table: &mut Table) {
         known.facts_of = known.exec;
     }
     known.facts_are_known = command_line.is_some();
-    known.facts = Facts { command_line, executable, cgroup };
+    known.facts = Facts { command_line, executable, cgroup, cgroup_id: None };
     fill(known, table);
 }
 
@@ -181,6 +186,9 @@ impl Known {
             row.set_text(USER, &self.user);
         }
         let facts = &self.facts;
+        if let Some(id) = facts.cgroup_id {
+            row.set(CGROUP_ID, id);
+        }
         for (field, text) in [
             (COMMAND_LINE, &facts.command_line),
             (EXECUTABLE, &facts.executable),

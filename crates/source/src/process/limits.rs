@@ -60,6 +60,9 @@ pub struct ProcessLimits {
     /// Whether to read `status` of each process at each sample where `/proc` is read: for sizes of
     /// memory other than the whole and the resident, and for switches.
     pub status: bool,
+    /// Whether to read `schedstat` of each process at each sample where `/proc` is read: for the
+    /// exact time on a CPU and the time without one, of processes of one thread.
+    pub schedstat: bool,
     /// Whether `status`, which counts the switches of the first thread alone, may stand for all of
     /// a process's threads, as collectl takes it.
     pub first_thread_switches: bool,

@@ -4,11 +4,12 @@
 //! a process that is not wanted costs a name in the directory, and one look every
 //! [`LOOK_READS`] readings.
 //!
-//! What only `status` has is missing unless it is asked for; what no file has (the exact CPU time,
-//! the delay, sums of switches over several threads) is missing always.
+//! What only `status` or `schedstat` has is missing unless it is asked for.  Both speak of single
+//! threads: of a process that has had several, the exact CPU time, the delay and the switches are
+//! missing always, since what ended threads have used stands in no file.
 
 use procfs::Host;
-use procfs::pid::{Stat, Status, parse_io, parse_stat, parse_status};
+use procfs::pid::{Stat, Status, cgroup_path, parse_io, parse_schedstat, parse_stat, parse_status};
 use sample::{RowMut, State, Table};
 
 use crate::Limits;
@@ -18,7 +19,7 @@ use super::facts::Desk;
 use super::fields::*;
 use super::files::{FILE_BYTES, Failure, Files, Handle};
 use super::limits::{Choice, ProcessLimits, decide};
-use super::roster::{NO_ROW, Roster, digits};
+use super::roster::{NO_PROGRAM, NO_ROW, Roster, digits};
 
 /// Readings between two looks at a process that was not wanted: its number may be another's now,
 /// or it may run another program.
@@ -30,6 +31,13 @@ const YOUNG_READS: u64 = 2;
 
 /// Readings after which a process is taken for one that stays.
 const STAYS_READS: u64 = 2;
+
+/// Readings between two looks at the control group of a process: one may be moved at any time, but
+/// most never are.
+const GROUP_READS: u64 = 64;
+
+/// Looks at control groups in one reading, some 5 µs each; who is left out waits for its next turn.
+const GROUP_LOOKS_MAX: u32 = 256;
 
 const NS_PER_TICK: u64 = 10_000_000;
 
@@ -75,6 +83,9 @@ struct Held {
     stat: Handle,
     io: Handle,
     status: Handle,
+    schedstat: Handle,
+    /// Whether it has had other threads than its first, as far as that can be told.
+    had_threads: bool,
     /// Readings since it was first seen.
     reads: u64,
 }
@@ -100,6 +111,8 @@ pub(super) struct Walk {
     told: Option<(Denied, bool)>,
     running: u64,
     thread_count: u64,
+    /// Looks at control groups that this reading may still take.
+    group_looks: u32,
     /// What `stat` says, and what another file says.
     stat_text: Box<[u8]>,
     text: Box<[u8]>,
@@ -152,7 +165,7 @@ impl Walk {
             reason,
             roster: Roster::default(),
             threads: Roster::default(),
-            desk: Desk::default(),
+            desk: Desk::with_group_ids(),
             held: Vec::new(),
             pids: Vec::new(),
             tids: Vec::new(),
@@ -163,6 +176,7 @@ impl Walk {
             told: None,
             running: 0,
             thread_count: 0,
+            group_looks: 0,
             stat_text: vec![0; FILE_BYTES].into(),
             text: vec![0; FILE_BYTES].into(),
         }
@@ -207,6 +221,7 @@ impl Walk {
         self.denied = 0;
         self.running = 0;
         self.thread_count = 0;
+        self.group_looks = if host.is_this_machine() { GROUP_LOOKS_MAX } else { 0 };
         self.undecided.clear();
         self.desk.begin(host, limits, &mut self.roster);
         self.reads += 1;
@@ -309,6 +324,7 @@ impl Walk {
         if is_new {
             held.close(&mut self.files);
             held.reads = 0;
+            held.had_threads = false;
         }
         let known = self.roster.at(slot);
         if is_new || known.choice != Choice::Leave {
@@ -317,6 +333,7 @@ impl Walk {
         known.row = NO_ROW;
         known.parent = stat.field(4).map_or(0, |parent| parent as i32);
         known.threads = stat.field(20).unwrap_or(1);
+        held.had_threads |= known.threads != 1;
         self.thread_count = self.thread_count.saturating_add(known.threads);
         let program = program_of(stat);
         // A zombie has lost its program, which is no other one.
@@ -338,6 +355,18 @@ impl Walk {
             held.close(&mut self.files);
             return None;
         }
+        if self.group_looks > 0 && (held.reads + slot as u64).is_multiple_of(GROUP_READS) {
+            self.group_looks -= 1;
+            let path = Place::of(pid, b"/cgroup");
+            let mut none = Handle::Closed;
+            let text = self.files.read(host, path.bytes(), &mut none, false, &mut self.text);
+            if let Ok(text) = text
+                && known.facts_are_known
+                && known.facts.cgroup.as_deref() != cgroup_path(text)
+            {
+                known.facts_of = NO_PROGRAM;
+            }
+        }
         self.desk.want(known, slot);
         Some(slot)
     }
@@ -346,9 +375,9 @@ impl Walk {
         self.running += u64::from(stat.state == b"R");
         let ends = stat.field(9).is_some_and(|flags| flags & EXITING != 0);
         if (!ends || stat.field(20).is_some_and(|threads| threads > 1))
-            && let (Some(user), Some(system)) = (stat.field(14), stat.field(15))
+            && let Some(cpu_ns) = cpu_ns(stat)
         {
-            ledger.living(pid, start, user.saturating_add(system).saturating_mul(NS_PER_TICK));
+            ledger.living(pid, start, cpu_ns);
         }
     }
 
@@ -421,6 +450,14 @@ impl Walk {
                 status(&mut row, &parse_status(text), is_alone);
             }
         }
+        if limits.schedstat && !self.held[slot].had_threads {
+            let path = Place::of(pid, b"/schedstat");
+            let held = &mut self.held[slot];
+            let handle = &mut held.schedstat;
+            if let Ok(text) = self.files.read(host, path.bytes(), handle, keep, &mut self.text) {
+                held.had_threads = !times(&mut row, text, cpu_ns(stat));
+            }
+        }
         let with_threads =
             choice == Choice::KeepWithThreads || choice == Choice::Keep && limits.threads;
         if with_threads && stat.field(20).is_none_or(|threads| threads > 1) {
@@ -461,6 +498,13 @@ impl Walk {
                 let text = self.files.read(host, path.bytes(), &mut none, false, &mut self.text);
                 if let Ok(text) = text {
                     switches(&mut row, &parse_status(text));
+                }
+            }
+            if limits.schedstat {
+                let path = Place::of_thread(pid, tid, b"/schedstat");
+                let text = self.files.read(host, path.bytes(), &mut none, false, &mut self.text);
+                if let Ok(text) = text {
+                    times(&mut row, text, None);
                 }
             }
             if limits.without_io {
@@ -512,6 +556,7 @@ impl Held {
         files.close(&mut self.stat);
         files.close(&mut self.io);
         files.close(&mut self.status);
+        files.close(&mut self.schedstat);
     }
 }
 
@@ -528,6 +573,23 @@ fn program_of(stat: &Stat<'_>) -> u64 {
     let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(ODD).rotate_left(29);
     // Never the number that stands for no program.
     stat.command.iter().fold(begin.wrapping_mul(ODD), mix) >> 1
+}
+
+/// CPU time of all threads, ended ones included, rounded down.
+fn cpu_ns(stat: &Stat<'_>) -> Option<u64> {
+    Some(stat.field(14)?.saturating_add(stat.field(15)?).saturating_mul(NS_PER_TICK))
+}
+
+/// Times of one thread, unless they fall behind what its process is known to have used in all:
+/// other threads have used the rest then.  False if so.
+fn times(row: &mut RowMut<'_>, schedstat: &[u8], least_ns: Option<u64>) -> bool {
+    let Some((run_ns, delay_ns)) = parse_schedstat(schedstat) else { return true };
+    if least_ns.is_some_and(|least_ns| run_ns < least_ns) {
+        return false;
+    }
+    row.set(RUN_TIME, run_ns);
+    row.set(RUN_DELAY, delay_ns);
+    true
 }
 
 fn describe(row: &mut RowMut<'_>, stat: &Stat<'_>) {

@@ -150,6 +150,7 @@ fn write_process(root: &Path, process: &Process, step: u64) -> io::Result<()> {
     put(root, &format!("{folder}/stat"), stat(process, process.pid, start, step))?;
     put(root, &format!("{folder}/status"), status(process, step))?;
     put(root, &format!("{folder}/cmdline"), process.arguments)?;
+    put(root, &format!("{folder}/schedstat"), schedstat(process.pid, step))?;
     put(root, &format!("{folder}/cgroup"), format!("0::{}\n", process.cgroup))?;
     if process.has_io {
         put(root, &format!("{folder}/io"), io_text(process.pid, step))?;
@@ -163,6 +164,7 @@ fn write_process(root: &Path, process: &Process, step: u64) -> io::Result<()> {
     for tid in process.pid..=process.pid + process.threads {
         let task = format!("{folder}/task/{tid}");
         put(root, &format!("{task}/stat"), stat(process, tid, start, step))?;
+        put(root, &format!("{task}/schedstat"), schedstat(tid, step))?;
         if process.has_io {
             put(root, &format!("{task}/io"), io_text(tid, step))?;
         }
@@ -194,6 +196,13 @@ fn stat(process: &Process, tid: u32, start: u64, step: u64) -> Vec<u8> {
     let _ = writeln!(rest, "0 0 0 0 0 0 0 17 {processor} 0 0 {step} 0 0 0 0 0 0 0 0 0 0");
     text.extend_from_slice(rest.as_bytes());
     text
+}
+
+/// Time on a CPU, time without one, turns.
+fn schedstat(tid: u32, step: u64) -> String {
+    let tid = u64::from(tid);
+    let (run, delay, turns) = (tid * 900_000_000 + step * 800_000_000, tid * 1_000, tid + step);
+    format!("{run} {} {turns}\n", delay + step)
 }
 
 /// `status`, where the kernel escapes line ends and backslashes of the name.
