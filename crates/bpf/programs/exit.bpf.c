@@ -19,8 +19,6 @@
 /* Threads looked at when a process ends; a process with more is marked as not fully counted. */
 #define THREADS_MAX 512
 
-#define MAP_ARRAY 2
-#define MAP_RING 27
 #define NO_WAKEUP 1
 #define FORCE_WAKEUP 2
 #define AVAILABLE_DATA 0

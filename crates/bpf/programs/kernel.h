@@ -35,7 +35,7 @@ struct task_io_accounting {
 };
 
 struct prev_cputime { u64 utime, stime; };
-struct sched_entity { u64 sum_exec_runtime; };
+struct sched_entity { u64 exec_start, sum_exec_runtime; };
 struct sched_info { u64 run_delay; };
 struct percpu_counter { s64 count; };
 
@@ -62,9 +62,13 @@ struct signal_struct {
 	unsigned long nvcsw, nivcsw, min_flt, maj_flt, cmin_flt, cmaj_flt, maxrss;
 	struct task_io_accounting ioac;
 	u64 sum_sched_runtime;
+	struct pid *pids[4];
 };
 
-struct thread_info { u32 cpu; };
+struct thread_info { u32 cpu, status; };
+
+struct upid { int nr; };
+struct pid { struct upid numbers[1]; };
 
 struct task_struct {
 	struct thread_info thread_info;
@@ -105,6 +109,16 @@ struct linux_binprm;
 
 #pragma clang attribute pop
 
+/* Kinds of maps and their flags (linux/bpf.h). */
+#define MAP_HASH 1
+#define MAP_ARRAY 2
+#define MAP_PERCPU_HASH 5
+#define MAP_RING 27
+#define MAP_TASK_STORAGE 29
+#define NO_PREALLOC 1
+#define MMAPABLE 1024
+#define STORAGE_CREATE 1
+
 /* Helpers, by their fixed numbers (linux/bpf.h). */
 static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
@@ -114,6 +128,12 @@ static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static long (*bpf_ringbuf_output)(void *map, void *data, u64 size, u64 flags) = (void *)130;
 static void *(*bpf_ringbuf_reserve)(void *map, u64 size, u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
+static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
+static u64 (*bpf_get_current_ancestor_cgroup_id)(int level) = (void *)123;
+static void *(*bpf_task_storage_get)(void *map, struct task_struct *task, void *value, u64 flags) = (void *)156;
+static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 static u64 (*bpf_ringbuf_query)(void *map, u64 flags) = (void *)134;
 
 #define FIELD_EXISTS(field) __builtin_preserve_field_info(field, 2)

@@ -2,7 +2,8 @@
 //!
 //! * [`Tasks`]: every task of the machine in one pass, as binary records (`iter/task`);
 //! * [`Lives`]: what every process was called with when it began and amounted to when it ended
-//!   (`tp_btf` on exec and exit, through a ring).
+//!   (`tp_btf` on exec and exit, through a ring);
+//! * [`Counts`]: system calls, counted and timed (`tp_btf` on their begin and end).
 //!
 //! The programs are C (`programs/*.bpf.c`), compiled by clang and checked in as objects
 //! (`objects/*.bpf.o`, rebuilt by `cargo xtask bpf`), so that who builds or uses whit needs no
@@ -13,12 +14,17 @@
 //! Costs at start what it takes to parse the kernel's BTF (tens of milliseconds, memory given back
 //! afterwards), then what each part says of itself.
 
+mod counts;
 mod cputime;
 mod lives;
 mod load;
 mod records;
+mod shared;
 mod tasks;
 
+pub use counts::{
+    CallCount, CountSettings, Counts, RunTime, SLOTS, STEPS, Split, Uncounted, UnitCount,
+};
 pub use cputime::{CpuTime, adjusted};
 pub use lives::{Life, Lives, Lost};
 pub use load::{Error, Kernel};

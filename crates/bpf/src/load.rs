@@ -100,10 +100,19 @@ impl Kernel {
 
     /// Creates an object's maps and fits its programs to this kernel.
     pub(crate) fn load(&self, object: &[u8]) -> Result<Ebpf, Error> {
-        EbpfLoader::new()
-            .btf(self.types.as_ref())
-            .load(object)
-            .map_err(|error| Error::from_loader(&error))
+        self.load_with(object, |_| {})
+    }
+
+    /// The same, with what is to be set before.
+    pub(crate) fn load_with<'a>(
+        &'a self,
+        object: &[u8],
+        set: impl FnOnce(&mut EbpfLoader<'a>),
+    ) -> Result<Ebpf, Error> {
+        let mut loader = EbpfLoader::new();
+        loader.btf(self.types.as_ref());
+        set(&mut loader);
+        loader.load(object).map_err(|error| Error::from_loader(&error))
     }
 
     /// Loads the program `name` of `object`, by what `load` does for its kind.

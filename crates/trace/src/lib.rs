@@ -12,8 +12,10 @@
 mod abi;
 mod event;
 mod names;
+mod summary;
 mod tally;
 
 pub use abi::{Abi, CallId, SLOTS};
 pub use event::{Call, End, Event, Memory, Signal, What};
+pub use summary::{Column, Row, Sort, Summary};
 pub use tally::{Histogram, STEPS, Stats, Tally, Unit, error_of};

@@ -1,0 +1,372 @@
+/* System calls, counted and timed where they happen.
+ *
+ * Two tracepoints, `sys_enter` and `sys_exit`.  What a task has begun stands with the task itself
+ * (task storage: found without a hash and without a lock), what was counted in an array with a
+ * place for each CPU and call, which user space has mapped: reading it takes no system call.
+ *
+ * A task without storage is not watched and costs the two lookups.  Storage is given to tasks that
+ * user space names (`seed`), to their children if they are to be followed (`fork`), or to everybody.
+ *
+ * Both tracepoints run with preemption off and from no interrupt, so that a CPU's places have one
+ * writer.
+ *
+ * The time on a CPU needs no tracing of the scheduler.  `se.exec_start` and `se.sum_exec_runtime`
+ * grow by the same amount at a tick; but when a task comes back to a CPU, only `exec_start` moves,
+ * by the time that it was away.  So the growth of `exec_start - sum_exec_runtime` during a call is
+ * the time off the CPU.
+ */
+#include "kernel.h"
+
+#define SLOTS_PER_ABI 512
+#define SLOTS (2 * SLOTS_PER_ABI)
+#define STEP_BITS 2
+#define STEPS (40 << STEP_BITS)
+#define TS_COMPAT 2
+#define ERRNO_MAX 4095
+
+enum split { BY_NOTHING, BY_PROCESS, BY_THREAD, BY_COMMAND, BY_GROUP };
+
+/* What is wanted.  It does not change once the program is loaded, so what is off is left out by
+ * the verifier. */
+const volatile struct settings {
+	u64 slower_than_ns;
+	u64 cgroup;
+	u64 calls[SLOTS / 64];
+	u32 everybody, follow, some_calls, errors_only;
+	u32 split, cgroup_level, by_command, by_cgroup;
+	s32 own_process;
+	u32 seed_threads;
+	char command[16];
+} settings = {};
+
+struct begun {
+	u64 start_ns, off_cpu_ns;
+	u32 slot, ignored;
+};
+
+struct {
+	int (*type)[MAP_TASK_STORAGE];
+	int (*map_flags)[NO_PREALLOC];
+	int *key;
+	struct begun *value;
+} tasks SEC(".maps");
+
+struct stats {
+	u64 calls, errors, wall_ns, cpu_ns, shortest_ns, longest_ns;
+	/* Calls that never ended: the task did. */
+	u64 cut_off;
+	u64 steps[STEPS];
+};
+
+/* One for each call and CPU; the loader sets how many CPUs there are. */
+struct {
+	int (*type)[MAP_ARRAY];
+	int (*map_flags)[MMAPABLE];
+	int (*max_entries)[SLOTS];
+	u32 *key;
+	struct stats *value;
+} counts SEC(".maps");
+
+struct failure { u32 slot, error; };
+
+struct {
+	int (*type)[MAP_PERCPU_HASH];
+	int (*max_entries)[16384];
+	struct failure *key;
+	u64 *value;
+} failures SEC(".maps");
+
+struct unit { char command[16]; u32 id, slot; };
+struct unit_stats { u64 calls, errors, wall_ns, cpu_ns, shortest_ns, longest_ns; };
+
+/* Only if a split is asked for; the loader sets how many. */
+struct {
+	int (*type)[MAP_HASH];
+	int (*map_flags)[NO_PREALLOC];
+	int (*max_entries)[1];
+	struct unit *key;
+	struct unit_stats *value;
+} units SEC(".maps");
+
+/* Numbers of tasks or processes, for `seed`. */
+struct {
+	int (*type)[MAP_HASH];
+	int (*max_entries)[4096];
+	u32 *key;
+	u32 *value;
+} seeds SEC(".maps");
+
+enum lost { LOST_FAILURES, LOST_UNITS, LOST_TASKS, LOST_KINDS };
+
+struct {
+	int (*type)[MAP_ARRAY];
+	int (*max_entries)[LOST_KINDS];
+	u32 *key;
+	u64 *value;
+} lost SEC(".maps");
+
+static void count_lost(u32 kind)
+{
+	u64 *count = bpf_map_lookup_elem(&lost, &kind);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
+
+INLINE u32 slot_of(struct task_struct *task, u64 number)
+{
+	u32 slot = number < SLOTS_PER_ABI - 1 ? number : SLOTS_PER_ABI - 1;
+
+	return task->thread_info.status & TS_COMPAT ? SLOTS_PER_ABI + slot : slot;
+}
+
+INLINE int is_wanted(struct task_struct *task, u32 slot)
+{
+	if (settings.some_calls && !(settings.calls[slot / 64 % (SLOTS / 64)] >> (slot % 64) & 1))
+		return 0;
+	if (settings.by_cgroup &&
+	    bpf_get_current_ancestor_cgroup_id(settings.cgroup_level) != settings.cgroup)
+		return 0;
+	if (settings.by_command) {
+		for (int i = 0; i < 16; i++) {
+			if (task->comm[i] != settings.command[i])
+				return 0;
+			if (!settings.command[i])
+				break;
+		}
+	}
+	return 1;
+}
+
+INLINE struct begun *watch(struct task_struct *task)
+{
+	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, STORAGE_CREATE);
+
+	if (!begun)
+		count_lost(LOST_TASKS);
+	return begun;
+}
+
+/* What was away from the CPU, by an origin of its own for each task. */
+INLINE u64 off_cpu_ns(struct task_struct *task)
+{
+	return task->se.exec_start - task->se.sum_exec_runtime;
+}
+
+SEC("tp_btf/sys_enter")
+int enter(u64 *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	u32 slot;
+
+	if (!begun) {
+		if (!settings.everybody)
+			return 0;
+		begun = watch(task);
+		if (!begun)
+			return 0;
+		begun->ignored = task->tgid == settings.own_process;
+	}
+	if (settings.everybody && begun->ignored)
+		return 0;
+	slot = slot_of(task, context[1]);
+	if (!is_wanted(task, slot))
+		return 0;
+	begun->slot = slot;
+	begun->off_cpu_ns = off_cpu_ns(task);
+	begun->start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+INLINE u32 step_of(u64 time)
+{
+	u32 octave = 0, step;
+	u64 rest = time;
+
+	if (time < 1 << STEP_BITS)
+		return time;
+	if (rest >> 32)
+		rest >>= 32, octave += 32;
+	if (rest >> 16)
+		rest >>= 16, octave += 16;
+	if (rest >> 8)
+		rest >>= 8, octave += 8;
+	if (rest >> 4)
+		rest >>= 4, octave += 4;
+	if (rest >> 2)
+		rest >>= 2, octave += 2;
+	if (rest >> 1)
+		octave += 1;
+	step = ((octave - STEP_BITS + 1) << STEP_BITS) +
+	       ((time >> (octave - STEP_BITS)) & ((1 << STEP_BITS) - 1));
+	return step < STEPS ? step : STEPS - 1;
+}
+
+INLINE void count_failure(u32 slot, s64 result)
+{
+	struct failure failure = { .slot = slot, .error = -result };
+	u64 *count = bpf_map_lookup_elem(&failures, &failure), one = 1;
+
+	if (count)
+		*count += 1;
+	else if (bpf_map_update_elem(&failures, &failure, &one, 0))
+		count_lost(LOST_FAILURES);
+}
+
+INLINE u32 unit_id(struct task_struct *task)
+{
+	switch (settings.split) {
+	case BY_PROCESS:
+		return task->tgid;
+	case BY_THREAD:
+		return task->pid;
+	case BY_GROUP:
+		return task->signal->pids[2 /* PIDTYPE_PGID */]->numbers[0].nr;
+	}
+	return 0;
+}
+
+INLINE void count_unit(struct task_struct *task, u32 slot, int failed, u64 wall_ns, u64 cpu_ns)
+{
+	struct unit unit = { .id = unit_id(task), .slot = slot };
+	struct unit_stats *stats, none = { .shortest_ns = ~0ULL };
+
+	if (settings.split == BY_PROCESS)
+		bpf_probe_read_kernel(unit.command, sizeof(unit.command), task->group_leader->comm);
+	else if (settings.split != BY_GROUP)
+		bpf_probe_read_kernel(unit.command, sizeof(unit.command), task->comm);
+	stats = bpf_map_lookup_elem(&units, &unit);
+	if (!stats) {
+		bpf_map_update_elem(&units, &unit, &none, 1 /* BPF_NOEXIST */);
+		stats = bpf_map_lookup_elem(&units, &unit);
+		if (!stats) {
+			count_lost(LOST_UNITS);
+			return;
+		}
+	}
+	__sync_fetch_and_add(&stats->calls, 1);
+	if (failed)
+		__sync_fetch_and_add(&stats->errors, 1);
+	__sync_fetch_and_add(&stats->wall_ns, wall_ns);
+	__sync_fetch_and_add(&stats->cpu_ns, cpu_ns);
+	/* Two threads may overwrite each other here; the extreme of one of them stands then. */
+	if (wall_ns < stats->shortest_ns)
+		stats->shortest_ns = wall_ns;
+	if (wall_ns > stats->longest_ns)
+		stats->longest_ns = wall_ns;
+}
+
+INLINE struct stats *place(u32 slot)
+{
+	u32 index = bpf_get_smp_processor_id() * SLOTS + slot;
+
+	return bpf_map_lookup_elem(&counts, &index);
+}
+
+SEC("tp_btf/sys_exit")
+int leave(u64 *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	u64 wall_ns, away_ns, cpu_ns;
+	s64 result = context[1];
+	struct stats *stats;
+	int failed;
+	u32 step;
+
+	if (!begun || !begun->start_ns)
+		return 0;
+	wall_ns = bpf_ktime_get_ns() - begun->start_ns;
+	begun->start_ns = 0;
+	away_ns = off_cpu_ns(task) - begun->off_cpu_ns;
+	failed = result < 0 && result >= -ERRNO_MAX;
+	if (settings.errors_only && !failed)
+		return 0;
+	if (wall_ns < settings.slower_than_ns)
+		return 0;
+	cpu_ns = away_ns < wall_ns ? wall_ns - away_ns : 0;
+	stats = place(begun->slot);
+	if (!stats)
+		return 0;
+	if (!stats->calls || wall_ns < stats->shortest_ns)
+		stats->shortest_ns = wall_ns;
+	if (wall_ns > stats->longest_ns)
+		stats->longest_ns = wall_ns;
+	stats->calls += 1;
+	stats->wall_ns += wall_ns;
+	stats->cpu_ns += cpu_ns;
+	step = step_of(wall_ns);
+	if (step < STEPS)
+		stats->steps[step] += 1;
+	if (failed) {
+		stats->errors += 1;
+		count_failure(begun->slot, result);
+	}
+	if (settings.split)
+		count_unit(task, begun->slot, failed, wall_ns, cpu_ns);
+	return 0;
+}
+
+/* A child is watched if its parent is.  It has not run yet. */
+SEC("tp_btf/sched_process_fork")
+int fork(u64 *context)
+{
+	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
+
+	if (bpf_task_storage_get(&tasks, parent, NULL, 0))
+		watch(child);
+	return 0;
+}
+
+/* A task that ends within a call: the call is told as cut off. */
+SEC("tp_btf/sched_process_exit")
+int end(u64 *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct stats *stats;
+
+	if (!begun || !begun->start_ns)
+		return 0;
+	begun->start_ns = 0;
+	stats = place(begun->slot);
+	if (stats)
+		stats->cut_off += 1;
+	return 0;
+}
+
+/* Makes the tasks watched whose numbers, or whose processes' numbers, are in `seeds`; tells of each
+ * that was by writing its number. */
+SEC("iter/task")
+int seed(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	u32 id;
+
+	if (!task)
+		return 0;
+	id = settings.seed_threads ? task->tgid : task->pid;
+	if (bpf_map_lookup_elem(&seeds, &id) && watch(task)) {
+		id = task->pid;
+		bpf_seq_write(context->meta->seq, &id, sizeof(id));
+	}
+	return 0;
+}
+
+/* Writes the places of calls that have begun and not ended. */
+SEC("iter/task")
+int pending(struct bpf_iter__task *context)
+{
+	struct task_struct *task = context->task;
+	struct begun *begun;
+
+	if (!task)
+		return 0;
+	begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	if (begun && begun->start_ns)
+		bpf_seq_write(context->meta->seq, &begun->slot, sizeof(begun->slot));
+	return 0;
+}
+
+char program_license[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,472 @@
+//! System calls counted and timed in the kernel: the programs of `programs/count.bpf.c`.
+//!
+//! A watched call pays for two short programs, some 0.2 µs together; a call of a task that is not
+//! watched for two lookups.  Counts stand in memory shared with the kernel: reading them takes no
+//! system call, and 1.4 MB for each CPU that the machine may have.
+//!
+//! Numbers of calls are places here ([`SLOTS`]): those of 64-bit programs first, then those of
+//! 32-bit programs, the last of each standing for all beyond.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+
+use aya::maps::{Array, HashMap, Map, MapData, PerCpuHashMap};
+use aya::programs::{BtfTracePoint, Iter};
+use aya::{Ebpf, Pod, include_bytes_aligned};
+
+use crate::load::{link_iterator, open_iterator};
+use crate::shared::Shared;
+use crate::{Error, Kernel};
+
+/// The object made of `programs/count.bpf.c`.
+pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/count.bpf.o");
+
+/// Places of calls: `SLOTS` of the program.
+pub const SLOTS: usize = 1024;
+/// Steps of a histogram: `STEPS` of the program, four to an octave.
+pub const STEPS: usize = 160;
+/// Pairs of unit and call that a split keeps, of 80 bytes or so each; more are counted as lost.
+const UNITS_MAX: u32 = 1 << 18;
+
+/// What each call is counted for, beside the sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Split {
+    /// Nothing.
+    #[default]
+    None,
+    /// The process, under the name of its first thread.
+    Process,
+    /// The thread.
+    Thread,
+    /// All tasks of one name.
+    Command,
+    /// The process group.
+    Group,
+}
+
+/// Whose and which calls are counted.
+#[derive(Clone, Debug, Default)]
+pub struct CountSettings {
+    /// Every task's but those of `own_process`; else only those given to [`Counts::seed`].
+    pub everybody: bool,
+    /// The process that is never watched when everybody is.
+    pub own_process: i32,
+    /// Those of a watched task's children and threads made from now on too.
+    pub follow: bool,
+    /// The numbers given to [`Counts::seed`] are processes', not threads'.
+    pub seed_threads: bool,
+    /// Only those of tasks of this name, ended by a zero.
+    pub command: Option<[u8; 16]>,
+    /// Only those of tasks in or below this control group of the unified hierarchy: its id and how
+    /// far below the root it is.
+    pub cgroup: Option<(u64, u32)>,
+    /// Only these places, a bit each.
+    pub calls: Option<[u64; SLOTS / 64]>,
+    /// Only those that failed.
+    pub errors_only: bool,
+    /// Only those that took at least so long.
+    pub slower_than_ns: u64,
+    /// What to split them by.
+    pub split: Split,
+}
+
+/// `struct settings` of the program.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct RawSettings {
+    slower_than_ns: u64,
+    cgroup: u64,
+    calls: [u64; SLOTS / 64],
+    everybody: u32,
+    follow: u32,
+    some_calls: u32,
+    errors_only: u32,
+    split: u32,
+    cgroup_level: u32,
+    by_command: u32,
+    by_cgroup: u32,
+    own_process: i32,
+    seed_threads: u32,
+    command: [u8; 16],
+}
+
+/// `struct stats`: what one CPU has counted of one call.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct RawStats {
+    calls: u64,
+    errors: u64,
+    wall_ns: u64,
+    cpu_ns: u64,
+    shortest_ns: u64,
+    longest_ns: u64,
+    cut_off: u64,
+    steps: [u64; STEPS],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Failure {
+    slot: u32,
+    error: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawUnit {
+    command: [u8; 16],
+    id: u32,
+    slot: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawUnitStats {
+    calls: u64,
+    errors: u64,
+    wall_ns: u64,
+    cpu_ns: u64,
+    shortest_ns: u64,
+    longest_ns: u64,
+}
+
+macro_rules! plain {
+    ($($record:ty),*) => {
+        // SAFETY: integers and arrays of them, laid out by C without padding.
+        $(unsafe impl Pod for $record {})*
+    };
+}
+
+plain!(RawSettings, RawStats, Failure, RawUnit, RawUnitStats);
+
+/// What was counted of one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallCount {
+    /// How often it ended.
+    pub calls: u64,
+    /// How often with an error.
+    pub errors: u64,
+    /// From begin to end, in all.
+    pub wall_ns: u64,
+    /// Of that, on a CPU.
+    pub cpu_ns: u64,
+    /// The shortest.
+    pub shortest_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+    /// How often the task ended within it.
+    pub cut_off: u64,
+    /// How many ended in each step of time, four steps to an octave.
+    pub steps: [u64; STEPS],
+}
+
+/// What was counted of one call of one unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitCount {
+    /// The name, ended by a zero unless it fills all bytes; empty when split by process group.
+    pub command: [u8; 16],
+    /// The process, thread or process group; 0 when split by command.
+    pub id: u32,
+    /// The call's place.
+    pub slot: u32,
+    /// As in [`CallCount`].
+    pub calls: u64,
+    /// Likewise.
+    pub errors: u64,
+    /// Likewise.
+    pub wall_ns: u64,
+    /// Likewise.
+    pub cpu_ns: u64,
+    /// Likewise.
+    pub shortest_ns: u64,
+    /// Likewise.
+    pub longest_ns: u64,
+}
+
+/// What could not be counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Uncounted {
+    /// Calls missing as the kernel would not run a program within itself.
+    pub calls: u64,
+    /// Errors counted in the call's sum and missing by number.
+    pub errors: u64,
+    /// Calls missing in the split.
+    pub units: u64,
+    /// Tasks that could not be watched for want of memory.
+    pub tasks: u64,
+}
+
+/// What the programs have cost, while that was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunTime {
+    /// Runs of the program at the begin of a call.
+    pub enter_runs: u64,
+    /// Time in them.
+    pub enter_ns: u64,
+    /// Runs of the program at the end of a call.
+    pub leave_runs: u64,
+    /// Time in them.
+    pub leave_ns: u64,
+}
+
+/// The programs, attached, and what they have counted.
+pub struct Counts {
+    counts: Shared<RawStats>,
+    failures: PerCpuHashMap<MapData, Failure, u64>,
+    units: HashMap<MapData, RawUnit, RawUnitStats>,
+    seeds: HashMap<MapData, u32, u32>,
+    lost: Array<MapData, u64>,
+    seed: OwnedFd,
+    pending: OwnedFd,
+    // Dropping it takes the programs off their tracepoints.
+    programs: Ebpf,
+}
+
+/// The programs at tracepoints, in the order in which they are attached: the end of a call before
+/// its begin, so that none is begun whose end would not be seen.
+const TRACEPOINTS: [(&str, &str); 4] = [
+    ("end", "sched_process_exit"),
+    ("fork", "sched_process_fork"),
+    ("leave", "sys_exit"),
+    ("enter", "sys_enter"),
+];
+
+impl Counts {
+    /// Loads and attaches the programs.  Unless everybody is watched, nobody is before
+    /// [`Counts::seed`].
+    ///
+    /// # Errors
+    /// Without permission, or when the kernel does not take the programs.
+    pub fn open(kernel: &Kernel, settings: &CountSettings) -> Result<Self, Error> {
+        let raw = settings.raw();
+        let cpus = aya::util::nr_cpus().map_err(|(_, error)| Error::Read(error))?;
+        let slots = u32::try_from(cpus * SLOTS).unwrap_or(u32::MAX);
+        let units = if settings.split == Split::None { 1 } else { UNITS_MAX };
+        let mut object = kernel.load_with(OBJECT, |loader| {
+            loader.allow_unsupported_maps();
+            loader.override_global("settings", &raw, true);
+            loader.map_max_entries("counts", slots).map_max_entries("units", units);
+        })?;
+        let seed = iterator(kernel, &mut object, "seed")?;
+        let pending = iterator(kernel, &mut object, "pending")?;
+        for (name, tracepoint) in TRACEPOINTS {
+            if name != "fork" || settings.follow {
+                attach(kernel, &mut object, name, tracepoint)?;
+            }
+        }
+        // Not before: a program is loaded with the descriptors of its maps.
+        let wrong = |error: aya::maps::MapError| Error::from_loader(&error);
+        Ok(Counts {
+            counts: Shared::map(&take(&mut object, "counts")?, cpus * SLOTS)?,
+            failures: take(&mut object, "failures")?.try_into().map_err(wrong)?,
+            units: take(&mut object, "units")?.try_into().map_err(wrong)?,
+            seeds: take(&mut object, "seeds")?.try_into().map_err(wrong)?,
+            lost: take(&mut object, "lost")?.try_into().map_err(wrong)?,
+            seed,
+            pending,
+            programs: object,
+        })
+    }
+
+    /// Watches these tasks from their next call on; gives the numbers of the threads that exist.
+    ///
+    /// # Errors
+    /// When the kernel does not run the pass over all tasks.
+    pub fn seed(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
+        let wrong = |error: aya::maps::MapError| Error::from_loader(&error);
+        let mut found = Vec::new();
+        // The map is emptied after each lot, so any number of tasks fits.
+        for lot in ids.chunks(1024) {
+            for id in lot {
+                self.seeds.insert(id.cast_unsigned(), 0, 0).map_err(wrong)?;
+            }
+            found.extend(words(&self.seed)?.map(u32::cast_signed));
+            for id in lot {
+                self.seeds.remove(&id.cast_unsigned()).map_err(wrong)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// What was counted of the call at this place, on all CPUs; `None` if it was not made.
+    #[must_use]
+    pub fn call(&self, slot: usize) -> Option<CallCount> {
+        let mut sum = CallCount {
+            calls: 0,
+            errors: 0,
+            wall_ns: 0,
+            cpu_ns: 0,
+            shortest_ns: u64::MAX,
+            longest_ns: 0,
+            cut_off: 0,
+            steps: [0; STEPS],
+        };
+        for index in (slot..self.counts.len()).step_by(SLOTS) {
+            let of_cpu = self.counts.read(index)?;
+            if of_cpu.calls > 0 {
+                sum.shortest_ns = sum.shortest_ns.min(of_cpu.shortest_ns);
+            }
+            sum.longest_ns = sum.longest_ns.max(of_cpu.longest_ns);
+            sum.calls += of_cpu.calls;
+            sum.errors += of_cpu.errors;
+            sum.wall_ns += of_cpu.wall_ns;
+            sum.cpu_ns += of_cpu.cpu_ns;
+            sum.cut_off += of_cpu.cut_off;
+            for (step, count) in sum.steps.iter_mut().zip(of_cpu.steps) {
+                *step += count;
+            }
+        }
+        (sum.calls + sum.cut_off > 0).then_some(sum)
+    }
+
+    /// How often each call (by place) failed with each error number.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn failures(&self) -> Result<Vec<(u32, u32, u64)>, Error> {
+        let wrong = |error: aya::maps::MapError| Error::from_loader(&error);
+        let mut failures = Vec::new();
+        for entry in self.failures.iter() {
+            let (failure, counts) = entry.map_err(wrong)?;
+            failures.push((failure.slot, failure.error, counts.iter().sum()));
+        }
+        Ok(failures)
+    }
+
+    /// What each unit has done, if a split was asked for.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn units(&self) -> Result<Vec<UnitCount>, Error> {
+        let wrong = |error: aya::maps::MapError| Error::from_loader(&error);
+        let count = |(unit, stats): (RawUnit, RawUnitStats)| UnitCount {
+            command: unit.command,
+            id: unit.id,
+            slot: unit.slot,
+            calls: stats.calls,
+            errors: stats.errors,
+            wall_ns: stats.wall_ns,
+            cpu_ns: stats.cpu_ns,
+            shortest_ns: stats.shortest_ns,
+            longest_ns: stats.longest_ns,
+        };
+        self.units.iter().map(|entry| entry.map(count).map_err(wrong)).collect()
+    }
+
+    /// The places of calls that have begun and not ended, once for each.
+    ///
+    /// # Errors
+    /// When the kernel does not run the pass over all tasks.
+    pub fn pending(&self) -> Result<impl Iterator<Item = u32>, Error> {
+        words(&self.pending)
+    }
+
+    /// What could not be counted so far.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn uncounted(&self) -> Result<Uncounted, Error> {
+        let of_kind =
+            |kind: u32| self.lost.get(&kind, 0).map_err(|error| Error::from_loader(&error));
+        let missed = self.info("leave", "recursion_misses")?;
+        Ok(Uncounted {
+            calls: missed.max(self.info("enter", "recursion_misses")?),
+            errors: of_kind(0)?,
+            units: of_kind(1)?,
+            tasks: of_kind(2)?,
+        })
+    }
+
+    /// Makes the kernel measure its programs while the descriptor is open, which costs each run
+    /// some 40 ns more.
+    ///
+    /// # Errors
+    /// When the kernel refuses (5.8 or later, with `CAP_SYS_ADMIN`).
+    pub fn measure() -> Result<OwnedFd, Error> {
+        aya::sys::enable_stats(aya::sys::Stats::RunTime).map_err(|error| Error::from_loader(&error))
+    }
+
+    /// What was measured so far.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn run_time(&self) -> Result<RunTime, Error> {
+        Ok(RunTime {
+            enter_runs: self.info("enter", "run_cnt")?,
+            enter_ns: self.info("enter", "run_time_ns")?,
+            leave_runs: self.info("leave", "run_cnt")?,
+            leave_ns: self.info("leave", "run_time_ns")?,
+        })
+    }
+
+    /// A number that the kernel tells of a program, by its descriptor's entry in `/proc`.
+    fn info(&self, name: &str, field: &str) -> Result<u64, Error> {
+        let absent = || Error::Refused(format!("the kernel does not tell {field} of `{name}`"));
+        let program = self.programs.program(name).ok_or_else(absent)?;
+        let descriptor = program.fd().map_err(|error| Error::from_loader(&error))?;
+        let path = format!("/proc/self/fdinfo/{}", descriptor.as_fd().as_raw_fd());
+        let text = std::fs::read_to_string(path).map_err(Error::Read)?;
+        let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+        let value = lines.find(|(key, _)| *key == field).ok_or_else(absent)?.1;
+        value.trim().parse().map_err(|_| absent())
+    }
+}
+
+impl CountSettings {
+    fn raw(&self) -> RawSettings {
+        RawSettings {
+            slower_than_ns: self.slower_than_ns,
+            cgroup: self.cgroup.map_or(0, |(id, _)| id),
+            calls: self.calls.unwrap_or_default(),
+            everybody: u32::from(self.everybody),
+            follow: u32::from(self.follow),
+            some_calls: u32::from(self.calls.is_some()),
+            errors_only: u32::from(self.errors_only),
+            split: self.split as u32,
+            cgroup_level: self.cgroup.map_or(0, |(_, level)| level),
+            by_command: u32::from(self.command.is_some()),
+            by_cgroup: u32::from(self.cgroup.is_some()),
+            own_process: self.own_process,
+            seed_threads: u32::from(self.seed_threads),
+            command: self.command.unwrap_or_default(),
+        }
+    }
+}
+
+fn attach(kernel: &Kernel, object: &mut Ebpf, name: &str, tracepoint: &str) -> Result<(), Error> {
+    let program: &mut BtfTracePoint =
+        kernel.program(object, name, |program: &mut BtfTracePoint, types| {
+            program.load(tracepoint, types)
+        })?;
+    program.attach().map_err(|error| Error::from_loader(&error))?;
+    Ok(())
+}
+
+fn take(object: &mut Ebpf, name: &str) -> Result<Map, Error> {
+    object.take_map(name).ok_or_else(|| Error::Refused(format!("no map `{name}`")))
+}
+
+fn iterator(kernel: &Kernel, object: &mut Ebpf, name: &str) -> Result<OwnedFd, Error> {
+    let program: &mut Iter =
+        kernel.program(object, name, |program: &mut Iter, types| program.load("task", types))?;
+    let program = program.fd().map_err(|error| Error::from_loader(&error))?;
+    link_iterator(program.as_fd()).map_err(|error| Error::from_loader(&error))
+}
+
+/// Runs an iterator and gives the 32-bit words that it writes.
+fn words(link: &OwnedFd) -> Result<impl Iterator<Item = u32> + use<>, Error> {
+    let mut file = std::fs::File::from(open_iterator(link).map_err(Error::Read)?);
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut file, &mut bytes).map_err(Error::Read)?;
+    let words: Vec<u32> =
+        bytes.as_chunks().0.iter().map(|word: &[u8; 4]| u32::from_ne_bytes(*word)).collect();
+    Ok(words.into_iter())
+}
+
+/// The descriptor of a map that aya knows as an array.
+pub(crate) fn array_descriptor(map: &Map) -> Result<BorrowedFd<'_>, Error> {
+    match map {
+        Map::Array(data) => Ok(data.fd().as_fd()),
+        _ => Err(Error::Refused("a map is not an array".to_owned())),
+    }
+}

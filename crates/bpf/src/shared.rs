@@ -1,0 +1,66 @@
+//! An array map as memory shared with the kernel: reading it takes no system call.
+//!
+//! The kernel writes while we read, so everything is read by value, word by word at most half a
+//! word old, and never borrowed.
+
+use std::marker::PhantomData;
+use std::os::fd::AsFd as _;
+
+use aya::maps::Map;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::Error;
+use crate::counts::array_descriptor;
+
+/// A mapped array of `T`, which is plain integers.
+#[derive(Debug)]
+pub(crate) struct Shared<T> {
+    start: *const T,
+    length: usize,
+    bytes: usize,
+    _values: PhantomData<T>,
+}
+
+// SAFETY: the memory is owned by this value alone, and only read, as integers.
+unsafe impl<T: aya::Pod> Send for Shared<T> {}
+
+impl<T: aya::Pod> Shared<T> {
+    /// Maps an array of so many values; it must have been made with `BPF_F_MMAPABLE`.
+    pub(crate) fn map(map: &Map, length: usize) -> Result<Self, Error> {
+        // The kernel lays values out at multiples of eight bytes.
+        assert!(size_of::<T>().is_multiple_of(8) && align_of::<T>() <= 8);
+        let bytes = length * size_of::<T>();
+        let descriptor = array_descriptor(map)?;
+        // SAFETY: a new mapping, at an address that the kernel chooses.
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::READ,
+                MapFlags::SHARED,
+                descriptor.as_fd(),
+                0,
+            )
+        };
+        let start = start.map_err(|error| Error::Read(error.into()))?.cast_const().cast();
+        Ok(Shared { start, length, bytes, _values: PhantomData })
+    }
+
+    /// Values in the array.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// A copy of one value; `None` beyond the end.
+    pub(crate) fn read(&self, index: usize) -> Option<T> {
+        // SAFETY: within the mapping, aligned, any bits will do; volatile as the kernel writes.
+        (index < self.length).then(|| unsafe { self.start.add(index).read_volatile() })
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // SAFETY: mapped by us with this length, and nothing points into it any more.
+        let _ = unsafe { munmap(self.start.cast_mut().cast(), self.bytes) };
+    }
+}
