@@ -71,6 +71,11 @@
 //! therefore waits for the disk between the steps.  Columns that do not fit into the hole are not
 //! written: the header becomes *frames* and the frames stay where they are.
 //!
+//! A block of many rows is made columns in slices while the next one is filled: its header is
+//! *frames* by then, and the open block behind it takes its place behind the columns later, its
+//! frames still where they were (`writer/closing.rs`).  A reader that follows a file therefore
+//! looks at the block before, when the one it reads goes no further.
+//!
 //! # Which bytes are valid
 //!
 //! A block header counts if its CRC is right and its number is larger than that of the block

@@ -83,6 +83,9 @@ impl BlockMap {
             let header = header_at(store, self.next_at, file_id)?;
             let last = self.blocks.last().map_or(0, |block| block.number);
             let Some(header) = header.filter(|header| header.number > last) else {
+                if self.leave_moved(store, file_id)? {
+                    continue;
+                }
                 if searches {
                     if self.search(store, file_id, self.next_at)? {
                         continue;
@@ -114,6 +117,32 @@ impl BlockMap {
             }
         }
         Ok(())
+    }
+
+    /// If the last block was made columns meanwhile, so that the next one is elsewhere now, goes
+    /// back to it.
+    fn leave_moved(&mut self, store: &dyn Bytestore, file_id: u64) -> io::Result<bool> {
+        let Some(&last) = self.blocks.last() else { return Ok(false) };
+        let header = header_at(store, last.at, file_id)?;
+        let moved = header.is_some_and(|header| {
+            header.number == last.number
+                && header.kind == BlockKind::Columns
+                && last.at + header.span() < self.next_at
+                && self.bytes_skipped == 0
+        });
+        if moved {
+            self.go_back(self.blocks.len() - 1);
+        }
+        Ok(moved)
+    }
+
+    /// Forgets the block `index` and all behind it, so that a walk finds them anew.
+    pub(crate) fn go_back(&mut self, index: usize) {
+        if let Some(block) = self.blocks.get(index) {
+            self.next_at = block.at;
+            self.blocks.truncate(index);
+            self.last_is_open = false;
+        }
     }
 
     /// Looks for a later block's header from `from` on, and moves there.

@@ -351,6 +351,9 @@ impl Reader {
             self.lose(skipped);
         }
         let Some(header) = header else {
+            if self.has_moved(index)? {
+                return self.again(index - 1, index);
+            }
             self.leave(index);
             return Ok(());
         };

@@ -9,6 +9,7 @@
 //! that can be written carries the count and is told as the difference from the last one that was.
 
 mod block;
+mod closing;
 mod head;
 mod resume;
 
@@ -28,12 +29,16 @@ use crate::index::{IndexEntry, encode_index};
 use crate::lock::lock_or_refuse;
 use crate::schema::Schema;
 use crate::storage::{Storage, write_all_at};
+use closing::Closing;
 
 pub use resume::{Resumed, repair};
 
 /// Frames of a block before it is closed.  Larger blocks compress a little better and take more
 /// memory in recorder and reader.
 const BLOCK_FRAMES_BYTES: usize = 256 << 10;
+
+/// Frames that are made columns at once: some milliseconds' work.
+const SLICE_BYTES: usize = 512 << 10;
 
 /// Grains of time in an interval, and their largest.
 const GRAINS_INTERVAL: u64 = 1_000_000;
@@ -52,6 +57,9 @@ pub struct WriterOptions {
     /// Wait for the disk between the steps of closing a block, so that a power cut takes no more
     /// than was written since the latest [`flush`](Writer::flush).
     pub sync_blocks: bool,
+    /// Bytes of frames that are made columns at once.  A block of more is closed in slices, one
+    /// after each sample that follows.
+    pub slice_bytes: usize,
 }
 
 impl Default for WriterOptions {
@@ -60,6 +68,7 @@ impl Default for WriterOptions {
             compression: Compression::default(),
             block_samples: 512,
             sync_blocks: false,
+            slice_bytes: SLICE_BYTES,
         }
     }
 }
@@ -67,9 +76,9 @@ impl Default for WriterOptions {
 /// What became of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Bytes that went to the file, those of a block that was closed first included.
+    /// Bytes that went to the file, those of a block that was closed included.
     pub bytes: u64,
-    /// Whether a block was closed first.
+    /// Whether a block was closed.
     pub closed_block: bool,
 }
 
@@ -89,6 +98,8 @@ pub struct Writer {
     open_at: u64,
     frames: Vec<u8>,
     frames_limit: usize,
+    /// The block before, while it is being closed in slices.
+    closing: Closing,
     /// Cells of distinct rows before the block is closed.
     cells_limit: usize,
     samples: u32,
@@ -183,6 +194,7 @@ impl Writer {
             columns: ColumnEncoder::new(&state, 2 * BLOCK_FRAMES_BYTES),
             packer,
             walker: Walker::new(&state.sources),
+            closing: Closing::new(BlockHeader::new(BlockKind::Open, 1, 0), state.clone()),
             state,
             open: BlockHeader::new(BlockKind::Open, 1, 0),
             open_at: 0,
@@ -219,7 +231,7 @@ impl Writer {
         texts: impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone,
     ) -> Result<Written, WriteError> {
         let before = self.bytes;
-        let closed_block = self.prepare(snapshot).inspect_err(|_| self.unwritten += 1)?;
+        let mut closed_block = self.prepare(snapshot).inspect_err(|_| self.unwritten += 1)?;
         let start = self.frames.len();
         self.frames.resize(start + FRAME_HEADER_BYTES, 0);
         let has_texts = texts.clone().next().is_some();
@@ -236,6 +248,7 @@ impl Writer {
         if self.sequence == 1 {
             self.warm_up();
         }
+        closed_block |= self.go_on_closing(false);
         Ok(Written { bytes: self.bytes - before, closed_block })
     }
 
@@ -253,6 +266,7 @@ impl Writer {
     /// # Errors
     /// The recording is as if dropped.
     pub fn close(mut self) -> Result<(), WriteError> {
+        self.go_on_closing(true);
         if self.samples > 0 {
             self.close_block()?;
         }
@@ -277,9 +291,9 @@ impl Writer {
         self.bytes
     }
 
-    /// Length of the file but for the open block.
+    /// Length of the file but for the open block and one that is being closed.
     pub fn bytes_closed(&self) -> u64 {
-        self.open_at
+        self.closing.at().unwrap_or(self.open_at)
     }
 
     /// Where the recording is.

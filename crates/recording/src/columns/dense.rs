@@ -33,5 +33,5 @@ mod model;
 pub(super) use decode::DenseReplay;
 pub(super) use encode::DenseEncoder;
 
-/// Limit of the columns that change in a block: each takes some 700 bytes while it is coded.
+/// Limit of the columns that change in a block: each takes some 300 bytes while it is coded.
 const LIVE_MAX: usize = 1 << 18;

@@ -119,8 +119,26 @@ impl Visit for Pass<'_> {
     }
 }
 
+/// What is being done with the frames of a block.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// The walks of the dense coding, and what follows each.
+    Survey,
+    Plan,
+    Tell,
+    PackDense,
+    /// Those of columns.
+    Measure,
+    Layout,
+    Write,
+    Pack,
+}
+
 /// Makes bodies of frames, keeping its memory between blocks.
 pub(crate) struct ColumnEncoder {
+    stage: Stage,
+    /// How far the walk has come.
+    at: usize,
     walker: Walker,
     dense: DenseEncoder,
     tables: Vec<TableColumns>,
@@ -138,6 +156,8 @@ impl ColumnEncoder {
             ..TableColumns::default()
         };
         ColumnEncoder {
+            stage: Stage::Survey,
+            at: 0,
             walker: Walker::new(&state.sources),
             dense: DenseEncoder::new(state),
             tables: std::iter::once(tick).chain(state.sources.iter().map(table)).collect(),
@@ -172,40 +192,105 @@ impl ColumnEncoder {
         packer: &mut Packer,
         out: &mut Vec<u8>,
     ) -> Result<(), Corrupt> {
-        if dense && state.texts.is_empty() && self.dense.encode(frames, state, &mut self.walker)? {
-            part(PART_PLAN, &self.dense.plan, packer, out);
-            stored_part(PART_STREAM, &self.dense.stream, out);
-            return Ok(());
-        }
+        self.begin(state, dense);
+        while !self.step(frames, state, usize::MAX, packer, out)? {}
+        Ok(())
+    }
+
+    /// Begins with a block, to be gone on with by [`step`](Self::step).
+    pub(crate) fn begin(&mut self, state: &BlockState, dense: bool) {
+        self.at = 0;
+        self.stage = if dense && state.texts.is_empty() {
+            self.dense.begin();
+            Stage::Survey
+        } else {
+            self.begin_columns();
+            Stage::Measure
+        };
+    }
+
+    fn begin_columns(&mut self) {
         self.tables.iter_mut().for_each(TableColumns::clear);
         self.tables[0].add_slot();
         self.texts.clear();
         self.plain.clear();
-        self.pass(frames, false)?;
-        self.layout(state);
-        self.pass(frames, true)?;
-        self.finish();
-        part(PART_COLUMNS, &self.plain, packer, out);
-        if !self.texts.is_empty() {
-            self.plain.clear();
-            self.texts.write(&mut self.plain);
-            part(PART_TEXTS, &self.plain, packer, out);
-        }
-        Ok(())
     }
 
-    fn pass(&mut self, frames: &[u8], writes: bool) -> Result<(), Corrupt> {
+    /// Goes on, by some `bytes` of the frames.  Once it is true, `out` has the body.  Whatever the
+    /// steps, the body is the same.
+    pub(crate) fn step(
+        &mut self,
+        frames: &[u8],
+        state: &BlockState,
+        bytes: usize,
+        packer: &mut Packer,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Corrupt> {
+        let (at, walker) = (self.at, &mut self.walker);
+        let next = match self.stage {
+            Stage::Survey => {
+                self.at = self.dense.survey(frames, at, bytes, walker)?;
+                Stage::Plan
+            }
+            Stage::Plan if self.dense.plan(state) => Stage::Tell,
+            Stage::Plan => {
+                self.begin_columns();
+                Stage::Measure
+            }
+            Stage::Tell => {
+                self.at = self.dense.tell(frames, at, bytes, walker)?;
+                Stage::PackDense
+            }
+            Stage::PackDense => {
+                self.dense.finish();
+                part(PART_PLAN, &self.dense.plan, packer, out);
+                stored_part(PART_STREAM, &self.dense.stream, out);
+                return Ok(true);
+            }
+            Stage::Measure => {
+                self.at = self.pass(frames, bytes, false)?;
+                Stage::Layout
+            }
+            Stage::Layout => {
+                self.layout(state);
+                Stage::Write
+            }
+            Stage::Write => {
+                self.at = self.pass(frames, bytes, true)?;
+                Stage::Pack
+            }
+            Stage::Pack => {
+                self.finish();
+                part(PART_COLUMNS, &self.plain, packer, out);
+                if !self.texts.is_empty() {
+                    self.plain.clear();
+                    self.texts.write(&mut self.plain);
+                    part(PART_TEXTS, &self.plain, packer, out);
+                }
+                return Ok(true);
+            }
+        };
+        let is_walk = !matches!(self.stage, Stage::Plan | Stage::Layout);
+        if !is_walk || self.at == frames.len() {
+            (self.stage, self.at) = (next, 0);
+        }
+        Ok(false)
+    }
+
+    fn pass(&mut self, frames: &[u8], bytes: usize, writes: bool) -> Result<usize, Corrupt> {
         let mut pass = Pass {
             tables: &mut self.tables,
             plain: &mut self.plain,
             writes,
             texts: &mut self.texts,
         };
-        for table in pass.tables.iter_mut() {
-            table.readings = 0;
-            table.listed.fill(0);
+        if self.at == 0 {
+            for table in pass.tables.iter_mut() {
+                table.readings = 0;
+                table.listed.fill(0);
+            }
         }
-        self.walker.walk_all(frames, &mut pass)
+        self.walker.walk_some(frames, self.at, bytes, &mut pass)
     }
 
     /// Writes all but the streams, and makes room for these.

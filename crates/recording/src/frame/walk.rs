@@ -73,16 +73,32 @@ impl Walker {
         frames: &[u8],
         visit: &mut impl Visit,
     ) -> Result<(), Corrupt> {
-        self.clear();
-        let mut rest = frames;
-        while !rest.is_empty() {
+        self.walk_some(frames, 0, usize::MAX, visit).map(|_| ())
+    }
+
+    /// Reads frames of a block from `at` on, at least one and then no more than `bytes` of them,
+    /// and returns where it stopped.  At 0 another block begins; nothing else may be walked
+    /// before this one's end.
+    pub(crate) fn walk_some(
+        &mut self,
+        frames: &[u8],
+        mut at: usize,
+        bytes: usize,
+        visit: &mut impl Visit,
+    ) -> Result<usize, Corrupt> {
+        if at == 0 {
+            self.clear();
+        }
+        let until = frames.len().min(at.saturating_add(bytes));
+        while at < until {
+            let rest = &frames[at..];
             let (length, _) = frame_header(rest).ok_or(Corrupt("a frame is damaged"))?;
             let end = FRAME_HEADER_BYTES + length;
             let payload = rest.get(FRAME_HEADER_BYTES..end).ok_or(Corrupt("a frame ends early"))?;
             self.walk(payload, visit)?;
-            rest = &rest[end..];
+            at += end;
         }
-        Ok(())
+        Ok(at)
     }
 
     /// Reads one frame's payload.  After an error neither the walker nor the visitor is of use

@@ -36,10 +36,40 @@ impl Reader {
             }
         }
         if !is_open {
-            self.leave(index);
+            // It may have been made columns since.
+            let place = self.map.blocks[index];
+            let now = scan::header_at(self.store.as_ref(), place.at, self.prelude.file_id)?;
+            if now.is_some_and(|now| now != header && now.number == header.number) {
+                self.again(index, index)?;
+            } else {
+                self.leave(index);
+            }
             return Ok(None);
         }
         self.end_of_frames(index, header, at, ordinal)
+    }
+
+    /// Looks anew where the blocks from `known` on are, enters `index` again and passes by what
+    /// was read of it.
+    pub(super) fn again(&mut self, known: usize, index: usize) -> std::io::Result<()> {
+        self.map.go_back(known);
+        self.map.walk(self.store.as_ref(), self.prelude.file_id, false)?;
+        self.wanted = self.wanted.max(self.sequence);
+        self.cursor = Cursor::Before(index);
+        Ok(())
+    }
+
+    /// Whether the open block `index` took another place because the one before it was made
+    /// columns.
+    pub(super) fn has_moved(&self, index: usize) -> std::io::Result<bool> {
+        let before = index.checked_sub(1).map(|before| self.map.blocks[before]);
+        // Where bytes were stepped over, blocks do not stand one behind the other.
+        let Some(before) = before.filter(|_| self.map.bytes_skipped == 0) else {
+            return Ok(false);
+        };
+        let header = scan::header_at(self.store.as_ref(), before.at, self.prelude.file_id)?;
+        let end = header.map(|header| before.at + header.span());
+        Ok(end.is_some_and(|end| end < self.map.blocks[index].at))
     }
 
     /// Length of the valid frame at `at`, which then lies in the window.
@@ -85,6 +115,10 @@ impl Reader {
         if index + 1 < self.map.blocks.len() {
             // There are blocks behind it, whose sequences tell what is missing.
             self.cursor = Cursor::Before(index + 1);
+            return Ok(None);
+        }
+        if self.has_moved(index)? {
+            self.again(index - 1, index)?;
             return Ok(None);
         }
         if now == Some(header) || now.is_none() {

@@ -73,8 +73,12 @@ impl Writer {
         if self.samples == 0 || !(must || full && self.samples >= self.close_not_before) {
             return Ok(false);
         }
-        match self.close_block() {
-            Ok(()) => Ok(true),
+        let had_begun = self.closing.is_begun();
+        self.go_on_closing(true);
+        let large = self.is_large();
+        let closed = if large { self.set_aside() } else { self.close_block() };
+        match closed {
+            Ok(()) => Ok(had_begun || !large),
             Err(error) if must => Err(error),
             Err(_) => {
                 // Frames may still fit where columns do not: the block goes on.
@@ -107,7 +111,8 @@ impl Writer {
         self.frames_limit = limit;
         self.cells_limit = BLOCK_CELLS.max(BLOCK_FIRST_CELLS * self.state.cells());
         let open = self.new_open(self.open.number, self.open.first_sequence);
-        if open.body_at > self.open.body_at {
+        // Behind a block that is being closed there is no hole: its place will be another.
+        if open.body_at > self.open.body_at && !self.closing.is_begun() {
             let header = open.encode(self.file_id);
             write_all_at(self.storage.as_mut(), &header, self.open_at)
                 .map_err(|error| WriteError::io(&self.path, error))?;
@@ -139,7 +144,7 @@ impl Writer {
     }
 
     /// Whether the samples of the block came slowly enough for the dense coding.
-    fn is_slow(&self) -> bool {
+    pub(super) fn is_slow(&self) -> bool {
         let Compression::Zstd(_) = self.options.compression else { return false };
         let took_ns = self.latest_realtime_ns.saturating_sub(self.first_realtime_ns);
         took_ns >= i64::from(self.samples.saturating_sub(1)) * DENSE_INTERVAL_NS
@@ -147,12 +152,7 @@ impl Writer {
 
     /// Makes the open block columns, or leaves its frames where they are, and opens the next one.
     pub(super) fn close_block(&mut self) -> Result<(), WriteError> {
-        let mut header = BlockHeader {
-            samples: self.samples,
-            first_realtime_ns: self.first_realtime_ns,
-            latest_realtime_ns: self.latest_realtime_ns,
-            ..self.open
-        };
+        let mut header = self.open_so_far();
         self.out.clear();
         let room = self.open.body_at as usize;
         let dense = self.is_slow();
@@ -182,13 +182,28 @@ impl Writer {
             samples: header.samples,
             number: header.number,
         });
-        self.open_at += header.span();
+        self.begin_block(next, header.span());
+        Ok(())
+    }
+
+    /// The open block's header with what is known of its samples.
+    pub(super) fn open_so_far(&self) -> BlockHeader {
+        BlockHeader {
+            samples: self.samples,
+            first_realtime_ns: self.first_realtime_ns,
+            latest_realtime_ns: self.latest_realtime_ns,
+            ..self.open
+        }
+    }
+
+    /// Goes to the next block, behind one that spans so many bytes.
+    pub(super) fn begin_block(&mut self, next: BlockHeader, span: u64) {
+        self.open_at += span;
         self.open = next;
         self.frames.clear();
         self.state.clear();
         self.samples = 0;
         self.close_not_before = 0;
-        Ok(())
     }
 
     /// The steps of closing, as the format's head explains: the body (if `out` holds one) and the
@@ -198,9 +213,20 @@ impl Writer {
         header: &BlockHeader,
         next: &BlockHeader,
     ) -> Result<(), WriteError> {
+        self.put_body(header, self.open_at, next, true)
+    }
+
+    /// The same for the block at `at`; `cuts` says whether nothing but `next` stands behind it.
+    pub(super) fn put_body(
+        &mut self,
+        header: &BlockHeader,
+        at: u64,
+        next: &BlockHeader,
+        cuts: bool,
+    ) -> Result<(), WriteError> {
         let storage = self.storage.as_mut();
-        let after = self.open_at + header.span();
-        let body_at = if self.out.is_empty() { after } else { self.open_at + HEADER_BYTES as u64 };
+        let after = at + header.span();
+        let body_at = if self.out.is_empty() { after } else { at + HEADER_BYTES as u64 };
         self.out.resize((after - body_at) as usize, 0);
         self.out.extend_from_slice(&next.encode(self.file_id));
         let steps = || -> io::Result<()> {
@@ -208,12 +234,14 @@ impl Writer {
             if self.options.sync_blocks {
                 storage.sync()?;
             }
-            write_all_at(storage, &header.encode(self.file_id), self.open_at)?;
+            write_all_at(storage, &header.encode(self.file_id), at)?;
             if self.options.sync_blocks {
                 storage.sync()?;
             }
-            // Failing to cut leaves bytes that nobody reads.
-            let _ = storage.truncate(after + HEADER_BYTES as u64);
+            if cuts {
+                // Failing to cut leaves bytes that nobody reads.
+                let _ = storage.truncate(after + HEADER_BYTES as u64);
+            }
             Ok(())
         };
         let mut steps = steps;

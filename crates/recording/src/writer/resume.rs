@@ -189,6 +189,10 @@ fn take_up_open(
     let torn = rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     resumed.bytes_torn = if lost > 0 { 0 } else { torn as u64 };
     writer.storage.as_mut().truncate(at + (bytes.len() - rest.len()) as u64)?;
+    if writer.lacks_hole() {
+        // Its writer was closing the block before; without a hole it closes as frames.
+        let _ = writer.move_frames();
+    }
     Ok(if lost > 0 { writer.step_sequence(u64::from(lost)) } else { Ok(()) })
 }
 

@@ -1,17 +1,27 @@
 //! A writer killed at any moment: after every call, and at any length of every write.  Whatever
 //! is in the file by then is read, is right, and can be gone on with.
 
-use recording::{Compression, Next, Writer, WriterOptions, repair};
+use std::path::Path;
+
+use recording::{Compression, Next, Reader, Writer, WriterOptions, repair};
 use sample::Snapshot;
 
 use crate::support::{
     DEFS, Memory, Random, Step, apply, assert_same, machine, memory_writer, read_all, reader,
+    recorded,
 };
 
 const SAMPLES: u64 = 60;
 
 fn options(compression: Compression) -> WriterOptions {
     WriterOptions { compression, block_samples: 13, ..WriterOptions::default() }
+}
+
+/// Every way to close a block; the last in slices of a sample or less.
+fn all_options() -> [WriterOptions; 4] {
+    let [zstd, none, frames] =
+        [Compression::Zstd(1), Compression::None, Compression::FramesOnly].map(options);
+    [zstd, none, frames, WriterOptions { slice_bytes: 200, ..zstd }]
 }
 
 /// A recording's steps, and for each number of steps how many samples were told to be written.
@@ -48,8 +58,8 @@ fn cuts(step: &Step, random: &mut Random) -> Vec<usize> {
 fn a_kill_takes_no_completed_sample() {
     let samples = machine(SAMPLES, 7);
     let mut random = Random(99);
-    for compression in [Compression::Zstd(1), Compression::None, Compression::FramesOnly] {
-        let (log, done) = log(&samples, options(compression));
+    for options in all_options() {
+        let (log, done) = log(&samples, options);
         let mut bytes = Vec::new();
         apply(&mut bytes, &log[0], usize::MAX);
         for (index, step) in log.iter().enumerate().skip(1) {
@@ -78,8 +88,14 @@ fn check(bytes: &[u8], samples: &[Snapshot], done: usize, when: &str) {
 
 #[test]
 fn a_killed_recording_is_gone_on_with() {
+    let [whole, .., sliced] = all_options();
+    for options in [whole, sliced] {
+        kill_and_go_on(options);
+    }
+}
+
+fn kill_and_go_on(options: WriterOptions) {
     let samples = machine(SAMPLES, 8);
-    let options = options(Compression::Zstd(1));
     let (log, done) = log(&samples, options);
     let mut random = Random(5);
     let folder = tempfile::tempdir().unwrap();
@@ -150,9 +166,9 @@ fn a_torn_sample_is_accounted_for_and_repaired() {
 fn failed_writes_are_counted_and_the_rest_goes_on() {
     let samples = machine(200, 11);
     // Once in a while a call fails: frames, bodies and headers of blocks among them.
-    for every in [2, 3, 7, 10, 31] {
+    let [whole, .., sliced] = all_options();
+    for (every, options) in [2, 3, 7, 10, 31].into_iter().flat_map(|n| [(n, whole), (n, sliced)]) {
         let memory = Memory::default();
-        let options = options(Compression::Zstd(1));
         let mut writer = memory_writer(&memory, options);
         let calls = 2_000;
         memory.0.lock().unwrap().fails = (2..calls).filter(|call| call % every == 0).collect();
@@ -194,9 +210,16 @@ fn copy(sample: &Snapshot) -> Snapshot {
 
 #[test]
 fn a_full_disk_costs_only_the_samples_that_do_not_fit() {
+    let [whole, .., sliced] = all_options();
+    for options in [whole, sliced] {
+        println!("{} of 300 written", fill_the_disk(options));
+    }
+}
+
+fn fill_the_disk(options: WriterOptions) -> usize {
     let samples = machine(300, 12);
     let memory = Memory::default();
-    let mut writer = memory_writer(&memory, options(Compression::Zstd(1)));
+    let mut writer = memory_writer(&memory, options);
     let mut written = 0;
     for (index, sample) in samples.iter().enumerate() {
         // Space runs out at sample 100, just behind what is written, and returns at 200.
@@ -222,5 +245,58 @@ fn a_full_disk_costs_only_the_samples_that_do_not_fit() {
     assert_eq!(read.len(), written);
     let gap = read.iter().map(|sample| sample.gap.samples_unwritten).max();
     assert_eq!(gap, Some(300 - written as u64));
-    println!("{written} of 300 written");
+    written
+}
+
+/// Bytes that stand for nothing but the file's random id: with it go all checksums.
+fn without_ids(bytes: &[u8]) -> Vec<u8> {
+    let mut bodies = Vec::new();
+    for header in bytes.chunks_exact(64).filter(|chunk| chunk.starts_with(b"WBLK")) {
+        bodies.extend_from_slice(&header[..60]);
+    }
+    bodies
+}
+
+#[test]
+fn a_block_closed_in_slices_is_what_it_is_at_once() {
+    let samples = machine(200, 13);
+    let [whole, .., sliced] = all_options();
+    let [at_once, in_slices] = [whole, sliced].map(|options| recorded(&samples, options));
+    let [steps_at_once, steps_in_slices] =
+        [whole, sliced].map(|options| log(&samples, options).0.len());
+    assert!(steps_in_slices > steps_at_once + 3 * 14, "{steps_in_slices} {steps_at_once}");
+    // Headers tell lengths and checksums of the bodies.
+    assert_eq!(without_ids(&at_once), without_ids(&in_slices));
+    assert_eq!(at_once.len(), in_slices.len());
+    assert_same(&samples, &read_all(&mut reader(in_slices)).0);
+}
+
+#[test]
+fn a_reader_follows_a_writer_that_closes_in_slices() {
+    let samples = machine(200, 14);
+    let [.., sliced] = all_options();
+    for lag in 1..40 {
+        let memory = Memory::default();
+        let mut writer = memory_writer(&memory, sliced);
+        writer.append(&samples[0]).unwrap();
+        let store = Box::new(memory.clone());
+        let mut reader = Reader::with_store(store, Path::new("memory"), &DEFS).unwrap();
+        let mut read = Vec::new();
+        for (index, sample) in samples.iter().enumerate().skip(1) {
+            writer.append(sample).unwrap();
+            if index % lag == 0 {
+                read.extend(read_all(&mut reader).0);
+                assert_eq!(read.len(), index + 1, "lag {lag}");
+            } else if index % lag == lag / 2 {
+                // In the middle of what there is.
+                let mut one = Snapshot::new(&DEFS);
+                assert_eq!(reader.next(&mut one).unwrap(), Next::Sample);
+                read.push(one);
+            }
+        }
+        writer.close().unwrap();
+        read.extend(read_all(&mut reader).0);
+        assert_same(&samples, &read);
+        assert_eq!(reader.damage(), recording::Damage::default(), "lag {lag}");
+    }
 }

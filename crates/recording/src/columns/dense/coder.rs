@@ -43,7 +43,9 @@ const TRUST: [i32; SLOWEST + 1] = {
 };
 
 /// What is known of a decision: the probability that it is false, and how often it was met.
+/// Without padding: there are dozens for each column that changes.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, packed)]
 pub(super) struct Bit {
     probability: u16,
     seen: u8,
@@ -105,22 +107,44 @@ pub(super) trait Stream {
     }
 }
 
+/// Where a writer of decisions is, while its bytes are not lent to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EncoderState {
+    low: u64,
+    range: u32,
+    cached: u8,
+    /// Bytes that wait for a carry, the cached one included.
+    waiting: u64,
+}
+
+impl Default for EncoderState {
+    fn default() -> Self {
+        // The first byte is a 0 that only ever waits for a carry.
+        EncoderState { low: 0, range: u32::MAX, cached: 0, waiting: 1 }
+    }
+}
+
 /// Writes decisions.
 #[derive(Debug)]
 pub(super) struct Encoder<'a> {
     low: u64,
     range: u32,
     cached: u8,
-    /// Bytes that wait for a carry, the cached one included.
     waiting: u64,
     out: &'a mut Vec<u8>,
 }
 
 impl<'a> Encoder<'a> {
-    /// Behind what `out` has.
-    pub(super) fn new(out: &'a mut Vec<u8>) -> Self {
-        // The first byte is a 0 that only ever waits for a carry.
-        Encoder { low: 0, range: u32::MAX, cached: 0, waiting: 1, out }
+    /// Goes on behind what `out` has.
+    pub(super) fn new(state: EncoderState, out: &'a mut Vec<u8>) -> Self {
+        let EncoderState { low, range, cached, waiting } = state;
+        Encoder { low, range, cached, waiting, out }
+    }
+
+    /// Where it is, to go on later.
+    pub(super) fn pause(self) -> EncoderState {
+        let Encoder { low, range, cached, waiting, .. } = self;
+        EncoderState { low, range, cached, waiting }
     }
 
     fn shift(&mut self) {
@@ -246,7 +270,7 @@ mod tests {
         #[test]
         fn any_decisions_return(decisions in proptest::collection::vec((0_u8..9, any::<bool>()), 0..4_000)) {
             let mut out = Vec::new();
-            let mut encoder = Encoder::new(&mut out);
+            let mut encoder = Encoder::new(EncoderState::default(), &mut out);
             let first = told(&decisions, &mut encoder);
             encoder.finish();
             let mut state = DecoderState::new(&out);
@@ -259,7 +283,7 @@ mod tests {
     #[test]
     fn what_is_always_so_costs_nothing() {
         let mut out = Vec::new();
-        let mut encoder = Encoder::new(&mut out);
+        let mut encoder = Encoder::new(EncoderState::default(), &mut out);
         let mut context = Bit::default();
         assert!((0..8_000).all(|_| !encoder.bit(false, &mut context)));
         encoder.finish();

@@ -2,7 +2,7 @@
 //! columns change and in which steps, the second tells the values.
 
 use super::LIVE_MAX;
-use super::coder::Encoder;
+use super::coder::{Encoder, EncoderState};
 use super::model::{Cell, RowModel, Shared};
 use crate::frame::{BlockState, Visit, Walker};
 use crate::rows::put_edit;
@@ -307,6 +307,7 @@ pub(in crate::columns) struct DenseEncoder {
     pending: Vec<(u32, u32, u64)>,
     seen: Vec<Seen>,
     links: Vec<u64>,
+    coder: EncoderState,
     pub(in crate::columns) plan: Vec<u8>,
     pub(in crate::columns) stream: Vec<u8>,
 }
@@ -326,6 +327,7 @@ impl DenseEncoder {
             pending: Vec::new(),
             seen: vec![Seen::default(); SEEN],
             links: Vec::new(),
+            coder: EncoderState::default(),
             plan: Vec::new(),
             stream: Vec::new(),
         }
@@ -344,30 +346,39 @@ impl DenseEncoder {
         }
         self.pending.reserve(total);
         self.links.reserve(total);
-        self.shared.clear(total);
+        self.shared.reserve(total);
         self.plan.reserve(bytes);
         self.stream.reserve(bytes);
     }
 
-    /// Makes plan and stream of a block; false if it has more columns that change than a reader
-    /// takes.
-    pub(in crate::columns) fn encode(
-        &mut self,
-        frames: &[u8],
-        state: &BlockState,
-        walker: &mut Walker,
-    ) -> Result<bool, Corrupt> {
+    /// Begins another block.
+    pub(in crate::columns) fn begin(&mut self) {
         self.tables.iter_mut().for_each(Table::clear);
         self.tables[0].add_slot();
         self.tables[0].rows.push(0);
         self.plan.clear();
         self.stream.clear();
         self.seen.fill(Seen::default());
+    }
+
+    /// The first walk, or a part of it: see [`Walker::walk_some`].
+    pub(in crate::columns) fn survey(
+        &mut self,
+        frames: &[u8],
+        at: usize,
+        bytes: usize,
+        walker: &mut Walker,
+    ) -> Result<usize, Corrupt> {
         let mut survey = Survey { tables: &mut self.tables, seen: &mut self.seen };
-        walker.walk_all(frames, &mut survey)?;
+        walker.walk_some(frames, at, bytes, &mut survey)
+    }
+
+    /// Makes the plan once the first walk is done; false if the block has more columns that
+    /// change than a reader takes.
+    pub(in crate::columns) fn plan(&mut self, state: &BlockState) -> bool {
         let live = |table: &Table| table.units.iter().filter(|&&unit| unit != 0).count();
         if self.tables.iter().map(live).sum::<usize>() > LIVE_MAX {
-            return Ok(false);
+            return false;
         }
         // The second walk begins where the first did.
         self.tables[1..].iter_mut().for_each(|table| table.rows.clear());
@@ -375,15 +386,32 @@ impl DenseEncoder {
         self.shared.clear(cells);
         self.put_plan(state);
         self.put_links(cells);
+        self.coder = EncoderState::default();
+        true
+    }
+
+    /// The second walk, or a part of it.
+    pub(in crate::columns) fn tell(
+        &mut self,
+        frames: &[u8],
+        at: usize,
+        bytes: usize,
+        walker: &mut Walker,
+    ) -> Result<usize, Corrupt> {
         let mut telling = Telling {
             tables: &mut self.tables,
             shared: &mut self.shared,
-            stream: Encoder::new(&mut self.stream),
+            stream: Encoder::new(self.coder, &mut self.stream),
             pending: &mut self.pending,
         };
-        walker.walk_all(frames, &mut telling)?;
-        telling.stream.finish();
-        Ok(true)
+        let at = walker.walk_some(frames, at, bytes, &mut telling)?;
+        self.coder = telling.stream.pause();
+        Ok(at)
+    }
+
+    /// Ends the stream once the second walk is done.
+    pub(in crate::columns) fn finish(&mut self) {
+        Encoder::new(self.coder, &mut self.stream).finish();
     }
 
     /// Links columns to those that make the same steps, and says so in the plan.

@@ -26,6 +26,8 @@ pub(super) struct Shared {
     exponent: Vec<[Bit; 64]>,
     mantissa: Vec<[Bit; 4]>,
     row: [Bit; 8],
+    /// Bands of columns that have more than one.
+    bands: Vec<Band>,
     /// For each column that changes its latest step in units, and the sample that had it.
     steps: Vec<(i64, u32)>,
     sample: u32,
@@ -39,6 +41,7 @@ impl Default for Shared {
             exponent: vec![[Bit::default(); 64]; SIZES],
             mantissa: vec![Default::default(); 65],
             row: Default::default(),
+            bands: Vec::new(),
             steps: Vec::new(),
             sample: 0,
         }
@@ -51,11 +54,18 @@ impl Shared {
         self.sample += 1;
     }
 
+    /// Takes memory for so many columns that change.
+    pub(super) fn reserve(&mut self, cells: usize) {
+        self.steps.reserve(cells);
+        self.bands.reserve(cells);
+    }
+
     /// Forgets all, for so many columns that change.
     pub(super) fn clear(&mut self, cells: usize) {
         self.steps.clear();
         self.steps.resize(cells, (0, 0));
         self.sample = 0;
+        self.bands.clear();
         self.zero = Default::default();
         self.sign = Default::default();
         self.exponent.fill([Bit::default(); 64]);
@@ -113,12 +123,50 @@ pub(super) struct Cell {
     left: [i32; PREDICTORS],
     /// Bits left over of late by the one in use, in 1/8.
     size: u32,
-    zeros: usize,
-    sign: usize,
+    zeros: u8,
+    sign: u8,
     zero: [Bit; 4],
     signs: [Bit; 3],
-    exponent: [Bit; 64],
-    mantissa: [Bit; 64],
+    /// The upper two levels of the tree of exponents.
+    top: [Bit; 3],
+    bands: Bands,
+    band: Band,
+}
+
+/// Bands of exponents, sixteen in each.
+const BANDS: usize = 4;
+
+/// A band: the fifteen nodes of its part of the tree of exponents, then for each of its exponents
+/// the first bit of the mantissa.
+type Band = [Bit; 31];
+
+/// Where a column's bands are.  Most columns' steps are of one or two of them, so a column has the
+/// first that it meets, and others are apart: it takes a third of the memory that all would.
+#[derive(Clone, Copy, Debug)]
+struct Bands {
+    /// Which one the column itself has.
+    own: Option<u8>,
+    /// One more than the place of others among those that all columns share, or 0.
+    others: [u32; BANDS],
+}
+
+impl Bands {
+    #[inline]
+    fn get<'a>(
+        &mut self,
+        band: usize,
+        own: &'a mut Band,
+        others: &'a mut Vec<Band>,
+    ) -> &'a mut Band {
+        if usize::from(*self.own.get_or_insert(band as u8)) == band {
+            return own;
+        }
+        if self.others[band] == 0 {
+            others.push([Bit::default(); 31]);
+            self.others[band] = others.len() as u32;
+        }
+        &mut others[self.others[band] as usize - 1]
+    }
 }
 
 impl Cell {
@@ -141,8 +189,9 @@ impl Cell {
             sign: 0,
             zero: Default::default(),
             signs: Default::default(),
-            exponent: [Bit::default(); 64],
-            mantissa: [Bit::default(); 64],
+            top: Default::default(),
+            bands: Bands { own: None, others: [0; BANDS] },
+            band: [Bit::default(); 31],
         }
     }
 
@@ -222,57 +271,57 @@ impl Cell {
     #[inline]
     fn residual<S: Stream>(&mut self, stream: &mut S, shared: &mut Shared, value: i64) -> i64 {
         let size = ((self.size + 2) / 4).min(SIZES as u32 - 1) as usize;
-        let zeros = self.zeros;
+        let zeros = usize::from(self.zeros);
         let zero = stream.bit_of(value == 0, &mut self.zero[zeros], &mut shared.zero[size][zeros]);
-        self.zeros = zeros << 1 & 2 | usize::from(zero);
+        self.zeros = self.zeros << 1 & 2 | u8::from(zero);
         if zero {
             self.size -= self.size.div_ceil(8).min(self.size);
             return 0;
         }
-        let sign = self.sign;
+        let sign = usize::from(self.sign);
         let negative = stream.bit_of(value < 0, &mut self.signs[sign], &mut shared.sign[sign]);
-        self.sign = 1 + usize::from(negative);
+        self.sign = 1 + u8::from(negative);
         let magnitude = value.unsigned_abs();
-        let exponent = self.exponent(stream, &mut shared.exponent[size], magnitude);
-        let magnitude =
-            self.mantissa(stream, &mut shared.mantissa[exponent as usize], exponent, magnitude);
+        let (exponent, magnitude) = self.magnitude(stream, shared, size, magnitude);
         let bits = (exponent + 1) * 8;
         self.size = (self.size * 7 + bits + 4) / 8;
         if negative { magnitude.wrapping_neg().cast_signed() } else { magnitude.cast_signed() }
     }
 
-    /// The place of the highest bit.
+    /// The place of the highest bit, then the bits below it: the first two by what is known, the
+    /// others as they are.
     #[inline]
-    fn exponent<S: Stream>(
+    fn magnitude<S: Stream>(
         &mut self,
         stream: &mut S,
-        shared: &mut [Bit; 64],
+        shared: &mut Shared,
+        size: usize,
         magnitude: u64,
-    ) -> u32 {
+    ) -> (u32, u64) {
+        let Shared { exponent: exponents, mantissa: mantissas, bands, .. } = shared;
+        let shared = &mut exponents[size];
         let exponent = (63 - (magnitude | 1).leading_zeros()) as usize;
         let mut node = 1;
-        for at in (0..6).rev() {
+        for at in [5, 4] {
             let bit = exponent >> at & 1 == 1;
-            let bit = stream.bit_of(bit, &mut self.exponent[node], &mut shared[node]);
+            let bit = stream.bit_of(bit, &mut self.top[node - 1], &mut shared[node]);
             node = node << 1 | usize::from(bit);
         }
-        (node - 64) as u32
-    }
-
-    /// The bits below the highest: the first two by what is known, the others as they are.
-    #[inline]
-    fn mantissa<S: Stream>(
-        &mut self,
-        stream: &mut S,
-        shared: &mut [Bit; 4],
-        exponent: u32,
-        magnitude: u64,
-    ) -> u64 {
-        let mut read = 1_u64;
-        let mut left = exponent;
+        let own = self.bands.get(node - BANDS, &mut self.band, bands);
+        let mut place = 1;
+        for at in (0..4).rev() {
+            let bit = exponent >> at & 1 == 1;
+            let bit = stream.bit_of(bit, &mut own[place - 1], &mut shared[node]);
+            place = place << 1 | usize::from(bit);
+            node = node << 1 | usize::from(bit);
+        }
+        let exponent = node - 64;
+        let shared = &mut mantissas[exponent];
+        let (mut read, mut left) = (1_u64, exponent as u32);
         if left > 0 {
             left -= 1;
-            let own = &mut self.mantissa[exponent as usize];
+            // Behind the fifteen nodes, one for each exponent of the band.
+            let own = &mut own[place - 1];
             let bit = stream.bit_of(magnitude >> left & 1 == 1, own, &mut shared[0]);
             read = read << 1 | u64::from(bit);
         }
@@ -283,7 +332,7 @@ impl Cell {
             read = read << 1 | u64::from(bit);
         }
         let low = stream.raw(magnitude, left);
-        read << left | low
+        (exponent as u32, read << left | low)
     }
 }
 
@@ -295,7 +344,7 @@ fn bits_of(value: i64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::coder::{Decoder, DecoderState, Encoder};
+    use super::super::coder::{Decoder, DecoderState, Encoder, EncoderState};
     use super::*;
     use proptest::prelude::*;
 
@@ -310,7 +359,7 @@ mod tests {
             };
             let (mut out, mut shared) = (Vec::new(), Shared::default());
             shared.clear(3);
-            let (mut stream, mut own) = (Encoder::new(&mut out), cells());
+            let (mut stream, mut own) = (Encoder::new(EncoderState::default(), &mut out), cells());
             for &(cell, step) in &steps {
                 shared.next_sample();
                 prop_assert_eq!(own[cell].code(&mut stream, &mut shared, step), step);
