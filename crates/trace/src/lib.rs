@@ -10,6 +10,7 @@
 //! * [`Tally`]: calls, errors, times and histograms, in all and by process, command or thread.
 
 mod abi;
+pub mod engine;
 mod event;
 mod names;
 mod summary;

@@ -1,0 +1,73 @@
+//! The memory of a stopped task, read when it is asked for: one `process_vm_readv` each time.
+
+use super::requests;
+use crate::Memory;
+
+/// The memory of this task.
+pub(super) struct TaskMemory(pub(super) i32);
+
+impl Memory for TaskMemory {
+    fn read(&self, address: u64, into: &mut [u8]) -> usize {
+        let mut done = 0;
+        while done < into.len() {
+            let Some(from) = address.checked_add(done as u64) else { break };
+            match requests::read_memory(self.0, from, &mut into[done..]) {
+                Ok(0) | Err(libc::EFAULT | libc::ESRCH) => break,
+                Ok(count) => done += count,
+                // A program that has taken on other rights while we had hold of it, or a container
+                // that forbids the call: a tracer may still look at word after word.
+                Err(_) => return done + self.peek(from, &mut into[done..]),
+            }
+        }
+        done
+    }
+}
+
+impl TaskMemory {
+    fn peek(&self, address: u64, into: &mut [u8]) -> usize {
+        let mut done = 0;
+        while done < into.len() {
+            // Aligned, so that no word reaches into a page that is not there.
+            let Some(from) = address.checked_add(done as u64) else { break };
+            let Ok(word) = requests::peek(self.0, from & !7) else { break };
+            let bytes = &word.to_ne_bytes()[(from & 7) as usize..];
+            let count = bytes.len().min(into.len() - done);
+            into[done..done + count].copy_from_slice(&bytes[..count]);
+            done += count;
+        }
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_as_far_as_it_goes() {
+        // Our own is readable in the same way; its end is found by mapping a page before a hole.
+        let map = |address: usize, length: usize, protection, flags| {
+            // SAFETY: a new mapping, or a change of one that only this test knows.
+            let at = unsafe { libc::mmap(address as *mut _, length, protection, flags, -1, 0) };
+            assert_ne!(at, libc::MAP_FAILED);
+            at as usize
+        };
+        let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let both = libc::PROT_READ | libc::PROT_WRITE;
+        let base = map(0, 3 * 4096, both, anonymous);
+        map(base + 2 * 4096, 4096, libc::PROT_NONE, anonymous | libc::MAP_FIXED);
+        // SAFETY: the first two pages are ours and writable.
+        unsafe { std::ptr::write_bytes(base as *mut u8, 7, 2 * 4096) };
+        let memory = TaskMemory(std::process::id() as i32);
+        let mut into = vec![0; 3 * 4096];
+        assert_eq!(memory.read(base as u64 + 5, &mut into), 2 * 4096 - 5);
+        assert!(into[..2 * 4096 - 5].iter().all(|byte| *byte == 7));
+        assert_eq!(memory.read(0, &mut into), 0);
+        assert_eq!(memory.read(u64::MAX - 3, &mut into), 0);
+        // More than one call's worth of pages.
+        let long = map(0, 40 * 4096, both, anonymous);
+        let mut into = vec![1; 40 * 4096 - 1];
+        assert_eq!(memory.read(long as u64 + 1, &mut into), into.len());
+        assert!(into.iter().all(|byte| *byte == 0));
+    }
+}

@@ -1,0 +1,198 @@
+//! The system calls of a tracer: ptrace(2), wait4(2), process_vm_readv(2), one function each.
+//!
+//! Every one gives the error number of the kernel.  ESRCH means that the task was killed while we
+//! dealt with it: its end is still to come from [`wait`].
+
+use std::io;
+use std::ptr;
+
+/// The error number of the last call of the C library.
+fn errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+/// `PTRACE_EVENT_STOP` of linux/ptrace.h.
+pub(super) const EVENT_STOP: i32 = 128;
+
+/// What a stop or an end of a task looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    /// It has ended with this.
+    Exited(i32),
+    /// A signal has ended it.
+    Killed { signal: i32, dumped: bool },
+    /// It has stopped, at this event of ptrace (0 for signals and calls) and signal.
+    Stopped { event: i32, signal: i32 },
+}
+
+/// What came of waiting.
+pub(super) enum Waited {
+    /// This happened to this task.
+    Task(i32, Status),
+    /// Nothing is to be had now.
+    Nothing,
+    /// A signal came to us.
+    Interrupted,
+    /// There is nobody to wait for.
+    Nobody,
+}
+
+/// Waits for a task that this very thread traces or begot (`__WNOTHREAD`), so that the children of
+/// other threads are left to them.
+pub(super) fn wait(blocking: bool) -> Result<Waited, io::Error> {
+    let mut status = 0;
+    let block = if blocking { 0 } else { libc::WNOHANG };
+    // SAFETY: the status is live; no usage is asked for.
+    let pid = unsafe {
+        libc::wait4(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD | block, ptr::null_mut())
+    };
+    if pid > 0 {
+        let status = if libc::WIFEXITED(status) {
+            Status::Exited(libc::WEXITSTATUS(status))
+        } else if libc::WIFSIGNALED(status) {
+            Status::Killed { signal: libc::WTERMSIG(status), dumped: libc::WCOREDUMP(status) }
+        } else {
+            Status::Stopped { event: status >> 16, signal: libc::WSTOPSIG(status) }
+        };
+        return Ok(Waited::Task(pid, status));
+    }
+    match if pid == 0 { 0 } else { errno() } {
+        0 => Ok(Waited::Nothing),
+        libc::EINTR => Ok(Waited::Interrupted),
+        libc::ECHILD => Ok(Waited::Nobody),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// A request that takes two words and gives none.
+fn request(request: libc::c_uint, task: i32, address: usize, data: usize) -> Result<(), i32> {
+    // SAFETY: the requests that come here write nothing in our memory, unless `data` is the address
+    // of a live object that is large enough, which the callers below see to.
+    let failed = unsafe { libc::ptrace(request, task, address, data) };
+    if failed == -1 { Err(errno()) } else { Ok(()) }
+}
+
+/// Takes hold of a task without stopping it.
+pub(super) fn seize(task: i32, options: i32) -> Result<(), i32> {
+    request(libc::PTRACE_SEIZE, task, 0, options as usize)
+}
+
+/// Stops a task that we hold.
+pub(super) fn interrupt(task: i32) -> Result<(), i32> {
+    request(libc::PTRACE_INTERRUPT, task, 0, 0)
+}
+
+/// Lets it run to the next begin or end of a call, with this signal or none (0).
+pub(super) fn run_to_call(task: i32, signal: i32) -> Result<(), i32> {
+    request(libc::PTRACE_SYSCALL, task, 0, signal as usize)
+}
+
+/// Lets it run to the next stop that is not a call, with this signal or none (0).
+pub(super) fn run_on(task: i32, signal: i32) -> Result<(), i32> {
+    request(libc::PTRACE_CONT, task, 0, signal as usize)
+}
+
+/// Leaves it stopped with its process, until that is told to go on.
+pub(super) fn listen(task: i32) -> Result<(), i32> {
+    request(libc::PTRACE_LISTEN, task, 0, 0)
+}
+
+/// Lets go of a stopped task, with this signal or none (0).
+pub(super) fn detach(task: i32, signal: i32) -> Result<(), i32> {
+    request(libc::PTRACE_DETACH, task, 0, signal as usize)
+}
+
+/// The number that came with an event: of the new task, or of the one that began a program.
+pub(super) fn event_message(task: i32) -> Result<i32, i32> {
+    let mut message: libc::c_ulong = 0;
+    // The kernel writes one word into `message`.
+    request(libc::PTRACE_GETEVENTMSG, task, 0, &raw mut message as usize)?;
+    i32::try_from(message).map_err(|_| libc::ERANGE)
+}
+
+/// What is known of the signal that the task stopped for: its `siginfo_t`.
+pub(super) fn signal_info(task: i32) -> Result<[u8; 128], i32> {
+    const { assert!(size_of::<libc::siginfo_t>() == 128) };
+    let mut bytes = [0; 128];
+    // The kernel writes a `siginfo_t` into `bytes`, which has its size.
+    request(libc::PTRACE_GETSIGINFO, task, 0, &raw mut bytes as usize)?;
+    Ok(bytes)
+}
+
+/// `struct ptrace_syscall_info` of linux/ptrace.h.
+#[repr(C)]
+#[derive(Default)]
+pub(super) struct CallInfo {
+    /// One of the constants below.
+    pub(super) op: u8,
+    _pad: [u8; 3],
+    /// Which table (`AUDIT_ARCH_*`).
+    pub(super) arch: u32,
+    _instruction_pointer: u64,
+    _stack_pointer: u64,
+    /// At the begin of a call its number and its six arguments, at its end its result.
+    pub(super) words: [u64; 8],
+}
+
+/// `PTRACE_SYSCALL_INFO_*`.
+pub(super) const OP_ENTRY: u8 = 1;
+pub(super) const OP_EXIT: u8 = 2;
+pub(super) const OP_SECCOMP: u8 = 3;
+
+/// What call a task has stopped at.
+pub(super) fn call_info(task: i32) -> Result<CallInfo, i32> {
+    let mut info = CallInfo::default();
+    let size = size_of::<CallInfo>();
+    // The kernel writes at most `size` bytes into `info`.
+    request(libc::PTRACE_GET_SYSCALL_INFO, task, size, &raw mut info as usize)?;
+    Ok(info)
+}
+
+/// The number of the call that a stopped task is in, and its arguments, from its registers.
+pub(super) fn call_registers(task: i32) -> Result<(u64, [u64; 6]), i32> {
+    // SAFETY: registers are numbers, of which zeros are valid ones.
+    let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+    // The kernel writes a `user_regs_struct` into `registers`.
+    request(libc::PTRACE_GETREGS, task, 0, &raw mut registers as usize)?;
+    let r = registers;
+    Ok((r.orig_rax, [r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9]))
+}
+
+/// A word of the task's memory.
+pub(super) fn peek(task: i32, address: u64) -> Result<u64, i32> {
+    let mut word: libc::c_long = 0;
+    // The system call itself (not its wrapper in the C library, which gives the word as its result)
+    // writes one word into `word`.
+    // SAFETY: as said, and `word` is live.
+    let failed = unsafe {
+        libc::syscall(libc::SYS_ptrace, libc::PTRACE_PEEKDATA, task, address, &raw mut word)
+    };
+    if failed == -1 { Err(errno()) } else { Ok(word as u64) }
+}
+
+/// Smallest page of any machine that we run on: memory is readable by whole pages.
+const PAGE: u64 = 4096;
+
+/// Pieces that one call reads at most; 16 pages are more than any argument shown needs.
+const PIECES: usize = 16;
+
+/// Copies a task's memory, as far as it is readable; a piece ends where a page does, since the
+/// kernel gives a piece whole or not at all.
+pub(super) fn read_memory(task: i32, address: u64, into: &mut [u8]) -> Result<usize, i32> {
+    let mut pieces = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; PIECES];
+    let (mut count, mut planned) = (0, 0);
+    while planned < into.len() && count < PIECES {
+        let Some(from) = address.checked_add(planned as u64) else { break };
+        let length = ((PAGE - from % PAGE) as usize).min(into.len() - planned);
+        pieces[count] = libc::iovec { iov_base: from as *mut libc::c_void, iov_len: length };
+        count += 1;
+        planned += length;
+    }
+    let ours = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: planned };
+    // SAFETY: the kernel writes into `into` only, of which it is told no more than its length; the
+    // pieces are addresses of another task, which it checks.
+    let read = unsafe {
+        libc::process_vm_readv(task, &raw const ours, 1, pieces.as_ptr(), count as u64, 0)
+    };
+    usize::try_from(read).map_err(|_| errno())
+}
