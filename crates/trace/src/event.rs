@@ -39,7 +39,7 @@ pub enum What {
         call: Call,
         /// What it gave: −4095 to −1 are negated error numbers.
         result: i64,
-        /// From begin to end.
+        /// From begin to end; from when the engine was attached, if that was in between.
         wall_ns: u64,
         /// Of that, on a CPU; `None` if the engine cannot tell.
         cpu_ns: Option<u64>,

@@ -3,7 +3,7 @@
 //! What a program that behaves the same each time does is counted by both, and must be equal.  Where
 //! `strace` or an interpreter is missing a test says so and passes.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, reason = "tests")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -81,7 +81,11 @@ fn check_order(events: &[Event]) {
             What::Enter(call) => {
                 open.insert(event.thread, call.id);
             }
-            What::Exit { call, .. } => assert_eq!(open.remove(&event.thread), Some(call.id)),
+            What::Exit { call, .. } => {
+                let question = open.remove(&event.thread);
+                // It was in the call when we came.
+                assert!(question == Some(call.id) || before == 0 && question.is_none());
+            }
             What::Superseded { former } => {
                 let call = open.remove(&former).unwrap();
                 open.insert(event.thread, call);
@@ -519,6 +523,108 @@ fn a_running_process_is_taken_hold_of_and_let_go() {
 }
 
 #[test]
+fn nobody_is_left_held_however_busy_they_are() {
+    if !installed("python3") {
+        return;
+    }
+    // Threads that come and go, each of which begins processes that do so too.
+    let script = "exec python3 -c '
+import os, threading
+def work():
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+print(\"go\", flush=True)
+while True:
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()'";
+    let sleeper = Sleeper::start(script);
+    // Their tracer is the thread that this test runs in.
+    let me = format!("TracerPid:\t{}\n", rustix::thread::gettid().as_raw_nonzero());
+    for round in 0..20 {
+        let mut engine = Ptrace::attach(&[sleeper.pid()], Scope::Tree, Wanted::all()).unwrap();
+        let events = run_for(&mut engine, Duration::from_millis(5 * round));
+        check_order(&events);
+        engine.detach().unwrap();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+            assert!(!status.contains(&me), "round {round}: {status}");
+        }
+    }
+    let ended = std::fs::read_to_string(format!("/proc/{}/stat", sleeper.pid())).unwrap();
+    assert!(!ended.contains(") Z"), "{ended}");
+}
+
+#[test]
+fn a_signal_to_the_caller_ends_the_wait() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    // SAFETY: a handler that does nothing; zeros are valid for the rest.
+    let thread = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = nothing as *const () as libc::sighandler_t;
+        assert_eq!(libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()), 0);
+        libc::pthread_self()
+    };
+    let sleep = command(&["sleep", "60"]);
+    let mut engine = Ptrace::start(&sleep, Scope::Tree, Wanted::all()).unwrap();
+    run_for(&mut engine, Duration::from_millis(200));
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        // SAFETY: the thread waits for this.
+        unsafe { libc::pthread_kill(thread, libc::SIGUSR2) };
+    });
+    let each = &mut |_: &Event, _: &dyn Memory| ControlFlow::Continue(());
+    let begin = Instant::now();
+    let progress = engine.run(Some(LIMIT), each).unwrap();
+    assert_eq!(progress, Progress::Interrupted);
+    assert!(begin.elapsed() < LIMIT / 2);
+    let begin = Instant::now();
+    assert_eq!(engine.run(Some(Duration::ZERO), each).unwrap(), Progress::Elapsed);
+    assert!(begin.elapsed() < LIMIT / 2);
+    // SAFETY: the child of this test, which nobody has waited for.
+    unsafe { libc::kill(engine.pid().unwrap(), libc::SIGKILL) };
+    run(&mut engine, |_, _| ()).unwrap();
+}
+
+#[test]
+fn a_command_does_not_outlive_its_tracer() {
+    for way in ["tracer seccomp", "tracer ptrace"] {
+        let own = own(way);
+        let mut tracer = std::process::Command::new(own.program)
+            .args(own.arguments)
+            .envs(own.environment)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut text = Vec::new();
+        let mut output = tracer.stdout.take().unwrap();
+        let pid: i32 = loop {
+            let mut byte = [0];
+            output.read_exact(&mut byte).unwrap();
+            text.push(byte[0]);
+            let line = text.strip_suffix(b"\n").map(String::from_utf8_lossy);
+            let line = line.as_ref().and_then(|line| line.lines().last());
+            if let Some(pid) = line.and_then(|line| line.strip_prefix("pid ")) {
+                break pid.parse().unwrap();
+            }
+        };
+        tracer.kill().unwrap();
+        tracer.wait().unwrap();
+        let begin = Instant::now();
+        let runs = || {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+            stat.is_ok_and(|stat| !stat.contains(") Z"))
+        };
+        while runs() {
+            assert!(begin.elapsed() < LIMIT, "{way}: {pid} runs on");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+#[test]
 fn a_stopped_process_is_left_stopped() {
     let sleeper = Sleeper::start("echo go; kill -STOP $$; sleep 60");
     let begin = Instant::now();
@@ -695,6 +801,14 @@ fn part() {
                 libc::syscall(9999, 1, 2, 3);
                 libc::syscall(-1, 1, 2, 3);
             }
+        }
+        "tracer seccomp" | "tracer ptrace" => {
+            let start =
+                if name.ends_with("seccomp") { Ptrace::start_selected } else { Ptrace::start };
+            let mut engine = start(&command(&["sleep", "60"]), Scope::Tree, Wanted::all()).unwrap();
+            run_for(&mut engine, Duration::from_millis(300));
+            println!("\npid {}", engine.pid().unwrap());
+            run(&mut engine, |_, _| ()).unwrap();
         }
         "attach to the first process" => {
             let error = Ptrace::attach(&[1], Scope::Tree, Wanted::all()).err().unwrap();

@@ -67,8 +67,16 @@ enum Voice {
 /// A task that we hold.
 struct Task {
     process: i32,
+    /// Since when we hold it.
+    held_ns: u64,
     phase: Phase,
     voice: Voice,
+}
+
+impl Task {
+    fn new(process: i32, voice: Voice) -> Self {
+        Task { process, held_ns: now_ns(), phase: Phase::Outside, voice }
+    }
 }
 
 /// Watches tasks by ptrace.
@@ -141,7 +149,7 @@ impl Ptrace {
         let threads = attach::attach(pid, self.scope != Scope::Thread, self.options(false))?;
         for thread in threads {
             let process = attach::Facts::of(thread).map_or(pid, |facts| facts.process);
-            self.tasks.insert(thread, Task { process, phase: Phase::Outside, voice: Voice::Told });
+            self.tasks.insert(thread, Task::new(process, Voice::Told));
             // One that has ended tells so by itself.
             let _ = requests::interrupt(thread);
         }
@@ -185,7 +193,7 @@ impl Ptrace {
     fn begin(&mut self, mut launch: Launch) -> Result<(), Error> {
         let pid = launch.pid();
         requests::seize(pid, self.options(true)).map_err(|error| attach::explain(pid, error))?;
-        let task = Task { process: pid, phase: Phase::Outside, voice: Voice::Hidden };
+        let task = Task::new(pid, Voice::Hidden);
         self.tasks.insert(pid, task);
         if self.way == Way::Ptrace {
             // With a filter nothing needs to be seen before the first stop at a wanted call.
@@ -340,6 +348,7 @@ impl Ptrace {
     fn left(&mut self, id: i32, info: &CallInfo, time_ns: u64, each: &mut Each<'_>) -> Flow {
         let Some(task) = self.tasks.get_mut(&id) else { return Flow::Continue(()) };
         let phase = std::mem::replace(&mut task.phase, Phase::Outside);
+        let held_ns = task.held_ns;
         let (call, since_ns, wanted) = match phase {
             Phase::Inside { call, since_ns, wanted } => (call, since_ns, wanted),
             // We have taken hold of it while it was in the call.
@@ -348,7 +357,7 @@ impl Ptrace {
                     return Flow::Continue(());
                 };
                 let call = call_of(info.arch, number, arguments);
-                (call, time_ns, self.wanted.has(call.id))
+                (call, held_ns, self.wanted.has(call.id))
             }
         };
         let what = What::Exit {
@@ -394,7 +403,7 @@ impl Ptrace {
     /// A new task has stopped before its parent told of it.
     fn adopt(&mut self, id: i32, time_ns: u64, each: &mut Each<'_>) -> Flow {
         let Some(facts) = attach::Facts::of(id) else {
-            let task = Task { process: id, phase: Phase::Outside, voice: Voice::Muted };
+            let task = Task::new(id, Voice::Muted);
             self.tasks.insert(id, task);
             return Flow::Continue(());
         };
@@ -424,7 +433,7 @@ impl Ptrace {
             (false, Way::Seccomp) => Voice::Muted,
             (false, _) => Voice::Unwanted,
         };
-        self.tasks.insert(id, Task { process, phase: Phase::Outside, voice });
+        self.tasks.insert(id, Task::new(process, voice));
         self.tell(id, What::Began { parent }, time_ns, each)
     }
 

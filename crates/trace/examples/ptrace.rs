@@ -1,0 +1,56 @@
+//! Counts the calls of a command by the ptrace engines, to weigh them beside `strace -c`:
+//! `ptrace [seccomp NAME,NAME…] COMMAND ARGUMENTS…`.
+
+#![allow(clippy::print_stdout, reason = "what it is for")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+
+use trace::What;
+use trace::engine::{Command, Engine as _, Error, Progress, Ptrace, Scope, Wanted};
+
+fn main() -> Result<(), Error> {
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let mut names = None;
+    if words.first().is_some_and(|word| word == "seccomp") && words.len() > 2 {
+        names = Some(words.remove(1));
+        words.remove(0);
+    }
+    if words.is_empty() {
+        println!("usage: ptrace [seccomp NAME,NAME...] COMMAND ARGUMENTS...");
+        return Ok(());
+    }
+    let command = Command {
+        program: words.remove(0).into(),
+        arguments: words.into_iter().map(OsString::from).collect(),
+        name: None,
+        environment: std::env::vars_os().collect(),
+        folders: std::env::var_os("PATH").unwrap_or_default(),
+        user: None,
+    };
+    let mut engine = match names {
+        Some(names) => {
+            let names: Vec<&str> = names.split(',').collect();
+            let wanted = |name| names.contains(&name);
+            let wanted = Wanted::of(|call| call.known_name().is_some_and(wanted));
+            Ptrace::start_selected(&command, Scope::Tree, wanted)?
+        }
+        None => Ptrace::start(&command, Scope::Tree, Wanted::all())?,
+    };
+    let mut counts = BTreeMap::new();
+    while engine.run(None, &mut |event, _| {
+        if let What::Exit { call, wall_ns, .. } = event.what {
+            let count: &mut (u64, u64) = counts.entry(call.id).or_default();
+            count.0 += 1;
+            count.1 += wall_ns;
+        }
+        ControlFlow::Continue(())
+    })? != Progress::Ended
+    {}
+    for (call, (calls, wall_ns)) in counts {
+        println!("{:>10} {:>10} ns each  {}", calls, wall_ns / calls, call.name());
+    }
+    println!("{:?}", engine.end());
+    Ok(())
+}
