@@ -96,6 +96,19 @@ fn hostile_names_come_out_escaped_and_whole() {
                 .any(|line| line.contains(&format!(",{pid}:")) && line.contains(",command,"))
         );
     }
+    let metrics = text(&["play", files, "-sZ", "--openmetrics"]);
+    assert!(metrics.ends_with("# EOF\n"));
+    for line in metrics.lines().filter(|line| !line.starts_with('#')) {
+        let labels = labels(line).unwrap_or_else(|| panic!("labels of {line}"));
+        let of = |name| labels.iter().find(|(label, _)| label == name).map(|(_, value)| value);
+        if line.starts_with("whit_process_info{") {
+            let place = pids.iter().position(|pid| of("pid") == Some(&pid.to_string())).unwrap();
+            assert_eq!(of("command").unwrap(), NAMES[place].1, "{line}");
+            assert_eq!(of("command_line").unwrap(), &format!("{} 60", NAMES[place].1), "{line}");
+        }
+    }
+    let infos = metrics.lines().filter(|line| line.starts_with("whit_process_info{")).count();
+    assert!(infos >= NAMES.len() && infos.is_multiple_of(NAMES.len()), "{metrics}");
     let json = text(&["play", files, "-sZ", "--json"]);
     assert!(json.contains("ev) R 1 x") && json.lines().all(|line| line.starts_with('{')));
     // The filter of the recording left everybody else out.
@@ -106,6 +119,69 @@ fn hostile_names_come_out_escaped_and_whole() {
     let one = text(&["play", files, "-Zcred", "-P"]);
     let shown: Vec<&str> = one.lines().filter(|line| !line.starts_with('#')).collect();
     assert!(!shown.is_empty() && shown.iter().all(|line| line.contains("red")), "{one}");
+}
+
+/// The labels of a line of OpenMetrics text: escapes undone as the format has them, no others
+/// taken, and nothing but a value and a time behind them.
+fn labels(line: &str) -> Option<Vec<(String, String)>> {
+    let mut rest = line.split_once('{')?.1;
+    let mut labels = Vec::new();
+    loop {
+        let (name, behind) = rest.split_once("=\"")?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(is_name) {
+            return None;
+        }
+        let (mut value, mut chars) = (String::new(), behind.chars());
+        loop {
+            match chars.next()? {
+                '"' => break,
+                '\\' => value.push(match chars.next()? {
+                    'n' => '\n',
+                    other @ ('\\' | '"') => other,
+                    _ => return None,
+                }),
+                other => value.push(other),
+            }
+        }
+        labels.push((name.to_owned(), value));
+        rest = chars.as_str();
+        if let Some(numbers) = rest.strip_prefix("} ") {
+            let is_number = |word: &str| word.parse::<f64>().is_ok();
+            let numbers: Vec<&str> = numbers.split(' ').collect();
+            return (numbers.len() == 2 && numbers.into_iter().all(is_number)).then_some(labels);
+        }
+        rest = rest.strip_prefix(',')?;
+    }
+}
+
+#[test]
+fn exports_of_recordings_with_processes_are_those_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = folder.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    let _sleepers = Sleepers::start(&programs);
+    let files = folder.path().join("files/");
+    let files = files.to_str().unwrap();
+    text(&["record", "-scmdnZ", "-i.25:.25", "-c4", "-f", files]);
+    // A socket that takes what graphite is sent.
+    let carbon = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let graphite = format!("graphite,{},d=1", carbon.local_addr().unwrap());
+    for export in ["lexpr", "vmstat", &graphite] {
+        let with = text(&["play", files, "--export", export]);
+        assert!(with.lines().count() >= 3, "{export}: {with}");
+        if export == "vmstat" {
+            continue;
+        }
+        let without = text(&["play", files, "-scmdn", "--export", export]);
+        assert_eq!(with, without, "{export}");
+        // They have no lines for processes, and say no more than when it was.
+        let alone = text(&["play", files, "-sZ", "--export", export]);
+        let is_time = |line: &str| line.starts_with("sample.time ");
+        assert!(alone.lines().all(is_time), "{export}: {alone}");
+    }
+    let refused = whit(&["play", files, "-sZ", "--export", "vmstat"]);
+    assert_eq!(refused.status.code(), Some(2));
 }
 
 #[test]
@@ -124,9 +200,16 @@ fn totals_stand_below_the_processes_of_our_own_recordings() {
     let processes = interval.lines().filter(|line| {
         line.split_whitespace().next().is_some_and(|word| word.parse::<u32>().is_ok())
     });
-    // The line of totals begins with a number, too.  What ends in between may be in one of them.
-    let lines = processes.count() as i64 - 1;
-    assert!((of("Procs").parse::<i64>().unwrap() - lines).abs() <= 3, "{interval}");
+    // The heading of the interval and the line of totals begin with a number, too.
+    let lines = processes.count() - 2;
+    assert_eq!(of("Procs").parse::<usize>().unwrap(), lines, "{interval}");
+    // They were counted in the very pass that made the rows.
+    let totals = per_sample(Path::new(files), |table| {
+        table("process_total").and_then(|total| total.get(0, 2)).map(|count| count as usize)
+    });
+    let rows = per_sample(Path::new(files), |table| table("process").map(sample::Table::rows));
+    assert_eq!(totals, rows);
+    assert_eq!(rows.iter().flatten().count(), 3, "the first, and two intervals");
     assert!(of("Thrds").parse::<u64>().unwrap() >= of("Procs").parse().unwrap());
     assert!(of("Births").parse::<f64>().is_ok(), "{values:?}");
     let way = of("Read");
@@ -162,22 +245,32 @@ fn what_makes_no_sense_is_refused() {
 
 /// Rows of a source in all samples of the recording in `folder`, and the samples it is in.
 fn rows_of(folder: &Path, source: &str) -> (usize, usize) {
+    let rows = per_sample(folder, |table| table(source).map(sample::Table::rows));
+    (rows.iter().flatten().sum(), rows.iter().flatten().count())
+}
+
+/// A sample's tables by the names of their sources.
+type Tables<'a> = dyn Fn(&str) -> Option<&'a sample::Table> + 'a;
+
+/// What `of` makes of each sample of the recording in `folder`; it gets the tables of sources that
+/// were read at it, by their names.
+fn per_sample<T>(folder: &Path, of: impl for<'a> Fn(&Tables<'a>) -> T) -> Vec<T> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files = files.filter(|path| path.extension().is_some_and(|part| part == "whit"));
     let known: Vec<&'static sample::SourceDef> =
         source::ALL.iter().map(|entry| entry.def).collect();
     let mut reader = recording::Reader::open(&files.next().unwrap(), &known).unwrap();
     let defs = reader.defs();
-    let place = defs.iter().position(|def| def.name == source).unwrap();
     let mut snapshot = sample::Snapshot::new(&defs);
-    let (mut rows, mut samples) = (0, 0);
+    let mut all = Vec::new();
     while let recording::Next::Sample = reader.next(&mut snapshot).unwrap() {
-        if snapshot.fresh[place] {
-            rows += snapshot.samples[place].table.rows();
-            samples += 1;
-        }
+        let tables = |source: &str| {
+            let place = defs.iter().position(|def| def.name == source).unwrap();
+            snapshot.fresh[place].then(|| &snapshot.samples[place].table)
+        };
+        all.push(of(&tables));
     }
-    (rows, samples)
+    all
 }
 
 #[test]
