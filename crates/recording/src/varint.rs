@@ -90,6 +90,21 @@ pub(crate) fn pack(out: &mut Vec<u8>, values: &[u64]) {
     }
 }
 
+/// The same of values that lie in no slice.
+pub(crate) fn pack_each(out: &mut Vec<u8>, mut values: impl Iterator<Item = u64>) {
+    loop {
+        let (mut group, mut count) = ([0; GROUP], 0);
+        for (place, value) in group.iter_mut().zip(&mut values) {
+            *place = value;
+            count += 1;
+        }
+        pack(out, &group[..count]);
+        if count < GROUP {
+            return;
+        }
+    }
+}
+
 /// Reads bytes from front to back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a> {
@@ -246,6 +261,9 @@ mod tests {
             prop_oneof![4 => Just(0), 1 => any::<u64>(), 2 => 0_u64..200], 0..300)) {
             let mut out = Vec::new();
             pack(&mut out, &values);
+            let mut each = Vec::new();
+            pack_each(&mut each, values.iter().copied());
+            prop_assert_eq!(&each, &out);
             let mut again = vec![0; values.len()];
             let mut bytes = Bytes::new(&out);
             bytes.unpack(values.len(), |index, value| again[index] = value).unwrap();

@@ -82,6 +82,15 @@ pub struct Written {
     pub closed_block: bool,
 }
 
+/// What tells a block's instances anew.
+#[derive(Clone, Copy, Debug, Default)]
+struct Key {
+    /// Bytes of the frames with a source's first reading.
+    bytes: usize,
+    /// Cells after the latest of them.
+    cells: usize,
+}
+
 /// The recording being written.
 pub struct Writer {
     storage: Box<dyn Storage>,
@@ -100,6 +109,10 @@ pub struct Writer {
     frames_limit: usize,
     /// The block before, while it is being closed in slices.
     closing: Closing,
+    /// First readings of the sources in the open block and in the one before: the open one is
+    /// sized by what it is likely to get, as not every sample reads all sources.
+    key: Key,
+    key_before: Key,
     /// Cells of distinct rows before the block is closed.
     cells_limit: usize,
     samples: u32,
@@ -200,6 +213,8 @@ impl Writer {
             open_at: 0,
             frames: Vec::with_capacity(2 * BLOCK_FRAMES_BYTES),
             frames_limit: BLOCK_FRAMES_BYTES,
+            key: Key::default(),
+            key_before: Key::default(),
             cells_limit: usize::MAX,
             samples: 0,
             first_realtime_ns: 0,
@@ -235,7 +250,12 @@ impl Writer {
         let start = self.frames.len();
         self.frames.resize(start + FRAME_HEADER_BYTES, 0);
         let has_texts = texts.clone().next().is_some();
+        let is_key = self.begins_a_source(snapshot);
         self.encoder.encode(&mut self.state, snapshot, self.unwritten, texts, &mut self.frames);
+        if is_key {
+            self.key.bytes += self.frames.len() - start;
+            self.key.cells = self.state.cells();
+        }
         let written = self.write_frame(start, has_texts);
         if let Err(error) = written {
             self.frames.truncate(start);

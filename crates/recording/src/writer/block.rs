@@ -18,15 +18,18 @@ use crate::storage::write_all_at;
 /// The same when kernel texts are kept, which are large and like their neighbours.
 const BLOCK_TEXTS_BYTES: usize = 4 << 20;
 
-/// A block has at least so many times the bytes of its first frame, which tells everything anew.
+/// A block has at least so many times the bytes of its key: what tells everything anew.
 const BLOCK_FIRST_FRAMES: usize = 8;
 
 /// Cells of distinct rows before a block is closed: each takes some 150 bytes when it is, so that
 /// thousands of processes that came and went would take tens of megabytes.
 const BLOCK_CELLS: usize = 64 << 10;
 
-/// A block may have at least so many times the cells of its first frame.
+/// A block may have at least so many times the cells of its key.
 const BLOCK_FIRST_CELLS: usize = 2;
+
+/// Cells of a first sample for which memory is taken beforehand: a machine's without processes.
+const WARM_CELLS: usize = 16 << 10;
 
 /// The hole before the frames of a block is so many times as large as these may become.
 const HOLE_FRAMES: usize = 2;
@@ -88,6 +91,14 @@ impl Writer {
         }
     }
 
+    /// Whether a sample has a source's first rows in the open block.
+    pub(super) fn begins_a_source(&self, snapshot: &Snapshot) -> bool {
+        let sources = self.state.sources.iter().zip(&snapshot.samples).zip(&snapshot.fresh);
+        sources.into_iter().any(|((state, sample), &fresh)| {
+            fresh && sample.state == State::Ok && state.names.is_empty() && sample.table.rows() > 0
+        })
+    }
+
     /// Writes the frame that begins at `start`.
     pub(super) fn write_frame(&mut self, start: usize, has_texts: bool) -> Result<(), WriteError> {
         let length = self.frames.len() - start;
@@ -107,9 +118,11 @@ impl Writer {
     /// if need be.
     fn size_block(&mut self, first_frame: usize, has_texts: bool) -> Result<(), WriteError> {
         let least = if has_texts { BLOCK_TEXTS_BYTES } else { BLOCK_FRAMES_BYTES };
-        let limit = (first_frame * BLOCK_FIRST_FRAMES).clamp(least, BODY_BYTES_MAX / 4);
+        let key_bytes = first_frame.max(self.key_before.bytes);
+        let limit = (key_bytes * BLOCK_FIRST_FRAMES).clamp(least, BODY_BYTES_MAX / 4);
         self.frames_limit = limit;
-        self.cells_limit = BLOCK_CELLS.max(BLOCK_FIRST_CELLS * self.state.cells());
+        let key_cells = self.state.cells().max(self.key_before.cells);
+        self.cells_limit = BLOCK_CELLS.max(BLOCK_FIRST_CELLS * key_cells);
         let open = self.new_open(self.open.number, self.open.first_sequence);
         // Behind a block that is being closed there is no hole: its place will be another.
         if open.body_at > self.open.body_at && !self.closing.is_begun() {
@@ -139,7 +152,11 @@ impl Writer {
 
     /// Makes columns of the first sample and throws them away: what the end of a block needs of
     /// memory is taken here, and not some minutes later.
+    /// With many rows it would take long and much that may never be needed.
     pub(super) fn warm_up(&mut self) {
+        if self.state.cells() > WARM_CELLS {
+            return;
+        }
         self.columns.warm_up(&self.frames, &self.state, &mut self.packer, &mut self.out);
     }
 
@@ -204,6 +221,7 @@ impl Writer {
         self.state.clear();
         self.samples = 0;
         self.close_not_before = 0;
+        self.key_before = std::mem::take(&mut self.key);
     }
 
     /// The steps of closing, as the format's head explains: the body (if `out` holds one) and the

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use recording::{Compression, Next, Reader, Writer, WriterOptions};
 use sample::{Cadence, Field, Snapshot, SourceDef, State, Unit};
 
-use crate::support::{Memory, Random, meta};
+use crate::support::{Memory, Random, SINGLE, meta};
 
 /// Processes at the start, how many of them change, come and go at each sample.
 const PROCESSES: u64 = 1_000;
@@ -178,6 +178,36 @@ fn rows_that_never_come_again_close_a_block_before_they_take_much_memory() {
     }
     // 500 rows of 40 cells a sample: some 3 samples in 64 Ki cells, far from 256 KiB of frames.
     assert!((8..=20).contains(&closed), "{closed} blocks");
+}
+
+#[test]
+fn a_source_that_is_read_now_and_then_fills_no_block_by_itself() {
+    let def = process();
+    let path = Path::new("memory");
+    let storage = Box::new(Memory::default());
+    let options = WriterOptions::default();
+    let defs = [def, &SINGLE];
+    let mut writer = Writer::with_storage(storage, path, &meta(), &defs, options).unwrap();
+    let mut snapshot = Snapshot::new(&defs);
+    let mut machine = Machine::new(3_000);
+    let mut closed = Vec::new();
+    for tick in 0..2_000_u64 {
+        if tick.is_multiple_of(10) {
+            machine.tick(&mut snapshot, tick, false);
+        }
+        snapshot.fresh = vec![tick.is_multiple_of(10), true];
+        snapshot.monotonic_ns = tick * 1_000_000_000;
+        snapshot.realtime_ns = snapshot.monotonic_ns.cast_signed();
+        let single = &mut snapshot.samples[1];
+        (single.state, single.monotonic_ns) = (State::Ok, snapshot.monotonic_ns);
+        single.table.begin();
+        single.table.row(b"").set(0, tick);
+        if writer.append(&snapshot).unwrap().closed_block {
+            closed.push(tick);
+        }
+    }
+    // By their samples: 3,000 rows of 40 cells are more than 64 Ki cells and 256 KiB of frames.
+    assert_eq!(closed, [512, 1_024, 1_536]);
 }
 
 fn peak_kib() -> u64 {

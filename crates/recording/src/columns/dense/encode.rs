@@ -6,7 +6,7 @@ use super::coder::{Encoder, EncoderState};
 use super::model::{Cell, RowModel, Shared};
 use crate::frame::{BlockState, Visit, Walker};
 use crate::rows::put_edit;
-use crate::varint::{Corrupt, pack, put, put_bytes, unzigzag};
+use crate::varint::{Corrupt, pack, pack_each, put, put_bytes, unzigzag};
 
 /// A table: that of the tick, or a source's.
 #[derive(Debug, Default)]
@@ -25,10 +25,9 @@ pub(super) struct Table {
     begun: Vec<bool>,
     /// Slots by columns: first values, as differences from 0.
     firsts: Vec<u64>,
-    /// Slots by columns: what all steps are multiples of, 0 if there are none.
-    units: Vec<u64>,
-    /// Slots by columns: the column that made the same steps, and how often more than not.
-    votes: Vec<Vote>,
+    /// Slots by columns: one more than the place of those that change in `live`, 0 for others.
+    places: Vec<u32>,
+    live: Vec<Live>,
     /// For each slot where its cells begin, and where the last one's end.
     starts: Vec<usize>,
     cells: Vec<Cell>,
@@ -48,8 +47,8 @@ impl Table {
         self.changed_rows.clear();
         self.begun.clear();
         self.firsts.clear();
-        self.units.clear();
-        self.votes.clear();
+        self.places.clear();
+        self.live.clear();
         self.starts.clear();
         self.cells.clear();
         self.flags.clear();
@@ -62,29 +61,48 @@ impl Table {
         self.begun.push(false);
         let cells = self.slots * self.columns();
         self.firsts.resize(cells, 0);
-        self.units.resize(cells, 0);
-        self.votes.resize(cells, Vote::default());
+        self.places.resize(cells, 0);
     }
 
-    /// Makes a model for each column that changes.
+    /// The column of that place, which changes.
+    #[inline]
+    fn live(&mut self, at: usize) -> &mut Live {
+        if self.places[at] == 0 {
+            self.live.push(Live::default());
+            self.places[at] = self.live.len() as u32;
+        }
+        &mut self.live[self.places[at] as usize - 1]
+    }
+
+    /// Makes a model for each column that changes.  The slots' columns are numbered from `id` on.
     fn plan(&mut self, mut id: usize) -> usize {
         let columns = self.columns();
         self.begun.fill(false);
         self.flags.resize(self.slots, RowModel::default());
-        for (at, &unit) in self.units.iter().enumerate() {
+        for (at, &place) in self.places.iter().enumerate() {
             if at % columns == 0 {
                 self.starts.push(self.cells.len());
             }
-            if unit != 0 {
+            if place != 0 {
                 let column = at % columns;
-                self.cells.push(Cell::new(id, column as u32, column < self.words, unit));
-                self.votes[at].id = id as u32;
+                let live = &mut self.live[place as usize - 1];
+                self.cells.push(Cell::new(id, column as u32, column < self.words, live.unit));
+                live.vote.id = id as u32;
                 id += 1;
             }
         }
         self.starts.push(self.cells.len());
         id
     }
+}
+
+/// A column that changes, as the first walk finds it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Live {
+    /// What all its steps are multiples of, at least 1.
+    unit: u64,
+    /// The column that made the same steps, and how often more than not.
+    vote: Vote,
 }
 
 /// Which column another one is like.
@@ -132,11 +150,12 @@ impl Survey<'_> {
             return;
         }
         if column < table.words {
-            table.units[at] = 1;
+            table.live(at).unit = 1;
             return;
         }
         let step = unzigzag(difference).cast_signed();
-        table.units[at] = common(table.units[at], step.unsigned_abs());
+        let live = table.live(at);
+        live.unit = common(live.unit, step.unsigned_abs());
         self.vote(index, at, step);
     }
 
@@ -156,7 +175,7 @@ impl Survey<'_> {
             *seen = Seen { size, sample, table, at, negative };
             return;
         }
-        let vote = &mut self.tables[table].votes[at];
+        let vote = &mut self.tables[table].live(at).vote;
         let opposite = seen.negative != (step < 0);
         if (vote.table, vote.at, vote.opposite) == (seen.table, seen.at, opposite) {
             vote.votes += 1;
@@ -341,6 +360,7 @@ impl DenseEncoder {
         for (table, cells) in self.tables.iter_mut().zip(std::iter::once(ticks).chain(cells)) {
             let cells = cells.min(RESERVED_MAX - total);
             table.cells.reserve(cells);
+            table.live.reserve(cells);
             table.changed_rows.reserve(RESERVED_ROWS_BYTES);
             total += cells;
         }
@@ -376,8 +396,7 @@ impl DenseEncoder {
     /// Makes the plan once the first walk is done; false if the block has more columns that
     /// change than a reader takes.
     pub(in crate::columns) fn plan(&mut self, state: &BlockState) -> bool {
-        let live = |table: &Table| table.units.iter().filter(|&&unit| unit != 0).count();
-        if self.tables.iter().map(live).sum::<usize>() > LIVE_MAX {
+        if self.tables.iter().map(|table| table.live.len()).sum::<usize>() > LIVE_MAX {
             return false;
         }
         // The second walk begins where the first did.
@@ -419,19 +438,19 @@ impl DenseEncoder {
         self.links.clear();
         self.links.resize(cells, 0);
         for index in 0..self.tables.len() {
-            for at in 0..self.tables[index].votes.len() {
-                let vote = self.tables[index].votes[at];
+            let before: usize = self.tables[..index].iter().map(|table| table.cells.len()).sum();
+            for place in 0..self.tables[index].live.len() {
+                let vote = self.tables[index].live[place].vote;
                 if vote.votes < LINK_VOTES {
                     continue;
                 }
-                let to = self.tables[vote.table as usize].votes[vote.at as usize].id;
+                let to = self.tables[vote.table as usize].live(vote.at as usize).vote.id;
                 if to >= vote.id {
                     continue;
                 }
                 self.links[vote.id as usize] =
                     u64::from(vote.id - to) << 1 | u64::from(vote.opposite);
-                let before = self.tables[..index].iter().map(|table| table.cells.len());
-                let own = vote.id as usize - before.sum::<usize>();
+                let own = vote.id as usize - before;
                 self.tables[index].cells[own].link(to, vote.opposite);
             }
         }
@@ -465,7 +484,11 @@ impl DenseEncoder {
                     put(plan, first);
                 }
             }
-            pack(plan, &table.units);
+            let unit = |&place: &u32| match place {
+                0 => 0,
+                _ => table.live[place as usize - 1].unit,
+            };
+            pack_each(plan, table.places.iter().map(unit));
         }
     }
 }
