@@ -67,6 +67,9 @@ pub struct Account {
     pub counts: fn(&Cells<'_>) -> bool,
     /// By what they can be grouped.
     pub groupings: &'static [Grouping],
+    /// Whether a row is no instance but what several of them used that nobody told of: it counts
+    /// in sums, and neither as a life nor as an end.
+    pub inferred: fn(&Cells<'_>) -> bool,
     /// The number that others name as their parent.
     pub number: fn(&Cells<'_>) -> Option<u64>,
     /// The parent's number.
@@ -123,6 +126,8 @@ pub struct Balance {
     pub attributed_ns: fn(&Row<'_>) -> Option<f64>,
     /// Ends since the reading before of which nothing else is known.
     pub ends_lost: fn(&Row<'_>) -> Option<f64>,
+    /// Whether each end is told by itself.
+    pub ends_told: fn(&Cells<'_>) -> bool,
 }
 
 /// A list of the first few instances, sorted: collectl's `--top`.

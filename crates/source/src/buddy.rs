@@ -9,7 +9,7 @@ use sample::{
     Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, State, Table, Unit,
 };
 
-use crate::instance::{self, Pair};
+use crate::instance::{self, PAIR_BYTES, RowName};
 use crate::{Entry, Source};
 
 /// Sizes of blocks that are kept.  Kernels have 11 unless built for larger pages; none has more
@@ -23,13 +23,13 @@ pub(crate) const ENTRY: Entry = Entry {
     def: &BUDDY,
     open: |host, _| {
         let file = host.file("/proc/buddyinfo", ReadMode::Records);
-        Box::new(Buddy { file, name: Pair::new() })
+        Box::new(Buddy { file, name: RowName::default() })
     },
 };
 
 struct Buddy {
     file: FileId,
-    name: Pair,
+    name: RowName<PAIR_BYTES>,
 }
 
 impl Source for Buddy {

@@ -1,21 +1,24 @@
 //! Every process that ended since the tick before, with its whole account: also those that lived
 //! between two looks.
 //!
-//! Two ways, the best that works is taken when the source is opened:
+//! Three ways, the best that works is taken when the source is opened:
 //!
 //! * `bpf` ([`ring`]): the ring of BPF programs on exec, exit and free.  No system call, nothing
 //!   at all while nothing ends; everything known.
 //! * `taskstats` ([`taskstats`]): records over netlink, one call for each end.  No command lines,
 //!   no control groups, CPU time only as the kernel's tick samples it.
 //!
-//! Without either the source is absent: what ended processes used then shows up in
-//! `process_total` as busy and not attributed.  Rows are not inferred from the child times of
-//! parents: those come when a parent waits, without the number, the name or the count of its
-//! children, and once more in its own parent's times when it ends itself.
+//! * `inferred` ([`inferred`]): no ends, but one row for each parent whose child times have grown
+//!   by more than is known of its children, with the CPU time and the faults of the rest together.
+//!   Not where only some processes are read: the others' child times are not known then.
+//!
+//! Without any the source is absent: what ended processes used then shows up in `process_total`
+//! as busy and not attributed.
 //!
 //! An instance's name is as that of a process: its number and the time it began.  A process shows
 //! in the tick after its end; if it ended less than [`ring::SETTLE_NS`] before that and is not yet
-//! gone for good, in the one after, when its CPU time is final.
+//! gone for good, in the one after, when its CPU time is final.  Rows that are inferred are called
+//! `children of` and the parent's number instead, and have `inferred` for their origin.
 
 use std::sync::Arc;
 
@@ -29,6 +32,7 @@ use crate::{Attention, Entry, ExitWay, Limits, Source};
 mod account;
 mod digest;
 mod groups;
+pub(crate) mod inferred;
 mod lines;
 mod ring;
 mod stats;
@@ -41,11 +45,11 @@ use taskstats::Taskstats;
 use Unit::{Bytes, Count, Kibibytes, Nanoseconds, Ticks};
 
 fields! {
-    COMMAND = Field::text("command", "Its name at the end");
+    COMMAND = Field::text("command", "Its name at the end; of what is inferred, whose children they were");
     COMMAND_LINE = Field::text("command_line", "Program and arguments, blanks between them; no more than 256 bytes");
     USER = Field::text("user", "Name of the real user, or the number if it has none");
     CGROUP = Field::text("cgroup", "Path of its control group, if it is still known");
-    ORIGIN = Field::text("origin", "Who told: bpf or taskstats");
+    ORIGIN = Field::text("origin", "Who told: bpf or taskstats; inferred, if nobody did and this is what a parent's children used");
     PARENT = Field::gauge("parent", Count, "The process that it was a child of");
     UID = Field::gauge("uid", Count, "Number of the real user");
     CGROUP_ID = Field::gauge("cgroup_id", Count, "Id of its control group in the unified hierarchy");
@@ -83,6 +87,7 @@ fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
     limits.processes.set_exit_way(way.as_ref().map(|way| match way {
         Way::Ring(_) => ExitWay::Bpf,
         Way::Taskstats(_) => ExitWay::Taskstats,
+        Way::Inferred => ExitWay::Inferred,
     }));
     let names = Names { users: Users::default(), name: Vec::new(), groups: Groups::default() };
     Box::new(Exits { way, names, limits: Arc::clone(limits) })
@@ -100,7 +105,8 @@ fn open_way(limits: &Arc<Limits>) -> Option<Way> {
     {
         return Some(Way::Taskstats(Box::new(taskstats)));
     }
-    None
+    let reads_all = limits.process.choose.is_none() && !limits.process.only_first;
+    (!ways.without_inferred && reads_all).then_some(Way::Inferred)
 }
 
 /// Whether taskstats can be had.
@@ -111,7 +117,11 @@ pub(crate) fn try_taskstats(limits: &Arc<Limits>) -> std::io::Result<()> {
 enum Way {
     Ring(Box<Ring>),
     Taskstats(Box<Taskstats>),
+    Inferred,
 }
+
+/// The origin of rows that nobody told.
+const INFERRED: &[u8] = b"inferred";
 
 /// What numbers mean.
 struct Names {
@@ -145,13 +155,17 @@ struct Exits {
 impl Source for Exits {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
-        if self.way.is_some() {
+        if matches!(self.way, Some(Way::Ring(_) | Way::Taskstats(_))) {
             self.names.users.refresh(host, self.limits.process.passwd.as_deref());
         }
         match &mut self.way {
             Some(Way::Ring(ring)) => ring.rows(host, &mut self.names, table),
             Some(Way::Taskstats(taskstats)) => taskstats.rows(&mut self.names, table),
-            None => return State::Absent,
+            // The processes are read, or there is nothing to infer from.
+            Some(Way::Inferred) if self.limits.processes.totals().is_some() => {
+                self.limits.processes.inference().rows(table);
+            }
+            Some(Way::Inferred) | None => return State::Absent,
         }
         State::Ok
     }
@@ -160,7 +174,7 @@ impl Source for Exits {
         match &self.way {
             Some(Way::Ring(ring)) => Some(ring.attention()),
             Some(Way::Taskstats(taskstats)) => Some(taskstats.attention()),
-            None => None,
+            Some(Way::Inferred) | None => None,
         }
     }
 
@@ -168,7 +182,7 @@ impl Source for Exits {
         match &mut self.way {
             Some(Way::Ring(ring)) => ring.drain(),
             Some(Way::Taskstats(taskstats)) => taskstats.drain(),
-            None => {}
+            Some(Way::Inferred) | None => {}
         }
     }
 
@@ -176,8 +190,13 @@ impl Source for Exits {
         match &mut self.way {
             Some(Way::Ring(ring)) => ring.finish(),
             Some(Way::Taskstats(taskstats)) => taskstats.finish(),
-            None => false,
+            Some(Way::Inferred) | None => false,
         }
+    }
+
+    /// What is inferred comes out of the pass over the processes.
+    fn follows(&self) -> bool {
+        matches!(self.way, Some(Way::Inferred))
     }
 }
 
@@ -192,27 +211,6 @@ fn set_code(row: &mut RowMut<'_>, code: u32) {
 /// A text up to the zero that ends it, if any.
 fn until_zero(text: &[u8]) -> &[u8] {
     text.split(|&byte| byte == 0).next().unwrap_or_default()
-}
-
-/// The name of a row, put together without allocating.
-struct RowName {
-    bytes: [u8; 48],
-    length: usize,
-}
-
-impl RowName {
-    fn new(pid: i32, start_ticks: u64) -> Self {
-        let mut name = RowName { bytes: [0; 48], length: 0 };
-        let mut room = &mut name.bytes[..];
-        // Both numbers at their longest fit.
-        let _ = std::io::Write::write_fmt(&mut room, format_args!("{pid}\x1f{start_ticks}"));
-        name.length = 48 - room.len();
-        name
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
 }
 
 static EXIT: SourceDef = SourceDef {

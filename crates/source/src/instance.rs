@@ -1,29 +1,89 @@
-//! Names of instances with two labels (`0` and `DMA`, `24` and `1`): put together while reading
-//! without allocating, taken apart while showing.
+//! Names of instances with two labels (`0` and `DMA`, a process and when it began): put together
+//! while reading without allocating, taken apart while showing.
 
 use sample::{Row, SourceDef};
 
-/// Room for a name of two labels.  The kernel's own are far shorter; a longer one is no name.
-const NAME_BYTES_MAX: usize = 128;
+/// Room for a name of two labels of any kind.  The kernel's own are far shorter; a longer one is no
+/// name.
+pub(crate) const PAIR_BYTES: usize = 128;
 
-/// Room in which to put a name together.
-pub(crate) struct Pair([u8; NAME_BYTES_MAX]);
+/// Room for a number of 32 bits, the separator and a number of 64.
+pub(crate) const TASK_BYTES: usize = 11 + 1 + 20;
 
-impl Pair {
-    /// Empty room.
-    pub(crate) fn new() -> Self {
-        Pair([0; NAME_BYTES_MAX])
+/// A row's name, put together in place; what does not fit is left out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowName<const ROOM: usize> {
+    bytes: [u8; ROOM],
+    length: usize,
+}
+
+impl<const ROOM: usize> Default for RowName<ROOM> {
+    fn default() -> Self {
+        RowName { bytes: [0; ROOM], length: 0 }
+    }
+}
+
+impl RowName<TASK_BYTES> {
+    /// The name of a task: its number, and the ticks since boot at which it began.
+    #[inline]
+    pub(crate) fn of_task(number: i32, start_ticks: u64) -> Self {
+        let mut name = RowName::default();
+        name.put_number(number.unsigned_abs().into());
+        name.next_label();
+        name.put_number(start_ticks);
+        name
+    }
+}
+
+impl<const ROOM: usize> RowName<ROOM> {
+    /// What has been put together.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// Adds bytes to the label; false, and nothing added, if they do not fit.
+    #[inline]
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> bool {
+        let end = self.length + bytes.len();
+        let Some(room) = self.bytes.get_mut(self.length..end) else { return false };
+        room.copy_from_slice(bytes);
+        self.length = end;
+        true
+    }
+
+    /// Adds a number.
+    #[inline]
+    pub(crate) fn put_number(&mut self, number: u64) -> bool {
+        self.put(digits(number, &mut [0; 20]))
+    }
+
+    /// Begins the next label.
+    #[inline]
+    pub(crate) fn next_label(&mut self) -> bool {
+        self.put(&[SourceDef::INSTANCE_SEPARATOR])
     }
 
     /// The name of the instance `first`, `second`; `None` when it does not fit.
     #[inline]
     pub(crate) fn join(&mut self, first: &[u8], second: &[u8]) -> Option<&[u8]> {
-        let end = first.len() + 1 + second.len();
-        let name = self.0.get_mut(..end)?;
-        name[..first.len()].copy_from_slice(first);
-        name[first.len()] = SourceDef::INSTANCE_SEPARATOR;
-        name[first.len() + 1..].copy_from_slice(second);
-        Some(name)
+        self.length = 0;
+        (self.put(first) && self.next_label() && self.put(second)).then_some(self.bytes())
+    }
+}
+
+/// Writes a number to the end of `space` and gives its digits.
+#[inline]
+pub(crate) fn digits(mut value: u64, space: &mut [u8; 20]) -> &[u8] {
+    let mut at = space.len();
+    loop {
+        at -= 1;
+        // A digit, so it fits.
+        space[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            return &space[at..];
+        }
     }
 }
 
@@ -52,11 +112,19 @@ mod tests {
 
     #[test]
     fn names_are_put_together_and_taken_apart() {
-        let mut pair = Pair::new();
+        let mut pair = RowName::<PAIR_BYTES>::default();
         let name = pair.join(b"24", b"1").unwrap();
         assert_eq!(name, b"24\x1f1");
         assert_eq!(split(name), (&b"24"[..], &b"1"[..]));
         assert_eq!(split(b"ERR"), (&b"ERR"[..], &b""[..]));
-        assert_eq!(pair.join(&[b'x'; NAME_BYTES_MAX - 1], b"1"), None);
+        assert_eq!(pair.join(&[b'x'; PAIR_BYTES - 1], b"1"), None);
+        assert_eq!(pair.join(b"24", b"2"), Some(&b"24\x1f2"[..]));
+    }
+
+    #[test]
+    fn names_of_the_longest_numbers_fit() {
+        let name = RowName::of_task(i32::MIN, u64::MAX);
+        assert_eq!(name.bytes(), b"2147483648\x1f18446744073709551615");
+        assert_eq!(RowName::of_task(7, 0).bytes(), b"7\x1f0");
     }
 }

@@ -10,7 +10,7 @@ use procfs::interrupts::{Interrupt, cpus, parse_interrupts};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, SourceDef, State, Table, Unit};
 
-use crate::instance::Pair;
+use crate::instance::{PAIR_BYTES, RowName};
 use crate::{Entry, Source};
 
 mod layout;
@@ -35,7 +35,7 @@ pub(crate) const ENTRY: Entry = Entry {
             file: host.file("/proc/interrupts", ReadMode::Records),
             heading: Vec::new(),
             cpus: Vec::new(),
-            name: Pair::new(),
+            name: RowName::default(),
             device: Vec::new(),
         })
     },
@@ -46,7 +46,7 @@ struct Interrupts {
     /// The heading as it was the time before, and the CPUs that it named.
     heading: Vec<u8>,
     cpus: Vec<Vec<u8>>,
-    name: Pair,
+    name: RowName<PAIR_BYTES>,
     device: Vec<u8>,
 }
 

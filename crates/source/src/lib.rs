@@ -63,6 +63,12 @@ pub trait Source {
     /// Takes over what the kernel has told meanwhile, for the next reading: its own room is small.
     fn attend(&mut self) {}
 
+    /// Whether it tells what others find out as they are read, so that it wants to be read behind
+    /// all of them at every tick.
+    fn follows(&self) -> bool {
+        false
+    }
+
     /// Says that the next reading is the last: what waits for more to become known waits no longer.
     /// Whether there is anything for that reading which would otherwise be lost.
     fn finish(&mut self) -> bool {
@@ -122,6 +128,8 @@ pub struct ExitWays {
     pub without_bpf: bool,
     /// No taskstats.
     pub without_taskstats: bool,
+    /// Nothing read off parents' child times.
+    pub without_inferred: bool,
 }
 
 /// A source: its definition and how to open it.

@@ -24,7 +24,7 @@ use Unit::{Count, Nanoseconds};
 
 fields! {
     WAY = Field::text("way", "How processes are read: iterator, proc or unprivileged");
-    EXIT_WAY = Field::text("exit_way", "How ends are told: bpf or taskstats; missing if they are not");
+    EXIT_WAY = Field::text("exit_way", "How ends are told: bpf or taskstats; inferred, if only what they used is; missing, if not even that");
     PROCESSES = Field::gauge("processes", Count, "Processes there were");
     THREADS = Field::gauge("threads", Count, "Threads there were, those of one thread included");
     RUNNING = Field::gauge("running", Count, "Processes that ran or waited for a CPU");
@@ -82,6 +82,8 @@ impl Source for ProcessTotal {
         }
         if let Some(way) = counters.exit_way() {
             row.set_text(EXIT_WAY, way.as_bytes());
+        }
+        if counters.tells_exits() {
             row.set(EXITS, counters.exits.get());
             row.set(EXITS_LOST, counters.exits_lost.get());
         }
@@ -148,6 +150,7 @@ static BALANCE: Balance = Balance {
     busy_ns: |row| row.delta(BUSY),
     attributed_ns: |row| row.delta(ATTRIBUTED),
     ends_lost: |row| row.delta(EXITS_LOST),
+    ends_told: |cells| matches!(cells.text(EXIT_WAY), Some(b"bpf" | b"taskstats")),
 };
 
 static PROCESS_TOTAL: SourceDef = SourceDef {

@@ -14,6 +14,8 @@ use crate::{Attention, Entry, Limits, Source};
 /// Sources opened on a host, in the order of the feed.
 pub struct Sampler {
     opened: Vec<(&'static SourceDef, Box<dyn Source>)>,
+    /// In which order they are read.
+    order: Vec<usize>,
     /// Room for which of them want a last look.
     waits: Vec<bool>,
 }
@@ -22,9 +24,11 @@ impl Sampler {
     /// Opens `entries` on `host`.
     pub fn open(host: &mut Host, entries: &[&'static Entry], limits: &Arc<Limits>) -> Self {
         let open = |entry: &&'static Entry| (entry.def, (entry.open)(host, limits));
-        let opened = entries.iter().map(open).collect();
+        let opened: Vec<(_, Box<dyn Source>)> = entries.iter().map(open).collect();
         limits.kernel.release();
-        Sampler { opened, waits: vec![false; entries.len()] }
+        let mut order: Vec<usize> = (0..opened.len()).collect();
+        order.sort_by_key(|&index| opened[index].1.follows());
+        Sampler { opened, order, waits: vec![false; entries.len()] }
     }
 
     /// The sources' definitions, in the order of the feed.
@@ -92,7 +96,8 @@ impl Sampler {
         let mut before = now;
         snapshot.monotonic_ns = before.monotonic_ns;
         snapshot.realtime_ns = before.realtime_ns;
-        for (index, (def, source)) in self.opened.iter_mut().enumerate() {
+        for &index in &self.order {
+            let (def, source) = &mut self.opened[index];
             let sample = &mut snapshot.samples[index];
             let decision = due(index, def);
             snapshot.fresh[index] = matches!(decision, State::Ok | State::Skipped);

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use procfs::{Host, SystemClock};
 use sample::{Sample, Snapshot, State};
-use source::{ExitWays, Limits, Sampler};
+use source::{ExitWays, Limits, ProcessLimits, Sampler, Way};
 
-const BPF: ExitWays = ExitWays { without_bpf: false, without_taskstats: true };
-const TASKSTATS: ExitWays = ExitWays { without_bpf: true, without_taskstats: false };
-const NONE: ExitWays = ExitWays { without_bpf: true, without_taskstats: true };
+const NONE: ExitWays =
+    ExitWays { without_bpf: true, without_taskstats: true, without_inferred: true };
+const BPF: ExitWays = ExitWays { without_bpf: false, ..NONE };
+const TASKSTATS: ExitWays = ExitWays { without_taskstats: false, ..NONE };
+const INFERRED: ExitWays = ExitWays { without_inferred: false, ..NONE };
 
 /// Sources of processes on this machine, read as a recorder reads them.
 struct Watch {
@@ -25,8 +27,13 @@ struct Watch {
 impl Watch {
     /// `None`, and why, where this way does not work.
     fn open(names: &[&str], exit_ways: ExitWays) -> Option<Self> {
+        Watch::open_way(names, exit_ways, None)
+    }
+
+    fn open_way(names: &[&str], exit_ways: ExitWays, way: Option<Way>) -> Option<Self> {
         let mut host = Host::new("/");
-        let limits = Arc::new(Limits { exit_ways, ..Limits::default() });
+        let process = ProcessLimits { way, ..ProcessLimits::default() };
+        let limits = Arc::new(Limits { exit_ways, process, ..Limits::default() });
         let entries: Vec<_> = names.iter().filter_map(|name| source::find(name)).collect();
         assert_eq!(entries.len(), names.len());
         let sampler = Sampler::open(&mut host, &entries, &limits);
@@ -184,7 +191,11 @@ fn a_ring_that_nobody_empties_loses_ends_and_counts_each() {
 /// What a busy machine's processes used, beside what the machine says it was: busy, not
 /// attributed, and used by processes that began and ended between two looks.
 fn unattributed(exit_ways: ExitWays) -> Option<(f64, f64, f64)> {
-    let mut watch = Watch::open(&["exit", "process", "process_total"], exit_ways)?;
+    unattributed_way(exit_ways, None)
+}
+
+fn unattributed_way(exit_ways: ExitWays, way: Option<Way>) -> Option<(f64, f64, f64)> {
+    let mut watch = Watch::open_way(&["exit", "process", "process_total"], exit_ways, way)?;
     watch.tick();
     if watch.sample("process").state != State::Ok {
         eprintln!("skipped: processes cannot be read in one pass here");
@@ -224,6 +235,173 @@ fn the_cpu_time_of_a_busy_machine_is_attributed_and_hidden_ends_show() {
     assert!(missing.abs() < 0.06 * busy, "{missing} of {busy}");
     let Some((_, missing, short)) = unattributed(NONE) else { return };
     assert!(short > 5e8 && missing > 0.8 * short, "{missing} of {short}");
+    // What their parent was told of them fills the gap, whichever way processes are read.
+    for way in [Way::Iterator, Way::Proc] {
+        let Some((busy, missing, _)) = unattributed_way(INFERRED, Some(way)) else { continue };
+        assert!(missing.abs() < 0.06 * busy, "{way:?}: {missing} of {busy}");
+    }
+}
+
+/// What was inferred about the children of one process: CPU time in ns and faults without I/O.
+fn inferred_of(watch: &Watch, parent: u32) -> (u64, u64) {
+    let table = &watch.sample("exit").table;
+    let get = |row, name| table.get(row, field("exit", name));
+    let of_it = |&row: &usize| get(row, "parent") == Some(parent.into());
+    let mut sums = (0, 0);
+    for row in (0..table.rows()).filter(of_it) {
+        assert_eq!(table.text(row, field("exit", "origin")), Some(&b"inferred"[..]));
+        let name = table.text(row, field("exit", "command")).expect("a name");
+        assert!(name.starts_with(b"children of "), "{:?}", name.utf8_chunks());
+        for nobody_knows in ["exit_code", "signal", "uid", "lifetime", "run_time", "cgroup_id"] {
+            assert_eq!(get(row, nobody_knows), None, "{nobody_knows}");
+        }
+        sums.0 += get(row, "user_time").expect("user") + get(row, "system_time").expect("system");
+        sums.1 += get(row, "minor_faults").expect("faults");
+    }
+    sums
+}
+
+/// What passes have shown of a process so far, in the same measure.
+fn shown_of(watch: &Watch, pid: u32) -> Option<(u64, u64)> {
+    let table = &watch.sample("process").table;
+    let name = format!("{pid}\x1f");
+    let row = (0..table.rows()).find(|&row| table.name(row).starts_with(name.as_bytes()))?;
+    let get = |name| table.get(row, field("process", name)).expect("a number");
+    Some(((get("user_time") + get("system_time")) * 10_000_000, get("minor_faults")))
+}
+
+#[test]
+fn without_ends_the_use_of_children_is_read_off_their_parent() {
+    for way in [Way::Iterator, Way::Proc] {
+        let names = ["exit", "process", "process_total"];
+        let Some(mut watch) = Watch::open_way(&names, INFERRED, Some(way)) else { continue };
+        watch.tick();
+        if watch.sample("process").state != State::Ok {
+            eprintln!("skipped: {way:?} does not work here");
+            continue;
+        }
+        assert_eq!(watch.limits.processes.exit_way(), Some("inferred"));
+        let mut shell = Shell::new();
+        shell.run("true");
+        watch.tick();
+        assert_eq!(inferred_of(&watch, shell.id()), (0, 0), "{way:?}: before it began");
+        // Children that no pass sees.
+        let before = shell.told();
+        let short = "sh -c 'j=0; while [ $j -lt 4000 ]; do j=$((j+1)); done'";
+        shell.run(&format!("i=0; while [ $i -lt 40 ]; do {short}; i=$((i+1)); done"));
+        let after = shell.told();
+        watch.tick();
+        let found = inferred_of(&watch, shell.id());
+        assert!(found.0 >= 50_000_000, "{way:?}: {found:?}");
+        assert!(found.0.abs_diff(after.0 - before.0) <= 20_000_000, "{way:?}: {found:?}");
+        assert_eq!(found.1, after.1 - before.1, "{way:?}: faults");
+        watch.tick();
+        assert_eq!(inferred_of(&watch, shell.id()), (0, 0), "{way:?}: told once");
+        // A child that a pass sees at work, and that works on before it ends.
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe");
+        let pipe = pipe.to_str().expect("a name");
+        let work = "k=0; while [ $k -lt 200000 ]; do k=$((k+1)); done";
+        shell.run(&format!(
+            "mkfifo {pipe}; sh -c '{work}; read l <{pipe}; {work}' & child=$!; sleep 0.1"
+        ));
+        watch.tick();
+        shell.run("echo $child");
+        let child: u32 = shell.said.trim().parse().expect("a number");
+        let is_waiting = || {
+            let state = std::fs::read_to_string(format!("/proc/{child}/wchan"));
+            state.is_ok_and(|place| place.contains("fifo") || place.contains("wait_for_partner"))
+        };
+        for _ in 0..1000 {
+            if is_waiting() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        watch.tick();
+        let (before, shown) = (shell.told(), shown_of(&watch, child).expect("it lives"));
+        std::fs::write(pipe, "go\n").expect("the pipe");
+        shell.run("wait $child");
+        let after = shell.told();
+        watch.tick();
+        let found = inferred_of(&watch, shell.id());
+        let whole = (after.0 - before.0, after.1 - before.1);
+        eprintln!("{way:?}: of {whole:?} {shown:?} were shown, {found:?} are inferred");
+        assert!(shown.0 >= 30_000_000 && whole.0 >= shown.0 + 30_000_000, "{shown:?} {whole:?}");
+        assert!(found.0.abs_diff(whole.0 - shown.0) <= 30_000_000, "{way:?}: {found:?}");
+        assert_eq!(found.1, whole.1 - shown.1, "{way:?}: faults");
+        watch.tick();
+        assert_eq!(inferred_of(&watch, shell.id()), (0, 0), "{way:?}: told once");
+        let total = &watch.sample("process_total").table;
+        let place = |name: &str| field("process_total", name);
+        assert_eq!(total.text(0, place("exit_way")), Some(&b"inferred"[..]));
+        for nobody_counts in ["exits", "exits_lost", "execs"] {
+            assert_eq!(total.get(0, place(nobody_counts)), None, "{nobody_counts}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_inferred_where_not_all_processes_are_read() {
+    let mut host = Host::new("/");
+    let process = ProcessLimits { only_first: true, ..ProcessLimits::default() };
+    let limits = Arc::new(Limits { exit_ways: INFERRED, process, ..Limits::default() });
+    Sampler::open(&mut host, &[source::find("exit").expect("a source")], &limits);
+    assert_eq!(limits.processes.exit_way(), None);
+}
+
+/// A shell that runs what it is told and says when it is done.
+struct Shell {
+    child: std::process::Child,
+    output: std::io::BufReader<std::process::ChildStdout>,
+    /// What the latest command said.
+    said: String,
+}
+
+impl Shell {
+    fn new() -> Self {
+        let mut child = Command::new("sh")
+            .args(["-c", "while read -r line; do eval \"$line\"; echo .; done"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let output = std::io::BufReader::new(child.stdout.take().expect("its output"));
+        Shell { child, output, said: String::new() }
+    }
+
+    fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn run(&mut self, line: &str) {
+        let input = self.child.stdin.as_mut().expect("its input");
+        std::io::Write::write_all(input, format!("{line}\n").as_bytes()).expect("a pipe");
+        self.said.clear();
+        loop {
+            let mut line = String::new();
+            let count = std::io::BufRead::read_line(&mut self.output, &mut line).expect("a line");
+            if count == 0 || line == ".\n" {
+                return;
+            }
+            self.said.push_str(&line);
+        }
+    }
+
+    /// What it was told of its children so far: CPU time in ns, faults without I/O.
+    fn told(&self) -> (u64, u64) {
+        let text = std::fs::read(format!("/proc/{}/stat", self.id())).expect("its stat");
+        let stat = procfs::pid::parse_stat(&text).expect("a line");
+        let field = |number| stat.field(number).expect("a number");
+        ((field(16) + field(17)) * 10_000_000, field(11))
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 #[test]

@@ -173,6 +173,7 @@ impl Group {
         match event.fate {
             Fate::Lives => self.living += 1,
             Fate::Ended | Fate::Vanished => self.ends += 1,
+            Fate::Inferred => {}
         }
         self.births += u64::from(event.born);
         add_all(&mut self.gains, event.gains);

@@ -26,6 +26,8 @@ pub(crate) enum Fate {
     Ended,
     /// It is not there any more; nothing told its end.
     Vanished,
+    /// It is none, but what several used whose ends nobody told.
+    Inferred,
 }
 
 /// What an instance did.
@@ -156,8 +158,9 @@ impl Tally {
             return false;
         }
         let table = &track.current.table;
+        let ends_told = self.says_ends_are_told(frame);
         if !track.fresh || table.rows() == 0 {
-            return true;
+            return ends_told;
         }
         let now = index_of(living, false);
         // Between two readings the latest one is all there is to look at.
@@ -165,6 +168,10 @@ impl Tally {
         for row in 0..table.rows() {
             let cells = Cells { table, row };
             if !(account.counts)(&cells) {
+                continue;
+            }
+            if (account.inferred)(&cells) {
+                self.take_inferred(account, cells, living_account, receive);
                 continue;
             }
             let name = cells.name();
@@ -198,7 +205,33 @@ impl Tally {
                 whole: &self.whole,
             });
         }
-        true
+        ends_told
+    }
+
+    /// What several used together: all of it is new.
+    fn take_inferred(
+        &mut self,
+        account: &'static Account,
+        cells: Cells<'_>,
+        living_account: &'static Account,
+        receive: &mut dyn FnMut(&Event<'_>),
+    ) {
+        self.gains.clear();
+        for (at, measure) in living_account.measures.iter().enumerate() {
+            let used = self.matching[at].and_then(|place| (account.measures[place].of)(&cells));
+            self.gains.push(used.filter(|_| measure.kind == Kind::Counter));
+        }
+        let gains = &self.gains[..];
+        let (fate, seen, born) = (Fate::Inferred, None, false);
+        receive(&Event { account, cells, seen, fate, born, gains, whole: gains });
+    }
+
+    /// Whether each end is told by itself, as far as that is said at all.
+    fn says_ends_are_told(&self, frame: &Frame<'_>) -> bool {
+        let Some((source, balance)) = self.balance else { return true };
+        let table = frame.tracks.get(source).map(|track| &track.current.table);
+        let Some(table) = table.filter(|table| table.rows() > 0) else { return true };
+        (balance.ends_told)(&Cells { table, row: 0 })
     }
 
     fn take_living(

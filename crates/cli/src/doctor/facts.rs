@@ -260,7 +260,7 @@ fn process_ways(trial: &source::Trial) -> [Fact; 3] {
     let without_ring = match trial.taskstats {
         Ok(()) => "ends come from taskstats: no command lines, sampled CPU time",
         Err(_) => {
-            "processes that live between two samples are not seen, only their CPU time missed"
+            "ends are not seen, only what they used together, once their parent has waited for them"
         }
     };
     [
@@ -385,7 +385,7 @@ mod tests {
         let [iterator, ring, taskstats] = process_ways(&trial);
         assert!(iterator.good && iterator.value == "works");
         assert_eq!(ring.value, "does not work: not allowed");
-        assert!(ring.note.contains("are not seen"));
+        assert!(ring.note.contains("ends are not seen"));
         assert!(!taskstats.good);
         let trial = source::Trial { taskstats: Ok(()), ..trial };
         assert!(process_ways(&trial)[1].note.contains("taskstats"));

@@ -246,7 +246,7 @@ impl Column {
                 format::stretch(out, number.map(|ticks| ticks / per_second));
             }
             Column::State => match (subject, self.text(look, subject, false)) {
-                (Subject::Ended(_), _) => out.push('X'),
+                (Subject::Ended(ended), _) if !ended.inferred => out.push('X'),
                 (_, Some([letter @ b'!'..=b'~', ..])) => out.push(char::from(*letter)),
                 _ => out.push('-'),
             },
@@ -261,6 +261,7 @@ pub(crate) fn write_end(out: &mut String, ended: &super::ended::Ended) {
     match (ended.signal, ended.exit_code) {
         (Some(signal), _) if signal > 0 => drop(write!(out, "signal {signal}")),
         (_, Some(code)) => drop(write!(out, "exit {code}")),
+        _ if ended.inferred => out.push_str("inferred"),
         _ => out.push_str("ended"),
     }
     if ended.lifetime_seconds.is_some() {

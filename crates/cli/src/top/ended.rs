@@ -36,6 +36,8 @@ pub(crate) struct Ended {
     pub(crate) faults: Option<f64>,
     /// When it began, on the clock that never steps.
     start_ns: Option<u64>,
+    /// Whether it is none, but what several used whose ends nobody told.
+    pub(crate) inferred: bool,
 }
 
 /// What ended in the interval shown, and after it.
@@ -104,7 +106,8 @@ impl EndedList {
         let rows: HashMap<&[u8], usize> = (0..table.rows()).map(|r| (table.name(r), r)).collect();
         let fields = &places.process.fields;
         for ended in &mut self.closed {
-            let born_since = ended.start_ns.is_some_and(|ns| ns >= track.previous.monotonic_ns);
+            let is_young = |ns| ns >= track.previous.monotonic_ns;
+            let born_since = ended.inferred || ended.start_ns.is_some_and(is_young);
             let before = rows.get(ended.name.as_slice());
             let before = |field: Option<usize>| table.get(*before?, field?).map(|v| v as f64);
             let known = before(fields.run_time).map(|ns| ns / 1e9);
@@ -147,5 +150,6 @@ fn ended(row: &Row<'_>, places: &Places) -> Ended {
         write_bytes: number(fields.write_bytes),
         faults: number(fields.major_faults),
         start_ns: raw(fields.start_time).map(start_ns),
+        inferred: fields.origin.and_then(|field| row.text(field)) == Some(b"inferred"),
     }
 }

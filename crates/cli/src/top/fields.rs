@@ -32,7 +32,7 @@ places! {
     /// Columns of the source `exit`.
     ExitPlaces:
     command, command_line, user, cgroup, uid, start_time, lifetime, exit_code, signal, run_time,
-    user_time, system_time, major_faults, read_bytes, write_bytes, peak_resident,
+    user_time, system_time, major_faults, read_bytes, write_bytes, peak_resident, origin,
 }
 
 places! {

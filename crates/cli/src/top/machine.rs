@@ -263,7 +263,12 @@ fn count_tasks(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
     machine.threads = threads;
     if let Some(row) = places.exit.row(frame).filter(|row| row.track.current.state == State::Ok) {
         let seconds = row.interval_seconds();
-        machine.exits = seconds.map(|seconds| row.rows().count() as f64 / seconds);
+        let origin = places.exit.fields.origin;
+        let is_told = |row: &Row<'_>| origin.and_then(|field| row.text(field)) != Some(b"inferred");
+        let ends = row.rows().filter(is_told).count();
+        // Where nothing but children's use is known, nobody knows how many there were.
+        let known = seconds.filter(|_| ends > 0 || row.rows().next().is_none());
+        machine.exits = known.map(|seconds| ends as f64 / seconds);
     }
 }
 

@@ -297,8 +297,8 @@ impl<'a> Look<'a> {
             plus(&mut group.virtual_kib, self.level(subject, fields.r#virtual));
             plus(&mut group.swap_kib, self.level(subject, fields.swap));
             plus(&mut group.threads, self.level(subject, fields.threads));
-        } else {
-            group.ended += 1;
+        } else if let Subject::Ended(ended) = subject {
+            group.ended += u64::from(!ended.inferred);
         }
     }
 }

@@ -4,15 +4,20 @@ use sample::{Account, Cells, Grouping, Kind, Layout, Measure, Options, Role, Uni
 
 use super::digest;
 use super::{
-    CANCELLED_WRITE_BYTES, CGROUP, CGROUP_ID, COMMAND, INVOLUNTARY_SWITCHES, MAJOR_FAULTS,
-    MINOR_FAULTS, PARENT, READ_BYTES, READ_CALLS, READ_CHARS, RUN_TIME, SYSTEM_TIME, UID, USER,
-    USER_TIME, VOLUNTARY_SWITCHES, WRITE_BYTES, WRITE_CALLS, WRITE_CHARS,
+    CANCELLED_WRITE_BYTES, CGROUP, CGROUP_ID, COMMAND, INFERRED, INVOLUNTARY_SWITCHES,
+    MAJOR_FAULTS, MINOR_FAULTS, ORIGIN, PARENT, READ_BYTES, READ_CALLS, READ_CHARS, RUN_TIME,
+    SYSTEM_TIME, UID, USER, USER_TIME, VOLUNTARY_SWITCHES, WRITE_BYTES, WRITE_CALLS, WRITE_CHARS,
 };
 
 pub(super) fn number(cells: &Cells<'_>) -> Option<u64> {
     let name = cells.name();
     let end = name.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(name.len());
     std::str::from_utf8(&name[..end]).ok()?.parse().ok()
+}
+
+/// Whether it is what children of a process used of whom nobody told.
+pub(super) fn inferred(cells: &Cells<'_>) -> bool {
+    cells.text(ORIGIN) == Some(INFERRED)
 }
 
 fn cpu_ns(cells: &Cells<'_>) -> Option<f64> {
@@ -54,6 +59,7 @@ static ACCOUNT: Account = Account {
     role: Role::Ended,
     title: "PROCESSES",
     counts: |_| true,
+    inferred,
     groupings: &[
         Grouping {
             name: "command",

@@ -52,7 +52,7 @@ pub(super) static DIGEST: Digest = Digest {
     extension: "prcs",
     has_times: true,
     is_sorted: false,
-    counts: |_| true,
+    counts: |row| !super::account::inferred(&row.now()),
     keep: |_| true,
     columns: &[
         whole("Pid", Fold::First, |row| number(&row.now()).map(|number| number as f64)),

@@ -14,7 +14,8 @@ use procfs::Host;
 use sample::{RowMut, Table};
 
 use super::lines::{Key, Lines};
-use super::{ENDS_MAX, Names, RowName, set_code, until_zero};
+use super::{ENDS_MAX, Names, set_code, until_zero};
+use crate::instance::RowName;
 use crate::process::counters::{Ledger, Mixer};
 use crate::{Attention, Limits, start_ticks};
 
@@ -187,7 +188,9 @@ impl Waiting {
                 kept += 1;
                 continue;
             }
-            let mut row = table.row(name_of(&end.exit).bytes());
+            let mut row = table.row(
+                RowName::of_task(end.exit.pid, start_ticks(end.exit.start_boottime_ns)).bytes(),
+            );
             set_line(&mut row, line);
             set_facts(host, names, &mut row, &end.exit);
             set_account(&mut row, &end.exit);
@@ -201,10 +204,6 @@ impl Waiting {
         self.ends.truncate(kept as usize);
         std::mem::swap(&mut self.texts, &mut self.spare);
     }
-}
-
-fn name_of(exit: &Exit) -> RowName {
-    RowName::new(exit.pid, start_ticks(exit.start_boottime_ns))
 }
 
 /// The command line, its arguments ended by a zero each.

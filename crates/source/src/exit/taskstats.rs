@@ -19,7 +19,8 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 use sample::{RowMut, Table};
 
 use super::stats::{Stats, attributes, error_of, messages, request, threads};
-use super::{ENDS_MAX, Names, RowName, set_code, until_zero};
+use super::{ENDS_MAX, Names, set_code, until_zero};
+use crate::instance::RowName;
 use crate::process::counters::Mixer;
 use crate::{Attention, Limits};
 
@@ -151,7 +152,7 @@ impl Taskstats {
     pub(super) fn rows(&mut self, names: &mut Names, table: &mut Table) {
         self.drain();
         for end in &self.ends {
-            let mut row = table.row(RowName::new(end.stats.tgid, end.start_ticks).bytes());
+            let mut row = table.row(RowName::of_task(end.stats.tgid, end.start_ticks).bytes());
             set_facts(&mut row, end);
             names.set_user(&mut row, end.stats.uid);
             set_account(&mut row, &end.stats);

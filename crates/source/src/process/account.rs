@@ -82,6 +82,7 @@ pub(super) static ACCOUNT: Account = Account {
     role: Role::Living,
     title: "PROCESSES",
     counts: is_process,
+    inferred: |_| false,
     groupings: &[
         Grouping {
             name: "command",

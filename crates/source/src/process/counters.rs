@@ -24,6 +24,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Counter;
+use crate::exit::inferred::Inference;
 
 /// Accounts kept.  The kernel has no more than 4,194,304 processes; a million accounts are 48 MB,
 /// and who has more processes than that finds the rest unattributed.
@@ -47,6 +48,8 @@ pub enum ExitWay {
     Bpf = 1,
     /// Taskstats over netlink.
     Taskstats = 2,
+    /// They are not: what they used is read off their parents' child times.
+    Inferred = 3,
 }
 
 /// What a pass over all processes came to.
@@ -78,6 +81,7 @@ pub struct ProcessCounters {
     /// Programs begun of which the command line was not told.
     pub execs_lost: Counter,
     ledger: Mutex<Ledger>,
+    inference: Mutex<Inference>,
     way_reason: Mutex<String>,
 }
 
@@ -129,6 +133,7 @@ impl ProcessCounters {
         match self.exit_way.get() {
             1 => Some("bpf"),
             2 => Some("taskstats"),
+            3 => Some("inferred"),
             _ => None,
         }
     }
@@ -138,11 +143,64 @@ impl ProcessCounters {
         self.exit_way.get() == ExitWay::Bpf as u64
     }
 
+    /// Whether each end is told by itself.
+    pub fn tells_exits(&self) -> bool {
+        matches!(self.exit_way(), Some("bpf" | "taskstats"))
+    }
+
+    /// What a pass over all processes writes into, if it wants to be held against the one before.
+    pub(crate) fn books(&self) -> Books<'_> {
+        let is_inferred = self.exit_way.get() == ExitWay::Inferred as u64;
+        Books { ledger: self.ledger(), inference: is_inferred.then(|| self.inference()) }
+    }
+
+    /// What parents' child times tell.
+    pub(crate) fn inference(&self) -> MutexGuard<'_, Inference> {
+        self.inference.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What has been counted of whom.  Take it once a pass, not once a process.
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
         // Nothing that holds the lock leaves it half done.
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a pass writes into.
+pub(crate) struct Books<'a> {
+    pub(crate) ledger: MutexGuard<'a, Ledger>,
+    /// Where ends are not told.
+    pub(crate) inference: Option<MutexGuard<'a, Inference>>,
+}
+
+impl Books<'_> {
+    /// Begins a pass over all processes.
+    pub(crate) fn begin_pass(&mut self) {
+        self.ledger.begin_pass();
+        if let Some(inference) = &mut self.inference {
+            let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+            let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+            let rest_ns = u64::try_from(now.tv_nsec).unwrap_or(0);
+            inference.begin(seconds.saturating_mul(1_000_000_000).saturating_add(rest_ns));
+        }
+    }
+
+    /// Ends it; `whole` says whether it saw every process.
+    pub(crate) fn end_pass(&mut self, whole: bool) {
+        self.ledger.end_pass();
+        match &mut self.inference {
+            Some(inference) if whole => inference.end(&mut self.ledger, lives),
+            Some(inference) => inference.abandon(),
+            None => {}
+        }
+    }
+}
+
+/// Whether there is a process of this number, be it one that only waits to be waited for.
+fn lives(pid: i32) -> bool {
+    let pid = rustix::process::Pid::from_raw(pid);
+    let answer = pid.map(rustix::process::test_kill_process);
+    !matches!(answer, None | Some(Err(rustix::io::Errno::SRCH)))
 }
 
 /// What has been counted of each living process, and the sum.
@@ -212,7 +270,7 @@ impl Ledger {
         run_ns.max(counted_ns)
     }
 
-    /// A process whose end was told has used this much more.
+    /// A process whose end was told, or one that was never seen, has used this much more.
     #[inline]
     pub fn used_at_its_end(&mut self, more_ns: u64) {
         // Before the first pass nobody knows what was used before the recorder began.
@@ -244,8 +302,17 @@ pub fn start_ticks(start_boottime_ns: u64) -> u64 {
     start_boottime_ns / NANOSECONDS_A_TICK
 }
 
-/// `USER_HZ` is 100 wherever `/proc` is.
-const NANOSECONDS_A_TICK: u64 = 10_000_000;
+/// The time since boot at which a tick begins.
+#[inline]
+pub(crate) fn start_ns(ticks: u64) -> u64 {
+    ticks.saturating_mul(NANOSECONDS_A_TICK)
+}
+
+/// A tick of `USER_HZ`, which is 100 wherever `/proc` is.
+pub(crate) const NANOSECONDS_A_TICK: u64 = 1_000_000_000 / TICKS_A_SECOND;
+
+/// `USER_HZ` itself.
+pub(crate) const TICKS_A_SECOND: u64 = 100;
 
 /// A hash of two integers that comes from the kernel, not from an enemy: a process cannot choose
 /// the time it began.

@@ -13,8 +13,9 @@ use procfs::Host;
 use sample::{RowMut, State, Table};
 
 use crate::Limits;
+use crate::exit::inferred::{Seen, Used};
 
-use super::counters::{Ledger, PassTotals};
+use super::counters::{Books, NANOSECONDS_A_TICK, PassTotals, start_ticks};
 use super::facts::Desk;
 use super::fields::*;
 use super::limits::{Choice, ProcessLimits, decide};
@@ -22,8 +23,6 @@ use super::roster::{Known, NO_PROGRAM, NO_ROW, Roster, SUMS};
 
 /// `PF_EXITING`: the end of this thread has begun, and may have been told already.
 const EXITING: u32 = 0x4;
-
-const NS_PER_TICK: u64 = 10_000_000;
 
 /// `PF_KTHREAD` of the kernel's `sched.h`.
 const KERNEL_THREAD: u32 = 0x0020_0000;
@@ -48,9 +47,11 @@ const COUNTS: [usize; SUMS] = [
 /// Columns of [`COUNTS`] before those of I/O.
 const COUNTS_BEFORE_IO: usize = 6;
 
-/// The place of [`RUN_TIME`] and [`RUN_DELAY`] in [`COUNTS`].
+/// Places in [`COUNTS`]: those of [`RUN_TIME`], [`RUN_DELAY`] and the faults.
 const RUN: usize = 0;
 const DELAY: usize = 1;
+const MINOR: usize = 2;
+const MAJOR: usize = 3;
 
 /// What a task has used, or several together.
 #[derive(Clone, Copy)]
@@ -122,6 +123,7 @@ struct Shared {
     kernel: CpuTime,
     /// Whether there is a thread that has not begun to end.
     lives: bool,
+    seen: Seen,
 }
 
 /// Reads by the iterator.
@@ -156,16 +158,16 @@ impl Iterator {
         let Iterator { tasks, pass } = self;
         let (wanted, counters) = (&limits.process, &limits.processes);
         pass.begin(host, wanted);
-        let mut ledger = counters.ledger();
-        ledger.begin_pass();
+        let mut books = counters.books();
+        books.begin_pass();
         let done = tasks.pass(|task, group| match group {
-            Some(group) => pass.process(task, group, wanted, &mut ledger, table),
+            Some(group) => pass.process(task, group, wanted, &mut books, table),
             None => pass.thread(task, wanted, table),
         });
-        pass.add_up(&mut ledger);
-        ledger.end_pass();
-        // Others may want it while we wait for answers.
-        drop(ledger);
+        pass.add_up(&mut books);
+        books.end_pass(done.is_ok());
+        // Others may want them while we wait for answers.
+        drop(books);
         pass.desk.settle(host, &mut pass.roster, counters, table);
         pass.end(wanted, table);
         counters.set_totals(Some(pass.totals));
@@ -197,15 +199,23 @@ impl Pass {
         task: &Task,
         group: &Group,
         limits: &ProcessLimits,
-        ledger: &mut Ledger,
+        books: &mut Books<'_>,
         table: &mut Table,
     ) {
         self.count(task);
         self.totals.processes += 1;
-        let start = task.start_boottime_ns / NS_PER_TICK;
+        let start = start_ticks(task.start_boottime_ns);
         let lives = task.flags & EXITING == 0;
         if group.threads == 1 && lives {
-            ledger.living(task.pid, start, task.run_ns + group.run_ns);
+            books.ledger.living(task.pid, start, task.run_ns + group.run_ns);
+        }
+        let seen = seen(task, group, start);
+        if group.threads == 1
+            && let Some(inference) = &mut books.inference
+        {
+            let mut sums = Sums::of_task(task);
+            sums.add(&Sums::of_ended(group));
+            inference.saw(Seen { own: used(&sums, shown_by_kernel(group)), ..seen });
         }
         let slot = self.choose(task, group, start, limits);
         if let Some(slot) = slot {
@@ -218,7 +228,7 @@ impl Pass {
             let mut sums = Sums::of_task(task);
             sums.add(&Sums::of_ended(group));
             let kernel = shown_by_kernel(group);
-            self.shared.push(Shared { tgid: task.tgid, start, slot, sums, kernel, lives });
+            self.shared.push(Shared { tgid: task.tgid, start, slot, sums, kernel, lives, seen });
         }
     }
 
@@ -306,7 +316,7 @@ impl Pass {
             Choice::Keep if limits.threads => {}
             _ => return,
         }
-        let start = task.start_boottime_ns / NS_PER_TICK;
+        let start = start_ticks(task.start_boottime_ns);
         let (slot, _) = self.roster.take(key(task.pid), task.pid, start);
         let known = self.roster.at(slot);
         // Its number is never that of a process at the same time.
@@ -324,7 +334,7 @@ impl Pass {
     }
 
     /// Adds up processes of several threads, now that all have gone by.
-    fn add_up(&mut self, ledger: &mut Ledger) {
+    fn add_up(&mut self, books: &mut Books<'_>) {
         self.roster.end();
         for (tgid, sums, lives) in self.early.drain(..) {
             if let Some(shared) = find(&mut self.shared, tgid) {
@@ -333,7 +343,13 @@ impl Pass {
             }
         }
         for shared in self.shared.iter().filter(|shared| shared.lives) {
-            ledger.living(shared.tgid, shared.start, shared.sums.counts[RUN]);
+            books.ledger.living(shared.tgid, shared.start, shared.sums.counts[RUN]);
+        }
+        if let Some(inference) = &mut books.inference {
+            for shared in &self.shared {
+                let own = used(&shared.sums, shared.kernel);
+                inference.saw(Seen { own, ..shared.seen });
+            }
         }
     }
 
@@ -367,6 +383,29 @@ fn shown_by_kernel(group: &Group) -> CpuTime {
     CpuTime { user_ns: group.previous_user_ns, system_ns: group.previous_system_ns }
 }
 
+/// For what is inferred about its children; what it has used itself is still to come.
+fn seen(task: &Task, group: &Group, start: u64) -> Seen {
+    let children = Used {
+        user_ns: group.child_user_ns,
+        system_ns: group.child_system_ns,
+        minor_faults: group.child_minor_faults,
+        major_faults: group.child_major_faults,
+    };
+    let (pid, parent, command) = (task.pid, group.parent, task.command);
+    Seen { pid, parent, start, command, children, ..Seen::default() }
+}
+
+/// What these sums will have been told to the parent as, if it ends now.
+fn used(sums: &Sums, kernel: CpuTime) -> Used {
+    let time = adjusted(sums.sampled, sums.counts[RUN], kernel);
+    Used {
+        user_ns: time.user_ns,
+        system_ns: time.system_ns,
+        minor_faults: sums.counts[MINOR],
+        major_faults: sums.counts[MAJOR],
+    }
+}
+
 /// A task's place in the roster.
 #[inline]
 fn key(pid: i32) -> u64 {
@@ -396,7 +435,7 @@ fn describe(row: &mut RowMut<'_>, task: &Task) {
     row.set(REALTIME_PRIORITY, task.realtime_priority.into());
     row.set(POLICY, task.policy.into());
     row.set(PROCESSOR, task.processor.into());
-    row.set(START_TIME, task.start_boottime_ns / NS_PER_TICK);
+    row.set(START_TIME, start_ticks(task.start_boottime_ns));
 }
 
 /// What its threads have in common.
@@ -406,8 +445,8 @@ fn describe_group(row: &mut RowMut<'_>, task: &Task, group: &Group, page_kib: u6
     row.set(UID, group.uid.into());
     row.set(CGROUP_ID, group.cgroup);
     row.set_signed(THREADS, group.threads.into());
-    row.set(CHILD_USER_TIME, group.child_user_ns / NS_PER_TICK);
-    row.set(CHILD_SYSTEM_TIME, group.child_system_ns / NS_PER_TICK);
+    row.set(CHILD_USER_TIME, group.child_user_ns / NANOSECONDS_A_TICK);
+    row.set(CHILD_SYSTEM_TIME, group.child_system_ns / NANOSECONDS_A_TICK);
     row.set(CHILD_MINOR_FAULTS, group.child_minor_faults);
     row.set(CHILD_MAJOR_FAULTS, group.child_major_faults);
     // A thread of the kernel may borrow an address space: it is not its own.
@@ -459,8 +498,8 @@ fn usage(
         known.shown = adjusted(time, run_ns, known.shown);
         known.run_ns = run_ns;
     }
-    row.set(USER_TIME, known.shown.user_ns / NS_PER_TICK);
-    row.set(SYSTEM_TIME, known.shown.system_ns / NS_PER_TICK);
+    row.set(USER_TIME, known.shown.user_ns / NANOSECONDS_A_TICK);
+    row.set(SYSTEM_TIME, known.shown.system_ns / NANOSECONDS_A_TICK);
     let wanted = if limits.without_io { COUNTS_BEFORE_IO } else { SUMS };
     for (index, (&field, &count)) in COUNTS.iter().zip(&sums.counts).enumerate().take(wanted) {
         if index != DELAY || count != u64::MAX {

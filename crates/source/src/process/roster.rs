@@ -5,9 +5,7 @@ use bpf::CpuTime;
 use procfs::pid_facts::Facts;
 
 use super::limits::Choice;
-
-/// Bytes of a number of 32 bits, the separator and a number of 64.
-const NAME_BYTES: usize = 11 + 1 + 20;
+use crate::instance::{RowName, TASK_BYTES};
 
 /// Counters of a task that must not go back.
 pub(super) const SUMS: usize = 13;
@@ -17,8 +15,7 @@ pub(super) const SUMS: usize = 13;
 pub(super) struct Known {
     pub(super) pid: i32,
     pub(super) start: u64,
-    name: [u8; NAME_BYTES],
-    name_bytes: usize,
+    name: RowName<TASK_BYTES>,
     /// What changes when it begins another program, as far as the way can tell.
     pub(super) exec: u64,
     /// As of which `exec` facts were asked for, and whether they have come.
@@ -53,7 +50,7 @@ impl Known {
     /// The name of its row.
     #[inline]
     pub(super) fn name(&self) -> &[u8] {
-        &self.name[..self.name_bytes]
+        self.name.bytes()
     }
 
     /// Forgets what was known of the program that it ran before.
@@ -69,6 +66,7 @@ impl Known {
         *self = Known {
             pid,
             start,
+            name: RowName::of_task(pid, start),
             row: NO_ROW,
             exec: NO_PROGRAM,
             facts_of: NO_PROGRAM,
@@ -77,30 +75,6 @@ impl Known {
             ..Known::default()
         };
         self.user.clear();
-        let mut number = [0; 20];
-        self.append(digits(u64::from(pid.unsigned_abs()), &mut number));
-        self.append(b"\x1f");
-        self.append(digits(start, &mut number));
-    }
-
-    fn append(&mut self, bytes: &[u8]) {
-        let end = self.name_bytes + bytes.len();
-        self.name[self.name_bytes..end].copy_from_slice(bytes);
-        self.name_bytes = end;
-    }
-}
-
-/// Writes a number to the end of `space` and gives its digits.
-pub(super) fn digits(mut value: u64, space: &mut [u8; 20]) -> &[u8] {
-    let mut at = space.len();
-    loop {
-        at -= 1;
-        // A digit, so it fits.
-        space[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            return &space[at..];
-        }
     }
 }
 
@@ -252,12 +226,5 @@ mod tests {
         assert_eq!(roster.at(slot).name(), b"7\x1f10");
         assert_eq!(roster.find(1), None);
         assert!(roster.slots.len() <= 3, "slots are used again");
-    }
-
-    #[test]
-    fn names_of_the_longest_numbers_fit() {
-        let mut known = Known::default();
-        known.begin(i32::MIN, u64::MAX);
-        assert_eq!(known.name(), b"2147483648\x1f18446744073709551615");
     }
 }

@@ -13,13 +13,15 @@ use procfs::pid::{Stat, Status, cgroup_path, parse_io, parse_schedstat, parse_st
 use sample::{RowMut, State, Table};
 
 use crate::Limits;
+use crate::exit::inferred::{Seen, Used};
+use crate::instance::digits;
 
-use super::counters::{Ledger, PassTotals, ProcessWay};
+use super::counters::{Books, NANOSECONDS_A_TICK, PassTotals, ProcessWay};
 use super::facts::Desk;
 use super::fields::*;
 use super::files::{FILE_BYTES, Failure, Files, Handle};
 use super::limits::{Choice, ProcessLimits, decide};
-use super::roster::{NO_PROGRAM, NO_ROW, Roster, digits};
+use super::roster::{NO_PROGRAM, NO_ROW, Roster};
 
 /// Readings between two looks at a process that was not wanted: its number may be another's now,
 /// or it may run another program.
@@ -38,8 +40,6 @@ const GROUP_READS: u64 = 64;
 
 /// Looks at control groups in one reading, some 5 µs each; who is left out waits for its next turn.
 const GROUP_LOOKS_MAX: u32 = 256;
-
-const NS_PER_TICK: u64 = 10_000_000;
 
 /// `PF_EXITING`: its end has begun, and may have been told already.
 const EXITING: u64 = 0x4;
@@ -188,13 +188,13 @@ impl Walk {
         if let Err(state) = self.begin(host, wanted) {
             return state;
         }
-        let mut ledger = counters.ledger();
-        ledger.begin_pass();
+        let mut books = counters.books();
+        books.begin_pass();
         for index in 0..self.pids.len() {
-            self.process(host, self.pids[index], wanted, &mut ledger, table);
+            self.process(host, self.pids[index], wanted, &mut books, table);
         }
-        ledger.end_pass();
-        drop(ledger);
+        books.end_pass(true);
+        drop(books);
         self.roster.end();
         self.threads.end();
         self.close_gone();
@@ -250,7 +250,7 @@ impl Walk {
         host: &mut Host,
         pid: i32,
         limits: &ProcessLimits,
-        ledger: &mut Ledger,
+        books: &mut Books<'_>,
         table: &mut Table,
     ) {
         let before = self.roster.peek(key(pid, 0));
@@ -271,7 +271,7 @@ impl Walk {
             && let Some(start) = stat.field(22)
             && let Some(slot) = self.take(host, pid, start, &stat, limits)
         {
-            self.count(pid, start, &stat, ledger);
+            self.count(pid, start, &stat, books);
             match self.roster.at(slot).choice {
                 Choice::AskCommandLine => self.undecided.push(slot),
                 _ => self.row(host, slot, &stat, limits, table),
@@ -371,13 +371,16 @@ impl Walk {
         Some(slot)
     }
 
-    fn count(&mut self, pid: i32, start: u64, stat: &Stat<'_>, ledger: &mut Ledger) {
+    fn count(&mut self, pid: i32, start: u64, stat: &Stat<'_>, books: &mut Books<'_>) {
         self.running += u64::from(stat.state == b"R");
         let ends = stat.field(9).is_some_and(|flags| flags & EXITING != 0);
         if (!ends || stat.field(20).is_some_and(|threads| threads > 1))
             && let Some(cpu_ns) = cpu_ns(stat)
         {
-            ledger.living(pid, start, cpu_ns);
+            books.ledger.living(pid, start, cpu_ns);
+        }
+        if let Some(inference) = &mut books.inference {
+            inference.saw(seen(pid, start, stat));
         }
     }
 
@@ -575,9 +578,25 @@ fn program_of(stat: &Stat<'_>) -> u64 {
     stat.command.iter().fold(begin.wrapping_mul(ODD), mix) >> 1
 }
 
+/// For what is inferred about its children.
+fn seen(pid: i32, start: u64, stat: &Stat<'_>) -> Seen {
+    let count = |number: usize| stat.field(number).unwrap_or(0);
+    let used = |user: usize, system: usize, minor: usize, major: usize| Used {
+        user_ns: count(user).saturating_mul(NANOSECONDS_A_TICK),
+        system_ns: count(system).saturating_mul(NANOSECONDS_A_TICK),
+        minor_faults: count(minor),
+        major_faults: count(major),
+    };
+    let mut command = [0; 16];
+    command.iter_mut().zip(stat.command).for_each(|(to, &byte)| *to = byte);
+    let parent = count(4) as i32;
+    let (own, children) = (used(14, 15, 10, 12), used(16, 17, 11, 13));
+    Seen { pid, parent, start, command, own, children, owed: Used::default() }
+}
+
 /// CPU time of all threads, ended ones included, rounded down.
 fn cpu_ns(stat: &Stat<'_>) -> Option<u64> {
-    Some(stat.field(14)?.saturating_add(stat.field(15)?).saturating_mul(NS_PER_TICK))
+    Some(stat.field(14)?.saturating_add(stat.field(15)?).saturating_mul(NANOSECONDS_A_TICK))
 }
 
 /// Times of one thread, unless they fall behind what its process is known to have used in all:

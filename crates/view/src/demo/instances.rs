@@ -48,6 +48,7 @@ static LIVING_ACCOUNT: Account = Account {
     role: Role::Living,
     title: "PROCESSES",
     counts: |_| true,
+    inferred: |cells| cells.text(COMMAND).is_some_and(|name| name.starts_with(b"children of ")),
     groupings: GROUPINGS,
     number,
     parent: |cells| cells.raw(PARENT),
@@ -73,6 +74,7 @@ static ENDED_ACCOUNT: Account = Account {
     role: Role::Ended,
     title: "PROCESSES",
     counts: |_| true,
+    inferred: |cells| cells.text(COMMAND).is_some_and(|name| name.starts_with(b"children of ")),
     groupings: GROUPINGS,
     number,
     parent: |cells| cells.raw(PARENT),
@@ -176,6 +178,7 @@ static BALANCE: Balance = Balance {
     busy_ns: |row| row.delta(0),
     attributed_ns: |row| row.delta(1),
     ends_lost: |row| row.delta(2),
+    ends_told: |cells| cells.raw(2).is_some(),
 };
 
 static TOTAL: SourceDef = SourceDef {
@@ -201,6 +204,9 @@ pub(crate) const DEFS: [&SourceDef; 3] = [&LIVING, &ENDED, &TOTAL];
 /// A row: number, start, CPU seconds, memory, command, parent.
 type Instance = (u64, u64, f64, Option<i64>, &'static [u8], u64);
 
+/// The living, if they are read, and the ends.
+type Tick = (Option<Vec<Instance>>, Vec<Instance>);
+
 fn fill(table: &mut Table, instances: &[Instance]) {
     for &(number, start, cpu, resident, command, parent) in instances {
         let mut row = table.row(format!("{number}\x1f{start}").as_bytes());
@@ -214,7 +220,7 @@ fn fill(table: &mut Table, instances: &[Instance]) {
 }
 
 /// What there is at a tick: the living if they are read, and the ends.
-fn instances(tick: u64) -> (Option<Vec<Instance>>, Vec<Instance>) {
+fn instances(tick: u64) -> Tick {
     let init: Instance = (1, 0, 1.0, Some(100), b"init", 0);
     match tick {
         0 => (
@@ -248,15 +254,35 @@ fn instances(tick: u64) -> (Option<Vec<Instance>>, Vec<Instance>) {
     }
 }
 
+/// The same where nobody tells of ends: of 8 nothing is known but that it is gone, and what the
+/// children of 1 used is inferred.
+fn instances_inferred(tick: u64) -> Tick {
+    let init: Instance = (1, 0, 1.0, Some(100), b"init", 0);
+    match tick {
+        0 => (Some(vec![init, (8, 6, 3.0, None, b"work", 1)]), vec![]),
+        _ => (Some(vec![init]), vec![(1, 0, 0.75, None, b"children of init", 1)]),
+    }
+}
+
 /// Shows ticks 0 to 3, a second apart.
 pub(crate) fn run(
+    options: &Options,
+    take: impl FnMut(&sample::Frame<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    run_over(instances, 4, true, options, take)
+}
+
+fn run_over(
+    instances: fn(u64) -> Tick,
+    ticks: u64,
+    ends_told: bool,
     options: &Options,
     mut take: impl FnMut(&sample::Frame<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut meta = Meta::new();
     meta.set("host", "vm");
     let mut history = History::new(&DEFS);
-    for tick in 0..4 {
+    for tick in 0..ticks {
         let mut snapshot = Snapshot::new(&DEFS);
         snapshot.monotonic_ns = (100 + tick) * 1_000_000_000;
         snapshot.realtime_ns = (10 + tick).cast_signed() * 1_000_000_000;
@@ -272,11 +298,22 @@ pub(crate) fn run(
         let mut total = snapshot.samples[2].table.row(b"");
         total.set(0, 2_000_000_000 * tick);
         total.set(1, 1_500_000_000 * tick);
-        total.set(2, tick);
+        total.set_some(2, ends_told.then_some(tick));
         history.push(&mut snapshot);
         take(&history.frame(&meta, options))?;
     }
     Ok(())
+}
+
+/// What a view writes where ends are inferred.
+pub(crate) fn show_inferred(view: &mut dyn View, options: &Options) -> io::Result<String> {
+    let mut out = Vec::new();
+    let mut meta = Meta::new();
+    meta.set("host", "vm");
+    view.begin(&meta, &DEFS, options, &mut out)?;
+    run_over(instances_inferred, 2, false, options, |frame| view.frame(frame, &mut out))?;
+    view.end(&mut out as &mut dyn Write)?;
+    Ok(String::from_utf8(out).expect("views write UTF-8"))
 }
 
 /// What a view writes for the whole feed.

@@ -109,11 +109,10 @@ impl Sums {
     }
 
     fn of(event: &Event<'_>) -> Self {
-        let lives = event.fate == Fate::Lives;
         Sums {
-            living: u64::from(lives),
+            living: u64::from(event.fate == Fate::Lives),
             births: u64::from(event.born),
-            ends: u64::from(!lives),
+            ends: u64::from(matches!(event.fate, Fate::Ended | Fate::Vanished)),
             gains: event.gains.to_vec(),
             whole: event.whole.to_vec(),
         }

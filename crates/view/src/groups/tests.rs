@@ -3,7 +3,7 @@
 use sample::{List, Options};
 
 use super::*;
-use crate::demo::instances::{HOSTILE, show};
+use crate::demo::instances::{HOSTILE, show, show_inferred};
 
 fn options(order: &str, count: usize) -> Options {
     let list = List { order: order.to_owned(), count, scroll_end: None, records: false };
@@ -41,6 +41,24 @@ fn lines_hold_the_living_and_the_ended() {
 # CPU: busy 200.0%, attributed 150.0%, unattributed 50.0%; ends lost 2
 "
         )
+    );
+}
+
+#[test]
+fn what_is_inferred_counts_in_sums_and_is_no_end() {
+    let mut view = Groups::new(GroupForm::Lines, TimeZone::UTC);
+    let text = show_inferred(&mut view, &options("", usize::MAX)).unwrap();
+    assert_eq!(
+        text,
+        "
+# PROCESSES BY COMMAND sorted by time (counters are /sec) Thu Jan  1 00:00:11 1970
+# Procs Births   Ends   CPU%    RSS Command
+      0      0      0   75.0      - children of init
+      1      0      0    0.0   100K init
+      0      0      1      -      - work
+      1      0      1   75.0   100K total
+# CPU: busy 200.0%, attributed 150.0%, unattributed 50.0%; ends lost - (ends are not told: only seen)
+"
     );
 }
 
