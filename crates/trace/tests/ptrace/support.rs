@@ -1,0 +1,219 @@
+//! What the tests of the ptrace engines share: commands, the running of an engine with a limit, the
+//! counting of what came, and what their own programs do when they are run as commands.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use trace::engine::{Command, Engine, Error, Progress, Ptrace, Scope, Wanted};
+use trace::{CallId, Event, Memory, What};
+
+/// No test waits longer.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// What this test's own program does when it is run as a command.
+pub(crate) const PART: &str = "WHIT_TRACE_TEST_PART";
+
+pub(crate) fn command(words: &[&str]) -> Command {
+    Command {
+        program: words[0].into(),
+        arguments: words[1..].iter().map(OsString::from).collect(),
+        name: None,
+        environment: std::env::vars_os().collect(),
+        folders: std::env::var_os("PATH").unwrap(),
+        user: None,
+    }
+}
+
+/// This test's own program, for a part (see [`part`]).
+pub(crate) fn own(name: &str) -> Command {
+    let program = std::env::current_exe().unwrap();
+    let mut command = command(&[program.to_str().unwrap(), "--exact", "part", "--nocapture"]);
+    command.environment.push((PART.into(), name.into()));
+    command
+}
+
+pub(crate) fn installed(program: &str) -> bool {
+    let found = command(&[program]).file().is_ok();
+    if !found {
+        eprintln!("skipped: {program} is not installed");
+    }
+    found
+}
+
+/// Runs an engine to its end, with a limit.
+pub(crate) fn run(
+    engine: &mut Ptrace,
+    mut each: impl FnMut(&Event, &dyn Memory),
+) -> Result<(), Error> {
+    let begin = Instant::now();
+    loop {
+        let progress = engine.run(Some(Duration::from_millis(200)), &mut |event, memory| {
+            each(event, memory);
+            ControlFlow::Continue(())
+        })?;
+        if progress == Progress::Ended {
+            return Ok(());
+        }
+        assert!(begin.elapsed() < LIMIT, "still running: {progress:?}");
+    }
+}
+
+pub(crate) fn events(engine: &mut Ptrace) -> Vec<Event> {
+    let mut events = Vec::new();
+    run(engine, |event, _| events.push(*event)).unwrap();
+    check_order(&events);
+    events
+}
+
+/// Every task's events are in the order of time, and every answer has its question.
+pub(crate) fn check_order(events: &[Event]) {
+    let mut open: BTreeMap<i32, CallId> = BTreeMap::new();
+    let mut last: BTreeMap<i32, u64> = BTreeMap::new();
+    for event in events {
+        let before = last.insert(event.thread, event.time_ns).unwrap_or(0);
+        assert!(event.time_ns >= before, "{event:?}");
+        match event.what {
+            What::Enter(call) => {
+                open.insert(event.thread, call.id);
+            }
+            What::Exit { call, .. } => {
+                let question = open.remove(&event.thread);
+                // It was in the call when we came.
+                assert!(question == Some(call.id) || before == 0 && question.is_none());
+            }
+            What::Superseded { former } => {
+                let call = open.remove(&former).unwrap();
+                open.insert(event.thread, call);
+            }
+            _ => (),
+        }
+    }
+}
+
+/// Calls and errors by name.
+pub(crate) type Counts = BTreeMap<String, (u64, u64)>;
+
+pub(crate) fn counts(events: &[Event]) -> Counts {
+    let mut counts = Counts::new();
+    for event in events {
+        if let What::Exit { call, result, .. } = event.what {
+            let count = counts.entry(call.id.name().into_owned()).or_default();
+            count.0 += 1;
+            count.1 += u64::from((-4095..0).contains(&result));
+        }
+    }
+    counts
+}
+
+/// What `strace -c` counts; `None` if it is not installed.
+pub(crate) fn strace(options: &[&str], words: &[&str]) -> Option<Counts> {
+    if !installed("strace") {
+        return None;
+    }
+    let table = tempfile::NamedTempFile::new().unwrap();
+    let status = std::process::Command::new("strace")
+        .args(["-c", "-U", "name,calls,errors", "-o", table.path().to_str().unwrap()])
+        .args(options)
+        .arg("--")
+        .args(words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.unwrap();
+    let text = std::fs::read_to_string(table.path()).unwrap();
+    let mut counts = Counts::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let [name, calls, rest @ ..] = &words[..]
+            && let Ok(calls) = calls.parse()
+            && *name != "total"
+        {
+            let errors = rest.first().map_or(0, |errors| errors.parse().unwrap());
+            counts.insert((*name).to_owned(), (calls, errors));
+        }
+    }
+    assert!(!counts.is_empty(), "{text}");
+    Some(counts)
+}
+
+/// Runs an engine for a time.
+pub(crate) fn run_for(engine: &mut Ptrace, time: Duration) -> Vec<Event> {
+    let mut events = Vec::new();
+    let begin = Instant::now();
+    while begin.elapsed() < time {
+        let limit = time.saturating_sub(begin.elapsed());
+        let progress = engine.run(Some(limit), &mut |event, _| {
+            events.push(*event);
+            ControlFlow::Continue(())
+        });
+        if progress.unwrap() == Progress::Ended {
+            break;
+        }
+    }
+    events
+}
+
+/// What this program does as a command of the tests above; nothing as a test.
+pub(crate) fn part() {
+    let Ok(name) = std::env::var(PART) else { return };
+    let ask_often = || {
+        for _ in 0..250 {
+            let _ = rustix::process::getppid();
+        }
+    };
+    let threads = || {
+        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(ask_often)).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    };
+    match name.as_str() {
+        "threads" => threads(),
+        "threads and a child" => {
+            std::process::Command::new("sh").args(["-c", "exit 0"]).status().unwrap();
+            threads();
+        }
+        "exec" => {
+            use std::os::unix::process::CommandExt as _;
+            panic!("{}", std::process::Command::new("true").exec());
+        }
+        "int 0x80" => {
+            for _ in 0..10 {
+                let parent: u64;
+                // SAFETY: getppid of the table of 32-bit programs, which changes no memory.
+                unsafe {
+                    std::arch::asm!(
+                        "int 0x80", inout("rax") 64u64 => parent,
+                        out("r8") _, out("r9") _, out("r10") _, out("r11") _,
+                    );
+                }
+                assert!(parent > 0 && parent < 1 << 32);
+            }
+            let _ = rustix::process::getppid();
+        }
+        "unknown" => {
+            // SAFETY: numbers that are no calls.
+            unsafe {
+                libc::syscall(9999, 1, 2, 3);
+                libc::syscall(-1, 1, 2, 3);
+            }
+        }
+        "tracer seccomp" | "tracer ptrace" => {
+            let start =
+                if name.ends_with("seccomp") { Ptrace::start_selected } else { Ptrace::start };
+            let mut engine = start(&command(&["sleep", "60"]), Scope::Tree, Wanted::all()).unwrap();
+            run_for(&mut engine, Duration::from_millis(300));
+            println!("\npid {}", engine.pid().unwrap());
+            run(&mut engine, |_, _| ()).unwrap();
+        }
+        "attach to the first process" => {
+            let error = Ptrace::attach(&[1], Scope::Tree, Wanted::all()).err().unwrap();
+            let text = error.to_string();
+            assert!(text.contains("belongs to user 0: run as that user or as root"), "{text}");
+        }
+        other => panic!("no part {other}"),
+    }
+}

@@ -1,0 +1,220 @@
+//! The ptrace engines towards processes that run already: taken hold of, let go, refused.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, reason = "tests")]
+
+#[path = "ptrace/support.rs"]
+mod support;
+
+use std::io::Read as _;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use support::*;
+use trace::engine::{Engine as _, Error, Progress, Ptrace, Scope, User, Wanted};
+use trace::{End, What};
+
+/// A process that sleeps, ended when it goes out of sight.
+struct Sleeper(Child);
+
+impl Sleeper {
+    /// Starts a shell, from a thread of its own: the tracer must not take note of its end.
+    fn start(script: &'static str) -> Self {
+        let shell = std::process::Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut sleeper = Sleeper(shell);
+        let mut line = [0; 3];
+        sleeper.0.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+        assert_eq!(&line, b"go\n");
+        sleeper
+    }
+
+    fn pid(&self) -> i32 {
+        self.0.id() as i32
+    }
+
+    fn state(&self) -> u8 {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap();
+        text.as_bytes()[text.rfind(')').unwrap() + 2]
+    }
+
+    fn tracer(&self) -> String {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+        line.unwrap().trim().to_owned()
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_running_process_is_taken_hold_of_and_let_go() {
+    let script = "echo go; while :; do sleep 0.01; done";
+    let sleeper = Sleeper::start(script);
+    for scope in [Scope::Tree, Scope::Thread] {
+        let mut engine = Ptrace::attach(&[sleeper.pid()], scope, Wanted::all()).unwrap();
+        let events = run_for(&mut engine, Duration::from_millis(300));
+        let counts = counts(&events);
+        let forks = ["clone", "vfork"].iter().filter_map(|name| counts.get(*name));
+        assert!(forks.map(|(calls, _)| calls).sum::<u64>() > 2, "{counts:?}");
+        assert!(events.iter().any(|event| event.thread != sleeper.pid()) == (scope == Scope::Tree));
+        let begin = Instant::now();
+        engine.detach().unwrap();
+        assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+        assert_eq!(sleeper.tracer(), "0");
+        let nothing = engine.run(None, &mut |event, _| panic!("{event:?}")).unwrap();
+        assert_eq!(nothing, Progress::Ended);
+        std::thread::sleep(Duration::from_millis(50));
+        assert_ne!(sleeper.state(), b't', "left stopped");
+    }
+}
+
+#[test]
+fn nobody_is_left_held_however_busy_they_are() {
+    if !installed("python3") {
+        return;
+    }
+    // Threads that come and go, each of which begins processes that do so too.
+    let script = "exec python3 -c '
+import os, threading
+def work():
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+print(\"go\", flush=True)
+while True:
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()'";
+    let sleeper = Sleeper::start(script);
+    // Their tracer is the thread that this test runs in.
+    let me = format!("TracerPid:\t{}\n", rustix::thread::gettid().as_raw_nonzero());
+    for round in 0..20 {
+        let mut engine = Ptrace::attach(&[sleeper.pid()], Scope::Tree, Wanted::all()).unwrap();
+        let events = run_for(&mut engine, Duration::from_millis(5 * round));
+        check_order(&events);
+        engine.detach().unwrap();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+            assert!(!status.contains(&me), "round {round}: {status}");
+        }
+    }
+    let ended = std::fs::read_to_string(format!("/proc/{}/stat", sleeper.pid())).unwrap();
+    assert!(!ended.contains(") Z"), "{ended}");
+}
+
+#[test]
+fn a_stopped_process_is_left_stopped() {
+    let sleeper = Sleeper::start("echo go; kill -STOP $$; sleep 60");
+    let begin = Instant::now();
+    while sleeper.state() != b'T' {
+        assert!(begin.elapsed() < LIMIT);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut engine = Ptrace::attach(&[sleeper.pid()], Scope::Tree, Wanted::all()).unwrap();
+    let events = run_for(&mut engine, Duration::from_millis(100));
+    let [stopped] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(stopped.what, What::Stopped(libc::SIGSTOP));
+    engine.detach().unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(sleeper.state(), b'T');
+}
+
+#[test]
+fn all_threads_of_a_running_process_are_taken_hold_of() {
+    if !installed("python3") {
+        return;
+    }
+    let script = "exec python3 -c '
+import threading, time, os
+def work():
+    while True:
+        os.getppid()
+        time.sleep(0.01)
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+print(\"go\", flush=True)
+time.sleep(60)'";
+    let sleeper = Sleeper::start(script);
+    let mut engine = Ptrace::attach(&[sleeper.pid()], Scope::Process, Wanted::all()).unwrap();
+    let events = run_for(&mut engine, Duration::from_millis(300));
+    let askers = events
+        .iter()
+        .filter(|event| matches!(event.what, What::Enter(call) if call.id.name() == "getppid"));
+    let mut askers: Vec<i32> = askers.map(|event| event.thread).collect();
+    askers.sort_unstable();
+    askers.dedup();
+    assert_eq!(askers.len(), 4);
+    // A second tracer is told of the first.
+    let pid = sleeper.pid();
+    let second = std::thread::spawn(move || {
+        Ptrace::attach(&[pid], Scope::Process, Wanted::all()).err().unwrap().to_string()
+    });
+    let second = second.join().unwrap();
+    assert!(second.contains("is traced by process"), "{second}");
+    drop(engine);
+    assert_eq!(sleeper.tracer(), "0");
+}
+
+#[test]
+fn processes_that_end_while_they_are_taken_hold_of_harm_nobody() {
+    let sleeper = Sleeper::start("echo go; while :; do /bin/true; done");
+    let (mut held, mut gone) = (0, 0);
+    let begin = Instant::now();
+    while (held == 0 || gone == 0 || begin.elapsed() < Duration::from_secs(1))
+        && begin.elapsed() < Duration::from_secs(20)
+    {
+        let children = format!("/proc/{0}/task/{0}/children", sleeper.pid());
+        let Ok(text) = std::fs::read_to_string(&children) else {
+            eprintln!("skipped: this kernel does not list children");
+            return;
+        };
+        let Some(child) = text.split_whitespace().next() else { continue };
+        match Ptrace::attach(&[child.parse().unwrap()], Scope::Tree, Wanted::all()) {
+            Ok(mut engine) => {
+                run(&mut engine, |_, _| ()).unwrap();
+                held += 1;
+            }
+            Err(Error::NoProcess(_) | Error::Denied { .. }) => gone += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(held + gone > 0);
+    eprintln!("{held} held, {gone} gone");
+}
+
+#[test]
+fn refusals_are_told() {
+    let attach = |pid| Ptrace::attach(&[pid], Scope::Tree, Wanted::all()).err().unwrap();
+    assert!(matches!(attach(0), Error::NoProcess(0)));
+    assert!(matches!(attach(-5), Error::NoProcess(-5)));
+    assert!(matches!(attach(i32::MAX), Error::NoProcess(_)));
+    let own = attach(std::process::id() as i32).to_string();
+    assert!(own.ends_with("it is this very process"), "{own}");
+    // As somebody else, towards a process of root.
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can be somebody else");
+        return;
+    }
+    let mut command = self::own("attach to the first process");
+    command.user = Some(User::by_name("nobody").unwrap());
+    let mut engine = Ptrace::start(&command, Scope::Thread, Wanted::all()).unwrap();
+    run(&mut engine, |_, _| ()).unwrap();
+    // nobody may be unable to reach the test's program at all.
+    assert!(matches!(engine.end(), Some(End::Status(0 | 127))), "{:?}", engine.end());
+}
+
+/// What this program does as a command of the tests above; nothing as a test.
+#[test]
+fn part() {
+    support::part();
+}
