@@ -11,7 +11,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod bench;
 mod commands;
@@ -25,6 +25,7 @@ mod record;
 mod rename;
 mod top;
 mod usage;
+mod zone;
 
 /// Tests hold that a sample allocates nothing.
 #[cfg(test)]
@@ -88,6 +89,9 @@ fn main() -> ExitCode {
 /// Reads a command line.  Incumbents take any abbreviation of a long switch that is not
 /// ambiguous; whit itself does not, so that a new switch breaks no script.
 fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error> {
+    if let Some(recorder) = parse_recorder(words) {
+        return Ok(Arguments { verb: Verb::Record(Box::new(recorder)) });
+    }
     let mut command = Arguments::command();
     if abbreviates {
         for verb in ["record", "play"] {
@@ -95,6 +99,20 @@ fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error
         }
     }
     Arguments::from_arg_matches(&command.try_get_matches_from(words)?)
+}
+
+/// The plain command line of a recorder, which stays for weeks with all that was touched at its
+/// start: read without making up the options of every other verb.  Help, and what is wrong, are
+/// left to the whole command, which tells of them.
+fn parse_recorder(words: &[OsString]) -> Option<commands::record::RecordArguments> {
+    let (verb, given) = words.get(1..)?.split_first()?;
+    if verb != "record" {
+        return None;
+    }
+    let command = clap::Command::new("record").no_binary_name(true);
+    let command = commands::record::RecordArguments::augment_args(command);
+    let matches = command.try_get_matches_from(given).ok()?;
+    commands::record::RecordArguments::from_arg_matches(&matches).ok()
 }
 
 /// Help, the version, or what is wrong with the command line.

@@ -272,15 +272,30 @@ pub fn push_magnitude(out: &mut Vec<u8>, value: f64, exact: bool) {
         0..=9 => letter(b'0', whole),
         10..=99 => letter(b'a', whole / 10 - 1),
         100..=999 => letter(b'j', whole / 100 - 1),
-        _ if exact => match (value.ln() / 10_f64.ln()) as u64 {
-            0..=2 => b'z',
-            power @ 3..=10 => letter(b's', power - 3),
+        _ if exact => match LOGARITHMS_REACH.iter().filter(|least| value >= **least).count() {
+            0 => b'z',
+            power @ 1..=8 => letter(b's', power as u64 - 1),
             _ => return,
         },
         _ => letter(b's', u64::from(whole.ilog10()) - 3).min(b'z'),
     };
     out.push(character);
 }
+
+/// The least numbers whose `ln(x) / ln(10)` in double precision reaches 3, 4, … 11.  Kept as a table,
+/// since the one logarithm of the whole program would bring the C library's mathematics into
+/// the memory of every recorder.
+const LOGARITHMS_REACH: [f64; 9] = [
+    1_000.000_000_000_000_2,
+    10_000.0,
+    99_999.999_999_999_94,
+    1_000_000.000_000_000_5,
+    9_999_999.999_999_989,
+    100_000_000.0,
+    1_000_000_000.000_001_1,
+    9_999_999_999.999_987,
+    99_999_999_999.999_98,
+];
 
 /// How many characters Perl prints of a number.
 #[inline]
@@ -374,6 +389,16 @@ mod tests {
         assert_eq!(magnitude(1e6, false), "v");
         assert_eq!(magnitude(1e6, true), "u");
         assert_eq!(magnitude(1e30, false), "z");
+        assert_eq!(magnitude(1e30, true), "");
+    }
+
+    #[test]
+    fn the_table_of_logarithms_is_what_they_reach() {
+        let reached = |value: f64| (value.ln() / 10_f64.ln()) as usize;
+        for (least, power) in LOGARITHMS_REACH.into_iter().zip(3..) {
+            assert_eq!(reached(least), power, "{least}");
+            assert_eq!(reached(least.next_down()), power - 1, "{least}");
+        }
     }
 
     #[test]

@@ -134,7 +134,7 @@ impl Plan {
             "--budget needs an interval: -i0 uses all there is"
         );
         let runtime = arguments.runtime.as_deref().map(|text| parse_duration("-R", text));
-        let zone = TimeZone::system();
+        let zone = crate::zone::local();
         let command_line: Vec<String> = std::env::args().collect();
         let meta = facts::gather(
             &arguments.root,

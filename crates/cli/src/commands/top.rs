@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, ensure};
-use jiff::tz::TimeZone;
 use sample::Clock as _;
 
 use crate::record::facts::{self, Told};
@@ -99,7 +98,7 @@ fn live(arguments: &TopArguments, seconds: f64, settings: Settings) -> anyhow::R
         intervals: Intervals { first_ns: interval_ns, second_every: 1, third_every: 1 },
         command_line: "whit top",
         comment: None,
-        zone: &TimeZone::system(),
+        zone: &crate::zone::local(),
         now: procfs::SystemClock.now(),
     };
     let meta = facts::gather(root, &told);

@@ -122,7 +122,7 @@ fn epoch_ns(date: Date, time: Time, zone: &TimeZone) -> anyhow::Result<i64> {
 /// The zone in which a recording's times are shown: its own if it says so and it differs from
 /// ours at its start, else ours, which knows of summer time.
 pub(crate) fn zone_of(own: Option<&str>, started_ns: i64) -> (TimeZone, bool) {
-    let local = TimeZone::system();
+    let local = crate::zone::local();
     let Some(own) = own else { return (local, false) };
     let Some(zone) = parse_zone(own) else { return (local, false) };
     let Ok(moment) = Timestamp::from_nanosecond(i128::from(started_ns)) else {

@@ -429,7 +429,7 @@ impl Stage<'_> {
         if !self.arguments.display.exact {
             return (recording.zone.clone(), offset_ns);
         }
-        let local = TimeZone::system();
+        let local = crate::zone::local();
         let moment = Timestamp::from_nanosecond(i128::from(recording.started_ns));
         let moment = moment.unwrap_or_default();
         let seconds =

@@ -98,7 +98,7 @@ fn moment(app: &App, text: &mut String) {
             let _ = write!(text, "{}", at.strftime("%Y-%m-%d %H:%M:%S"));
         }
         Feed::Live(_) => {
-            let at = at.to_zoned(jiff::tz::TimeZone::system());
+            let at = at.to_zoned(crate::zone::local());
             let _ = write!(text, "{}", at.strftime("%H:%M:%S"));
         }
         #[cfg(test)]

@@ -1,0 +1,54 @@
+//! The time zone of this machine.
+//!
+//! Reads what `/etc/localtime` leads to: three system calls.  A look-up by name would first list
+//! all zones that there are, which takes two thousand calls and 100 KiB that stay.
+
+use std::path::Path;
+
+use jiff::tz::TimeZone;
+
+/// The zone that times are shown in here: that of `TZ`, else the machine's, else UTC.
+pub(crate) fn local() -> TimeZone {
+    let asked = std::env::var_os("TZ").is_some();
+    let machine = if asked { None } else { linked(Path::new("/etc/localtime")) };
+    machine.unwrap_or_else(TimeZone::system)
+}
+
+/// The zone that a link into the zones' folder leads to, by its name there.
+fn linked(link: &Path) -> Option<TimeZone> {
+    let target = std::fs::read_link(link).ok()?;
+    let (_, name) = target.to_str()?.split_once("/zoneinfo/")?;
+    TimeZone::tzif(name, &std::fs::read(link).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_zone_is_that_of_the_look_up() {
+        let (quick, slow) = (local(), TimeZone::system());
+        assert_eq!(quick.iana_name(), slow.iana_name());
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("localtime");
+        assert!(linked(&link).is_none());
+        let zones = Path::new("/usr/share/zoneinfo");
+        if !zones.join("Europe/Berlin").exists() {
+            eprintln!("skipped: this machine has no zones");
+            return;
+        }
+        std::os::unix::fs::symlink(zones.join("Europe/Berlin"), &link).unwrap();
+        let zone = linked(&link).unwrap();
+        assert_eq!(zone.iana_name(), Some("Europe/Berlin"));
+        for seconds in [0, 1_750_000_000, 1_780_000_000, 4_000_000_000] {
+            let at = jiff::Timestamp::from_second(seconds).unwrap();
+            let known = TimeZone::get("Europe/Berlin").unwrap();
+            assert_eq!(zone.to_offset(at), known.to_offset(at), "{at}");
+        }
+        let text = folder.path().join("text");
+        std::fs::create_dir(folder.path().join("zoneinfo")).unwrap();
+        std::fs::write(folder.path().join("zoneinfo/Nowhere"), "no zone").unwrap();
+        std::os::unix::fs::symlink(folder.path().join("zoneinfo/Nowhere"), &text).unwrap();
+        assert!(linked(&text).is_none());
+    }
+}
