@@ -27,9 +27,13 @@ use texts::Kept;
 /// mount may appear.
 const RETRY_TICKS: u64 = 64;
 
-/// First size of a file's buffer.  Fits every file of a small machine in one read, so that the
-/// usual file never grows it.
+/// First size of the buffer of a file of records, or of several files: more than the kernel hands
+/// out of records at once.
 const BUFFER_BYTES: usize = 8 * 1024;
+
+/// First size of any other file's buffer.  Most hold a few numbers and there are dozens of them;
+/// a longer one makes its buffer grow while it is first read.
+const BUFFER_WHOLE_BYTES: usize = 1024;
 
 /// Most that is read of one file.  `/proc/interrupts` of 4,096 CPUs and 5,000 interrupts is about
 /// 200 MB; whoever has such a machine should not read it every second, and the state says so.
@@ -70,6 +74,8 @@ struct File {
     fd: Option<OwnedFd>,
     buffer: Vec<u8>,
     len: usize,
+    /// Whether the buffer holds all that the file had at this tick, or what one call gave of it.
+    whole: bool,
     /// The longest record seen, to tell whether a read that came near a page was all.
     record_bytes_max: usize,
     /// The first word of the record that a read to the very end found last, and the tick of that
@@ -81,6 +87,14 @@ struct File {
     tick: u64,
     state: State,
     retry_tick: u64,
+}
+
+/// How much of a file is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// What one call gives.
+    First,
+    Whole,
 }
 
 enum Backing {
@@ -185,6 +199,7 @@ impl Host {
             fd: None,
             buffer: Vec::new(),
             len: 0,
+            whole: true,
             record_bytes_max: 0,
             last_word: Vec::new(),
             last_word_tick: 0,
@@ -219,6 +234,22 @@ impl Host {
     /// # Errors
     /// [`State::Absent`], [`State::Denied`] or [`State::Failed`].
     pub fn read(&mut self, id: FileId) -> Result<&[u8], State> {
+        self.read_to(id, Extent::Whole).map(|(text, _)| text)
+    }
+
+    /// What one call gives of the text of a file of records, if nobody has read more of it at this
+    /// tick, and whether that is known to be all: for who finds there all that is wanted, which
+    /// saves a second call.  Who does not goes on with [`Host::read`].
+    ///
+    /// # Errors
+    /// As [`Host::read`].
+    pub fn read_first(&mut self, id: FileId) -> Result<(&[u8], bool), State> {
+        // Texts that are kept are kept whole.
+        let extent = if self.kept.is_some() { Extent::Whole } else { Extent::First };
+        self.read_to(id, extent)
+    }
+
+    fn read_to(&mut self, id: FileId, extent: Extent) -> Result<(&[u8], bool), State> {
         let Host { backing, files, tick, cost, probe, .. } = self;
         let Some(file) = files.get_mut(id.0).and_then(Option::as_mut) else {
             return Err(State::Absent);
@@ -227,17 +258,22 @@ impl Host {
             let begun = probe.is_some().then(|| Probe::begin(*cost));
             file.tick = *tick;
             file.state = match backing {
-                Backing::Kernel { .. } => file.refresh(*tick, cost),
+                Backing::Kernel { .. } => file.refresh(*tick, extent, cost),
                 Backing::Memory { files } => file.copy_from(files.get(&file.path)),
             };
             if let (Some(probe), Some(begun)) = (probe, begun) {
                 probe.end(&file.path, &begun, *cost, *tick, file.state);
             }
-        } else if let Some(probe) = probe {
-            probe.share(&file.path);
+        } else {
+            if let Some(probe) = probe {
+                probe.share(&file.path);
+            }
+            if file.state == State::Ok && !file.whole && extent == Extent::Whole {
+                file.state = file.fill(*tick, extent, cost);
+            }
         }
         match file.state {
-            State::Ok => Ok(&file.buffer[..file.len]),
+            State::Ok => Ok((&file.buffer[..file.len], file.whole)),
             state => Err(state),
         }
     }
@@ -462,10 +498,11 @@ impl File {
         self.buffer.clear();
         self.buffer.extend_from_slice(text);
         self.len = text.len();
+        self.whole = true;
         State::Ok
     }
 
-    fn refresh(&mut self, tick: u64, cost: &mut Cost) -> State {
+    fn refresh(&mut self, tick: u64, extent: Extent, cost: &mut Cost) -> State {
         if self.fd.is_none() {
             if tick < self.retry_tick {
                 return self.state;
@@ -480,10 +517,20 @@ impl File {
                 }
             }
             if self.buffer.is_empty() {
-                self.buffer.resize(BUFFER_BYTES, 0);
+                let bytes = match self.mode {
+                    ReadMode::Whole => BUFFER_WHOLE_BYTES,
+                    ReadMode::Records => BUFFER_BYTES,
+                };
+                self.buffer.resize(bytes, 0);
             }
         }
-        match self.fill(tick, cost) {
+        self.len = 0;
+        self.fill(tick, extent, cost)
+    }
+
+    /// Reads on, and closes what can be read no more.
+    fn fill(&mut self, tick: u64, extent: Extent, cost: &mut Cost) -> State {
+        match self.take(tick, extent, cost) {
             Ok(()) => State::Ok,
             // The speed of an interface that has none: it may get one, and the file stays.
             Err(Errno::INVAL) => State::Failed(Errno::INVAL.raw_os_error()),
@@ -512,11 +559,10 @@ impl File {
         self.last_word.extend_from_slice(last_word(&self.buffer[..self.len]));
     }
 
-    /// Reads the file from its start until it is all there.
-    fn fill(&mut self, tick: u64, cost: &mut Cost) -> Result<(), Errno> {
+    /// Reads the file from where it was left until there is as much as is wanted.
+    fn take(&mut self, tick: u64, extent: Extent, cost: &mut Cost) -> Result<(), Errno> {
         const PAGE_BYTES: usize = 4096;
         let Some(fd) = &self.fd else { return Err(Errno::BADF) };
-        self.len = 0;
         loop {
             if self.len == self.buffer.len() {
                 if self.buffer.len() >= FILE_BYTES_MAX {
@@ -548,14 +594,16 @@ impl File {
                                 || self.ends_as_before(tick))
                 }
             };
-            if all {
-                if count == 0 {
+            self.whole = all;
+            // A text that is made anew by the next call is of no use in parts.
+            if all || extent == Extent::First && self.mode == ReadMode::Records {
+                if all && count == 0 {
                     self.remember_end(tick);
                 }
                 break;
             }
         }
-        if self.mode == ReadMode::Records && self.record_bytes_max == 0 {
+        if self.whole && self.mode == ReadMode::Records && self.record_bytes_max == 0 {
             let longest = crate::scan::lines(&self.buffer[..self.len]).map(<[u8]>::len).max();
             self.record_bytes_max = longest.unwrap_or(0) + 1;
         }

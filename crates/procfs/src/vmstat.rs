@@ -4,6 +4,13 @@
 //! `nr_shmem` are levels.  Kernels before 4.8 counted refills, steals and scans zone by zone; those
 //! before 4.10 the stalls.  Both forms are read, and a kernel has one of them.
 
+//!
+//! The kernel hands the file out in pages, and adds up all counters for each.  What stands behind
+//! the first page is not wanted by anybody here on most kernels, so it is not read there.
+
+use sample::State;
+
+use crate::host::{FileId, Host, ReadMode};
 use crate::scan::KeyIndex;
 
 /// The lines that are read, in the file's order.
@@ -89,6 +96,63 @@ pub fn index() -> KeyIndex {
     KeyIndex::new(KEYS)
 }
 
+/// The file of a host, and where the lines that are wanted stand in it.
+pub struct Vmstat {
+    file: FileId,
+    index: KeyIndex,
+    needs: Needs,
+}
+
+/// How much of the file is read.  Which lines there are never changes while a kernel runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    /// Not found out yet.
+    Unknown,
+    /// What the first call gives, as long as it has so many of the lines.
+    First(usize),
+    Whole,
+}
+
+impl Vmstat {
+    /// Looks for `keys` in the order of the file, such as [`KEYS`].
+    pub fn new(host: &mut Host, keys: &'static [&'static [u8]]) -> Self {
+        let file = host.file("/proc/vmstat", ReadMode::Records);
+        Vmstat { file, index: KeyIndex::new(keys), needs: Needs::Unknown }
+    }
+
+    /// Calls `found` with the index of each key that is there and its number; more than once
+    /// when the first page was not enough, and the latest number holds.
+    ///
+    /// # Errors
+    /// As [`Host::read`].
+    pub fn read(
+        &mut self,
+        host: &mut Host,
+        mut found: impl FnMut(usize, u64),
+    ) -> Result<(), State> {
+        let mut scan = |text: &[u8]| {
+            let mut count = 0;
+            self.index.scan(text, |key, value| {
+                count += 1;
+                found(key, value);
+            });
+            count
+        };
+        let mut in_first = None;
+        if self.needs != Needs::Whole {
+            let (text, whole) = host.read_first(self.file)?;
+            let count = scan(text);
+            if whole || self.needs == Needs::First(count) {
+                return Ok(());
+            }
+            in_first = Some(count);
+        }
+        let count = scan(host.read(self.file)?);
+        self.needs = if in_first == Some(count) { Needs::First(count) } else { Needs::Whole };
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,5 +194,44 @@ mod tests {
         let mut found = 0;
         index().scan(&text, |_, _| found += 1);
         assert!(found > 30, "{found} of {}", KEYS.len());
+    }
+    #[test]
+    fn no_more_is_read_than_is_wanted() {
+        let mut host = Host::new("/");
+        let whole = host.file("/proc/vmstat", ReadMode::Records);
+        let text = host.read(whole).unwrap().to_vec();
+        host.begin_tick();
+        // The first line and one that stands behind the first page, where there is one.
+        let first = text.split_inclusive(|&b| b == b' ').next().unwrap().to_vec().leak();
+        let last = text[..text.len() - 1].rsplit(|&b| b == b'\n').next().unwrap();
+        let last = last.split_inclusive(|&b| b == b' ').next().unwrap().to_vec().leak();
+        let keys = |keys: Vec<&'static [u8]>| &*keys.leak();
+        let mut near = Vmstat::new(&mut host, keys(vec![first]));
+        let mut far = Vmstat::new(&mut host, keys(vec![first, last]));
+        for tick in 0..5 {
+            host.begin_tick();
+            let before = host.cost();
+            let mut seen = 0;
+            near.read(&mut host, |_, _| seen += 1).unwrap();
+            let once = host.cost().calls - before.calls;
+            assert!(seen >= 1 && (tick == 0 || once == 1), "{once} calls for the first line");
+            // Another reader of the same tick wants more of it.
+            let mut found = [false; 2];
+            far.read(&mut host, |key, _| found[key] = true).unwrap();
+            assert_eq!(found, [true; 2]);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_gone_from_the_first_page_is_looked_for_in_the_rest() {
+        let mut host = Host::in_memory();
+        let mut vmstat = Vmstat::new(&mut host, KEYS);
+        assert_eq!(vmstat.read(&mut host, |_, _| ()), Err(State::Absent));
+        host.begin_tick();
+        host.put("/proc/vmstat", Some(b"pgpgin 5\npgpgout 6\n"));
+        vmstat.needs = Needs::First(3);
+        let mut values = Vec::new();
+        vmstat.read(&mut host, |_, value| values.push(value)).unwrap();
+        assert_eq!(values, [5, 6]);
     }
 }

@@ -10,6 +10,7 @@
 use std::path::Path;
 
 use procfs::scan::{KeyIndex, number};
+use procfs::vmstat::Vmstat;
 use procfs::zram::{IO_COLUMNS, MM_COLUMNS, parse_columns};
 use procfs::{FileId, Host, ReadMode};
 use sample::{
@@ -65,9 +66,8 @@ pub(crate) const ENTRY: Entry = Entry {
     open: |host, _| {
         Box::new(CompressedMemory {
             meminfo: host.file("/proc/meminfo", ReadMode::Whole),
-            vmstat: host.file("/proc/vmstat", ReadMode::Records),
             meminfo_keys: KeyIndex::new(MEMINFO_KEYS),
-            vmstat_keys: KeyIndex::new(VMSTAT_KEYS),
+            vmstat: Vmstat::new(host, VMSTAT_KEYS),
             debug: DEBUG_FILES.map(|path| host.file(path, ReadMode::Whole)),
             disks: Vec::new(),
             reads: 0,
@@ -77,9 +77,8 @@ pub(crate) const ENTRY: Entry = Entry {
 
 struct CompressedMemory {
     meminfo: FileId,
-    vmstat: FileId,
     meminfo_keys: KeyIndex,
-    vmstat_keys: KeyIndex,
+    vmstat: Vmstat,
     debug: [FileId; DEBUG_FILES.len()],
     disks: Vec<Disk>,
     reads: u64,
@@ -115,9 +114,8 @@ impl CompressedMemory {
             self.meminfo_keys.scan(text, |key, kib| memory[key] = kib.checked_mul(1024));
         }
         let mut pages = [None; 3];
-        if let Ok(text) = host.read(self.vmstat) {
-            self.vmstat_keys.scan(text, |key, count| pages[key] = Some(count));
-        }
+        // A kernel without it has the rest all the same.
+        let _ = self.vmstat.read(host, |key, count| pages[key] = Some(count));
         let debug = self.debug.map(|file| host.read(file).ok().and_then(number));
         let known = memory.iter().chain(&pages).chain(&debug);
         if known.flatten().next().is_none() {

@@ -10,7 +10,8 @@ mod fields;
 mod layout;
 
 use procfs::scan::KeyIndex;
-use procfs::{FileId, Host, ReadMode, meminfo, vmstat};
+use procfs::vmstat::{self, Vmstat};
+use procfs::{FileId, Host, ReadMode, meminfo};
 use sample::{Cadence, Layout, Plot, SourceDef, State, Table};
 
 use self::fields::FIELDS;
@@ -21,18 +22,16 @@ pub(crate) const ENTRY: Entry = Entry {
     open: |host, _| {
         Box::new(Memory {
             meminfo: host.file("/proc/meminfo", ReadMode::Whole),
-            vmstat: host.file("/proc/vmstat", ReadMode::Records),
             meminfo_index: meminfo::index(),
-            vmstat_index: vmstat::index(),
+            vmstat: Vmstat::new(host, vmstat::KEYS),
         })
     },
 };
 
 struct Memory {
     meminfo: FileId,
-    vmstat: FileId,
     meminfo_index: KeyIndex,
-    vmstat_index: KeyIndex,
+    vmstat: Vmstat,
 }
 
 impl Source for Memory {
@@ -44,10 +43,9 @@ impl Source for Memory {
         };
         let mut row = table.row(b"");
         self.meminfo_index.scan(text, |key, value| row.set(key, value));
-        if let Ok(text) = host.read(self.vmstat) {
-            let first = meminfo::KEYS.len();
-            self.vmstat_index.scan(text, |key, value| row.set(first + key, value));
-        }
+        let first = meminfo::KEYS.len();
+        // A kernel without it has the rest all the same.
+        let _ = self.vmstat.read(host, |key, value| row.set(first + key, value));
         State::Ok
     }
 }
