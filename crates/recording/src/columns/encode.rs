@@ -6,11 +6,11 @@
 
 use super::column::Column;
 use super::dense::DenseEncoder;
-use super::texts::Texts;
+use super::texts::{Texts, put_names};
 use super::{CONSTANT, PART_COLUMNS, PART_PLAN, PART_STREAM, PART_TEXTS};
 use crate::compression::{Packer, STORED};
 use crate::frame::{BlockState, Visit, Walker};
-use crate::varint::{Corrupt, put, put_bytes};
+use crate::varint::{Corrupt, put};
 
 /// A table while it is measured and written: that of the tick, or a source's.
 #[derive(Debug, Default)]
@@ -303,17 +303,7 @@ impl ColumnEncoder {
                 continue;
             }
             let source = index.checked_sub(1).map(|index| &state.sources[index]);
-            put(plain, table.listed.len() as u64);
-            for slot in 0..table.listed.len() {
-                let name = source.and_then(|source| source.names.get(slot));
-                put_bytes(plain, name.unwrap_or_default());
-            }
-            let texts = source.map_or(0, |source| source.texts.len());
-            put(plain, texts as u64);
-            for number in 0..texts {
-                let text = source.and_then(|source| source.texts.get(number));
-                put_bytes(plain, text.unwrap_or_default());
-            }
+            put_names(plain, source, table.listed.len());
             put(plain, u64::from(table.changes));
             plain.extend_from_slice(&table.changed_rows);
             for column in &table.columns {

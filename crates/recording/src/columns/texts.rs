@@ -1,6 +1,24 @@
-//! Kernel texts of a block, path by path, so that each follows the one it is like.
+//! Texts of a block: what instances are called, texts in cells, and the kernel's own, path by
+//! path, so that each follows the one it is like.
 
+use crate::state::SourceState;
 use crate::varint::{put, put_bytes};
+
+/// Writes the names of a table's slots and the texts of its cells; the tick's table, which is of
+/// no source, has one slot without a name.
+pub(super) fn put_names(plain: &mut Vec<u8>, source: Option<&SourceState>, slots: usize) {
+    put(plain, slots as u64);
+    for slot in 0..slots {
+        let name = source.and_then(|source| source.names.get(slot));
+        put_bytes(plain, name.unwrap_or_default());
+    }
+    let texts = source.map_or(0, |source| source.texts.len());
+    put(plain, texts as u64);
+    for number in 0..texts {
+        let text = source.and_then(|source| source.texts.get(number));
+        put_bytes(plain, text.unwrap_or_default());
+    }
+}
 
 /// Kernel texts of a block, path by path.
 #[derive(Debug, Default)]

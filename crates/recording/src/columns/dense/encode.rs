@@ -4,9 +4,10 @@
 use super::LIVE_MAX;
 use super::coder::{Encoder, EncoderState};
 use super::model::{Cell, RowModel, Shared};
+use crate::columns::texts::put_names;
 use crate::frame::{BlockState, Visit, Walker};
 use crate::rows::put_edit;
-use crate::varint::{Corrupt, pack, pack_each, put, put_bytes, unzigzag};
+use crate::varint::{Corrupt, pack, pack_each, put, unzigzag};
 
 /// A table: that of the tick, or a source's.
 #[derive(Debug, Default)]
@@ -465,17 +466,7 @@ impl DenseEncoder {
                 continue;
             }
             let source = index.checked_sub(1).and_then(|index| state.sources.get(index));
-            put(plan, table.slots as u64);
-            for slot in 0..table.slots {
-                let name = source.and_then(|source| source.names.get(slot));
-                put_bytes(plan, name.unwrap_or_default());
-            }
-            let texts = source.map_or(0, |source| source.texts.len());
-            put(plan, texts as u64);
-            for number in 0..texts {
-                let text = source.and_then(|source| source.texts.get(number));
-                put_bytes(plan, text.unwrap_or_default());
-            }
+            put_names(plan, source, table.slots);
             put(plan, u64::from(table.changes));
             plan.extend_from_slice(&table.changed_rows);
             let columns = table.columns();
