@@ -51,6 +51,7 @@ fn main() -> Result<(), Error> {
     for (call, (calls, wall_ns)) in counts {
         println!("{:>10} {:>10} ns each  {}", calls, wall_ns / calls, call.name());
     }
-    println!("{:?}", engine.end());
+    let weight = engine.weight();
+    println!("{:?}, {} stops of {} ns", engine.end(), weight.times, weight.held_ns / weight.times);
     Ok(())
 }

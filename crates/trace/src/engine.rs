@@ -115,6 +115,17 @@ pub enum Progress {
     Paused,
 }
 
+/// What an engine has cost the tasks that it watches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weight {
+    /// How often a task was held up: runs of a program in the kernel, or stops.
+    pub times: u64,
+    /// For how long in all, as far as the engine can see: a stop is seen from when we are told of it
+    /// until we let the task run on, without the switches between tasks before and after, which
+    /// take several microseconds more.
+    pub held_ns: u64,
+}
+
 /// Who looks at the events.  The memory is that of the event's task, at the event.
 pub type Each<'a> = dyn FnMut(&Event, &dyn Memory) -> ControlFlow<()> + 'a;
 
@@ -137,6 +148,9 @@ pub trait Engine {
 
     /// Events that happened and could not be handed over.
     fn lost(&self) -> u64;
+
+    /// What it has cost so far.
+    fn weight(&self) -> Weight;
 
     /// How the command that the engine was made for ended; `None` while it runs, or if the engine was
     /// attached to tasks that run already.

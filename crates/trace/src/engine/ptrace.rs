@@ -27,7 +27,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::launch::{Command, Launch};
 use super::seccomp::{ARCH_I386, Filter};
-use super::{Each, Engine, Error, Progress, Scope, Wanted, Way};
+use super::{Each, Engine, Error, Progress, Scope, Wanted, Way, Weight};
 use crate::{Abi, Call, CallId, End, Event, Signal, What};
 
 use alarm::Alarm;
@@ -93,6 +93,7 @@ pub struct Ptrace {
     /// Whether the command runs its program.
     began: bool,
     end: Option<End>,
+    weight: Weight,
     alarm: Alarm,
     /// A tracer is one thread.
     _thread: PhantomData<*const ()>,
@@ -167,6 +168,7 @@ impl Ptrace {
             launch: None,
             began: false,
             end: None,
+            weight: Weight::default(),
             alarm: Alarm::new()?,
             _thread: PhantomData,
         })
@@ -529,7 +531,12 @@ impl Engine for Ptrace {
         self.alarm.set(limit)?;
         loop {
             if let Some((id, status, time_ns)) = self.queue.pop_front() {
-                if self.handle(id, status, time_ns, each).is_break() {
+                let told = self.handle(id, status, time_ns, each);
+                if matches!(status, Status::Stopped { .. }) {
+                    self.weight.times += 1;
+                    self.weight.held_ns += now_ns().saturating_sub(time_ns);
+                }
+                if told.is_break() {
                     return Ok(Progress::Paused);
                 }
                 if deadline_ns.is_some_and(|deadline| time_ns >= deadline) {
@@ -554,6 +561,10 @@ impl Engine for Ptrace {
     fn lost(&self) -> u64 {
         // A task does not go on before its stop was looked at.
         0
+    }
+
+    fn weight(&self) -> Weight {
+        self.weight
     }
 
     fn end(&self) -> Option<End> {

@@ -258,6 +258,12 @@ fn no_call_of_many_short_processes_is_lost() {
         assert_eq!((of("getppid"), of("exit_group")), (500, 501), "{}", way.name());
         let ended = |event: &&Event| event.what == What::Ended(End::Status(0));
         assert_eq!(events.iter().filter(ended).count(), 501);
+        let weight = engine.weight();
+        // At the least each child's begin, and its two calls.
+        assert!(weight.times > 1500 && weight.held_ns > weight.times * 100, "{weight:?}");
+        if way == Way::Seccomp {
+            assert!(weight.times < 10_000, "{weight:?}");
+        }
     }
 }
 
