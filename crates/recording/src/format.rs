@@ -57,7 +57,7 @@
 //! # How a block closes, and why nothing can be lost
 //!
 //! Frames of the open block at B do not follow its header at once but leave a hole, which costs no
-//! disk: the header's "from the header to the body" says how large (`HOLE_BYTES`).
+//! disk: the header's "from the header to the body" says how large.
 //!
 //! 1. The columns are written into the hole at B + 64, and the header of the next open block
 //!    behind them.  Killed here: the header at B still says *open*, the frames are untouched.
@@ -89,7 +89,8 @@
 //! heads.  It is read by the same code; a recorder that goes on with such a file makes it 2.
 //!
 //! A reader refuses a version above its own.  Within a version, these may grow and must be
-//! stepped over when unknown: keys of the head, tags in sources and fields, parts of a body.
+//! stepped over when unknown: keys of the head, what stands behind the known parts of a source,
+//! parts of a body.
 
 use crate::varint::Corrupt;
 

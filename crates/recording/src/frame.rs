@@ -7,8 +7,8 @@
 //! payload = the tick's row, packed
 //!           for each source whose state is "ok": reading
 //!           if the tick's flags have bit 1: kernel texts
-//! reading = byte: bit 0, rows follow; bit 1, texts follow; bit 2, an edit of the rows before
-//!           follows; bit 3, changed rows follow
+//! reading = byte: bit 0, rows follow (version 1 only); bit 1, texts follow; bit 2, an edit of
+//!           the rows before follows; bit 3, changed rows follow
 //!           [varint rows, for each: varint slot, and if it is the next new slot: string name]
 //!           [edit (`rows.rs`), with a string name behind each new slot]
 //!           [varint texts, for each: string; they get the next numbers]
