@@ -10,13 +10,22 @@
 //! * [`Tally`]: calls, errors, times and histograms, in all and by process, command or thread.
 
 mod abi;
+mod decode;
 pub mod engine;
 mod event;
+mod flags;
+mod line;
 mod names;
+mod select;
 mod summary;
+mod table;
 mod tally;
 
 pub use abi::{Abi, CallId, SLOTS};
+pub use decode::{Capture, Copied, Length, Style, When};
 pub use event::{Call, End, Event, Memory, Signal, What};
+pub use line::{Descriptors, LineOptions, Naming, Precision, Printer, Stamp, Target, line_of};
+pub use select::{CallSet, Expression, Quiet, SelectError, SignalSet, Status, Statuses};
 pub use summary::{Column, Row, Sort, Summary};
+pub use table::{argument_count, captures};
 pub use tally::{Histogram, STEPS, Stats, Tally, Unit, error_of};

@@ -1,0 +1,213 @@
+//! Addresses of sockets: `sockaddr` of the families that people look at.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::{Kind, Outcome, Scene, When, put, reads};
+use crate::flags::network as names;
+
+/// The longest address that the kernel takes (`struct sockaddr_storage`).
+pub(crate) const ADDRESS_MAX: usize = 128;
+
+/// Writes an address that stands in memory with this length.
+pub(crate) fn at(scene: &mut Scene<'_>, address: u64, length: u64) {
+    if address == 0 {
+        scene.put("NULL");
+        return;
+    }
+    let wanted = length.min(ADDRESS_MAX as u64) as usize;
+    let bytes = scene.read_some(address, wanted);
+    if length < 2 || bytes.len() < wanted {
+        scene.pointer(address);
+        return;
+    }
+    write(scene, &bytes);
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..at + 2).map_or(0, |piece| u16::from_be_bytes([piece[0], piece[1]]))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes
+        .get(at..at + 4)
+        .map_or(0, |piece| u32::from_le_bytes([piece[0], piece[1], piece[2], piece[3]]))
+}
+
+/// Writes an address: `{sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("127.0.0.1")}`.
+fn write(scene: &mut Scene<'_>, bytes: &[u8]) {
+    let family = u16_at(bytes, 0).swap_bytes();
+    scene.put("{sa_family=");
+    names::FAMILY.write(u64::from(family), scene.out);
+    let is_known = match i32::from(family) {
+        libc::AF_UNIX => unix(scene, bytes),
+        libc::AF_INET => inet(scene, bytes),
+        libc::AF_INET6 => inet6(scene, bytes),
+        libc::AF_NETLINK => netlink(scene, bytes),
+        libc::AF_PACKET => packet(scene, bytes),
+        _ => false,
+    };
+    if !is_known && bytes.len() > 2 {
+        scene.put(", sa_data=");
+        scene.quoted(&bytes[2..], false);
+    }
+    scene.put("}");
+}
+
+fn unix(scene: &mut Scene<'_>, bytes: &[u8]) -> bool {
+    let Some(name) = bytes.get(2..).filter(|name| !name.is_empty()) else {
+        return true;
+    };
+    scene.put(", sun_path=");
+    if name[0] == 0 {
+        scene.put("@");
+        scene.quoted(&name[1..], false);
+    } else {
+        let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+        scene.quoted(&name[..end], false);
+    }
+    true
+}
+
+fn inet(scene: &mut Scene<'_>, bytes: &[u8]) -> bool {
+    let Some(address) = bytes.get(4..8) else {
+        return false;
+    };
+    let address = Ipv4Addr::new(address[0], address[1], address[2], address[3]);
+    let port = u16_at(bytes, 2);
+    put!(scene, ", sin_port=htons({port}), sin_addr=inet_addr(\"{address}\")");
+    true
+}
+
+fn inet6(scene: &mut Scene<'_>, bytes: &[u8]) -> bool {
+    let mut address = [0; 16];
+    let Some(piece) = bytes.get(8..24) else {
+        return false;
+    };
+    address.copy_from_slice(piece);
+    put!(scene, ", sin6_port=htons({})", u16_at(bytes, 2));
+    put!(scene, ", sin6_flowinfo=htonl({})", u32_at(bytes, 4).swap_bytes());
+    put!(scene, ", inet_pton(AF_INET6, \"{}\", &sin6_addr)", Ipv6Addr::from(address));
+    if bytes.len() >= 28 {
+        put!(scene, ", sin6_scope_id={}", u32_at(bytes, 24));
+    }
+    true
+}
+
+fn netlink(scene: &mut Scene<'_>, bytes: &[u8]) -> bool {
+    if bytes.len() < 12 {
+        return false;
+    }
+    put!(scene, ", nl_pid={}, nl_groups={:08x}", u32_at(bytes, 4) as i32, u32_at(bytes, 8));
+    true
+}
+
+fn packet(scene: &mut Scene<'_>, bytes: &[u8]) -> bool {
+    if bytes.len() < 20 {
+        return false;
+    }
+    put!(scene, ", sll_protocol=htons({:#x})", u16_at(bytes, 2));
+    put!(scene, ", sll_ifindex={}", u32_at(bytes, 4) as i32);
+    put!(scene, ", sll_hatype={}", u16_at(bytes, 8).swap_bytes());
+    put!(scene, ", sll_pkttype={}, sll_halen={}", bytes[10], bytes[11]);
+    let length = usize::from(bytes[11]).min(8);
+    if length > 0 {
+        scene.put(", sll_addr=[");
+        for (index, byte) in bytes[12..12 + length].iter().enumerate() {
+            put!(scene, "{}{byte:#04x}", if index > 0 { ", " } else { "" });
+        }
+        scene.put("]");
+    }
+    true
+}
+
+/// An address that the kernel reads; the next argument is its length.
+pub(crate) const ADDRESS_IN: Kind = Kind::new(|scene, index| {
+    let length = scene.argument(index + 1) as i32;
+    at(scene, scene.argument(index), u64::try_from(length).unwrap_or(0));
+    Outcome::Done
+})
+.reading(&[reads::counted(When::Enter, 1, 1)])
+.of_any_width();
+
+/// An address that the kernel fills in; the next argument points to its length.
+pub(crate) const ADDRESS_OUT: Kind = Kind::new(|scene, index| {
+    let length_at = scene.argument(index + 1);
+    if !scene.is_over() {
+        scene.memo.0[(index + 1).min(5)] = scene.read::<4>(length_at).map(|bytes| bytes.u32(0));
+        return Outcome::Later;
+    }
+    let address = scene.argument(index);
+    let length = scene.read::<4>(length_at).map(|bytes| bytes.u32(0));
+    match length {
+        Some(length) if !scene.has_failed() => {
+            let room = scene.memo.0[(index + 1).min(5)].unwrap_or(length);
+            at(scene, address, u64::from(length.min(room)));
+        }
+        _ => scene.pointer(address),
+    }
+    Outcome::Done
+})
+.reading(&[reads::behind(When::Exit, 1)])
+.of_any_width();
+
+/// Where the length of what the kernel fills in stands: `[128 => 16]`, `[16]`.
+pub(crate) const LENGTH_INOUT: Kind = Kind::new(|scene, index| {
+    let address = scene.argument(index);
+    if !scene.is_over() {
+        if scene.memo.0[index.min(5)].is_none() {
+            scene.memo.0[index.min(5)] = scene.read::<4>(address).map(|bytes| bytes.u32(0));
+        }
+        return Outcome::Later;
+    }
+    let before = scene.memo.0[index.min(5)];
+    let after = scene.read::<4>(address).map(|bytes| bytes.i32(0));
+    match (before.map(|length| length as i32), after) {
+        (Some(before), Some(_)) if scene.has_failed() => put!(scene, "[{before}]"),
+        (Some(before), Some(after)) if before != after => put!(scene, "[{before} => {after}]"),
+        (_, Some(after)) => put!(scene, "[{after}]"),
+        (_, None) => scene.pointer(address),
+    }
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Both, 4)])
+.of_any_width();
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::decode::{Memo, Style};
+    use crate::{Call, CallId};
+
+    fn shown(bytes: &[u8]) -> String {
+        let mut out = Vec::new();
+        let mut scene = Scene {
+            call: Call { id: CallId::native(42), arguments: [0; 6] },
+            result: None,
+            style: Style::default(),
+            memo: &mut Memo::default(),
+            out: &mut out,
+            memory: &(),
+            lookup: &(),
+        };
+        write(&mut scene, bytes);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn addresses_of_each_family() {
+        assert_eq!(
+            shown(&[2, 0, 0, 80, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
+            "{sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr(\"127.0.0.1\")}"
+        );
+        assert_eq!(shown(b"\x01\0/run/x\0zz"), "{sa_family=AF_UNIX, sun_path=\"/run/x\"}");
+        assert_eq!(shown(b"\x01\0\0ab"), "{sa_family=AF_UNIX, sun_path=@\"ab\"}");
+        assert_eq!(shown(&[1, 0]), "{sa_family=AF_UNIX}");
+        assert_eq!(
+            shown(&[16, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]),
+            "{sa_family=AF_NETLINK, nl_pid=1, nl_groups=00000002}"
+        );
+        assert!(shown(&[2, 0, 1]).starts_with("{sa_family=AF_INET, sa_data="));
+    }
+}

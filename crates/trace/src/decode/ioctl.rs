@@ -1,0 +1,161 @@
+//! `ioctl`: what is asked for, and the arguments of terminals, sockets and files.
+
+use super::{Bytes, Kind, Outcome, Scene, When, put, reads, terminal};
+use crate::flags::ioctl as names;
+
+const TCGETS: u64 = 0x5401;
+const TIOCGPGRP: u64 = 0x540f;
+const TIOCSPGRP: u64 = 0x5410;
+const TIOCOUTQ: u64 = 0x5411;
+const TIOCGWINSZ: u64 = 0x5413;
+const TIOCSWINSZ: u64 = 0x5414;
+const FIONREAD: u64 = 0x541b;
+const FIONBIO: u64 = 0x5421;
+const TIOCGSID: u64 = 0x5429;
+const TIOCSPTLCK: u64 = 0x4004_5431;
+const TIOCGPTN: u64 = 0x8004_5430;
+
+/// What is asked for: a name, or the pieces that the number is made of.
+pub(crate) const REQUEST: Kind = Kind::new(|scene, index| {
+    let value = scene.argument(index) & 0xffff_ffff;
+    match names::REQUEST.get(value) {
+        Some(name) => scene.put(name),
+        None => pieces(scene, value),
+    }
+    Outcome::Done
+});
+
+/// Writes a request by its pieces: `_IOC(_IOC_READ, 0x12, 0x70, 0x4)`.
+fn pieces(scene: &mut Scene<'_>, value: u64) {
+    scene.put(match value >> 30 {
+        0 => "_IOC(_IOC_NONE",
+        1 => "_IOC(_IOC_WRITE",
+        2 => "_IOC(_IOC_READ",
+        _ => "_IOC(_IOC_READ|_IOC_WRITE",
+    });
+    for piece in [value >> 8 & 0xff, value & 0xff, value >> 16 & 0x3fff] {
+        scene.put(", ");
+        scene.hex(piece);
+    }
+    scene.put(")");
+}
+
+fn window(scene: &mut Scene<'_>, bytes: &Bytes<8>) {
+    put!(scene, "{{ws_row={}, ws_col={}", bytes.u16(0), bytes.u16(2));
+    put!(scene, ", ws_xpixel={}, ws_ypixel={}}}", bytes.u16(4), bytes.u16(6));
+}
+
+fn number(scene: &mut Scene<'_>, bytes: &Bytes<4>) {
+    put!(scene, "[{}]", bytes.i32(0));
+}
+
+/// The argument, which depends on the request.
+pub(crate) const ARGUMENT: Kind = Kind::new(|scene, index| {
+    let value = scene.argument(index);
+    match scene.argument(index - 1) & 0xffff_ffff {
+        TCGETS => return scene.filled(index, terminal::write),
+        0x5402..=0x5404 => scene.structure(value, terminal::write),
+        TIOCGWINSZ => return scene.filled(index, window),
+        TIOCSWINSZ => scene.structure(value, window),
+        TIOCGPGRP | TIOCOUTQ | FIONREAD | TIOCGSID | TIOCGPTN | 0x5415 | 0x5424 => {
+            return scene.filled(index, number);
+        }
+        TIOCSPGRP | FIONBIO | TIOCSPTLCK | 0x5416..=0x5418 | 0x5423 => {
+            scene.structure(value, number);
+        }
+        // FIOCLEX, FIONCLEX, TIOCEXCL, TIOCNXCL, TIOCNOTTY, TIOCSBRK, TIOCCBRK, TIOCCONS
+        0x5451 | 0x5450 | 0x540c | 0x540d | 0x5422 | 0x5427 | 0x5428 | 0x541d | 0x5437 => {
+            return Outcome::Skip;
+        }
+        // TCSBRK, TCXONC, TCFLSH, TIOCSCTTY, TCSBRKP: the argument is a number itself.
+        0x5409 | 0x540e | 0x5425 => put!(scene, "{}", value as i32),
+        0x540a => choice(scene, value, &["TCOOFF", "TCOON", "TCIOFF", "TCION"]),
+        0x540b => choice(scene, value, &["TCIFLUSH", "TCOFLUSH", "TCIOFLUSH"]),
+        0x4004_9409 => scene.descriptor(value as i32),
+        0x8933 | 0x8913 | 0x8915 | 0x891b | 0x8919 | 0x8921 | 0x8927 | 0x8910 => {
+            return interface(scene, index);
+        }
+        _ => scene.hex(value),
+    }
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Both, 44)]);
+
+fn choice(scene: &mut Scene<'_>, value: u64, list: &[&str]) {
+    match list.get(value as usize) {
+        Some(name) => scene.put(name),
+        None => scene.hex(value),
+    }
+}
+
+/// A question about a network interface: `{ifr_name="lo"}`, and the answer behind it.
+fn interface(scene: &mut Scene<'_>, index: usize) -> Outcome {
+    let address = scene.argument(index);
+    let request = scene.argument(index - 1) & 0xffff_ffff;
+    let Some(bytes) = scene.read::<40>(address) else {
+        if !scene.is_over() {
+            scene.pointer(address);
+        }
+        return Outcome::Done;
+    };
+    let name_end = bytes.0[..16].iter().position(|&byte| byte == 0).unwrap_or(16);
+    if !scene.is_over() {
+        scene.put("{");
+        if request == 0x8910 {
+            put!(scene, "ifr_index={}", bytes.i32(16));
+        } else {
+            scene.put("ifr_name=");
+            scene.quoted(&bytes.0[..name_end], false);
+        }
+        return Outcome::More;
+    }
+    if !scene.has_failed() {
+        scene.put(", ");
+        match request {
+            0x8910 => {
+                scene.put("ifr_name=");
+                scene.quoted(&bytes.0[..name_end], false);
+            }
+            0x8933 => put!(scene, "ifr_ifindex={}", bytes.i32(16)),
+            0x8913 => {
+                scene.put("ifr_flags=");
+                INTERFACE.write(u64::from(bytes.u16(16)), scene.out);
+            }
+            0x8921 => put!(scene, "ifr_mtu={}", bytes.i32(16)),
+            _ => {
+                scene.put(match request {
+                    0x8915 => "ifr_addr=",
+                    0x8919 => "ifr_broadaddr=",
+                    0x891b => "ifr_netmask=",
+                    _ => "ifr_hwaddr=",
+                });
+                super::address::at(scene, address.wrapping_add(16), 16);
+            }
+        }
+    }
+    scene.put("}");
+    Outcome::Done
+}
+
+/// The state of a network interface.
+static INTERFACE: crate::flags::Flags = crate::flags::Flags {
+    unknown: "IFF_???",
+    names: &[
+        (1, "IFF_UP"),
+        (2, "IFF_BROADCAST"),
+        (4, "IFF_DEBUG"),
+        (8, "IFF_LOOPBACK"),
+        (0x10, "IFF_POINTOPOINT"),
+        (0x20, "IFF_NOTRAILERS"),
+        (0x40, "IFF_RUNNING"),
+        (0x80, "IFF_NOARP"),
+        (0x100, "IFF_PROMISC"),
+        (0x200, "IFF_ALLMULTI"),
+        (0x400, "IFF_MASTER"),
+        (0x800, "IFF_SLAVE"),
+        (0x1000, "IFF_MULTICAST"),
+        (0x2000, "IFF_PORTSEL"),
+        (0x4000, "IFF_AUTOMEDIA"),
+        (0x8000, "IFF_DYNAMIC"),
+    ],
+};

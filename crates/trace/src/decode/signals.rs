@@ -1,0 +1,393 @@
+//! Signals, sets of them, what is done about them, and `siginfo_t`.
+
+use super::{Bytes, Kind, Outcome, Scene, When, put, reads};
+use crate::event::Signal;
+use crate::flags::{errors, event as names};
+
+/// Names of the signals below the real-time ones, by number.
+#[rustfmt::skip]
+static SIGNALS: &[&str] = &[
+    "", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
+    "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU",
+    "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+];
+
+/// Signals that there are.
+const SIGNAL_COUNT: i32 = 64;
+
+/// The name of a signal without `SIG`; `None` for a number that is none.
+pub(crate) fn short_name(number: i32) -> Option<String> {
+    match number {
+        1..=31 => SIGNALS.get(number as usize).map(|name| (*name).to_owned()),
+        32 => Some("RTMIN".to_owned()),
+        33..=SIGNAL_COUNT => Some(format!("RT_{}", number - 32)),
+        _ => None,
+    }
+}
+
+/// The number of a signal, by name with or without `SIG`, or as a number.
+pub(crate) fn by_name(text: &str) -> Option<i32> {
+    if let Ok(number) = text.parse() {
+        return (1..=SIGNAL_COUNT).contains(&number).then_some(number);
+    }
+    let upper = text.to_ascii_uppercase();
+    let short = upper.strip_prefix("SIG").unwrap_or(&upper);
+    (1..=SIGNAL_COUNT).find(|number| short_name(*number).as_deref() == Some(short))
+}
+
+/// Writes a signal: `SIGCHLD`, `0`, `99`.
+pub(crate) fn signal(scene: &mut Scene<'_>, number: i32) {
+    write_signal(number, scene.out);
+}
+
+/// The same into any text.
+pub(crate) fn write_signal(number: i32, out: &mut Vec<u8>) {
+    use std::io::Write as _;
+    let _ = match short_name(number) {
+        Some(name) => write!(out, "SIG{name}"),
+        None => write!(out, "{number}"),
+    };
+}
+
+/// Writes a set: `[INT TERM]`, `~[KILL]` if most of them are in it.
+pub(crate) fn set(scene: &mut Scene<'_>, bits: u64) {
+    let is_inverted = bits.count_ones() as i32 >= SIGNAL_COUNT * 2 / 3;
+    if is_inverted {
+        scene.put("~");
+    }
+    let shown = if is_inverted { !bits } else { bits };
+    scene.put("[");
+    let members = (1..=SIGNAL_COUNT).filter(|number| shown >> (number - 1) & 1 != 0);
+    for (index, number) in members.enumerate() {
+        let space = if index > 0 { " " } else { "" };
+        put!(scene, "{space}{}", short_name(number).unwrap_or_default());
+    }
+    scene.put("]");
+}
+
+/// Writes the set at an address of which the size is an argument; the kernel knows one size.
+fn set_at(scene: &mut Scene<'_>, address: u64, size: u64) {
+    if size == 8 {
+        scene.structure::<8>(address, |scene, bytes| set(scene, bytes.u64(0)));
+    } else {
+        scene.pointer(address);
+    }
+}
+
+/// A set that the kernel reads; its size is the next argument.
+pub(crate) const SET_IN: Kind = Kind::new(|scene, index| {
+    set_at(scene, scene.argument(index), scene.argument(index + 1));
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 8)]);
+
+/// A set that the kernel reads; its size is the argument after the next.
+pub(crate) const SET_IN_2: Kind = Kind::new(|scene, index| {
+    set_at(scene, scene.argument(index), scene.argument(index + 2));
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 8)]);
+
+/// A set that the kernel reads; its size comes three arguments later.
+pub(crate) const SET_IN_3: Kind = Kind::new(|scene, index| {
+    set_at(scene, scene.argument(index), scene.argument(index + 3));
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 8)]);
+
+/// A set that the kernel fills in; its size is the next argument.
+pub(crate) const SET_OUT: Kind = Kind::new(|scene, index| {
+    if !scene.is_over() {
+        return Outcome::Later;
+    }
+    let address = scene.argument(index);
+    if scene.has_failed() {
+        scene.pointer(address);
+    } else {
+        set_at(scene, address, scene.argument(index + 1));
+    }
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Exit, 8)]);
+
+fn handler(scene: &mut Scene<'_>, address: u64) {
+    match address {
+        0 => scene.put("SIG_DFL"),
+        1 => scene.put("SIG_IGN"),
+        u64::MAX => scene.put("SIG_ERR"),
+        _ => put!(scene, "{address:#x}"),
+    }
+}
+
+/// Writes `struct kernel_sigaction`.
+fn action(scene: &mut Scene<'_>, bytes: &Bytes<32>) {
+    const RESTORER: u64 = 0x0400_0000;
+    scene.put("{sa_handler=");
+    handler(scene, bytes.u64(0));
+    scene.put(", sa_mask=");
+    set(scene, bytes.u64(24));
+    scene.put(", sa_flags=");
+    names::ACTION.write(bytes.u64(8), scene.out);
+    if bytes.u64(8) & RESTORER != 0 {
+        scene.put(", sa_restorer=");
+        scene.pointer(bytes.u64(16));
+    }
+    scene.put("}");
+}
+
+/// What shall be done about a signal.
+pub(crate) const ACTION_IN: Kind = Kind::new(|scene, index| {
+    scene.structure(scene.argument(index), action);
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 32)]);
+
+/// What was done about it.
+pub(crate) const ACTION_OUT: Kind =
+    Kind::new(|scene, index| scene.filled(index, action)).reading(&[reads::fixed(When::Exit, 32)]);
+
+fn stack(scene: &mut Scene<'_>, bytes: &Bytes<24>) {
+    scene.put("{ss_sp=");
+    scene.pointer(bytes.u64(0));
+    scene.put(", ss_flags=");
+    names::STACK.write(u64::from(bytes.u32(8)), scene.out);
+    put!(scene, ", ss_size={}}}", bytes.u64(16));
+}
+
+/// A stack for signals.
+pub(crate) const STACK_IN: Kind = Kind::new(|scene, index| {
+    scene.structure(scene.argument(index), stack);
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 24)]);
+
+/// The one before.
+pub(crate) const STACK_OUT: Kind =
+    Kind::new(|scene, index| scene.filled(index, stack)).reading(&[reads::fixed(When::Exit, 24)]);
+
+/// `siginfo_t` that a program sends.
+pub(crate) const SIGINFO_IN: Kind = Kind::new(|scene, index| {
+    scene.structure::<128>(scene.argument(index), |scene, bytes| {
+        siginfo(&Signal::from_siginfo(&bytes.0), scene.out);
+    });
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 128)]);
+
+/// `siginfo_t` that the kernel fills in.
+pub(crate) const SIGINFO_OUT: Kind = Kind::new(|scene, index| {
+    scene.filled::<128>(index, |scene, bytes| {
+        siginfo(&Signal::from_siginfo(&bytes.0), scene.out);
+    })
+})
+.reading(&[reads::fixed(When::Exit, 128)]);
+
+/// Codes that any signal may have, and whether its sender is told.
+static CODES: &[(i32, &str)] = &[
+    (0, "SI_USER"),
+    (0x80, "SI_KERNEL"),
+    (-1, "SI_QUEUE"),
+    (-2, "SI_TIMER"),
+    (-3, "SI_MESGQ"),
+    (-4, "SI_ASYNCIO"),
+    (-5, "SI_SIGIO"),
+    (-6, "SI_TKILL"),
+    (-7, "SI_DETHREAD"),
+    (-60, "SI_ASYNCNL"),
+];
+
+/// Codes of the signals that have their own, from 1 on.
+static CODES_OF: &[(i32, &[&str])] = &[
+    (
+        libc::SIGILL,
+        &[
+            "ILL_ILLOPC",
+            "ILL_ILLOPN",
+            "ILL_ILLADR",
+            "ILL_ILLTRP",
+            "ILL_PRVOPC",
+            "ILL_PRVREG",
+            "ILL_COPROC",
+            "ILL_BADSTK",
+            "ILL_BADIADDR",
+        ],
+    ),
+    (
+        libc::SIGFPE,
+        &[
+            "FPE_INTDIV",
+            "FPE_INTOVF",
+            "FPE_FLTDIV",
+            "FPE_FLTOVF",
+            "FPE_FLTUND",
+            "FPE_FLTRES",
+            "FPE_FLTINV",
+            "FPE_FLTSUB",
+        ],
+    ),
+    (libc::SIGSEGV, &["SEGV_MAPERR", "SEGV_ACCERR", "SEGV_BNDERR", "SEGV_PKUERR", "SEGV_ACCADI"]),
+    (libc::SIGBUS, &["BUS_ADRALN", "BUS_ADRERR", "BUS_OBJERR", "BUS_MCEERR_AR", "BUS_MCEERR_AO"]),
+    (libc::SIGTRAP, &["TRAP_BRKPT", "TRAP_TRACE", "TRAP_BRANCH", "TRAP_HWBKPT", "TRAP_UNK"]),
+    (
+        libc::SIGCHLD,
+        &["CLD_EXITED", "CLD_KILLED", "CLD_DUMPED", "CLD_TRAPPED", "CLD_STOPPED", "CLD_CONTINUED"],
+    ),
+    (libc::SIGPOLL, &["POLL_IN", "POLL_OUT", "POLL_MSG", "POLL_ERR", "POLL_PRI", "POLL_HUP"]),
+    (libc::SIGSYS, &["SYS_SECCOMP", "SYS_USER_DISPATCH"]),
+];
+
+fn code_name(signal: &Signal) -> Option<&'static str> {
+    let own = CODES_OF.iter().find(|(number, _)| *number == signal.number);
+    let index = usize::try_from(signal.code).ok().and_then(|code| code.checked_sub(1));
+    own.and_then(|(_, codes)| codes.get(index?))
+        .copied()
+        .or_else(|| CODES.iter().find(|(code, _)| *code == signal.code).map(|(_, name)| *name))
+}
+
+/// Writes what came with a signal: `{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=12, …}`.
+pub(crate) fn siginfo(signal: &Signal, out: &mut Vec<u8>) {
+    use std::io::Write as _;
+    if signal.number == 0 {
+        out.extend_from_slice(b"{}");
+        return;
+    }
+    out.extend_from_slice(b"{si_signo=");
+    write_signal(signal.number, out);
+    let _ = match code_name(signal) {
+        Some(name) => write!(out, ", si_code={name}"),
+        None => write!(out, ", si_code={:#x}", signal.code),
+    };
+    if signal.error != 0 {
+        let _ = match errors::name(signal.error) {
+            Some(name) => write!(out, ", si_errno={name}"),
+            None => write!(out, ", si_errno={}", signal.error),
+        };
+    }
+    siginfo_rest(signal, out);
+    out.push(b'}');
+}
+
+/// What else there is, which depends on who sent it.
+fn siginfo_rest(signal: &Signal, out: &mut Vec<u8>) {
+    use std::io::Write as _;
+    let sender = |out: &mut Vec<u8>| {
+        let _ = write!(out, ", si_pid={}, si_uid={}", signal.pid, signal.uid);
+    };
+    let value = |out: &mut Vec<u8>| {
+        let (int, pointer) = (signal.status as i32, signal.status as u64);
+        let _ = write!(out, ", si_value={{sival_int={int}, sival_ptr=");
+        let _ = match pointer {
+            0 => write!(out, "NULL}}"),
+            _ => write!(out, "{pointer:#x}}}"),
+        };
+    };
+    let address = |name: &str, out: &mut Vec<u8>| {
+        let _ = match signal.address {
+            0 => write!(out, ", {name}=NULL"),
+            address => write!(out, ", {name}={address:#x}"),
+        };
+    };
+    match (signal.number, signal.code) {
+        (_, 0 | -6) => {
+            sender(out);
+            if signal.status != 0 {
+                value(out);
+            }
+        }
+        (_, -2) => {
+            let _ = write!(out, ", si_timerid={:#x}, si_overrun={}", signal.pid, signal.uid);
+            value(out);
+        }
+        (_, code) if code < 0 => {
+            sender(out);
+            value(out);
+        }
+        (libc::SIGCHLD, code) => {
+            sender(out);
+            out.extend_from_slice(b", si_status=");
+            if code == 1 {
+                let _ = write!(out, "{}", signal.status as i32);
+            } else {
+                write_signal(signal.status as i32, out);
+            }
+            let (user, system) = (signal.user_ticks, signal.system_ticks);
+            for (name, ticks) in [("utime", user), ("stime", system)] {
+                let _ = write!(out, ", si_{name}={ticks}");
+                if ticks != 0 {
+                    let _ = write!(out, " /* {}.{:02} s */", ticks / 100, ticks.abs() % 100);
+                }
+            }
+        }
+        (libc::SIGILL | libc::SIGFPE | libc::SIGSEGV | libc::SIGBUS | libc::SIGTRAP, _) => {
+            address("si_addr", out);
+        }
+        (libc::SIGPOLL, _) => {
+            let _ = write!(out, ", si_band={}, si_fd={}", signal.address, signal.status as i32);
+        }
+        (libc::SIGSYS, _) => {
+            address("si_call_addr", out);
+            let number = signal.status as u32;
+            let table = (signal.status >> 32) as u32;
+            let (abi, name) = match table {
+                0x4000_0003 => (crate::Abi::I386, "AUDIT_ARCH_I386"),
+                _ => (crate::Abi::X86_64, "AUDIT_ARCH_X86_64"),
+            };
+            let call = crate::CallId { abi, number: u64::from(number) };
+            let _ = match call.known_name() {
+                Some(call) => write!(out, ", si_syscall=__NR_{call}, si_arch={name}"),
+                None => write!(out, ", si_syscall={number:#x}, si_arch={name}"),
+            };
+        }
+        (_, 0x80) if signal.pid == 0 && signal.uid == 0 && signal.status == 0 => {}
+        _ => {
+            sender(out);
+            if signal.status != 0 {
+                value(out);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn signals_are_known_by_all_their_names() {
+        assert_eq!(by_name("SIGCHLD"), Some(17));
+        assert_eq!(by_name("chld"), Some(17));
+        assert_eq!(by_name("64"), Some(64));
+        assert_eq!(by_name("rt_32"), Some(64));
+        assert_eq!(by_name("65"), None);
+        assert_eq!(by_name("SIGNONE"), None);
+        assert_eq!(short_name(32).unwrap(), "RTMIN");
+    }
+
+    #[test]
+    fn what_came_with_a_signal() {
+        let text = |signal: &Signal| {
+            let mut out = Vec::new();
+            siginfo(signal, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        let child = Signal {
+            number: libc::SIGCHLD,
+            code: 1,
+            pid: 7,
+            status: 3,
+            user_ticks: 2,
+            ..Signal::default()
+        };
+        assert_eq!(
+            text(&child),
+            "{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7, si_uid=0, si_status=3, si_utime=2 /* \
+             0.02 s */, si_stime=0}"
+        );
+        let fault = Signal { number: libc::SIGSEGV, code: 1, ..Signal::default() };
+        assert_eq!(text(&fault), "{si_signo=SIGSEGV, si_code=SEGV_MAPERR, si_addr=NULL}");
+        let kill = Signal { number: libc::SIGTERM, pid: 1, ..Signal::default() };
+        assert_eq!(text(&kill), "{si_signo=SIGTERM, si_code=SI_USER, si_pid=1, si_uid=0}");
+    }
+}

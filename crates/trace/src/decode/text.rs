@@ -1,0 +1,281 @@
+//! Texts and bytes in quotes, as C writes them; paths, names, arrays of texts.
+//!
+//! Whatever a terminal might obey is written as an octal escape, so a hostile file name is only ever
+//! seen.
+
+use super::{
+    Copied, ELEMENTS_MAX, Kind, Length, Named, Outcome, PATH_MAX, Reads, Scene, When, put, reads,
+};
+
+/// What stands around a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quote {
+    /// `"`, escaped within.
+    Double,
+    /// `<` and `>`, escaped within.
+    Angle,
+    /// `"`, and every byte as `\x41`.
+    Hex,
+}
+
+/// Writes bytes with everything escaped that is not plain ASCII.
+pub(crate) fn escape(bytes: &[u8], quote: Quote, out: &mut Vec<u8>) {
+    use std::io::Write as _;
+    for (index, &byte) in bytes.iter().enumerate() {
+        let _ = match byte {
+            _ if quote == Quote::Hex => write!(out, "\\x{byte:02x}"),
+            b'\n' => write!(out, "\\n"),
+            b'\t' => write!(out, "\\t"),
+            b'\r' => write!(out, "\\r"),
+            0x0b => write!(out, "\\v"),
+            0x0c => write!(out, "\\f"),
+            b'\\' => write!(out, "\\\\"),
+            b'"' if quote == Quote::Double => write!(out, "\\\""),
+            b'<' | b'>' if quote == Quote::Angle => write!(out, "\\{byte:o}"),
+            0x20..0x7f => out.write_all(&[byte]),
+            // A digit that follows would be taken as part of a short escape.
+            _ if bytes.get(index + 1).is_some_and(u8::is_ascii_digit) => {
+                write!(out, "\\{byte:03o}")
+            }
+            _ => write!(out, "\\{byte:o}"),
+        };
+    }
+}
+
+impl Scene<'_> {
+    fn quote_for(&self, bytes: &[u8]) -> Quote {
+        let is_plain = |byte: &u8| matches!(byte, 0x20..0x7f | b'\n' | b'\t' | b'\r' | 0x0b | 0x0c);
+        match self.style.hex_texts {
+            0 => Quote::Double,
+            1 if bytes.iter().all(is_plain) => Quote::Double,
+            _ => Quote::Hex,
+        }
+    }
+
+    /// Writes bytes in quotes, with `...` after them if there were more.
+    pub(crate) fn quoted(&mut self, bytes: &[u8], is_cut: bool) {
+        let quote = self.quote_for(bytes);
+        self.put("\"");
+        escape(bytes, quote, self.out);
+        self.put(if is_cut { "\"..." } else { "\"" });
+    }
+
+    /// Writes so many bytes at an address, up to the limit; the address if they cannot be read.
+    pub(crate) fn data(&mut self, address: u64, length: u64) {
+        if address == 0 {
+            self.put("NULL");
+            return;
+        }
+        let shown = length.min(self.style.text_limit as u64) as usize;
+        let bytes = self.read_some(address, shown);
+        if bytes.len() < shown {
+            self.pointer(address);
+        } else {
+            self.quoted(&bytes, length > shown as u64);
+        }
+    }
+
+    /// Writes the text at an address that a zero ends, with at most so many bytes of it.
+    pub(crate) fn text(&mut self, address: u64, limit: usize) {
+        if address == 0 {
+            self.put("NULL");
+            return;
+        }
+        match self.read_text(address, limit) {
+            Some((bytes, is_cut)) => self.quoted(&bytes, is_cut),
+            None => self.pointer(address),
+        }
+    }
+
+    /// A text that a zero ends, and whether there was more of it; `None` if its memory ends first.
+    pub(crate) fn read_text(&self, address: u64, limit: usize) -> Option<(Vec<u8>, bool)> {
+        const STEP: usize = 256;
+        let limit = limit.min(PATH_MAX);
+        let mut text = Vec::new();
+        while text.len() <= limit {
+            // Not beyond a page at once: the next may be missing, and the text may end before it.
+            let place = address.wrapping_add(text.len() as u64);
+            let to_page = 4096 - (place % 4096) as usize;
+            let wanted = STEP.min(to_page).min(limit + 1 - text.len());
+            let mut piece = [0; STEP];
+            let have = self.memory.read(place, &mut piece[..wanted]);
+            let piece = &piece[..have.min(wanted)];
+            if let Some(end) = piece.iter().position(|&byte| byte == 0) {
+                text.extend_from_slice(&piece[..end]);
+                return Some((text, false));
+            }
+            text.extend_from_slice(piece);
+            if piece.len() < wanted {
+                return None;
+            }
+        }
+        text.truncate(limit);
+        Some((text, true))
+    }
+
+    /// Writes an array of pointers to texts that a null pointer ends.
+    fn texts(&mut self, address: u64) {
+        let start = self.out.len();
+        self.put("[");
+        for index in 0..ELEMENTS_MAX {
+            let place = address.wrapping_add(index * 8);
+            let Some(pointer) = self.read::<8>(place).map(|bytes| bytes.u64(0)) else {
+                if index == 0 {
+                    self.out.truncate(start);
+                    self.pointer(address);
+                } else {
+                    put!(self, "{}... /* {place:#x} */]", if index > 0 { ", " } else { "" });
+                }
+                return;
+            };
+            if pointer == 0 {
+                self.put("]");
+                return;
+            }
+            if index > 0 {
+                self.put(", ");
+            }
+            if index >= self.elements_shown() {
+                self.put("...]");
+                return;
+            }
+            self.text(pointer, self.style.text_limit);
+        }
+        self.put(", ...]");
+    }
+}
+
+/// A path: shown whole.
+pub(crate) const PATH: Kind = Kind::new(|scene, index| {
+    scene.text(scene.argument(index), PATH_MAX - 1);
+    Outcome::Done
+})
+.reading(&[reads::TEXT])
+.of_any_width()
+.naming(Named::Path);
+
+/// A path in a folder: as [`PATH`], but `-P` does not follow it.
+pub(crate) const NAME: Kind = Kind::new(|scene, index| {
+    scene.text(scene.argument(index), scene.style.text_limit);
+    Outcome::Done
+})
+.reading(&[reads::TEXT])
+.of_any_width();
+
+/// Bytes that the kernel reads; the next argument is their length.
+pub(crate) const BYTES_IN: Kind = Kind::new(|scene, index| {
+    scene.data(scene.argument(index), scene.argument(index + 1));
+    Outcome::Done
+})
+.reading(&[reads::counted(When::Enter, 1, 1)])
+.of_any_width();
+
+/// Bytes that the kernel writes; the result is their length.
+pub(crate) const BYTES_OUT: Kind = Kind::new(|scene, index| {
+    if !scene.is_over() {
+        return Outcome::Later;
+    }
+    let address = scene.argument(index);
+    if scene.has_failed() {
+        scene.pointer(address);
+    } else {
+        scene.data(address, scene.count());
+    }
+    Outcome::Done
+})
+.reading(&[reads::resulting(1)])
+.of_any_width();
+
+/// Random bytes: as [`BYTES_OUT`], always in hexadecimal.
+pub(crate) const RANDOM_OUT: Kind = Kind::new(|scene, index| {
+    scene.style.hex_texts = 2;
+    BYTES_OUT.write(scene, index)
+})
+.reading(&[reads::resulting(1)])
+.of_any_width();
+
+/// The working directory that `getcwd` writes.
+pub(crate) const CWD_OUT: Kind = Kind::new(|scene, index| {
+    if !scene.is_over() {
+        return Outcome::Later;
+    }
+    let address = scene.argument(index);
+    if scene.has_failed() {
+        scene.pointer(address);
+    } else {
+        scene.text(address, PATH_MAX - 1);
+    }
+    Outcome::Done
+})
+.reading(&[Reads { when: When::Exit, what: Copied::Text }])
+.of_any_width();
+
+/// A program's arguments.
+pub(crate) const TEXTS: Kind = Kind::new(|scene, index| {
+    let address = scene.argument(index);
+    if address == 0 {
+        scene.put("NULL");
+    } else {
+        scene.texts(address);
+    }
+    Outcome::Done
+})
+.reading(&[Reads { when: When::Enter, what: Copied::Texts }]);
+
+/// A program's environment: `0x7ffe1000 /* 20 vars */`, or all of it (`-v`).
+pub(crate) const ENVIRONMENT: Kind = Kind::new(|scene, index| {
+    let address = scene.argument(index);
+    if address == 0 {
+        scene.put("NULL");
+    } else if scene.style.whole {
+        scene.texts(address);
+    } else {
+        let mut count = 0;
+        // The kernel takes no more than fit into a quarter of the stack; 64 Ki is beyond use.
+        let ended = loop {
+            match scene.read::<8>(address.wrapping_add(count * 8)) {
+                Some(bytes) if bytes.u64(0) == 0 => break true,
+                Some(_) if count < 0x1_0000 => count += 1,
+                _ => break false,
+            }
+        };
+        let plural = if count == 1 { "" } else { "s" };
+        let mark = if ended { "" } else { ", unterminated" };
+        scene.pointer(address);
+        if ended || count > 0 {
+            put!(scene, " /* {count} var{plural}{mark} */");
+        }
+    }
+    Outcome::Done
+})
+.reading(&[Reads { when: When::Enter, what: Copied::Pointers }]);
+
+/// The name that a `sethostname` gives, in quotes.
+pub(crate) const HOSTNAME: Kind = Kind::new(|scene, index| {
+    scene.data(scene.argument(index), u64::from(scene.argument(index + 1) as u32));
+    Outcome::Done
+})
+.reading(&[Reads {
+    when: When::Enter,
+    what: Copied::Bytes { count: Length::Argument(1), size: 1 },
+}])
+.of_any_width();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(bytes: &[u8], quote: Quote) -> String {
+        let mut out = Vec::new();
+        escape(bytes, quote, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn a_terminal_obeys_nothing() {
+        assert_eq!(escaped(b"\x1b[2Ja\x7f\xff\0", Quote::Double), r"\33[2Ja\177\377\0");
+        assert_eq!(escaped(b"\x001\0a\n\"\\", Quote::Double), r#"\0001\0a\n\"\\"#);
+        assert_eq!(escaped(b"a<b>\"", Quote::Angle), "a\\74b\\76\"");
+        assert_eq!(escaped(b"A\0", Quote::Hex), r"\x41\x00");
+    }
+}

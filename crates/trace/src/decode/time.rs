@@ -1,0 +1,230 @@
+//! Times: `timespec`, `timeval`, timers, dates.
+
+use super::{Bytes, Kind, Outcome, Scene, When, put, reads};
+
+fn timespec(scene: &mut Scene<'_>, bytes: &Bytes<16>) {
+    put!(scene, "{{tv_sec={}, tv_nsec={}}}", bytes.i64(0), bytes.u64(8));
+}
+
+fn timeval(scene: &mut Scene<'_>, bytes: &Bytes<16>) {
+    put!(scene, "{{tv_sec={}, tv_usec={}}}", bytes.i64(0), bytes.u64(8));
+}
+
+/// A time that the kernel reads.
+pub(crate) const TIMESPEC_IN: Kind = Kind::new(|scene, index| {
+    scene.structure(scene.argument(index), timespec);
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 16)]);
+
+/// A time that the kernel fills in.
+pub(crate) const TIMESPEC_OUT: Kind = Kind::new(|scene, index| scene.filled(index, timespec))
+    .reading(&[reads::fixed(When::Exit, 16)]);
+
+/// A time that the kernel reads, in the layout that 32-bit programs took over from 64-bit ones.
+pub(crate) const WIDE_TIME_IN: Kind = TIMESPEC_IN.of_any_width();
+/// A time that the kernel fills in, in that layout.
+pub(crate) const WIDE_TIME_OUT: Kind = TIMESPEC_OUT.of_any_width();
+
+/// What is left of a sleep: filled in only if a signal ended it.
+pub(crate) const REMAINDER: Kind = Kind::new(|scene, index| {
+    if !scene.is_over() {
+        return Outcome::Later;
+    }
+    let address = scene.argument(index);
+    let was_interrupted = scene.result.is_some_and(|result| {
+        matches!(crate::tally::error_of(result), Some(libc::EINTR | 514 | 516))
+    });
+    if was_interrupted {
+        scene.structure(address, timespec);
+    } else {
+        scene.pointer(address);
+    }
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Exit, 16)]);
+
+/// A time in microseconds that the kernel reads.
+pub(crate) const TIMEVAL_IN: Kind = Kind::new(|scene, index| {
+    scene.structure(scene.argument(index), timeval);
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 16)]);
+
+/// A time in microseconds that the kernel fills in.
+pub(crate) const TIMEVAL_OUT: Kind =
+    Kind::new(|scene, index| scene.filled(index, timeval)).reading(&[reads::fixed(When::Exit, 16)]);
+
+fn zone(scene: &mut Scene<'_>, bytes: &Bytes<8>) {
+    put!(scene, "{{tz_minuteswest={}, tz_dsttime={}}}", bytes.i32(0), bytes.i32(4));
+}
+
+/// A time zone that the kernel reads.
+pub(crate) const ZONE_IN: Kind = Kind::new(|scene, index| {
+    scene.structure(scene.argument(index), zone);
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 8)])
+.of_any_width();
+
+/// A time zone that the kernel fills in.
+pub(crate) const ZONE_OUT: Kind = Kind::new(|scene, index| scene.filled(index, zone))
+    .reading(&[reads::fixed(When::Exit, 8)])
+    .of_any_width();
+
+/// `time_t` that the kernel fills in: `[1700000000 /* 2023-11-14T22:13:20+0000 */]`.
+pub(crate) const TIME_OUT: Kind = Kind::new(|scene, index| {
+    scene.filled::<8>(index, |scene, bytes| {
+        put!(scene, "[{}", bytes.i64(0));
+        remark(scene, bytes.i64(0), None);
+        scene.put("]");
+    })
+})
+.reading(&[reads::fixed(When::Exit, 8)]);
+
+/// Two `timeval` or two `timespec`, the second being how far: `{it_interval=…, it_value=…}`.
+fn interval(scene: &mut Scene<'_>, bytes: &Bytes<32>, write: fn(&mut Scene<'_>, &Bytes<16>)) {
+    let half = |at: usize| {
+        let mut half = [0; 16];
+        half.copy_from_slice(&bytes.0[at..at + 16]);
+        Bytes(half)
+    };
+    scene.put("{it_interval=");
+    write(scene, &half(0));
+    scene.put(", it_value=");
+    write(scene, &half(16));
+    scene.put("}");
+}
+
+/// `itimerval` that the kernel reads.
+pub(crate) const ITIMERVAL_IN: Kind = Kind::new(|scene, index| {
+    scene.structure(scene.argument(index), |scene, bytes| interval(scene, bytes, timeval));
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 32)]);
+
+/// `itimerval` that the kernel fills in.
+pub(crate) const ITIMERVAL_OUT: Kind =
+    Kind::new(|scene, index| scene.filled(index, |scene, bytes| interval(scene, bytes, timeval)))
+        .reading(&[reads::fixed(When::Exit, 32)]);
+
+/// `itimerspec` that the kernel reads.
+pub(crate) const ITIMERSPEC_IN: Kind = Kind::new(|scene, index| {
+    scene.structure(scene.argument(index), |scene, bytes| interval(scene, bytes, timespec));
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 32)]);
+
+/// `itimerspec` that the kernel fills in.
+pub(crate) const ITIMERSPEC_OUT: Kind =
+    Kind::new(|scene, index| scene.filled(index, |scene, bytes| interval(scene, bytes, timespec)))
+        .reading(&[reads::fixed(When::Exit, 32)]);
+
+/// Two times of a file with nanoseconds, as `utimensat` takes them.
+pub(crate) const FILE_TIMES: Kind = Kind::new(|scene, index| {
+    scene.structure::<32>(scene.argument(index), |scene, bytes| {
+        scene.put("[");
+        for at in [0, 16] {
+            if at > 0 {
+                scene.put(", ");
+            }
+            match bytes.u64(at + 8) {
+                0x3fff_ffff => scene.put("UTIME_NOW"),
+                0x3fff_fffe => scene.put("UTIME_OMIT"),
+                nanoseconds => {
+                    let seconds = bytes.i64(at);
+                    put!(scene, "{{tv_sec={seconds}, tv_nsec={nanoseconds}}}");
+                    remark(scene, seconds, Some((nanoseconds, 9)));
+                }
+            }
+        }
+        scene.put("]");
+    });
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 32)]);
+
+/// Two times of a file with microseconds, as `utimes` takes them.
+pub(crate) const FILE_TIMEVALS: Kind = Kind::new(|scene, index| {
+    scene.structure::<32>(scene.argument(index), |scene, bytes| {
+        scene.put("[");
+        for at in [0, 16] {
+            if at > 0 {
+                scene.put(", ");
+            }
+            let (seconds, microseconds) = (bytes.i64(at), bytes.u64(at + 8));
+            put!(scene, "{{tv_sec={seconds}, tv_usec={microseconds}}}");
+            remark(scene, seconds, Some((microseconds, 6)));
+        }
+        scene.put("]");
+    });
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 32)]);
+
+/// Two times of a file in seconds, as `utime` takes them.
+pub(crate) const FILE_SECONDS: Kind = Kind::new(|scene, index| {
+    scene.structure::<16>(scene.argument(index), |scene, bytes| {
+        put!(scene, "{{actime={}", bytes.i64(0));
+        remark(scene, bytes.i64(0), None);
+        put!(scene, ", modtime={}", bytes.i64(8));
+        remark(scene, bytes.i64(8), None);
+        scene.put("}");
+    });
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 16)]);
+
+/// Writes a date as a remark, with a fraction of so many digits if there is one.
+pub(crate) fn remark(scene: &mut Scene<'_>, seconds: i64, fraction: Option<(u64, usize)>) {
+    let zone_s = scene.style.zone_s;
+    let local = seconds.saturating_add(i64::from(zone_s));
+    let (year, month, day) = date_of(local.div_euclid(86_400));
+    // Beyond these years a number is hardly a date; 0 is nothing to remark on.
+    if !(1..=9999).contains(&year) || seconds == 0 && fraction.is_none_or(|(value, _)| value == 0) {
+        return;
+    }
+    let (hour, minute, second) = time_of(local);
+    put!(scene, " /* {year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
+    if let Some((value, digits)) = fraction
+        && value != 0
+    {
+        put!(scene, ".{value:0digits$}");
+    }
+    let sign = if zone_s < 0 { '-' } else { '+' };
+    let minutes = zone_s.unsigned_abs() / 60;
+    put!(scene, "{sign}{:02}{:02} */", minutes / 60, minutes % 60);
+}
+
+/// Hour, minute and second of a day.
+pub(crate) fn time_of(seconds: i64) -> (i64, i64, i64) {
+    let within = seconds.rem_euclid(86_400);
+    (within / 3600, within / 60 % 60, within % 60)
+}
+
+/// The date of a day counted from 1970, by the calendar of today; years begin in March within.
+fn date_of(days: i64) -> (i64, i64, i64) {
+    let days = days.saturating_add(719_468);
+    let era = days.div_euclid(146_097);
+    let day = days.rem_euclid(146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * month + 2) / 5 + 1;
+    let calendar_month = if month < 10 { month + 3 } else { month - 9 };
+    (year + era * 400 + i64::from(calendar_month <= 2), calendar_month, of_month)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(date_of(0), (1970, 1, 1));
+        assert_eq!(date_of(-1), (1969, 12, 31));
+        assert_eq!(date_of(19_782), (2024, 2, 29));
+        assert_eq!(date_of(20_778), (2026, 11, 21));
+        assert_eq!(time_of(-1), (23, 59, 59));
+    }
+}

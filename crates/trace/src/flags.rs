@@ -1,0 +1,127 @@
+//! Names of numbers: sets of bits and lists of alternatives, as `strace` writes them.
+//!
+//! Data of the kernel's headers, in the order in which `strace` names them, as tools that read its
+//! lines compare texts.  A number costs a walk over its list, of which the longest has 80 entries.
+
+use std::io::Write as _;
+
+pub(crate) mod errors;
+pub(crate) mod event;
+pub(crate) mod files;
+pub(crate) mod ioctl;
+pub(crate) mod memory;
+pub(crate) mod network;
+pub(crate) mod process;
+
+/// A set of bits.
+#[derive(Debug)]
+pub(crate) struct Flags {
+    /// Written as a remark beside a number of which no bit has a name.
+    pub(crate) unknown: &'static str,
+    /// Bits and their names; one of several bits comes before those that it is made of.  That of no
+    /// bit at all, if it has one, may stand anywhere.
+    pub(crate) names: &'static [(u64, &'static str)],
+}
+
+/// A list of alternatives.
+#[derive(Debug)]
+pub(crate) struct Names {
+    /// Written as a remark beside a number that is not in the list.
+    pub(crate) unknown: &'static str,
+    /// Numbers and their names.
+    pub(crate) names: &'static [(u64, &'static str)],
+}
+
+impl Flags {
+    /// Writes the names, and what is left as a number: `A|B|0x40`, `0`, `0x40 /* X_??? */`.
+    pub(crate) fn write(&self, value: u64, out: &mut Vec<u8>) {
+        if value == 0 {
+            let none = self.names.iter().find(|(bits, _)| *bits == 0);
+            out.extend_from_slice(none.map_or("0", |(_, name)| name).as_bytes());
+            return;
+        }
+        let start = out.len();
+        let rest = self.write_names(value, out);
+        if out.len() == start {
+            let _ = write!(out, "{rest:#x}");
+            if !self.unknown.is_empty() {
+                let _ = write!(out, " /* {} */", self.unknown);
+            }
+        } else if rest != 0 {
+            let _ = write!(out, "|{rest:#x}");
+        }
+    }
+
+    /// The same after something else: `A|0x40`, without a remark.
+    pub(crate) fn write_rest(&self, value: u64, out: &mut Vec<u8>) {
+        let start = out.len();
+        let rest = self.write_names(value, out);
+        if rest != 0 {
+            let bar = if out.len() == start { "" } else { "|" };
+            let _ = write!(out, "{bar}{rest:#x}");
+        }
+    }
+
+    /// Writes the names, and gives the bits that have none.
+    pub(crate) fn write_names(&self, value: u64, out: &mut Vec<u8>) -> u64 {
+        let mut rest = value;
+        let mut is_first = true;
+        for (bits, name) in self.names {
+            if *bits != 0 && rest & bits == *bits {
+                if !is_first {
+                    out.push(b'|');
+                }
+                is_first = false;
+                out.extend_from_slice(name.as_bytes());
+                rest &= !bits;
+            }
+        }
+        rest
+    }
+}
+
+impl Names {
+    /// The name of a number.
+    pub(crate) fn get(&self, value: u64) -> Option<&'static str> {
+        self.names.iter().find(|(number, _)| *number == value).map(|(_, name)| *name)
+    }
+
+    /// Writes the name, or the number with a remark: `SEEK_SET`, `0x9 /* SEEK_??? */`.
+    pub(crate) fn write(&self, value: u64, out: &mut Vec<u8>) {
+        match self.get(value) {
+            Some(name) => out.extend_from_slice(name.as_bytes()),
+            None => {
+                hex(value, out);
+                if !self.unknown.is_empty() {
+                    let _ = write!(out, " /* {} */", self.unknown);
+                }
+            }
+        }
+    }
+}
+
+/// Writes `0x1f`, and `0` for none.
+pub(crate) fn hex(value: u64, out: &mut Vec<u8>) {
+    let _ = if value == 0 { write!(out, "0") } else { write!(out, "{value:#x}") };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(set: &Flags, value: u64) -> String {
+        let mut out = Vec::new();
+        set.write(value, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn what_has_no_name_is_a_number() {
+        assert_eq!(flags(&files::AT, 0), "0");
+        assert_eq!(flags(&files::AT, 0x1100), "AT_SYMLINK_NOFOLLOW|AT_EMPTY_PATH");
+        assert_eq!(flags(&files::AT, 0x1001), "AT_EMPTY_PATH|0x1");
+        assert_eq!(flags(&files::AT, 1), "0x1 /* AT_??? */");
+        assert_eq!(flags(&files::OPEN, 0x410000), "O_TMPFILE");
+        assert_eq!(flags(&files::OPEN, 0x10000), "O_DIRECTORY");
+    }
+}

@@ -1,0 +1,148 @@
+//! What stands before a line: whom it is about, and when it was.
+
+use std::io::Write as _;
+
+use super::{LineOptions, Naming};
+use crate::decode::time::time_of;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Digits behind the point of a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// None.
+    Seconds,
+    /// Three.
+    Milliseconds,
+    /// Six.
+    Microseconds,
+    /// Nine.
+    Nanoseconds,
+}
+
+impl Precision {
+    const fn digits(self) -> usize {
+        match self {
+            Precision::Seconds => 0,
+            Precision::Milliseconds => 3,
+            Precision::Microseconds => 6,
+            Precision::Nanoseconds => 9,
+        }
+    }
+}
+
+/// How the time of a line is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamp {
+    /// `15:34:20.666579` (`-t`, `-tt`).
+    OfDay(Precision),
+    /// Seconds since 1970: `1795275260.686480` (`-ttt`).
+    Unix(Precision),
+}
+
+/// Writes whom a line is about.
+pub(super) fn write(options: &LineOptions, tasks: usize, thread: i32, line: &mut Vec<u8>) {
+    let _ = match options.naming {
+        Naming::Always => write!(line, "{thread:<5} "),
+        Naming::Several if tasks > 1 => write!(line, "[pid {thread:5}] "),
+        _ => Ok(()),
+    };
+}
+
+/// Writes when it was, and how long after the line before.
+pub(super) fn write_times(
+    options: &LineOptions,
+    time_ns: u64,
+    last_ns: Option<u64>,
+    line: &mut Vec<u8>,
+) {
+    if let Some(stamp) = options.stamp {
+        let wall_ns = (time_ns as i64).saturating_add(options.wall_offset_ns).max(0);
+        let seconds = wall_ns / SECOND_NS as i64;
+        let precision = match stamp {
+            Stamp::OfDay(precision) => {
+                let local = seconds.saturating_add(i64::from(options.style.zone_s));
+                let (hour, minute, second) = time_of(local);
+                let _ = write!(line, "{hour:02}:{minute:02}:{second:02}");
+                precision
+            }
+            Stamp::Unix(precision) => {
+                let _ = write!(line, "{seconds}");
+                precision
+            }
+        };
+        fraction(precision, wall_ns as u64 % SECOND_NS, line);
+        line.push(b' ');
+    }
+    if let Some(precision) = options.relative {
+        let since_ns = last_ns.map_or(0, |last_ns| time_ns.saturating_sub(last_ns));
+        let (open, close) = if options.stamp.is_some() { ("(+", ") ") } else { ("", " ") };
+        let _ = write!(line, "{open}{:6}", since_ns / SECOND_NS);
+        fraction(precision, since_ns % SECOND_NS, line);
+        line.extend_from_slice(close.as_bytes());
+    }
+}
+
+/// Writes how long a call took: ` <0.000005>`.
+pub(super) fn write_took(precision: Precision, wall_ns: u64, line: &mut Vec<u8>) {
+    let _ = write!(line, " <{}", wall_ns / SECOND_NS);
+    fraction(precision, wall_ns % SECOND_NS, line);
+    line.push(b'>');
+}
+
+fn fraction(precision: Precision, nanoseconds: u64, line: &mut Vec<u8>) {
+    let digits = precision.digits();
+    if digits > 0 {
+        let value = nanoseconds / 10_u64.pow(9 - digits as u32);
+        let _ = write!(line, ".{value:0digits$}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(options: &LineOptions, time_ns: u64, last_ns: Option<u64>) -> String {
+        let mut line = Vec::new();
+        write_times(options, time_ns, last_ns, &mut line);
+        String::from_utf8_lossy(&line).into_owned()
+    }
+
+    #[test]
+    fn times_as_strace_writes_them() {
+        let base = LineOptions { wall_offset_ns: 1_795_275_260_000_000_000, ..Default::default() };
+        let time_ns = 686_480_123;
+        let day = |precision| Some(Stamp::OfDay(precision));
+        let options = LineOptions { stamp: day(Precision::Seconds), ..base.clone() };
+        assert_eq!(shown(&options, time_ns, None), "15:34:20 ");
+        let options = LineOptions { stamp: day(Precision::Microseconds), ..base.clone() };
+        assert_eq!(shown(&options, time_ns, None), "15:34:20.686480 ");
+        let stamp = Some(Stamp::Unix(Precision::Nanoseconds));
+        assert_eq!(
+            shown(&LineOptions { stamp, ..base.clone() }, time_ns, None),
+            "1795275260.686480123 "
+        );
+        let relative = Some(Precision::Microseconds);
+        let options = LineOptions { relative, ..base.clone() };
+        assert_eq!(shown(&options, time_ns, Some(time_ns - 54_321)), "     0.000054 ");
+        let stamp = day(Precision::Seconds);
+        let options = LineOptions { stamp, relative, ..base };
+        assert_eq!(shown(&options, time_ns, None), "15:34:20 (+     0.000000) ");
+        let mut line = Vec::new();
+        write_took(Precision::Microseconds, 33_999, &mut line);
+        assert_eq!(line, b" <0.000033>");
+    }
+
+    #[test]
+    fn whom_a_line_is_about() {
+        let shown = |naming, tasks, thread| {
+            let mut line = Vec::new();
+            write(&LineOptions { naming, ..Default::default() }, tasks, thread, &mut line);
+            String::from_utf8_lossy(&line).into_owned()
+        };
+        assert_eq!(shown(Naming::Several, 1, 12), "");
+        assert_eq!(shown(Naming::Several, 2, 12), "[pid    12] ");
+        assert_eq!(shown(Naming::Always, 1, 12), "12    ");
+        assert_eq!(shown(Naming::Always, 1, 4_194_303), "4194303 ");
+    }
+}

@@ -1,0 +1,261 @@
+//! The table of calls: of each its arguments, its result, and the classes that it is in.
+//!
+//! One line a call, in files by subject.  From it come the decoder (`decode`), what an engine in the
+//! kernel has to copy ([`captures`]), and the sets that `-e trace=%class` names (`select`).
+//!
+//! A call of 32-bit programs uses the line of its name.  Where its structures are narrower than those
+//! of 64-bit programs, pointers to them are shown as numbers.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::decode::{Capture, Copied, Kind, Length, numbers};
+use crate::flags::{Flags, Names};
+use crate::{Abi, CallId, SLOTS};
+
+mod compat;
+mod event;
+mod files;
+mod memory;
+mod process;
+
+/// A set of classes of calls, as `-e trace=%class` names them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Class(pub(crate) u32);
+
+macro_rules! classes {
+    ($($bit:literal $name:ident $text:literal;)*) => {
+        impl Class {
+            $(pub(crate) const $name: Class = Class(1 << $bit);)*
+            /// Every class with its name.
+            pub(crate) const ALL: &[(&str, Class)] = &[$(($text, Class::$name)),*];
+        }
+    };
+}
+
+classes! {
+    0 FILE "%file";
+    1 DESC "%desc";
+    2 PROCESS "%process";
+    3 NETWORK "%network";
+    4 SIGNAL "%signal";
+    5 IPC "%ipc";
+    6 MEMORY "%memory";
+    7 CREDS "%creds";
+    8 STAT "%stat";
+    9 LSTAT "%lstat";
+    10 FSTAT "%fstat";
+    11 STATS "%%stat";
+    12 STATFS "%statfs";
+    13 FSTATFS "%fstatfs";
+    14 STATFSES "%%statfs";
+    15 CLOCK "%clock";
+    16 PURE "%pure";
+}
+
+impl Class {
+    /// The class of a name as `strace` writes it; `%net` is short for `%network`.
+    pub(crate) fn by_name(name: &str) -> Option<Class> {
+        let name = if name == "%net" { "%network" } else { name };
+        Self::ALL.iter().find(|(text, _)| *text == name).map(|(_, class)| *class)
+    }
+
+    /// Whether the two have a class in common.
+    pub(crate) fn meets(self, other: Class) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// A call's line.
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: &'static [Kind],
+    pub(crate) result: Kind,
+    pub(crate) classes: Class,
+}
+
+/// Lines of the table: `name(kind, …) -> kind [CLASS …];`.
+macro_rules! calls {
+    ($($name:ident($($kind:expr),*) -> $result:ident [$($class:ident)*];)*) => {
+        &[$(Entry {
+            name: stringify!($name),
+            arguments: &[$($kind),*],
+            result: $result,
+            classes: Class(0 $(| Class::$class.0)*),
+        }),*]
+    };
+}
+use calls;
+
+/// Bits with names.
+const fn bits(set: &'static Flags) -> Kind {
+    Kind::flags(set)
+}
+
+/// Bits of a whole word with names.
+const fn wide(set: &'static Flags) -> Kind {
+    Kind::wide_flags(set)
+}
+
+/// Alternatives with names.
+const fn name(list: &'static Names) -> Kind {
+    Kind::names(list)
+}
+
+/// What a call is shown as that is not known: six words.
+static UNKNOWN: Entry = Entry {
+    name: "",
+    arguments: &[numbers::HEX; 6],
+    result: crate::decode::result::DECIMAL,
+    classes: Class(0),
+};
+
+/// Every call's line and captures, by slot.
+struct Table {
+    entries: Vec<&'static Entry>,
+    captures: Vec<Vec<Capture>>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let lists = [files::CALLS, memory::CALLS, process::CALLS, event::CALLS, compat::CALLS];
+    let by_name: HashMap<&str, &Entry> =
+        lists.into_iter().flatten().map(|entry| (entry.name, entry)).collect();
+    let entry_of = |slot| {
+        let name = CallId::of_slot(slot).known_name()?;
+        by_name.get(name).copied()
+    };
+    let entries: Vec<_> = (0..SLOTS).map(|slot| entry_of(slot).unwrap_or(&UNKNOWN)).collect();
+    let captures = entries
+        .iter()
+        .enumerate()
+        .map(|(slot, entry)| captures_of(entry, CallId::of_slot(slot).abi))
+        .collect();
+    Table { entries, captures }
+});
+
+/// The line of a call.
+pub(crate) fn entry(call: CallId) -> &'static Entry {
+    // The last slot of a table is for every number beyond it.
+    match call.known_name() {
+        Some(_) => TABLE.entries[call.slot()],
+        None => &UNKNOWN,
+    }
+}
+
+/// What has to be copied of a task's memory so that the line of a call can be told later: for an
+/// engine that cannot read it at that time.
+#[must_use]
+pub fn captures(call: CallId) -> &'static [Capture] {
+    match call.known_name() {
+        Some(_) => &TABLE.captures[call.slot()],
+        None => &[],
+    }
+}
+
+/// How many arguments a call has.
+#[must_use]
+pub fn argument_count(call: CallId) -> usize {
+    entry(call).arguments.len()
+}
+
+fn captures_of(entry: &Entry, abi: Abi) -> Vec<Capture> {
+    let mut captures = Vec::new();
+    for (index, kind) in entry.arguments.iter().enumerate() {
+        if abi == Abi::I386 && !kind.any_width {
+            continue;
+        }
+        for reads in kind.reads {
+            let argument = index as u8;
+            captures.push(Capture {
+                argument,
+                when: reads.when,
+                what: absolute(reads.what, argument),
+            });
+        }
+    }
+    captures
+}
+
+/// Turns indices that count from an argument into those of the call.
+fn absolute(what: Copied, argument: u8) -> Copied {
+    let length = |length| match length {
+        Length::Argument(offset) => Length::Argument(argument.wrapping_add(offset)),
+        Length::Behind(offset) => Length::Behind(argument.wrapping_add(offset)),
+        other => other,
+    };
+    match what {
+        Copied::Bytes { count, size } => Copied::Bytes { count: length(count), size },
+        Copied::Vectors { count, total } => {
+            Copied::Vectors { count: length(count), total: total.map(length) }
+        }
+        Copied::Messages { count } => Copied::Messages { count: length(count) },
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::decode::When;
+
+    #[test]
+    fn every_call_has_a_line_and_every_line_a_call() {
+        for call in CallId::all(Abi::X86_64) {
+            assert_eq!(entry(call).name, call.name(), "{call:?}");
+        }
+        // These never did anything.
+        let empty =
+            ["break", "stty", "gtty", "ftime", "prof", "lock", "mpx", "ulimit", "profil", "idle"];
+        for call in CallId::all(Abi::I386) {
+            let name = call.name();
+            assert!(entry(call).name == name || empty.contains(&&*name), "{name}");
+        }
+        let lists = [files::CALLS, memory::CALLS, process::CALLS, event::CALLS, compat::CALLS];
+        let mut names: Vec<_> = lists.into_iter().flatten().map(|entry| entry.name).collect();
+        for name in &names {
+            let known = [Abi::X86_64, Abi::I386].map(|abi| CallId::by_name(abi, name));
+            assert!(known.iter().any(Option::is_some), "{name} is no call");
+        }
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count, "a call has two lines");
+    }
+
+    #[test]
+    fn captures_name_arguments_that_there_are() {
+        for abi in [Abi::X86_64, Abi::I386] {
+            for call in CallId::all(abi) {
+                for capture in captures(call) {
+                    let lengths = match capture.what {
+                        Copied::Bytes { count, .. } | Copied::Messages { count } => vec![count],
+                        Copied::Vectors { count, total } => {
+                            total.into_iter().chain([count]).collect()
+                        }
+                        _ => vec![],
+                    };
+                    for length in lengths {
+                        if let Length::Argument(index) | Length::Behind(index) = length {
+                            assert!(
+                                usize::from(index) < argument_count(call),
+                                "{}: {capture:?}",
+                                call.name()
+                            );
+                        }
+                    }
+                }
+            }
+        }
+        let write = CallId::by_name(Abi::X86_64, "write").unwrap();
+        assert_eq!(
+            captures(write),
+            [Capture {
+                argument: 1,
+                when: When::Enter,
+                what: Copied::Bytes { count: Length::Argument(2), size: 1 },
+            }]
+        );
+    }
+}
