@@ -17,7 +17,7 @@ mod attach;
 mod memory;
 mod requests;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -41,6 +41,10 @@ const DETACH_LIMIT: Duration = Duration::from_secs(2);
 /// Ends of tasks that nobody has told us of yet: as many as can be killed between their begin and
 /// their parent's word of it.
 const STRAYS: usize = 256;
+
+/// How long such an end is kept.  A parent is rarely kept from the CPU for longer, and no number is
+/// given to another task so soon.
+const STRAY_LIMIT_NS: u64 = 10_000_000_000;
 
 /// Where a task is.
 #[derive(Clone, Copy)]
@@ -87,8 +91,10 @@ pub struct Ptrace {
     tasks: HashMap<i32, Task>,
     /// What has happened and was not looked at yet: task, what, when.
     queue: VecDeque<(i32, Status, u64)>,
-    /// Tasks that have ended before we were told of them.
-    strays: VecDeque<(i32, End)>,
+    /// Tasks that have ended before they stopped or we were told of them, and when.
+    strays: VecDeque<(i32, End, u64)>,
+    /// Tasks that have stopped before we were told of them, until we are; they may have ended.
+    early: HashSet<i32>,
     launch: Option<Launch>,
     /// Whether the command runs its program.
     began: bool,
@@ -165,6 +171,7 @@ impl Ptrace {
             tasks: HashMap::new(),
             queue: VecDeque::new(),
             strays: VecDeque::new(),
+            early: HashSet::new(),
             launch: None,
             began: false,
             end: None,
@@ -217,15 +224,24 @@ impl Ptrace {
         let failed = |source| Error::System { what: "waiting for a traced task", source };
         let first = requests::wait(true).map_err(failed)?;
         let Waited::Task(task, status) = first else { return Ok(first) };
-        self.queue.push_back((task, status, now_ns()));
+        self.enqueue(task, status);
         // The kernel answers in the order of its list.  Who stands behind two busy ones in it would
         // never have its turn if we dealt with the first at once.
         if self.tasks.len() > 1 {
             while let Waited::Task(task, status) = requests::wait(false).map_err(failed)? {
-                self.queue.push_back((task, status, now_ns()));
+                self.enqueue(task, status);
             }
         }
         Ok(first)
+    }
+
+    fn enqueue(&mut self, id: i32, status: Status) {
+        if matches!(status, Status::Stopped { event: libc::PTRACE_EVENT_EXEC, .. }) {
+            // Another thread has taken this number on; where its former bearer had stopped, nobody
+            // stands any more.
+            self.queue.retain(|(other, ..)| *other != id);
+        }
+        self.queue.push_back((id, status, now_ns()));
     }
 
     /// Nothing is left: says so, or why the command could not be begun.
@@ -246,9 +262,25 @@ impl Ptrace {
             }
             Status::Stopped { event, signal } => (event, signal),
         };
-        if !self.tasks.contains_key(&id) {
-            self.adopt(id, time_ns, each)?;
-        }
+        // Breaking off does not excuse from letting the task run on.
+        let adopted = if self.tasks.contains_key(&id) {
+            Flow::Continue(())
+        } else {
+            self.adopt(id, time_ns, each)
+        };
+        let stopped = self.stopped(id, event, signal, time_ns, each);
+        if adopted.is_break() { adopted } else { stopped }
+    }
+
+    /// Deals with a stop of a task, and lets it run on.
+    fn stopped(
+        &mut self,
+        id: i32,
+        event: i32,
+        signal: i32,
+        time_ns: u64,
+        each: &mut Each<'_>,
+    ) -> Flow {
         let voice = self.tasks.get(&id).map_or(Voice::Muted, |task| task.voice);
         if voice == Voice::Unwanted {
             let signal = if event == 0 && signal != libc::SIGTRAP | 0x80 { signal } else { 0 };
@@ -388,22 +420,24 @@ impl Ptrace {
 
     /// A task has told of a new one.
     fn begot(&mut self, id: i32, child: i32, time_ns: u64, each: &mut Each<'_>) -> Flow {
-        if self.tasks.contains_key(&child) {
+        if self.early.remove(&child) || self.tasks.contains_key(&child) {
             return Flow::Continue(());
         }
         let process = self.tasks.get(&id).map_or(id, |task| task.process);
         let thread = fs::exists(format!("/proc/{process}/task/{child}")).unwrap_or(false);
         let told = self.add(child, if thread { process } else { child }, id, time_ns, each);
-        let stray = self.strays.iter().position(|(stray, _)| *stray == child);
+        let oldest_ns = time_ns.saturating_sub(STRAY_LIMIT_NS);
+        self.strays.retain(|(_, _, since_ns)| *since_ns >= oldest_ns);
+        let stray = self.strays.iter().position(|(stray, ..)| *stray == child);
         let stray = stray.and_then(|place| self.strays.remove(place));
-        match (told, stray) {
-            (Flow::Continue(()), Some((_, end))) => self.ended(child, end, time_ns, each),
-            (told, _) => told,
-        }
+        let Some((_, end, _)) = stray else { return told };
+        let ended = self.ended(child, end, time_ns, each);
+        if told.is_break() { told } else { ended }
     }
 
     /// A new task has stopped before its parent told of it.
     fn adopt(&mut self, id: i32, time_ns: u64, each: &mut Each<'_>) -> Flow {
+        self.early.insert(id);
         let Some(facts) = attach::Facts::of(id) else {
             let task = Task::new(id, Voice::Muted);
             self.tasks.insert(id, task);
@@ -468,7 +502,7 @@ impl Ptrace {
             if self.strays.len() == STRAYS {
                 self.strays.pop_front();
             }
-            self.strays.push_back((id, end));
+            self.strays.push_back((id, end, time_ns));
             return Flow::Continue(());
         }
         if self.pid() == Some(id) {
@@ -477,6 +511,40 @@ impl Ptrace {
         let told = self.tell(id, What::Ended(end), time_ns, each);
         self.tasks.remove(&id);
         told
+    }
+
+    fn run_until(
+        &mut self,
+        deadline_ns: Option<u64>,
+        each: &mut Each<'_>,
+    ) -> Result<Progress, Error> {
+        loop {
+            if let Some((id, status, time_ns)) = self.queue.pop_front() {
+                let told = self.handle(id, status, time_ns, each);
+                if matches!(status, Status::Stopped { .. }) {
+                    self.weight.times += 1;
+                    self.weight.held_ns += now_ns().saturating_sub(time_ns);
+                }
+                if told.is_break() {
+                    return Ok(Progress::Paused);
+                }
+                if deadline_ns.is_some_and(|deadline| time_ns >= deadline) {
+                    return Ok(Progress::Elapsed);
+                }
+                continue;
+            }
+            if self.tasks.is_empty() {
+                return self.finish();
+            }
+            match self.collect()? {
+                Waited::Task(..) | Waited::Nothing => (),
+                Waited::Nobody => self.tasks.clear(),
+                Waited::Interrupted => {
+                    let over = deadline_ns.is_some_and(|deadline| now_ns() >= deadline);
+                    return Ok(if over { Progress::Elapsed } else { Progress::Interrupted });
+                }
+            }
+        }
     }
 
     /// Stops all tasks and lets each go as it stops.
@@ -529,33 +597,10 @@ impl Engine for Ptrace {
             now_ns().saturating_add(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX))
         });
         self.alarm.set(limit)?;
-        loop {
-            if let Some((id, status, time_ns)) = self.queue.pop_front() {
-                let told = self.handle(id, status, time_ns, each);
-                if matches!(status, Status::Stopped { .. }) {
-                    self.weight.times += 1;
-                    self.weight.held_ns += now_ns().saturating_sub(time_ns);
-                }
-                if told.is_break() {
-                    return Ok(Progress::Paused);
-                }
-                if deadline_ns.is_some_and(|deadline| time_ns >= deadline) {
-                    return Ok(Progress::Elapsed);
-                }
-                continue;
-            }
-            if self.tasks.is_empty() {
-                return self.finish();
-            }
-            match self.collect()? {
-                Waited::Task(..) | Waited::Nothing => (),
-                Waited::Nobody => self.tasks.clear(),
-                Waited::Interrupted => {
-                    let over = deadline_ns.is_some_and(|deadline| now_ns() >= deadline);
-                    return Ok(if over { Progress::Elapsed } else { Progress::Interrupted });
-                }
-            }
-        }
+        let progress = self.run_until(deadline_ns, each);
+        // What the caller does now is not to be interrupted.
+        self.alarm.set(None)?;
+        progress
     }
 
     fn lost(&self) -> u64 {

@@ -391,7 +391,8 @@ fn a_command_does_not_outlive_its_tracer() {
 
 #[test]
 fn whoever_looks_may_break_off_and_go_on() {
-    let words = ["sh", "-c", "exec cat /etc/passwd >/dev/null"];
+    let words =
+        ["sh", "-c", "for i in 1 2 3 4 5; do /bin/true; done; exec cat /etc/passwd >/dev/null"];
     let mut engine = Ptrace::start(&command(&words), Scope::Tree, Wanted::all()).unwrap();
     let mut events = Vec::new();
     loop {
