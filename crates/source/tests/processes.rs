@@ -402,6 +402,91 @@ fn facts_are_read_again_after_an_exec() {
     }
 }
 
+/// A process that holds the lock of its memory nearly all the time, for 100 ms or so at once: it
+/// changes the protection of 16 GiB, all of which are the one page of zeros.  It takes another name
+/// each time, as if it had begun another program, and stops after three seconds.
+fn lock_holder() -> Option<Kept> {
+    let script = "import ctypes, sys, time\n\
+        libc = ctypes.CDLL(None)\n\
+        size, where = 16 << 30, ctypes.c_void_p\n\
+        libc.mmap.restype = where\n\
+        libc.mmap.argtypes = [where, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]\n\
+        libc.madvise.argtypes = libc.mprotect.argtypes = [where, ctypes.c_size_t, ctypes.c_int]\n\
+        room = libc.mmap(None, size, 1, 0x4022, -1, 0)\n\
+        assert room != where(-1).value\n\
+        libc.madvise(room, size, 15)\n\
+        assert libc.madvise(room, size, 22) == 0\n\
+        libc.prctl(15, b'holder', 0, 0, 0)\n\
+        print(flush=True)\n\
+        end, number = time.time() + 3, 0\n\
+        while time.time() < end:\n  \
+          number += 1\n  \
+          libc.prctl(15, b'holder%d' % number, 0, 0, 0)\n  \
+          libc.mprotect(room, size, 3 if number & 1 else 1)\n\
+        time.sleep(60)";
+    let mut command = Command::new("python3");
+    command.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = Kept(command.spawn().ok()?);
+    let mut output = std::io::BufReader::new(child.0.stdout.take()?);
+    let mut line = String::new();
+    let count = std::io::BufRead::read_line(&mut output, &mut line).ok()?;
+    (count > 0).then_some(child)
+}
+
+#[test]
+fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
+    use std::time::{Duration, Instant};
+    let mut reader = open_way(Way::Proc, ProcessLimits::default()).unwrap();
+    // The first reading waits longer: nothing is known of anybody.
+    assert_eq!(reader.read(), State::Ok);
+    let Some(holder) = lock_holder() else {
+        eprintln!("skipped: no python3, or a kernel that does not fill memory in advance");
+        return;
+    };
+    let id = holder.0.id();
+    let path = format!("/proc/{id}/cmdline");
+    let read_by_hand = || {
+        let begun = Instant::now();
+        assert!(!std::fs::read(&path).unwrap().is_empty());
+        begun.elapsed()
+    };
+    let (mut late, mut by_hand) = (Vec::new(), Vec::new());
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(2500) {
+        by_hand.push(read_by_hand());
+        let known = reader.limits.processes.facts_late.get();
+        let begun = Instant::now();
+        assert_eq!(reader.read(), State::Ok);
+        if reader.limits.processes.facts_late.get() > known {
+            late.push(begun.elapsed());
+        }
+        let row = reader.row(id).expect("it has a row all the same");
+        assert!(reader.text(row, "command").unwrap().starts_with("holder"));
+        assert!(reader.get(row, "user_time").is_some());
+        assert!(reader.row(std::process::id()).is_some());
+    }
+    by_hand.sort_unstable();
+    late.sort_unstable();
+    let longest = by_hand[by_hand.len() - 1];
+    eprintln!("by hand {by_hand:?}, readings that gave up waiting {late:?}");
+    if longest < Duration::from_millis(60) {
+        eprintln!("skipped: the lock is not held for long on this machine");
+        return;
+    }
+    assert!(!late.is_empty(), "every reading waited for the command line");
+    // 20 ms of waiting.  On a machine that is busy with other tests both take longer.
+    let allowed = Duration::from_millis(100).max(longest / 2);
+    assert!(late[0] < allowed, "{late:?} beside {longest:?}");
+    // It comes when the lock is let go.
+    let known = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        reader.read();
+        let row = reader.row(id).expect("it lives");
+        reader.text(row, "command_line").is_some_and(|line| line.contains("python3 -c import"))
+    });
+    assert!(known, "its command line never came");
+}
+
 #[test]
 fn threads_have_rows_when_asked_for() {
     let limits = || ProcessLimits { threads: true, ..ProcessLimits::default() };
