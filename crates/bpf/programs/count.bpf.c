@@ -22,6 +22,7 @@
 #define STEP_BITS 2
 #define STEPS (40 << STEP_BITS)
 #define TS_COMPAT 2
+#define EXECVE 59
 #define ERRNO_MAX 4095
 
 enum split { BY_NOTHING, BY_PROCESS, BY_THREAD, BY_COMMAND, BY_GROUP };
@@ -35,9 +36,13 @@ const volatile struct settings {
 	u32 everybody, follow, some_calls, errors_only;
 	u32 split, cgroup_level, by_command, by_cgroup;
 	s32 own_process;
-	u32 seed_threads;
+	u32 seed_threads, from_exec, unused;
 	char command[16];
 } settings = {};
+
+/* Whether a watched task's calls are counted: ours never are, those of a command that is about to
+ * be started from its execve on. */
+enum ignored { NOT, ALWAYS, UNTIL_EXEC };
 
 struct begun {
 	u64 start_ns, off_cpu_ns;
@@ -166,11 +171,14 @@ int enter(u64 *context)
 		begun = watch(task);
 		if (!begun)
 			return 0;
-		begun->ignored = task->tgid == settings.own_process;
+		begun->ignored = task->tgid == settings.own_process ? ALWAYS : NOT;
 	}
-	if (settings.everybody && begun->ignored)
-		return 0;
 	slot = slot_of(task, context[1]);
+	if (begun->ignored) {
+		if (begun->ignored == ALWAYS || slot != EXECVE)
+			return 0;
+		begun->ignored = NOT;
+	}
 	if (!is_wanted(task, slot))
 		return 0;
 	begun->slot = slot;
@@ -342,12 +350,17 @@ SEC("iter/task")
 int seed(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
+	struct begun *begun;
 	u32 id;
 
 	if (!task)
 		return 0;
 	id = settings.seed_threads ? task->tgid : task->pid;
-	if (bpf_map_lookup_elem(&seeds, &id) && watch(task)) {
+	if (bpf_map_lookup_elem(&seeds, &id)) {
+		begun = watch(task);
+		if (!begun)
+			return 0;
+		begun->ignored = settings.from_exec ? UNTIL_EXEC : NOT;
 		id = task->pid;
 		bpf_seq_write(context->meta->seq, &id, sizeof(id));
 	}

@@ -55,6 +55,8 @@ pub struct CountSettings {
     pub follow: bool,
     /// The numbers given to [`Counts::seed`] are processes', not threads'.
     pub seed_threads: bool,
+    /// Of a task given to [`Counts::seed`], only from its next `execve` on.
+    pub from_exec: bool,
     /// Only those of tasks of this name, ended by a zero.
     pub command: Option<[u8; 16]>,
     /// Only those of tasks in or below this control group of the unified hierarchy: its id and how
@@ -87,6 +89,8 @@ struct RawSettings {
     by_cgroup: u32,
     own_process: i32,
     seed_threads: u32,
+    from_exec: u32,
+    unused: u32,
     command: [u8; 16],
 }
 
@@ -326,7 +330,7 @@ impl Counts {
     pub fn failures(&self) -> Result<Vec<(u32, u32, u64)>, Error> {
         let wrong = |error: aya::maps::MapError| Error::from_loader(&error);
         let mut failures = Vec::new();
-        for entry in self.failures.iter() {
+        for entry in &self.failures {
             let (failure, counts) = entry.map_err(wrong)?;
             failures.push((failure.slot, failure.error, counts.iter().sum()));
         }
@@ -428,6 +432,8 @@ impl CountSettings {
             by_cgroup: u32::from(self.cgroup.is_some()),
             own_process: self.own_process,
             seed_threads: u32::from(self.seed_threads),
+            from_exec: u32::from(self.from_exec),
+            unused: 0,
             command: self.command.unwrap_or_default(),
         }
     }

@@ -7,3 +7,4 @@ pub(crate) mod link;
 pub(crate) mod play;
 pub(crate) mod record;
 pub(crate) mod top;
+pub(crate) mod trace;

@@ -57,6 +57,19 @@ Examples:
 Keys: ? lists them all; q ends, g groups, t makes a tree, k sends a signal after a question.
 NO_COLOR in the environment does without colours.";
 
+/// Below the help of `whit trace`.
+pub(crate) const TRACE: &str = "\
+Examples:
+  whit trace -c ls /                what ls asks of the kernel, and what that takes
+  whit trace -cf make               and all that it starts
+  whit trace -cf --by command make  split by program
+  whit trace -c -p 1234             a process that runs, until Ctrl-C
+  whit trace -ca -i 1               the whole machine, a table a second
+  whit trace -c --json -o x.json ls for another program
+
+Output goes to stderr, as strace's does; -o FILE sends it elsewhere, -o - to stdout.
+Exit code: the command's own; 2 on an error of whit's.";
+
 /// Below the help of `whit doctor`.
 pub(crate) const DOCTOR: &str = "\
 Examples:
@@ -116,7 +129,8 @@ mod tests {
     #[test]
     fn examples_are_understood() {
         let texts = [super::WHIT.to_owned(), super::record(), super::play()];
-        let others = [super::TOP, super::DOCTOR, super::BENCH, super::LINK].map(str::to_owned);
+        let others =
+            [super::TOP, super::TRACE, super::DOCTOR, super::BENCH, super::LINK].map(str::to_owned);
         let mut count = 0;
         for line in texts.iter().chain(&others).flat_map(|text| text.lines()) {
             let Some(rest) = line.strip_prefix("  whit ") else { continue };

@@ -24,6 +24,7 @@ mod play;
 mod record;
 mod rename;
 mod top;
+mod trace;
 mod usage;
 mod zone;
 
@@ -48,6 +49,8 @@ enum Verb {
     Play(Box<commands::play::PlayArguments>),
     /// Processes on a terminal: of this machine, or of a recording at any moment
     Top(Box<commands::top::TopArguments>),
+    /// System calls of a command, of processes or of the machine: counted and timed
+    Trace(Box<commands::trace::TraceArguments>),
     /// What each kernel file costs to read here, and what is missing
     Doctor(commands::doctor::DoctorArguments),
     /// Repeat the classic overhead tables on this machine, beside the incumbents
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Verb::Record(arguments) => commands::record::run(*arguments),
         Verb::Play(arguments) => commands::play::run(*arguments),
         Verb::Top(arguments) => commands::top::run(&arguments),
+        Verb::Trace(arguments) => commands::trace::run(&arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
         Verb::Bench(arguments) => commands::bench::run(arguments),
         Verb::Link(arguments) => commands::link::run(&arguments),

@@ -10,6 +10,7 @@
 //! * [`Tally`]: calls, errors, times and histograms, in all and by process, command or thread.
 
 mod abi;
+mod count;
 mod decode;
 pub mod engine;
 mod event;
@@ -22,10 +23,16 @@ mod table;
 mod tally;
 
 pub use abi::{Abi, CallId, SLOTS};
+pub use count::{KernelCounts, Weight};
 pub use decode::{Capture, Copied, Length, Style, When};
 pub use event::{Call, End, Event, Memory, Signal, What};
 pub use line::{Descriptors, LineOptions, Naming, Precision, Printer, Stamp, Target, line_of};
 pub use select::{CallSet, Expression, Quiet, SelectError, SignalSet, Status, Statuses};
+pub use summary::details::{
+    duration, unit_name, write_errors, write_histograms, write_spread, write_unfinished,
+    write_units,
+};
+pub use summary::machine::{json, write_csv, write_csv_heading};
 pub use summary::{Column, Row, Sort, Summary};
 pub use table::{argument_count, captures};
 pub use tally::{Histogram, STEPS, Stats, Tally, Unit, error_of};

@@ -16,6 +16,9 @@ use std::io::{self, Write};
 
 use crate::{CallId, Stats, Tally};
 
+pub(crate) mod details;
+pub(crate) mod machine;
+
 /// A column of the table, in strace's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
@@ -189,7 +192,7 @@ impl Summary {
                 rows.sort_by_key(|row| std::cmp::Reverse(row.1.shortest_ns));
             }
             Sort::By(Column::MaxTime) => {
-                rows.sort_by_key(|row| std::cmp::Reverse(row.1.longest_ns))
+                rows.sort_by_key(|row| std::cmp::Reverse(row.1.longest_ns));
             }
             Sort::By(Column::AvgTime) => rows.sort_by_key(|row| std::cmp::Reverse(mean(row.1))),
             Sort::By(Column::Calls) => rows.sort_by_key(|row| std::cmp::Reverse(row.1.calls)),

@@ -1,0 +1,158 @@
+//! `whit trace -c` beside strace: the same calls, as often, and the same exit codes.
+//!
+//! Skips, and says so, where programs may not be loaded into the kernel or strace is missing.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "all of it is tests, helpers too")]
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Output, Stdio};
+
+fn whit(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_whit")).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// Whether calls can be counted in the kernel here.
+fn can_count() -> bool {
+    let out = whit(&["trace", "-cq", "true"]);
+    if !out.status.success() {
+        eprintln!("skipped: {}", String::from_utf8_lossy(&out.stderr));
+    }
+    out.status.success()
+}
+
+fn has_strace() -> bool {
+    let there = Command::new("strace").arg("-V").output().is_ok();
+    if !there {
+        eprintln!("skipped: strace is not installed");
+    }
+    there
+}
+
+/// Calls and errors by name, from a table with these columns alone.
+fn counts(output: &Output) -> BTreeMap<String, (u64, u64)> {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let rows = text.lines().skip_while(|line| !line.starts_with("---")).skip(1);
+    rows.take_while(|line| !line.starts_with("---"))
+        .map(|line| {
+            let mut words = line.split_whitespace();
+            let name = words.next().unwrap().to_owned();
+            let mut number = || words.next().map_or(0, |word| word.parse().unwrap());
+            (name, (number(), number()))
+        })
+        .collect()
+}
+
+#[test]
+fn the_same_calls_are_counted_as_by_strace() {
+    if !can_count() || !has_strace() {
+        return;
+    }
+    let commands: [&[&str]; 5] = [
+        &["true"],
+        &["ls", "/nowhere", "/"],
+        &["cat", "/etc/passwd", "/proc/self/stat"],
+        &["sh", "-c", "for i in 1 2 3 4 5; do /bin/true; done; exit 3"],
+        &["perl", "-e", "for (1..50) { if (!fork) { exit 0 } wait }"],
+    ];
+    for command in commands {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |program: &str, verb: &[&str]| {
+            let table = folder.path().join("table");
+            let mut program = Command::new(program);
+            program.args(verb).args(["-cf", "-U", "name,calls,errors", "-S", "name", "-o"]);
+            let output = program.arg(&table).args(command).stdin(Stdio::null()).output().unwrap();
+            Output { stdout: std::fs::read(&table).unwrap(), ..output }
+        };
+        let ours = run(env!("CARGO_BIN_EXE_whit"), &["trace", "-q"]);
+        let theirs = run("strace", &[]);
+        let (mut our_counts, mut their_counts) = (counts(&ours), counts(&theirs));
+        // Whether a child's end interrupts its parent or finds it waiting is chance.
+        for chance in ["rt_sigreturn", "wait4"] {
+            our_counts.remove(chance);
+            their_counts.remove(chance);
+        }
+        assert_eq!(our_counts, their_counts, "{command:?}");
+        assert!(our_counts.len() > 10, "{our_counts:?}");
+        assert_eq!(ours.status.code(), theirs.status.code(), "{command:?}");
+    }
+}
+
+#[test]
+fn no_call_of_ten_thousand_short_processes_is_lost() {
+    if !can_count() {
+        return;
+    }
+    let script = "for (1..10000) { my $p = fork; if (!$p) { getppid; exit 0 } waitpid $p, 0 }";
+    let out = whit(&["trace", "-cf", "--json", "perl", "-e", script]);
+    let text = String::from_utf8(out.stderr).unwrap();
+    let object: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let of = |name: &str| -> u64 {
+        let calls = object["calls"].as_array().unwrap();
+        let found = calls.iter().find(|call| call["syscall"] == name);
+        found.map_or(0, |call| call["calls"].as_u64().unwrap())
+    };
+    // Perl keeps the number of its parent only until it forks.
+    assert_eq!(of("getppid"), 10_000, "{text}");
+    assert_eq!(of("clone") + of("fork") + of("vfork") + of("clone3"), 10_000);
+    assert_eq!(object["lost"], 0);
+    // All children and the parent ended within this one.
+    assert_eq!(object["unfinished"]["exit_group"], 10_001);
+    assert!(object["cost"]["call_ns"].as_f64().unwrap() > 10.0, "{text}");
+}
+
+#[test]
+fn it_ends_as_the_command_does_and_says_what_is_wrong() {
+    if !can_count() {
+        return;
+    }
+    let status = |words: &[&str]| whit(&[&["trace", "-cq"], words].concat()).status;
+    assert_eq!(status(&["sh", "-c", "exit 7"]).code(), Some(7));
+    assert_eq!(status(&["sh", "-c", "kill -9 $$"]).signal(), Some(9));
+    let refused = |words: &[&str], expected: &str| {
+        let out = whit(&[&["trace", "-c"], words].concat());
+        let text = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(2), "{text}");
+        assert!(text.contains(expected) && text.lines().count() == 1, "{text}");
+    };
+    refused(&["no such command"], "no such command");
+    refused(&["/etc/passwd"], "ermission denied");
+    refused(&["-p", "4000000"], "4000000");
+    refused(&["-o", "/nowhere/x", "true"], "/nowhere/x");
+    refused(&[], "nothing to trace");
+    refused(&["-S", "nosuch", "true"], "nosuch");
+    refused(&["-U", "nosuch", "true"], "time-percent");
+}
+
+#[test]
+fn a_running_process_and_the_whole_machine_are_counted() {
+    if !can_count() {
+        return;
+    }
+    let mut perl = Command::new("perl");
+    let spinner =
+        perl.args(["-e", "chdir '/' for 1 .. 5e7"]).stdout(Stdio::null()).spawn().unwrap();
+    let spinner = Spinner(spinner);
+    let pid = spinner.0.id().to_string();
+    let number: u64 = spinner.0.id().into();
+    for switches in [vec!["-p", &pid], vec!["-a", "--by", "process"]] {
+        let out = whit(&[&["trace", "-c", "--json", "--for", "0.5"], &switches[..]].concat());
+        let text = String::from_utf8(out.stderr).unwrap();
+        let object: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let calls = object["calls"].as_array().unwrap();
+        let chdir = calls.iter().find(|call| call["syscall"] == "chdir").unwrap();
+        assert!(chdir["calls"].as_u64().unwrap() > 1_000, "{chdir}");
+        if let Some(units) = object["units"].as_array() {
+            assert!(units.iter().any(|unit| unit["process"] == number), "{text}");
+        }
+    }
+}
+
+/// A process that asks the kernel for something all the time, ended with the test.
+struct Spinner(std::process::Child);
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,163 @@
+//! Calls counted in the kernel, by the programs of crate `bpf`.
+//!
+//! Costs the watched tasks some 0.2 µs a call; everybody else what it takes to find out that they
+//! are not watched.  Reading costs a copy of some kilobytes for each call that was made, and system
+//! calls for the errors by number, for a split and for the calls under way.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+
+use bpf::{CountSettings, Counts, Error, Kernel, RunTime, STEPS, Split};
+
+use crate::{CallId, Histogram, Stats, Tally, Unit};
+
+// Both sides cut time into the same steps.
+const _: () = assert!(STEPS == crate::STEPS && bpf::SLOTS == crate::SLOTS);
+
+/// What a watched call has cost, as far as the kernel measures it: its programs' own time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Weight {
+    /// Runs that were measured, of both programs together.
+    pub runs: u64,
+    /// Time of the program at the begin of a call, on average.
+    pub enter_ns: f64,
+    /// Time of the program at its end, on average.
+    pub leave_ns: f64,
+}
+
+impl Weight {
+    /// Both programs' time for one call.
+    #[must_use]
+    pub fn call_ns(&self) -> f64 {
+        self.enter_ns + self.leave_ns
+    }
+
+    fn of(run_time: &RunTime) -> Option<Self> {
+        let mean = |ns: u64, runs: u64| (runs > 0).then(|| ns as f64 / runs as f64);
+        Some(Weight {
+            runs: run_time.enter_runs + run_time.leave_runs,
+            enter_ns: mean(run_time.enter_ns, run_time.enter_runs)?,
+            leave_ns: mean(run_time.leave_ns, run_time.leave_runs)?,
+        })
+    }
+}
+
+/// The programs, counting.
+pub struct KernelCounts {
+    counts: Counts,
+    split: Split,
+    measuring: Option<OwnedFd>,
+}
+
+impl KernelCounts {
+    /// Loads the programs and puts them in their places.
+    ///
+    /// # Errors
+    /// Without permission, without BTF, and when the kernel does not take them.
+    pub fn open(settings: &CountSettings) -> Result<Self, Error> {
+        let counts = Counts::open(&Kernel::open()?, settings)?;
+        Ok(KernelCounts { counts, split: settings.split, measuring: None })
+    }
+
+    /// Watches these tasks from their next call on; gives the numbers of the threads that exist.
+    ///
+    /// # Errors
+    /// When the kernel does not run the pass over all tasks.
+    pub fn watch(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
+        self.counts.seed(ids)
+    }
+
+    /// Has the kernel measure its programs from now on, or no longer.  While it does, a call costs
+    /// some 80 ns more, so this is for a moment now and then.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn measure(&mut self, on: bool) -> Result<(), Error> {
+        self.measuring = if on { Some(Counts::measure()?) } else { None };
+        Ok(())
+    }
+
+    /// What the programs have cost while they were measured; `None` if they did not run then.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn weight(&self) -> Result<Option<Weight>, Error> {
+        Ok(Weight::of(&self.counts.run_time()?))
+    }
+
+    /// Everything counted so far.  Calls that end meanwhile may be in one sum and not in another.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn tally(&self) -> Result<Tally, Error> {
+        let uncounted = self.counts.uncounted()?;
+        let mut tally = Tally {
+            lost: uncounted.calls + uncounted.units + uncounted.errors,
+            ..Tally::default()
+        };
+        for slot in 0..crate::SLOTS {
+            if let Some(count) = self.counts.call(slot) {
+                if count.cut_off > 0 {
+                    *tally.unfinished.entry(CallId::of_slot(slot)).or_default() += count.cut_off;
+                }
+                if count.calls > 0 {
+                    tally.calls.insert(CallId::of_slot(slot), stats_of(&count));
+                }
+            }
+        }
+        for (slot, error, count) in self.counts.failures()? {
+            let number = i32::try_from(error).unwrap_or(i32::MAX);
+            tally.errors.insert((CallId::of_slot(slot as usize), number), count);
+        }
+        for slot in self.counts.pending()? {
+            *tally.unfinished.entry(CallId::of_slot(slot as usize)).or_default() += 1;
+        }
+        if self.split != Split::None {
+            tally.units = self.units()?;
+        }
+        Ok(tally)
+    }
+
+    fn units(&self) -> Result<BTreeMap<(Unit, CallId), Stats>, Error> {
+        let mut units = BTreeMap::new();
+        for count in self.counts.units()? {
+            let name = count.command.split(|byte| *byte == 0).next().unwrap_or_default().to_vec();
+            let number = count.id.cast_signed();
+            let unit = match self.split {
+                Split::Process => Unit::Process(number, name),
+                Split::Thread => Unit::Thread(number, name),
+                Split::Group => Unit::Group(u64::from(count.id)),
+                Split::Command | Split::None => Unit::Command(name),
+            };
+            let stats = Stats {
+                calls: count.calls,
+                errors: count.errors,
+                wall_ns: count.wall_ns,
+                cpu_ns: Some(count.cpu_ns),
+                shortest_ns: count.shortest_ns,
+                longest_ns: count.longest_ns,
+                histogram: None,
+            };
+            if stats.calls > 0 {
+                units.insert((unit, CallId::of_slot(count.slot as usize)), stats);
+            }
+        }
+        Ok(units)
+    }
+}
+
+fn stats_of(count: &bpf::CallCount) -> Stats {
+    let mut histogram = Histogram::default();
+    for (step, count) in count.steps.iter().enumerate() {
+        histogram.add_step(step, *count);
+    }
+    Stats {
+        calls: count.calls,
+        errors: count.errors,
+        wall_ns: count.wall_ns,
+        cpu_ns: Some(count.cpu_ns),
+        shortest_ns: count.shortest_ns,
+        longest_ns: count.longest_ns,
+        histogram: Some(histogram),
+    }
+}

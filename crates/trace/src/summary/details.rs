@@ -1,0 +1,254 @@
+//! What strace's table does not say: how times are spread, which errors, whose calls.
+//!
+//! Each part is a table of its own with a heading that says which time it is: *wall*, from begin to
+//! end, or *CPU*, the part of it on a CPU.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use super::{Row, Summary};
+use crate::flags::errors;
+use crate::{CallId, Histogram, Stats, Tally, Unit};
+
+/// Calls that a unit's line names.
+const CALLS_NAMED: usize = 4;
+/// Characters of the longest bar of a histogram.
+const BAR_WIDTH: usize = 48;
+
+/// Writes how the times of each call are spread.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_spread(summary: &Summary, tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
+    let rows = summary.rows(tally.calls.iter());
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(7);
+    writeln!(
+        to,
+        "{:width$} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "", "", "wall", "", "", "", "", "CPU", ""
+    )?;
+    writeln!(
+        to,
+        "{:width$} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "syscall", "calls", "total", "min", "p50", "p99", "max", "total", "avg"
+    )?;
+    for (name, stats) in rows {
+        let quantile = |share: f64| {
+            let histogram = stats.histogram.as_ref()?;
+            let middle = histogram.quantile_ns(share)?;
+            // The middle of a step may lie beyond what was ever seen.
+            Some(middle.clamp(stats.shortest_ns, stats.longest_ns))
+        };
+        let cells = [
+            Some(stats.wall_ns),
+            Some(stats.shortest_ns),
+            quantile(0.5),
+            quantile(0.99),
+            Some(stats.longest_ns),
+            stats.cpu_ns,
+            stats.cpu_ns.and_then(|cpu_ns| cpu_ns.checked_div(stats.calls)),
+        ];
+        write!(to, "{name:width$} {:>9}", stats.calls)?;
+        for cell in cells {
+            write!(to, " {:>8}", cell.map_or_else(|| "-".to_owned(), duration))?;
+        }
+        writeln!(to)?;
+    }
+    Ok(())
+}
+
+/// Writes which calls failed with which errors, the most frequent first; nothing if none did.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_errors(tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
+    let mut rows: Vec<_> = tally.errors.iter().collect();
+    rows.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(to, "{:>9} error", "count")?;
+    for ((id, error), count) in rows {
+        writeln!(to, "{count:>9} {} {}", id.name(), error_name(*error))?;
+    }
+    Ok(())
+}
+
+/// The name of an error number, or the number.
+pub(super) fn error_name(error: i32) -> String {
+    errors::name(error).map_or_else(|| error.to_string(), str::to_owned)
+}
+
+/// Writes which calls had begun and did not end; nothing if all did.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_unfinished(tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
+    if tally.unfinished.is_empty() {
+        return Ok(());
+    }
+    let calls = tally.unfinished.iter();
+    let names: Vec<String> = calls.map(|(id, count)| format!("{} {count}", id.name())).collect();
+    writeln!(to, "did not end: {}", names.join(", "))
+}
+
+/// Calls of a unit: in all, and each by itself.
+pub(super) type OfUnit<'a> = (Stats, Vec<(&'a CallId, &'a Stats)>);
+
+/// The units of a split.
+pub(super) fn units(tally: &Tally) -> BTreeMap<&Unit, OfUnit<'_>> {
+    let mut units: BTreeMap<&Unit, OfUnit<'_>> = BTreeMap::new();
+    for ((unit, id), stats) in &tally.units {
+        let (total, calls) = units.entry(unit).or_default();
+        total.merge(stats);
+        calls.push((id, stats));
+    }
+    units
+}
+
+/// Writes a line for each unit, with the calls that took most of its time; nothing without a split.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_units(summary: &Summary, tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
+    let mut rows: Vec<_> = units(tally).into_iter().collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    rows.sort_by_key(|(_, (total, _))| std::cmp::Reverse(summary.time_ns(total)));
+    let time = if summary.wall { "wall" } else { "CPU" };
+    writeln!(to, "{:>9} {:>9} {:>8}  {:24} most of it", "calls", "errors", time, unit_kind(tally))?;
+    for (unit, (total, calls)) in rows {
+        let mut named = summary.rows(calls.into_iter());
+        let time_of = |row: &Row<'_>| std::cmp::Reverse(summary.time_ns(row.1));
+        named.sort_by_key(time_of);
+        let named: Vec<String> = (named.iter().take(CALLS_NAMED))
+            .map(|(name, stats)| format!("{name} {}", duration(summary.time_ns(stats))))
+            .collect();
+        let errors = if total.errors > 0 { total.errors.to_string() } else { String::new() };
+        writeln!(
+            to,
+            "{:>9} {errors:>9} {:>8}  {:24} {}",
+            total.calls,
+            duration(summary.time_ns(&total)),
+            unit_name(unit),
+            named.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+fn unit_kind(tally: &Tally) -> &'static str {
+    match tally.units.keys().next() {
+        Some((Unit::Process(..), _)) => "process",
+        Some((Unit::Thread(..), _)) => "thread",
+        Some((Unit::Group(_), _)) => "group",
+        _ => "command",
+    }
+}
+
+/// What a unit is called: its number and its name, in which nothing can harm a terminal.
+#[must_use]
+pub fn unit_name(unit: &Unit) -> String {
+    match unit {
+        Unit::Process(number, name) | Unit::Thread(number, name) => {
+            format!("{number} {}", name.escape_ascii())
+        }
+        Unit::Command(name) => name.escape_ascii().to_string(),
+        Unit::Group(number) => number.to_string(),
+    }
+}
+
+/// Draws how the wall times of each call are spread, one bar for each doubling.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_histograms(summary: &Summary, tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
+    for (name, stats) in summary.rows(tally.calls.iter()) {
+        let Some(histogram) = &stats.histogram else { continue };
+        writeln!(to, "\n{name}: {} calls, wall time", stats.calls)?;
+        write_histogram(histogram, to)?;
+    }
+    Ok(())
+}
+
+fn write_histogram(histogram: &Histogram, to: &mut dyn Write) -> io::Result<()> {
+    let octaves: Vec<u64> =
+        histogram.counts().chunks(4).map(|steps| steps.iter().sum::<u64>()).collect();
+    let most = octaves.iter().copied().max().unwrap_or(0).max(1);
+    let Some(first) = octaves.iter().position(|count| *count > 0) else { return Ok(()) };
+    let last = octaves.iter().rposition(|count| *count > 0).unwrap_or(first);
+    for (index, count) in octaves.iter().enumerate().take(last + 1).skip(first) {
+        let eighths = (*count as f64 / most as f64 * BAR_WIDTH as f64 * 8.0).round() as usize;
+        let mut bar = "█".repeat(eighths / 8);
+        if !eighths.is_multiple_of(8) {
+            bar.push(['▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8 - 1]);
+        } else if *count > 0 && bar.is_empty() {
+            bar.push('▏');
+        }
+        writeln!(
+            to,
+            "{:>8} .. {:<8} {count:>9} {bar}",
+            duration(Histogram::floor_ns(index * 4)),
+            duration(Histogram::floor_ns(index * 4 + 4)),
+        )?;
+    }
+    Ok(())
+}
+
+/// A time in at most seven characters: `123ns`, `12.3µs`, `1.23ms`, `12.3s`.
+#[must_use]
+pub fn duration(time_ns: u64) -> String {
+    let (value, unit) = match time_ns {
+        0..1_000 => return format!("{time_ns}ns"),
+        1_000..999_500 => (time_ns as f64 / 1e3, "µs"),
+        999_500..999_500_000 => (time_ns as f64 / 1e6, "ms"),
+        _ => (time_ns as f64 / 1e9, "s"),
+    };
+    // Three digits that count.
+    let places = if value < 9.995 {
+        2
+    } else if value < 99.95 {
+        1
+    } else {
+        0
+    };
+    format!("{value:.places$}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits() {
+        let told = [0, 999, 1_000, 9_994, 9_999, 99_940, 999_400, 999_600, 1_500_000_000];
+        let shown = told.map(duration);
+        let expected =
+            ["0ns", "999ns", "1.00µs", "9.99µs", "10.0µs", "99.9µs", "999µs", "1.00ms", "1.50s"];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn hostile_names_do_no_harm() {
+        let unit = Unit::Command(b"\x1b[31mred\n\xff".to_vec());
+        assert_eq!(unit_name(&unit), "\\x1b[31mred\\n\\xff");
+    }
+
+    #[test]
+    fn a_histogram_shows_every_step_between_the_first_and_the_last() {
+        let mut tally = Tally::default();
+        for time in [1_000, 1_100, 9_000] {
+            tally.add(CallId::native(0), 0, time, None);
+        }
+        let mut text = Vec::new();
+        write_histograms(&Summary::default(), &tally, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let bars: Vec<&str> = text.lines().skip(2).collect();
+        assert_eq!(bars.len(), 5, "{text}");
+        assert!(bars[0].starts_with("   512ns .. 1.02µs          1 █"), "{text}");
+        assert!(bars[2].ends_with(" 0 "), "{text}");
+    }
+}
