@@ -18,6 +18,7 @@ use super::save::Turns;
 use super::{Progress, beyond};
 
 pub(crate) mod crowd;
+pub(crate) mod flood;
 mod floor;
 pub(crate) mod report;
 
@@ -218,16 +219,15 @@ impl Bench<'_> {
         let processes = Cell::new(0);
         // The walk counts the processes, so there is always one.
         let passes = if case.with_floors { case.readings } else { 1 };
-        let whit = [&self.programs.whit, &self.programs.whit];
+        let program = &self.programs.whit;
         let ways = [(WHIT, &[][..]), (WHIT_PROC, &["--process-way", "proc"])];
         let collectl = self.programs.collectl.as_ref().filter(|_| case.collectl_readings > 0);
-        let whit = ways.into_iter().zip(whit).map(|((name, way), program)| {
-            (name, program, &["record", "--no-check"][..], way, case.readings)
-        });
+        let whit = ways
+            .map(|(name, way)| (name, program, &["record", "--no-check"][..], way, case.readings));
         let collectl =
             collectl.map(|program| (COLLECTL, program, &[][..], &[][..], case.collectl_readings));
         let (mut contestants, mut counts) = (Vec::new(), Vec::new());
-        for (name, program, verb, way, readings) in whit.chain(collectl) {
+        for (name, program, verb, way, readings) in whit.into_iter().chain(collectl) {
             // First so often, then once: what start and end cost.
             for count in [readings, 1] {
                 let turn = move || record(program, verb, case.what, way, count);

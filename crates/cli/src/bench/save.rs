@@ -65,17 +65,20 @@ pub(crate) fn save(
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("--save: cannot make {}", folder.display()))?;
     for (name, text) in [
-        ("README.md", readme(command, machine, &now)),
+        ("README.md", readme(command, machine, &now, !turns.is_empty())),
         ("raw.csv", raw(turns)),
         ("summary.txt", summary.to_owned()),
     ] {
+        if name == "raw.csv" && turns.is_empty() {
+            continue;
+        }
         let path = folder.join(name);
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(folder)
 }
 
-fn readme(command: &str, machine: &Value, now: &jiff::Zoned) -> String {
+fn readme(command: &str, machine: &Value, now: &jiff::Zoned, has_turns: bool) -> String {
     let word = |key: &str| machine[key].as_str().unwrap_or("unknown").to_owned();
     let mut text = format!("# {} on {}\n\n", now.strftime("%Y-%m-%d %H:%M"), word("name"));
     // Writing to a string cannot fail.
@@ -89,7 +92,10 @@ fn readme(command: &str, machine: &Value, now: &jiff::Zoned) -> String {
         let part = |key: &str| version[key].as_str().unwrap_or("unknown");
         let _ = writeln!(text, "| {} | {} |", part("program"), part("version"));
     }
-    text.push_str("\n`summary.txt` holds the tables, `raw.csv` every turn of everybody.\n");
+    text.push_str(match has_turns {
+        true => "\n`summary.txt` holds the tables, `raw.csv` every turn of everybody.\n",
+        false => "\n`summary.txt` holds the numbers.\n",
+    });
     text
 }
 

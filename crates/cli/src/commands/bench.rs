@@ -89,6 +89,13 @@ pub(crate) struct BenchProcessesArguments {
     #[arg(long, value_name = "N,NxT,…", default_value = "100,1000,10000,1000x8")]
     crowds: String,
 
+    /// Instead: start programs as fast as the machine can for so many seconds, and count those
+    /// that the recording tells of [300 unless told]
+    #[arg(long, value_name = "SECS", num_args = 0..=1, default_missing_value = "300",
+          value_parser = clap::value_parser!(u64).range(1..=86_400),
+          conflicts_with_all = ["rounds", "samples", "crowds", "quick"])]
+    long: Option<u64>,
+
     /// Everything at its smallest: shows that it runs, measures nothing
     #[arg(long, conflicts_with_all = ["rounds", "samples", "crowds"])]
     quick: bool,
@@ -97,7 +104,8 @@ pub(crate) struct BenchProcessesArguments {
     #[arg(long)]
     json: bool,
 
-    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-processes
+    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-processes; of --long in its
+    /// folder flood
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
 }
@@ -127,6 +135,12 @@ fn processes(arguments: &BenchProcessesArguments) -> anyhow::Result<()> {
     let plan = arguments.plan()?;
     let programs = Programs::find()?;
     let machine = save::machine(&programs);
+    if let Some(seconds) = arguments.long {
+        let flood = processes::flood::run(&programs, seconds)?;
+        let (summary, json) = (flood.human(), flood.json(&machine));
+        show(&summary, arguments.json.then_some(&json))?;
+        return keep(arguments.save.as_deref(), "-processes/flood", &machine, &summary, &[]);
+    }
     let results = processes::run_all(&plan, &programs)?;
     let summary = processes::report::human(&plan, &results);
     let json = processes::report::json(&plan, &results, &machine);
