@@ -31,8 +31,8 @@ places! {
 places! {
     /// Columns of the source `exit`.
     ExitPlaces:
-    command, command_line, user, cgroup, uid, start_time, lifetime, exit_code, signal, run_time,
-    user_time, system_time, major_faults, read_bytes, write_bytes, peak_resident, origin,
+    command, command_line, user, cgroup, uid, parent, start_time, lifetime, exit_code, signal,
+    run_time, user_time, system_time, major_faults, read_bytes, write_bytes, peak_resident, origin,
 }
 
 places! {

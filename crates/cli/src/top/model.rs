@@ -233,9 +233,14 @@ impl Model {
     /// ancestor is shown as a root.
     fn grow(&mut self, look: &Look<'_>, keys: &[(Option<f64>, Line)]) {
         let mut at: HashMap<i32, usize> = HashMap::with_capacity(keys.len());
-        for (index, (_, line)) in keys.iter().enumerate() {
-            if let (Of::Process(_), Some(pid)) = (line.of, self.pid(look, line)) {
-                at.insert(pid, index);
+        // A number of one that ended may be another's by now: that one is meant.
+        for ended in [true, false] {
+            for (index, (_, line)) in keys.iter().enumerate() {
+                if matches!(line.of, Of::Ended(_)) == ended
+                    && let Some(pid) = self.pid(look, line)
+                {
+                    at.insert(pid, index);
+                }
             }
         }
         let parent = |line: &Line| {
@@ -281,7 +286,11 @@ impl Model {
 
     /// The number of what a line hangs below: the process of a thread, the parent of a process.
     fn parent(&self, look: &Look<'_>, line: &Line) -> Option<i32> {
-        let Subject::Process(row) = self.subject(look, line)? else { return None };
+        let row = match self.subject(look, line)? {
+            Subject::Process(row) => row,
+            Subject::Ended(ended) => return i32::try_from(ended.parent?).ok(),
+            Subject::Group(_) => return None,
+        };
         let fields = &look.places.process.fields;
         let field = if look.is_thread(&row) { fields.tgid } else { fields.parent };
         i32::try_from(row.raw(field?)?).ok()

@@ -306,9 +306,9 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     }
     let x = canvas.put(0, y, &state, strong);
     let keys = if app.is_recorded() {
-        "?help  Left/Right sample  PgUp/PgDn minute  Space play  g group  t tree  q end"
+        "?help  q end  Left/Right sample  PgUp/PgDn minute  Space play  g group  t tree"
     } else {
-        "?help  / search  f filter  o sort  g group  t tree  k kill  e ended  q end"
+        "?help  q end  / search  f filter  o sort  g group  t tree  k kill  e ended"
     };
     canvas.put(x, y, keys, canvas.theme.faint());
 }

@@ -19,6 +19,9 @@ const HEIGHT_FOR_SOME: u16 = 9;
 const BLOCKS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const PLAIN_BLOCKS: [&str; 9] = [" ", ".", ".", ":", ":", "-", "=", "+", "#"];
 
+/// Instead of a row of dashes, where a recording has nothing of it or the machine tells nothing.
+const NOT_KNOWN: &str = "not known";
+
 /// Columns before the numbers of the lines with bars.
 const BAR_WIDTH: u16 = 20;
 
@@ -179,6 +182,10 @@ fn bar(canvas: &mut Canvas<'_>, x: u16, y: u16, parts: &[(f64, Color)]) {
 
 fn memory(machine: &Machine, canvas: &mut Canvas<'_>, y: u16) {
     canvas.put(0, y, "Mem", canvas.theme.strong());
+    if machine.memory_total.is_none() {
+        canvas.put(4, y, NOT_KNOWN, canvas.theme.faint());
+        return;
+    }
     bar(canvas, 4, y, &[(machine.memory_used().unwrap_or(0.0), Color::Green)]);
     let used = machine
         .memory_total
@@ -194,6 +201,10 @@ fn memory(machine: &Machine, canvas: &mut Canvas<'_>, y: u16) {
 
 fn swap(machine: &Machine, canvas: &mut Canvas<'_>, y: u16) {
     canvas.put(0, y, "Swp", canvas.theme.strong());
+    if machine.swap_total.is_none() && machine.pressure.iter().all(Option::is_none) {
+        canvas.put(4, y, NOT_KNOWN, canvas.theme.faint());
+        return;
+    }
     let used = machine.swap_total.and_then(|total| Some(total - machine.swap_free?));
     let share = match (used, machine.swap_total) {
         (Some(used), Some(total)) if total > 0.0 => used / total * 100.0,
@@ -240,12 +251,18 @@ fn traffic(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     for (name, first, first_rate, second, second_rate) in pairs {
         canvas.put(x, y, name, canvas.theme.strong());
         let mut text = canvas.lend();
-        let _ = write!(text, "{first} ");
-        format::size(&mut text, first_rate);
-        let _ = write!(text, "/s {second} ");
-        format::size(&mut text, second_rate);
-        text.push_str("/s");
-        let end = canvas.put(x + 4, y, &text, Style::new());
+        let mut style = Style::new();
+        if first_rate.is_none() && second_rate.is_none() {
+            text.push_str(NOT_KNOWN);
+            style = canvas.theme.faint();
+        } else {
+            let _ = write!(text, "{first} ");
+            format::size(&mut text, first_rate);
+            let _ = write!(text, "/s {second} ");
+            format::size(&mut text, second_rate);
+            text.push_str("/s");
+        }
+        let end = canvas.put(x + 4, y, &text, style);
         canvas.give(text);
         x = (x + BAR_WIDTH + 9).max(end + 2);
     }
