@@ -20,7 +20,7 @@
 //! gone for good, in the one after, when its CPU time is final.  Rows that are inferred are called
 //! `children of` and the parent's number instead, and have `inferred` for their origin.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use procfs::Host;
 use procfs::passwd::Users;
@@ -89,7 +89,8 @@ fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
         Way::Taskstats(_) => ExitWay::Taskstats,
         Way::Inferred => ExitWay::Inferred,
     }));
-    let names = Names { users: Users::default(), name: Vec::new(), groups: Groups::default() };
+    let names =
+        Names { users: limits.processes.users(), name: Vec::new(), groups: Groups::default() };
     Box::new(Exits { way, names, limits: Arc::clone(limits) })
 }
 
@@ -125,16 +126,22 @@ const INFERRED: &[u8] = b"inferred";
 
 /// What numbers mean.
 struct Names {
-    users: Users,
+    users: Arc<Mutex<Users>>,
     /// Room for one of them.
     name: Vec<u8>,
     groups: Groups,
 }
 
 impl Names {
+    fn users(&self) -> MutexGuard<'_, Users> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn set_user(&mut self, row: &mut RowMut<'_>, uid: u32) {
         row.set(UID, uid.into());
-        self.users.name(uid, &mut self.name);
+        let users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        users.name(uid, &mut self.name);
+        drop(users);
         row.set_text(USER, &self.name);
     }
 
@@ -156,7 +163,7 @@ impl Source for Exits {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
         if matches!(self.way, Some(Way::Ring(_) | Way::Taskstats(_))) {
-            self.names.users.refresh(host, self.limits.process.passwd.as_deref());
+            self.names.users().refresh(host, self.limits.process.passwd.as_deref());
         }
         match &mut self.way {
             Some(Way::Ring(ring)) => ring.rows(host, &mut self.names, table),

@@ -14,7 +14,7 @@ use sample::{Cadence, SourceDef, State, Table};
 
 use crate::{Entry, Limits, Source};
 
-mod account;
+pub(crate) mod account;
 pub(crate) mod counters;
 pub(crate) mod digest;
 mod facts;
@@ -43,7 +43,9 @@ fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
             limits.processes.set_way_reason("");
             Reader::Iterator(Box::new(iterator))
         }
-        Err(reason) => Reader::Walk(Box::new(Walk::new(Files::new(), reason))),
+        Err(reason) => {
+            Reader::Walk(Box::new(Walk::new(Files::new(), reason, limits.processes.users())))
+        }
     };
     Box::new(Process { reader, limits: Arc::clone(limits) })
 }
@@ -57,7 +59,7 @@ fn iterator(host: &Host, limits: &Limits) -> Result<Iterator, String> {
         return Err("the iterator was not to be used".to_owned());
     }
     let tasks = limits.kernel.load(Tasks::open).map_err(|error| error.to_string())?;
-    Ok(Iterator::new(tasks))
+    Ok(Iterator::new(tasks, limits.processes.users()))
 }
 
 struct Process {

@@ -8,12 +8,7 @@ use super::{
     MAJOR_FAULTS, MINOR_FAULTS, ORIGIN, PARENT, READ_BYTES, READ_CALLS, READ_CHARS, RUN_TIME,
     SYSTEM_TIME, UID, USER, USER_TIME, VOLUNTARY_SWITCHES, WRITE_BYTES, WRITE_CALLS, WRITE_CHARS,
 };
-
-pub(super) fn number(cells: &Cells<'_>) -> Option<u64> {
-    let name = cells.name();
-    let end = name.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(name.len());
-    std::str::from_utf8(&name[..end]).ok()?.parse().ok()
-}
+use crate::process::account::{number, write_text, write_user_of};
 
 /// Whether it is what children of a process used of whom nobody told.
 pub(super) fn inferred(cells: &Cells<'_>) -> bool {
@@ -25,27 +20,9 @@ fn cpu_ns(cells: &Cells<'_>) -> Option<f64> {
     cells.level(RUN_TIME).or_else(parts)
 }
 
-/// Writes the user's name: what it is said to be called, or what was recorded.
+/// Writes the user's name, or the number.
 pub(super) fn write_user(cells: &Cells<'_>, options: &Options, out: &mut Vec<u8>) -> bool {
-    let uid = cells.raw(UID).and_then(|uid| u32::try_from(uid).ok());
-    match uid.and_then(|uid| options.users.get(uid)) {
-        Some(name) => {
-            out.extend_from_slice(name);
-            true
-        }
-        None => write_text(cells, USER, UID, out),
-    }
-}
-
-/// Writes a text, or the number that stands for it where it has no name.
-fn write_text(cells: &Cells<'_>, field: usize, number: usize, out: &mut Vec<u8>) -> bool {
-    if let Some(text) = cells.text(field) {
-        out.extend_from_slice(text);
-        return true;
-    }
-    let Some(number) = cells.raw(number) else { return false };
-    sample::number::push_u64(out, number);
-    true
+    write_user_of(cells, options, [USER, UID], out)
 }
 
 /// An amount of a whole life.

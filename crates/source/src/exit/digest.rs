@@ -3,8 +3,8 @@
 
 use sample::{Digest, DigestColumn, Fold, Form, Of, Role, Row};
 
-use super::account::number;
 use super::*;
+use crate::process::account::number;
 use crate::process::digest::percent;
 
 const fn whole(name: &'static str, fold: Fold, value: fn(&Row<'_>) -> Option<f64>) -> DigestColumn {

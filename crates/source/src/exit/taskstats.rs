@@ -21,7 +21,7 @@ use sample::{RowMut, Table};
 use super::stats::{Stats, attributes, error_of, messages, request, threads};
 use super::{ENDS_MAX, Names, set_code, until_zero};
 use crate::instance::RowName;
-use crate::process::counters::Mixer;
+use crate::process::counters::{Mixer, TICKS_A_SECOND, start_ns};
 use crate::{Attention, Limits};
 
 /// What the socket may hold, about 6,000 ends.
@@ -168,7 +168,7 @@ fn about_ticks(stats: &Stats) -> u64 {
     let booted =
         seconds(rustix::time::ClockId::Realtime) - seconds(rustix::time::ClockId::Boottime);
     let since = i64::try_from(stats.start_s).unwrap_or(0).saturating_sub(booted);
-    u64::try_from(since).unwrap_or(0).saturating_mul(100)
+    u64::try_from(since).unwrap_or(0).saturating_mul(TICKS_A_SECOND)
 }
 
 /// Sends a request; the answer is in `buffer`.
@@ -205,8 +205,7 @@ fn set_facts(row: &mut RowMut<'_>, end: &End) {
     row.set(super::LIFETIME, lifetime_ns);
     if end.is_start_exact {
         row.set(super::START_TIME, end.start_ticks);
-        let start_ns = end.start_ticks.saturating_mul(10_000_000);
-        row.set(super::END_TIME, start_ns.saturating_add(lifetime_ns));
+        row.set(super::END_TIME, start_ns(end.start_ticks).saturating_add(lifetime_ns));
     }
     set_code(row, stats.code);
 }

@@ -7,14 +7,12 @@ use sample::{
     Account, By, Cells, Grouping, Kind, Layout, Measure, Options, Order, Rank, Role, Row, Top, Unit,
 };
 
+use super::counters::NANOSECONDS_A_TICK;
 use super::fields::*;
 use super::present::{further_threads, memory};
 
-/// A tick of `USER_HZ`, which is 100 on every machine that Linux runs on today.
-const TICK_NS: f64 = 1e7;
-
 /// The number before the separator in an instance's name.
-pub(super) fn number(cells: &Cells<'_>) -> Option<u64> {
+pub(crate) fn number(cells: &Cells<'_>) -> Option<u64> {
     let name = cells.name();
     let end = name.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(name.len());
     std::str::from_utf8(&name[..end]).ok()?.parse().ok()
@@ -30,23 +28,38 @@ fn cpu_ns(cells: &Cells<'_>) -> Option<f64> {
 }
 
 fn ticks(cells: &Cells<'_>, field: usize) -> Option<f64> {
-    Some(cells.count(field)? * TICK_NS)
+    Some(cells.count(field)? * NANOSECONDS_A_TICK as f64)
 }
 
 /// Writes the user's name: what it is said to be called, or what was recorded.
 pub(super) fn write_user(cells: &Cells<'_>, options: &Options, out: &mut Vec<u8>) -> bool {
-    let uid = cells.raw(UID).and_then(|uid| u32::try_from(uid).ok());
-    match uid.and_then(|uid| options.users.get(uid)) {
+    write_user_of(cells, options, [USER, UID], out)
+}
+
+/// The same where name and number have other places.
+pub(crate) fn write_user_of(
+    cells: &Cells<'_>,
+    options: &Options,
+    [user, uid]: [usize; 2],
+    out: &mut Vec<u8>,
+) -> bool {
+    let number = cells.raw(uid).and_then(|uid| u32::try_from(uid).ok());
+    match number.and_then(|uid| options.users.get(uid)) {
         Some(name) => {
             out.extend_from_slice(name);
             true
         }
-        None => write_text(cells, USER, UID, out),
+        None => write_text(cells, user, uid, out),
     }
 }
 
 /// Writes a text, or the number that stands for it where it has no name.
-fn write_text(cells: &Cells<'_>, field: usize, number: usize, out: &mut Vec<u8>) -> bool {
+pub(crate) fn write_text(
+    cells: &Cells<'_>,
+    field: usize,
+    number: usize,
+    out: &mut Vec<u8>,
+) -> bool {
     if let Some(text) = cells.text(field) {
         out.extend_from_slice(text);
         return true;

@@ -21,7 +21,9 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use procfs::passwd::Users;
 
 use crate::Counter;
 use crate::exit::inferred::Inference;
@@ -82,6 +84,7 @@ pub struct ProcessCounters {
     pub execs_lost: Counter,
     ledger: Mutex<Ledger>,
     inference: Mutex<Inference>,
+    users: Arc<Mutex<Users>>,
     way_reason: Mutex<String>,
 }
 
@@ -152,6 +155,11 @@ impl ProcessCounters {
     pub(crate) fn books(&self) -> Books<'_> {
         let is_inferred = self.exit_way.get() == ExitWay::Inferred as u64;
         Books { ledger: self.ledger(), inference: is_inferred.then(|| self.inference()) }
+    }
+
+    /// Names of users, for all who tell of processes.
+    pub(crate) fn users(&self) -> Arc<Mutex<Users>> {
+        self.users.clone()
     }
 
     /// What parents' child times tell.

@@ -6,11 +6,9 @@
 use sample::{Digest, DigestColumn, Fold, Folded, Form, Of, Role, Row};
 
 use super::account::{is_process, number};
+use super::counters::TICKS_A_SECOND;
 use super::fields::*;
 use super::present::{further_threads, memory};
-
-/// Ticks of `USER_HZ` in a second.
-const TICKS: f64 = 100.0;
 
 /// Places of columns that others are worked out from.
 const SYSTEM: usize = 16;
@@ -26,7 +24,7 @@ const fn whole(name: &'static str, fold: Fold, value: fn(&Row<'_>) -> Option<f64
 
 /// Time in seconds, of a counter in ticks.
 fn seconds(row: &Row<'_>, field: usize) -> Option<f64> {
-    Some(row.raw(field)? as f64 / TICKS)
+    Some(row.raw(field)? as f64 / TICKS_A_SECOND as f64)
 }
 
 fn kibibytes(row: &Row<'_>, field: usize) -> Option<f64> {

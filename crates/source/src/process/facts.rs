@@ -3,6 +3,7 @@
 //! The recorder waits [`WAIT`] for answers at each reading, and no longer: what comes later is
 //! taken at the next reading, and counted as late.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use procfs::passwd::Users;
@@ -35,7 +36,9 @@ const STUCK_NS: u64 = 1_000_000_000;
 #[derive(Default)]
 pub(super) struct Desk {
     reader: FactReader,
-    pub(super) users: Users,
+    users: Arc<Mutex<Users>>,
+    /// The state of that list.
+    generation: u64,
     wanted: Vec<usize>,
     /// When there was last an answer, or nothing to wait for.
     progress_ns: u64,
@@ -43,14 +46,22 @@ pub(super) struct Desk {
 }
 
 impl Desk {
+    /// One that has its names of users from there.
+    pub(super) fn new(users: Arc<Mutex<Users>>) -> Self {
+        Desk { users, ..Desk::default() }
+    }
+
     /// One that asks for the ids of control groups too, where nobody else tells them.
-    pub(super) fn with_group_ids() -> Self {
-        Desk { reader: FactReader::with_group_ids(), ..Desk::default() }
+    pub(super) fn with_group_ids(users: Arc<Mutex<Users>>) -> Self {
+        Desk { reader: FactReader::with_group_ids(), ..Desk::new(users) }
     }
 
     /// Begins a reading: takes what has come meanwhile.
     pub(super) fn begin(&mut self, host: &mut Host, limits: &ProcessLimits, roster: &mut Roster) {
-        self.users.refresh(host, limits.passwd.as_deref());
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        users.refresh(host, limits.passwd.as_deref());
+        self.generation = users.generation();
+        drop(users);
         self.wanted.clear();
         let now_ns = host.now_ns();
         while let Some((question, facts)) = self.reader.take(Duration::ZERO) {
@@ -68,11 +79,12 @@ impl Desk {
     /// Brings the user's name up to date.
     #[inline]
     pub(super) fn name_user(&mut self, known: &mut Known) {
-        if known.user_generation != self.users.generation() {
-            known.user_generation = self.users.generation();
+        if known.user_generation != self.generation {
+            known.user_generation = self.generation;
             known.user.clear();
             if let Some(uid) = known.uid {
-                self.users.name(uid, &mut known.user);
+                let users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+                users.name(uid, &mut known.user);
             }
         }
     }

@@ -8,8 +8,11 @@
 //! after its process has gone by without its counts and before it would have gone by itself.  Sums
 //! of such a process would go back; they stand still until the next reading.
 
+use std::sync::{Arc, Mutex};
+
 use bpf::{CpuTime, Group, Task, Tasks, adjusted};
 use procfs::Host;
+use procfs::passwd::Users;
 use sample::{RowMut, State, Table};
 
 use crate::Limits;
@@ -148,9 +151,9 @@ struct Pass {
 }
 
 impl Iterator {
-    pub(super) fn new(tasks: Tasks) -> Self {
+    pub(super) fn new(tasks: Tasks, users: Arc<Mutex<Users>>) -> Self {
         let page_kib = rustix::param::page_size() as u64 / 1024;
-        Iterator { tasks, pass: Pass { page_kib, ..Pass::default() } }
+        Iterator { tasks, pass: Pass { page_kib, desk: Desk::new(users), ..Pass::default() } }
     }
 
     /// Takes one reading.

@@ -8,7 +8,10 @@
 //! threads: of a process that has had several, the exact CPU time, the delay and the switches are
 //! missing always, since what ended threads have used stands in no file.
 
+use std::sync::{Arc, Mutex};
+
 use procfs::Host;
+use procfs::passwd::Users;
 use procfs::pid::{Stat, Status, cgroup_path, parse_io, parse_schedstat, parse_stat, parse_status};
 use sample::{RowMut, State, Table};
 
@@ -159,13 +162,13 @@ impl Place {
 }
 
 impl Walk {
-    pub(super) fn new(files: Files, reason: String) -> Self {
+    pub(super) fn new(files: Files, reason: String, users: Arc<Mutex<Users>>) -> Self {
         Walk {
             files,
             reason,
             roster: Roster::default(),
             threads: Roster::default(),
-            desk: Desk::with_group_ids(),
+            desk: Desk::with_group_ids(users),
             held: Vec::new(),
             pids: Vec::new(),
             tids: Vec::new(),
