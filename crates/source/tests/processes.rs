@@ -780,33 +780,3 @@ fn what_a_process_costs() {
     }
     drop(children);
 }
-
-#[test]
-fn where_there_are_no_processes_their_number_is_missing_and_not_0() {
-    let mut host = Host::in_memory();
-    let limits = Arc::new(Limits::default());
-    let entries: Vec<_> =
-        ["process", "process_total"].iter().filter_map(|name| source::find(name)).collect();
-    let mut sampler = source::Sampler::open(&mut host, &entries, &limits);
-    let mut snapshot = sample::Snapshot::new(&sampler.defs());
-    let mut clock = testkit::SimClock::default();
-    let mut read = |stat: Option<&[u8]>| {
-        host.put("/proc/stat", Some(b"cpu 1 2 3 4 5 6 7 8 9 10\nprocesses 77\n"));
-        host.put("/proc/7/stat", stat);
-        clock.advance(1_000_000_000);
-        sampler.sample(&mut host, &mut clock, |_, _| State::Ok, &mut snapshot);
-        let [processes, total] = &snapshot.samples[..] else { panic!("two sources") };
-        let def = entries[1].def;
-        let get = |name: &str| total.table.get(0, def.field(name).unwrap());
-        let fields = ["processes", "threads", "running", "facts_late", "attributed", "births"];
-        let row = (total.table.rows() == 1).then(|| fields.map(get));
-        (processes.state, total.state, row)
-    };
-    assert_eq!(read(None), (State::Absent, State::Absent, None));
-    let line = b"7 (x) R 1 7 7 0 -1 0 0 0 0 0 5 0 0 0 20 0 3 0 100 4096 1 0\n";
-    let known = [1, 3, 1, 0, 50_000_000, 77].map(Some);
-    assert_eq!(read(Some(line)), (State::Ok, State::Ok, Some(known)));
-    // What an earlier pass found is not what there is now.
-    let missing = [None, None, None, None, None, Some(77)];
-    assert_eq!(read(None), (State::Absent, State::Ok, Some(missing)));
-}
