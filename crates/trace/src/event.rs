@@ -23,7 +23,8 @@ pub struct Event {
 pub struct Call {
     /// Which.
     pub id: CallId,
-    /// The six words; those of a 32-bit program are extended with zeros.
+    /// The six words; those of a 32-bit program are extended with zeros.  `rt_sigreturn` has no
+    /// arguments: its first word is where its frame keeps the set of blocked signals (0: unknown).
     pub arguments: [u64; 6],
 }
 

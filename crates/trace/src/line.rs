@@ -566,6 +566,12 @@ impl Desk<'_> {
     fn superseded(&mut self, former: i32) -> io::Result<()> {
         let thread = self.thread();
         self.printer.know(thread);
+        if let Some(pending) = self.printer.pending.remove(&thread)
+            && !pending.is_hidden
+            && self.printer.options.statuses.has(Status::Unfinished)
+        {
+            self.never_ended(pending)?;
+        }
         if self.printer.open.is_some() {
             self.break_line()?;
         }
@@ -576,7 +582,6 @@ impl Desk<'_> {
         }
         let last = self.printer.tasks.remove(&former).flatten();
         self.printer.tasks.insert(thread, last);
-        self.printer.pending.remove(&thread);
         if let Some(pending) = self.printer.pending.remove(&former) {
             self.printer.pending.insert(thread, pending);
         }

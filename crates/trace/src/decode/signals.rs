@@ -95,6 +95,18 @@ pub(crate) const SET_IN_3: Kind = Kind::new(|scene, index| {
 })
 .reading(&[reads::fixed(When::Enter, 8)]);
 
+/// The set of signals in the frame that `rt_sigreturn` returns from; engines put its address in the
+/// place of an argument, of which the call has none.
+pub(crate) const FRAME_MASK: Kind = Kind::new(|scene, index| {
+    if let Some(bytes) = scene.read::<8>(scene.argument(index)) {
+        scene.put("{mask=");
+        set(scene, bytes.u64(0));
+        scene.put("}");
+    }
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 8)]);
+
 /// A set that the kernel fills in; its size is the next argument.
 pub(crate) const SET_OUT: Kind = Kind::new(|scene, index| {
     if !scene.is_over() {

@@ -34,6 +34,14 @@ use alarm::Alarm;
 use memory::TaskMemory;
 use requests::{CallInfo, Status, Waited};
 
+/// `rt_sigreturn` of both tables.
+const SIGRETURN: CallId = CallId::native(15);
+const SIGRETURN_32: CallId = CallId { abi: Abi::I386, number: 173 };
+
+/// Where a frame for `rt_sigreturn` has the set of blocked signals, from the stack pointer on:
+/// `uc_sigmask` of `struct ucontext`, behind flags, link, stack (40 bytes) and registers (256).
+const FRAME_MASK_AT: u64 = 296;
+
 /// How long tasks get to stop when we let go of them.  One that sleeps in the kernel without
 /// interruption (a dead network disk) does not; it is let go when this thread ends.
 const DETACH_LIMIT: Duration = Duration::from_secs(2);
@@ -358,7 +366,12 @@ impl Ptrace {
 
     fn entered(&mut self, id: i32, info: &CallInfo, time_ns: u64, each: &mut Each<'_>) -> Flow {
         let [number, arguments @ .., _] = info.words;
-        let call = call_of(info.arch, number, arguments);
+        let mut call = call_of(info.arch, number, arguments);
+        if call.id == SIGRETURN {
+            call.arguments = [info.stack_pointer.wrapping_add(FRAME_MASK_AT), 0, 0, 0, 0, 0];
+        } else if call.id == SIGRETURN_32 {
+            call.arguments = [0; 6];
+        }
         let wanted = self.wanted.has(call.id);
         let Some(task) = self.tasks.get_mut(&id) else { return Flow::Continue(()) };
         if task.voice == Voice::Hidden && is_exec(call.id) {

@@ -16,8 +16,8 @@ use crate::decode::{
     process::NUMBER_OUT,
     result::{DECIMAL, DESCRIPTOR, SIGNAL as SIGNAL_RESULT, TIME as TIME_RESULT},
     signals::{
-        ACTION_IN, ACTION_OUT, SET_IN, SET_IN_2, SET_IN_3, SET_OUT, SIGINFO_IN, SIGINFO_OUT,
-        STACK_IN, STACK_OUT,
+        ACTION_IN, ACTION_OUT, FRAME_MASK, SET_IN, SET_IN_2, SET_IN_3, SET_OUT, SIGINFO_IN,
+        SIGINFO_OUT, STACK_IN, STACK_OUT,
     },
     text::{BYTES_IN, BYTES_OUT, RANDOM_OUT},
     time::{
@@ -36,7 +36,7 @@ pub(super) static CALLS: &[Entry] = calls! {
     poll(POLL, UINT, INT) -> POLL_RESULT [DESC];
     rt_sigaction(SIGNAL, ACTION_IN, ACTION_OUT, SIZE) -> DECIMAL [SIGNAL];
     rt_sigprocmask(name(&e::MASK_HOW), SET_IN_2, SET_OUT, SIZE) -> DECIMAL [SIGNAL];
-    rt_sigreturn() -> DECIMAL [];
+    rt_sigreturn(FRAME_MASK) -> DECIMAL [];
     ioctl(FD, REQUEST, IOCTL) -> DECIMAL [DESC];
     select(INT, SET, SET, SET, LIMIT_US) -> SELECT_RESULT [DESC];
     pause() -> DECIMAL [SIGNAL];

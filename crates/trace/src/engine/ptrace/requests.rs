@@ -129,7 +129,8 @@ pub(super) struct CallInfo {
     /// Which table (`AUDIT_ARCH_*`).
     pub(super) arch: u32,
     _instruction_pointer: u64,
-    _stack_pointer: u64,
+    /// The stack.
+    pub(super) stack_pointer: u64,
     /// At the begin of a call its number and its six arguments, at its end its result.
     pub(super) words: [u64; 8],
 }
