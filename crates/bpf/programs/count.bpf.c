@@ -36,7 +36,7 @@ const volatile struct settings {
 	u32 everybody, follow, some_calls, errors_only;
 	u32 split, cgroup_level, by_command, by_cgroup;
 	s32 own_process;
-	u32 seed_threads, from_exec, unused;
+	u32 seed_threads, from_exec, successes_only;
 	char command[16];
 } settings = {};
 
@@ -289,7 +289,7 @@ int leave(u64 *context)
 	begun->start_ns = 0;
 	away_ns = off_cpu_ns(task) - begun->off_cpu_ns;
 	failed = result < 0 && result >= -ERRNO_MAX;
-	if (settings.errors_only && !failed)
+	if (failed ? settings.successes_only : settings.errors_only)
 		return 0;
 	if (wall_ns < settings.slower_than_ns)
 		return 0;

@@ -66,6 +66,8 @@ pub struct CountSettings {
     pub calls: Option<[u64; SLOTS / 64]>,
     /// Only those that failed.
     pub errors_only: bool,
+    /// Only those that did not.
+    pub successes_only: bool,
     /// Only those that took at least so long.
     pub slower_than_ns: u64,
     /// What to split them by.
@@ -90,7 +92,7 @@ struct RawSettings {
     own_process: i32,
     seed_threads: u32,
     from_exec: u32,
-    unused: u32,
+    successes_only: u32,
     command: [u8; 16],
 }
 
@@ -433,7 +435,7 @@ impl CountSettings {
             own_process: self.own_process,
             seed_threads: u32::from(self.seed_threads),
             from_exec: u32::from(self.from_exec),
-            unused: 0,
+            successes_only: u32::from(self.successes_only),
             command: self.command.unwrap_or_default(),
         }
     }

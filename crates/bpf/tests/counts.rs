@@ -91,9 +91,10 @@ fn what_is_not_wanted_is_not_counted() {
     let some = CountSettings { calls: Some(calls), ..CountSettings::default() };
     let slow = CountSettings { slower_than_ns: 1_000_000_000, ..CountSettings::default() };
     let failed = CountSettings { errors_only: true, ..CountSettings::default() };
+    let good = CountSettings { successes_only: true, ..CountSettings::default() };
     let stranger = CountSettings { command: Some([b'x'; 16]), ..CountSettings::default() };
     for (settings, expected) in
-        [(some, (10, 0)), (slow, (0, 0)), (failed, (0, 1)), (stranger, (0, 0))]
+        [(some, (10, 0)), (slow, (0, 0)), (failed, (0, 1)), (good, (10, 0)), (stranger, (0, 0))]
     {
         let Some(mut counts) = open(&settings) else { return };
         counts.seed(&[own_thread()]).unwrap();

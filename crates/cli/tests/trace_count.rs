@@ -147,6 +147,61 @@ fn a_running_process_and_the_whole_machine_are_counted() {
     }
 }
 
+#[test]
+fn every_way_counts_the_same() {
+    if !can_count() {
+        return;
+    }
+    let words = ["ls", "/nowhere", "/"];
+    for selection in [&["-e", "trace=%file,close"][..], &["-Z"], &["-z", "-e", "!/^rt_"]] {
+        let by = |way: &str| {
+            let switches = ["trace", "-cqf", "-U", "name,calls,errors", "-o", "-", "--way", way];
+            let out = whit(
+                &[&switches, selection, &["sh", "-c", "exec \"$@\" >&2", "sh"], &words].concat(),
+            );
+            assert_eq!(out.status.code(), Some(2), "{}", String::from_utf8_lossy(&out.stderr));
+            counts(&out)
+        };
+        let in_kernel = by("kernel");
+        assert!(in_kernel.len() > 1, "{selection:?}: {in_kernel:?}");
+        assert_eq!(in_kernel, by("seccomp"), "{selection:?}");
+        assert_eq!(in_kernel, by("ptrace"), "{selection:?}");
+    }
+}
+
+#[test]
+fn who_may_not_load_programs_counts_by_ptrace_and_is_told_so() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can give up rights");
+        return;
+    }
+    // Nobody may look into the folder that the test was built in, so it gets a copy, made by a
+    // process of its own, as nothing else may have it open when it is run.
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("whit");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), mode).unwrap();
+    let program = env!("CARGO_BIN_EXE_whit");
+    assert!(Command::new("cp").arg(program).arg(&copy).status().unwrap().success());
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"];
+    let run = |words: &[&str]| {
+        let mut whit = Command::new("setpriv");
+        whit.args(nobody).arg(&copy).args(["trace", "-c"]).args(words);
+        let out = whit.stdin(Stdio::null()).output().unwrap();
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    let (code, text) = run(&["sh", "-c", "exit 5"]);
+    assert_eq!(code, Some(5), "{text}");
+    assert!(text.contains("CAP_BPF") && text.contains("execve"), "{text}");
+    assert!(text.contains("Counted by ptrace") && text.contains("This way"), "{text}");
+    let (code, text) = run(&["-p", "1"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("process 1") && text.contains("CAP_BPF"), "{text}");
+    let (code, text) = run(&["-a"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("whole machine"), "{text}");
+}
+
 /// A process that asks the kernel for something all the time, ended with the test.
 struct Spinner(std::process::Child);
 

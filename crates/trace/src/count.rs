@@ -7,40 +7,16 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use bpf::{CountSettings, Counts, Error, Kernel, RunTime, STEPS, Split};
+use bpf::{CountSettings, Counts, Error, Kernel, STEPS, Split};
 
+pub use self::events::{Criteria, EventCounts};
+use crate::engine::Weight;
 use crate::{CallId, Histogram, Stats, Tally, Unit};
+
+mod events;
 
 // Both sides cut time into the same steps.
 const _: () = assert!(STEPS == crate::STEPS && bpf::SLOTS == crate::SLOTS);
-
-/// What a watched call has cost, as far as the kernel measures it: its programs' own time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Weight {
-    /// Runs that were measured, of both programs together.
-    pub runs: u64,
-    /// Time of the program at the begin of a call, on average.
-    pub enter_ns: f64,
-    /// Time of the program at its end, on average.
-    pub leave_ns: f64,
-}
-
-impl Weight {
-    /// Both programs' time for one call.
-    #[must_use]
-    pub fn call_ns(&self) -> f64 {
-        self.enter_ns + self.leave_ns
-    }
-
-    fn of(run_time: &RunTime) -> Option<Self> {
-        let mean = |ns: u64, runs: u64| (runs > 0).then(|| ns as f64 / runs as f64);
-        Some(Weight {
-            runs: run_time.enter_runs + run_time.leave_runs,
-            enter_ns: mean(run_time.enter_ns, run_time.enter_runs)?,
-            leave_ns: mean(run_time.leave_ns, run_time.leave_runs)?,
-        })
-    }
-}
 
 /// The programs, counting.
 pub struct KernelCounts {
@@ -77,12 +53,16 @@ impl KernelCounts {
         Ok(())
     }
 
-    /// What the programs have cost while they were measured; `None` if they did not run then.
+    /// What the programs have cost while they were measured, which is not all the time.
     ///
     /// # Errors
     /// When the kernel does not tell.
-    pub fn weight(&self) -> Result<Option<Weight>, Error> {
-        Ok(Weight::of(&self.counts.run_time()?))
+    pub fn weight(&self) -> Result<Weight, Error> {
+        let run_time = self.counts.run_time()?;
+        Ok(Weight {
+            times: run_time.enter_runs + run_time.leave_runs,
+            held_ns: run_time.enter_ns + run_time.leave_ns,
+        })
     }
 
     /// Everything counted so far.  Calls that end meanwhile may be in one sum and not in another.

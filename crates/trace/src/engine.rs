@@ -126,6 +126,15 @@ pub struct Weight {
     pub held_ns: u64,
 }
 
+impl Weight {
+    /// For how long a task was held up by one call, at whose begin and end it was; `None` if none
+    /// was.
+    #[must_use]
+    pub fn call_ns(&self) -> Option<f64> {
+        (self.times > 0).then(|| self.held_ns as f64 / self.times as f64 * 2.0)
+    }
+}
+
 /// Who looks at the events.  The memory is that of the event's task, at the event.
 pub type Each<'a> = dyn FnMut(&Event, &dyn Memory) -> ControlFlow<()> + 'a;
 

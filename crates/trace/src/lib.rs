@@ -23,7 +23,7 @@ mod table;
 mod tally;
 
 pub use abi::{Abi, CallId, SLOTS};
-pub use count::{KernelCounts, Weight};
+pub use count::{Criteria, EventCounts, KernelCounts};
 pub use decode::{Capture, Copied, Length, Style, When};
 pub use event::{Call, End, Event, Memory, Signal, What};
 pub use line::{Descriptors, LineOptions, Naming, Precision, Printer, Stamp, Target, line_of};

@@ -99,6 +99,12 @@ impl CallSet {
         self.0[slot / 64] |= 1 << (slot % 64);
     }
 
+    /// The set as the kernel's programs take it: a bit for each slot.
+    #[must_use]
+    pub fn bits(&self) -> [u64; SLOTS / 64] {
+        self.0
+    }
+
     /// The set as engines take it.
     #[must_use]
     pub fn wanted(&self) -> Wanted {

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use bpf::{CountSettings, Split};
-use trace::{End, Sort, Summary};
+use trace::{CallSet, End, Expression, Sort, Status, Statuses, Summary};
 
+use crate::trace::count::counter::{Counter, Wish};
 use crate::trace::count::{self, Form, Show};
 use crate::trace::output::Output;
 use crate::trace::target::{self, Target};
@@ -64,9 +65,21 @@ pub(crate) struct TraceArguments {
     #[arg(long)]
     histogram: bool,
 
+    /// What to trace: trace=CALL,…, trace=%CLASS, trace=/REGEX, trace=!…; status=failed and others
+    #[arg(short = 'e', long = "trace", value_name = "EXPR")]
+    expressions: Vec<String>,
+
     /// Only calls that gave no error
+    #[arg(short = 'z', long = "successful-only", conflicts_with = "failed_only")]
+    successful_only: bool,
+
+    /// Only calls that gave an error
     #[arg(short = 'Z', long = "failed-only")]
     failed_only: bool,
+
+    /// How to watch; by default the cheapest that works
+    #[arg(long, value_name = "WAY", value_parser = ["kernel", "seccomp", "ptrace"])]
+    way: Option<String>,
 
     /// Only calls that took at least so many seconds
     #[arg(long, value_name = "SECS", default_value = "0", hide_default_value = true,
@@ -121,11 +134,11 @@ pub(crate) struct TraceArguments {
 /// Runs the verb.
 pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
     ensure!(arguments.count, "only counting is built so far: give -c");
-    let target = target(arguments)?;
-    let settings = settings(arguments, &target)?;
+    let wish = wish(arguments)?;
     let show = show(arguments)?;
     let mut output = Output::open(arguments.output.as_deref(), arguments.append)?;
-    let end = count::run(&target, &settings, &show, &mut output)?;
+    let counter = counter(&wish, arguments.way.as_deref())?;
+    let end = count::run(counter, &show, &mut output)?;
     output.close()?;
     Ok(end.map_or(ExitCode::SUCCESS, exit_as))
 }
@@ -147,6 +160,49 @@ fn target(arguments: &TraceArguments) -> anyhow::Result<Target> {
     bail!("nothing to trace: give a command, -p PID, -a, --cgroup DIR or --comm NAME")
 }
 
+fn wish(arguments: &TraceArguments) -> anyhow::Result<Wish> {
+    let target = target(arguments)?;
+    let settings = settings(arguments, &target)?;
+    let mut wish = Wish { target, calls: CallSet::all(), statuses: Statuses::all(), settings };
+    if arguments.successful_only {
+        wish.statuses = Statuses::only(Status::Successful);
+    } else if arguments.failed_only {
+        wish.statuses = Statuses::only(Status::Failed);
+    }
+    for text in &arguments.expressions {
+        match Expression::parse(text)? {
+            Expression::Trace(calls) => wish.calls = calls,
+            Expression::Status(statuses) => wish.statuses = statuses,
+            _ => bail!("-e {text}: for lines, and -c shows none; trace= and status= select"),
+        }
+    }
+    ensure!(!wish.calls.is_none(), "-e trace= leaves nothing to trace");
+    let Wish { statuses, .. } = &wish;
+    let any = statuses.has(Status::Successful) || statuses.has(Status::Failed);
+    ensure!(any, "-e status=: calls that end are successful or failed; -c counts those");
+    Ok(wish)
+}
+
+/// The cheapest way that works, or the one that is asked for.
+fn counter(wish: &Wish, way: Option<&str>) -> anyhow::Result<Counter> {
+    match way {
+        Some("kernel") => return Counter::kernel(wish),
+        Some(way) => return Counter::ptrace(wish, way == "seccomp"),
+        None => {}
+    }
+    let refused = match Counter::kernel(wish) {
+        Err(error) if error.is::<bpf::Error>() => error,
+        other => return other,
+    };
+    // A filter holds every process that comes of the command, so it is worth it only if few calls
+    // are wanted.
+    let selected = matches!(wish.target, Target::Command(_)) && !wish.calls.is_all();
+    let counter = Counter::ptrace(wish, selected)
+        .with_context(|| format!("not in the kernel ({refused}), nor by ptrace"))?;
+    eprintln!("whit: counting by ptrace, which slows calls down: {refused}");
+    Ok(counter)
+}
+
 fn settings(arguments: &TraceArguments, target: &Target) -> anyhow::Result<CountSettings> {
     let mut settings = CountSettings {
         everybody: matches!(target, Target::Everybody),
@@ -154,7 +210,6 @@ fn settings(arguments: &TraceArguments, target: &Target) -> anyhow::Result<Count
         follow: arguments.follow,
         seed_threads: arguments.follow,
         from_exec: matches!(target, Target::Command(_)),
-        errors_only: arguments.failed_only,
         slower_than_ns: u64::try_from(arguments.slower_than.as_nanos()).unwrap_or(u64::MAX),
         ..CountSettings::default()
     };

@@ -7,23 +7,21 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
-use bpf::CountSettings;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde_json::json;
-use trace::engine::{Launch, Way};
-use trace::{End, KernelCounts, Summary, Tally, Weight};
+use trace::engine::Way;
+use trace::{End, Summary, Tally};
 
+use self::cost::{Cost, rounded};
+use self::counter::{Counter, State};
 use super::interruption::Interruption;
 use super::output::Output;
-use super::target::{self, Target};
+
+pub(crate) mod cost;
+pub(crate) mod counter;
 
 /// How long the kernel measures its programs at a time.
 const WINDOW: Duration = Duration::from_millis(10);
 /// And how often.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Watched processes that are not our children are looked for so often.
-const LOOK: Duration = Duration::from_millis(250);
 
 /// What is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,45 +49,22 @@ pub(crate) struct Show {
 
 /// Counts, shows, and gives how the command ended if there was one.
 pub(crate) fn run(
-    target: &Target,
-    settings: &CountSettings,
+    counter: Counter,
     show: &Show,
     output: &mut Output,
 ) -> anyhow::Result<Option<End>> {
-    let mut counts = KernelCounts::open(settings)?;
-    let mut launch = match target {
-        Target::Command(command) => Some(Launch::start(command)?),
-        _ => None,
-    };
     let interruption = Interruption::take_over()?;
-    let watched = match (&launch, target) {
-        (Some(launch), _) => vec![launch.pid()],
-        (None, Target::Processes(list)) => list.clone(),
-        _ => Vec::new(),
-    };
-    let found = counts.watch(&watched)?;
-    for process in &watched {
-        anyhow::ensure!(
-            settings.seed_threads && target::is_there(*process) || found.contains(process),
-            "-p {process}: no such process; it may have ended"
-        );
-    }
-    let start = Instant::now();
-    // A short command is measured from its first call on.
-    counts.measure(true)?;
-    if let Some(launch) = &mut launch {
-        launch.release()?;
-        launch.running()?;
-    }
-    let mut session = Session { counts, show, output, start, before: Tally::default() };
+    let mut session =
+        Session { counter, show, output, start: Instant::now(), before: Tally::default() };
     session.heading()?;
-    let end = session.wait(launch.as_mut(), &watched, &interruption)?;
-    session.finish(end, launch.is_some())?;
+    let end = session.wait(&interruption)?;
+    session.finish(end)?;
+    session.counter.detach()?;
     Ok(end)
 }
 
 struct Session<'a> {
-    counts: KernelCounts,
+    counter: Counter,
     show: &'a Show,
     output: &'a mut Output,
     start: Instant,
@@ -98,53 +73,35 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Sleeps until it is time to end, showing what each interval has brought.
-    fn wait(
-        &mut self,
-        mut launch: Option<&mut Launch>,
-        watched: &[i32],
-        interruption: &Interruption,
-    ) -> anyhow::Result<Option<End>> {
-        let mut clock = Rhythm::begin(self.start, self.show.interval);
+    /// Counts until it is time to end, showing what each interval has brought.
+    fn wait(&mut self, interruption: &Interruption) -> anyhow::Result<Option<End>> {
+        let mut rhythm = Rhythm::begin(self.start, self.show.interval);
         loop {
-            if let Some(launch) = &mut launch
-                && let Some(end) = launch.ended()?
-            {
-                return Ok(Some(end));
-            }
             while let Some(signal) = interruption.next() {
-                match &launch {
+                match self.counter.pid() {
                     // A terminal has sent it to the command too; others send it to us alone.
-                    Some(launch) if signal != libc::SIGINT && signal != libc::SIGQUIT => {
-                        send(launch.pid(), signal);
+                    Some(pid) if signal != libc::SIGINT && signal != libc::SIGQUIT => {
+                        send(pid, signal);
                     }
                     Some(_) => {}
                     None => return Ok(None),
                 }
             }
-            if launch.is_none()
-                && !watched.is_empty()
-                && !watched.iter().any(|p| target::is_there(*p))
-            {
-                return Ok(None);
+            if let Some(on) = rhythm.measure(Instant::now()) {
+                self.counter.measure(on)?;
             }
-            if let Some(on) = clock.measure(Instant::now()) {
-                self.counts.measure(on)?;
-            }
-            if clock.interval(Instant::now()) {
+            if rhythm.interval(Instant::now()) {
                 self.interval()?;
             }
             let left = self.show.time.map(|time| time.saturating_sub(self.start.elapsed()));
             if left == Some(Duration::ZERO) {
                 return Ok(None);
             }
-            let look = launch.is_none() && !watched.is_empty();
-            let mut timeout = clock.next().saturating_duration_since(Instant::now());
-            if look {
-                timeout = timeout.min(LOOK);
+            let limit = rhythm.next().saturating_duration_since(Instant::now());
+            let limit = left.map_or(limit, |left| limit.min(left));
+            if let State::Ended(end) = self.counter.run(interruption, limit)? {
+                return Ok(end);
             }
-            let timeout = left.map_or(timeout, |left| timeout.min(left));
-            sleep(launch.as_deref(), interruption, timeout)?;
         }
     }
 
@@ -157,7 +114,7 @@ impl Session<'_> {
 
     /// Shows what was counted since the last time.
     fn interval(&mut self) -> anyhow::Result<()> {
-        let tally = self.counts.tally()?;
+        let tally = self.counter.tally()?;
         let since = tally.since(&self.before);
         self.before = tally;
         let seconds = self.start.elapsed().as_secs_f64();
@@ -182,16 +139,22 @@ impl Session<'_> {
     }
 
     /// Shows everything that was counted, and what it cost.
-    fn finish(&mut self, end: Option<End>, own: bool) -> anyhow::Result<()> {
-        self.counts.measure(false)?;
+    fn finish(&mut self, end: Option<End>) -> anyhow::Result<()> {
+        self.counter.measure(false)?;
         let seconds = self.start.elapsed().as_secs_f64();
-        let tally = self.counts.tally().context("reading what was counted")?;
-        let cost = Cost { weight: self.counts.weight()?, calls: tally.total().calls, seconds, own };
+        let tally = self.counter.tally()?;
+        let cost = Cost {
+            way: self.counter.way(),
+            weight: self.counter.weight()?,
+            calls: tally.total().calls,
+            lost: tally.lost,
+            command_s: end.map(|_| children_s()),
+        };
         if self.show.interval.is_some() && self.show.form != Form::Json {
             self.interval()?;
         }
         match self.show.form {
-            Form::Json => self.finish_json(&tally, &cost, end)?,
+            Form::Json => self.finish_json(&tally, &cost, seconds, end)?,
             Form::Csv if self.show.interval.is_none() => {
                 let time = format!("{seconds:.3}");
                 trace::write_csv(&self.show.summary, &tally, &time, self.output)?;
@@ -227,16 +190,24 @@ impl Session<'_> {
         }
         writeln!(output)?;
         trace::write_unfinished(tally, output)?;
-        let time =
-            if summary.wall { "from begin to end of a call" } else { "on a CPU within a call" };
-        writeln!(output, "seconds: {time}. {}", cost.text(tally.lost))?;
+        let known = tally.total().cpu_ns.is_some() && !summary.wall;
+        let time = if known { "on a CPU within a call" } else { "from begin to end of a call" };
+        writeln!(output, "Seconds are {time}. {}", cost.text())?;
+        if cost.way != Way::Kernel {
+            writeln!(output, "This way, {}.", cost.way.distortion())?;
+        }
         Ok(())
     }
 
-    fn finish_json(&mut self, tally: &Tally, cost: &Cost, end: Option<End>) -> anyhow::Result<()> {
+    fn finish_json(
+        &mut self,
+        tally: &Tally,
+        cost: &Cost,
+        seconds: f64,
+        end: Option<End>,
+    ) -> anyhow::Result<()> {
         let mut object = serde_json::Map::new();
-        object.insert("way".to_owned(), Way::Kernel.name().into());
-        object.insert("elapsed_s".to_owned(), rounded(cost.seconds));
+        object.insert("elapsed_s".to_owned(), rounded(seconds));
         match end {
             Some(End::Status(status)) => object.insert("status".to_owned(), status.into()),
             Some(End::Signal { number, .. }) => object.insert("signal".to_owned(), number.into()),
@@ -247,66 +218,6 @@ impl Session<'_> {
         writeln!(self.output, "{}", serde_json::Value::Object(object))?;
         Ok(())
     }
-}
-
-/// What tracing has cost.
-struct Cost {
-    weight: Option<Weight>,
-    calls: u64,
-    seconds: f64,
-    /// Whether all CPU time of our children is the command's.
-    own: bool,
-}
-
-impl Cost {
-    /// All that the programs have taken, by what was measured of a part.
-    fn programs_s(&self) -> Option<f64> {
-        Some(self.weight?.call_ns() * self.calls as f64 / 1e9)
-    }
-
-    /// By how much the command's CPU time has grown at least, in percent.
-    fn growth(&self) -> Option<f64> {
-        let programs = self.programs_s().filter(|_| self.own)?;
-        let usage = procfs::usage::usage(procfs::usage::Whose::Children);
-        let seconds = (usage.user_us + usage.system_us) as f64 / 1e6;
-        (seconds > programs).then(|| programs / (seconds - programs) * 100.0)
-    }
-
-    fn text(&self, lost: u64) -> String {
-        let mut text = format!("Counted in the kernel: {} calls", self.calls);
-        match (self.weight, self.programs_s()) {
-            (Some(weight), Some(seconds)) => {
-                text += &format!(
-                    ", {:.0} ns each ({} runs measured), {} in all",
-                    weight.call_ns(),
-                    weight.runs,
-                    trace::duration((seconds * 1e9) as u64)
-                );
-            }
-            _ => text += ", too few to measure their cost",
-        }
-        if let Some(growth) = self.growth() {
-            text += &format!(", {growth:.1} % of the command's own CPU time");
-        }
-        format!("{text}; lost: {lost}")
-    }
-
-    fn json(&self) -> serde_json::Value {
-        let mut object = serde_json::Map::new();
-        object.insert("calls".to_owned(), self.calls.into());
-        if let Some(weight) = self.weight {
-            object.insert("call_ns".to_owned(), rounded(weight.call_ns()));
-            object.insert("runs_measured".to_owned(), weight.runs.into());
-        }
-        if let Some(growth) = self.growth() {
-            object.insert("cpu_growth_percent".to_owned(), rounded(growth));
-        }
-        object.into()
-    }
-}
-
-fn rounded(value: f64) -> serde_json::Value {
-    json!((value * 1e3).round() / 1e3)
 }
 
 /// When to measure and when to show.
@@ -350,20 +261,10 @@ impl Rhythm {
     }
 }
 
-/// Waits for the end of the command, a signal or the time.
-fn sleep(
-    launch: Option<&Launch>,
-    interruption: &Interruption,
-    timeout: Duration,
-) -> anyhow::Result<()> {
-    let timeout = Timespec::try_from(timeout).context("a time too long to wait for")?;
-    let mut descriptors = vec![PollFd::new(interruption, PollFlags::IN)];
-    let pidfd = launch.map(Launch::pidfd);
-    descriptors.extend(pidfd.as_ref().map(|pidfd| PollFd::new(pidfd, PollFlags::IN)));
-    match poll(&mut descriptors, Some(&timeout)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error).context("waiting for the command"),
-    }
+/// CPU time of all our children that have ended.
+fn children_s() -> f64 {
+    let usage = procfs::usage::usage(procfs::usage::Whose::Children);
+    (usage.user_us + usage.system_us) as f64 / 1e6
 }
 
 fn send(process: i32, signal: i32) {

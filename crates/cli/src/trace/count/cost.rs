@@ -1,0 +1,79 @@
+//! What tracing has cost, as the end of every run says.
+
+use serde_json::{Map, Value};
+use trace::engine::{Way, Weight};
+
+/// What tracing has cost.
+#[derive(Debug)]
+pub(crate) struct Cost {
+    pub(crate) way: Way,
+    /// What was measured, of all calls or of a part of them.
+    pub(crate) weight: Weight,
+    /// Calls that were counted.
+    pub(crate) calls: u64,
+    /// Calls that were not, and should have been.
+    pub(crate) lost: u64,
+    /// CPU time of the command and all its children, if there was one and it has ended.
+    pub(crate) command_s: Option<f64>,
+}
+
+impl Cost {
+    /// All that was added to the calls, by what was measured of a part of them.
+    fn added_s(&self) -> Option<f64> {
+        Some(self.weight.call_ns()? * self.calls as f64 / 1e9)
+    }
+
+    /// By how much the command's CPU time has grown, in percent.  Not known by ptrace, where most of
+    /// the time is spent by us and by the scheduler.
+    fn growth(&self) -> Option<f64> {
+        let (added, all) = (self.added_s()?, self.command_s?);
+        (self.way == Way::Kernel && all > added).then(|| added / (all - added) * 100.0)
+    }
+
+    /// One line.
+    pub(crate) fn text(&self) -> String {
+        let by = match self.way {
+            Way::Kernel => "Counted in the kernel",
+            Way::Seccomp => "Counted by ptrace with a filter",
+            Way::Ptrace => "Counted by ptrace",
+        };
+        // The switches between the tasks and the tracer are not seen.
+        let at_least = if self.way == Way::Kernel { "" } else { "at least " };
+        let mut text = format!("{by}: {} calls", self.calls);
+        match (self.weight.call_ns(), self.added_s()) {
+            (Some(call_ns), Some(seconds)) => {
+                text += &format!(
+                    ", which took {at_least}{} more each ({} in all; {} measured)",
+                    trace::duration(call_ns as u64),
+                    trace::duration((seconds * 1e9) as u64),
+                    self.weight.times / 2,
+                );
+            }
+            _ => text += ", too few to measure what that costs",
+        }
+        if let Some(growth) = self.growth() {
+            text += &format!("; the command's CPU time grew by {growth:.1} %");
+        }
+        format!("{text}; lost: {}.", self.lost)
+    }
+
+    /// The same for other programs.
+    pub(crate) fn json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("way".to_owned(), self.way.name().into());
+        object.insert("calls".to_owned(), self.calls.into());
+        if let Some(call_ns) = self.weight.call_ns() {
+            object.insert("call_ns".to_owned(), rounded(call_ns));
+            object.insert("calls_measured".to_owned(), (self.weight.times / 2).into());
+        }
+        if let Some(growth) = self.growth() {
+            object.insert("cpu_growth_percent".to_owned(), rounded(growth));
+        }
+        object.into()
+    }
+}
+
+/// Three digits behind the point.
+pub(crate) fn rounded(value: f64) -> Value {
+    serde_json::json!((value * 1e3).round() / 1e3)
+}

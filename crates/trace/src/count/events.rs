@@ -1,0 +1,158 @@
+//! Calls counted from the events of an engine that cannot count by itself.
+//!
+//! Costs what the engine costs; counting adds a look into a tree for each call.  The names of tasks
+//! are read from `/proc` when a task is first seen and when it begins another program.
+
+use std::collections::HashMap;
+
+use bpf::Split;
+
+use crate::select::{Status, Statuses};
+use crate::tally::error_of;
+use crate::{CallId, Event, Stats, Tally, Unit, What};
+
+/// Tasks whose names are kept; beyond that all names are forgotten and read again.
+const NAMES_MAX: usize = 65_536;
+
+/// What of the events is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Criteria {
+    /// How the calls must have gone.
+    pub statuses: Statuses,
+    /// How long they must have taken.
+    pub slower_than_ns: u64,
+    /// What they are split by.
+    pub split: Split,
+}
+
+/// A tally that grows with each event.
+#[derive(Debug)]
+pub struct EventCounts {
+    criteria: Criteria,
+    tally: Tally,
+    names: HashMap<i32, Vec<u8>>,
+    /// Calls under way, by thread.
+    under_way: HashMap<i32, CallId>,
+}
+
+impl EventCounts {
+    /// Nothing counted so far.
+    #[must_use]
+    pub fn new(criteria: Criteria) -> Self {
+        EventCounts {
+            criteria,
+            tally: Tally::default(),
+            names: HashMap::new(),
+            under_way: HashMap::new(),
+        }
+    }
+
+    /// Counts what happened.
+    pub fn add(&mut self, event: &Event) {
+        match event.what {
+            What::Enter(call) => {
+                self.under_way.insert(event.thread, call.id);
+            }
+            What::Exit { call, result, wall_ns, cpu_ns } => {
+                self.under_way.remove(&event.thread);
+                if call.id.known_name() == Some("execve") && result == 0 {
+                    self.names.remove(&event.thread);
+                    self.names.remove(&event.process);
+                }
+                self.count(event, call.id, result, wall_ns, cpu_ns);
+            }
+            What::Ended(_) => {
+                if let Some(id) = self.under_way.remove(&event.thread) {
+                    *self.tally.unfinished.entry(id).or_default() += 1;
+                }
+                self.names.remove(&event.thread);
+            }
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, event: &Event, id: CallId, result: i64, wall_ns: u64, cpu_ns: Option<u64>) {
+        let failed = error_of(result).is_some();
+        let status = if failed { Status::Failed } else { Status::Successful };
+        if !self.criteria.statuses.has(status) || wall_ns < self.criteria.slower_than_ns {
+            return;
+        }
+        self.tally.add(id, result, wall_ns, cpu_ns);
+        let unit = match self.criteria.split {
+            Split::None => return,
+            Split::Process => Unit::Process(event.process, self.name(event.process)),
+            Split::Thread => Unit::Thread(event.thread, self.name(event.thread)),
+            Split::Command => Unit::Command(self.name(event.thread)),
+            Split::Group => {
+                let process = rustix::process::Pid::from_raw(event.process);
+                let group = rustix::process::getpgid(process);
+                Unit::Group(
+                    group.map_or(0, |group| group.as_raw_nonzero().get().unsigned_abs().into()),
+                )
+            }
+        };
+        self.tally
+            .units
+            .entry((unit, id))
+            .or_insert_with(Stats::default)
+            .add(failed, wall_ns, cpu_ns);
+    }
+
+    /// The name that a task has now, or had when it was last looked at; empty if it cannot be read.
+    fn name(&mut self, task: i32) -> Vec<u8> {
+        if self.names.len() > NAMES_MAX {
+            self.names.clear();
+        }
+        let read = || {
+            let mut name = std::fs::read(format!("/proc/{task}/comm")).unwrap_or_default();
+            name.pop_if(|byte| *byte == b'\n');
+            name
+        };
+        self.names.entry(task).or_insert_with(read).clone()
+    }
+
+    /// Everything counted so far.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let mut tally = self.tally.clone();
+        for id in self.under_way.values() {
+            *tally.unfinished.entry(*id).or_default() += 1;
+        }
+        tally
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, End};
+
+    #[test]
+    fn calls_are_counted_as_asked_and_those_under_way_told() {
+        let read = CallId::native(0);
+        let event = |thread, what| Event { time_ns: 0, thread, process: thread, what };
+        let exit = |result, wall_ns| What::Exit {
+            call: Call { id: read, arguments: [0; 6] },
+            result,
+            wall_ns,
+            cpu_ns: None,
+        };
+        let criteria = Criteria {
+            statuses: Statuses::only(Status::Failed),
+            slower_than_ns: 10,
+            split: Split::Process,
+        };
+        let mut counts = EventCounts::new(criteria);
+        for (result, wall_ns) in [(0, 100), (-2, 5), (-2, 50)] {
+            counts.add(&event(1, exit(result, wall_ns)));
+        }
+        let enter = What::Enter(Call { id: read, arguments: [0; 6] });
+        counts.add(&event(1, enter));
+        counts.add(&event(2, enter));
+        counts.add(&event(2, What::Ended(End::Status(0))));
+        let tally = counts.tally();
+        assert_eq!((tally.calls[&read].calls, tally.calls[&read].errors), (1, 1));
+        assert_eq!(tally.units.len(), 1);
+        assert_eq!(tally.unfinished[&read], 2);
+    }
+}
