@@ -440,11 +440,20 @@ impl Scene<'_> {
             && let Some(target) = self.lookup.target(descriptor)
         {
             self.put("<");
-            text::escape(&target.path, text::Quote::Angle, self.out);
+            // What has no name in a file system is the kernel's text or ours, and has arrows in it.
+            let is_path = target.path.starts_with(b"/");
+            let is_plain = target.path.iter().all(|byte| matches!(byte, 0x20..0x7f));
+            let deleted = target.path.strip_suffix(b" (deleted)").filter(|_| is_path);
+            if is_path || !is_plain {
+                let path = deleted.unwrap_or(&target.path);
+                text::escape(path, text::Quote::Angle, self.out);
+            } else {
+                self.out.extend_from_slice(&target.path);
+            }
             if let Some(details) = target.details {
                 put!(self, "<{details}>");
             }
-            self.put(">");
+            self.put(if deleted.is_some() { ">(deleted)" } else { ">" });
         }
     }
 }

@@ -4,6 +4,7 @@
 //! their time for each task.  A command of one's own is started by [`Launch`], which holds it just
 //! before its `execve`, until the engine has hold of it.
 
+mod descriptors;
 mod launch;
 mod ptrace;
 mod seccomp;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use crate::{CallId, End, Event, Memory, SLOTS};
 
+pub use descriptors::LiveDescriptors;
 pub use launch::{Command, Launch, User};
 pub use ptrace::Ptrace;
 

@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 use std::process::Stdio;
 
 use regex::Regex;
-use trace::engine::{Command, Engine as _, Progress, Ptrace, Scope, Wanted};
-use trace::{LineOptions, Naming, Printer};
+use trace::engine::{Command, Engine as _, LiveDescriptors, Progress, Ptrace, Scope, Wanted};
+use trace::{CallSet, LineOptions, Naming, Printer, Style};
 
 use super::support::{LIMIT, command, installed, own};
 
@@ -53,15 +53,17 @@ fn tasks(text: &str) -> Vec<Vec<String>> {
 }
 
 fn ours(command: &Command) -> String {
-    let mut printer = Printer::new(LineOptions {
-        naming: Naming::Always,
-        announce: false,
-        ..LineOptions::default()
-    });
+    ours_with(command, LineOptions::default())
+}
+
+fn ours_with(command: &Command, options: LineOptions) -> String {
+    let mut printer =
+        Printer::new(LineOptions { naming: Naming::Always, announce: false, ..options });
+    let live = LiveDescriptors { are_stopped: true };
     let mut engine = Ptrace::start(command, Scope::Tree, Wanted::all()).unwrap();
     let mut text = Vec::new();
     let progress = engine.run(Some(LIMIT), &mut |event, memory| {
-        printer.event(event, memory, &(), &mut text).unwrap();
+        printer.event(event, memory, &live, &mut text).unwrap();
         ControlFlow::Continue(())
     });
     assert_eq!(progress.unwrap(), Progress::Ended);
@@ -69,10 +71,10 @@ fn ours(command: &Command) -> String {
     String::from_utf8(text).unwrap()
 }
 
-fn theirs(words: &[&str]) -> String {
+fn theirs(options: &[&str], words: &[&str]) -> String {
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut strace = std::process::Command::new("strace");
-    strace.args(["-f", "-o", file.path().to_str().unwrap(), "--"]).args(words);
+    strace.args(["-f", "-o", file.path().to_str().unwrap()]).args(options).arg("--").args(words);
     strace.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     std::fs::read_to_string(file.path()).unwrap()
 }
@@ -90,7 +92,7 @@ fn lines_are_those_of_strace() {
         if !installed("strace") {
             return;
         }
-        let (ours, theirs) = (ours(&command(words)), theirs(words));
+        let (ours, theirs) = (ours(&command(words)), theirs(&[], words));
         let (ours, theirs) = (tasks(&ours), tasks(&theirs));
         for (ours, theirs) in ours.iter().zip(&theirs) {
             for (line, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
@@ -114,4 +116,53 @@ fn a_thread_that_begins_a_program_takes_the_place_of_the_first() {
     assert!(before.last().unwrap().starts_with(task));
     let next = after[1..].iter().find(|line| line.starts_with(task)).unwrap();
     assert!(next.contains("<... execve resumed>") && next.ends_with(" = 0"), "{next}");
+}
+
+/// Asks to sync every kind of descriptor, which few of them can.
+const DESCRIPTORS: &str = r#"
+import os, select, socket, tempfile
+def show(*files):
+    for file in files:
+        try: os.fsync(file)
+        except OSError: pass
+folder = tempfile.mkdtemp()
+server = socket.socket(); show(server); server.bind(("127.0.0.1", 0)); server.listen()
+client = socket.socket(); client.connect(server.getsockname()); accepted, _ = server.accept()
+show(server, client, accepted)
+datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); show(datagrams)
+datagrams.bind(("127.0.0.1", 0)); show(datagrams)
+one, two = socket.socketpair(); show(one, two)
+local = socket.socket(socket.AF_UNIX); local.bind(folder + "/a b"); local.listen(); show(local)
+client = socket.socket(socket.AF_UNIX); client.connect(folder + "/a b"); accepted, _ = local.accept()
+show(client, accepted)
+named = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); named.bind("\0whit" + folder); show(named)
+bus = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0); bus.bind((0, 0)); show(bus)
+gone = os.open(folder + "/<gone>", os.O_CREAT | os.O_RDWR); show(gone)
+os.unlink(folder + "/<gone>"); show(gone)
+show(select.epoll(), os.pidfd_open(os.getpid()), *os.pipe(), os.memfd_create("name"))
+show(os.open("/dev/null", 0), os.open("/", 0), 999)
+os.unlink(folder + "/a b"); os.rmdir(folder)
+"#;
+
+#[test]
+fn descriptors_are_shown_as_strace_shows_them() {
+    if !installed("strace") || !installed("python3") {
+        return;
+    }
+    let words = ["python3", "-S", "-c", DESCRIPTORS];
+    let folder = Regex::new(r"/tmp[a-z0-9_]{8}").unwrap();
+    for (option, descriptors) in [("-y", 1), ("-yy", 2)] {
+        let style = Style { descriptors, ..Style::default() };
+        let calls = CallSet::parse("fsync").unwrap();
+        let options = LineOptions { calls, style, ..LineOptions::default() };
+        let ours = ours_with(&command(&words), options);
+        let theirs = theirs(&[option, "-e", "trace=fsync"], &words);
+        let pick = |text: &str| -> Vec<String> {
+            let text = folder.replace_all(text, "/FOLDER").into_owned();
+            let lines = tasks(&text).into_iter().flatten();
+            lines.filter(|line| line.starts_with("fsync")).collect()
+        };
+        assert!(pick(&ours).len() > 20, "{ours}");
+        assert_eq!(pick(&ours), pick(&theirs), "{option}");
+    }
 }

@@ -1,0 +1,233 @@
+//! Sockets by their inodes: `TCP:[127.0.0.1:80->127.0.0.1:5000]`, `UNIX-STREAM:[47->48,"/run/x"]`,
+//! `NETLINK:[ROUTE:4711]`, or the protocol and the inode where no more is known.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
+
+use crate::decode::text::{Quote, escape};
+
+/// Protocols that are told by name; other sockets stay `socket:[4711]`.
+const PROTOCOLS: [&str; 19] = [
+    "TCP",
+    "TCPv6",
+    "UDP",
+    "UDPv6",
+    "UNIX",
+    "UNIX-STREAM",
+    "NETLINK",
+    "RAW",
+    "RAWv6",
+    "PING",
+    "PINGv6",
+    "SCTP",
+    "SCTPv6",
+    "DCCP",
+    "DCCPv6",
+    "UDP-Lite",
+    "UDPLITEv6",
+    "L2TP/IP",
+    "L2TP/IPv6",
+];
+
+/// The protocols of netlink by number (linux/netlink.h).
+const NETLINK: [&str; 23] = [
+    "ROUTE",
+    "UNUSED",
+    "USERSOCK",
+    "FIREWALL",
+    "SOCK_DIAG",
+    "NFLOG",
+    "XFRM",
+    "SELINUX",
+    "ISCSI",
+    "AUDIT",
+    "FIB_LOOKUP",
+    "CONNECTOR",
+    "NETFILTER",
+    "IP6_FW",
+    "DNRTMSG",
+    "KOBJECT_UEVENT",
+    "GENERIC",
+    "",
+    "SCSITRANSPORT",
+    "ECRYPTFS",
+    "RDMA",
+    "CRYPTO",
+    "SMC",
+];
+
+/// Lines of a table that are looked through for a socket; a machine with more connections shows the
+/// inode alone rather than stand still at each line.
+const LINES_MAX: usize = 1 << 16;
+
+/// Tells of a socket of a process; `place` is its descriptor in `/proc`.
+pub(super) fn describe(process: i32, place: &str, inode: u64) -> Option<Vec<u8>> {
+    let mut name = [0; 32];
+    let length = rustix::fs::getxattr(place, "system.sockprotoname", &mut name).ok()?;
+    let name = name.get(..length)?.split(|byte| *byte == 0).next()?;
+    let protocol = PROTOCOLS.iter().find(|protocol| protocol.as_bytes() == name)?;
+    let known = match *protocol {
+        "TCP" => internet(process, "tcp", inode),
+        "TCPv6" => internet(process, "tcp6", inode),
+        "UDP" => internet(process, "udp", inode),
+        "UDPv6" => internet(process, "udp6", inode),
+        "UNIX" | "UNIX-STREAM" => unix(inode),
+        "NETLINK" => bus(process, inode),
+        _ => None,
+    };
+    let known = known.unwrap_or_else(|| inode.to_string().into_bytes());
+    Some([protocol.as_bytes(), b":[", &known, b"]"].concat())
+}
+
+/// Finds the line of a table of `/proc/PID/net` that has an inode in this column.
+fn line_of<T>(
+    process: i32,
+    table: &str,
+    column: usize,
+    inode: u64,
+    read: impl Fn(&str) -> Option<T>,
+) -> Option<T> {
+    let inode = inode.to_string();
+    let mut lines = BufReader::new(File::open(format!("/proc/{process}/net/{table}")).ok()?);
+    let mut line = String::new();
+    for _ in 0..LINES_MAX {
+        line.clear();
+        if lines.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if line.split_ascii_whitespace().nth(column) == Some(&inode) {
+            return read(&line);
+        }
+    }
+    None
+}
+
+/// The addresses of a socket of TCP or UDP.
+fn internet(process: i32, table: &str, inode: u64) -> Option<Vec<u8>> {
+    line_of(process, table, 9, inode, |line| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let here = address(words.next()?)?;
+        let there = address(words.next()?)?;
+        let connected = there.port() != 0 || !there.ip().is_unspecified();
+        let text = if connected { format!("{here}->{there}") } else { here.to_string() };
+        Some(text.into_bytes())
+    })
+}
+
+/// `0100007F:1F90`: words as they stand in memory, and the port.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (host, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let word = |at: usize| {
+        let word = u32::from_str_radix(host.get(at * 8..at * 8 + 8)?, 16).ok()?;
+        Some(word.to_ne_bytes())
+    };
+    let host = if host.len() == 8 {
+        IpAddr::V4(Ipv4Addr::from(word(0)?))
+    } else {
+        let mut bytes = [0; 16];
+        for (at, piece) in bytes.chunks_exact_mut(4).enumerate() {
+            piece.copy_from_slice(&word(at)?);
+        }
+        IpAddr::V6(Ipv6Addr::from(bytes))
+    };
+    Some(SocketAddr::new(host, port))
+}
+
+/// The protocol and the port of a netlink socket.
+fn bus(process: i32, inode: u64) -> Option<Vec<u8>> {
+    line_of(process, "netlink", 9, inode, |line| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let protocol: usize = words.next()?.parse().ok()?;
+        let name = NETLINK.get(protocol).filter(|name| !name.is_empty())?;
+        Some(format!("{name}:{}", words.next()?).into_bytes())
+    })
+}
+
+/// What sock_diag(7) tells of a UNIX socket: whom it is connected to, and where it is bound.
+fn unix(inode: u64) -> Option<Vec<u8>> {
+    let answer = ask(u32::try_from(inode).ok()?)?;
+    let half = |at: usize| Some(u32::from_ne_bytes(answer.get(at..at + 4)?.try_into().ok()?));
+    // SOCK_DIAG_BY_FAMILY; an error has type 2.
+    if u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?) != 20 {
+        return None;
+    }
+    let mut text = inode.to_string().into_bytes();
+    let mut bound = None;
+    // The header of netlink takes 16 bytes, `struct unix_diag_msg` as many; attributes follow.
+    let mut at = 32;
+    while let Some(header) = answer.get(at..at + 4) {
+        let length = usize::from(u16::from_ne_bytes([header[0], header[1]]));
+        let value = answer.get(at + 4..at + length.max(4))?;
+        match u16::from_ne_bytes([header[2], header[3]]) {
+            // UNIX_DIAG_NAME.
+            0 => bound = Some(value),
+            // UNIX_DIAG_PEER.
+            2 => text.extend_from_slice(format!("->{}", half(at + 4)?).as_bytes()),
+            _ => (),
+        }
+        at += length.max(4).next_multiple_of(4);
+    }
+    match bound {
+        Some([0, name @ ..]) => {
+            text.extend_from_slice(b",@\"");
+            escape(name, Quote::Double, &mut text);
+            text.push(b'"');
+        }
+        Some(path) if !path.is_empty() => {
+            text.extend_from_slice(b",\"");
+            let path = path.split(|byte| *byte == 0).next().unwrap_or_default();
+            escape(path, Quote::Double, &mut text);
+            text.push(b'"');
+        }
+        _ => (),
+    }
+    Some(text)
+}
+
+/// Asks for one UNIX socket.
+fn ask(inode: u32) -> Option<Vec<u8>> {
+    let mut question = Vec::with_capacity(40);
+    // The header: length, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, number, port.
+    question.extend(40u32.to_ne_bytes());
+    question.extend(20u16.to_ne_bytes());
+    question.extend(1u16.to_ne_bytes());
+    question.extend([0; 8]);
+    // `struct unix_diag_req`: family, in all states, this inode, name and peer, without a cookie.
+    question.extend([libc::AF_UNIX as u8, 0, 0, 0]);
+    question.extend(u32::MAX.to_ne_bytes());
+    question.extend(inode.to_ne_bytes());
+    question.extend(5u32.to_ne_bytes());
+    question.extend(u64::MAX.to_ne_bytes());
+    let socket = rustix::net::socket_with(
+        AddressFamily::NETLINK,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        Some(netlink::SOCK_DIAG),
+    )
+    .ok()?;
+    rustix::net::send(&socket, &question, SendFlags::empty()).ok()?;
+    // A path takes 108 bytes at most; the answer is there when the question has been sent.
+    let mut answer = vec![0; 1024];
+    let (length, _) = rustix::net::recv(&socket, &mut answer[..], RecvFlags::DONTWAIT).ok()?;
+    answer.truncate(length);
+    Some(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_the_tables_are_read() {
+        let text = |word| address(word).map(|address| address.to_string());
+        assert_eq!(text("0100007F:1F90").as_deref(), Some("127.0.0.1:8080"));
+        assert_eq!(text("00000000000000000000000001000000:0016").as_deref(), Some("[::1]:22"));
+        for wrong in ["", ":", "0100007F", "0100007:1", "xx00007F:1F90", "0100007F:FFFFF"] {
+            assert_eq!(text(wrong), None, "{wrong}");
+        }
+    }
+}
