@@ -41,7 +41,43 @@ impl TaskMemory {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
     use super::*;
+    use crate::engine::{Command, Launch};
+
+    /// Stands at the same address in the child of a fork.
+    static TEXT: [u8; 64] = *b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-";
+
+    #[test]
+    fn word_after_word_gives_the_same() {
+        let command = Command {
+            program: "true".into(),
+            arguments: Vec::new(),
+            name: None,
+            environment: Vec::new(),
+            folders: "/usr/bin:/bin".into(),
+            user: None,
+        };
+        // Held before its execve, so that it is still a copy of this process.
+        let child = Launch::start(&command).unwrap();
+        let pid = child.pid();
+        requests::seize(pid, 0).unwrap();
+        requests::interrupt(pid).unwrap();
+        assert!(matches!(requests::wait(true), Ok(requests::Waited::Task(task, _)) if task == pid));
+        let memory = TaskMemory(pid);
+        let at = TEXT.as_ptr() as u64;
+        for (from, length) in [(0, 64), (1, 1), (3, 5), (5, 8), (7, 40), (8, 16), (0, 0)] {
+            let (mut one, mut other) = (vec![0; length], vec![0; length]);
+            assert_eq!(memory.read(at + from as u64, &mut one), length);
+            assert_eq!(memory.peek(at + from as u64, &mut other), length);
+            assert_eq!(one, TEXT[from..from + length]);
+            assert_eq!(one, other);
+        }
+        let mut nothing = [0; 8];
+        assert_eq!(memory.peek(0, &mut nothing), 0);
+        assert_eq!(memory.peek(u64::MAX - 3, &mut nothing), 0);
+    }
 
     #[test]
     fn memory_is_read_as_far_as_it_goes() {
