@@ -94,7 +94,7 @@ impl EventCounts {
         self.tally
             .units
             .entry((unit, id))
-            .or_insert_with(Stats::default)
+            .or_default()
             .add(failed, wall_ns, cpu_ns);
     }
 
