@@ -9,7 +9,7 @@ use bpf::Split;
 
 use crate::select::{Status, Statuses};
 use crate::tally::error_of;
-use crate::{CallId, Event, Stats, Tally, Unit, What};
+use crate::{CallId, Event, Tally, Unit, What};
 
 /// Tasks whose names are kept; beyond that all names are forgotten and read again.
 const NAMES_MAX: usize = 65_536;
