@@ -348,6 +348,14 @@ fn a_signal_to_the_caller_ends_the_wait() {
     assert!(begin.elapsed() < LIMIT / 2);
     let begin = Instant::now();
     assert_eq!(engine.run(Some(Duration::ZERO), each).unwrap(), Progress::Elapsed);
+    // SAFETY: both sets are live, and the first is filled.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
+    }
+    let limit = Some(Duration::from_millis(50));
+    assert_eq!(engine.run(limit, each).unwrap(), Progress::Elapsed);
     assert!(begin.elapsed() < LIMIT / 2);
     // SAFETY: the child of this test, which nobody has waited for.
     unsafe { libc::kill(engine.pid().unwrap(), libc::SIGKILL) };

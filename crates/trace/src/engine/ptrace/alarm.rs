@@ -54,6 +54,16 @@ impl Alarm {
         if after.is_none() && !self.set {
             return Ok(());
         }
+        if after.is_some() {
+            // Whoever waits for signals in another way may have blocked all of them.
+            // SAFETY: the set is live and made valid by `sigemptyset`.
+            unsafe {
+                let mut ours: libc::sigset_t = std::mem::zeroed();
+                libc::sigemptyset(&raw mut ours);
+                libc::sigaddset(&raw mut ours, signal());
+                libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const ours, std::ptr::null_mut());
+            }
+        }
         self.set = after.is_some();
         let time = |duration: Duration| libc::timespec {
             tv_sec: libc::time_t::try_from(duration.as_secs()).unwrap_or(libc::time_t::MAX),
