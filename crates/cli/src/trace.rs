@@ -2,6 +2,8 @@
 //! itself stand in `commands/trace.rs`.
 
 pub(crate) mod count;
+pub(crate) mod descriptors;
+pub(crate) mod events;
 pub(crate) mod interruption;
 pub(crate) mod output;
 pub(crate) mod target;

@@ -72,6 +72,8 @@ pub struct LineOptions {
     pub numbers: bool,
     /// The column of `= `.
     pub column: usize,
+    /// A call's line is written when the call ends, and never broken.
+    pub whole_lines: bool,
     /// Says which tasks are new: `strace: Process 1201 attached`.
     pub announce: bool,
     /// Says how tasks end.
@@ -97,6 +99,7 @@ impl Default for LineOptions {
             took: None,
             numbers: false,
             column: 40,
+            whole_lines: false,
             announce: true,
             ends: true,
             style: Style::default(),
@@ -146,7 +149,7 @@ impl Printer {
     pub fn new(options: LineOptions) -> Self {
         let tracks = options.style.descriptors > 0 || !options.paths.is_empty();
         Printer {
-            holds: !options.statuses.is_all(),
+            holds: options.whole_lines || !options.statuses.is_all(),
             pending: HashMap::new(),
             tasks: HashMap::new(),
             open: None,
@@ -192,6 +195,19 @@ impl Printer {
         }
         self.pending.clear();
         Ok(())
+    }
+
+    /// A task is there of which nothing has been told yet: one that ran already.
+    pub fn attached(&mut self, thread: i32) {
+        self.know(thread);
+    }
+
+    /// Gives up the line of a call that a task is in, of which nothing is written yet
+    /// ([`whole_lines`](LineOptions::whole_lines)).
+    pub fn give_up(&mut self, thread: i32) {
+        if self.holds {
+            self.pending.remove(&thread);
+        }
     }
 
     /// The options it was made with.

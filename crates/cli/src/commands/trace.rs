@@ -9,10 +9,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use bpf::{CountSettings, Split};
-use trace::{CallSet, End, Expression, Sort, Status, Statuses, Summary};
+use trace::engine::Scope;
+use trace::{End, Naming, Quiet, Sort, Status, Summary};
 
 use crate::trace::count::counter::{Counter, Wish};
 use crate::trace::count::{self, Form, Show};
+use crate::trace::events::arguments::{EventArguments, Selection, WayWanted};
+use crate::trace::events::{self, FilesSink, JsonSink, LinesSink, Plan, Sink};
 use crate::trace::output::Output;
 use crate::trace::target::{self, Target};
 
@@ -20,7 +23,7 @@ use crate::trace::target::{self, Target};
 #[derive(clap::Args)]
 #[command(after_help = crate::help::TRACE)]
 pub(crate) struct TraceArguments {
-    /// Count calls and show tables
+    /// Count calls and show tables, no lines
     #[arg(short = 'c', long = "summary-only")]
     count: bool,
 
@@ -40,13 +43,17 @@ pub(crate) struct TraceArguments {
     #[arg(long, value_name = "NAME")]
     comm: Option<String>,
 
-    /// Follow children, and with -p all threads
-    #[arg(short = 'f', long = "follow-forks")]
-    follow: bool,
+    /// Follow children, and with -p all threads; -ff with -o FILE: a file FILE.PID for each task
+    #[arg(short = 'f', long = "follow-forks", action = clap::ArgAction::Count)]
+    follow: u8,
+
+    /// As the second f of -ff
+    #[arg(long, requires = "output")]
+    output_separately: bool,
 
     /// Order of the rows: time, calls, errors, name, min-time, max-time, avg-time, none
-    #[arg(short = 'S', long = "summary-sort-by", value_name = "COLUMN", default_value = "time")]
-    sort: String,
+    #[arg(short = 'S', long = "summary-sort-by", value_name = "COLUMN")]
+    sort: Option<String>,
 
     /// Columns of the table: time-percent, total-time, min-time, max-time, avg-time, calls,
     /// errors, name
@@ -65,21 +72,9 @@ pub(crate) struct TraceArguments {
     #[arg(long)]
     histogram: bool,
 
-    /// What to trace: trace=CALL,…, trace=%CLASS, trace=/REGEX, trace=!…; status=failed and others
-    #[arg(short = 'e', long = "trace", value_name = "EXPR")]
-    expressions: Vec<String>,
-
-    /// Only calls that gave no error
-    #[arg(short = 'z', long = "successful-only", conflicts_with = "failed_only")]
-    successful_only: bool,
-
     /// Only calls that gave an error
     #[arg(short = 'Z', long = "failed-only")]
     failed_only: bool,
-
-    /// How to watch; by default the cheapest that works
-    #[arg(long, value_name = "WAY", value_parser = ["kernel", "seccomp", "ptrace"])]
-    way: Option<String>,
 
     /// Only calls that took at least so many seconds
     #[arg(long, value_name = "SECS", default_value = "0", hide_default_value = true,
@@ -102,17 +97,24 @@ pub(crate) struct TraceArguments {
     #[arg(short = 'A', long = "output-append-mode", requires = "output")]
     append: bool,
 
-    /// Strace's table and nothing else
-    #[arg(short = 'q', long)]
-    quiet: bool,
+    /// Less: strace's table or lines and nothing else; -qq without ends of tasks
+    #[arg(short = 'q', action = clap::ArgAction::Count)]
+    quiet: u8,
 
-    /// One JSON object, or one a line with -i
+    /// JSON: an object for each event, or with -c one, or one a line with -i
     #[arg(long, conflicts_with = "csv")]
     json: bool,
 
-    /// A line of CSV for each call
+    /// With -c, a line of CSV for each call
     #[arg(long)]
     csv: bool,
+
+    #[command(flatten)]
+    events: EventArguments,
+
+    /// No word that strace does not say
+    #[arg(long, hide = true)]
+    strace: bool,
 
     /// Set a variable of the command's environment, or without `=` remove it
     #[arg(short = 'E', long = "env", value_name = "NAME=VALUE", requires = "command")]
@@ -127,20 +129,116 @@ pub(crate) struct TraceArguments {
     argv0: Option<String>,
 
     /// The command, with its arguments
-    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "COMMAND", trailing_var_arg = true)]
     command: Vec<OsString>,
 }
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
-    ensure!(arguments.count, "only counting is built so far: give -c");
+    let end = if arguments.count { run_count(arguments)? } else { run_events(arguments)? };
+    Ok(end.map_or(ExitCode::SUCCESS, exit_as))
+}
+
+fn run_count(arguments: &TraceArguments) -> anyhow::Result<Option<End>> {
+    ensure!(!arguments.separates(), "-ff and -c exclude each other: one table is for all tasks");
+    if let Some(option) = arguments.events.of_lines() {
+        bail!("{option} is for lines, and -c shows none: -C shows both");
+    }
     let wish = wish(arguments)?;
     let show = show(arguments)?;
     let mut output = Output::open(arguments.output.as_deref(), arguments.append)?;
-    let counter = counter(&wish, arguments.way.as_deref())?;
+    let counter = counter(&wish, arguments.events.way())?;
     let end = count::run(counter, &show, &mut output)?;
     output.close()?;
-    Ok(end.map_or(ExitCode::SUCCESS, exit_as))
+    Ok(end)
+}
+
+fn run_events(arguments: &TraceArguments) -> anyhow::Result<Option<End>> {
+    if let Some(option) = arguments.of_counting() {
+        bail!("{option} is for counting: give -c too");
+    }
+    let target = target(arguments)?;
+    let selection = arguments.events.selection(arguments.failed_only)?;
+    ensure!(!selection.calls.is_none() || !arguments.events.summary, "-C: no calls are selected");
+    let plan = plan(arguments, &target, &selection)?;
+    let sink = sink(arguments, &plan)?;
+    events::run(&target, &plan, sink)
+}
+
+impl TraceArguments {
+    /// Whether each task has a file of its own.
+    fn separates(&self) -> bool {
+        (self.follow > 1 || self.output_separately) && self.output.is_some()
+    }
+
+    /// An option that was given and means nothing to lines.
+    fn of_counting(&self) -> Option<&'static str> {
+        let table = self.events.summary;
+        let given = [
+            (self.by.is_some(), "--by"),
+            (self.histogram, "--histogram"),
+            (self.interval.is_some(), "-i"),
+            (self.csv, "--csv"),
+            (self.columns.is_some() && !table, "-U"),
+            (self.wall && !table, "-w"),
+            (self.sort.is_some() && !table, "-S"),
+        ];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+    }
+}
+
+/// How events are traced and shown.
+fn plan(
+    arguments: &TraceArguments,
+    target: &Target,
+    selection: &Selection,
+) -> anyhow::Result<Plan> {
+    let mut lines = arguments.events.lines(selection)?;
+    // As with strace: who wants lines of a command in a file wants nothing else said.
+    let is_apart = arguments.output.is_some() && matches!(target, Target::Command(_));
+    let times = if is_apart { arguments.quiet.max(1) } else { arguments.quiet };
+    let quiet = selection.quiet.unwrap_or(Quiet::times(times));
+    let several = matches!(target, Target::Processes(list) if list.len() > 1);
+    lines.naming = match &arguments.output {
+        _ if arguments.separates() => Naming::Nobody,
+        None => Naming::Several,
+        Some(_) if arguments.follow > 0 || several => Naming::Always,
+        Some(_) => Naming::Nobody,
+    };
+    lines.announce = !quiet.attach() && arguments.output.is_none();
+    lines.ends = !quiet.exit();
+    let slower_than_ns = u64::try_from(arguments.slower_than.as_nanos()).unwrap_or(u64::MAX);
+    lines.whole_lines = slower_than_ns > 0;
+    let summary = arguments.events.summary.then(|| summary(arguments)).transpose()?;
+    let own_words = !arguments.strace && arguments.quiet == 0 && selection.quiet.is_none();
+    Ok(Plan {
+        lines,
+        scope: if arguments.follow > 0 { Scope::Tree } else { Scope::Thread },
+        way: arguments.events.way(),
+        quiet,
+        own_words,
+        statuses: selection.statuses,
+        slower_than_ns,
+        time: arguments.time,
+        summary,
+    })
+}
+
+/// What the events are written to.
+fn sink(arguments: &TraceArguments, plan: &Plan) -> anyhow::Result<Box<dyn Sink>> {
+    let lines = plan.lines.clone();
+    if let Some(name) = arguments.output.as_deref().filter(|_| arguments.separates()) {
+        ensure!(!arguments.json, "--json and -ff exclude each other: each object names its task");
+        ensure!(!arguments.events.summary, "-C and -ff exclude each other");
+        let is_file = !name.starts_with(['|', '!']) && name != "-";
+        ensure!(is_file, "-ff: with -o give a file, to which the numbers of tasks are added");
+        return Ok(Box::new(FilesSink::new(lines, name, arguments.append)?));
+    }
+    let output = Output::open(arguments.output.as_deref(), arguments.append)?;
+    Ok(match arguments.json {
+        true => Box::new(JsonSink::new(lines, output)),
+        false => Box::new(LinesSink::new(lines, output)),
+    })
 }
 
 fn target(arguments: &TraceArguments) -> anyhow::Result<Target> {
@@ -163,19 +261,12 @@ fn target(arguments: &TraceArguments) -> anyhow::Result<Target> {
 fn wish(arguments: &TraceArguments) -> anyhow::Result<Wish> {
     let target = target(arguments)?;
     let settings = settings(arguments, &target)?;
-    let mut wish = Wish { target, calls: CallSet::all(), statuses: Statuses::all(), settings };
-    if arguments.successful_only {
-        wish.statuses = Statuses::only(Status::Successful);
-    } else if arguments.failed_only {
-        wish.statuses = Statuses::only(Status::Failed);
+    let selection = arguments.events.selection(arguments.failed_only)?;
+    if let Some(option) = arguments.events.of_lines_selected() {
+        bail!("-e {option}: for lines, and -c shows none; trace= and status= select");
     }
-    for text in &arguments.expressions {
-        match Expression::parse(text)? {
-            Expression::Trace(calls) => wish.calls = calls,
-            Expression::Status(statuses) => wish.statuses = statuses,
-            _ => bail!("-e {text}: for lines, and -c shows none; trace= and status= select"),
-        }
-    }
+    let Selection { calls, statuses, .. } = selection;
+    let wish = Wish { target, calls, statuses, settings };
     ensure!(!wish.calls.is_none(), "-e trace= leaves nothing to trace");
     let Wish { statuses, .. } = &wish;
     let any = statuses.has(Status::Successful) || statuses.has(Status::Failed);
@@ -184,10 +275,10 @@ fn wish(arguments: &TraceArguments) -> anyhow::Result<Wish> {
 }
 
 /// The cheapest way that works, or the one that is asked for.
-fn counter(wish: &Wish, way: Option<&str>) -> anyhow::Result<Counter> {
+fn counter(wish: &Wish, way: Option<WayWanted>) -> anyhow::Result<Counter> {
     match way {
-        Some("kernel") => return Counter::kernel(wish),
-        Some(way) => return Counter::ptrace(wish, way == "seccomp"),
+        Some(WayWanted::Kernel) => return Counter::kernel(wish),
+        Some(way) => return Counter::ptrace(wish, way == WayWanted::Seccomp),
         None => {}
     }
     let refused = match Counter::kernel(wish) {
@@ -207,8 +298,8 @@ fn settings(arguments: &TraceArguments, target: &Target) -> anyhow::Result<Count
     let mut settings = CountSettings {
         everybody: matches!(target, Target::Everybody),
         own_process: std::process::id().cast_signed(),
-        follow: arguments.follow,
-        seed_threads: arguments.follow,
+        follow: arguments.follow > 0,
+        seed_threads: arguments.follow > 0,
         from_exec: matches!(target, Target::Command(_)),
         slower_than_ns: u64::try_from(arguments.slower_than.as_nanos()).unwrap_or(u64::MAX),
         ..CountSettings::default()
@@ -230,16 +321,21 @@ fn settings(arguments: &TraceArguments, target: &Target) -> anyhow::Result<Count
     Ok(settings)
 }
 
-fn show(arguments: &TraceArguments) -> anyhow::Result<Show> {
+/// The table of -c and -C.
+fn summary(arguments: &TraceArguments) -> anyhow::Result<Summary> {
     let mut summary = Summary { wall: arguments.wall, ..Summary::default() };
     if let Some(columns) = &arguments.columns {
         summary.set_columns(columns).map_err(|error| anyhow::anyhow!("-U: {error}"))?;
     }
-    let order = Sort::parse(&arguments.sort);
-    let Some(order) = order else {
-        bail!("-S {}: not an order; try time, calls, errors, name or none", arguments.sort)
-    };
-    summary.sort = order;
+    if let Some(name) = &arguments.sort {
+        summary.sort = Sort::parse(name).with_context(|| {
+            format!("-S {name}: not an order; try time, calls, errors, name or none")
+        })?;
+    }
+    Ok(summary)
+}
+
+fn show(arguments: &TraceArguments) -> anyhow::Result<Show> {
     let form = match (arguments.json, arguments.csv) {
         (true, _) => Form::Json,
         (_, true) => Form::Csv,
@@ -247,8 +343,8 @@ fn show(arguments: &TraceArguments) -> anyhow::Result<Show> {
     };
     Ok(Show {
         form,
-        summary,
-        brief: arguments.quiet,
+        summary: summary(arguments)?,
+        brief: arguments.quiet > 0 || arguments.strace,
         histograms: arguments.histogram,
         interval: arguments.interval,
         time: arguments.time,

@@ -144,6 +144,7 @@ impl Session<'_> {
         let seconds = self.start.elapsed().as_secs_f64();
         let tally = self.counter.tally()?;
         let cost = Cost {
+            what: "Counted",
             way: self.counter.way(),
             weight: self.counter.weight()?,
             calls: tally.total().calls,
@@ -267,7 +268,8 @@ fn children_s() -> f64 {
     (usage.user_us + usage.system_us) as f64 / 1e6
 }
 
-fn send(process: i32, signal: i32) {
+/// Sends a signal to the command's process.
+pub(crate) fn send(process: i32, signal: i32) {
     // SAFETY: a plain system call; the process is our child and was not waited for.
     unsafe { libc::kill(process, signal) };
 }

@@ -61,7 +61,14 @@ pub(crate) fn processes(lists: &[String]) -> anyhow::Result<Vec<i32>> {
     Ok(numbers)
 }
 
-/// The threads of processes that exist; those that do not are told by `absent`.
+/// The threads of a process; none if there is no such process.
+pub(crate) fn threads(process: i32) -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| name.to_str()?.parse().ok()).collect()
+}
+
+/// Whether a process, or a thread, exists.
 pub(crate) fn is_there(process: i32) -> bool {
     Path::new("/proc").join(process.to_string()).exists()
 }

@@ -1,0 +1,202 @@
+//! Events as JSON, one object a line, for other programs.
+
+use std::io::{self, Write as _};
+
+use serde_json::{Map, Value, json};
+use trace::{Abi, End, Event, LineOptions, Memory, Printer, What};
+
+use super::Sink;
+use crate::trace::descriptors::OfProcesses;
+use crate::trace::output::Output;
+
+/// JSON to one place.
+pub(crate) struct JsonSink {
+    printer: Printer,
+    descriptors: OfProcesses,
+    output: Output,
+    is_watched: bool,
+    wall_offset_ns: i64,
+    line: Vec<u8>,
+}
+
+impl JsonSink {
+    /// Lines are made whole and taken apart again; times and names of tasks are told as numbers.
+    pub(crate) fn new(options: LineOptions, output: Output) -> Self {
+        let options = LineOptions {
+            stamp: None,
+            relative: None,
+            took: None,
+            numbers: false,
+            naming: trace::Naming::Nobody,
+            column: 0,
+            whole_lines: true,
+            announce: false,
+            ends: false,
+            ..options
+        };
+        JsonSink {
+            wall_offset_ns: options.wall_offset_ns,
+            printer: Printer::new(options),
+            descriptors: super::descriptors(true),
+            is_watched: output.is_watched(),
+            output,
+            line: Vec::new(),
+        }
+    }
+
+    fn object(&self, event: &Event) -> Map<String, Value> {
+        let time_ns = (event.time_ns as i64).saturating_add(self.wall_offset_ns);
+        let mut object = Map::new();
+        object.insert("time_s".to_owned(), json!((time_ns / 1_000) as f64 / 1e6));
+        object.insert("thread".to_owned(), event.thread.into());
+        object.insert("process".to_owned(), event.process.into());
+        object
+    }
+
+    fn write(&mut self, object: Map<String, Value>) -> io::Result<()> {
+        writeln!(self.output, "{}", Value::Object(object))?;
+        if self.is_watched { self.output.flush() } else { Ok(()) }
+    }
+}
+
+impl Sink for JsonSink {
+    fn event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+        self.line.clear();
+        self.printer.event(event, memory, &self.descriptors, &mut self.line)?;
+        let text = String::from_utf8_lossy(&self.line).trim_end().to_owned();
+        let mut object = self.object(event);
+        match event.what {
+            What::Enter(_) => return Ok(()),
+            What::Exit { call, result, wall_ns, cpu_ns } => {
+                if text.is_empty() {
+                    return Ok(());
+                }
+                tell_call(&text, &mut object);
+                if call.id.abi == Abi::I386 {
+                    object.insert("abi".to_owned(), "i386".into());
+                }
+                object.insert("result".to_owned(), result.into());
+                object.insert("wall_ns".to_owned(), wall_ns.into());
+                object.insert("cpu_ns".to_owned(), json!(cpu_ns));
+            }
+            What::Signal(_) | What::Stopped(_) => {
+                if text.is_empty() {
+                    return Ok(());
+                }
+                let kind = if matches!(event.what, What::Signal(_)) { "signal" } else { "stopped" };
+                tell_signal(&text, kind, &mut object);
+            }
+            What::Began { parent } => {
+                object.insert("event".to_owned(), "began".into());
+                object.insert("parent".to_owned(), parent.into());
+            }
+            What::Superseded { former } => {
+                object.insert("event".to_owned(), "superseded".into());
+                object.insert("former".to_owned(), former.into());
+            }
+            What::Ended(end) => {
+                // The call that it did not come back from.
+                if !text.is_empty() {
+                    let mut last = self.object(event);
+                    tell_call(&text, &mut last);
+                    last.insert("result".to_owned(), Value::Null);
+                    self.write(last)?;
+                }
+                object.insert("event".to_owned(), "ended".into());
+                match end {
+                    End::Status(status) => object.insert("status".to_owned(), status.into()),
+                    End::Signal { number, dumped } => {
+                        object.insert("dumped".to_owned(), dumped.into());
+                        object.insert("signal".to_owned(), number.into())
+                    }
+                };
+            }
+        }
+        self.write(object)
+    }
+
+    fn attached(&mut self, thread: i32) {
+        self.printer.attached(thread);
+    }
+
+    fn give_up(&mut self, thread: i32) {
+        self.printer.give_up(thread);
+    }
+
+    fn idle(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+
+    fn detach(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn output(&mut self) -> Option<&mut Output> {
+        Some(&mut self.output)
+    }
+
+    fn close(self: Box<Self>) -> anyhow::Result<()> {
+        self.output.close()
+    }
+}
+
+/// Takes the line of a call apart: `name(arguments) = result words`.
+fn tell_call(text: &str, object: &mut Map<String, Value>) {
+    object.insert("event".to_owned(), "call".into());
+    // The words behind the result have no such thing in them, while texts among the arguments may.
+    let (call, result) = text.rsplit_once(") = ").unwrap_or((text, ""));
+    let (name, arguments) = call.split_once('(').unwrap_or((call, ""));
+    object.insert("syscall".to_owned(), name.into());
+    object.insert("arguments".to_owned(), arguments.into());
+    let mut words = result.split(' ');
+    if matches!(words.next(), Some("-1" | "?"))
+        && let Some(error) = words.next()
+    {
+        object.insert("error".to_owned(), error.into());
+    }
+    object.insert("told".to_owned(), result.into());
+}
+
+/// Takes the line of a signal apart: `--- SIGCHLD {si_signo=SIGCHLD, …} ---`.
+fn tell_signal(text: &str, kind: &str, object: &mut Map<String, Value>) {
+    object.insert("event".to_owned(), kind.into());
+    let inner = text.trim_start_matches("--- ").trim_end_matches(" ---");
+    let inner = inner.trim_start_matches("stopped by ");
+    let (name, details) = inner.split_once(' ').unwrap_or((inner, ""));
+    object.insert("signal".to_owned(), name.into());
+    if !details.is_empty() {
+        object.insert("details".to_owned(), details.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_taken_apart() {
+        let of = |text: &str| {
+            let mut object = Map::new();
+            tell_call(text, &mut object);
+            object
+        };
+        let read = of(r#"read(3, "a) = b", 9) = 7"#);
+        assert_eq!(read["syscall"], "read");
+        assert_eq!(read["arguments"], r#"3, "a) = b", 9"#);
+        assert_eq!(read["told"], "7");
+        assert!(!read.contains_key("error"));
+        let open = of(r#"open("/x", O_RDONLY) = -1 ENOENT (No such file or directory)"#);
+        assert_eq!(open["error"], "ENOENT");
+        assert_eq!(
+            of("pause() = ? ERESTARTNOHAND (To be restarted if no handler)")["error"],
+            "ERESTARTNOHAND"
+        );
+        assert!(!of("exit_group(0) = ?").contains_key("error"));
+        let mut object = Map::new();
+        tell_signal("--- SIGUSR1 {si_signo=SIGUSR1} ---", "signal", &mut object);
+        assert_eq!(object["signal"], "SIGUSR1");
+        assert_eq!(object["details"], "{si_signo=SIGUSR1}");
+        tell_signal("--- stopped by SIGSTOP ---", "stopped", &mut object);
+        assert_eq!(object["signal"], "SIGSTOP");
+    }
+}

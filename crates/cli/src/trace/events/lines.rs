@@ -1,0 +1,209 @@
+//! Lines to one place, or with `-ff` to a file for each task.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write as _};
+
+use anyhow::Context as _;
+use trace::{Event, LineOptions, Memory, Printer, What};
+
+use super::Sink;
+use crate::trace::descriptors::OfProcesses;
+use crate::trace::output::Output;
+
+/// Lines to one place.
+pub(crate) struct LinesSink {
+    printer: Printer,
+    descriptors: OfProcesses,
+    output: Output,
+    /// Whether somebody may look on, so that each line is written at once.
+    is_watched: bool,
+}
+
+impl LinesSink {
+    pub(crate) fn new(options: LineOptions, output: Output) -> Self {
+        let is_watched = output.is_watched();
+        let descriptors = super::descriptors(true);
+        LinesSink { printer: Printer::new(options), descriptors, output, is_watched }
+    }
+}
+
+impl Sink for LinesSink {
+    fn event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+        self.printer.event(event, memory, &self.descriptors, &mut self.output)?;
+        if self.is_watched { self.output.flush() } else { Ok(()) }
+    }
+
+    fn attached(&mut self, thread: i32) {
+        self.printer.attached(thread);
+    }
+
+    fn give_up(&mut self, thread: i32) {
+        self.printer.give_up(thread);
+    }
+
+    fn idle(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+
+    fn detach(&mut self) -> io::Result<()> {
+        self.printer.detach(&mut self.output)
+    }
+
+    fn output(&mut self) -> Option<&mut Output> {
+        Some(&mut self.output)
+    }
+
+    fn close(self: Box<Self>) -> anyhow::Result<()> {
+        self.output.close()
+    }
+}
+
+/// Files that are open at a time; a task beyond them makes all be closed, and each is opened again
+/// by its next line.  Well below the 1024 descriptors that a process usually may have.
+const OPEN_MAX: usize = 256;
+
+/// What belongs to one task.
+struct Own {
+    printer: Printer,
+    file: Option<BufWriter<File>>,
+}
+
+/// A file for each task: `NAME.NUMBER`.
+pub(crate) struct FilesSink {
+    options: LineOptions,
+    name: String,
+    append: bool,
+    descriptors: OfProcesses,
+    own: HashMap<i32, Own>,
+    open: usize,
+}
+
+impl FilesSink {
+    /// Opens nothing yet, but finds out whether the first file can be made.
+    pub(crate) fn new(options: LineOptions, name: &str, append: bool) -> anyhow::Result<Self> {
+        let folder =
+            std::path::Path::new(name).parent().filter(|path| path != &std::path::Path::new(""));
+        let folder = folder.unwrap_or(std::path::Path::new("."));
+        rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
+            .with_context(|| format!("-o {name}: cannot write files in {}", folder.display()))?;
+        Ok(FilesSink {
+            options,
+            name: name.to_owned(),
+            append,
+            descriptors: super::descriptors(true),
+            own: HashMap::new(),
+            open: 0,
+        })
+    }
+
+    /// Writes one event of a task to its file.
+    fn write(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+        let is_new = !self.own.contains_key(&event.thread);
+        let has_file = self.own.get(&event.thread).is_some_and(|own| own.file.is_some());
+        if !has_file {
+            if self.open >= OPEN_MAX {
+                self.close_files()?;
+            }
+            let file = self.file(event.thread, self.append || !is_new)?;
+            self.open += 1;
+            let options = &self.options;
+            let own = self.own.entry(event.thread);
+            let new = || Own { printer: Printer::new(options.clone()), file: None };
+            own.or_insert_with(new).file = Some(BufWriter::new(file));
+        }
+        let Some(own) = self.own.get_mut(&event.thread) else { return Ok(()) };
+        let Some(file) = &mut own.file else { return Ok(()) };
+        own.printer.event(event, memory, &self.descriptors, file)
+    }
+
+    fn file(&self, thread: i32, append: bool) -> io::Result<File> {
+        let name = format!("{}.{thread}", self.name);
+        let mut options = OpenOptions::new();
+        options.create(true).append(append).write(true).truncate(!append);
+        let failed = |error: io::Error| {
+            io::Error::new(error.kind(), format!("-o {name}: cannot be written: {error}"))
+        };
+        options.open(&name).map_err(failed)
+    }
+
+    fn close_files(&mut self) -> io::Result<()> {
+        for own in self.own.values_mut() {
+            if let Some(mut file) = own.file.take() {
+                file.flush()?;
+            }
+        }
+        self.open = 0;
+        Ok(())
+    }
+
+    /// A thread's program has taken the place of its process: what it wrote goes on in its own file,
+    /// under the number of the process.
+    fn supersede(&mut self, event: &Event, former: i32, memory: &dyn Memory) -> io::Result<()> {
+        self.write(event, memory)?;
+        self.forget(event.thread)?;
+        let Some(mut own) = self.own.remove(&former) else { return Ok(()) };
+        let mut text = Vec::new();
+        own.printer.event(event, memory, &self.descriptors, &mut text)?;
+        if let Some(file) = &mut own.file {
+            // The news itself stands in the file of the process.
+            let broken = text.split_inclusive(|byte| *byte == b'\n').next();
+            let broken = broken.filter(|line| line.ends_with(b"<unfinished ...>\n"));
+            file.write_all(broken.unwrap_or_default())?;
+        }
+        self.own.insert(event.thread, own);
+        Ok(())
+    }
+
+    fn forget(&mut self, thread: i32) -> io::Result<()> {
+        if let Some(Own { file: Some(mut file), .. }) = self.own.remove(&thread) {
+            self.open -= 1;
+            file.flush()?;
+        }
+        Ok(())
+    }
+}
+
+impl Sink for FilesSink {
+    fn event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+        match event.what {
+            What::Superseded { former } => self.supersede(event, former, memory),
+            What::Ended(_) => {
+                self.write(event, memory)?;
+                self.forget(event.thread)
+            }
+            // Its file comes with its first line.
+            What::Began { .. } => Ok(()),
+            _ => self.write(event, memory),
+        }
+    }
+
+    fn attached(&mut self, _thread: i32) {}
+
+    fn give_up(&mut self, thread: i32) {
+        if let Some(own) = self.own.get_mut(&thread) {
+            own.printer.give_up(thread);
+        }
+    }
+
+    fn idle(&mut self) -> io::Result<()> {
+        self.own.values_mut().filter_map(|own| own.file.as_mut()).try_for_each(io::Write::flush)
+    }
+
+    fn detach(&mut self) -> io::Result<()> {
+        for own in self.own.values_mut() {
+            if let Some(file) = &mut own.file {
+                own.printer.detach(file)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn output(&mut self) -> Option<&mut Output> {
+        None
+    }
+
+    fn close(mut self: Box<Self>) -> anyhow::Result<()> {
+        Ok(self.close_files()?)
+    }
+}
