@@ -181,6 +181,16 @@ pub(crate) struct Reads {
     pub(crate) what: Copied,
 }
 
+impl Kind {
+    /// Whether it has to look at memory as the call begins, though it is told later.
+    pub(crate) fn remembers(&self) -> bool {
+        self.reads.iter().any(|reads| {
+            let is_behind = matches!(reads.what, Copied::Bytes { count: Length::Behind(_), .. });
+            reads.when == When::Both || is_behind
+        })
+    }
+}
+
 /// An argument's kind.
 #[derive(Clone, Copy)]
 pub(crate) struct Kind {
@@ -302,6 +312,18 @@ impl Scene<'_> {
             Abi::X86_64 => value as i64,
             Abi::I386 => i64::from(value as i32),
         }
+    }
+
+    /// Keeps a number that stands in memory as the call begins; only the first is kept.
+    pub(crate) fn remember(&mut self, index: usize, number: Option<u32>) {
+        if let Some(memo) = self.memo.0.get_mut(index) {
+            *memo = memo.or(number);
+        }
+    }
+
+    /// What was kept for an argument.
+    pub(crate) fn remembered(&self, index: usize) -> Option<u32> {
+        self.memo.0.get(index).copied().flatten()
     }
 
     /// The call is over.

@@ -68,7 +68,7 @@ pub struct LineOptions {
     pub relative: Option<Precision>,
     /// Time in the call, behind its line.
     pub took: Option<Precision>,
-    /// The number of the call before its name.
+    /// The number of the task's latest call before each line.
     pub numbers: bool,
     /// The column of `= `.
     pub column: usize,
@@ -76,8 +76,10 @@ pub struct LineOptions {
     pub whole_lines: bool,
     /// Says which tasks are new: `strace: Process 1201 attached`.
     pub announce: bool,
-    /// Says how tasks end.
+    /// Says with which status tasks end.  The end by a signal is said if its signal has lines.
     pub ends: bool,
+    /// Says which task began a program in place of its process's others.
+    pub supersedes: bool,
     /// How values are written.
     pub style: Style,
     /// What has to be added to the monotonic clock for the time since 1970.
@@ -102,6 +104,7 @@ impl Default for LineOptions {
             whole_lines: false,
             announce: true,
             ends: true,
+            supersedes: true,
             style: Style::default(),
             wall_offset_ns: 0,
         }
@@ -134,7 +137,7 @@ pub struct Printer {
     /// Whether lines are held back until the result is known.
     holds: bool,
     pending: HashMap<i32, Pending>,
-    /// Tasks that are there, and the call of each that ended last.
+    /// Tasks that are there, and the latest call of each.
     tasks: HashMap<i32, Option<CallId>>,
     /// The task that has begun a line which is not ended.
     open: Option<i32>,
@@ -271,6 +274,10 @@ impl Desk<'_> {
         leader::write(&self.printer.options, count, self.event.thread, &mut line);
         let last_ns = self.printer.last_ns.replace(time_ns);
         leader::write_times(&self.printer.options, time_ns, last_ns, &mut line);
+        if self.printer.options.numbers {
+            let last = self.printer.tasks.get(&self.event.thread).copied().flatten();
+            let _ = write!(line, "[{:4}] ", last.map_or(0, |call| call.number));
+        }
         line
     }
 
@@ -282,12 +289,7 @@ impl Desk<'_> {
     }
 
     /// Writes arguments from where the call's line is, as far as they can be told now.
-    fn arguments(
-        &mut self,
-        pending: &mut Pending,
-        result: Option<i64>,
-        line: &mut Vec<u8>,
-    ) -> bool {
+    fn arguments(&mut self, pending: &mut Pending, result: Option<i64>, line: &mut Vec<u8>) {
         let printer = &*self.printer;
         let lookup = TaskLookup {
             tracker: &printer.tracker,
@@ -321,14 +323,27 @@ impl Desk<'_> {
                 scene.put(", ");
             }
             scene.style = printer.style_of(call.id);
-            match kind.write(&mut scene, pending.next) {
+            // What is known from the beginning comes first, even if the end is there already.
+            scene.result = None;
+            let mut outcome = if pending.is_begun {
+                Outcome::Later
+            } else {
+                kind.write(&mut scene, pending.next)
+            };
+            if result.is_some() && matches!(outcome, Outcome::Later | Outcome::More) {
+                pending.is_begun |= outcome == Outcome::More;
+                scene.result = result;
+                outcome = kind.write(&mut scene, pending.next);
+            }
+            match outcome {
                 Outcome::Done => pending.is_begun = false,
                 Outcome::Skip if !pending.is_begun => scene.out.truncate(start),
                 Outcome::Skip => pending.is_begun = false,
                 Outcome::Later | Outcome::More => {
-                    pending.is_begun = true;
                     if result.is_none() {
-                        return false;
+                        pending.is_begun = true;
+                        look_ahead(&mut scene, entry, pending.next + 1);
+                        return;
                     }
                     // A kind that is never content would hold the line up for ever.
                     pending.is_begun = false;
@@ -336,7 +351,6 @@ impl Desk<'_> {
             }
             pending.next += 1;
         }
-        true
     }
 
     fn enter(&mut self, call: Call) -> io::Result<()> {
@@ -355,6 +369,9 @@ impl Desk<'_> {
             pending.is_hidden = !paths::names_any(self, &call);
         }
         if pending.is_hidden {
+            if let Some(last) = self.printer.tasks.get_mut(&thread) {
+                *last = Some(call.id);
+            }
             self.keep(pending);
             return Ok(());
         }
@@ -382,16 +399,15 @@ impl Desk<'_> {
 
     /// Begins the line of a call: who, when, its name and what can be told of its arguments.
     fn begin_call(&mut self, pending: &mut Pending, time_ns: u64) -> Vec<u8> {
-        let mut line = self.leader(time_ns);
         let id = pending.call.id;
-        if self.printer.options.numbers {
-            let _ = write!(line, "[{:4}] ", id.number);
-        }
         let name = id.name();
+        // Noted before the line begins, as its number may stand there.
+        let former =
+            self.printer.tasks.get_mut(&self.event.thread).and_then(|last| last.replace(id));
+        let mut line = self.leader(time_ns);
         line.extend_from_slice(name.as_bytes());
         line.push(b'(');
         if name == "restart_syscall" {
-            let former = self.printer.tasks.get(&self.event.thread).copied().flatten();
             let _ = match former {
                 Some(former) => write!(line, "<... resuming interrupted {} ...>", former.name()),
                 None => write!(line, "<... resuming interrupted system call ...>"),
@@ -406,11 +422,6 @@ impl Desk<'_> {
         self.printer.know(thread);
         let is_open = self.printer.open == Some(thread);
         let begun = self.printer.pending.remove(&thread).filter(|begun| begun.call.id == call.id);
-        if call.id.known_name() != Some("restart_syscall")
-            && let Some(last) = self.printer.tasks.get_mut(&thread)
-        {
-            *last = Some(call.id);
-        }
         let is_hidden = match &begun {
             Some(begun) => begun.is_hidden,
             None => {
@@ -591,7 +602,7 @@ impl Desk<'_> {
         if self.printer.open.is_some() {
             self.break_line()?;
         }
-        if self.printer.options.ends {
+        if self.printer.options.supersedes {
             let mut line = self.leader(self.event.time_ns);
             let _ = write!(line, "+++ superseded by execve in pid {former} +++");
             self.finish_line(line)?;
@@ -614,7 +625,11 @@ impl Desk<'_> {
         } else if self.printer.open == Some(thread) {
             self.break_line()?;
         }
-        if self.printer.options.ends {
+        let is_told = match end {
+            End::Status(_) => self.printer.options.ends,
+            End::Signal { number, .. } => self.printer.options.signals.has(number),
+        };
+        if is_told {
             self.break_line()?;
             let mut line = self.leader(self.event.time_ns);
             let _ = match end {
@@ -657,6 +672,17 @@ impl Desk<'_> {
         line.extend_from_slice(b"= ?");
         self.finish_line(line)
     }
+}
+
+/// Lets arguments that are told later look at memory that the call will overwrite.
+fn look_ahead(scene: &mut Scene<'_>, entry: &table::Entry, from: usize) {
+    let length = scene.out.len();
+    for (index, kind) in entry.arguments.iter().enumerate().skip(from) {
+        if kind.remembers() {
+            kind.write(scene, index);
+        }
+    }
+    scene.out.truncate(length);
 }
 
 /// The whole line of a call, as if it had been seen alone: for tests and whoever has one call to show.

@@ -97,7 +97,15 @@ fn netlink(scene: &mut Scene<'_>, bytes: &[u8]) -> bool {
     if bytes.len() < 12 {
         return false;
     }
-    put!(scene, ", nl_pid={}, nl_groups={:08x}", u32_at(bytes, 4) as i32, u32_at(bytes, 8));
+    // The kernel takes no notice of it, but who puts something there should see it.
+    if u16_at(bytes, 2) != 0 {
+        put!(scene, ", nl_pad={:#x}", u16_at(bytes, 2).swap_bytes());
+    }
+    put!(scene, ", nl_pid={}, nl_groups=", u32_at(bytes, 4) as i32);
+    match u32_at(bytes, 8) {
+        0 => scene.put("00000000"),
+        groups => put!(scene, "{groups:#08x}"),
+    }
     true
 }
 
@@ -133,14 +141,15 @@ pub(crate) const ADDRESS_IN: Kind = Kind::new(|scene, index| {
 pub(crate) const ADDRESS_OUT: Kind = Kind::new(|scene, index| {
     let length_at = scene.argument(index + 1);
     if !scene.is_over() {
-        scene.memo.0[(index + 1).min(5)] = scene.read::<4>(length_at).map(|bytes| bytes.u32(0));
+        let room = scene.read::<4>(length_at).map(|bytes| bytes.u32(0));
+        scene.remember(index + 1, room);
         return Outcome::Later;
     }
     let address = scene.argument(index);
     let length = scene.read::<4>(length_at).map(|bytes| bytes.u32(0));
     match length {
         Some(length) if !scene.has_failed() => {
-            let room = scene.memo.0[(index + 1).min(5)].unwrap_or(length);
+            let room = scene.remembered(index + 1).unwrap_or(length);
             at(scene, address, u64::from(length.min(room)));
         }
         _ => scene.pointer(address),
@@ -154,12 +163,11 @@ pub(crate) const ADDRESS_OUT: Kind = Kind::new(|scene, index| {
 pub(crate) const LENGTH_INOUT: Kind = Kind::new(|scene, index| {
     let address = scene.argument(index);
     if !scene.is_over() {
-        if scene.memo.0[index.min(5)].is_none() {
-            scene.memo.0[index.min(5)] = scene.read::<4>(address).map(|bytes| bytes.u32(0));
-        }
+        let length = scene.read::<4>(address).map(|bytes| bytes.u32(0));
+        scene.remember(index, length);
         return Outcome::Later;
     }
-    let before = scene.memo.0[index.min(5)];
+    let before = scene.remembered(index);
     let after = scene.read::<4>(address).map(|bytes| bytes.i32(0));
     match (before.map(|length| length as i32), after) {
         (Some(before), Some(_)) if scene.has_failed() => put!(scene, "[{before}]"),
@@ -206,7 +214,7 @@ mod tests {
         assert_eq!(shown(&[1, 0]), "{sa_family=AF_UNIX}");
         assert_eq!(
             shown(&[16, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]),
-            "{sa_family=AF_NETLINK, nl_pid=1, nl_groups=00000002}"
+            "{sa_family=AF_NETLINK, nl_pid=1, nl_groups=0x000002}"
         );
         assert!(shown(&[2, 0, 1]).starts_with("{sa_family=AF_INET, sa_data="));
     }

@@ -161,10 +161,10 @@ pub(crate) const PRCTL: Kind = Kind::new(|scene, index| {
         b'e' => names::SPECULATION.write(value, scene.out),
         b'V' if value == 0 => scene.put("PR_SET_VMA_ANON_NAME"),
         b'V' => put!(scene, "{value:#x} /* PR_SET_VMA_??? */"),
-        b'n' => scene.text(value, 15),
+        b'n' => scene.text(value, 15.min(scene.style.text_limit)),
         b'N' if !scene.is_over() => return Outcome::Later,
         b'N' if scene.has_failed() => scene.pointer(value),
-        b'N' => scene.text(value, 15),
+        b'N' => scene.text(value, 15.min(scene.style.text_limit)),
         b'o' => return number_out(scene, index),
         b'T' => return timestamp_out(scene, index),
         b'P' => return address_out(scene, index),
@@ -253,14 +253,21 @@ pub(crate) const SECCOMP_DATA: Kind = Kind::new(|scene, index| {
 .reading(&[reads::fixed(When::Enter, 16)]);
 
 const CLOCK_REALTIME: u64 = 0x100;
+const PRIVATE: u64 = 0x80;
 const FUTEX_COMMAND: u64 = 0x7f;
 
 /// What is done with a futex.
 pub(crate) const FUTEX: Kind = Kind::new(|scene, index| {
     let value = scene.argument(index) & 0xffff_ffff;
+    let is_known = |value| event::FUTEX.get(value).is_some();
     match event::FUTEX.get(value & !CLOCK_REALTIME) {
         Some(name) if value & CLOCK_REALTIME != 0 => put!(scene, "{name}|FUTEX_CLOCK_REALTIME"),
-        _ => event::FUTEX.write(value, scene.out),
+        _ => match event::FUTEX.get(value & !PRIVATE) {
+            Some(name) if value == value & !CLOCK_REALTIME && !is_known(value) => {
+                put!(scene, "{name}|FUTEX_PRIVATE_FLAG");
+            }
+            _ => event::FUTEX.write(value, scene.out),
+        },
     }
     Outcome::Done
 });
@@ -310,13 +317,13 @@ fn wake_operation(scene: &mut Scene<'_>, value: u32) {
     }
     match OPERATIONS.get((value >> 28 & 7) as usize) {
         Some(name) => put!(scene, "{name}<<28|"),
-        None => put!(scene, "{:#x}<<28|", value >> 28 & 7),
+        None => put!(scene, "{:#x}<<28 /* FUTEX_OP_??? */|", value >> 28 & 7),
     }
     scene.hex(u64::from(value >> 12 & 0xfff));
     scene.put("<<12|");
     match COMPARISONS.get((value >> 24 & 15) as usize) {
         Some(name) => put!(scene, "{name}<<24|"),
-        None => put!(scene, "{:#x}<<24|", value >> 24 & 15),
+        None => put!(scene, "{:#x}<<24 /* FUTEX_OP_CMP_??? */|", value >> 24 & 15),
     }
     scene.hex(u64::from(value & 0xfff));
 }

@@ -193,6 +193,14 @@ pub(crate) const POSITION_INOUT: Kind = Kind::new(|scene, index| {
 .reading(&[reads::fixed(When::Both, 8)])
 .of_any_width();
 
+/// Where to go on: `[3]`.
+pub(crate) const POSITION_IN: Kind = Kind::new(|scene, index| {
+    scene.structure::<8>(scene.argument(index), |scene, bytes| put!(scene, "[{}]", bytes.i64(0)));
+    Outcome::Done
+})
+.reading(&[reads::fixed(When::Enter, 8)])
+.of_any_width();
+
 /// The priority of a swap file, and its flags.
 pub(crate) const SWAP: Kind = Kind::new(|scene, index| {
     const PRIORITY: u64 = 0x7fff;

@@ -64,7 +64,7 @@ pub(crate) const ARGUMENT: Kind = Kind::new(|scene, index| {
             scene.structure(value, number);
         }
         // FIOCLEX, FIONCLEX, TIOCEXCL, TIOCNXCL, TIOCNOTTY, TIOCSBRK, TIOCCBRK, TIOCCONS
-        0x5451 | 0x5450 | 0x540c | 0x540d | 0x5422 | 0x5427 | 0x5428 | 0x541d | 0x5437 => {
+        0x5451 | 0x5450 | 0x540c | 0x540d | 0x5422 | 0x5427 | 0x5428 | 0x541d | 0x541f | 0x5437 => {
             return Outcome::Skip;
         }
         // TCSBRK, TCXONC, TCFLSH, TIOCSCTTY, TCSBRKP: the argument is a number itself.
@@ -84,7 +84,7 @@ pub(crate) const ARGUMENT: Kind = Kind::new(|scene, index| {
 fn choice(scene: &mut Scene<'_>, value: u64, list: &[&str]) {
     match list.get(value as usize) {
         Some(name) => scene.put(name),
-        None => scene.hex(value),
+        None => put!(scene, "{value:#x} /* TC??? */"),
     }
 }
 

@@ -79,7 +79,7 @@ pub(crate) const VALUE_OUT: Kind = Kind::new(|scene, index| {
     let length_at = scene.argument(index + 1);
     let length = scene.read::<4>(length_at).map(|bytes| bytes.u32(0));
     if !scene.is_over() {
-        scene.memo.0[(index + 1).min(5)] = length;
+        scene.remember(index + 1, length);
         return Outcome::Later;
     }
     match length {

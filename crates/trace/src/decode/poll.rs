@@ -49,9 +49,8 @@ pub(crate) fn found(scene: &mut Scene<'_>, left_index: Option<usize>) {
             break;
         }
         shown += 1;
-        scene.put("{fd=");
-        scene.descriptor(bytes.i32(0));
-        scene.put(", revents=");
+        // What they point to was told before.
+        put!(scene, "{{fd={}, revents=", bytes.i32(0));
         names::POLL.write(u64::from(bytes.u16(6)), scene.out);
         scene.put("}");
     }
@@ -85,13 +84,17 @@ fn members(scene: &Scene<'_>, address: u64) -> Option<Vec<i32>> {
     Some((0..count.min(SET_MAX)).filter(is_set).map(|number| number as i32).collect())
 }
 
-fn set(scene: &mut Scene<'_>, members: &[i32]) {
+fn set(scene: &mut Scene<'_>, members: &[i32], with_targets: bool) {
     scene.put("[");
     for (index, &descriptor) in members.iter().enumerate() {
         if index > 0 {
             scene.put(" ");
         }
-        scene.descriptor(descriptor);
+        if with_targets {
+            scene.descriptor(descriptor);
+        } else {
+            put!(scene, "{descriptor}");
+        }
     }
     scene.put("]");
 }
@@ -100,7 +103,7 @@ fn set(scene: &mut Scene<'_>, members: &[i32]) {
 pub(crate) const SET: Kind = Kind::new(|scene, index| {
     let address = scene.argument(index);
     match members(scene, address) {
-        Some(list) if (scene.argument(0) as i32) > 0 => set(scene, &list),
+        Some(list) if (scene.argument(0) as i32) > 0 => set(scene, &list, true),
         _ => scene.pointer(address),
     }
     Outcome::Done
@@ -122,7 +125,7 @@ pub(crate) fn selected(scene: &mut Scene<'_>, digits: usize) {
             && !list.is_empty()
         {
             put!(scene, "{}{name} ", if scene.out.len() > empty { ", " } else { "" });
-            set(scene, &list);
+            set(scene, &list, false);
         }
     }
     if scene.out.len() == empty {

@@ -335,8 +335,13 @@ pub(crate) const SYSINFO: Kind = Kind::new(|scene, index| {
 /// Times in ticks.
 pub(crate) const TIMES: Kind = Kind::new(|scene, index| {
     scene.filled::<32>(index, |scene, bytes| {
-        put!(scene, "{{tms_utime={}, tms_stime={}", bytes.i64(0), bytes.i64(8));
-        put!(scene, ", tms_cutime={}, tms_cstime={}}}", bytes.i64(16), bytes.i64(24));
+        let mut comma = "{";
+        for (name, at) in [("utime", 0), ("stime", 8), ("cutime", 16), ("cstime", 24)] {
+            let ticks = bytes.i64(at);
+            put!(scene, "{comma}tms_{name}={}", super::time::Ticks(ticks));
+            comma = ", ";
+        }
+        scene.put("}");
     })
 })
 .reading(&[reads::fixed(When::Exit, 32)]);

@@ -141,6 +141,39 @@ pub(crate) const PERSONALITY: Kind = Kind::new(|scene, _| {
     Outcome::Done
 });
 
+/// How urgent input and output is: `16388 (IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4))`.
+pub(crate) const IO_PRIORITY: Kind = Kind::new(|scene, _| {
+    put!(scene, "{} (", value(scene));
+    super::process::io_priority(scene, value(scene) as u64);
+    scene.put(")");
+    Outcome::Done
+});
+
+/// What `membarrier` can do, if that was asked for.
+pub(crate) const BARRIERS: Kind = Kind::new(|scene, _| {
+    const QUERY: u64 = 0;
+    let bits = value(scene) as u64;
+    if scene.argument(0) & 0xffff_ffff != QUERY || bits == 0 {
+        put!(scene, "{bits}");
+        return Outcome::Done;
+    }
+    put!(scene, "{bits:#x} (");
+    let mut rest = bits;
+    let mut bar = "";
+    for (bit, name) in process::MEMBARRIER.names.iter().filter(|(bit, _)| *bit != 0) {
+        if rest & bit != 0 {
+            put!(scene, "{bar}{name}");
+            rest &= !bit;
+            bar = "|";
+        }
+    }
+    if rest != 0 {
+        put!(scene, "{bar}{rest:#x}");
+    }
+    scene.put(")");
+    Outcome::Done
+});
+
 /// A wait for a signal: `17 (SIGCHLD)`.
 pub(crate) const SIGNAL: Kind = Kind::new(|scene, _| {
     put!(scene, "{} (", value(scene));

@@ -287,10 +287,10 @@ fn siginfo_rest(signal: &Signal, out: &mut Vec<u8>) {
     };
     let value = |out: &mut Vec<u8>| {
         let (int, pointer) = (signal.status as i32, signal.status as u64);
-        let _ = write!(out, ", si_value={{sival_int={int}, sival_ptr=");
+        let _ = write!(out, ", si_int={int}, si_ptr=");
         let _ = match pointer {
-            0 => write!(out, "NULL}}"),
-            _ => write!(out, "{pointer:#x}}}"),
+            0 => write!(out, "NULL"),
+            _ => write!(out, "{pointer:#x}"),
         };
     };
     let address = |name: &str, out: &mut Vec<u8>| {
@@ -307,7 +307,7 @@ fn siginfo_rest(signal: &Signal, out: &mut Vec<u8>) {
             }
         }
         (_, -2) => {
-            let _ = write!(out, ", si_timerid={:#x}, si_overrun={}", signal.pid, signal.uid);
+            let _ = write!(out, ", si_timerid={}, si_overrun={}", signal.pid, signal.uid);
             value(out);
         }
         (_, code) if code < 0 => {
@@ -324,10 +324,7 @@ fn siginfo_rest(signal: &Signal, out: &mut Vec<u8>) {
             }
             let (user, system) = (signal.user_ticks, signal.system_ticks);
             for (name, ticks) in [("utime", user), ("stime", system)] {
-                let _ = write!(out, ", si_{name}={ticks}");
-                if ticks != 0 {
-                    let _ = write!(out, " /* {}.{:02} s */", ticks / 100, ticks.abs() % 100);
-                }
+                let _ = write!(out, ", si_{name}={}", super::time::Ticks(ticks));
             }
         }
         (libc::SIGILL | libc::SIGFPE | libc::SIGSEGV | libc::SIGBUS | libc::SIGTRAP, _) => {

@@ -33,8 +33,8 @@ pub(crate) fn escape(bytes: &[u8], quote: Quote, out: &mut Vec<u8>) {
             b'"' if quote == Quote::Double => write!(out, "\\\""),
             b'<' | b'>' if quote == Quote::Angle => write!(out, "\\{byte:o}"),
             0x20..0x7f => out.write_all(&[byte]),
-            // A digit that follows would be taken as part of a short escape.
-            _ if bytes.get(index + 1).is_some_and(u8::is_ascii_digit) => {
+            // An octal digit that follows would be taken as part of a short escape.
+            _ if matches!(bytes.get(index + 1), Some(b'0'..=b'7')) => {
                 write!(out, "\\{byte:03o}")
             }
             _ => write!(out, "\\{byte:o}"),

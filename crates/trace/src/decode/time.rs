@@ -196,6 +196,22 @@ pub(crate) fn remark(scene: &mut Scene<'_>, seconds: i64, fraction: Option<(u64,
     put!(scene, "{sign}{:02}{:02} */", minutes / 60, minutes % 60);
 }
 
+/// Shows ticks of 1/100 s, and what they are in seconds: `2 /* 0.02 s */`.
+pub(crate) struct Ticks(pub(crate) i64);
+
+impl std::fmt::Display for Ticks {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ticks = self.0;
+        write!(formatter, "{ticks}")?;
+        if ticks == 0 {
+            return Ok(());
+        }
+        let sign = if ticks < 0 { "-" } else { "" };
+        let magnitude = ticks.unsigned_abs();
+        write!(formatter, " /* {sign}{}.{:02} s */", magnitude / 100, magnitude % 100)
+    }
+}
+
 /// Hour, minute and second of a day.
 pub(crate) fn time_of(seconds: i64) -> (i64, i64, i64) {
     let within = seconds.rem_euclid(86_400);

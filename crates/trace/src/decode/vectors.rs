@@ -174,18 +174,19 @@ pub(crate) const MESSAGE_IN: Kind = Kind::new(|scene, index| {
 pub(crate) const MESSAGE_OUT: Kind = Kind::new(|scene, index| {
     let address = scene.argument(index);
     if !scene.is_over() {
-        scene.memo.0[index.min(5)] = scene.read::<12>(address).map(|bytes| bytes.u32(8));
+        let room = scene.read::<12>(address).map(|bytes| bytes.u32(8));
+        scene.remember(index, room);
         return Outcome::Later;
     }
     if scene.has_failed() {
         // The names of the fields that the program gave are all there is to tell.
-        match (scene.read::<56>(address), scene.memo.0[index.min(5)]) {
+        match (scene.read::<56>(address), scene.remembered(index)) {
             (Some(_), Some(room)) => put!(scene, "{{msg_namelen={}}}", room as i32),
             _ => scene.pointer(address),
         }
         return Outcome::Done;
     }
-    let (room, left) = (scene.memo.0[index.min(5)], Some(scene.count()));
+    let (room, left) = (scene.remembered(index), Some(scene.count()));
     scene.structure(address, |scene, bytes| message(scene, bytes, room, left));
     Outcome::Done
 })

@@ -6,11 +6,10 @@ use super::{Flags, Names};
 #[rustfmt::skip]
 pub(crate) static OPEN: Flags = Flags { unknown: "O_???", names: &[
     (0x40, "O_CREAT"), (0x80, "O_EXCL"), (0x100, "O_NOCTTY"), (0x200, "O_TRUNC"),
-    (0x400, "O_APPEND"), (0x800, "O_NONBLOCK"), (0x101000, "O_SYNC"), (0x4000, "O_DIRECT"),
-    (0x8000, "O_LARGEFILE"), (0x20000, "O_NOFOLLOW"), (0x40000, "O_NOATIME"),
-    (0x80000, "O_CLOEXEC"), (0x200000, "O_PATH"), (0x410000, "O_TMPFILE"), (0x2000, "FASYNC"),
-    (0x1000, "O_DSYNC"), (0x10000, "O_DIRECTORY"), (0x100000, "__O_SYNC"),
-    (0x400000, "__O_TMPFILE"),
+    (0x400, "O_APPEND"), (0x800, "O_NONBLOCK"), (0x101000, "O_SYNC"), (0x1000, "O_DSYNC"),
+    (0x100000, "__O_SYNC"), (0x4000, "O_DIRECT"), (0x8000, "O_LARGEFILE"), (0x20000, "O_NOFOLLOW"),
+    (0x40000, "O_NOATIME"), (0x80000, "O_CLOEXEC"), (0x200000, "O_PATH"), (0x410000, "O_TMPFILE"),
+    (0x10000, "O_DIRECTORY"), (0x400000, "__O_TMPFILE"), (0x2000, "FASYNC"),
 ] };
 
 /// Calls that end in `at`.
@@ -227,7 +226,7 @@ pub(crate) static NOTIFY: Flags = Flags { unknown: "DN_???", names: &[
 
 /// `fcntl(F_SETFD)`.
 #[rustfmt::skip]
-pub(crate) static DESCRIPTOR: Flags = Flags { unknown: "", names: &[
+pub(crate) static DESCRIPTOR: Flags = Flags { unknown: "FD_???", names: &[
     (1, "FD_CLOEXEC"),
 ] };
 

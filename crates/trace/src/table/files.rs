@@ -5,7 +5,7 @@ use crate::decode::{
     control::{FCNTL, QUOTA},
     files::{
         ACCESS, ENTRIES, ENTRIES_64, FANOTIFY_DIRFD, FANOTIFY_INIT, HANDLE_IN, MOUNT_DATA,
-        MOUNT_TYPE, OPEN, OPEN_HOW, OPEN_MODE, POSITION_INOUT, STATX_FLAGS, SWAP,
+        MOUNT_TYPE, OPEN, OPEN_HOW, OPEN_MODE, POSITION_IN, POSITION_INOUT, STATX_FLAGS, SWAP,
     },
     network::PAIR_OUT,
     numbers::{DIRFD, FD, HEX, ID, INT, LONG, MODE, POINTER, POINTER_OUT, SIZE, UINT, UNUSED},
@@ -116,7 +116,7 @@ pub(super) static CALLS: &[Entry] = calls! {
     readlinkat(DIRFD, PATH, BYTES_OUT, SIZE) -> DECIMAL [FILE DESC];
     fchmodat(DIRFD, PATH, MODE) -> DECIMAL [FILE DESC];
     faccessat(DIRFD, PATH, ACCESS) -> DECIMAL [FILE DESC];
-    splice(FD, POSITION_INOUT, FD, POSITION_INOUT, SIZE, bits(&f::SPLICE)) -> DECIMAL [DESC];
+    splice(FD, POSITION_IN, FD, POSITION_IN, SIZE, bits(&f::SPLICE)) -> DECIMAL [DESC];
     tee(FD, FD, SIZE, bits(&f::SPLICE)) -> DECIMAL [DESC];
     sync_file_range(FD, LONG, LONG, bits(&f::SYNC_RANGE)) -> DECIMAL [DESC];
     vmsplice(FD, VECTORS_IN, SIZE, bits(&f::SPLICE)) -> DECIMAL [DESC];
@@ -133,7 +133,7 @@ pub(super) static CALLS: &[Entry] = calls! {
     open_by_handle_at(FD, HANDLE_IN, OPEN) -> DESCRIPTOR [DESC];
     syncfs(FD) -> DECIMAL [DESC];
     renameat2(DIRFD, PATH, DIRFD, PATH, bits(&f::RENAME)) -> DECIMAL [FILE DESC];
-    copy_file_range(FD, POSITION_INOUT, FD, POSITION_INOUT, SIZE, UINT) -> DECIMAL [DESC];
+    copy_file_range(FD, POSITION_IN, FD, POSITION_IN, SIZE, UINT) -> DECIMAL [DESC];
     preadv2(FD, VECTORS_OUT, SIZE, LONG, UNUSED, bits(&f::RWF)) -> DECIMAL [DESC];
     pwritev2(FD, VECTORS_IN, SIZE, LONG, UNUSED, bits(&f::RWF)) -> DECIMAL [DESC];
     statx(DIRFD, PATH, STATX_FLAGS, bits(&f::STATX), STATX) -> DECIMAL [FILE DESC FSTAT STATS];

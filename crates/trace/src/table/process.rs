@@ -16,8 +16,8 @@ use crate::decode::{
         WAIT_USAGE_OUT,
     },
     result::{
-        DECIMAL, DESCRIPTOR, PERSONALITY as PERSONALITY_RESULT, PRCTL as PRCTL_RESULT,
-        SCHEDULER as SCHEDULER_RESULT,
+        BARRIERS, DECIMAL, DESCRIPTOR, IO_PRIORITY as IO_PRIORITY_RESULT,
+        PERSONALITY as PERSONALITY_RESULT, PRCTL as PRCTL_RESULT, SCHEDULER as SCHEDULER_RESULT,
     },
     signals::{SIGINFO_IN, SIGINFO_OUT},
     text::{BYTES_IN, ENVIRONMENT, HOSTNAME, NAME, PATH, TEXTS},
@@ -116,7 +116,7 @@ pub(super) static CALLS: &[Entry] = calls! {
     request_key(NAME, NAME, NAME, KEY_RING) -> DECIMAL [];
     keyctl(name(&p::KEYCTL), KEYCTL, KEYCTL, KEYCTL, KEYCTL) -> DECIMAL [];
     ioprio_set(name(&p::IOPRIO), INT, IO_PRIORITY) -> DECIMAL [];
-    ioprio_get(name(&p::IOPRIO), INT) -> DECIMAL [];
+    ioprio_get(name(&p::IOPRIO), INT) -> IO_PRIORITY_RESULT [];
     unshare(wide(&p::UNSHARE)) -> DECIMAL [];
     set_robust_list(POINTER, SIZE) -> DECIMAL [];
     get_robust_list(INT, POINTER_OUT, POINTER_OUT) -> DECIMAL [];
@@ -134,7 +134,7 @@ pub(super) static CALLS: &[Entry] = calls! {
     kexec_file_load(FD, FD, SIZE, NAME, wide(&p::KEXEC_FILE)) -> DECIMAL [DESC];
     bpf(name(&p::BPF), POINTER, UINT) -> DECIMAL [DESC];
     execveat(DIRFD, PATH, TEXTS, ENVIRONMENT, bits(&f::AT)) -> DECIMAL [FILE DESC PROCESS];
-    membarrier(name(&p::MEMBARRIER), bits(&p::MEMBARRIER_FLAG), MEMBARRIER_CPU) -> DECIMAL [];
+    membarrier(name(&p::MEMBARRIER), bits(&p::MEMBARRIER_FLAG), MEMBARRIER_CPU) -> BARRIERS [];
     rseq(HEX, HEX, HEX, HEX) -> DECIMAL [];
     pidfd_send_signal(FD, SIGNAL, SIGINFO_IN, HEX32) -> DECIMAL [DESC PROCESS SIGNAL];
     pidfd_open(INT, bits(&p::PIDFD)) -> DESCRIPTOR [DESC];
