@@ -3,7 +3,8 @@
 //! * [`Tasks`]: every task of the machine in one pass, as binary records (`iter/task`);
 //! * [`Lives`]: what every process was called with when it began and amounted to when it ended
 //!   (`tp_btf` on exec and exit, through a ring);
-//! * [`Counts`]: system calls, counted and timed (`tp_btf` on their begin and end).
+//! * [`Counts`]: system calls, counted and timed (`tp_btf` on their begin and end);
+//! * [`Nothing`]: programs at every call that do nothing, for benchmarks.
 //!
 //! The programs are C (`programs/*.bpf.c`), compiled by clang and checked in as objects
 //! (`objects/*.bpf.o`, rebuilt by `cargo xtask bpf`), so that who builds or uses whit needs no
@@ -18,6 +19,7 @@ mod counts;
 mod cputime;
 mod lives;
 mod load;
+mod nothing;
 mod records;
 mod shared;
 mod tasks;
@@ -28,5 +30,6 @@ pub use counts::{
 pub use cputime::{CpuTime, adjusted};
 pub use lives::{Life, Lives, Lost};
 pub use load::{Error, Kernel};
+pub use nothing::Nothing;
 pub use records::{Exec, Exit, Group, Settled, Task};
 pub use tasks::Tasks;

@@ -17,6 +17,7 @@ pub(crate) mod programs;
 pub(crate) mod report;
 pub(crate) mod save;
 pub(crate) mod suite;
+pub(crate) mod trace;
 
 use save::Turns;
 

@@ -88,7 +88,8 @@ Examples:
   whit bench record --save bench/runs    and keep them
   whit bench processes                   from a hundred to ten thousand processes
   whit bench processes --crowds 1000x8   a thousand of eight threads each
-  whit bench processes --long            five minutes of programs that end at once";
+  whit bench processes --long            five minutes of programs that end at once
+  whit bench trace                       what tracing adds to a system call, beside strace";
 
 /// Below the help of `whit link`.
 pub(crate) const LINK: &str = "\

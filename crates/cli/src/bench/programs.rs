@@ -18,6 +18,7 @@ pub(crate) struct Programs {
     pub(crate) sadc: Option<PathBuf>,
     pub(crate) strace: Option<PathBuf>,
     pub(crate) perf: Option<PathBuf>,
+    pub(crate) bpftrace: Option<PathBuf>,
 }
 
 impl Programs {
@@ -29,6 +30,7 @@ impl Programs {
             sadc: SADC_PLACES.iter().map(PathBuf::from).find(|path| path.exists()),
             strace: on_path("strace"),
             perf,
+            bpftrace: on_path("bpftrace"),
         })
     }
 
@@ -49,6 +51,7 @@ impl Programs {
             ("sadc", &self.sadc, "-V"),
             ("strace", &self.strace, "-V"),
             ("perf", &self.perf, "--version"),
+            ("bpftrace", &self.bpftrace, "--version"),
         ] {
             let version = match program {
                 None => "not installed".to_owned(),
@@ -60,7 +63,8 @@ impl Programs {
     }
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
+/// Where the shell would find a program.
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::bench::processes::crowd;
 use crate::bench::programs::Programs;
-use crate::bench::{Plan, processes, report, save, suite};
+use crate::bench::trace::load;
+use crate::bench::{Plan, processes, report, save, suite, trace};
 
 /// Arguments of `whit bench`.
 #[derive(clap::Args)]
@@ -24,6 +25,8 @@ enum What {
     Record(BenchRecordArguments),
     /// What reading processes costs, beside collectl, a walk of /proc and a bare iterator
     Processes(BenchProcessesArguments),
+    /// What a system call costs more while it is traced, by whit, strace, perf and bpftrace
+    Trace(BenchTraceArguments),
     /// The sleepers that `processes` watches: started by it, not by people
     #[command(hide = true)]
     Crowd {
@@ -31,6 +34,18 @@ enum What {
         processes: usize,
         /// Threads of each
         threads: usize,
+    },
+    /// The system calls that `trace` has traced: started by it, not by people
+    #[command(hide = true)]
+    Load {
+        /// Of what
+        what: load::What,
+        /// How many in each slice
+        units: u64,
+        /// Slices
+        slices: u64,
+        /// Where to tell how long they took
+        folder: PathBuf,
     },
 }
 
@@ -110,11 +125,35 @@ pub(crate) struct BenchProcessesArguments {
     save: Option<PathBuf>,
 }
 
+/// Arguments of `whit bench trace`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
+pub(crate) struct BenchTraceArguments {
+    /// Turns of everybody; the tables show medians
+    #[arg(long, value_name = "N", default_value_t = 5,
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+
+    /// Everything at its smallest: shows that it runs, measures nothing
+    #[arg(long, conflicts_with = "rounds")]
+    quick: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-trace
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+}
+
 /// Runs the verb.
 pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
     match arguments.what {
         What::Record(arguments) => record(&arguments)?,
         What::Processes(arguments) => processes(&arguments)?,
+        What::Trace(arguments) => traced(&arguments)?,
+        What::Load { what, units, slices, folder } => load::run(what, units, slices, &folder)?,
         What::Crowd { processes, threads } => crowd::keep(processes, threads)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -146,6 +185,17 @@ fn processes(arguments: &BenchProcessesArguments) -> anyhow::Result<()> {
     let json = processes::report::json(&plan, &results, &machine);
     show(&summary, arguments.json.then_some(&json))?;
     keep(arguments.save.as_deref(), "-processes", &machine, &summary, &results.turns())
+}
+
+fn traced(arguments: &BenchTraceArguments) -> anyhow::Result<()> {
+    let plan = arguments.plan();
+    let programs = Programs::find()?;
+    let machine = save::machine(&programs);
+    let results = trace::run_all(&plan, &programs)?;
+    let summary = trace::report::human(&plan, &results);
+    let json = trace::report::json(&plan, &results, &machine);
+    show(&summary, arguments.json.then_some(&json))?;
+    keep(arguments.save.as_deref(), "-trace", &machine, &summary, &results.turns())
 }
 
 /// Prints the tables, or the object where that is asked for.
@@ -191,6 +241,33 @@ impl BenchProcessesArguments {
             crowds: processes::parse_crowds(&self.crowds)?,
             quick: false,
         })
+    }
+}
+
+/// Programs that everybody starts in all rounds together.
+const PROGRAMS_STARTED: u64 = 10_000;
+
+impl BenchTraceArguments {
+    fn plan(&self) -> trace::Plan {
+        use load::What;
+        if self.quick {
+            let loads = vec![
+                (What::Getppid, 1_000, 500),
+                (What::Dd, 500, 250),
+                (What::True, 2, 2),
+                (What::Find, 1, 1),
+            ];
+            return trace::Plan { rounds: 1, slices: 2, loads, files: 50 };
+        }
+        let (rounds, slices) = (u64::from(self.rounds), 10);
+        let programs = (PROGRAMS_STARTED / rounds / slices).max(1);
+        let loads = vec![
+            (What::Getppid, 100_000, 2_500),
+            (What::Dd, 50_000, 1_250),
+            (What::True, programs, programs.min(20)),
+            (What::Find, 5, 1),
+        ];
+        trace::Plan { rounds: self.rounds.into(), slices, loads, files: 2_000 }
     }
 }
 

@@ -108,6 +108,8 @@ impl Session<'_> {
     fn heading(&mut self) -> anyhow::Result<()> {
         if self.show.form == Form::Csv {
             trace::write_csv_heading(self.output)?;
+            // Says to who reads along that counting has begun.
+            self.output.flush()?;
         }
         Ok(())
     }

@@ -1,0 +1,342 @@
+//! The benchmark of tracing: what a system call costs more under whit, strace, perf and bpftrace,
+//! and under two programs in the kernel that do nothing.
+//!
+//! Loads of calls time themselves, so a tracer's start and end count in the time of the whole but
+//! not in what is added to a call.  Tracers that stop a program at each call get a smaller load:
+//! what a call costs is the same.  How many calls a load makes, whit counts once beforehand.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::process::Command;
+
+use testkit::bench::{Measurement, Series, median};
+
+use super::Progress;
+use super::programs::Programs;
+use super::save::Turns;
+
+pub(crate) mod load;
+pub(crate) mod report;
+mod tracers;
+
+use load::What;
+use tracers::{Beside, How, Tracer};
+
+/// How much to do.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Turns of everybody.
+    pub(crate) rounds: usize,
+    /// Slices of each turn, of which the best counts.
+    pub(crate) slices: u64,
+    /// Loads: units of a slice, of a slice under those that cost much.
+    pub(crate) loads: Vec<(What, u64, u64)>,
+    /// Files that `find` looks at.
+    pub(crate) files: usize,
+}
+
+/// Everything that was measured.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    pub(crate) cases: Vec<CaseResult>,
+    /// What could not be measured, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+/// One load, of one size.
+#[derive(Debug)]
+pub(crate) struct CaseResult {
+    pub(crate) what: What,
+    pub(crate) name: String,
+    /// Calls of one slice.
+    pub(crate) calls: u64,
+    pub(crate) slices: u64,
+    pub(crate) contests: Vec<Contest>,
+}
+
+/// One contestant in one case.
+#[derive(Debug)]
+pub(crate) struct Contest {
+    pub(crate) name: String,
+    /// The load and its tracer together.
+    pub(crate) whole: Series,
+    /// The load's slices, one list for each round.
+    pub(crate) slices_ns: Vec<Vec<u64>>,
+    /// Events lost in all rounds, of those that tell.
+    pub(crate) lost: Option<u64>,
+}
+
+/// What a call costs more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Added {
+    /// The median over the rounds.
+    pub(crate) ns: f64,
+    /// Whether every round says so: else the load itself varies by as much.
+    pub(crate) firm: bool,
+}
+
+impl Contest {
+    fn new(name: &str) -> Self {
+        let whole = Series { name: name.to_owned(), turns: Vec::new() };
+        Contest { name: name.to_owned(), whole, slices_ns: Vec::new(), lost: None }
+    }
+
+    /// The best slice of each round.
+    fn best_ns(&self) -> impl Iterator<Item = f64> {
+        self.slices_ns.iter().map(|slices| slices.iter().min().map_or(f64::NAN, |ns| *ns as f64))
+    }
+
+    /// The time of the load in seconds, all its slices, by the median.
+    pub(crate) fn load_s(&self) -> f64 {
+        let sums = self.slices_ns.iter().map(|slices| slices.iter().sum::<u64>() as f64 / 1e9);
+        median(sums.collect())
+    }
+}
+
+impl CaseResult {
+    pub(crate) fn find(&self, name: &str) -> Option<&Contest> {
+        self.contests.iter().find(|contest| contest.name == name)
+    }
+
+    /// How many times longer than bare the load took, by the best slices of each round.
+    pub(crate) fn times(&self, contest: &Contest) -> Option<f64> {
+        let bare = self.find(tracers::BARE)?;
+        let times: Vec<f64> =
+            contest.best_ns().zip(bare.best_ns()).map(|(this, bare)| this / bare).collect();
+        (!times.is_empty() && times.iter().all(|times| times.is_finite())).then(|| median(times))
+    }
+
+    /// What a contestant adds to each call.
+    pub(crate) fn added(&self, contest: &Contest) -> Option<Added> {
+        let bare = self.find(tracers::BARE)?;
+        if contest.name == tracers::BARE || self.calls == 0 {
+            return None;
+        }
+        let calls = self.calls as f64;
+        let each: Vec<f64> = contest
+            .best_ns()
+            .zip(bare.best_ns())
+            .map(|(this, bare)| (this - bare) / calls)
+            .collect();
+        let firm = each.iter().all(|ns| *ns > 0.0);
+        (!each.is_empty()).then(|| Added { ns: median(each), firm })
+    }
+}
+
+impl Results {
+    /// What a contestant adds to each call of a load, if every round says so.
+    pub(crate) fn firm_ns(&self, what: What, name: &str) -> Option<f64> {
+        let mut cases = self.cases.iter().filter(|case| case.what == what);
+        let added = cases.find_map(|case| case.added(case.find(name)?))?;
+        added.firm.then_some(added.ns)
+    }
+
+    /// How many times more strace adds to each call than whit: for each load where both are firm,
+    /// and over all these.
+    pub(crate) fn strace_times(&self) -> Option<(f64, Vec<(What, f64)>)> {
+        let mut each: Vec<(What, f64)> = Vec::new();
+        let (mut of_strace, mut of_whit) = (0.0, 0.0);
+        for case in &self.cases {
+            let strace = self.firm_ns(case.what, tracers::STRACE);
+            let whit = self.firm_ns(case.what, tracers::WHIT);
+            let known = each.iter().any(|(what, _)| *what == case.what);
+            if let (Some(strace), Some(whit), false) = (strace, whit, known) {
+                each.push((case.what, strace / whit));
+                of_strace += strace;
+                of_whit += whit;
+            }
+        }
+        (!each.is_empty()).then(|| (of_strace / of_whit, each))
+    }
+
+    /// Every turn of everybody: of the whole, and of the load by its best slice.
+    pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
+        let mut turns = Vec::new();
+        for case in &self.cases {
+            for contest in &case.contests {
+                let best = contest.best_ns().map(|ns| Measurement {
+                    wall_us: (ns * case.slices as f64 / 1e3) as u64,
+                    ..Measurement::default()
+                });
+                let load = Series { name: contest.name.clone(), turns: best.collect() };
+                for (table, series) in
+                    [("whole", Cow::Borrowed(&contest.whole)), ("best slice", Cow::Owned(load))]
+                {
+                    turns.push(Turns { table, case: &case.name, series });
+                }
+            }
+        }
+        turns
+    }
+}
+
+/// Runs everything the plan asks for.
+pub(crate) fn run_all(plan: &Plan, programs: &Programs) -> anyhow::Result<Results> {
+    let mut results = Results::default();
+    let progress = Progress::new();
+    let kernel = match bpf::Kernel::open() {
+        Ok(kernel) => bpf::Nothing::open(&kernel).map(|_| kernel),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = &kernel {
+        results
+            .notes
+            .push(format!("nothing runs in the kernel, and whit counts by ptrace: {error}"));
+    }
+    progress.tell("who can trace here?");
+    let tracers = tracers::find(programs, kernel.is_ok(), &mut results.notes);
+    let folder = tempfile::tempdir()?;
+    load::plant(folder.path(), plan.files)?;
+    let (kernel, folder) = (kernel.ok(), folder.path());
+    let bench = Bench { plan, programs, progress: &progress, kernel, folder };
+    for &(what, units, slow_units) in &plan.loads {
+        if what != What::Getppid && super::programs::on_path(what.name()).is_none() {
+            results.notes.push(format!("{} is not installed: its loads are missing", what.name()));
+            continue;
+        }
+        for (units, slow) in [(units, false), (slow_units, true)] {
+            let takes_part = |one: &&Tracer| {
+                one.slow == slow && (!matches!(one.how, How::After) || what == What::Getppid)
+            };
+            let tracers: Vec<&Tracer> = tracers.iter().filter(takes_part).collect();
+            if tracers.len() > 1 {
+                results.cases.push(bench.case(what, units, &tracers)?);
+            }
+        }
+    }
+    progress.done();
+    Ok(results)
+}
+
+/// What every case needs.
+struct Bench<'a> {
+    plan: &'a Plan,
+    programs: &'a Programs,
+    progress: &'a Progress,
+    kernel: Option<bpf::Kernel>,
+    folder: &'a Path,
+}
+
+impl Bench<'_> {
+    fn case(&self, what: What, units: u64, tracers: &[&Tracer]) -> anyhow::Result<CaseResult> {
+        let Plan { rounds, slices, files, .. } = *self.plan;
+        let name = what.describe(units * slices, files);
+        self.progress.tell(&format!("{name}: counting its calls"));
+        let count = |slices| tracers::calls(&self.programs.whit, &self.load(what, units, slices));
+        let calls = count(1)?.saturating_sub(count(0)?);
+        let mut contests: Vec<Contest> =
+            tracers.iter().map(|tracer| Contest::new(&tracer.name)).collect();
+        for round in 0..rounds {
+            for (tracer, contest) in tracers.iter().zip(&mut contests) {
+                let who = &tracer.name;
+                self.progress.tell(&format!("{name}: {who}, round {} of {rounds}", round + 1));
+                self.turn(what, units, tracer, contest)?;
+            }
+        }
+        Ok(CaseResult { what, name, calls, slices, contests })
+    }
+
+    /// The command that runs a load.
+    fn load(&self, what: What, units: u64, slices: u64) -> Command {
+        let mut command = Command::new(&self.programs.whit);
+        command.args(["bench", "load", what.name()]);
+        command.args([units.to_string(), slices.to_string()]).arg(self.folder);
+        command
+    }
+
+    fn turn(
+        &self,
+        what: What,
+        units: u64,
+        tracer: &Tracer,
+        contest: &mut Contest,
+    ) -> anyhow::Result<()> {
+        let slices = self.plan.slices;
+        if matches!(tracer.how, How::After) {
+            let (done, whole) =
+                testkit::bench::measure(|| load::run_here(what, units, slices, self.folder));
+            contest.slices_ns.push(done?);
+            contest.whole.turns.push(whole);
+            return Ok(());
+        }
+        let mut beside = None;
+        let mut floor = None;
+        match (&tracer.how, &self.kernel) {
+            (How::Beside, _) => beside = Some(Beside::start(&self.programs.whit)?),
+            (How::Floor, Some(kernel)) => floor = Some(bpf::Nothing::open(kernel)?),
+            _ => {}
+        }
+        let (whole, said) = tracer.run(&self.load(what, units, slices))?;
+        drop(floor);
+        beside.map_or(Ok(()), Beside::stop)?;
+        contest.slices_ns.push(load::told(self.folder)?);
+        contest.whole.turns.push(whole);
+        if tracer.tells_lost {
+            *contest.lost.get_or_insert(0) += tracers::lost_in(&said);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    fn contest(name: &str, slices_ns: &[&[u64]]) -> Contest {
+        let slices_ns: Vec<Vec<u64>> = slices_ns.iter().map(|slices| slices.to_vec()).collect();
+        let mut contest = Contest { slices_ns, ..Contest::new(name) };
+        let whole = |slices: &Vec<u64>| Measurement {
+            wall_us: slices.iter().sum::<u64>() / 1_000 + 10_000,
+            user_us: 1_000,
+            system_us: 2_000,
+            resident_kib_max: 1_024,
+        };
+        contest.whole.turns = contest.slices_ns.iter().map(whole).collect();
+        contest
+    }
+
+    /// A call takes 100 ns bare, 350 with whit and 40,100 with strace.
+    pub(crate) fn results() -> Results {
+        let case = |what: What, contests| CaseResult {
+            what,
+            name: what.describe(20, 0),
+            calls: 10,
+            slices: 2,
+            contests,
+        };
+        let bare = || contest(tracers::BARE, &[&[1_000, 4_000], &[1_000, 1_100]]);
+        let mut whit = contest(tracers::WHIT, &[&[3_600, 3_500], &[9_000, 3_500]]);
+        whit.lost = Some(0);
+        let beside = contest(tracers::BESIDE, &[&[1_200, 1_300], &[900, 1_000]]);
+        let strace = contest(tracers::STRACE, &[&[401_000, 500_000], &[402_000, 401_000]]);
+        let fast = case(What::Getppid, vec![bare(), beside, whit]);
+        let slow = case(What::Getppid, vec![bare(), strace]);
+        Results { cases: vec![fast, slow], notes: vec!["perf is not installed".into()] }
+    }
+
+    #[test]
+    fn what_is_added_is_the_difference_of_the_best_slices() {
+        let results = results();
+        let fast = &results.cases[0];
+        let added = |name: &str| fast.added(fast.find(name).unwrap());
+        assert_eq!(added(tracers::WHIT), Some(Added { ns: 250.0, firm: true }));
+        assert_eq!(added(tracers::BESIDE), Some(Added { ns: 5.0, firm: false }));
+        assert_eq!(added(tracers::BARE), None);
+        assert_eq!(fast.times(fast.find(tracers::WHIT).unwrap()), Some(3.5));
+        let (all, each) = results.strace_times().unwrap();
+        assert_eq!((all, each), (160.0, vec![(What::Getppid, 160.0)]));
+        let nothing = Results::default();
+        assert_eq!(nothing.strace_times(), None);
+    }
+
+    #[test]
+    fn every_turn_is_kept_twice() {
+        let results = results();
+        let turns = results.turns();
+        assert_eq!(turns.len(), 10);
+        let best =
+            turns.iter().find(|one| one.table == "best slice" && one.series.name == "whit -c");
+        let walls: Vec<u64> = best.unwrap().series.turns.iter().map(|one| one.wall_us).collect();
+        assert_eq!(walls, [7, 7]);
+    }
+}
