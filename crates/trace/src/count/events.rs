@@ -91,11 +91,7 @@ impl EventCounts {
                 )
             }
         };
-        self.tally
-            .units
-            .entry((unit, id))
-            .or_default()
-            .add(failed, wall_ns, cpu_ns);
+        self.tally.units.entry((unit, id)).or_default().add(failed, wall_ns, cpu_ns);
     }
 
     /// The name that a task has now, or had when it was last looked at; empty if it cannot be read.
