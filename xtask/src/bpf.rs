@@ -11,6 +11,9 @@ use anyhow::Context as _;
 
 use crate::{finish, root};
 
+/// What programs include: every object is taken for made of all of them.
+const HEADERS: [&str; 2] = ["kernel.h", "calls.h"];
+
 /// Compiles every program.
 pub(crate) fn run() -> anyhow::Result<()> {
     let home = root().join("crates/bpf");
@@ -27,8 +30,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
 }
 
 fn compile(programs: &Path, name: &str, object: &Path) -> anyhow::Result<()> {
-    let mut source = std::fs::read(programs.join("kernel.h")).context("reading kernel.h")?;
-    source.extend(std::fs::read(programs.join(name)).with_context(|| format!("reading {name}"))?);
+    let mut source = Vec::new();
+    for part in HEADERS.into_iter().chain([name]) {
+        source
+            .extend(std::fs::read(programs.join(part)).with_context(|| format!("reading {part}"))?);
+    }
     let mut clang = Command::new("clang");
     clang
         .current_dir(programs)

@@ -1,60 +1,20 @@
 /* System calls, counted and timed where they happen.
  *
- * Two tracepoints, `sys_enter` and `sys_exit`.  What a task has begun stands with the task itself
- * (task storage: found without a hash and without a lock), what was counted in an array with a
- * place for each CPU and call, which user space has mapped: reading it takes no system call.
+ * Two tracepoints, `sys_enter` and `sys_exit`.  What was counted stands in an array with a place for
+ * each CPU and call, which user space has mapped: reading it takes no system call.
  *
- * A task without storage is not watched and costs the two lookups.  Storage is given to tasks that
- * user space names (`seed`), to their children if they are to be followed (`fork`), or to everybody.
+ * A task that is not watched costs the two lookups.  User space names tasks to `seed`, their children
+ * are watched if they are to be followed (`fork`).
  *
  * Both tracepoints run with preemption off and from no interrupt, so that a CPU's places have one
  * writer.
- *
- * The time on a CPU needs no tracing of the scheduler.  `se.exec_start` and `se.sum_exec_runtime`
- * grow by the same amount at a tick; but when a task comes back to a CPU, only `exec_start` moves,
- * by the time that it was away.  So the growth of `exec_start - sum_exec_runtime` during a call is
- * the time off the CPU.
  */
-#include "kernel.h"
+#include "calls.h"
 
-#define SLOTS_PER_ABI 512
-#define SLOTS (2 * SLOTS_PER_ABI)
 #define STEP_BITS 2
 #define STEPS (40 << STEP_BITS)
-#define TS_COMPAT 2
-#define EXECVE 59
-#define ERRNO_MAX 4095
 
 enum split { BY_NOTHING, BY_PROCESS, BY_THREAD, BY_COMMAND, BY_GROUP };
-
-/* What is wanted.  It does not change once the program is loaded, so what is off is left out by
- * the verifier. */
-const volatile struct settings {
-	u64 slower_than_ns;
-	u64 cgroup;
-	u64 calls[SLOTS / 64];
-	u32 everybody, follow, some_calls, errors_only;
-	u32 split, cgroup_level, by_command, by_cgroup;
-	s32 own_process;
-	u32 seed_threads, from_exec, successes_only;
-	char command[16];
-} settings = {};
-
-/* Whether a watched task's calls are counted: ours never are, those of a command that is about to
- * be started from its execve on. */
-enum ignored { NOT, ALWAYS, UNTIL_EXEC };
-
-struct begun {
-	u64 start_ns, off_cpu_ns;
-	u32 slot, ignored;
-};
-
-struct {
-	int (*type)[MAP_TASK_STORAGE];
-	int (*map_flags)[NO_PREALLOC];
-	int *key;
-	struct begun *value;
-} tasks SEC(".maps");
 
 struct stats {
 	u64 calls, errors, wall_ns, cpu_ns, shortest_ns, longest_ns;
@@ -93,14 +53,6 @@ struct {
 	struct unit_stats *value;
 } units SEC(".maps");
 
-/* Numbers of tasks or processes, for `seed`. */
-struct {
-	int (*type)[MAP_HASH];
-	int (*max_entries)[4096];
-	u32 *key;
-	u32 *value;
-} seeds SEC(".maps");
-
 enum lost { LOST_FAILURES, LOST_UNITS, LOST_TASKS, LOST_KINDS };
 
 struct {
@@ -118,31 +70,6 @@ static void count_lost(u32 kind)
 		__sync_fetch_and_add(count, 1);
 }
 
-INLINE u32 slot_of(struct task_struct *task, u64 number)
-{
-	u32 slot = number < SLOTS_PER_ABI - 1 ? number : SLOTS_PER_ABI - 1;
-
-	return task->thread_info.status & TS_COMPAT ? SLOTS_PER_ABI + slot : slot;
-}
-
-INLINE int is_wanted(struct task_struct *task, u32 slot)
-{
-	if (settings.some_calls && !(settings.calls[slot / 64 % (SLOTS / 64)] >> (slot % 64) & 1))
-		return 0;
-	if (settings.by_cgroup &&
-	    bpf_get_current_ancestor_cgroup_id(settings.cgroup_level) != settings.cgroup)
-		return 0;
-	if (settings.by_command) {
-		for (int i = 0; i < 16; i++) {
-			if (task->comm[i] != settings.command[i])
-				return 0;
-			if (!settings.command[i])
-				break;
-		}
-	}
-	return 1;
-}
-
 INLINE struct begun *watch(struct task_struct *task)
 {
 	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, STORAGE_CREATE);
@@ -150,12 +77,6 @@ INLINE struct begun *watch(struct task_struct *task)
 	if (!begun)
 		count_lost(LOST_TASKS);
 	return begun;
-}
-
-/* What was away from the CPU, by an origin of its own for each task. */
-INLINE u64 off_cpu_ns(struct task_struct *task)
-{
-	return task->se.exec_start - task->se.sum_exec_runtime;
 }
 
 SEC("tp_btf/sys_enter")
@@ -355,8 +276,7 @@ int seed(struct bpf_iter__task *context)
 
 	if (!task)
 		return 0;
-	id = settings.seed_threads ? task->tgid : task->pid;
-	if (bpf_map_lookup_elem(&seeds, &id)) {
+	if (is_named(task)) {
 		begun = watch(task);
 		if (!begun)
 			return 0;

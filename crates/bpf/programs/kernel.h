@@ -17,6 +17,8 @@ typedef long long s64;
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
+/* A function of its own, which the verifier looks at once for all that call it. */
+#define GLOBAL __attribute__((noinline))
 #define NULL ((void *)0)
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -65,7 +67,17 @@ struct signal_struct {
 	struct pid *pids[4];
 };
 
+struct sigset { unsigned long sig[1]; };
+struct sigpending { struct sigset signal; };
+
 struct thread_info { u32 cpu, status; };
+
+/* The words of a call: of 64-bit programs in di, si, dx, r10, r8, r9, of 32-bit programs in bx, cx,
+ * dx, si, di, bp. */
+struct pt_regs { unsigned long r10, r9, r8, bp, bx, cx, dx, si, di, orig_ax, sp; };
+
+struct sigaction { void *sa_handler; };
+struct k_sigaction { struct sigaction sa; };
 
 struct upid { int nr; };
 struct pid { struct upid numbers[1]; };
@@ -91,6 +103,7 @@ struct task_struct {
 	const struct cred *real_cred;
 	char comm[16];
 	struct signal_struct *signal;
+	struct sigpending pending;
 	struct task_io_accounting ioac;
 	struct css_set *cgroups;
 };
@@ -134,6 +147,7 @@ static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
 static u64 (*bpf_get_current_ancestor_cgroup_id)(int level) = (void *)123;
 static void *(*bpf_task_storage_get)(void *map, struct task_struct *task, void *value, u64 flags) = (void *)156;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
+static long (*bpf_probe_read_user_str)(void *to, u32 size, const void *from) = (void *)114;
 static u64 (*bpf_ringbuf_query)(void *map, u64 flags) = (void *)134;
 
 #define FIELD_EXISTS(field) __builtin_preserve_field_info(field, 2)

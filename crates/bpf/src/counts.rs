@@ -7,22 +7,18 @@
 //! Numbers of calls are places here ([`SLOTS`]): those of 64-bit programs first, then those of
 //! 32-bit programs, the last of each standing for all beyond.
 
-use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuHashMap};
-use aya::programs::{BtfTracePoint, Iter};
 use aya::{Ebpf, Pod, include_bytes_aligned};
 
-use crate::load::{link_iterator, open_iterator};
+use crate::calls::{self, RunTime, SLOTS, Seeds, attach, iterator, take, words, wrong};
 use crate::shared::Shared;
 use crate::{Error, Kernel};
 
 /// The object made of `programs/count.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/count.bpf.o");
 
-/// Places of calls: `SLOTS` of the program.
-pub const SLOTS: usize = 1024;
 /// Steps of a histogram: `STEPS` of the program, four to an octave.
 pub const STEPS: usize = 160;
 /// Pairs of unit and call that a split keeps, of 80 bytes or so each; more are counted as lost.
@@ -74,28 +70,6 @@ pub struct CountSettings {
     pub split: Split,
 }
 
-/// `struct settings` of the program.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct RawSettings {
-    slower_than_ns: u64,
-    cgroup: u64,
-    calls: [u64; SLOTS / 64],
-    everybody: u32,
-    follow: u32,
-    some_calls: u32,
-    errors_only: u32,
-    split: u32,
-    cgroup_level: u32,
-    by_command: u32,
-    by_cgroup: u32,
-    own_process: i32,
-    seed_threads: u32,
-    from_exec: u32,
-    successes_only: u32,
-    command: [u8; 16],
-}
-
 /// `struct stats`: what one CPU has counted of one call.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -143,7 +117,7 @@ macro_rules! plain {
     };
 }
 
-plain!(RawSettings, RawStats, Failure, RawUnit, RawUnitStats);
+plain!(RawStats, Failure, RawUnit, RawUnitStats);
 
 /// What was counted of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,27 +176,13 @@ pub struct Uncounted {
     pub tasks: u64,
 }
 
-/// What the programs have cost, while that was measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RunTime {
-    /// Runs of the program at the begin of a call.
-    pub enter_runs: u64,
-    /// Time in them.
-    pub enter_ns: u64,
-    /// Runs of the program at the end of a call.
-    pub leave_runs: u64,
-    /// Time in them.
-    pub leave_ns: u64,
-}
-
 /// The programs, attached, and what they have counted.
 pub struct Counts {
     counts: Shared<RawStats>,
     failures: PerCpuHashMap<MapData, Failure, u64>,
     units: HashMap<MapData, RawUnit, RawUnitStats>,
-    seeds: HashMap<MapData, u32, u32>,
+    seeds: Seeds,
     lost: Array<MapData, u64>,
-    seed: OwnedFd,
     pending: OwnedFd,
     // Dropping it takes the programs off their tracepoints.
     programs: Ebpf,
@@ -253,7 +213,6 @@ impl Counts {
             loader.override_global("settings", &raw, true);
             loader.map_max_entries("counts", slots).map_max_entries("units", units);
         })?;
-        let seed = iterator(kernel, &mut object, "seed")?;
         let pending = iterator(kernel, &mut object, "pending")?;
         for (name, tracepoint) in TRACEPOINTS {
             if name != "fork" || settings.follow {
@@ -261,14 +220,14 @@ impl Counts {
             }
         }
         // Not before: a program is loaded with the descriptors of its maps.
-        let wrong = |error: aya::maps::MapError| Error::from_loader(&error);
+        let seeds = Seeds::open(kernel, &mut object)?;
+        let wrong = |error: aya::maps::MapError| wrong(&error);
         Ok(Counts {
             counts: Shared::map(&take(&mut object, "counts")?, cpus * SLOTS)?,
             failures: take(&mut object, "failures")?.try_into().map_err(wrong)?,
             units: take(&mut object, "units")?.try_into().map_err(wrong)?,
-            seeds: take(&mut object, "seeds")?.try_into().map_err(wrong)?,
+            seeds,
             lost: take(&mut object, "lost")?.try_into().map_err(wrong)?,
-            seed,
             pending,
             programs: object,
         })
@@ -279,19 +238,7 @@ impl Counts {
     /// # Errors
     /// When the kernel does not run the pass over all tasks.
     pub fn seed(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
-        let wrong = |error: aya::maps::MapError| Error::from_loader(&error);
-        let mut found = Vec::new();
-        // The map is emptied after each lot, so any number of tasks fits.
-        for lot in ids.chunks(1024) {
-            for id in lot {
-                self.seeds.insert(id.cast_unsigned(), 0, 0).map_err(wrong)?;
-            }
-            found.extend(words(&self.seed)?.map(u32::cast_signed));
-            for id in lot {
-                self.seeds.remove(&id.cast_unsigned()).map_err(wrong)?;
-            }
-        }
-        Ok(found)
+        self.seeds.name(ids)
     }
 
     /// What was counted of the call at this place, on all CPUs; `None` if it was not made.
@@ -330,10 +277,9 @@ impl Counts {
     /// # Errors
     /// When the table cannot be read.
     pub fn failures(&self) -> Result<Vec<(u32, u32, u64)>, Error> {
-        let wrong = |error: aya::maps::MapError| Error::from_loader(&error);
         let mut failures = Vec::new();
         for entry in &self.failures {
-            let (failure, counts) = entry.map_err(wrong)?;
+            let (failure, counts) = entry.map_err(|error| wrong(&error))?;
             failures.push((failure.slot, failure.error, counts.iter().sum()));
         }
         Ok(failures)
@@ -344,7 +290,6 @@ impl Counts {
     /// # Errors
     /// When the table cannot be read.
     pub fn units(&self) -> Result<Vec<UnitCount>, Error> {
-        let wrong = |error: aya::maps::MapError| Error::from_loader(&error);
         let count = |(unit, stats): (RawUnit, RawUnitStats)| UnitCount {
             command: unit.command,
             id: unit.id,
@@ -356,7 +301,7 @@ impl Counts {
             shortest_ns: stats.shortest_ns,
             longest_ns: stats.longest_ns,
         };
-        self.units.iter().map(|entry| entry.map(count).map_err(wrong)).collect()
+        self.units.iter().map(|entry| entry.map(count).map_err(|error| wrong(&error))).collect()
     }
 
     /// The places of calls that have begun and not ended, once for each.
@@ -372,11 +317,10 @@ impl Counts {
     /// # Errors
     /// When the kernel does not tell.
     pub fn uncounted(&self) -> Result<Uncounted, Error> {
-        let of_kind =
-            |kind: u32| self.lost.get(&kind, 0).map_err(|error| Error::from_loader(&error));
-        let missed = self.info("leave", "recursion_misses")?;
+        let of_kind = |kind: u32| self.lost.get(&kind, 0).map_err(|error| wrong(&error));
+        let missed = calls::info(&self.programs, "leave", "recursion_misses")?;
         Ok(Uncounted {
-            calls: missed.max(self.info("enter", "recursion_misses")?),
+            calls: missed.max(calls::info(&self.programs, "enter", "recursion_misses")?),
             errors: of_kind(0)?,
             units: of_kind(1)?,
             tasks: of_kind(2)?,
@@ -389,7 +333,7 @@ impl Counts {
     /// # Errors
     /// When the kernel refuses (5.8 or later, with `CAP_SYS_ADMIN`).
     pub fn measure() -> Result<OwnedFd, Error> {
-        aya::sys::enable_stats(aya::sys::Stats::RunTime).map_err(|error| Error::from_loader(&error))
+        calls::measure()
     }
 
     /// What was measured so far.
@@ -397,78 +341,8 @@ impl Counts {
     /// # Errors
     /// When the kernel does not tell.
     pub fn run_time(&self) -> Result<RunTime, Error> {
-        Ok(RunTime {
-            enter_runs: self.info("enter", "run_cnt")?,
-            enter_ns: self.info("enter", "run_time_ns")?,
-            leave_runs: self.info("leave", "run_cnt")?,
-            leave_ns: self.info("leave", "run_time_ns")?,
-        })
+        RunTime::of(&self.programs)
     }
-
-    /// A number that the kernel tells of a program, by its descriptor's entry in `/proc`.
-    fn info(&self, name: &str, field: &str) -> Result<u64, Error> {
-        let absent = || Error::Refused(format!("the kernel does not tell {field} of `{name}`"));
-        let program = self.programs.program(name).ok_or_else(absent)?;
-        let descriptor = program.fd().map_err(|error| Error::from_loader(&error))?;
-        let path = format!("/proc/self/fdinfo/{}", descriptor.as_fd().as_raw_fd());
-        let text = std::fs::read_to_string(path).map_err(Error::Read)?;
-        let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-        let value = lines.find(|(key, _)| *key == field).ok_or_else(absent)?.1;
-        value.trim().parse().map_err(|_| absent())
-    }
-}
-
-impl CountSettings {
-    fn raw(&self) -> RawSettings {
-        RawSettings {
-            slower_than_ns: self.slower_than_ns,
-            cgroup: self.cgroup.map_or(0, |(id, _)| id),
-            calls: self.calls.unwrap_or_default(),
-            everybody: u32::from(self.everybody),
-            follow: u32::from(self.follow),
-            some_calls: u32::from(self.calls.is_some()),
-            errors_only: u32::from(self.errors_only),
-            split: self.split as u32,
-            cgroup_level: self.cgroup.map_or(0, |(_, level)| level),
-            by_command: u32::from(self.command.is_some()),
-            by_cgroup: u32::from(self.cgroup.is_some()),
-            own_process: self.own_process,
-            seed_threads: u32::from(self.seed_threads),
-            from_exec: u32::from(self.from_exec),
-            successes_only: u32::from(self.successes_only),
-            command: self.command.unwrap_or_default(),
-        }
-    }
-}
-
-fn attach(kernel: &Kernel, object: &mut Ebpf, name: &str, tracepoint: &str) -> Result<(), Error> {
-    let program: &mut BtfTracePoint =
-        kernel.program(object, name, |program: &mut BtfTracePoint, types| {
-            program.load(tracepoint, types)
-        })?;
-    program.attach().map_err(|error| Error::from_loader(&error))?;
-    Ok(())
-}
-
-fn take(object: &mut Ebpf, name: &str) -> Result<Map, Error> {
-    object.take_map(name).ok_or_else(|| Error::Refused(format!("no map `{name}`")))
-}
-
-fn iterator(kernel: &Kernel, object: &mut Ebpf, name: &str) -> Result<OwnedFd, Error> {
-    let program: &mut Iter =
-        kernel.program(object, name, |program: &mut Iter, types| program.load("task", types))?;
-    let program = program.fd().map_err(|error| Error::from_loader(&error))?;
-    link_iterator(program.as_fd()).map_err(|error| Error::from_loader(&error))
-}
-
-/// Runs an iterator and gives the 32-bit words that it writes.
-fn words(link: &OwnedFd) -> Result<impl Iterator<Item = u32> + use<>, Error> {
-    let mut file = std::fs::File::from(open_iterator(link).map_err(Error::Read)?);
-    let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut file, &mut bytes).map_err(Error::Read)?;
-    let words: Vec<u32> =
-        bytes.as_chunks().0.iter().map(|word: &[u8; 4]| u32::from_ne_bytes(*word)).collect();
-    Ok(words.into_iter())
 }
 
 /// The descriptor of a map that aya knows as an array.

@@ -4,6 +4,7 @@
 //! * [`Lives`]: what every process was called with when it began and amounted to when it ended
 //!   (`tp_btf` on exec and exit, through a ring);
 //! * [`Counts`]: system calls, counted and timed (`tp_btf` on their begin and end);
+//! * [`Events`]: system calls told one by one (the same, through a ring);
 //! * [`Nothing`]: programs at every call that do nothing, for benchmarks.
 //!
 //! The programs are C (`programs/*.bpf.c`), compiled by clang and checked in as objects
@@ -15,8 +16,10 @@
 //! Costs at start what it takes to parse the kernel's BTF (tens of milliseconds, memory given back
 //! afterwards), then what each part says of itself.
 
+mod calls;
 mod counts;
 mod cputime;
+mod events;
 mod lives;
 mod load;
 mod nothing;
@@ -24,10 +27,13 @@ mod records;
 mod shared;
 mod tasks;
 
-pub use counts::{
-    CallCount, CountSettings, Counts, RunTime, SLOTS, STEPS, Split, Uncounted, UnitCount,
-};
+pub use calls::{RunTime, SLOTS};
+pub use counts::{CallCount, CountSettings, Counts, STEPS, Split, Uncounted, UnitCount};
 pub use cputime::{CpuTime, adjusted};
+pub use events::{
+    CAPTURES_MAX, CallRecord, Capture, EventSettings, Events, Extent, Happening, Head, PIECE_BYTES,
+    Piece, Pieces, Shape,
+};
 pub use lives::{Life, Lives, Lost};
 pub use load::{Error, Kernel};
 pub use nothing::Nothing;

@@ -7,13 +7,16 @@ use object::{Object as _, ObjectSection as _};
 #[test]
 fn every_object_was_made_of_the_source_beside_it() {
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let kernel = std::fs::read(home.join("programs/kernel.h")).expect("kernel.h");
+    let mut headers = Vec::new();
+    for name in ["kernel.h", "calls.h"] {
+        headers.extend(std::fs::read(home.join("programs").join(name)).expect(name));
+    }
     let mut programs = 0;
     for entry in std::fs::read_dir(home.join("programs")).expect("programs") {
         let path = entry.expect("entry").path();
         let name = path.file_name().expect("name").to_string_lossy().into_owned();
         let Some(stem) = name.strip_suffix(".c") else { continue };
-        let mut source = kernel.clone();
+        let mut source = headers.clone();
         source.extend(std::fs::read(&path).expect("source"));
         let object = std::fs::read(home.join(format!("objects/{stem}.o"))).expect("object");
         let object = object::File::parse(&*object).expect("an ELF object");
@@ -22,7 +25,7 @@ fn every_object_was_made_of_the_source_beside_it() {
         assert_eq!(
             u32::from_le_bytes(*held),
             crc32c::crc32c(&source),
-            "{stem}.o is not made of {name} and kernel.h as they are: run `cargo xtask bpf`"
+            "{stem}.o is not made of {name} and the headers as they are: run `cargo xtask bpf`"
         );
         programs += 1;
     }

@@ -137,6 +137,8 @@ pub enum Copied {
         /// The bytes of each.
         size: u32,
     },
+    /// So many bytes without a form, of which only as many are shown as of a text (`-s`).
+    Data(Length),
     /// An array of `struct iovec` with so many elements, and what they point to: at most as many
     /// bytes in all as `total` says.
     Vectors {
@@ -528,6 +530,11 @@ pub(crate) mod reads {
     /// As many elements as the result says.
     pub(crate) const fn resulting(size: u32) -> Reads {
         Reads { when: When::Exit, what: Copied::Bytes { count: Length::Result, size } }
+    }
+
+    /// As many bytes without a form as that.
+    pub(crate) const fn data(when: When, length: Length) -> Reads {
+        Reads { when, what: Copied::Data(length) }
     }
 
     /// As many bytes as the number says that another argument points to.

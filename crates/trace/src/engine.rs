@@ -5,6 +5,7 @@
 //! before its `execve`, until the engine has hold of it.
 
 mod descriptors;
+mod kernel;
 mod launch;
 mod ptrace;
 mod seccomp;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use crate::{CallId, End, Event, Memory, SLOTS};
 
 pub use descriptors::LiveDescriptors;
+pub use kernel::{KernelEvents, KernelSettings};
 pub use launch::{Command, Launch, User};
 pub use ptrace::Ptrace;
 
@@ -231,6 +233,9 @@ pub enum Error {
     /// Before Linux 5.3 a call could not be told from its answer without guessing.
     #[error("this kernel has no PTRACE_GET_SYSCALL_INFO (Linux 5.3 and later have)")]
     OldKernel,
+    /// The kernel takes no programs.
+    #[error(transparent)]
+    Kernel(#[from] bpf::Error),
     /// Tasks with a seccomp filter fail in the selected calls once their tracer is gone.
     #[error(
         "the command has a seccomp filter that needs its tracer to the end, and cannot be let go: \

@@ -185,6 +185,7 @@ fn absolute(what: Copied, argument: u8) -> Copied {
     };
     match what {
         Copied::Bytes { count, size } => Copied::Bytes { count: length(count), size },
+        Copied::Data(bytes) => Copied::Data(length(bytes)),
         Copied::Vectors { count, total } => {
             Copied::Vectors { count: length(count), total: total.map(length) }
         }
@@ -230,7 +231,9 @@ mod tests {
             for call in CallId::all(abi) {
                 for capture in captures(call) {
                     let lengths = match capture.what {
-                        Copied::Bytes { count, .. } | Copied::Messages { count } => vec![count],
+                        Copied::Bytes { count, .. }
+                        | Copied::Messages { count }
+                        | Copied::Data(count) => vec![count],
                         Copied::Vectors { count, total } => {
                             total.into_iter().chain([count]).collect()
                         }
@@ -251,11 +254,7 @@ mod tests {
         let write = CallId::by_name(Abi::X86_64, "write").unwrap();
         assert_eq!(
             captures(write),
-            [Capture {
-                argument: 1,
-                when: When::Enter,
-                what: Copied::Bytes { count: Length::Argument(2), size: 1 },
-            }]
+            [Capture { argument: 1, when: When::Enter, what: Copied::Data(Length::Argument(2)) }]
         );
     }
 }

@@ -109,11 +109,13 @@ fn entries(scene: &mut Scene<'_>, index: usize, is_64: bool) -> Outcome {
     }
     let mut count = 0_u64;
     let mut at = 0;
+    let mut is_cut = false;
     if scene.style.whole {
         scene.put("[");
     }
     while at + 19 <= length {
         let Some(head) = scene.read::<19>(address.wrapping_add(at)) else {
+            is_cut = true;
             break;
         };
         let size = u64::from(head.u16(16));
@@ -128,7 +130,9 @@ fn entries(scene: &mut Scene<'_>, index: usize, is_64: bool) -> Outcome {
         at += size;
     }
     if scene.style.whole {
-        scene.put("]");
+        scene.put(if is_cut { ", ...]" } else { "]" });
+    } else if is_cut {
+        scene.pointer(address);
     } else {
         let plural = if count == 1 { "y" } else { "ies" };
         scene.pointer(address);

@@ -167,7 +167,7 @@ pub(crate) const BYTES_IN: Kind = Kind::new(|scene, index| {
     scene.data(scene.argument(index), scene.argument(index + 1));
     Outcome::Done
 })
-.reading(&[reads::counted(When::Enter, 1, 1)])
+.reading(&[reads::data(When::Enter, Length::Argument(1))])
 .of_any_width();
 
 /// Bytes that the kernel writes; the result is their length.
@@ -183,7 +183,7 @@ pub(crate) const BYTES_OUT: Kind = Kind::new(|scene, index| {
     }
     Outcome::Done
 })
-.reading(&[reads::resulting(1)])
+.reading(&[reads::data(When::Exit, Length::Result)])
 .of_any_width();
 
 /// Random bytes: as [`BYTES_OUT`], always in hexadecimal.
@@ -191,7 +191,7 @@ pub(crate) const RANDOM_OUT: Kind = Kind::new(|scene, index| {
     scene.style.hex_texts = 2;
     BYTES_OUT.write(scene, index)
 })
-.reading(&[reads::resulting(1)])
+.reading(&[reads::data(When::Exit, Length::Result)])
 .of_any_width();
 
 /// The working directory that `getcwd` writes.
@@ -255,10 +255,7 @@ pub(crate) const HOSTNAME: Kind = Kind::new(|scene, index| {
     scene.data(scene.argument(index), u64::from(scene.argument(index + 1) as u32));
     Outcome::Done
 })
-.reading(&[Reads {
-    when: When::Enter,
-    what: Copied::Bytes { count: Length::Argument(1), size: 1 },
-}])
+.reading(&[reads::data(When::Enter, Length::Argument(1))])
 .of_any_width();
 
 #[cfg(test)]

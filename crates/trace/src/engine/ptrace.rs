@@ -31,7 +31,7 @@ use super::{Each, Engine, Error, Progress, Scope, Wanted, Way, Weight};
 use crate::{Abi, Call, CallId, End, Event, Signal, What};
 
 use alarm::Alarm;
-use memory::TaskMemory;
+pub(super) use memory::TaskMemory;
 use requests::{CallInfo, Status, Waited};
 
 /// `rt_sigreturn` of both tables.

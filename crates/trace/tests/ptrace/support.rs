@@ -47,7 +47,7 @@ pub(crate) fn installed(program: &str) -> bool {
 
 /// Runs an engine to its end, with a limit.
 pub(crate) fn run(
-    engine: &mut Ptrace,
+    engine: &mut impl Engine,
     mut each: impl FnMut(&Event, &dyn Memory),
 ) -> Result<(), Error> {
     let begin = Instant::now();
@@ -63,7 +63,7 @@ pub(crate) fn run(
     }
 }
 
-pub(crate) fn events(engine: &mut Ptrace) -> Vec<Event> {
+pub(crate) fn events(engine: &mut impl Engine) -> Vec<Event> {
     let mut events = Vec::new();
     run(engine, |event, _| events.push(*event)).unwrap();
     check_order(&events);
@@ -142,7 +142,7 @@ pub(crate) fn strace(options: &[&str], words: &[&str]) -> Option<Counts> {
 }
 
 /// Runs an engine for a time.
-pub(crate) fn run_for(engine: &mut Ptrace, time: Duration) -> Vec<Event> {
+pub(crate) fn run_for(engine: &mut impl Engine, time: Duration) -> Vec<Event> {
     let mut events = Vec::new();
     let begin = Instant::now();
     while begin.elapsed() < time {

@@ -4,7 +4,7 @@ use super::requests;
 use crate::Memory;
 
 /// The memory of this task.
-pub(super) struct TaskMemory(pub(super) i32);
+pub(in crate::engine) struct TaskMemory(pub(in crate::engine) i32);
 
 impl Memory for TaskMemory {
     fn read(&self, address: u64, into: &mut [u8]) -> usize {

@@ -1,0 +1,112 @@
+/* What programs at the begin and the end of system calls share: whose calls are watched, which of
+ * them are wanted, and what stands with a task while it is in one.
+ *
+ * What a task has begun stands with the task itself (task storage: found without a hash and without
+ * a lock).  A task without storage is not watched.  Storage is given to tasks that user space names
+ * (`seeds`), to their children if they are to be followed, or to everybody.
+ *
+ * A program that keeps more of a call than is said here defines `MORE_OF_A_CALL`: the members of
+ * `struct begun` that it adds.
+ */
+#ifndef WHIT_CALLS_H
+#define WHIT_CALLS_H
+
+#include "kernel.h"
+
+#define SLOTS_PER_ABI 512
+#define SLOTS (2 * SLOTS_PER_ABI)
+#define TS_COMPAT 2
+#define EXECVE 59
+#define ERRNO_MAX 4095
+
+#ifndef MORE_OF_A_CALL
+#define MORE_OF_A_CALL
+#endif
+
+/* What is wanted.  It does not change once the program is loaded, so what is off is left out by
+ * the verifier. */
+const volatile struct settings {
+	u64 slower_than_ns;
+	u64 cgroup;
+	u64 calls[SLOTS / 64];
+	u32 everybody, follow, some_calls, errors_only;
+	u32 split, cgroup_level, by_command, by_cgroup;
+	s32 own_process;
+	u32 seed_threads, from_exec, successes_only, threads_only, unused;
+	char command[16];
+} settings = {};
+
+/* Whether a watched task's calls are looked at: ours never are, those of a command that is about to
+ * be started from its execve on. */
+enum ignored { NOT, ALWAYS, UNTIL_EXEC, UNLESS_EXEC_FAILS };
+
+struct begun {
+	u64 start_ns, off_cpu_ns;
+	u32 slot, ignored;
+	MORE_OF_A_CALL
+};
+
+struct {
+	int (*type)[MAP_TASK_STORAGE];
+	int (*map_flags)[NO_PREALLOC];
+	int *key;
+	struct begun *value;
+} tasks SEC(".maps");
+
+/* Numbers of tasks or processes, for the pass that makes them watched. */
+struct {
+	int (*type)[MAP_HASH];
+	int (*max_entries)[4096];
+	u32 *key;
+	u32 *value;
+} seeds SEC(".maps");
+
+INLINE u32 slot_of(struct task_struct *task, u64 number)
+{
+	u32 slot = number < SLOTS_PER_ABI - 1 ? number : SLOTS_PER_ABI - 1;
+
+	return task->thread_info.status & TS_COMPAT ? SLOTS_PER_ABI + slot : slot;
+}
+
+/* Whether the current task is one of those that are wanted. */
+INLINE int is_wanted_task(struct task_struct *task)
+{
+	if (settings.by_cgroup &&
+	    bpf_get_current_ancestor_cgroup_id(settings.cgroup_level) != settings.cgroup)
+		return 0;
+	if (settings.by_command) {
+		for (int i = 0; i < 16; i++) {
+			if (task->comm[i] != settings.command[i])
+				return 0;
+			if (!settings.command[i])
+				break;
+		}
+	}
+	return 1;
+}
+
+INLINE int is_wanted(struct task_struct *task, u32 slot)
+{
+	if (settings.some_calls && !(settings.calls[slot / 64 % (SLOTS / 64)] >> (slot % 64) & 1))
+		return 0;
+	return is_wanted_task(task);
+}
+
+/* What was away from the CPU, by an origin of its own for each task: `exec_start` and
+ * `sum_exec_runtime` grow by the same amount at a tick; but when a task comes back to a CPU, only
+ * `exec_start` moves, by the time that it was away.  So the time on a CPU needs no tracing of the
+ * scheduler. */
+INLINE u64 off_cpu_ns(struct task_struct *task)
+{
+	return task->se.exec_start - task->se.sum_exec_runtime;
+}
+
+/* Whether a task's number, or its process's, is in `seeds`. */
+INLINE int is_named(struct task_struct *task)
+{
+	u32 id = settings.seed_threads ? task->tgid : task->pid;
+
+	return bpf_map_lookup_elem(&seeds, &id) != NULL;
+}
+
+#endif

@@ -1,0 +1,97 @@
+//! The memory of a task as it was copied in the kernel: pieces of it, some at the begin of a call and
+//! some at its end.
+
+use bpf::Pieces;
+
+use crate::Memory;
+use crate::engine::ptrace::TaskMemory;
+
+/// Which pieces of a record count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Those {
+    All,
+    OfEnter,
+    OfExit,
+}
+
+/// Pieces of a task's memory; of what stands in several, the first holds.
+pub(super) struct Copies<'a> {
+    pub(super) sources: [(&'a [u8], Those); 3],
+    /// The task itself, for what is in no piece, if it is in the call still.
+    pub(super) task: Option<i32>,
+}
+
+/// What stands at an address, to the end of the piece that it is in.
+fn find(pieces: &[u8], those: Those, address: u64) -> Option<&[u8]> {
+    let counts = |of_enter| match those {
+        Those::All => true,
+        Those::OfEnter => of_enter,
+        Those::OfExit => !of_enter,
+    };
+    Pieces::of(pieces).filter(|piece| counts(piece.is_of_enter)).find_map(|piece| {
+        let skip = usize::try_from(address.checked_sub(piece.address)?).ok()?;
+        piece.bytes.get(skip..).filter(|rest| !rest.is_empty())
+    })
+}
+
+impl Memory for Copies<'_> {
+    fn read(&self, address: u64, into: &mut [u8]) -> usize {
+        let mut done = 0;
+        while done < into.len() {
+            let Some(from) = address.checked_add(done as u64) else { break };
+            let mut found = self.sources.iter().map(|(pieces, those)| find(pieces, *those, from));
+            let Some(bytes) = found.find_map(|bytes| bytes) else { break };
+            let count = bytes.len().min(into.len() - done);
+            into[done..done + count].copy_from_slice(&bytes[..count]);
+            done += count;
+        }
+        match self.task {
+            Some(task) if done == 0 => TaskMemory(task).read(address, into),
+            _ => done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(address: u64, phase: u32, text: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend(address.to_ne_bytes());
+        bytes.extend((text.len() as u32).to_ne_bytes());
+        bytes.extend(phase.to_ne_bytes());
+        bytes.extend(text);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes
+    }
+
+    fn shown(copies: &Copies<'_>, address: u64, length: usize) -> Vec<u8> {
+        let mut into = vec![0; length];
+        let have = copies.read(address, &mut into);
+        into.truncate(have);
+        into
+    }
+
+    #[test]
+    fn pieces_that_touch_are_one_and_the_first_source_holds() {
+        let late = [piece(100, 2, b"new"), piece(103, 2, b"er"), piece(200, 1, b"seen")].concat();
+        let early = [piece(100, 1, b"older"), piece(300, 1, b"kept")].concat();
+        let copies = Copies {
+            sources: [(&late, Those::OfExit), (&late, Those::OfEnter), (&early, Those::All)],
+            task: None,
+        };
+        assert_eq!(shown(&copies, 100, 9), b"newer");
+        assert_eq!(shown(&copies, 101, 2), b"ew");
+        assert_eq!(shown(&copies, 200, 4), b"seen");
+        assert_eq!(shown(&copies, 302, 4), b"pt");
+        assert_eq!(shown(&copies, 304, 4), b"");
+        assert_eq!(shown(&copies, 99, 4), b"");
+        assert_eq!(shown(&copies, u64::MAX, 4), b"");
+        let only = Copies {
+            sources: [(&late, Those::OfEnter), (&[], Those::All), (&[], Those::All)],
+            task: None,
+        };
+        assert_eq!(shown(&only, 100, 3), b"");
+    }
+}
