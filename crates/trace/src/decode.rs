@@ -48,6 +48,13 @@ pub(crate) use put;
 /// pass to `poll` or `writev` that a person will read, and it bounds what one call can cost.
 pub(crate) const ELEMENTS_MAX: u64 = 1024;
 
+/// Bytes of a task that are looked at for one argument: the most that one read or write moves at a
+/// time in practice, and far more than anybody reads in a line.
+const BYTES_MAX: usize = 16 << 20;
+
+/// Bytes that are read at once.
+const STEP_BYTES: usize = 64 << 10;
+
 /// The longest path that the kernel takes.
 pub(crate) const PATH_MAX: usize = 4096;
 
@@ -370,9 +377,22 @@ impl Scene<'_> {
 
     /// What stands at an address as far as it can be read: fewer bytes than asked for, perhaps.
     pub(crate) fn read_some(&self, address: u64, length: usize) -> Vec<u8> {
-        let mut bytes = vec![0; length];
-        let have = if address == 0 { 0 } else { self.memory.read(address, &mut bytes) };
-        bytes.truncate(have);
+        let mut bytes = Vec::new();
+        if address == 0 {
+            return bytes;
+        }
+        // In steps, so that a length that a task made up costs no more than what it has.
+        let length = length.min(BYTES_MAX);
+        while bytes.len() < length {
+            let have = bytes.len();
+            let wanted = STEP_BYTES.min(length - have);
+            bytes.resize(have + wanted, 0);
+            let got = self.memory.read(address.wrapping_add(have as u64), &mut bytes[have..]);
+            if got < wanted {
+                bytes.truncate(have + got);
+                break;
+            }
+        }
         bytes
     }
 
@@ -422,23 +442,20 @@ impl Scene<'_> {
             return;
         }
         let shown = count.min(self.elements_shown());
-        let start = self.out.len();
-        self.put("[");
-        for index in 0..shown {
-            let place = address.wrapping_add(index.wrapping_mul(N as u64));
-            let Some(bytes) = self.read::<N>(place) else {
-                if index == 0 {
-                    self.out.truncate(start);
-                    self.pointer(address);
-                } else {
-                    put!(self, ", ... /* {place:#x} */]");
-                }
-                return;
-            };
-            if index > 0 {
-                self.put(", ");
-            }
-            write(self, &bytes);
+        let bytes = self.read_some(address, shown as usize * N);
+        let (elements, _) = bytes.as_chunks::<N>();
+        if elements.is_empty() {
+            self.pointer(address);
+            return;
+        }
+        for (index, element) in elements.iter().enumerate() {
+            self.put(if index > 0 { ", " } else { "[" });
+            write(self, &Bytes(*element));
+        }
+        if (elements.len() as u64) < shown {
+            let place = address.wrapping_add((elements.len() * N) as u64);
+            put!(self, ", ... /* {place:#x} */]");
+            return;
         }
         self.put(if shown < count { ", ...]" } else { "]" });
     }

@@ -172,7 +172,7 @@ pub(crate) const PRCTL: Kind = Kind::new(|scene, index| {
     }
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Exit, 16), reads::TEXT]);
+.reading(&[reads::fixed(When::Both, 16), reads::TEXT]);
 
 fn number_out(scene: &mut Scene<'_>, index: usize) -> Outcome {
     let is_signal = scene.argument(0) == 2;

@@ -107,27 +107,25 @@ fn entries(scene: &mut Scene<'_>, index: usize, is_64: bool) -> Outcome {
         scene.pointer(address);
         return Outcome::Done;
     }
+    let bytes = scene.read_some(address, length as usize);
+    let is_cut = (bytes.len() as u64) < length;
+    let mut rest = &bytes[..];
     let mut count = 0_u64;
-    let mut at = 0;
-    let mut is_cut = false;
     if scene.style.whole {
         scene.put("[");
     }
-    while at + 19 <= length {
-        let Some(head) = scene.read::<19>(address.wrapping_add(at)) else {
-            is_cut = true;
+    while let Some(head) = rest.first_chunk::<19>() {
+        let head = Bytes(*head);
+        let size = usize::from(head.u16(16));
+        let Some(entry) = rest.get(..size).filter(|entry| entry.len() > head.0.len()) else {
             break;
         };
-        let size = u64::from(head.u16(16));
-        if size < 20 || at + size > length {
-            break;
-        }
         if scene.style.whole {
             scene.put(if count > 0 { ", " } else { "" });
-            entry(scene, &head, address.wrapping_add(at), size, is_64);
+            write_entry(scene, &head, entry, is_64);
         }
         count += 1;
-        at += size;
+        rest = &rest[size..];
     }
     if scene.style.whole {
         scene.put(if is_cut { ", ...]" } else { "]" });
@@ -141,7 +139,7 @@ fn entries(scene: &mut Scene<'_>, index: usize, is_64: bool) -> Outcome {
     Outcome::Done
 }
 
-fn entry(scene: &mut Scene<'_>, head: &Bytes<19>, address: u64, size: u64, is_64: bool) {
+fn write_entry(scene: &mut Scene<'_>, head: &Bytes<19>, entry: &[u8], is_64: bool) {
     const TYPES: &[(u8, &str)] = &[
         (0, "DT_UNKNOWN"),
         (1, "DT_FIFO"),
@@ -158,16 +156,17 @@ fn entry(scene: &mut Scene<'_>, head: &Bytes<19>, address: u64, size: u64, is_64
             Some((_, name)) => put!(scene, ", d_type={name}"),
             None => put!(scene, ", d_type={number:#x} /* DT_??? */"),
         };
+    let size = entry.len();
     put!(scene, "{{d_ino={}, d_off={}, d_reclen={size}", head.u64(0), head.i64(8));
     if is_64 {
         write_type(scene, head.0[18]);
     }
     scene.put(", d_name=");
-    let name_at = address.wrapping_add(if is_64 { 19 } else { 18 });
-    scene.text(name_at, 255);
+    let name = &entry[if is_64 { 19 } else { 18 }..];
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    scene.quoted(&name[..end], false);
     if !is_64 {
-        let last = scene.read::<1>(address.wrapping_add(size - 1));
-        write_type(scene, last.map_or(0, |bytes| bytes.0[0]));
+        write_type(scene, entry[size - 1]);
     }
     scene.put("}");
 }

@@ -7,6 +7,10 @@ use super::{
     Copied, ELEMENTS_MAX, Kind, Length, Named, Outcome, PATH_MAX, Reads, Scene, When, put, reads,
 };
 
+/// Bytes of a line beyond which no more data is shown in it, whatever limit was asked for: a vector
+/// has up to 1024 pieces, each as long as a task says.
+const LINE_MAX: usize = 16 << 20;
+
 /// What stands around a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quote {
@@ -66,7 +70,8 @@ impl Scene<'_> {
             self.put("NULL");
             return;
         }
-        let shown = length.min(self.style.text_limit as u64) as usize;
+        let room = LINE_MAX.saturating_sub(self.out.len());
+        let shown = length.min(self.style.text_limit.min(room) as u64) as usize;
         let bytes = self.read_some(address, shown);
         if bytes.len() < shown {
             self.pointer(address);
@@ -222,6 +227,24 @@ pub(crate) const TEXTS: Kind = Kind::new(|scene, index| {
 })
 .reading(&[Reads { when: When::Enter, what: Copied::Texts }]);
 
+/// How many pointers stand at an address, and whether a null pointer ends them.
+fn pointers(scene: &Scene<'_>, address: u64) -> (u64, bool) {
+    // The kernel takes no more than fit into a quarter of the stack; 64 Ki is beyond use.
+    const POINTERS_MAX: u64 = 1 << 16;
+    const AT_ONCE: usize = 32;
+    let mut count = 0;
+    while count < POINTERS_MAX {
+        let bytes = scene.read_some(address.wrapping_add(count * 8), AT_ONCE * 8);
+        let (words, _) = bytes.as_chunks::<8>();
+        match words.iter().position(|word| u64::from_le_bytes(*word) == 0) {
+            Some(place) => return (count + place as u64, true),
+            None if words.len() < AT_ONCE => return (count + words.len() as u64, false),
+            None => count += AT_ONCE as u64,
+        }
+    }
+    (count, false)
+}
+
 /// A program's environment: `0x7ffe1000 /* 20 vars */`, or all of it (`-v`).
 pub(crate) const ENVIRONMENT: Kind = Kind::new(|scene, index| {
     let address = scene.argument(index);
@@ -230,15 +253,7 @@ pub(crate) const ENVIRONMENT: Kind = Kind::new(|scene, index| {
     } else if scene.style.whole {
         scene.texts(address);
     } else {
-        let mut count = 0;
-        // The kernel takes no more than fit into a quarter of the stack; 64 Ki is beyond use.
-        let ended = loop {
-            match scene.read::<8>(address.wrapping_add(count * 8)) {
-                Some(bytes) if bytes.u64(0) == 0 => break true,
-                Some(_) if count < 0x1_0000 => count += 1,
-                _ => break false,
-            }
-        };
+        let (count, ended) = pointers(scene, address);
         let plural = if count == 1 { "" } else { "s" };
         let mark = if ended { "" } else { ", unterminated" };
         scene.pointer(address);

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
 mod calls;
+mod captures;
 mod programs;
 
 use std::path::Path;

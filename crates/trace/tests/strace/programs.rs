@@ -98,7 +98,7 @@ fn of_strace(words: &[&str], options: &[&str], folder: &Path) -> String {
 /// What programs are given.
 const ENVIRONMENT: &[(&str, &str)] = &[("OLDPWD", "/"), ("PATH", "/usr/bin:/bin"), ("PWD", "/")];
 
-fn command(words: &[&str]) -> Command {
+pub(super) fn command(words: &[&str]) -> Command {
     Command {
         program: words[0].into(),
         arguments: words[1..].iter().map(OsString::from).collect(),
