@@ -1,4 +1,4 @@
-//! Incumbents' names: called as `collectl`, the binary takes collectl's command line.
+//! Incumbents' names: called as `collectl` or `strace`, the binary takes that program's command line.
 //!
 //! Each name is a function from that program's arguments to whit's own.  `whit link DIR` makes the
 //! links.
@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 mod collectl;
+mod strace;
 
 /// A program whose command line we take when called under its name.
 pub(crate) struct Incumbent {
@@ -14,11 +15,15 @@ pub(crate) struct Incumbent {
     pub(crate) name: &'static str,
     /// Turns its arguments (without the name) into whit's (without `whit`).
     pub(crate) translate: fn(Vec<OsString>) -> Vec<OsString>,
+    /// What it ends with when something is wrong.
+    pub(crate) failure: u8,
 }
 
 /// Every incumbent whose part exists.
-pub(crate) static ALL: &[Incumbent] =
-    &[Incumbent { name: "collectl", translate: collectl::translate }];
+pub(crate) static ALL: &[Incumbent] = &[
+    Incumbent { name: "collectl", translate: collectl::translate, failure: 2 },
+    Incumbent { name: "strace", translate: strace::translate, failure: 1 },
+];
 
 /// The incumbent under whose name a command line calls us.
 pub(crate) fn incumbent(arguments: &[OsString]) -> Option<&'static Incumbent> {

@@ -64,11 +64,13 @@ enum Verb {
 
 fn main() -> ExitCode {
     let given: Vec<OsString> = std::env::args_os().collect();
-    let abbreviates = compat::incumbent(&given).is_some();
+    let incumbent = compat::incumbent(&given);
+    let abbreviates = incumbent.is_some();
+    let failure = incumbent.map_or(2, |incumbent| incumbent.failure);
     let words = compat::command_line(given);
     let arguments = match parse(&words, abbreviates) {
         Ok(arguments) => arguments,
-        Err(error) => return refuse(&error, &words),
+        Err(error) => return refuse(&error, &words, failure),
     };
     let done = match arguments.verb {
         Verb::Record(arguments) => commands::record::run(*arguments),
@@ -85,7 +87,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("whit: {}", usage::in_one_line(&format!("{error:#}")));
-            ExitCode::from(2)
+            ExitCode::from(failure)
         }
     }
 }
@@ -120,14 +122,14 @@ fn parse_recorder(words: &[OsString]) -> Option<commands::record::RecordArgument
 }
 
 /// Help, the version, or what is wrong with the command line.
-fn refuse(error: &clap::Error, words: &[OsString]) -> ExitCode {
+fn refuse(error: &clap::Error, words: &[OsString], failure: u8) -> ExitCode {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into()).collect();
     match usage::explain(error, &words) {
         Some(text) => eprintln!("whit: {text}"),
         // A closed pipe is the reader's good right, here too.
         None => drop(error.print()),
     }
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    if error.exit_code() == 0 { ExitCode::SUCCESS } else { ExitCode::from(failure) }
 }
 
 /// Whether the reader of our output went away, which is its good right.

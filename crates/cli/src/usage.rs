@@ -1,4 +1,5 @@
-//! What is wrong with a command line, in one line; and why a switch of collectl's is not ours.
+//! What is wrong with a command line, in one line; and why a switch of collectl's or strace's is not
+//! ours.
 //!
 //! clap explains over several lines.  Scripts and logs want one, in the form of every other error
 //! of whit.  Whoever knows collectl by heart is told by name what whit does instead.
@@ -104,6 +105,29 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
     (&["--showslabaliases", "--showrootslabs"], Where::Both, "slabs go by the kernel's names"),
 ];
 
+/// strace's switches that `whit trace` does not have, and why or what to say instead.
+const REFUSED_OF_STRACE: &[(&[&str], &str)] = &[
+    (&["-k", "--stack-traces"], "stacks are not looked at; perf record -g does"),
+    (&["-D", "--daemonize"], "whit is the parent of the command, which ends with it"),
+    (&["-b", "--detach-on"], "whit follows a process through execve; -p another one"),
+    (&["-I", "--interruptible"], "a command gets the signals and is traced to its end"),
+    (&["--instruction-pointer"], "where a call was made from is not looked at"),
+    (&["-X", "--const-print-style"], "constants have their names; -e raw= shows numbers"),
+    (&["-O", "--summary-syscall-overhead"], "what tracing adds is measured and told apart"),
+    (
+        &["-Y", "--decode-pids"],
+        "names of processes are not added to lines; --by command counts by them",
+    ),
+    (&["--decode-fds"], "it is -y, or -yy with details"),
+    (&["--inject", "--fault"], "whit watches and never changes what a program does"),
+    (&["--read", "--write"], "whit dumps no data; -s shows more of it in the lines"),
+    (&["--verbose"], "structures are looked into; -e raw= shows words"),
+    (&["--kvm"], "exits of virtual CPUs are not looked at"),
+    (&["-d", "--debug"], "there is nothing of that kind"),
+    (&["--tips"], "there are none"),
+    (&["-F"], "it is -f"),
+];
+
 /// The sentence for a command line that cannot be understood; `None` when the "error" is help or
 /// the version, which clap prints itself.
 pub(crate) fn explain(error: &clap::Error, arguments: &[String]) -> Option<String> {
@@ -125,7 +149,7 @@ pub(crate) fn explain(error: &clap::Error, arguments: &[String]) -> Option<Strin
 /// The verb of a command line.
 fn verb_of(arguments: &[String]) -> Option<&str> {
     let verb = arguments.get(1)?.as_str();
-    ["record", "play", "top", "doctor", "bench", "link"].contains(&verb).then_some(verb)
+    ["record", "play", "top", "trace", "doctor", "bench", "link"].contains(&verb).then_some(verb)
 }
 
 /// Why a switch of collectl's is not there, if that is what the error is about.
@@ -133,8 +157,13 @@ fn refusal(error: &clap::Error, verb: Option<&str>) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
-    let verb = verb.filter(|verb| ["record", "play"].contains(verb))?;
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return None };
+    if verb == Some("trace") {
+        let named = |names: &[&str]| names.contains(&given.as_str());
+        let (names, why) = REFUSED_OF_STRACE.iter().find(|(names, _)| named(names))?;
+        return Some(format!("{} is not a switch of whit trace: {why}", names.join(", ")));
+    }
+    let verb = verb.filter(|verb| ["record", "play"].contains(verb))?;
     let here = if verb == "record" { Where::Record } else { Where::Play };
     let applies = |place: Where| place == Where::Both || place == here;
     let (.., why) = REFUSED
@@ -183,6 +212,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_strace_has_and_whit_has_not_is_refused_by_name() {
+        for (names, why) in REFUSED_OF_STRACE {
+            for name in *names {
+                let text = said(&format!("whit trace {name} ls"));
+                let expected = format!("{} is not a switch of whit trace: {why}", names.join(", "));
+                assert_eq!(text, expected);
+            }
+        }
+        assert!(said("whit trace -fk ls").contains("-k, --stack-traces is not a switch"));
+        assert!(said("whit trace --inject=read:error=EIO ls").contains("never changes"));
     }
 
     #[test]

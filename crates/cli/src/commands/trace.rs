@@ -142,12 +142,13 @@ pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
 fn run_count(arguments: &TraceArguments) -> anyhow::Result<Option<End>> {
     ensure!(!arguments.separates(), "-ff and -c exclude each other: one table is for all tasks");
     if let Some(option) = arguments.events.of_lines() {
-        bail!("{option} is for lines, and -c shows none: -C shows both");
+        ensure!(arguments.strace, "{option} is for lines, and -c shows none: -C shows both");
     }
+    ensure!(!arguments.events.has_paths(), "-P: lines can be told by paths, counts cannot: use -C");
     let wish = wish(arguments)?;
     let show = show(arguments)?;
     let mut output = Output::open(arguments.output.as_deref(), arguments.append)?;
-    let counter = counter(&wish, arguments.events.way())?;
+    let counter = counter(&wish, arguments.events.way(), arguments.strace)?;
     let end = count::run(counter, &show, &mut output)?;
     output.close()?;
     Ok(end)
@@ -263,7 +264,10 @@ fn wish(arguments: &TraceArguments) -> anyhow::Result<Wish> {
     let settings = settings(arguments, &target)?;
     let selection = arguments.events.selection(arguments.failed_only)?;
     if let Some(option) = arguments.events.of_lines_selected() {
-        bail!("-e {option}: for lines, and -c shows none; trace= and status= select");
+        ensure!(
+            arguments.strace,
+            "-e {option}: for lines, and -c shows none; trace= and status= select"
+        );
     }
     let Selection { calls, statuses, .. } = selection;
     let wish = Wish { target, calls, statuses, settings };
@@ -275,7 +279,7 @@ fn wish(arguments: &TraceArguments) -> anyhow::Result<Wish> {
 }
 
 /// The cheapest way that works, or the one that is asked for.
-fn counter(wish: &Wish, way: Option<WayWanted>) -> anyhow::Result<Counter> {
+fn counter(wish: &Wish, way: Option<WayWanted>, brief: bool) -> anyhow::Result<Counter> {
     match way {
         Some(WayWanted::Kernel) => return Counter::kernel(wish),
         Some(way) => return Counter::ptrace(wish, way == WayWanted::Seccomp),
@@ -290,7 +294,9 @@ fn counter(wish: &Wish, way: Option<WayWanted>) -> anyhow::Result<Counter> {
     let selected = matches!(wish.target, Target::Command(_)) && !wish.calls.is_all();
     let counter = Counter::ptrace(wish, selected)
         .with_context(|| format!("not in the kernel ({refused}), nor by ptrace"))?;
-    eprintln!("whit: counting by ptrace, which slows calls down: {refused}");
+    if !brief {
+        eprintln!("whit: counting by ptrace, which slows calls down: {refused}");
+    }
     Ok(counter)
 }
 

@@ -63,7 +63,7 @@ pub(crate) struct EventArguments {
     paths: Vec<String>,
 
     /// Only calls that gave no error
-    #[arg(short = 'z', long, conflicts_with = "failed_only")]
+    #[arg(short = 'z', long, overrides_with = "failed_only")]
     successful_only: bool,
 
     /// Time of the day before each line; -tt with microseconds, -ttt since 1970
@@ -212,6 +212,11 @@ impl EventArguments {
         of_lines.next().or_else(|| long.next().map(|(_, word)| word))
     }
 
+    /// Whether calls are selected by paths.
+    pub(crate) fn has_paths(&self) -> bool {
+        !self.paths.is_empty()
+    }
+
     /// An option of lines that was given, which means nothing to a table alone.
     pub(crate) fn of_lines(&self) -> Option<&'static str> {
         let given = [
@@ -227,7 +232,6 @@ impl EventArguments {
             (self.strings_in_hex.is_some(), "--strings-in-hex"),
             (self.numbers, "-n"),
             (self.quiet_words.is_some(), "--quiet="),
-            (!self.paths.is_empty(), "-P"),
         ];
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
     }

@@ -1,0 +1,226 @@
+//! `strace`: its command line as one of `whit trace`.
+//!
+//! The letters are read as getopt reads them, since three of them mean something else to whit (`-a`,
+//! `-i`) or nothing at all; those go on under their long names, which whit takes, or refuses by name.
+//! Long names may be cut short as long as they are told apart.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+
+/// Letters that a value follows.
+const VALUED: &[u8] = b"abeEIoOpPsSuUX";
+
+/// Long names; whether a value must follow.
+const LONG: &[(&str, bool)] = &[
+    ("abbrev", true),
+    ("absolute-timestamps", false),
+    ("attach", true),
+    ("columns", true),
+    ("const-print-style", true),
+    ("daemonize", false),
+    ("debug", false),
+    ("decode-fds", false),
+    ("decode-pids", true),
+    ("detach-on", true),
+    ("env", true),
+    ("failed-only", false),
+    ("fault", true),
+    ("follow-forks", false),
+    ("help", false),
+    ("inject", true),
+    ("instruction-pointer", false),
+    ("interruptible", true),
+    ("kvm", true),
+    ("no-abbrev", false),
+    ("output", true),
+    ("output-append-mode", false),
+    ("output-separately", false),
+    ("quiet", false),
+    ("raw", true),
+    ("read", true),
+    ("relative-timestamps", false),
+    ("seccomp-bpf", false),
+    ("signal", true),
+    ("silence", false),
+    ("silent", false),
+    ("stack-traces", false),
+    ("status", true),
+    ("string-limit", true),
+    ("strings-in-hex", false),
+    ("successful-only", false),
+    ("summary", false),
+    ("summary-columns", true),
+    ("summary-only", false),
+    ("summary-sort-by", true),
+    ("summary-syscall-overhead", true),
+    ("summary-wall-clock", false),
+    ("syscall-number", false),
+    ("syscall-times", false),
+    ("timestamps", false),
+    ("tips", false),
+    ("trace", true),
+    ("trace-path", true),
+    ("user", true),
+    ("verbose", true),
+    ("version", false),
+    ("write", true),
+];
+
+/// strace's arguments as those of `whit trace`.
+pub(super) fn translate(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut line: Vec<OsString> = vec!["trace".into(), "--strace".into()];
+    let mut given = arguments.into_iter();
+    while let Some(argument) = given.next() {
+        let bytes = argument.as_bytes();
+        if bytes == b"--" {
+            line.push(argument);
+            break;
+        }
+        let done = if let Some(name) = bytes.strip_prefix(b"--") {
+            long(name, &mut given, &mut line)
+        } else if bytes.len() > 1 && bytes[0] == b'-' {
+            letters(&bytes[1..], &mut given, &mut line)
+        } else {
+            // The command, and whatever is its own.
+            line.push(argument);
+            break;
+        };
+        if let Some(other) = done {
+            return other;
+        }
+    }
+    line.extend(given);
+    line
+}
+
+/// Translates a long name; gives another command line if that is all that is asked for.
+fn long(
+    given: &[u8],
+    rest: &mut impl Iterator<Item = OsString>,
+    line: &mut Vec<OsString>,
+) -> Option<Vec<OsString>> {
+    let text = String::from_utf8_lossy(given);
+    let short = text.split('=').next().unwrap_or_default();
+    let mut argument = OsString::from("--");
+    let Some((name, valued)) = in_full(short) else {
+        argument.push(OsStr::from_bytes(given));
+        line.push(argument);
+        return None;
+    };
+    match name {
+        "version" => return Some(vec!["--version".into()]),
+        "help" => return Some(vec!["trace".into(), "--help".into()]),
+        _ => {}
+    }
+    argument.push(name);
+    argument.push(OsStr::from_bytes(&given[short.len()..]));
+    if valued
+        && !given.contains(&b'=')
+        && let Some(value) = rest.next()
+    {
+        argument.push("=");
+        argument.push(value);
+    }
+    line.push(argument);
+    None
+}
+
+/// The long name that this is the begin of, if it is of one alone.
+fn in_full(short: &str) -> Option<(&'static str, bool)> {
+    if let Some(exact) = LONG.iter().find(|(name, _)| *name == short) {
+        return Some(*exact);
+    }
+    let mut matching = LONG.iter().filter(|(name, _)| name.starts_with(short));
+    let first = matching.next()?;
+    matching.next().is_none().then_some(*first)
+}
+
+/// Translates letters behind one `-`.
+fn letters(
+    letters: &[u8],
+    rest: &mut impl Iterator<Item = OsString>,
+    line: &mut Vec<OsString>,
+) -> Option<Vec<OsString>> {
+    for (index, &letter) in letters.iter().enumerate() {
+        if VALUED.contains(&letter) {
+            let attached = &letters[index + 1..];
+            let value = match attached {
+                [] => rest.next(),
+                _ => Some(OsString::from_vec(attached.to_vec())),
+            };
+            with_value(letter, value, line);
+            return None;
+        }
+        match letter {
+            b'h' => return Some(vec!["trace".into(), "--help".into()]),
+            b'V' => return Some(vec!["--version".into()]),
+            b'i' => line.push("--instruction-pointer".into()),
+            b'k' => line.push("--stack-traces".into()),
+            b'D' => line.push("--daemonize".into()),
+            b'd' => line.push("--debug".into()),
+            b'Y' => line.push("--decode-pids=comm".into()),
+            // What -f was before it was.
+            b'F' => line.push("-f".into()),
+            _ => line.push(OsString::from_vec(vec![b'-', letter])),
+        }
+    }
+    None
+}
+
+fn with_value(letter: u8, value: Option<OsString>, line: &mut Vec<OsString>) {
+    let name = match letter {
+        b'a' => "--columns=",
+        b'b' => "--detach-on=",
+        b'I' => "--interruptible=",
+        b'O' => "--summary-syscall-overhead=",
+        // The style that there is.
+        b'X' if value.as_deref() == Some(OsStr::new("abbrev")) => return,
+        b'X' => "--const-print-style=",
+        _ => "",
+    };
+    let mut argument = OsString::from(name);
+    if name.is_empty() {
+        argument.push("-");
+        argument.push(OsStr::from_bytes(&[letter]));
+    }
+    match value {
+        // To strace a `-` is a file of that name.
+        Some(value) if letter == b'o' && value == "-" => argument.push("./-"),
+        Some(value) if value.is_empty() => {
+            line.push(argument);
+            return line.push(value);
+        }
+        Some(value) => argument.push(value),
+        None => {}
+    }
+    line.push(argument);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_of_strace_is_understood() {
+        let check = |given: &str, expected: &str| {
+            let line = translate(given.split_whitespace().map(Into::into).collect());
+            let line: Vec<_> = line.iter().map(|word| word.to_string_lossy()).collect();
+            assert_eq!(line.join(" "), expected, "{given}");
+        };
+        check("ls -a -i", "trace --strace ls -a -i");
+        check("-ttTfo x.txt -s100 ls", "trace --strace -t -t -T -f -ox.txt -s100 ls");
+        check("-a60 -e trace=open ls", "trace --strace --columns=60 -etrace=open ls");
+        check("-fip 12", "trace --strace -f --instruction-pointer -p12");
+        check("-o - ls", "trace --strace -o./- ls");
+        check("-Xabbrev -F ls", "trace --strace -f ls");
+        check("-X raw ls", "trace --strace --const-print-style=raw ls");
+        check("--trace open --col 9 ls", "trace --strace --trace=open --columns=9 ls");
+        check("--follow --output=x ls", "trace --strace --follow-forks --output=x ls");
+        check("--summary-only ls", "trace --strace --summary-only ls");
+        check("--su ls", "trace --strace --su ls");
+        check("-c -- -x", "trace --strace -c -- -x");
+        check("-V", "--version");
+        check("-fh", "trace --help");
+        check("-s", "trace --strace -s");
+    }
+}
