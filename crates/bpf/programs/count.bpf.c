@@ -32,6 +32,15 @@ struct {
 	struct stats *value;
 } counts SEC(".maps");
 
+/* Not 0 for calls that were counted: where user space has to look. */
+struct {
+	int (*type)[MAP_ARRAY];
+	int (*map_flags)[MMAPABLE];
+	int (*max_entries)[SLOTS];
+	u32 *key;
+	u64 *value;
+} used SEC(".maps");
+
 struct failure { u32 slot, error; };
 
 struct {
@@ -193,6 +202,14 @@ INLINE struct stats *place(u32 slot)
 	return bpf_map_lookup_elem(&counts, &index);
 }
 
+INLINE void mark_used(u32 slot)
+{
+	u64 *mark = bpf_map_lookup_elem(&used, &slot);
+
+	if (mark)
+		*mark = 1;
+}
+
 SEC("tp_btf/sys_exit")
 int leave(u64 *context)
 {
@@ -218,6 +235,8 @@ int leave(u64 *context)
 	stats = place(begun->slot);
 	if (!stats)
 		return 0;
+	if (!stats->calls)
+		mark_used(begun->slot);
 	if (!stats->calls || wall_ns < stats->shortest_ns)
 		stats->shortest_ns = wall_ns;
 	if (wall_ns > stats->longest_ns)

@@ -179,6 +179,7 @@ pub struct Uncounted {
 /// The programs, attached, and what they have counted.
 pub struct Counts {
     counts: Shared<RawStats>,
+    used: Shared<u64>,
     failures: PerCpuHashMap<MapData, Failure, u64>,
     units: HashMap<MapData, RawUnit, RawUnitStats>,
     seeds: Seeds,
@@ -224,6 +225,7 @@ impl Counts {
         let wrong = |error: aya::maps::MapError| wrong(&error);
         Ok(Counts {
             counts: Shared::map(&take(&mut object, "counts")?, cpus * SLOTS)?,
+            used: Shared::map(&take(&mut object, "used")?, SLOTS)?,
             failures: take(&mut object, "failures")?.try_into().map_err(wrong)?,
             units: take(&mut object, "units")?.try_into().map_err(wrong)?,
             seeds,
@@ -239,6 +241,20 @@ impl Counts {
     /// When the kernel does not run the pass over all tasks.
     pub fn seed(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
         self.seeds.name(ids)
+    }
+
+    /// Whether a call at this place has ended so far: one look into 8 KB, for who looks often.
+    #[must_use]
+    pub fn is_used(&self, slot: usize) -> bool {
+        self.used.read(slot).is_some_and(|mark| mark != 0)
+    }
+
+    /// How often the call at this place has ended: one word for each CPU.
+    #[must_use]
+    pub fn ended(&self, slot: usize) -> u64 {
+        let indices = (slot..self.counts.len()).step_by(SLOTS);
+        // The first field.
+        indices.filter_map(|index| self.counts.first_word(index)).sum()
     }
 
     /// What was counted of the call at this place, on all CPUs; `None` if it was not made.

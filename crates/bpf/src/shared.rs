@@ -51,6 +51,13 @@ impl<T: aya::Pod> Shared<T> {
         self.length
     }
 
+    /// The first eight bytes of one value; `None` beyond the end.
+    pub(crate) fn first_word(&self, index: usize) -> Option<u64> {
+        // SAFETY: as in `read`; values are multiples of eight bytes, at multiples of eight.
+        (index < self.length)
+            .then(|| unsafe { self.start.add(index).cast::<u64>().read_volatile() })
+    }
+
     /// A copy of one value; `None` beyond the end.
     pub(crate) fn read(&self, index: usize) -> Option<T> {
         // SAFETY: within the mapping, aligned, any bits will do; volatile as the kernel writes.

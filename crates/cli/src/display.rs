@@ -10,7 +10,10 @@ use sample::{NameFilter, Options};
 use view::{GroupForm, Groups, Setup, TopList, View};
 
 use crate::rename::Names;
+use letters::{letters_of, part_after};
+pub(crate) use letters::{known_letters, merge_letters};
 
+mod letters;
 mod limits;
 pub(crate) mod lists;
 pub(crate) mod processes;
@@ -48,11 +51,11 @@ pub(crate) struct DisplayArguments {
     #[arg(short = 's', long = "subsys", value_name = "LETTERS", allow_hyphen_values = true)]
     pub(crate) subsystems: Option<String>,
 
-    /// Every summary subsystem
+    /// Every summary subsystem but k, which slows every system call of the machine
     #[arg(long, conflicts_with = "subsystems")]
     pub(crate) all: bool,
 
-    /// Every summary and every detail subsystem
+    /// Every summary and every detail subsystem but k and K
     #[arg(long = "ALL", conflicts_with_all = ["subsystems", "all"])]
     pub(crate) all_detail: bool,
 
@@ -249,7 +252,8 @@ impl DisplayArguments {
             let detail = self.all_detail;
             let wanted = |letter: &char| detail || letter.is_ascii_lowercase();
             // `--all` is collectl's: summaries, and slabs only in detail.
-            return Ok(known_letters().chars().filter(|l| wanted(l) && *l != 'y').collect());
+            let all = letters_of(|entry| entry.is_of_all());
+            return Ok(all.chars().filter(|l| wanted(l) && *l != 'y').collect());
         }
         match self.subsystems.as_deref() {
             None => Ok(default.to_owned()),
@@ -571,54 +575,6 @@ impl DisplayArguments {
     }
 }
 
-/// All letters that some source serves, in alphabetical order, small before capital.
-pub(crate) fn known_letters() -> String {
-    let all = source::ALL.iter().flat_map(|entry| entry.def.letters.chars());
-    let mut letters: Vec<char> = all.collect();
-    letters.sort_by_key(|letter| (letter.is_ascii_uppercase(), *letter));
-    letters.dedup();
-    letters.into_iter().collect()
-}
-
-/// Merges `-s` with the default, by collectl's rules: plain letters replace it; `+` adds, `-`
-/// takes away, each up to the other's sign; `-all` takes everything away.
-pub(crate) fn merge_letters(default: &str, asked: &str) -> anyhow::Result<String> {
-    if asked == "-all" {
-        return Ok(String::new());
-    }
-    ensure!(
-        !asked.contains(['+', '-']) || asked.starts_with(['+', '-']),
-        "-s {asked}: + and - must come first"
-    );
-    ensure!(!asked.is_empty(), "-s: no letters");
-    for letter in asked.chars().filter(|letter| !matches!(letter, '+' | '-')) {
-        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == letter) {
-            // Taking away what cannot be shown anyway is fine.
-            let taken = part_after(asked, '-').is_some_and(|part| part.contains(letter));
-            ensure!(taken, "-s {asked}: {why}");
-        } else if !known_letters().contains(letter) {
-            bail!("-s {asked}: there is no subsystem '{letter}'; known are {}", known_letters());
-        }
-    }
-    if !asked.contains(['+', '-']) {
-        return Ok(asked.to_owned());
-    }
-    let mut merged = default.to_owned();
-    if let Some(part) = part_after(asked, '-') {
-        merged.retain(|letter| !part.contains(letter));
-    }
-    if let Some(part) = part_after(asked, '+') {
-        merged.push_str(part);
-    }
-    Ok(merged)
-}
-
-/// The letters after the first `sign`, up to the next sign.
-fn part_after(asked: &str, sign: char) -> Option<&str> {
-    let (_, rest) = asked.split_once(sign)?;
-    rest.split(['+', '-']).next()
-}
-
 /// Fails unless every letter of `given` is one of `known`.
 fn only(option: &str, given: &str, known: &str) -> anyhow::Result<()> {
     match given.chars().find(|letter| !known.contains(*letter)) {
@@ -710,21 +666,6 @@ pub(crate) fn sources_for(selection: &str) -> Vec<&'static source::Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn letters_merge_as_collectl_merges_them() {
-        let merge = |asked| merge_letters("cdn", asked);
-        assert!(merge("").is_err());
-        assert_eq!(merge("c").unwrap(), "c");
-        assert_eq!(merge("-c").unwrap(), "dn");
-        assert_eq!(merge("+c").unwrap(), "cdnc");
-        assert_eq!(merge("-all").unwrap(), "");
-        assert_eq!(merge("-Z+c").unwrap(), "cdnc");
-        assert!(merge("c+c").unwrap_err().to_string().contains("must come first"));
-        assert_eq!(merge("+Z").unwrap(), "cdnZ");
-        assert!(merge("+L").unwrap_err().to_string().contains("Lustre"));
-        assert!(merge("c?").unwrap_err().to_string().contains("no subsystem '?'"));
-    }
 
     #[test]
     fn filters_keep_or_leave_out() {

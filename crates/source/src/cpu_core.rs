@@ -243,7 +243,7 @@ mod tests {
     fn lists_of_cpus() {
         assert_eq!(parse_cpus(b"0-3,8\n"), [0, 1, 2, 3, 8]);
         assert_eq!(parse_cpus(b"0\n"), [0]);
-        assert_eq!(parse_cpus(b""), []);
+        assert_eq!(parse_cpus(b""), Vec::<u32>::new());
         assert_eq!(parse_cpus(b"5,x,1-2,6-4294967295").len(), CPUS_MAX);
     }
 

@@ -1,4 +1,4 @@
-//! The kernel's types, parsed once for all sources that load a program.
+//! The kernel's types, parsed once for all sources that load a program, and why one could not.
 //!
 //! Parsing takes 100 ms and 30 MB; they are given back when the sampler has opened its sources.
 
@@ -27,5 +27,24 @@ impl SharedKernel {
     /// Gives the memory back.  Who loads another program later parses anew.
     pub fn release(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// Why sources have nothing to read, told as they are opened: [`Limits`](crate::Limits) holds it.
+#[derive(Default)]
+pub struct Refusals(Mutex<Vec<(&'static str, String)>>);
+
+impl Refusals {
+    /// Notes why the source of this name has nothing.
+    pub(crate) fn tell(&self, source: &'static str, why: String) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|(name, _)| *name != source);
+        held.push((source, why));
+    }
+
+    /// Why the source of this name has nothing, if it told.
+    pub fn of(&self, source: &str) -> Option<String> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.iter().find(|(name, _)| *name == source).map(|(_, why)| why.clone())
     }
 }

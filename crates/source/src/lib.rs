@@ -33,11 +33,12 @@ mod schedstat;
 mod slab;
 mod socket;
 mod softirq;
+mod syscall;
 mod tcp;
 mod trial;
 mod whit;
 
-pub use kernel::SharedKernel;
+pub use kernel::{Refusals, SharedKernel};
 pub use process::counters::{
     ExitWay, Ledger, PassTotals, ProcessCounters, ProcessWay, start_ticks,
 };
@@ -74,6 +75,16 @@ pub trait Source {
     fn finish(&mut self) -> bool {
         false
     }
+
+    /// What it has cost all others of the machine since it was last asked, beside its readings, in
+    /// nanoseconds of CPU time: an estimate, for `--budget`.  Nothing for a source that only reads.
+    fn burden_ns(&mut self) -> u64 {
+        0
+    }
+
+    /// Stops what costs others, for good: its samples are [`State::Skipped`] from now on.  For
+    /// sources with a [`burden_ns`](Self::burden_ns).
+    fn give_up(&mut self) {}
 }
 
 /// What a source wants between two readings.
@@ -106,6 +117,8 @@ pub struct Limits {
     pub processes: ProcessCounters,
     /// The kernel's types, for sources that load a program.
     pub kernel: SharedKernel,
+    /// Why sources have nothing to read, in words.
+    pub refusals: Refusals,
     /// Ways of learning of ends that are left out, so that the next best is taken.
     pub exit_ways: ExitWays,
 }
@@ -140,6 +153,18 @@ pub struct Entry {
     pub open: fn(&mut Host, &std::sync::Arc<Limits>) -> Box<dyn Source>,
 }
 
+/// Sources that cost every task of the machine something, recorded or not: they are opened only
+/// where their letters are given by name, never as a part of all.
+pub const BY_NAME_ONLY: &[&str] = &["syscall"];
+
+impl Entry {
+    /// Whether it is a part of all: not one of [`BY_NAME_ONLY`].
+    #[must_use]
+    pub fn is_of_all(&self) -> bool {
+        !BY_NAME_ONLY.contains(&self.def.name)
+    }
+}
+
 /// Every source, alphabetically.
 pub static ALL: &[Entry] = &[
     buddy::ENTRY,
@@ -165,6 +190,7 @@ pub static ALL: &[Entry] = &[
     slab::ENTRY,
     socket::ENTRY,
     softirq::ENTRY,
+    syscall::ENTRY,
     tcp::ENTRY,
     whit::ENTRY,
 ];

@@ -46,6 +46,17 @@ impl Sampler {
         self.opened.iter_mut().for_each(|(_, source)| source.attend());
     }
 
+    /// Hands `bears` what each source has cost others since this was last called; those for which
+    /// it says no stop that for good.
+    pub fn weigh(&mut self, mut bears: impl FnMut(usize, u64) -> bool) {
+        for (index, (_, source)) in self.opened.iter_mut().enumerate() {
+            let burden_ns = source.burden_ns();
+            if burden_ns > 0 && !bears(index, burden_ns) {
+                source.give_up();
+            }
+        }
+    }
+
     /// Takes a last look into `snapshot` at the sources that have something to say which would be
     /// lost otherwise; all others are left out.  False if there is none, and `snapshot` is as it
     /// was.

@@ -4,7 +4,7 @@
 use sample::{Cell, Form, Show};
 
 /// Letters that collectl does not have.
-const LETTERS: &str = "agGpqQrRvVw";
+const LETTERS: &str = "agGkKpqQrRvVw";
 
 fn width(cells: &[Cell]) -> usize {
     cells.iter().map(|cell| cell.lead.len() + cell.width).sum()

@@ -6,13 +6,13 @@ use sample::text::escape_into;
 use sample::{Cadence, Field, Frame, Kind, Layout, Meta, Options, Row, SourceDef, Track, Unit};
 
 /// Brief mode's order; whit's own letters come last.
-pub(crate) const BRIEF: &str = "cjmbydntsixfpgqrvaw";
+pub(crate) const BRIEF: &str = "cjmbydntsixfpgqrvakw";
 /// Verbose mode's order, summaries and details.
-pub(crate) const VERBOSE: &str = "cCjJdDfFimMbBnNstTExXyYZpgGqQrRvVaAw";
+pub(crate) const VERBOSE: &str = "cCjJdDfFimMbBnNstTExXyYZpgGqQrRvVaAkKw";
 /// Summary plot columns, which share a line.
-pub(crate) const PLOT_SUMMARY: &str = "cmsndifxtybjpgqrvaw";
+pub(crate) const PLOT_SUMMARY: &str = "cmsndifxtybjpgqrvakw";
 /// Detail plot columns.
-pub(crate) const PLOT_DETAIL: &str = "CDEMFNTXBYZJGQRVA";
+pub(crate) const PLOT_DETAIL: &str = "CDEMFNTXBYZJGQRVAK";
 
 /// Fields that a made-up brief block shows.
 const DERIVED_BRIEF_FIELDS: usize = 3;

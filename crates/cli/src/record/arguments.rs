@@ -138,7 +138,8 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "AGE|SIZE", requires = "filename")]
     pub(crate) keep: Option<String>,
 
-    /// At most this share of one CPU for reading: over it, the dearest sources are read less often
+    /// At most this share of one CPU for reading: over it, the dearest sources are read less often.
+    /// What -sk and -sK take of all others counts too, and over it they stop for good
     #[arg(long, value_name = "PERCENT")]
     pub(crate) budget: Option<f64>,
 

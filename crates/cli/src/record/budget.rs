@@ -6,6 +6,10 @@
 //! it is above, the source that costs most by now has its stride doubled, until it fits; if a
 //! source could have its stride halved and all would still fit with room to spare, it has.
 //!
+//! A source that costs others than the recorder (system calls, of which each traced one takes longer)
+//! would cost them as much if it were read less often.  So what it says to cost is held against the
+//! budget with all reading, and if that is too much over a round, it is stopped for good.
+//!
 //! Costs are those that each sample carries.  They are wall time: a read during which another
 //! process ran looks dearer than it was.  So a cost is believed when it falls, and only half
 //! believed when it grows.
@@ -41,6 +45,8 @@ struct Account {
     left: u32,
     /// How many ticks there are to one time that the source is due.
     every: f64,
+    /// What it has cost others in this round.
+    burden_ns: f64,
 }
 
 impl Budget {
@@ -58,6 +64,7 @@ impl Budget {
             stride: 1,
             left: 0,
             every: every(def).max(1) as f64,
+            burden_ns: 0.0,
         };
         Budget {
             allowed_ns: interval_ns as f64 * percent / 100.0,
@@ -76,6 +83,15 @@ impl Budget {
         }
         account.left = account.stride - 1;
         false
+    }
+
+    /// Adds what a source has cost others; false if it is to stop that, since together with all
+    /// reading it is more than a round's budget.
+    pub(crate) fn bears(&mut self, index: usize, burden_ns: u64) -> bool {
+        let round_ns = f64::from(ROUND_TICKS) * (self.allowed_ns - self.expected_ns()).max(0.0);
+        let account = &mut self.sources[index];
+        account.burden_ns += burden_ns as f64;
+        account.burden_ns <= round_ns
     }
 
     /// Takes the costs of a tick into account.
@@ -97,6 +113,7 @@ impl Budget {
         self.ticks += 1;
         if self.ticks == ROUND_TICKS {
             self.ticks = 0;
+            self.sources.iter_mut().for_each(|account| account.burden_ns = 0.0);
             self.balance();
         }
     }
@@ -192,6 +209,19 @@ mod tests {
         let mut budget = Budget::new(0.001, 1_000_000_000, &defs(&["cpu", "whit"]), |_| 1);
         pass(&mut budget, 50, &[40_000_000, 40_000_000]);
         assert_eq!(budget.strides().collect::<Vec<_>>(), [STRIDE_MAX, 1]);
+    }
+
+    #[test]
+    fn what_others_pay_is_borne_as_long_as_it_fits_a_round() {
+        // 10 ms a tick are allowed, so 80 ms a round; cpu takes 2 of them at each tick.
+        let mut budget = Budget::new(1.0, 1_000_000_000, &defs(&["cpu", "syscall"]), |_| 1);
+        pass(&mut budget, 8, &[2_000_000, 0]);
+        for _ in 0..3 {
+            assert!((0..7).all(|_| budget.bears(1, 8_000_000)));
+            pass(&mut budget, 8, &[2_000_000, 0]);
+        }
+        assert!(budget.bears(1, 63_000_000));
+        assert!(!budget.bears(1, 2_000_000));
     }
 
     #[test]

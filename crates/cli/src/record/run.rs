@@ -201,6 +201,7 @@ impl Recorder {
         };
         self.sampler.sample_from(now, &mut self.host, clock, due, &mut self.snapshot);
         if let Some(budget) = &mut self.budget {
+            self.sampler.weigh(|index, burden_ns| budget.bears(index, burden_ns));
             budget.learn(&self.snapshot);
         }
         sink.take(&tick, &mut self.snapshot, &self.host)

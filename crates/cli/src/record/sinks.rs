@@ -75,6 +75,8 @@ impl FirstLook {
                 State::Failed(_) => "it cannot be read",
                 _ => continue,
             };
+            let why = self.limits.refusals.of(def.name);
+            let what = why.as_deref().unwrap_or(what);
             texts.push(format!("-s {}: {}: {what}; see whit doctor", def.letters, def.name));
         }
         texts.extend(ways);

@@ -1,0 +1,258 @@
+//! System calls of the whole machine, by name: how many, how many failed, and how long they took.
+//!
+//! Programs in the kernel count and time every call of every task but the recorder's own.  That
+//! costs each of those tasks some 200 ns a call, and costs it whether the counts are read or not:
+//! so this source is read only where its letter is given by name, neither by default nor for
+//! `--all` and `--ALL`, and `--budget` does not merely read it less often: what the programs take
+//! of the machine counts as its cost, and it is taken off for good when that is too much (see
+//! [`Source::burden_ns`]).
+//!
+//! Reads memory that is shared with the kernel, by no system call: a mark for each of 1024 calls, a
+//! word for each call that was ever made and each CPU, and 1.3 KB more for each CPU only for calls
+//! that were made since the reading before.  Allocates when a call is seen for the first time.
+//!
+//! Counters begin when the recorder does.  A row appears in the reading after its call was first
+//! made; as it begins at nothing then, layouts take all of it for the interval's.  The times of an
+//! interval come from the difference of two histograms of four steps an octave: quantiles are right
+//! within an eighth, and the longest is exact if none was longer before, else too long by up to a
+//! quarter.  Without a call in the interval they are missing.  A call that does not return, because
+//! its task ended within it (`exit_group`), is not counted, nor is one that is under way.
+
+use std::sync::Arc;
+
+use bpf::{CallCount, CountSettings, Counts, Error, STEPS};
+use procfs::Host;
+use sample::{Cadence, Field, RowMut, SourceDef, State, Table, Unit};
+use trace::{Abi, CallId, Histogram, SLOTS};
+
+use crate::process::fields::fields;
+use crate::{Entry, Limits, Source};
+
+mod layout;
+
+use Unit::{Count, Nanoseconds};
+
+fields! {
+    CALLS = Field::counter("calls", Count, "How often it ended since the recorder began");
+    ERRORS = Field::counter("errors", Count, "How often with an error");
+    WALL_TIME = Field::counter("wall_time", Nanoseconds, "From begin to end of all of them together, waiting included");
+    CPU_TIME = Field::counter("cpu_time", Nanoseconds, "Of that, on a CPU");
+    MEDIAN = Field::gauge("median", Nanoseconds, "Half of those since the reading before took no longer; right within an eighth");
+    PERCENTILE_99 = Field::gauge("percentile_99", Nanoseconds, "99 of 100 since the reading before took no longer; right within an eighth");
+    LONGEST = Field::gauge("longest", Nanoseconds, "The longest since the reading before; exact if it is the longest so far, else too long by up to a quarter");
+}
+
+/// What the programs take of a task's time at each call: 0.2 µs were measured on a machine of 2
+/// CPUs.  `whit doctor` measures it where it runs.
+const CALL_NS: u64 = 200;
+
+pub(crate) const ENTRY: Entry = Entry { def: &SYSCALL, open };
+
+fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
+    if !host.is_this_machine() {
+        return Box::new(Syscalls { counting: Err(State::Absent) });
+    }
+    let own_process = std::process::id().cast_signed();
+    let settings = CountSettings { everybody: true, own_process, ..CountSettings::default() };
+    let counts = limits.kernel.load(|kernel| Counts::open(kernel, &settings));
+    let counting = counts.map(Counting::new).map_err(|error| {
+        limits.refusals.tell(SYSCALL.name, error.to_string());
+        state_of(&error)
+    });
+    Box::new(Syscalls { counting })
+}
+
+/// Who has no permission may get it; all else is the machine's own.
+fn state_of(error: &Error) -> State {
+    match error {
+        Error::Denied(_) => State::Denied,
+        Error::NoBtf(_) | Error::Namespace => State::Absent,
+        Error::Refused(_) => State::Failed(0),
+        Error::Read(error) => State::Failed(error.raw_os_error().unwrap_or(0)),
+    }
+}
+
+struct Syscalls {
+    counting: Result<Counting, State>,
+}
+
+struct Counting {
+    counts: Counts,
+    /// The calls that were made so far, in the order in which they were seen.
+    seen: Vec<Seen>,
+    is_seen: [bool; SLOTS],
+    /// Calls since the burden was last asked for.
+    calls: u64,
+}
+
+struct Seen {
+    slot: usize,
+    name: String,
+    last: CallCount,
+}
+
+impl Counting {
+    fn new(counts: Counts) -> Self {
+        Counting { counts, seen: Vec::new(), is_seen: [false; SLOTS], calls: 0 }
+    }
+
+    fn look_for_new(&mut self) {
+        for slot in 0..SLOTS {
+            if !self.is_seen[slot] && self.counts.is_used(slot) {
+                self.is_seen[slot] = true;
+                self.seen.push(Seen { slot, name: name_of(slot), last: NOTHING });
+            }
+        }
+    }
+}
+
+/// Before the first call.
+const NOTHING: CallCount = CallCount {
+    calls: 0,
+    errors: 0,
+    wall_ns: 0,
+    cpu_ns: 0,
+    shortest_ns: 0,
+    longest_ns: 0,
+    cut_off: 0,
+    steps: [0; STEPS],
+};
+
+/// As `whit trace -c` names it: calls of 32-bit programs with `@32`.
+fn name_of(slot: usize) -> String {
+    let id = CallId::of_slot(slot);
+    let suffix = if id.abi == Abi::I386 { "@32" } else { "" };
+    format!("{}{suffix}", id.name())
+}
+
+impl Source for Syscalls {
+    fn read(&mut self, _: &mut Host, table: &mut Table) -> State {
+        table.begin();
+        let counting = match &mut self.counting {
+            Ok(counting) => counting,
+            Err(state) => return *state,
+        };
+        counting.look_for_new();
+        for seen in &mut counting.seen {
+            let mut row = table.row(seen.name.as_bytes());
+            let now = match counting.counts.ended(seen.slot) {
+                calls if calls == seen.last.calls => None,
+                _ => counting.counts.call(seen.slot),
+            };
+            if let Some(now) = now {
+                set_times(&mut row, &seen.last, &now);
+                counting.calls += now.calls.saturating_sub(seen.last.calls);
+                seen.last = now;
+            }
+            row.set(CALLS, seen.last.calls);
+            row.set(ERRORS, seen.last.errors);
+            row.set(WALL_TIME, seen.last.wall_ns);
+            row.set(CPU_TIME, seen.last.cpu_ns);
+        }
+        State::Ok
+    }
+
+    fn burden_ns(&mut self) -> u64 {
+        let Ok(counting) = &mut self.counting else { return 0 };
+        std::mem::take(&mut counting.calls) * CALL_NS
+    }
+
+    fn give_up(&mut self) {
+        if self.counting.is_ok() {
+            self.counting = Err(State::Skipped);
+        }
+    }
+}
+
+/// Sets what the calls between two counts took.
+fn set_times(row: &mut RowMut<'_>, last: &CallCount, now: &CallCount) {
+    let grown = |step: usize| now.steps[step].saturating_sub(last.steps[step]);
+    let total: u64 = (0..STEPS).map(grown).sum();
+    let Some(top) = (0..STEPS).rev().find(|&step| grown(step) > 0) else { return };
+    let longest_ns = if now.longest_ns > last.longest_ns {
+        now.longest_ns
+    } else {
+        now.longest_ns.min(Histogram::floor_ns(top + 1) - 1)
+    };
+    for (field, percent) in [(MEDIAN, 50), (PERCENTILE_99, 99)] {
+        let wanted = (total * percent).div_ceil(100);
+        let mut seen = 0;
+        let step = (0..STEPS).find(|&step| {
+            seen += grown(step);
+            seen >= wanted
+        });
+        let floor_ns = Histogram::floor_ns(step.unwrap_or(top));
+        let middle_ns = floor_ns.midpoint(Histogram::floor_ns(step.unwrap_or(top) + 1));
+        row.set(field, middle_ns.min(longest_ns));
+    }
+    row.set(LONGEST, longest_ns);
+}
+
+static SYSCALL: SourceDef = SourceDef {
+    name: "syscall",
+    about: "System calls by name, counted in the kernel; costs every task some 200 ns a call, so only when asked for by letter",
+    letters: "kK",
+    reads: &[],
+    instance: &["call"],
+    fields: FIELDS,
+    cadence: Cadence::First,
+    layouts: &[layout::SUMMARY, layout::DETAIL],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(times_ns: &[u64]) -> CallCount {
+        let mut count = NOTHING;
+        for &time_ns in times_ns {
+            count.calls += 1;
+            count.longest_ns = count.longest_ns.max(time_ns);
+            count.steps[Histogram::step(time_ns)] += 1;
+        }
+        count
+    }
+
+    fn times(last: &CallCount, now: &CallCount) -> [Option<u64>; 3] {
+        let mut table = Table::new(FIELDS.len());
+        set_times(&mut table.row(b""), last, now);
+        [MEDIAN, PERCENTILE_99, LONGEST].map(|field| table.get(0, field))
+    }
+
+    #[test]
+    fn times_are_those_of_the_interval() {
+        let first = count(&[100, 100, 100, 1_000_000]);
+        let within = |value: Option<u64>, true_ns: u64| {
+            let value = value.unwrap();
+            assert!(value.abs_diff(true_ns) <= true_ns / 8, "{value} for {true_ns}");
+        };
+        let [median, percentile, longest] = times(&NOTHING, &first);
+        within(median, 100);
+        within(percentile, 1_000_000);
+        assert_eq!(longest, Some(1_000_000));
+        // Shorter ones follow: the longest of them is known by its step alone.
+        let second = count(&[100, 100, 100, 1_000_000, 3000, 3000, 9000]);
+        let [median, percentile, longest] = times(&first, &second);
+        within(median, 3000);
+        within(percentile, 9000);
+        let longest = longest.unwrap();
+        assert!((9000..=9000 * 5 / 4).contains(&longest), "{longest}");
+        assert_eq!(times(&second, &second), [None; 3]);
+    }
+
+    #[test]
+    fn another_machine_has_no_calls() {
+        let mut host = Host::in_memory();
+        let mut source = open(&mut host, &Arc::default());
+        let mut table = Table::new(FIELDS.len());
+        assert_eq!(source.read(&mut host, &mut table), State::Absent);
+        assert_eq!((source.burden_ns(), table.rows()), (0, 0));
+    }
+
+    #[test]
+    fn calls_of_both_tables_have_their_names() {
+        assert_eq!(name_of(CallId::native(0).slot()), "read");
+        let write = CallId { abi: Abi::I386, number: 4 };
+        assert_eq!(name_of(write.slot()), "write@32");
+    }
+}

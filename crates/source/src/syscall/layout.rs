@@ -1,0 +1,167 @@
+//! How system calls are shown: their sum (`k`), and each by its name, the longest first (`K`).
+
+use std::cmp::Ordering;
+
+use sample::{Block, Cell, Layout, Plot, PlotColumn, Row, Shape, Show, State};
+
+use super::{CALLS, CPU_TIME, ERRORS, LONGEST, MEDIAN, PERCENTILE_99, WALL_TIME};
+
+/// How far a counter went.  A call that was made for the first time began at nothing: all of its
+/// calls are the interval's.
+fn grown(row: &Row<'_>, field: usize) -> Option<f64> {
+    if row.is_new() && row.track.previous.state == State::Ok {
+        return row.raw(field).map(|value| value as f64);
+    }
+    row.delta(field)
+}
+
+/// The same, of all calls together.
+fn total(row: &Row<'_>, field: usize) -> Option<f64> {
+    row.sum(|_| true, |call| grown(call, field))
+}
+
+/// Microseconds of this time for each call; missing without one.
+fn each_us(time_ns: Option<f64>, calls: Option<f64>) -> Option<f64> {
+    Some(time_ns? / calls.filter(|&calls| calls > 0.0)? / 1e3)
+}
+
+/// A time as a share of the interval: 100 is one CPU, or one task that waits.
+fn percent(row: &Row<'_>, time_ns: Option<f64>) -> Option<f64> {
+    let seconds = row.interval_seconds().filter(|&seconds| seconds > 0.0)?;
+    Some(time_ns? / seconds / 1e7)
+}
+
+fn total_rate(row: &Row<'_>, field: usize) -> Option<f64> {
+    row.per_second(total(row, field))
+}
+
+fn rate(row: &Row<'_>, field: usize) -> Option<f64> {
+    row.per_second(grown(row, field))
+}
+
+fn total_each_us(row: &Row<'_>, field: usize) -> Option<f64> {
+    each_us(total(row, field), total(row, CALLS))
+}
+
+fn row_each_us(row: &Row<'_>, field: usize) -> Option<f64> {
+    each_us(grown(row, field), grown(row, CALLS))
+}
+
+fn gauge_us(row: &Row<'_>, field: usize) -> Option<f64> {
+    row.gauge(field).map(|time_ns| time_ns / 1e3)
+}
+
+/// How many different calls were made.
+fn kinds(row: &Row<'_>) -> Option<f64> {
+    row.sum(|_| true, |call| grown(call, CALLS).map(|calls| f64::from(u8::from(calls > 0.0))))
+}
+
+fn was_made(row: &Row<'_>) -> bool {
+    grown(row, CALLS).is_none_or(|calls| calls > 0.0)
+}
+
+/// The most time first.
+fn by_time(one: &Row<'_>, other: &Row<'_>) -> Ordering {
+    let time = |row: &Row<'_>| grown(row, WALL_TIME).unwrap_or(0.0);
+    time(other).total_cmp(&time(one)).then_with(|| one.name().cmp(other.name()))
+}
+
+pub(super) const SUMMARY: Layout = Layout {
+    letter: 'k',
+    brief: &[Block {
+        when: |_| true,
+        title: "<-------SysCalls-------->",
+        headings: &["Calls  Errs us/Call Cpu% "],
+        show: Show::Cells(BRIEF_CELLS),
+    }],
+    verbose: &[Block {
+        when: |_| true,
+        title: "SYSTEM CALLS ($rate)",
+        headings: &[" Calls Errors   us/Call CpuUs/Call   Wall%  Cpu% Names"],
+        show: Show::Cells(&[
+            Cell::scaled(" ", 6, |row| total_rate(row, CALLS)),
+            Cell::scaled(" ", 6, |row| total_rate(row, ERRORS)),
+            Cell::fixed(" ", 9, 1, |row| total_each_us(row, WALL_TIME)),
+            Cell::fixed(" ", 10, 2, |row| total_each_us(row, CPU_TIME)),
+            Cell::whole(" ", 7, |row| percent(row, total(row, WALL_TIME))),
+            Cell::fixed(" ", 5, 1, |row| percent(row, total(row, CPU_TIME))),
+            Cell::whole(" ", 5, kinds),
+        ]),
+    }],
+    plot: Some(Plot {
+        tag: "CALL",
+        columns: &[
+            PlotColumn::new("Calls", |row| total_rate(row, CALLS)),
+            PlotColumn::new("Errors", |row| total_rate(row, ERRORS)),
+            PlotColumn::fixed("Us/Call", 1, |row| total_each_us(row, WALL_TIME)),
+            PlotColumn::fixed("CpuUs/Call", 2, |row| total_each_us(row, CPU_TIME)),
+            PlotColumn::fixed("Cpu%", 2, |row| percent(row, total(row, CPU_TIME))),
+            PlotColumn::whole("Names", kinds),
+        ],
+        ..Plot::EMPTY
+    }),
+    metrics: &[
+        PlotColumn::new("syscalls.calls", |row| total_rate(row, CALLS)),
+        PlotColumn::new("syscalls.errors", |row| total_rate(row, ERRORS)),
+        PlotColumn::fixed("syscalls.uspercall", 1, |row| total_each_us(row, WALL_TIME)).level(),
+        PlotColumn::fixed("syscalls.cpu", 2, |row| percent(row, total(row, CPU_TIME))).level(),
+    ],
+    ..Layout::EMPTY
+};
+
+const BRIEF_CELLS: &[Cell] = &[
+    Cell::scaled("", 5, |row| total_rate(row, CALLS)),
+    Cell::scaled(" ", 5, |row| total_rate(row, ERRORS)),
+    Cell::scaled(" ", 7, |row| total_each_us(row, WALL_TIME)),
+    Cell::whole(" ", 4, |row| percent(row, total(row, CPU_TIME))),
+];
+
+pub(super) const DETAIL: Layout = Layout {
+    letter: 'K',
+    verbose: &[Block {
+        when: |_| true,
+        title: "SYSTEM CALLS BY NAME ($rate)",
+        headings: &[
+            " Calls Errors   us/Call    CpuUs    Us50%    Us99%     UsMax   Wall%  Cpu% Call",
+        ],
+        show: Show::Cells(&[
+            Cell::scaled(" ", 6, |row| rate(row, CALLS)),
+            Cell::scaled(" ", 6, |row| rate(row, ERRORS)),
+            Cell::fixed(" ", 9, 1, |row| row_each_us(row, WALL_TIME)),
+            Cell::fixed(" ", 8, 2, |row| row_each_us(row, CPU_TIME)),
+            Cell::fixed(" ", 8, 1, |row| gauge_us(row, MEDIAN)),
+            Cell::fixed(" ", 8, 1, |row| gauge_us(row, PERCENTILE_99)),
+            Cell::fixed(" ", 9, 1, |row| gauge_us(row, LONGEST)),
+            Cell::whole(" ", 7, |row| percent(row, grown(row, WALL_TIME))),
+            Cell::fixed(" ", 5, 1, |row| percent(row, grown(row, CPU_TIME))),
+            Cell::left(" ", 0, |row| Some(row.name())),
+        ]),
+    }],
+    plot: Some(Plot {
+        tag: "CALL",
+        extension: "call",
+        // Calls appear as they are first made, so a line could not have all of them.
+        shape: Shape::Lines,
+        columns: &[
+            PlotColumn::text("Call", |row| Some(row.name())),
+            PlotColumn::new("Calls", |row| rate(row, CALLS)),
+            PlotColumn::new("Errors", |row| rate(row, ERRORS)),
+            PlotColumn::fixed("Us/Call", 1, |row| row_each_us(row, WALL_TIME)),
+            PlotColumn::fixed("CpuUs/Call", 2, |row| row_each_us(row, CPU_TIME)),
+            PlotColumn::fixed("Us50%", 1, |row| gauge_us(row, MEDIAN)),
+            PlotColumn::fixed("Us99%", 1, |row| gauge_us(row, PERCENTILE_99)),
+            PlotColumn::fixed("UsMax", 1, |row| gauge_us(row, LONGEST)),
+            PlotColumn::fixed("Cpu%", 2, |row| percent(row, grown(row, CPU_TIME))),
+        ],
+        ..Plot::EMPTY
+    }),
+    keep: was_made,
+    order: Some(by_time),
+    from_second_reading: true,
+    metrics: &[
+        PlotColumn::new("syscallinfo.calls.{}", |row| rate(row, CALLS)),
+        PlotColumn::new("syscallinfo.errors.{}", |row| rate(row, ERRORS)),
+        PlotColumn::fixed("syscallinfo.us99.{}", 1, |row| gauge_us(row, PERCENTILE_99)).level(),
+    ],
+    ..Layout::EMPTY
+};
