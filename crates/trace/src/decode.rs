@@ -276,10 +276,8 @@ impl Kind {
     /// Writes an argument of this kind.
     pub(crate) fn write(&self, scene: &mut Scene<'_>, index: usize) -> Outcome {
         let value = scene.argument(index);
-        if !self.any_width && scene.call.id.abi == Abi::I386 {
-            scene.pointer(value);
-            return Outcome::Done;
-        }
+        // What a narrower program has in memory is not looked at, and shown by its address.
+        scene.is_blind = !self.any_width && scene.call.id.abi == Abi::I386;
         match self.write {
             Write::By(write) => return write(scene, index),
             Write::Flags(set) => set.write(value & 0xffff_ffff, scene.out),
@@ -301,6 +299,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) memo: &'a mut Memo,
     pub(crate) out: &'a mut Vec<u8>,
     pub(crate) memory: &'a dyn Memory,
+    /// Memory is laid out otherwise than is known here, and cannot be read.
+    pub(crate) is_blind: bool,
     pub(crate) lookup: &'a dyn Lookup,
 }
 
@@ -372,13 +372,14 @@ impl Scene<'_> {
     /// What stands at an address: all of it or nothing.
     pub(crate) fn read<const N: usize>(&self, address: u64) -> Option<Bytes<N>> {
         let mut bytes = [0; N];
-        (address != 0 && self.memory.read(address, &mut bytes) == N).then_some(Bytes(bytes))
+        let is_there = address != 0 && !self.is_blind;
+        (is_there && self.memory.read(address, &mut bytes) == N).then_some(Bytes(bytes))
     }
 
     /// What stands at an address as far as it can be read: fewer bytes than asked for, perhaps.
     pub(crate) fn read_some(&self, address: u64, length: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
-        if address == 0 {
+        if address == 0 || self.is_blind {
             return bytes;
         }
         // In steps, so that a length that a task made up costs no more than what it has.

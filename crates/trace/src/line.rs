@@ -27,6 +27,8 @@ use crate::{CallId, Memory, table};
 mod descriptors;
 mod leader;
 mod paths;
+#[cfg(test)]
+mod tests;
 
 pub use descriptors::{Descriptors, Target};
 pub use leader::{Precision, Stamp};
@@ -307,6 +309,7 @@ impl Desk<'_> {
             memo: &mut pending.memo,
             out: line,
             memory: self.memory,
+            is_blind: false,
             lookup: &lookup,
         };
         while let Some(kind) = entry.arguments.get(pending.next) {
@@ -532,6 +535,7 @@ impl Desk<'_> {
             memo: &mut pending.memo,
             out: line,
             memory: self.memory,
+            is_blind: false,
             lookup: &lookup,
         };
         if printer.options.raw.has(id) && error_of(value).is_none() {
@@ -602,13 +606,14 @@ impl Desk<'_> {
         if self.printer.open.is_some() {
             self.break_line()?;
         }
+        // There is one task less when this is said.
+        let last = self.printer.tasks.remove(&former).flatten();
+        self.printer.tasks.insert(thread, last);
         if self.printer.options.supersedes {
             let mut line = self.leader(self.event.time_ns);
             let _ = write!(line, "+++ superseded by execve in pid {former} +++");
             self.finish_line(line)?;
         }
-        let last = self.printer.tasks.remove(&former).flatten();
-        self.printer.tasks.insert(thread, last);
         if let Some(pending) = self.printer.pending.remove(&former) {
             self.printer.pending.insert(thread, pending);
         }

@@ -197,6 +197,7 @@ mod tests {
             memo: &mut Memo::default(),
             out: &mut out,
             memory: &(),
+            is_blind: false,
             lookup: &(),
         };
         write(&mut scene, bytes);

@@ -249,6 +249,12 @@ pub(crate) const MOUNT_TYPE: Kind = Kind::new(|scene, index| {
 .reading(&[reads::TEXT])
 .of_any_width();
 
+/// Events of `fanotify_mark` in the two words of a 32-bit program.
+pub(crate) const FANOTIFY_PAIR: Kind = Kind::new(|scene, index| {
+    names::FANOTIFY_EVENT.write(numbers::pair(scene, index) as u64, scene.out);
+    Outcome::Done
+});
+
 /// A folder for `fanotify_mark`, where -1 has a name.
 pub(crate) const FANOTIFY_DIRFD: Kind = Kind::new(|scene, index| {
     if scene.argument(index) as i32 == -1 {

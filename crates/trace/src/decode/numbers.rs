@@ -26,6 +26,29 @@ pub(crate) const SIZE: Kind = Kind::new(|scene, index| {
     Outcome::Done
 });
 
+/// A number of 64 bits of which a 32-bit program gives the halves in two words.
+pub(crate) const PAIR: Kind = Kind::new(|scene, index| {
+    put!(scene, "{}", pair(scene, index));
+    Outcome::Done
+});
+
+/// The number that two words are the halves of.
+pub(crate) fn pair(scene: &Scene<'_>, index: usize) -> i64 {
+    (scene.argument(index) | scene.argument(index + 1) << 32) as i64
+}
+
+/// The same with the halves in the other order.
+pub(crate) const PAIR_SWAPPED: Kind = Kind::new(|scene, index| {
+    put!(scene, "{}", (scene.argument(index) << 32 | scene.argument(index + 1)) as i64);
+    Outcome::Done
+});
+
+/// A place in a file in pages, shown in bytes.
+pub(crate) const PAGES: Kind = Kind::new(|scene, index| {
+    scene.hex(scene.argument(index) << 12);
+    Outcome::Done
+});
+
 /// A word of which nothing is known: `0x1f`, `0`.
 pub(crate) const HEX: Kind = Kind::new(|scene, index| {
     scene.hex(scene.argument(index));

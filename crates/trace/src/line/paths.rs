@@ -29,6 +29,7 @@ fn text_at(desk: &Desk<'_>, call: &Call, address: u64) -> Option<Vec<u8>> {
         memo: &mut Memo::default(),
         out: &mut Vec::new(),
         memory: desk.memory,
+        is_blind: false,
         lookup: &(),
     };
     scene.read_text(address, crate::decode::PATH_MAX).map(|(text, _)| text)

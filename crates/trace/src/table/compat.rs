@@ -1,20 +1,26 @@
-//! Calls that only 32-bit programs have.
+//! Calls that only 32-bit programs have, or whose arguments 32-bit programs give in another way: an
+//! offset of 64 bits takes two words.
 //!
 //! Their structures are narrower, so most pointers are shown as numbers.
 
 use super::{Class, Entry, bits, calls, name, wide};
 use crate::decode::{
-    control::{FCNTL, FUTEX},
+    control::{FCNTL, FUTEX, FUTEX_ARGUMENT},
     credentials::{GROUPS_IN, GROUPS_OUT, ID_OUT},
     files::POSITION_INOUT,
+    files::{FANOTIFY_DIRFD, FANOTIFY_PAIR},
     ipc::OPERATIONS,
     mapping::FLAGS as MAP_FLAGS,
-    numbers::{DIRFD, FD, HEX, HEX32, ID, INT, LONG, POINTER, POINTER_OUT, SIGNAL, SIZE, UINT},
+    numbers::{
+        DIRFD, FD, HEX, ID, INT, LONG, PAGES, PAIR, PAIR_SWAPPED, POINTER, POINTER_OUT, SIGNAL,
+        SIZE, UINT, UNUSED,
+    },
     poll::POLL,
     process::{NUMBER_OUT, STATUS_OUT},
     result::{ADDRESS, CONTROL, DECIMAL},
     text::{BYTES_IN, BYTES_OUT, PATH},
     time::{WIDE_TIME_IN, WIDE_TIME_OUT},
+    vectors::{VECTORS_IN, VECTORS_OUT},
 };
 use crate::flags::{event as e, files as f, memory as m, network as n, process as p};
 
@@ -22,7 +28,7 @@ use crate::flags::{event as e, files as f, memory as m, network as n, process as
 pub(super) static CALLS: &[Entry] = calls! {
     waitpid(INT, STATUS_OUT, bits(&p::WAIT)) -> DECIMAL [PROCESS];
     umount(PATH) -> DECIMAL [FILE];
-    stime(POINTER) -> DECIMAL [CLOCK];
+    stime(POINTER) -> DECIMAL [];
     oldstat(PATH, POINTER_OUT) -> DECIMAL [FILE STAT STATS];
     oldlstat(PATH, POINTER_OUT) -> DECIMAL [FILE LSTAT STATS];
     oldfstat(FD, POINTER_OUT) -> DECIMAL [DESC FSTAT STATS];
@@ -36,19 +42,19 @@ pub(super) static CALLS: &[Entry] = calls! {
     sigprocmask(name(&e::MASK_HOW), POINTER, POINTER_OUT) -> DECIMAL [SIGNAL];
     sigreturn() -> DECIMAL [SIGNAL];
     socketcall(INT, POINTER) -> DECIMAL [DESC];
-    ipc(UINT, INT, INT, INT, POINTER, INT) -> DECIMAL [IPC];
+    ipc(UINT, HEX, HEX, HEX, HEX, HEX) -> DECIMAL [IPC];
     readdir(FD, POINTER_OUT, UINT) -> DECIMAL [DESC];
-    mmap2(POINTER, SIZE, wide(&m::PROTECTION), MAP_FLAGS, FD, HEX) -> ADDRESS [DESC MEMORY];
+    mmap2(POINTER, SIZE, wide(&m::PROTECTION), MAP_FLAGS, FD, PAGES) -> ADDRESS [DESC MEMORY];
     olduname(POINTER_OUT) -> DECIMAL [];
     oldolduname(POINTER_OUT) -> DECIMAL [];
     vm86old(POINTER) -> DECIMAL [];
-    vm86(HEX, POINTER) -> DECIMAL [];
+    vm86(HEX, HEX, HEX, HEX, HEX) -> DECIMAL [];
     bdflush(HEX, HEX) -> DECIMAL [];
-    _llseek(FD, HEX, HEX, POINTER_OUT, name(&f::SEEK)) -> DECIMAL [DESC];
+    _llseek(FD, PAIR_SWAPPED, UNUSED, POINTER_OUT, name(&f::SEEK)) -> DECIMAL [DESC];
     _newselect(INT, POINTER, POINTER, POINTER, POINTER) -> DECIMAL [DESC];
     ugetrlimit(name(&p::LIMIT), POINTER_OUT) -> DECIMAL [];
-    truncate64(PATH, HEX, HEX) -> DECIMAL [FILE];
-    ftruncate64(FD, HEX, HEX) -> DECIMAL [DESC];
+    truncate64(PATH, PAIR, UNUSED) -> DECIMAL [FILE];
+    ftruncate64(FD, PAIR, UNUSED) -> DECIMAL [DESC];
     stat64(PATH, POINTER_OUT) -> DECIMAL [FILE STAT STATS];
     lstat64(PATH, POINTER_OUT) -> DECIMAL [FILE LSTAT STATS];
     fstat64(FD, POINTER_OUT) -> DECIMAL [DESC FSTAT STATS];
@@ -76,7 +82,7 @@ pub(super) static CALLS: &[Entry] = calls! {
     sendfile64(FD, FD, POSITION_INOUT, SIZE) -> DECIMAL [DESC NETWORK];
     statfs64(PATH, SIZE, POINTER_OUT) -> DECIMAL [FILE STATFS STATFSES];
     fstatfs64(FD, SIZE, POINTER_OUT) -> DECIMAL [DESC FSTATFS STATFSES];
-    fadvise64_64(FD, HEX, HEX, HEX, HEX, name(&f::ADVICE)) -> DECIMAL [DESC];
+    fadvise64_64(FD, PAIR, UNUSED, PAIR, UNUSED, name(&f::ADVICE)) -> DECIMAL [DESC];
     clock_gettime64(name(&e::CLOCK), WIDE_TIME_OUT) -> DECIMAL [CLOCK];
     clock_settime64(name(&e::CLOCK), WIDE_TIME_IN) -> DECIMAL [CLOCK];
     clock_adjtime64(name(&e::CLOCK), POINTER_OUT) -> DECIMAL [CLOCK];
@@ -95,6 +101,30 @@ pub(super) static CALLS: &[Entry] = calls! {
     mq_timedreceive_time64(FD, BYTES_OUT, SIZE, NUMBER_OUT, POINTER) -> DECIMAL [DESC];
     semtimedop_time64(INT, OPERATIONS, UINT, POINTER) -> DECIMAL [IPC];
     rt_sigtimedwait_time64(POINTER, POINTER_OUT, POINTER, SIZE) -> DECIMAL [SIGNAL];
-    futex_time64(POINTER, FUTEX, UINT, POINTER, POINTER, HEX32) -> DECIMAL [];
+    futex_time64(POINTER, FUTEX, FUTEX_ARGUMENT, FUTEX_ARGUMENT, FUTEX_ARGUMENT, FUTEX_ARGUMENT) -> DECIMAL [];
     sched_rr_get_interval_time64(INT, POINTER_OUT) -> DECIMAL [];
+    pread64(FD, BYTES_OUT, SIZE, PAIR, UNUSED) -> DECIMAL [DESC];
+    pwrite64(FD, BYTES_IN, SIZE, PAIR, UNUSED) -> DECIMAL [DESC];
+    preadv(FD, VECTORS_OUT, SIZE, PAIR, UNUSED) -> DECIMAL [DESC];
+    pwritev(FD, VECTORS_IN, SIZE, PAIR, UNUSED) -> DECIMAL [DESC];
+    preadv2(FD, VECTORS_OUT, SIZE, PAIR, UNUSED, bits(&f::RWF)) -> DECIMAL [DESC];
+    pwritev2(FD, VECTORS_IN, SIZE, PAIR, UNUSED, bits(&f::RWF)) -> DECIMAL [DESC];
+    readahead(FD, PAIR, UNUSED, SIZE) -> DECIMAL [DESC];
+    fadvise64(FD, PAIR, UNUSED, SIZE, name(&f::ADVICE)) -> DECIMAL [DESC];
+    sync_file_range(FD, PAIR, UNUSED, PAIR, UNUSED, bits(&f::SYNC_RANGE)) -> DECIMAL [DESC];
+    fallocate(FD, bits(&f::FALLOCATE), PAIR, UNUSED, PAIR, UNUSED) -> DECIMAL [DESC];
+    lookup_dcookie(PAIR, UNUSED, POINTER, SIZE) -> DECIMAL [];
+    fanotify_mark(FD, bits(&f::FANOTIFY_MARK), FANOTIFY_PAIR, UNUSED, FANOTIFY_DIRFD, PATH) -> DECIMAL [FILE DESC];
+    mmap(POINTER) -> ADDRESS [DESC MEMORY];
+    select(POINTER) -> DECIMAL [DESC];
+    break() -> DECIMAL [MEMORY];
+    stty(HEX, HEX) -> DECIMAL [];
+    gtty(HEX, HEX) -> DECIMAL [];
+    ftime() -> DECIMAL [];
+    prof() -> DECIMAL [];
+    lock() -> DECIMAL [];
+    mpx() -> DECIMAL [];
+    ulimit(HEX, HEX) -> DECIMAL [];
+    profil(HEX, HEX, HEX, HEX) -> DECIMAL [];
+    idle() -> DECIMAL [];
 };
