@@ -22,7 +22,10 @@
 	u32 counted, ended; \
 	/* Of a process, with its first thread: the signal that may have ended it, the last sent. */ \
 	u32 fatal; \
-	u8 siginfo[48];
+	u8 siginfo[48]; \
+	/* A signal that was sent and ignored, and not told yet. */ \
+	u32 is_ignored, unused; \
+	u8 ignored_siginfo[48];
 #include "calls.h"
 
 #define CAPTURES_MAX 8
@@ -47,6 +50,8 @@
 #define SIGINFO_CODE 8
 #define SI_KERNEL 0x80
 #define SIGNAL_GROUP_EXIT 4
+/* `TRACE_SIGNAL_IGNORED` of trace/events/signal.h. */
+#define RESULT_IGNORED 1
 #define SIGRETURN 15
 #define COMPAT_SIGRETURN (SLOTS_PER_ABI + 173)
 /* `uc_sigmask` of `struct ucontext`, behind flags, link, stack (40 bytes) and registers (256). */
@@ -571,6 +576,34 @@ INLINE void note_call(struct begun *begun, struct pt_regs *registers, u32 slot, 
 	}
 }
 
+INLINE void tell_signal(struct task_struct *task, const void *siginfo, s32 number, u32 flags)
+{
+	struct delivery *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+
+	if (!event) {
+		count(LOST, 1);
+		return;
+	}
+	fill_head(&event->head, task, SIGNAL);
+	event->head.flags = flags;
+	/* Without data the pointer is 0 or 1, and nothing is read. */
+	if (bpf_probe_read_kernel(event->siginfo, SIGINFO_BYTES, siginfo)) {
+		__builtin_memset(event->siginfo, 0, SIGINFO_BYTES);
+		*(s32 *)event->siginfo = number;
+	}
+	bpf_ringbuf_submit(event, wakeup());
+}
+
+/* A signal that its task ignores is never delivered.  Under ptrace it would be, and it is told where
+ * it would be told then: when the task is next between its program and the kernel. */
+INLINE void tell_ignored(struct task_struct *task, struct begun *begun)
+{
+	if (!begun->is_ignored || !__sync_lock_test_and_set(&begun->is_ignored, 0))
+		return;
+	if (!begun->ignored && is_wanted_task(task))
+		tell_signal(task, begun->ignored_siginfo, *(s32 *)begun->ignored_siginfo, 0);
+}
+
 SEC("tp_btf/sys_enter")
 int enter(u64 *context)
 {
@@ -586,6 +619,7 @@ int enter(u64 *context)
 			return 0;
 		begun->ignored = task->tgid == settings.own_process ? ALWAYS : NOT;
 	}
+	tell_ignored(task, begun);
 	slot = slot_of(task, context[1]);
 	if (begun->ignored) {
 		if (begun->ignored == ALWAYS || slot != EXECVE)
@@ -622,44 +656,50 @@ INLINE int is_cut_off(struct task_struct *task)
 	return !number || number == SIGKILL;
 }
 
-SEC("tp_btf/sys_exit")
-int leave(u64 *context)
+INLINE void leave_call(struct task_struct *task, struct begun *begun, struct pt_regs *registers,
+		       s64 result)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
-	struct pt_regs *registers = (void *)context[0];
 	u64 wall_ns, away_ns;
-	s64 result = context[1];
 	int failed;
 
-	if (!begun || begun->ignored == ALWAYS || begun->ignored == UNTIL_EXEC)
-		return 0;
 	if (begun->ignored == UNLESS_EXEC_FAILS)
 		begun->ignored = result ? ALWAYS : NOT;
 	if (!begun->start_ns)
-		return 0;
+		return;
 	wall_ns = bpf_ktime_get_ns() - begun->start_ns;
 	away_ns = off_cpu_ns(task) - begun->off_cpu_ns;
 	begun->start_ns = 0;
 	if (is_cut_off(task))
-		return 0;
+		return;
 	if (begun->slot == IN_BETWEEN) {
 		u64 number = registers->orig_ax;
 		u32 slot = slot_of(task, number);
 
 		if (!is_wanted(task, slot))
-			return 0;
+			return;
 		note_call(begun, registers, slot, number);
 	}
 	failed = result < 0 && result >= -ERRNO_MAX;
 	if (failed ? settings.successes_only : settings.errors_only)
-		return 0;
+		return;
 	if (wall_ns < settings.slower_than_ns)
-		return 0;
+		return;
 	/* The memory that the arguments pointed to is gone. */
 	if (!result && is_exec(begun->slot))
 		begun->again = 0;
 	tell_leave(task, begun, result, wall_ns, away_ns < wall_ns ? wall_ns - away_ns : 0);
+}
+
+SEC("tp_btf/sys_exit")
+int leave(u64 *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+
+	if (!begun || begun->ignored == ALWAYS || begun->ignored == UNTIL_EXEC)
+		return 0;
+	leave_call(task, begun, (void *)context[0], context[1]);
+	tell_ignored(task, begun);
 	return 0;
 }
 
@@ -692,24 +732,6 @@ int fork(u64 *context)
 	return 0;
 }
 
-INLINE void tell_signal(struct task_struct *task, const void *siginfo, s32 number, u32 flags)
-{
-	struct delivery *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
-
-	if (!event) {
-		count(LOST, 1);
-		return;
-	}
-	fill_head(&event->head, task, SIGNAL);
-	event->head.flags = flags;
-	/* Without data the pointer is 0 or 1, and nothing is read. */
-	if (bpf_probe_read_kernel(event->siginfo, SIGINFO_BYTES, siginfo)) {
-		__builtin_memset(event->siginfo, 0, SIGINFO_BYTES);
-		*(s32 *)event->siginfo = number;
-	}
-	bpf_ringbuf_submit(event, wakeup());
-}
-
 /* What stands with the first thread of a process for all of them. */
 INLINE struct begun *of_process(struct task_struct *task)
 {
@@ -718,19 +740,37 @@ INLINE struct begun *of_process(struct task_struct *task)
 
 /* A signal that ends a process without a core is never delivered as itself: SIGKILL goes to every
  * thread instead.  So what it said is kept when it is sent. */
+INLINE void keep_siginfo(u8 *to, s32 number, void *from)
+{
+	if (bpf_probe_read_kernel(to, SIGINFO_BYTES, from)) {
+		__builtin_memset(to, 0, SIGINFO_BYTES);
+		*(s32 *)to = number;
+		/* 1 in the place of a pointer: the kernel itself sends it. */
+		if (from)
+			*(s32 *)(to + SIGINFO_CODE) = SI_KERNEL;
+	}
+}
+
 SEC("tp_btf/signal_generate")
 int generate(u64 *context)
 {
-	struct begun *process = of_process((void *)context[2]);
+	struct task_struct *task = (void *)context[2];
+	struct begun *begun;
+	s32 number = context[0];
 
-	if (!process || process->ignored || (s32)context[0] == SIGKILL)
+	if (number == SIGKILL)
 		return 0;
-	if (bpf_probe_read_kernel(process->siginfo, SIGINFO_BYTES, (void *)context[1])) {
-		__builtin_memset(process->siginfo, 0, SIGINFO_BYTES);
-		*(s32 *)process->siginfo = context[0];
-		if (context[1])
-			*(s32 *)(process->siginfo + SIGINFO_CODE) = SI_KERNEL;
+	if ((s32)context[4] == RESULT_IGNORED) {
+		begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+		if (!begun || begun->ignored)
+			return 0;
+		keep_siginfo(begun->ignored_siginfo, number, (void *)context[1]);
+		__sync_lock_test_and_set(&begun->is_ignored, 1);
+		return 0;
 	}
+	begun = of_process(task);
+	if (begun && !begun->ignored)
+		keep_siginfo(begun->siginfo, number, (void *)context[1]);
 	return 0;
 }
 

@@ -10,8 +10,7 @@
 //! it, is held back until the end of the call is there.  A call that goes on for longer is told with
 //! what is found in the task's memory meanwhile.
 //!
-//! Beside `strace` two things differ.  A signal that its process ignores is not delivered, and not
-//! told (ptrace makes the kernel deliver it).  And no more is copied than a path's length of texts,
+//! Beside ptrace one thing differs: no more is copied than a path's length of texts,
 //! 32 KiB of anything else, 16 vectors, 8 messages, 64 arguments, 511 pointers: of what is longer the
 //! line shows less.
 
