@@ -320,6 +320,21 @@ impl Counts {
         self.units.iter().map(|entry| entry.map(count).map_err(|error| wrong(&error))).collect()
     }
 
+    /// What the units of these ids have done, which is then forgotten.
+    ///
+    /// # Errors
+    /// When the table cannot be read or changed.
+    pub fn take_units(&mut self, wanted: impl Fn(u32) -> bool) -> Result<Vec<UnitCount>, Error> {
+        let wrong = |error: aya::maps::MapError| Error::from_loader(&error);
+        let mut units = self.units()?;
+        units.retain(|unit| wanted(unit.id));
+        for unit in &units {
+            let key = RawUnit { command: unit.command, id: unit.id, slot: unit.slot };
+            self.units.remove(&key).map_err(wrong)?;
+        }
+        Ok(units)
+    }
+
     /// The places of calls that have begun and not ended, once for each.
     ///
     /// # Errors

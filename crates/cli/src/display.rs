@@ -10,8 +10,8 @@ use sample::{NameFilter, Options};
 use view::{GroupForm, Groups, Setup, TopList, View};
 
 use crate::rename::Names;
-use letters::{letters_of, part_after};
 pub(crate) use letters::{known_letters, merge_letters};
+use letters::{letters_of, part_after};
 
 mod letters;
 mod limits;
@@ -252,7 +252,7 @@ impl DisplayArguments {
             let detail = self.all_detail;
             let wanted = |letter: &char| detail || letter.is_ascii_lowercase();
             // `--all` is collectl's: summaries, and slabs only in detail.
-            let all = letters_of(|entry| entry.is_of_all());
+            let all = letters_of(source::Entry::is_of_all);
             return Ok(all.chars().filter(|l| wanted(l) && *l != 'y').collect());
         }
         match self.subsystems.as_deref() {

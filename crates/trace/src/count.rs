@@ -109,20 +109,24 @@ impl KernelCounts {
                 Split::Group => Unit::Group(u64::from(count.id)),
                 Split::Command | Split::None => Unit::Command(name),
             };
-            let stats = Stats {
-                calls: count.calls,
-                errors: count.errors,
-                wall_ns: count.wall_ns,
-                cpu_ns: Some(count.cpu_ns),
-                shortest_ns: count.shortest_ns,
-                longest_ns: count.longest_ns,
-                histogram: None,
-            };
+            let stats = stats_of_unit(&count);
             if stats.calls > 0 {
                 units.insert((unit, CallId::of_slot(count.slot as usize)), stats);
             }
         }
         Ok(units)
+    }
+}
+
+pub(crate) fn stats_of_unit(count: &bpf::UnitCount) -> Stats {
+    Stats {
+        calls: count.calls,
+        errors: count.errors,
+        wall_ns: count.wall_ns,
+        cpu_ns: Some(count.cpu_ns),
+        shortest_ns: count.shortest_ns,
+        longest_ns: count.longest_ns,
+        histogram: None,
     }
 }
 

@@ -7,7 +7,8 @@
 //!
 //! * [`CallId`]: which call, of which of the kernel's tables;
 //! * [`Event`] and [`Memory`]: what a task did, and what its pointers point to;
-//! * [`Tally`]: calls, errors, times and histograms, in all and by process, command or thread.
+//! * [`Tally`]: calls, errors, times and histograms, in all and by process, command or thread;
+//! * [`Groups`]: the same by process group, for who runs jobs.
 
 mod abi;
 mod count;
@@ -15,6 +16,7 @@ mod decode;
 pub mod engine;
 mod event;
 mod flags;
+mod groups;
 mod line;
 mod names;
 mod select;
@@ -26,6 +28,7 @@ pub use abi::{Abi, CallId, SLOTS};
 pub use count::{Criteria, EventCounts, KernelCounts};
 pub use decode::{Capture, Copied, Length, Style, When};
 pub use event::{Call, End, Event, Memory, Signal, What};
+pub use groups::{GroupCalls, Groups};
 pub use line::{Descriptors, LineOptions, Naming, Precision, Printer, Stamp, Target, line_of};
 pub use select::{CallSet, Expression, Quiet, SelectError, SignalSet, Status, Statuses};
 pub use summary::details::{
