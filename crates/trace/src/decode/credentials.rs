@@ -31,7 +31,7 @@ pub(crate) const GROUPS_OUT: Kind = Kind::new(|scene, index| {
         return Outcome::Later;
     }
     let address = scene.argument(index);
-    if scene.has_failed() || scene.argument(index - 1) == 0 {
+    if scene.has_failed() {
         scene.pointer(address);
     } else {
         groups(scene, address, scene.count());

@@ -155,9 +155,13 @@ pub(crate) const EVENT: Kind = Kind::new(|scene, index| {
                 (4, "SIGEV_THREAD_ID"),
             ],
         };
-        put!(scene, "{{sigev_value={{sival_int={}, sival_ptr=", bytes.i32(0));
-        scene.pointer(bytes.u64(0));
-        scene.put("}, sigev_signo=");
+        scene.put("{");
+        if bytes.u64(0) != 0 {
+            put!(scene, "sigev_value={{sival_int={}, sival_ptr=", bytes.i32(0));
+            scene.pointer(bytes.u64(0));
+            scene.put("}, ");
+        }
+        scene.put("sigev_signo=");
         super::signals::signal(scene, bytes.i32(8));
         scene.put(", sigev_notify=");
         NOTIFY.write(u64::from(bytes.u32(12)), scene.out);

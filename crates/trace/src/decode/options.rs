@@ -11,6 +11,7 @@ fn options_of(level: i32) -> Option<&'static Names> {
         libc::SOL_IP => &names::IP_OPTION,
         libc::SOL_IPV6 => &names::IPV6_OPTION,
         libc::SOL_UDP => &names::UDP_OPTION,
+        libc::SOL_NETLINK => &names::NETLINK_OPTION,
         _ => return None,
     })
 }

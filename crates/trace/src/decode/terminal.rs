@@ -1,6 +1,7 @@
 //! Terminals: `struct termios`, abbreviated as `strace` does.
 
 use super::{Bytes, Scene, put};
+use crate::flags::Flags;
 
 /// Speeds by their code.
 static SPEEDS: &[(u32, &str)] = &[
@@ -37,32 +38,138 @@ static SPEEDS: &[(u32, &str)] = &[
     (0x100f, "B4000000"),
 ];
 
-/// Writes `struct termios`: `{B38400 opost isig icanon echo ...}`.
+/// What is done with what comes in.
+static INPUT: Flags = Flags {
+    unknown: "",
+    names: &[
+        (0x1, "IGNBRK"),
+        (0x2, "BRKINT"),
+        (0x4, "IGNPAR"),
+        (0x8, "PARMRK"),
+        (0x10, "INPCK"),
+        (0x20, "ISTRIP"),
+        (0x40, "INLCR"),
+        (0x80, "IGNCR"),
+        (0x100, "ICRNL"),
+        (0x200, "IUCLC"),
+        (0x400, "IXON"),
+        (0x800, "IXANY"),
+        (0x1000, "IXOFF"),
+        (0x2000, "IMAXBEL"),
+        (0x4000, "IUTF8"),
+    ],
+};
+
+/// What is done with what goes out.
+static OUTPUT: Flags = Flags {
+    unknown: "",
+    names: &[
+        (0x1, "OPOST"),
+        (0x2, "OLCUC"),
+        (0x4, "ONLCR"),
+        (0x8, "OCRNL"),
+        (0x10, "ONOCR"),
+        (0x20, "ONLRET"),
+        (0x40, "OFILL"),
+        (0x80, "OFDEL"),
+    ],
+};
+
+/// How long the machine behind takes for its moves: the lowest bit of each field, its width, a name.
+static DELAYS: &[(u32, u32, &str)] =
+    &[(8, 1, "NL"), (9, 3, "CR"), (11, 3, "TAB"), (13, 1, "BS"), (14, 1, "VT"), (15, 1, "FF")];
+
+/// How the line works.
+static CONTROL: Flags = Flags {
+    unknown: "",
+    names: &[
+        (0x40, "CSTOPB"),
+        (0x80, "CREAD"),
+        (0x100, "PARENB"),
+        (0x200, "PARODD"),
+        (0x400, "HUPCL"),
+        (0x800, "CLOCAL"),
+        (0x2000_0000, "ADDRB"),
+        (0x4000_0000, "CMSPAR"),
+        (0x8000_0000, "CRTSCTS"),
+    ],
+};
+
+/// What the terminal does by itself.
+static LOCAL: Flags = Flags {
+    unknown: "",
+    names: &[
+        (0x1, "ISIG"),
+        (0x2, "ICANON"),
+        (0x4, "XCASE"),
+        (0x8, "ECHO"),
+        (0x10, "ECHOE"),
+        (0x20, "ECHOK"),
+        (0x40, "ECHONL"),
+        (0x80, "NOFLSH"),
+        (0x100, "TOSTOP"),
+        (0x8000, "IEXTEN"),
+        (0x200, "ECHOCTL"),
+        (0x400, "ECHOPRT"),
+        (0x800, "ECHOKE"),
+        (0x1000, "FLUSHO"),
+        (0x4000, "PENDIN"),
+        (0x1_0000, "EXTPROC"),
+    ],
+};
+
+/// Names of the characters that the terminal obeys, by place.
+static CHARACTERS: [&str; 17] = [
+    "VINTR", "VQUIT", "VERASE", "VKILL", "VEOF", "VTIME", "VMIN", "VSWTC", "VSTART", "VSTOP",
+    "VSUSP", "VEOL", "VREPRINT", "VDISCARD", "VWERASE", "VLNEXT", "VEOL2",
+];
+
+/// Writes `struct termios`: `{c_iflag=ICRNL|IXON, …, c_lflag=ISIG|ICANON|ECHO, ...}`.
 pub(crate) fn write(scene: &mut Scene<'_>, bytes: &Bytes<36>) {
-    let (input, output) = (bytes.u32(0), bytes.u32(4));
-    let (control, local) = (bytes.u32(8), bytes.u32(12));
-    if scene.style.whole {
-        put!(scene, "{{c_iflag={input:#x}, c_oflag={output:#x}, c_cflag={control:#x}");
-        put!(scene, ", c_lflag={local:#x}, c_line={}, c_cc=", bytes.0[16]);
-        let hex = scene.style.hex_texts;
-        scene.style.hex_texts = 2;
-        scene.quoted(&bytes.0[17..36], false);
-        scene.style.hex_texts = hex;
-        scene.put("}");
-        return;
+    let (output, control) = (bytes.u32(4), bytes.u32(8));
+    scene.put("{c_iflag=");
+    INPUT.write(u64::from(bytes.u32(0)), scene.out);
+    scene.put(", c_oflag=");
+    let mut delays = 0;
+    for (index, (shift, width, name)) in DELAYS.iter().enumerate() {
+        delays |= width << shift;
+        put!(scene, "{}{name}{}", if index > 0 { "|" } else { "" }, output >> shift & width);
     }
+    rest(scene, &OUTPUT, output & !delays);
+    scene.put(", c_cflag=");
     let code = control & 0x100f;
     match SPEEDS.iter().find(|(number, _)| *number == code) {
-        Some((_, name)) => put!(scene, "{{{name}"),
-        None => put!(scene, "{{{code:#x}"),
+        Some((_, name)) => scene.put(name),
+        None => put!(scene, "{code:#x}"),
     }
-    for (is_set, name) in [
-        (output & 1 != 0, "opost"),
-        (local & 1 != 0, "isig"),
-        (local & 2 != 0, "icanon"),
-        (local & 8 != 0, "echo"),
-    ] {
-        put!(scene, " {}{name}", if is_set { "" } else { "-" });
+    put!(scene, "|CS{}", 5 + (control >> 4 & 3));
+    rest(scene, &CONTROL, control & !0x103f);
+    scene.put(", c_lflag=");
+    LOCAL.write(u64::from(bytes.u32(12)), scene.out);
+    if !scene.style.whole {
+        scene.put(", ...}");
+        return;
     }
-    scene.put(" ...}");
+    match bytes.0[16] {
+        0 => scene.put(", c_line=N_TTY"),
+        number => put!(scene, ", c_line={number:#x}"),
+    }
+    scene.put(", c_cc=[");
+    for (place, character) in bytes.0[17..36].iter().enumerate() {
+        scene.put(if place > 0 { ", " } else { "" });
+        match CHARACTERS.get(place) {
+            Some(name) => put!(scene, "[{name}]="),
+            None => put!(scene, "[{place}]="),
+        }
+        scene.hex(u64::from(*character));
+    }
+    scene.put("]}");
+}
+
+/// Writes bits after something else.
+fn rest(scene: &mut Scene<'_>, set: &'static Flags, bits: u32) {
+    if bits != 0 {
+        scene.put("|");
+        set.write_rest(u64::from(bits), scene.out);
+    }
 }

@@ -191,3 +191,12 @@ pub(crate) static UDP_OPTION: Names = Names { unknown: "UDP_???", names: &[
 pub(crate) static SHUTDOWN: Names = Names { unknown: "SHUT_???", names: &[
     (0, "SHUT_RD"), (1, "SHUT_WR"), (2, "SHUT_RDWR"),
 ] };
+
+/// `setsockopt(SOL_NETLINK)`.
+#[rustfmt::skip]
+pub(crate) static NETLINK_OPTION: Names = Names { unknown: "NETLINK_???", names: &[
+    (1, "NETLINK_ADD_MEMBERSHIP"), (2, "NETLINK_DROP_MEMBERSHIP"), (3, "NETLINK_PKTINFO"),
+    (4, "NETLINK_BROADCAST_ERROR"), (5, "NETLINK_NO_ENOBUFS"), (6, "NETLINK_RX_RING"),
+    (7, "NETLINK_TX_RING"), (8, "NETLINK_LISTEN_ALL_NSID"), (9, "NETLINK_LIST_MEMBERSHIPS"),
+    (0xa, "NETLINK_CAP_ACK"), (0xb, "NETLINK_EXT_ACK"), (0xc, "NETLINK_GET_STRICT_CHK"),
+] };
