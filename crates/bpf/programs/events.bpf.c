@@ -723,11 +723,12 @@ int fork(u64 *context)
 	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
 	struct begun *begun = bpf_task_storage_get(&tasks, parent, NULL, 0);
 
-	if (!begun || begun->ignored || !is_wanted_task(parent))
+	if (!begun || begun->ignored)
 		return 0;
 	if (settings.threads_only && child->tgid != parent->tgid)
 		return 0;
-	if (watch(child))
+	/* A child of somebody who is not wanted may come to be. */
+	if (watch(child) && is_wanted_task(parent))
 		tell(child, BEGAN, parent->tgid);
 	return 0;
 }

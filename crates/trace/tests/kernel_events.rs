@@ -434,6 +434,76 @@ fn everybody_is_heard_but_ourselves() {
 }
 
 #[test]
+fn several_at_once_are_told_in_their_own_order() {
+    let _alone = alone();
+    if !installed("perl") {
+        return;
+    }
+    // Eight that run beside each other, each with many calls: two CPUs write into one ring.
+    let script =
+        "for my $i (1..8) { if (!fork) { getppid for 1..5000; exit $i } } 1 while wait > 0";
+    let Some(mut engine) = start(&["perl", "-e", script], &only(&["getppid"])) else { return };
+    let events = events(&mut engine);
+    assert_eq!(engine.lost(), 0);
+    assert_eq!(counts(&events)["getppid"], (40_000, 0));
+    let mut ends: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event.what {
+            What::Ended(End::Status(status)) => Some(status),
+            _ => None,
+        })
+        .collect();
+    ends.sort_unstable();
+    assert_eq!(ends, (0..=8).collect::<Vec<_>>());
+}
+
+#[test]
+fn only_tasks_of_a_name() {
+    let _alone = alone();
+    let mut command = [0; 16];
+    command[..4].copy_from_slice(b"true");
+    let settings = KernelSettings { command: Some(command), ..KernelSettings::new(Scope::Tree) };
+    let Some(mut engine) = start(&["sh", "-c", "true; /bin/true; cat /dev/null"], &settings) else {
+        return;
+    };
+    let events = events_of(&mut engine);
+    let threads: std::collections::BTreeSet<_> = events.iter().map(|event| event.thread).collect();
+    assert_eq!(threads.len(), 1, "{events:?}");
+    assert!(!threads.contains(&engine.pid().unwrap()));
+    assert_eq!(events.last().unwrap().what, What::Ended(End::Status(0)));
+}
+
+#[test]
+fn a_signal_to_the_caller_ends_the_wait() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    let _alone = alone();
+    let Some(mut engine) = start(&["sleep", "60"], &KernelSettings::new(Scope::Tree)) else {
+        return;
+    };
+    // SAFETY: a handler that does nothing; zeros are valid for the rest.
+    let thread = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = nothing as *const () as libc::sighandler_t;
+        assert_eq!(libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()), 0);
+        libc::pthread_self()
+    };
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        // SAFETY: the thread waits for this.
+        unsafe { libc::pthread_kill(thread, libc::SIGUSR2) };
+    });
+    let each = &mut |_: &Event, _: &dyn Memory| ControlFlow::Continue(());
+    let begin = Instant::now();
+    assert_eq!(engine.run(Some(LIMIT), each).unwrap(), Progress::Interrupted);
+    assert!(begin.elapsed() < LIMIT / 2);
+    assert_eq!(engine.run(Some(Duration::ZERO), each).unwrap(), Progress::Elapsed);
+    // SAFETY: the child of this test, which nobody has waited for.
+    unsafe { libc::kill(engine.pid().unwrap(), libc::SIGKILL) };
+    events_of(&mut engine);
+    assert_eq!(engine.end(), Some(End::Signal { number: libc::SIGKILL, dumped: false }));
+}
+
+#[test]
 fn a_string_that_is_not_in_memory_yet_is_told_all_the_same() {
     let _alone = alone();
     if !installed("python3") {
