@@ -40,9 +40,12 @@ const LOOK_NS: u64 = 50_000_000;
 /// How long a begin is held back for memory that comes with the end.
 const HOLD_NS: u64 = 20_000_000;
 
-/// Records fetched at a time, and those that wait at most for one that is held back: some 20 MB.
+/// Records fetched at a time.
 const FETCH: usize = 1024;
+
+/// Records, and bytes of memory with them, that wait at most for one that is held back.
 const QUEUE_MAX: usize = 1 << 16;
+const QUEUE_BYTES_MAX: usize = 32 << 20;
 
 /// Calls under way whose memory is remembered: as many tasks as a machine has, and a bound for calls
 /// whose end was lost.
@@ -177,6 +180,7 @@ pub struct KernelEvents {
     failure: Option<Error>,
     end: Option<End>,
     queue: VecDeque<Kept>,
+    queue_bytes: usize,
     /// Memory at the begin of the call that a task is in.
     begun: HashMap<i32, Box<[u8]>>,
     /// As it was when we let go.
@@ -249,6 +253,7 @@ impl KernelEvents {
             failure: None,
             end: None,
             queue: VecDeque::new(),
+            queue_bytes: 0,
             begun: HashMap::new(),
             lost: 0,
             weight: Weight::default(),
@@ -293,12 +298,15 @@ impl KernelEvents {
     /// Fetches what is in the ring; whether all of it.
     fn fetch(&mut self) -> bool {
         let (Some(events), queue) = (&mut self.events, &mut self.queue) else { return true };
-        let full = QUEUE_MAX.min(queue.len() + FETCH);
+        let mut left = FETCH;
         events.drain(|happening| {
-            queue.push_back(Kept::of(&happening));
-            queue.len() < full
+            let kept = Kept::of(&happening);
+            self.queue_bytes += kept.pieces.len();
+            queue.push_back(kept);
+            left -= 1;
+            left > 0
         });
-        queue.len() < full
+        left > 0
     }
 
     /// Hands over what was fetched, up to a begin that is held back.
@@ -309,14 +317,17 @@ impl KernelEvents {
             if first.is_incomplete() {
                 let thread = first.head.thread;
                 let next = self.queue.iter().skip(1).find(|kept| kept.head.thread == thread);
-                let old = now_ns().saturating_sub(first.head.time_ns) > HOLD_NS;
+                let old = now_ns().saturating_sub(first.head.time_ns) > HOLD_NS
+                    || self.queue.len() >= QUEUE_MAX
+                    || self.queue_bytes >= QUEUE_BYTES_MAX;
                 match next {
                     Some(next) => later = Some(next.pieces.clone()),
-                    None if old || self.queue.len() >= QUEUE_MAX => task = Some(thread),
+                    None if old => task = Some(thread),
                     None => return Flow::Continue(()),
                 }
             }
             if let Some(kept) = self.queue.pop_front() {
+                self.queue_bytes -= kept.pieces.len();
                 self.tell(kept, &later.unwrap_or_default(), task, each)?;
             }
         }
@@ -498,6 +509,7 @@ impl Engine for KernelEvents {
         self.lost = self.lost();
         self.events = None;
         self.queue.clear();
+        self.queue_bytes = 0;
         self.begun.clear();
         Ok(())
     }
