@@ -60,14 +60,19 @@ NO_COLOR in the environment does without colours.";
 /// Below the help of `whit trace`.
 pub(crate) const TRACE: &str = "\
 Examples:
-  whit trace -c ls /                what ls asks of the kernel, and what that takes
-  whit trace -cf make               and all that it starts
-  whit trace -cf --by command make  split by program
-  whit trace -c -p 1234             a process that runs, until Ctrl-C
-  whit trace -ca -i 1               the whole machine, a table a second
-  whit trace -c --json -o x.json ls for another program
+  whit trace ls /                       a line for each call
+  whit trace -f -e trace=%file make     names of files, children too
+  whit trace -Z -y cat /nowhere         what fails, and with which file
+  whit trace -tt -T -p 1234             a process that runs, until Ctrl-C
+  whit trace -ff -o t make              a file t.PID for each task
+  whit trace -f --slower-than 0.1 make  only what took its time
+  whit trace --json -o - true           for another program
+  whit trace -c ls /                    how often and how long: a table
+  whit trace -cf --by command make      and split by program
+  whit trace -ca -i 1                   the whole machine, a table a second
 
-Output goes to stderr, as strace's does; -o FILE sends it elsewhere, -o - to stdout.
+Output goes to stderr, as strace's does; -o FILE sends it elsewhere, -o - to
+stdout, -o '|COMMAND' to a command. See docs/trace.md for what it means.
 Exit code: the command's own; 2 on an error of whit's.";
 
 /// Below the help of `whit doctor`.

@@ -97,6 +97,7 @@ fn normal(lines: &str) -> Vec<String> {
         (r"^(\[pid +)?\d+\]? ", "PID "),
         (r"= \d{3,}$", "= NUMBER"),
         (r"pipe:\[\d+\]", "pipe"),
+        (r"\bkill\(\d+", "kill(PID"),
         (r"getrandom\(.*", "getrandom"),
         (r"si_[us]time=\d+", "si_time"),
         (r"st_(size|ino)=\d+|st_[acm]time.*?[,}]|tv_n?u?sec=\d+", "STAT"),

@@ -146,7 +146,6 @@ impl Session<'_> {
         let seconds = self.start.elapsed().as_secs_f64();
         let tally = self.counter.tally()?;
         let cost = Cost {
-            what: "Counted",
             way: self.counter.way(),
             weight: self.counter.weight()?,
             calls: tally.total().calls,

@@ -12,12 +12,11 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use trace::engine::{Engine, Progress, Scope};
+use trace::engine::{Engine, Progress, Scope, Way, Weight};
 use trace::{
     Criteria, End, Event, EventCounts, LineOptions, Memory, Quiet, Statuses, Summary, What,
 };
 
-use super::count::cost::Cost;
 use super::descriptors::OfProcesses;
 use super::interruption::Interruption;
 use super::output::Output;
@@ -93,17 +92,10 @@ pub(crate) fn run(
     }
     let done = session.run(&mut *engine, pid, &interruption);
     let let_go = session.let_go(&mut *engine, target, matches!(done, Ok(Outcome::LeftEarly)));
-    let cost = Cost {
-        what: "Traced",
-        way: engine.way(),
-        weight: engine.weight(),
-        calls: session.counts.tally().total().calls,
-        lost: engine.lost(),
-        command_s: None,
-    };
+    let cost = Cost { way: engine.way(), weight: engine.weight(), lost: engine.lost(), instead };
     let end = engine.end();
     drop(engine);
-    session.finish(&cost, instead.as_deref())?;
+    session.finish(&cost)?;
     let_go?;
     done?;
     Ok(end)
@@ -233,7 +225,7 @@ impl Session<'_> {
     }
 
     /// Writes the table if one is wanted, and what it has cost.
-    fn finish(mut self, cost: &Cost, instead: Option<&str>) -> anyhow::Result<()> {
+    fn finish(mut self, cost: &Cost) -> anyhow::Result<()> {
         if let Some(summary) = &self.plan.summary
             && let Some(output) = self.sink.output()
             && self.failed.is_none()
@@ -247,8 +239,7 @@ impl Session<'_> {
             eprintln!("whit: {} events were lost, as they came too fast", cost.lost);
         }
         if self.plan.own_words {
-            let why = instead.map(|why| format!(" ({why})")).unwrap_or_default();
-            eprintln!("whit: {}{why}", cost.text());
+            eprintln!("whit: {}", cost.text());
         }
         match self.failed {
             // Whoever read the lines has had enough; the command has run all the same.
@@ -256,6 +247,39 @@ impl Session<'_> {
             Some(error) => Err(error).context("writing the lines of the trace"),
             None => Ok(()),
         }
+    }
+}
+
+/// What tracing has cost.
+struct Cost {
+    way: Way,
+    weight: Weight,
+    lost: u64,
+    /// Why it was not a better way.
+    instead: Option<String>,
+}
+
+impl Cost {
+    /// One line of a terminal, unless there is a reason to be told.
+    fn text(&self) -> String {
+        let Weight { times, held_ns } = self.weight;
+        let held = trace::duration(held_ns);
+        let by = match self.way {
+            Way::Kernel => "in the kernel",
+            Way::Seccomp => "by ptrace with a filter",
+            Way::Ptrace => "by ptrace",
+        };
+        let cost = match self.way {
+            Way::Kernel => format!("{times} runs of programs, {held}"),
+            // The switches between a task and us are not seen.
+            Way::Seccomp | Way::Ptrace => format!("{times} stops, {held} or more"),
+        };
+        let lost = self.lost;
+        let mut text = format!("traced {by}: {cost}; times have that in them; lost: {lost}");
+        if let Some(why) = &self.instead {
+            text += &format!("\nwhit: not in the kernel, which costs less: {why}");
+        }
+        text
     }
 }
 

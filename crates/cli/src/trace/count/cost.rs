@@ -6,8 +6,6 @@ use trace::engine::{Way, Weight};
 /// What tracing has cost.
 #[derive(Debug)]
 pub(crate) struct Cost {
-    /// What was done to the calls: `Counted`.
-    pub(crate) what: &'static str,
     pub(crate) way: Way,
     /// What was measured, of all calls or of a part of them.
     pub(crate) weight: Weight,
@@ -35,13 +33,13 @@ impl Cost {
     /// One line.
     pub(crate) fn text(&self) -> String {
         let by = match self.way {
-            Way::Kernel => "in the kernel",
-            Way::Seccomp => "by ptrace with a filter",
-            Way::Ptrace => "by ptrace",
+            Way::Kernel => "Counted in the kernel",
+            Way::Seccomp => "Counted by ptrace with a filter",
+            Way::Ptrace => "Counted by ptrace",
         };
         // The switches between the tasks and the tracer are not seen.
         let at_least = if self.way == Way::Kernel { "" } else { "at least " };
-        let mut text = format!("{} {by}: {} calls", self.what, self.calls);
+        let mut text = format!("{by}: {} calls", self.calls);
         match (self.weight.call_ns(), self.added_s()) {
             (Some(call_ns), Some(seconds)) => {
                 text += &format!(

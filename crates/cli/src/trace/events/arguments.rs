@@ -39,23 +39,23 @@ pub(crate) struct EventArguments {
     pub(crate) expressions: Vec<String>,
 
     /// As -e trace=SET
-    #[arg(long, value_name = "SET")]
+    #[arg(long, value_name = "SET", hide = true)]
     trace: Vec<String>,
 
     /// As -e signal=SET
-    #[arg(long, alias = "signals", value_name = "SET", help_heading = LINES)]
+    #[arg(long, alias = "signals", value_name = "SET", hide = true)]
     signal: Vec<String>,
 
     /// As -e status=SET
-    #[arg(long, value_name = "SET")]
+    #[arg(long, value_name = "SET", hide = true)]
     status: Vec<String>,
 
     /// As -e raw=SET
-    #[arg(long, value_name = "SET", help_heading = LINES)]
+    #[arg(long, value_name = "SET", hide = true)]
     raw: Vec<String>,
 
     /// As -e abbrev=SET
-    #[arg(long, value_name = "SET", help_heading = LINES)]
+    #[arg(long, value_name = "SET", hide = true)]
     abbrev: Vec<String>,
 
     /// Only calls that name this path, or use a descriptor of it
