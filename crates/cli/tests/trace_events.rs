@@ -114,6 +114,10 @@ fn normal(lines: &str) -> Vec<String> {
 
 /// The lines of a command by both, with the same switches.
 fn both(switches: &[&str], command: &[&str]) -> [(Vec<String>, Output); 2] {
+    both_by("ptrace", switches, command)
+}
+
+fn both_by(way: &str, switches: &[&str], command: &[&str]) -> [(Vec<String>, Output); 2] {
     let folder = tempfile::tempdir().unwrap();
     let run = |mut program: Command| {
         let file = folder.path().join("lines");
@@ -122,7 +126,7 @@ fn both(switches: &[&str], command: &[&str]) -> [(Vec<String>, Output); 2] {
         (normal(&std::fs::read_to_string(&file).unwrap()), output)
     };
     let mut ours = whit();
-    ours.args(["trace", "--way", "ptrace"]);
+    ours.args(["trace", "--way", way]);
     [run(ours), run(program("strace"))]
 }
 
@@ -158,6 +162,49 @@ fn lines_are_those_of_strace() {
         assert_eq!(ours.len(), theirs.len(), "{switches:?} {command:?}");
         assert_eq!(our_output.status.code(), their_output.status.code(), "{command:?}");
         assert_eq!(our_output.stdout, their_output.stdout, "{command:?}");
+    }
+}
+
+#[test]
+fn lines_from_the_kernel_are_those_of_strace() {
+    let can = whit().args(["trace", "-q", "--way", "kernel", "-o", "/dev/null", "true"]).output();
+    let can = can.unwrap();
+    if !can.status.success() {
+        eprintln!("skipped: {}", text(&can.stderr));
+        return;
+    }
+    if !has_strace() {
+        return;
+    }
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&[], &["true"]),
+        (&[], &["ls", "/nowhere", "/usr"]),
+        (&["-xx", "-s4"], &["cat", "/etc/hostname"]),
+        (&["-Z"], &["cat", "/nowhere"]),
+        (&["-P", "/etc/hostname"], &["cat", "/etc/hostname"]),
+        (&["-n", "-e", "trace=!%memory"], &["sh", "-c", "exit 3"]),
+        (&["-e", "trace=%file,kill"], &["sh", "-c", "kill -TERM $$"]),
+    ];
+    for (switches, command) in cases {
+        let [(ours, our_output), (theirs, their_output)] = both_by("kernel", switches, command);
+        for (our_line, their_line) in ours.iter().zip(&theirs) {
+            assert_eq!(our_line, their_line, "{switches:?} {command:?}");
+        }
+        assert_eq!(ours.len(), theirs.len(), "{switches:?} {command:?}: {ours:?}");
+        assert_eq!(our_output.status.code(), their_output.status.code(), "{command:?}");
+    }
+
+    // Everybody, a name, a process: told by none of strace.
+    let beside = Beside::run(
+        Command::new("perl").args(["-e", "chdir '/', select undef, undef, undef, .01 for 1..1e5"]),
+    );
+    let pid = beside.pid();
+    for whom in [&["-a"][..], &["--comm", "perl"], &["-p", &pid]] {
+        let mut command = whit();
+        command.args(["trace", "-q", "-e", "trace=chdir", "--for", "0.3"]).args(whom);
+        let out = command.output().unwrap();
+        assert!(out.status.success(), "{out:?}");
+        assert!(text(&out.stderr).matches("chdir(\"/\")").count() > 3, "{whom:?}: {out:?}");
     }
 }
 
@@ -516,7 +563,7 @@ fn called_as_strace_it_is_strace() {
         &["-a60", "-e", "trace=open,openat,close", "cat", "/etc/hostname"][..],
         &["-qqf", "--trace", "execve", "--col=30", "sh", "-c", "exit 3"],
         &["-Xabbrev", "-e", "trace=%process", "true"],
-        &["-Z", "ls", "-i", "/nowhere"],
+        &["-Z", "test", "-e", "/nowhere"],
     ] {
         let (ours, theirs) = (strace(link, words), strace("/usr/bin/strace", words));
         assert_eq!(normal(&text(&ours.stderr)), normal(&text(&theirs.stderr)), "{words:?}");

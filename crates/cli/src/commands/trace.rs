@@ -202,6 +202,7 @@ fn plan(
     let several = matches!(target, Target::Processes(list) if list.len() > 1);
     lines.naming = match &arguments.output {
         _ if arguments.separates() => Naming::Nobody,
+        _ if matches!(target, Target::Everybody) => Naming::Always,
         None => Naming::Several,
         Some(_) if arguments.follow > 0 || several => Naming::Always,
         Some(_) => Naming::Nobody,
@@ -210,6 +211,7 @@ fn plan(
     lines.ends = !quiet.exit();
     let slower_than_ns = u64::try_from(arguments.slower_than.as_nanos()).unwrap_or(u64::MAX);
     lines.whole_lines = slower_than_ns > 0;
+    let settings = settings(arguments, target)?;
     let summary = arguments.events.summary.then(|| summary(arguments)).transpose()?;
     let own_words = !arguments.strace && arguments.quiet == 0 && selection.quiet.is_none();
     Ok(Plan {
@@ -219,6 +221,8 @@ fn plan(
         quiet,
         own_words,
         statuses: selection.statuses,
+        command: settings.command,
+        cgroup: settings.cgroup,
         slower_than_ns,
         time: arguments.time,
         summary,

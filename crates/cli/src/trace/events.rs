@@ -17,7 +17,6 @@ use trace::{
     Criteria, End, Event, EventCounts, LineOptions, Memory, Quiet, Statuses, Summary, What,
 };
 
-use super::descriptors::OfProcesses;
 use super::interruption::Interruption;
 use super::output::Output;
 use super::target::{self, Target};
@@ -25,8 +24,13 @@ use super::target::{self, Target};
 pub(crate) use json::JsonSink;
 pub(crate) use lines::{FilesSink, LinesSink};
 
+/// Of so many slices one is used to measure what the kernel's programs take, which itself costs.
+const MEASURED_OF: u64 = 10;
+/// How long that one is.
+const MEASURED: Duration = Duration::from_millis(10);
+
 /// How long the engine runs before signals are looked for.
-const SLICE: Duration = Duration::from_millis(100);
+const SLICE: Duration = Duration::from_millis(50);
 
 /// How events are traced and shown.
 pub(crate) struct Plan {
@@ -42,6 +46,10 @@ pub(crate) struct Plan {
     pub(crate) own_words: bool,
     /// How calls have to go to be counted.
     pub(crate) statuses: Statuses,
+    /// Only tasks of this name, ended by a zero.
+    pub(crate) command: Option<[u8; 16]>,
+    /// Only tasks in or below this control group: its id, and how far below the root it is.
+    pub(crate) cgroup: Option<(u64, u32)>,
     /// Calls that took less are left out.
     pub(crate) slower_than_ns: u64,
     /// How long to trace at most.
@@ -50,10 +58,19 @@ pub(crate) struct Plan {
     pub(crate) summary: Option<Summary>,
 }
 
+impl Plan {
+    /// Whether tasks are chosen by more than who they are.
+    fn is_limited(&self) -> bool {
+        self.command.is_some() || self.cgroup.is_some()
+    }
+}
+
 /// What events are written to.
 pub(crate) trait Sink {
     /// Writes one.
     fn event(&mut self, event: &Event, memory: &dyn Memory) -> std::io::Result<()>;
+    /// Whether tasks stand still at their events, so that what is looked up in `/proc` is exact.
+    fn set_exact(&mut self, is_exact: bool);
     /// A task is traced that ran already.
     fn attached(&mut self, thread: i32);
     /// The call that a task is in has no line.
@@ -74,7 +91,7 @@ pub(crate) fn run(
     plan: &Plan,
     sink: Box<dyn Sink>,
 ) -> anyhow::Result<Option<End>> {
-    let way::Chosen { mut engine, pid, instead } = way::choose(target, plan)?;
+    let (mut watch, instead) = way::choose(target, plan)?;
     let interruption = Interruption::take_over()?;
     let mut session = Session {
         plan,
@@ -87,14 +104,22 @@ pub(crate) fn run(
         failed: None,
         start: Instant::now(),
     };
+    session.sink.set_exact(watch.engine().way() != Way::Kernel);
     if let Target::Processes(list) = target {
         session.greet(list);
     }
-    let done = session.run(&mut *engine, pid, &interruption);
-    let let_go = session.let_go(&mut *engine, target, matches!(done, Ok(Outcome::LeftEarly)));
-    let cost = Cost { way: engine.way(), weight: engine.weight(), lost: engine.lost(), instead };
+    let done = session.run(&mut watch, &interruption);
+    let engine = watch.engine();
+    let let_go = session.let_go(engine, target, matches!(done, Ok(Outcome::LeftEarly)));
+    let cost = Cost {
+        way: engine.way(),
+        weight: engine.weight(),
+        lost: engine.lost(),
+        calls: session.counts.tally().total().calls,
+        instead,
+    };
     let end = engine.end();
-    drop(engine);
+    drop(watch);
     session.finish(&cost)?;
     let_go?;
     done?;
@@ -143,18 +168,21 @@ impl Session<'_> {
 
     fn run(
         &mut self,
-        engine: &mut dyn Engine,
-        command: Option<i32>,
+        watch: &mut way::Watch,
         interruption: &Interruption,
     ) -> anyhow::Result<Outcome> {
+        let command = watch.pid();
         let is_command = command.is_some();
-        loop {
+        for slice in 0_u64.. {
+            let is_measured = slice % MEASURED_OF == 0;
+            watch.measure(is_measured)?;
             let left = self.plan.time.map(|time| time.saturating_sub(self.start.elapsed()));
             if left == Some(Duration::ZERO) {
                 return Ok(Outcome::LeftEarly);
             }
-            let limit = left.map_or(SLICE, |left| left.min(SLICE));
-            let progress = engine.run(Some(limit), &mut |event, memory| {
+            let slice = if is_measured { MEASURED } else { SLICE };
+            let limit = left.map_or(slice, |left| left.min(slice));
+            let progress = watch.engine().run(Some(limit), &mut |event, memory| {
                 self.event(event, memory);
                 if self.failed.is_some() && !is_command {
                     return ControlFlow::Break(());
@@ -181,11 +209,16 @@ impl Session<'_> {
                 }
             }
         }
+        Ok(Outcome::LeftEarly)
     }
 
     /// Deals with one event.  A command goes on even where its lines cannot be written any more.
     fn event(&mut self, event: &Event, memory: &dyn Memory) {
-        self.counts.add(event);
+        match event.what {
+            // Told only for what they do to descriptors.
+            What::Enter(call) | What::Exit { call, .. } if !self.plan.lines.calls.has(call.id) => {}
+            _ => self.counts.add(event),
+        }
         if let What::Exit { wall_ns, .. } = event.what
             && wall_ns < self.plan.slower_than_ns
         {
@@ -211,6 +244,11 @@ impl Session<'_> {
         if !is_early {
             return Ok(());
         }
+        // What has happened up to now.
+        engine.run(Some(Duration::ZERO), &mut |event, memory| {
+            self.event(event, memory);
+            ControlFlow::Continue(())
+        })?;
         engine.detach()?;
         self.try_to(|sink| sink.detach());
         self.try_to(|sink| sink.idle());
@@ -255,35 +293,31 @@ struct Cost {
     way: Way,
     weight: Weight,
     lost: u64,
+    /// Calls that were told.
+    calls: u64,
     /// Why it was not a better way.
     instead: Option<String>,
 }
 
 impl Cost {
-    /// One line of a terminal, unless there is a reason to be told.
+    /// One line of a terminal, and one more if there is a reason to be told.
     fn text(&self) -> String {
-        let Weight { times, held_ns } = self.weight;
-        let held = trace::duration(held_ns);
-        let by = match self.way {
-            Way::Kernel => "in the kernel",
-            Way::Seccomp => "by ptrace with a filter",
-            Way::Ptrace => "by ptrace",
-        };
-        let cost = match self.way {
-            Way::Kernel => format!("{times} runs of programs, {held}"),
+        let Cost { way, weight, lost, calls, .. } = self;
+        let (times, held) = (weight.times, trace::duration(weight.held_ns));
+        let filter = if *way == Way::Seccomp { " with a filter" } else { "" };
+        let cost = match (way, weight.call_ns()) {
+            (Way::Kernel, Some(call_ns)) if *calls > 0 => {
+                let each = trace::duration(call_ns as u64);
+                format!("in the kernel: {calls} calls took {each} more each")
+            }
+            (Way::Kernel, _) => format!("in the kernel: {calls} calls"),
             // The switches between a task and us are not seen.
-            Way::Seccomp | Way::Ptrace => format!("{times} stops, {held} or more"),
+            _ => format!("by ptrace{filter}: {times} stops, {held} or more, which times include"),
         };
-        let lost = self.lost;
-        let mut text = format!("traced {by}: {cost}; times have that in them; lost: {lost}");
+        let mut text = format!("{cost}; lost: {lost}");
         if let Some(why) = &self.instead {
             text += &format!("\nwhit: not in the kernel, which costs less: {why}");
         }
         text
     }
-}
-
-/// What sinks look descriptors up by.
-fn descriptors(is_exact: bool) -> OfProcesses {
-    OfProcesses::new(is_exact)
 }

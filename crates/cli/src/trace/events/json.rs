@@ -37,7 +37,7 @@ impl JsonSink {
         JsonSink {
             wall_offset_ns: options.wall_offset_ns,
             printer: Printer::new(options),
-            descriptors: super::descriptors(true),
+            descriptors: OfProcesses::new(true),
             is_watched: output.is_watched(),
             output,
             line: Vec::new(),
@@ -113,6 +113,12 @@ impl Sink for JsonSink {
             }
         }
         self.write(object)
+    }
+
+    fn set_exact(&mut self, is_exact: bool) {
+        self.descriptors = OfProcesses::new(is_exact);
+        // The kernel's events come many at a time; a write for each would be most of what they cost.
+        self.is_watched &= is_exact;
     }
 
     fn attached(&mut self, thread: i32) {

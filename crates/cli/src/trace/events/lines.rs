@@ -23,7 +23,7 @@ pub(crate) struct LinesSink {
 impl LinesSink {
     pub(crate) fn new(options: LineOptions, output: Output) -> Self {
         let is_watched = output.is_watched();
-        let descriptors = super::descriptors(true);
+        let descriptors = OfProcesses::new(true);
         LinesSink { printer: Printer::new(options), descriptors, output, is_watched }
     }
 }
@@ -32,6 +32,12 @@ impl Sink for LinesSink {
     fn event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
         self.printer.event(event, memory, &self.descriptors, &mut self.output)?;
         if self.is_watched { self.output.flush() } else { Ok(()) }
+    }
+
+    fn set_exact(&mut self, is_exact: bool) {
+        self.descriptors = OfProcesses::new(is_exact);
+        // The kernel's events come many at a time; a write for each would be most of what they cost.
+        self.is_watched &= is_exact;
     }
 
     fn attached(&mut self, thread: i32) {
@@ -91,7 +97,7 @@ impl FilesSink {
             options,
             name: name.to_owned(),
             append,
-            descriptors: super::descriptors(true),
+            descriptors: OfProcesses::new(true),
             own: HashMap::new(),
             open: 0,
         })
@@ -176,6 +182,10 @@ impl Sink for FilesSink {
             What::Began { .. } => Ok(()),
             _ => self.write(event, memory),
         }
+    }
+
+    fn set_exact(&mut self, is_exact: bool) {
+        self.descriptors = OfProcesses::new(is_exact);
     }
 
     fn attached(&mut self, _thread: i32) {}
