@@ -12,6 +12,7 @@ use procfs::Host;
 use sample::Cadence;
 use source::{Entry, Limits};
 
+pub(crate) mod calls;
 pub(crate) mod facts;
 pub(crate) mod measure;
 pub(crate) mod model;

@@ -13,7 +13,7 @@ use procfs::Host;
 use source::Entry;
 
 use crate::doctor::print::Findings;
-use crate::doctor::{facts, measure, model, print, verdict};
+use crate::doctor::{calls, facts, measure, model, print, verdict};
 
 /// Longest that the readings may take, however many were asked for.
 const TIME_MAX: Duration = Duration::from_secs(5);
@@ -88,6 +88,7 @@ fn examine(root: &Path, interval: f64, reads: u32) -> Findings {
         slow: verdict::slow(&measured, interval_ns),
         measured,
         model,
+        calls: here.then(calls::examine),
         capabilities,
         facts,
     }

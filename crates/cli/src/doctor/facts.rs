@@ -34,13 +34,25 @@ const CAPABILITIES: &[(u32, &str, &str)] = &[
     (2, "CAP_DAC_READ_SEARCH", "files that only root may read: /proc/slabinfo (-s yY)"),
     (12, "CAP_NET_ADMIN", "exit records (taskstats) and fork/exec/exit events"),
     (14, "CAP_IPC_LOCK", "memory that cannot be swapped out while recording"),
-    (19, "CAP_SYS_PTRACE", "I/O and memory maps of other users' processes"),
+    (
+        19,
+        "CAP_SYS_PTRACE",
+        "I/O and memory maps of other users' processes; whit trace -p of them by ptrace",
+    ),
     (21, "CAP_SYS_ADMIN", "stands in for CAP_BPF and CAP_PERFMON on kernels before 5.8"),
     (23, "CAP_SYS_NICE", "a priority above normal (negative nice)"),
     (24, "CAP_SYS_RESOURCE", "more open files than the limit: thousands of cgroups"),
     (34, "CAP_SYSLOG", "kernel addresses while kptr_restrict is 1"),
-    (38, "CAP_PERFMON", "tracing programs in the kernel, with CAP_BPF"),
-    (39, "CAP_BPF", "loading programs into the kernel: tasks in one read"),
+    (
+        38,
+        "CAP_PERFMON",
+        "tracing programs in the kernel, with CAP_BPF: whit trace without ptrace, -s k",
+    ),
+    (
+        39,
+        "CAP_BPF",
+        "loading programs into the kernel: tasks in one read, whit trace with CAP_PERFMON",
+    ),
 ];
 
 /// The capabilities of this process, from `/proc/self/status`.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use sample::State;
 use serde_json::{Value, json};
 
+use super::calls::{COMMAND, Price, SystemCalls};
 use super::facts::{Capability, Fact};
 use super::measure::{FileCost, Measured};
 use super::model::{Model, REGRESSION};
@@ -20,6 +21,8 @@ pub(crate) struct Findings {
     pub(crate) interval_ns: u64,
     pub(crate) measured: Measured,
     pub(crate) model: Option<Model>,
+    /// `None` for another machine's tree.
+    pub(crate) calls: Option<SystemCalls>,
     /// Empty for another machine's tree.
     pub(crate) capabilities: Vec<Capability>,
     pub(crate) facts: Vec<Fact>,
@@ -38,6 +41,7 @@ pub(crate) fn human(found: &Findings, colour: bool, out: &mut dyn Write) -> io::
     files(found, colour, out)?;
     unread(found, out)?;
     model(found, out)?;
+    system_calls(found, out)?;
     capabilities(found, out)?;
     writeln!(out, "\nKernel")?;
     for Fact { name, value, note, good } in &found.facts {
@@ -142,6 +146,37 @@ fn model(found: &Findings, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
+fn system_calls(found: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let Some(SystemCalls { way, why, calls, price }) = &found.calls else { return Ok(()) };
+    let place = if *way == "kernel" { "in the kernel" } else { "by ptrace" };
+    writeln!(out, "\nWhat `{COMMAND}` asks of the kernel, counted {place}")?;
+    if !why.is_empty() {
+        let ptrace = "ptrace stops it at each call, so times are mostly the stops'";
+        wrapped(out, "! ", &format!("{ptrace}; not in the kernel: {why}"))?;
+    }
+    match calls {
+        Ok(calls) => {
+            writeln!(out, "  {:>9} {:>9} {:>6} {:>6} call", "us", "us/call", "calls", "errors")?;
+            for one in calls {
+                let (us, each) = (one.wall_ns as f64 / 1e3, one.calls.max(1) as f64);
+                let (name, calls, errors) = (&one.name, one.calls, one.errors);
+                let each_us = us / each;
+                writeln!(out, "  {us:>9.1} {each_us:>9.2} {calls:>6} {errors:>6} {name}")?;
+            }
+        }
+        Err(error) => wrapped(out, "! ", &format!("not counted: {error}"))?,
+    }
+    let Some(Price { bare_ns, not_selected_ns, counted_ns }) = price else { return Ok(()) };
+    let more = |ns: f64| (ns - bare_ns).max(0.0);
+    let text = format!(
+        "A system call takes {bare_ns:.0} ns here, {:.0} ns more while whit trace counts those of \
+         others, {:.0} ns more while it is counted itself.",
+        more(*not_selected_ns),
+        more(*counted_ns)
+    );
+    wrapped(out, "  ", &text)
+}
+
 fn capabilities(found: &Findings, out: &mut dyn Write) -> io::Result<()> {
     if found.capabilities.is_empty() {
         return Ok(());
@@ -222,6 +257,35 @@ fn interval_seconds(found: &Findings) -> f64 {
     found.interval_ns as f64 / 1e9
 }
 
+fn system_calls_json(found: &SystemCalls) -> Value {
+    let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
+    let call = |one: &super::calls::Calls| {
+        json!({
+            "call": one.name,
+            "calls": one.calls,
+            "errors": one.errors,
+            "wall_us": us(one.wall_ns),
+            "us_per_call": us(one.wall_ns) / one.calls.max(1) as f64,
+        })
+    };
+    let price = |price: &Price| {
+        json!({
+            "bare_ns": price.bare_ns,
+            "not_selected_ns": price.not_selected_ns,
+            "counted_ns": price.counted_ns,
+        })
+    };
+    let calls = found.calls.as_ref().map(|calls| calls.iter().map(call).collect::<Vec<_>>());
+    json!({
+        "command": COMMAND,
+        "way": found.way,
+        "not_in_the_kernel": (!found.why.is_empty()).then_some(&found.why),
+        "calls": calls.as_ref().ok(),
+        "error": calls.as_ref().err(),
+        "price": found.price.as_ref().map(price),
+    })
+}
+
 /// Everything as one JSON object.
 pub(crate) fn json(found: &Findings) -> Value {
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
@@ -289,6 +353,7 @@ pub(crate) fn json(found: &Findings) -> Value {
         "files": found.measured.files.iter().map(file).collect::<Vec<_>>(),
         "sources": found.measured.sources.iter().map(source).collect::<Vec<_>>(),
         "model": found.model.iter().flat_map(|model| &model.rows).map(row).collect::<Vec<_>>(),
+        "system_calls": found.calls.as_ref().map(system_calls_json),
         "capabilities": found.capabilities.iter().map(capability).collect::<Vec<_>>(),
         "facts": Value::Object(found.facts.iter().map(fact).collect()),
     })

@@ -1,0 +1,272 @@
+//! What `cat /proc/stat` asks of the kernel, and what watching system calls costs here.
+//!
+//! The first is the test by which slow kernel files were once found (`strace -c cat /proc/stat`),
+//! without strace: counted by programs in the kernel, by ptrace where they may not be loaded.  The
+//! second is a loop of a cheap call: alone, with the programs in their places but not for this
+//! process, and counted.  Together they take some hundred milliseconds, most of it for reading the
+//! kernel's types.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bpf::{CountSettings, Counts, Kernel};
+use trace::engine::{Engine as _, Progress, Ptrace, Scope, Wanted};
+use trace::{CallId, Event, Memory, SLOTS, Stats, Tally, What};
+
+/// What is counted.
+pub(crate) const COMMAND: &str = "cat /proc/stat";
+
+/// Where `cat` stands; the shell must not look for it, as that would be counted.
+const PROGRAMS: [&str; 2] = ["/bin/cat", "/usr/bin/cat"];
+
+/// Longest that `cat` may take, traced.
+const TIME_MAX: Duration = Duration::from_secs(2);
+
+/// Calls of one loop, and loops of which the fastest tells: 15 ms for all at 0.1 µs a call.
+const LOOP_CALLS: u32 = 10_000;
+const LOOPS: u32 = 5;
+
+/// All that was found out.
+#[derive(Debug)]
+pub(crate) struct SystemCalls {
+    /// The way by which it was: `kernel` or `ptrace`.
+    pub(crate) way: &'static str,
+    /// Why not in the kernel; empty if it was.
+    pub(crate) why: String,
+    /// The calls of the command, those that took longest first; or why they could not be counted.
+    pub(crate) calls: Result<Vec<Calls>, String>,
+    /// What watching costs, if it can be done in the kernel.
+    pub(crate) price: Option<Price>,
+}
+
+/// All calls of one name.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Calls {
+    pub(crate) name: String,
+    pub(crate) calls: u64,
+    pub(crate) errors: u64,
+    pub(crate) wall_ns: u64,
+}
+
+/// A call of `getppid`, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Price {
+    /// While nobody watches.
+    pub(crate) bare_ns: f64,
+    /// While others are watched.
+    pub(crate) not_selected_ns: f64,
+    /// Counted.
+    pub(crate) counted_ns: f64,
+}
+
+/// Finds it out on this machine.
+pub(crate) fn examine() -> SystemCalls {
+    let bare_ns = getppid_ns();
+    match Kernel::open().and_then(|kernel| by_kernel(&kernel, bare_ns)) {
+        Ok((calls, price)) => {
+            SystemCalls { way: "kernel", why: String::new(), calls, price: Some(price) }
+        }
+        Err(error) => {
+            SystemCalls { way: "ptrace", why: error.to_string(), calls: by_ptrace(), price: None }
+        }
+    }
+}
+
+type Found = (Result<Vec<Calls>, String>, Price);
+
+fn by_kernel(kernel: &Kernel, bare_ns: f64) -> Result<Found, bpf::Error> {
+    let mut counts = Counts::open(kernel, &CountSettings::default())?;
+    let not_selected_ns = getppid_ns();
+    counts.seed(&[rustix::thread::gettid().as_raw_nonzero().get()])?;
+    let price = Price { bare_ns, not_selected_ns, counted_ns: getppid_ns() };
+    drop(counts);
+    let settings = CountSettings { from_exec: true, ..CountSettings::default() };
+    let mut counts = Counts::open(kernel, &settings)?;
+    let mut held = match Held::start() {
+        Ok(held) => held,
+        Err(error) => return Ok((Err(error), price)),
+    };
+    counts.seed(&[held.process()])?;
+    if let Err(error) = held.run_to_end() {
+        return Ok((Err(error), price));
+    }
+    let found = (0..SLOTS).filter_map(|slot| {
+        let count = counts.call(slot).filter(|count| count.calls > 0)?;
+        Some(Calls {
+            name: CallId::of_slot(slot).name().into_owned(),
+            calls: count.calls,
+            errors: count.errors,
+            wall_ns: count.wall_ns,
+        })
+    });
+    Ok((Ok(sorted(found.collect())), price))
+}
+
+fn by_ptrace() -> Result<Vec<Calls>, String> {
+    let mut held = Held::start()?;
+    let text = |error: trace::engine::Error| error.to_string();
+    let mut engine =
+        Ptrace::attach(&[held.process()], Scope::Process, Wanted::all()).map_err(text)?;
+    held.release();
+    let (mut tally, mut begun) = (Tally::default(), false);
+    let mut each = |event: &Event, _: &dyn Memory| {
+        match event.what {
+            What::Enter(call) => begun |= call.id.known_name() == Some("execve"),
+            What::Exit { call, result, wall_ns, cpu_ns } if begun => {
+                tally.add(call.id, result, wall_ns, cpu_ns);
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    };
+    let progress = engine.run(Some(TIME_MAX), &mut each).map_err(text)?;
+    if progress != Progress::Ended {
+        engine.detach().map_err(text)?;
+        return Err(format!("{COMMAND} took longer than {} s", TIME_MAX.as_secs()));
+    }
+    let calls = tally.calls.into_iter().map(|(id, stats): (CallId, Stats)| Calls {
+        name: id.name().into_owned(),
+        calls: stats.calls,
+        errors: stats.errors,
+        wall_ns: stats.wall_ns,
+    });
+    Ok(sorted(calls.collect()))
+}
+
+fn sorted(mut calls: Vec<Calls>) -> Vec<Calls> {
+    calls.sort_by(|one, other| other.wall_ns.cmp(&one.wall_ns).then(one.name.cmp(&other.name)));
+    calls
+}
+
+/// A shell that waits for a word and then becomes the command.
+struct Held {
+    shell: Child,
+    word: Option<ChildStdin>,
+}
+
+impl Held {
+    fn start() -> Result<Self, String> {
+        let program = PROGRAMS.into_iter().find(|path| Path::new(path).exists());
+        let program = program.ok_or("there is no cat in /bin or /usr/bin")?;
+        let script = format!("read word; exec {program} /proc/stat");
+        let mut shell = Command::new("/bin/sh")
+            .args(["-c", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("cannot run /bin/sh: {error}"))?;
+        let word = shell.stdin.take();
+        Ok(Held { shell, word })
+    }
+
+    fn process(&self) -> i32 {
+        self.shell.id().cast_signed()
+    }
+
+    /// Lets the shell go on: the end of its input is a word as good as any.
+    fn release(&mut self) {
+        self.word = None;
+    }
+
+    fn run_to_end(&mut self) -> Result<(), String> {
+        self.release();
+        let until = Instant::now() + TIME_MAX;
+        loop {
+            match self.shell.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(status)) => return Err(format!("{COMMAND}: {status}")),
+                Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(1)),
+                Ok(None) => {
+                    return Err(format!("{COMMAND} took longer than {} s", TIME_MAX.as_secs()));
+                }
+                Err(error) => return Err(format!("waiting for {COMMAND}: {error}")),
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    /// Ends it, if it has not ended by itself.
+    fn drop(&mut self) {
+        let _ = self.shell.kill();
+        let _ = self.shell.wait();
+    }
+}
+
+/// What a call takes that does next to nothing: the fastest of some loops.
+fn getppid_ns() -> f64 {
+    let one_loop = || {
+        let start = Instant::now();
+        for _ in 0..LOOP_CALLS {
+            std::hint::black_box(rustix::process::getppid());
+        }
+        start.elapsed()
+    };
+    let fastest = (0..LOOPS).map(|_| one_loop()).min().unwrap_or_default();
+    fastest.as_nanos() as f64 / f64::from(LOOP_CALLS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(calls: &[Calls]) {
+        let of = |name: &str| calls.iter().find(|calls| calls.name == name).unwrap();
+        assert_eq!(of("execve").calls, 1, "{calls:?}");
+        // The file itself, until its end.
+        assert!(of("read").calls >= 2 && of("openat").calls >= 1 && of("close").calls >= 1);
+        assert!(calls.is_sorted_by_key(|calls| std::cmp::Reverse(calls.wall_ns)));
+        // Those of the shell before are not among them.
+        assert!(calls.iter().all(|calls| calls.name != "restart_syscall"));
+        assert!(calls.iter().all(|calls| calls.errors <= calls.calls && calls.wall_ns > 0));
+    }
+
+    #[test]
+    fn cat_is_counted_in_the_kernel_and_the_price_is_told() {
+        let found = examine();
+        if found.way != "kernel" {
+            eprintln!("skipped: {}", found.why);
+            return;
+        }
+        check(found.calls.as_ref().unwrap());
+        let price = found.price.unwrap();
+        assert!(price.bare_ns > 10.0 && price.counted_ns > price.bare_ns, "{price:?}");
+        assert!(price.counted_ns < 20_000.0, "{price:?}");
+    }
+
+    #[test]
+    fn without_permission_cat_is_counted_by_ptrace_and_says_why() {
+        let found = testkit::as_nobody(examine);
+        assert_eq!(found.way, "ptrace");
+        assert!(!found.why.is_empty() && found.price.is_none());
+        match found.calls {
+            Ok(calls) => check(&calls),
+            Err(why) => eprintln!("skipped: {why}"),
+        }
+    }
+
+    #[test]
+    fn both_ways_count_the_same() {
+        let (kernel, ptrace) = (examine(), by_ptrace());
+        let (Ok(kernel), Ok(ptrace), "kernel") = (&kernel.calls, &ptrace, kernel.way) else {
+            eprintln!("skipped: {} {ptrace:?}", kernel.why);
+            return;
+        };
+        let counts = |calls: &[Calls]| {
+            let mut counts: Vec<_> =
+                calls.iter().map(|one| (one.name.clone(), one.calls, one.errors)).collect();
+            counts.sort();
+            counts
+        };
+        // An allocator may ask for memory once more or less, as addresses are chosen at random.
+        let steady = |calls: &[Calls]| {
+            let mut counts = counts(calls);
+            counts.retain(|(name, ..)| !["brk", "mmap", "munmap"].contains(&name.as_str()));
+            counts
+        };
+        assert_eq!(steady(kernel), steady(ptrace));
+    }
+}
