@@ -27,12 +27,19 @@ use tracers::{Beside, How, Tracer};
 pub(crate) struct Plan {
     /// Turns of everybody.
     pub(crate) rounds: usize,
-    /// Slices of each turn, of which the best counts.
-    pub(crate) slices: u64,
-    /// Loads: units of a slice, of a slice under those that cost much.
-    pub(crate) loads: Vec<(What, u64, u64)>,
+    /// What is traced; under those that cost much, as the second size says.
+    pub(crate) loads: Vec<(What, Size, Size)>,
     /// Files that `find` looks at.
     pub(crate) files: usize,
+}
+
+/// How large a load is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// Units of a slice.
+    pub(crate) units: u64,
+    /// Slices of a turn.
+    pub(crate) slices: u64,
 }
 
 /// Everything that was measured.
@@ -81,9 +88,9 @@ impl Contest {
         Contest { name: name.to_owned(), whole, slices_ns: Vec::new(), lost: None }
     }
 
-    /// The best slice of each round.
-    fn best_ns(&self) -> impl Iterator<Item = f64> {
-        self.slices_ns.iter().map(|slices| slices.iter().min().map_or(f64::NAN, |ns| *ns as f64))
+    /// The middle slice of each round.
+    fn middle_ns(&self) -> impl Iterator<Item = f64> {
+        self.slices_ns.iter().map(|slices| median(slices.iter().map(|ns| *ns as f64).collect()))
     }
 
     /// The time of the load in seconds, all its slices, by the median.
@@ -98,11 +105,11 @@ impl CaseResult {
         self.contests.iter().find(|contest| contest.name == name)
     }
 
-    /// How many times longer than bare the load took, by the best slices of each round.
+    /// How many times longer than bare the load took, by the middle slices of each round.
     pub(crate) fn times(&self, contest: &Contest) -> Option<f64> {
         let bare = self.find(tracers::BARE)?;
         let times: Vec<f64> =
-            contest.best_ns().zip(bare.best_ns()).map(|(this, bare)| this / bare).collect();
+            contest.middle_ns().zip(bare.middle_ns()).map(|(this, bare)| this / bare).collect();
         (!times.is_empty() && times.iter().all(|times| times.is_finite())).then(|| median(times))
     }
 
@@ -114,8 +121,8 @@ impl CaseResult {
         }
         let calls = self.calls as f64;
         let each: Vec<f64> = contest
-            .best_ns()
-            .zip(bare.best_ns())
+            .middle_ns()
+            .zip(bare.middle_ns())
             .map(|(this, bare)| (this - bare) / calls)
             .collect();
         let firm = each.iter().all(|ns| *ns > 0.0);
@@ -149,18 +156,18 @@ impl Results {
         (!each.is_empty()).then(|| (of_strace / of_whit, each))
     }
 
-    /// Every turn of everybody: of the whole, and of the load by its best slice.
+    /// Every turn of everybody: of the whole, and of the load by its middle slice.
     pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
         let mut turns = Vec::new();
         for case in &self.cases {
             for contest in &case.contests {
-                let best = contest.best_ns().map(|ns| Measurement {
+                let middle = contest.middle_ns().map(|ns| Measurement {
                     wall_us: (ns * case.slices as f64 / 1e3) as u64,
                     ..Measurement::default()
                 });
-                let load = Series { name: contest.name.clone(), turns: best.collect() };
+                let load = Series { name: contest.name.clone(), turns: middle.collect() };
                 for (table, series) in
-                    [("whole", Cow::Borrowed(&contest.whole)), ("best slice", Cow::Owned(load))]
+                    [("whole", Cow::Borrowed(&contest.whole)), ("middle slice", Cow::Owned(load))]
                 {
                     turns.push(Turns { table, case: &case.name, series });
                 }
@@ -189,18 +196,18 @@ pub(crate) fn run_all(plan: &Plan, programs: &Programs) -> anyhow::Result<Result
     load::plant(folder.path(), plan.files)?;
     let (kernel, folder) = (kernel.ok(), folder.path());
     let bench = Bench { plan, programs, progress: &progress, kernel, folder };
-    for &(what, units, slow_units) in &plan.loads {
+    for &(what, size, slow_size) in &plan.loads {
         if what != What::Getppid && super::programs::on_path(what.name()).is_none() {
             results.notes.push(format!("{} is not installed: its loads are missing", what.name()));
             continue;
         }
-        for (units, slow) in [(units, false), (slow_units, true)] {
+        for (size, slow) in [(size, false), (slow_size, true)] {
             let takes_part = |one: &&Tracer| {
                 one.slow == slow && (!matches!(one.how, How::After) || what == What::Getppid)
             };
             let tracers: Vec<&Tracer> = tracers.iter().filter(takes_part).collect();
             if tracers.len() > 1 {
-                results.cases.push(bench.case(what, units, &tracers)?);
+                results.cases.push(bench.case(what, size, &tracers)?);
             }
         }
     }
@@ -218,11 +225,13 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn case(&self, what: What, units: u64, tracers: &[&Tracer]) -> anyhow::Result<CaseResult> {
-        let Plan { rounds, slices, files, .. } = *self.plan;
+    fn case(&self, what: What, size: Size, tracers: &[&Tracer]) -> anyhow::Result<CaseResult> {
+        let Plan { rounds, files, .. } = *self.plan;
+        let Size { units, slices } = size;
         let name = what.describe(units * slices, files);
         self.progress.tell(&format!("{name}: counting its calls"));
-        let count = |slices| tracers::calls(&self.programs.whit, &self.load(what, units, slices));
+        let count =
+            |slices| tracers::calls(&self.programs.whit, &self.load(what, Size { slices, ..size }));
         let calls = count(1)?.saturating_sub(count(0)?);
         let mut contests: Vec<Contest> =
             tracers.iter().map(|tracer| Contest::new(&tracer.name)).collect();
@@ -230,31 +239,31 @@ impl Bench<'_> {
             for (tracer, contest) in tracers.iter().zip(&mut contests) {
                 let who = &tracer.name;
                 self.progress.tell(&format!("{name}: {who}, round {} of {rounds}", round + 1));
-                self.turn(what, units, tracer, contest)?;
+                self.turn(what, size, tracer, contest)?;
             }
         }
         Ok(CaseResult { what, name, calls, slices, contests })
     }
 
     /// The command that runs a load.
-    fn load(&self, what: What, units: u64, slices: u64) -> Command {
+    fn load(&self, what: What, size: Size) -> Command {
         let mut command = Command::new(&self.programs.whit);
         command.args(["bench", "load", what.name()]);
-        command.args([units.to_string(), slices.to_string()]).arg(self.folder);
+        command.args([size.units.to_string(), size.slices.to_string()]).arg(self.folder);
         command
     }
 
     fn turn(
         &self,
         what: What,
-        units: u64,
+        size: Size,
         tracer: &Tracer,
         contest: &mut Contest,
     ) -> anyhow::Result<()> {
-        let slices = self.plan.slices;
         if matches!(tracer.how, How::After) {
-            let (done, whole) =
-                testkit::bench::measure(|| load::run_here(what, units, slices, self.folder));
+            let (done, whole) = testkit::bench::measure(|| {
+                load::run_here(what, size.units, size.slices, self.folder)
+            });
             contest.slices_ns.push(done?);
             contest.whole.turns.push(whole);
             return Ok(());
@@ -266,7 +275,7 @@ impl Bench<'_> {
             (How::Floor, Some(kernel)) => floor = Some(bpf::Nothing::open(kernel)?),
             _ => {}
         }
-        let (whole, said) = tracer.run(&self.load(what, units, slices))?;
+        let (whole, said) = tracer.run(&self.load(what, size))?;
         drop(floor);
         beside.map_or(Ok(()), Beside::stop)?;
         contest.slices_ns.push(load::told(self.folder)?);
@@ -301,21 +310,22 @@ pub(crate) mod tests {
             what,
             name: what.describe(20, 0),
             calls: 10,
-            slices: 2,
+            slices: 3,
             contests,
         };
-        let bare = || contest(tracers::BARE, &[&[1_000, 4_000], &[1_000, 1_100]]);
-        let mut whit = contest(tracers::WHIT, &[&[3_600, 3_500], &[9_000, 3_500]]);
+        let bare = || contest(tracers::BARE, &[&[1_000, 1_000, 9_000], &[900, 1_000, 1_100]]);
+        let mut whit = contest(tracers::WHIT, &[&[3_600, 3_500, 3_400], &[9_000, 3_500, 3_000]]);
         whit.lost = Some(0);
-        let beside = contest(tracers::BESIDE, &[&[1_200, 1_300], &[900, 1_000]]);
-        let strace = contest(tracers::STRACE, &[&[401_000, 500_000], &[402_000, 401_000]]);
+        let beside = contest(tracers::BESIDE, &[&[1_200, 1_200, 1_300], &[900, 900, 1_000]]);
+        let strace =
+            contest(tracers::STRACE, &[&[401_000, 401_000, 500_000], &[301_000, 402_000, 401_000]]);
         let fast = case(What::Getppid, vec![bare(), beside, whit]);
         let slow = case(What::Getppid, vec![bare(), strace]);
         Results { cases: vec![fast, slow], notes: vec!["perf is not installed".into()] }
     }
 
     #[test]
-    fn what_is_added_is_the_difference_of_the_best_slices() {
+    fn what_is_added_is_the_difference_of_the_middle_slices() {
         let results = results();
         let fast = &results.cases[0];
         let added = |name: &str| fast.added(fast.find(name).unwrap());
@@ -334,9 +344,9 @@ pub(crate) mod tests {
         let results = results();
         let turns = results.turns();
         assert_eq!(turns.len(), 10);
-        let best =
-            turns.iter().find(|one| one.table == "best slice" && one.series.name == "whit -c");
-        let walls: Vec<u64> = best.unwrap().series.turns.iter().map(|one| one.wall_us).collect();
-        assert_eq!(walls, [7, 7]);
+        let middle =
+            turns.iter().find(|one| one.table == "middle slice" && one.series.name == "whit -c");
+        let walls: Vec<u64> = middle.unwrap().series.turns.iter().map(|one| one.wall_us).collect();
+        assert_eq!(walls, [10, 10]);
     }
 }

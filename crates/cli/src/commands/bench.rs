@@ -130,7 +130,7 @@ pub(crate) struct BenchProcessesArguments {
 #[command(after_help = crate::help::BENCH)]
 pub(crate) struct BenchTraceArguments {
     /// Turns of everybody; the tables show medians
-    #[arg(long, value_name = "N", default_value_t = 5,
+    #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
 
@@ -250,24 +250,24 @@ const PROGRAMS_STARTED: u64 = 10_000;
 impl BenchTraceArguments {
     fn plan(&self) -> trace::Plan {
         use load::What;
+        let size = |units, slices| trace::Size { units, slices };
         if self.quick {
             let loads = vec![
-                (What::Getppid, 1_000, 500),
-                (What::Dd, 500, 250),
-                (What::True, 2, 2),
-                (What::Find, 1, 1),
+                (What::Getppid, size(500, 2), size(250, 2)),
+                (What::Dd, size(250, 2), size(125, 2)),
+                (What::True, size(1, 3), size(1, 3)),
+                (What::Find, size(1, 2), size(1, 2)),
             ];
-            return trace::Plan { rounds: 1, slices: 2, loads, files: 50 };
+            return trace::Plan { rounds: 1, loads, files: 50 };
         }
-        let (rounds, slices) = (u64::from(self.rounds), 10);
-        let programs = (PROGRAMS_STARTED / rounds / slices).max(1);
+        let programs = (PROGRAMS_STARTED / u64::from(self.rounds)).max(1);
         let loads = vec![
-            (What::Getppid, 100_000, 2_500),
-            (What::Dd, 50_000, 1_250),
-            (What::True, programs, programs.min(20)),
-            (What::Find, 5, 1),
+            (What::Getppid, size(4_000, 250), size(100, 250)),
+            (What::Dd, size(5_000, 100), size(250, 50)),
+            (What::True, size(1, programs), size(1, programs.min(100))),
+            (What::Find, size(1, 100), size(1, 20)),
         ];
-        trace::Plan { rounds: self.rounds.into(), slices, loads, files: 2_000 }
+        trace::Plan { rounds: self.rounds.into(), loads, files: 500 }
     }
 }
 

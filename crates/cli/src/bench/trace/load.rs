@@ -2,7 +2,8 @@
 //! tracer do not count.
 //!
 //! A load runs in slices, this very binary under a hidden verb, and writes how long each took.
-//! The best slice says what a call costs; others were disturbed.
+//! The middle slice says what a call costs.  Slices are shorter than the scheduler lets a task
+//! run at a time, so that on a machine with other work most are not interrupted.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -18,9 +18,9 @@ pub(crate) fn human(plan: &Plan, results: &Results) -> String {
 fn write_human(plan: &Plan, results: &Results, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
-        "Tracing: medians of {} rounds; times slower and ns added to each call by the best of {} \
-         slices\n",
-        plan.rounds, plan.slices
+        "Tracing: medians of {} rounds; times slower and ns added to each call by the middle \
+         slice of each\n",
+        plan.rounds
     )?;
     writeln!(
         out,
@@ -110,7 +110,6 @@ pub(crate) fn json(plan: &Plan, results: &Results, machine: &Value) -> Value {
     json!({
         "machine": machine,
         "rounds": plan.rounds,
-        "slices": plan.slices,
         "cases": results.cases.iter().map(case).collect::<Vec<_>>(),
         "strace_times_whit": results.strace_times().map(|(all, _)| all),
         "notes": results.notes,
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
 
     fn plan() -> Plan {
-        Plan { rounds: 2, slices: 2, loads: Vec::new(), files: 0 }
+        Plan { rounds: 2, loads: Vec::new(), files: 0 }
     }
 
     #[test]
@@ -147,6 +146,6 @@ mod tests {
         let whit = &object["cases"][0]["contestants"][2];
         assert_eq!(whit["name"], "whit -c");
         assert_eq!(whit["added_ns_per_call"], 250.0);
-        assert_eq!(object["cases"][0]["calls"], 20);
+        assert_eq!(object["cases"][0]["calls"], 30);
     }
 }
