@@ -99,7 +99,7 @@ Examples:
 /// Below the help of `whit link`.
 pub(crate) const LINK: &str = "\
 Example:
-  whit link ~/bin        # ~/bin/collectl now runs whit";
+  whit link ~/bin        # ~/bin/collectl and ~/bin/strace now run whit";
 
 /// Below the help of `whit record`.
 pub(crate) fn record() -> String {

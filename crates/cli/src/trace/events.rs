@@ -274,7 +274,11 @@ impl Session<'_> {
             self.sink.close()?;
         }
         if cost.lost > 0 {
-            eprintln!("whit: {} events were lost, as they came too fast", cost.lost);
+            eprintln!(
+                "whit: {} events were lost, as they came faster than lines are written: choose \
+                 fewer with -e trace=, or --way ptrace, which loses none",
+                cost.lost
+            );
         }
         if self.plan.own_words {
             eprintln!("whit: {}", cost.text());
