@@ -37,7 +37,9 @@ struct task_io_accounting {
 };
 
 struct prev_cputime { u64 utime, stime; };
-struct sched_entity { u64 exec_start, sum_exec_runtime; };
+struct rq { u64 clock, clock_task; };
+struct cfs_rq { struct rq *rq; };
+struct sched_entity { u64 exec_start, sum_exec_runtime; struct cfs_rq *cfs_rq; };
 struct sched_info { u64 run_delay; };
 struct percpu_counter { s64 count; };
 

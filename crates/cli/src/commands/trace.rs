@@ -220,6 +220,8 @@ fn plan(
         way: arguments.events.way(),
         quiet,
         own_words,
+        // Scripts that call strace by its name rely on every line.
+        is_lossless: arguments.strace,
         statuses: selection.statuses,
         command: settings.command,
         cgroup: settings.cgroup,

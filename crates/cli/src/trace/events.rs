@@ -44,6 +44,8 @@ pub(crate) struct Plan {
     pub(crate) quiet: Quiet,
     /// Whether words are said that strace does not say.
     pub(crate) own_words: bool,
+    /// Whether no line may be lost, however long the tasks are held up for it.
+    pub(crate) is_lossless: bool,
     /// How calls have to go to be counted.
     pub(crate) statuses: Statuses,
     /// Only tasks of this name, ended by a zero.

@@ -77,7 +77,9 @@ impl Sink for JsonSink {
                 }
                 object.insert("result".to_owned(), result.into());
                 object.insert("wall_ns".to_owned(), wall_ns.into());
-                object.insert("cpu_ns".to_owned(), json!(cpu_ns));
+                if let Some(cpu_ns) = cpu_ns {
+                    object.insert("cpu_ns".to_owned(), cpu_ns.into());
+                }
             }
             What::Signal(_) | What::Stopped(_) => {
                 if text.is_empty() {

@@ -70,6 +70,9 @@ fn beyond_kernel(target: &Target, plan: &Plan) -> Option<String> {
     if matches!(target, Target::Everybody) || plan.is_limited() {
         return None;
     }
+    if plan.is_lossless {
+        return Some("no line may be lost".to_owned());
+    }
     if style.descriptors > 0 {
         return Some("-y is exact only while tasks stand still".to_owned());
     }
