@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use procfs::Host;
 use procfs::pid::{parse_io, parse_stat, parse_status};
@@ -14,6 +14,14 @@ use sample::{State, Table};
 use source::{Choice, Limits, ProcessLimits, Source, Way};
 
 const CYCLES: usize = 5;
+
+/// Command lines and the like are read with a deadline, which a process that holds its memory's lock
+/// uses up: the test that starts one must not run beside those that count on them.
+static LOCK_HOLDERS: RwLock<()> = RwLock::new(());
+
+fn without_lock_holders() -> RwLockReadGuard<'static, ()> {
+    LOCK_HOLDERS.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 struct Reader {
     host: Host,
@@ -222,6 +230,7 @@ fn the_files_say_what_proc_says() {
 
 #[test]
 fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
+    let _quiet = without_lock_holders();
     let wanted = || ProcessLimits { schedstat: true, ..ProcessLimits::default() };
     let Some(mut iterator) = open_way(Way::Iterator, wanted()) else { return };
     let mut files = open_way(Way::Proc, wanted()).unwrap();
@@ -292,6 +301,7 @@ fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
 
 #[test]
 fn a_process_that_is_moved_to_another_group_is_found_there() {
+    let _quiet = without_lock_holders();
     let Some(hierarchy) = procfs::mountinfo::unified_hierarchy() else {
         eprintln!("skipped: the unified hierarchy is not mounted");
         return;
@@ -334,6 +344,7 @@ fn both_ways(limits: impl Fn() -> ProcessLimits) -> Vec<Reader> {
 
 #[test]
 fn names_of_any_bytes_come_out_as_they_are() {
+    let _quiet = without_lock_holders();
     let hostile: [&[u8]; 4] = [b"ev) R 1 x", b"a\nb) S 2", b"\xff\xfe\x80", b"\x1b[31mred"];
     let script = "import ctypes, sys, time, os\n\
         name = os.fsencode(sys.argv[1])\n\
@@ -372,6 +383,7 @@ fn names_of_any_bytes_come_out_as_they_are() {
 
 #[test]
 fn facts_are_read_again_after_an_exec() {
+    let _quiet = without_lock_holders();
     for mut reader in both_ways(ProcessLimits::default) {
         let child = Command::new("sh")
             .args(["-c", "read line; exec sleep 61"])
@@ -435,6 +447,7 @@ fn lock_holder() -> Option<Kept> {
 
 #[test]
 fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
+    let _alone = LOCK_HOLDERS.write().unwrap_or_else(PoisonError::into_inner);
     use std::time::{Duration, Instant};
     let mut reader = open_way(Way::Proc, ProcessLimits::default()).unwrap();
     // The first reading waits longer: nothing is known of anybody.
@@ -489,6 +502,7 @@ fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
 
 #[test]
 fn threads_have_rows_when_asked_for() {
+    let _quiet = without_lock_holders();
     let limits = || ProcessLimits { threads: true, ..ProcessLimits::default() };
     let barrier = Arc::new(std::sync::Barrier::new(4));
     std::thread::scope(|scope| {
@@ -525,6 +539,7 @@ fn threads_have_rows_when_asked_for() {
 
 #[test]
 fn only_what_is_wanted_has_rows() {
+    let _quiet = without_lock_holders();
     let wanted = || {
         let child = Command::new("sleep").arg("62.5").spawn().unwrap();
         Kept(child)
@@ -559,6 +574,7 @@ fn only_what_is_wanted_has_rows() {
 
 #[test]
 fn nothing_new_is_looked_for_when_only_the_first_are_wanted() {
+    let _quiet = without_lock_holders();
     let limits = || ProcessLimits { only_first: true, ..ProcessLimits::default() };
     for mut reader in both_ways(limits) {
         let first = Kept(Command::new("sleep").arg("63").spawn().unwrap());
@@ -574,6 +590,7 @@ fn nothing_new_is_looked_for_when_only_the_first_are_wanted() {
 
 #[test]
 fn a_process_that_ended_has_no_row_and_its_number_starts_anew() {
+    let _quiet = without_lock_holders();
     for mut reader in both_ways(ProcessLimits::default) {
         let child = Kept(Command::new("sleep").arg("64").spawn().unwrap());
         let id = child.0.id();
