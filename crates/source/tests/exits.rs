@@ -4,11 +4,16 @@
 use std::collections::HashMap;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use procfs::{Host, SystemClock};
 use sample::{Sample, Snapshot, State};
 use source::{ExitWays, Limits, ProcessLimits, Sampler, Way};
+
+/// Sums over all processes of the machine are compared by one test, which the many short lives of
+/// the others would blur: what ends together with its parent is nobody's.
+static WHOLE_MACHINE: RwLock<()> = RwLock::new(());
 
 const NONE: ExitWays =
     ExitWays { without_bpf: true, without_taskstats: true, without_inferred: true };
@@ -139,17 +144,20 @@ fn short_lives(exit_ways: ExitWays, tolerance: u64) {
 
 #[test]
 fn the_ring_tells_of_short_lives_what_their_parent_is_told() {
+    let _beside = WHOLE_MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     short_lives(BPF, 3);
 }
 
 #[test]
 fn taskstats_tell_of_short_lives_what_their_parent_is_told() {
+    let _beside = WHOLE_MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     // CPU time is sampled by a tick of 4 ms or so.
     short_lives(TASKSTATS, 30);
 }
 
 #[test]
 fn without_any_way_the_source_is_absent() {
+    let _beside = WHOLE_MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     let mut watch = Watch::open(&["exit"], NONE).expect("nothing needed");
     watch.tick();
     assert_eq!(watch.sample("exit").state, State::Absent);
@@ -158,6 +166,7 @@ fn without_any_way_the_source_is_absent() {
 
 #[test]
 fn a_ring_that_nobody_empties_loses_ends_and_counts_each() {
+    let _beside = WHOLE_MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     let Some(mut watch) = Watch::open(&["exit"], BPF) else { return };
     watch.tick();
     let told = |watch: &Watch| {
@@ -231,6 +240,7 @@ fn unattributed_way(exit_ways: ExitWays, way: Option<Way>) -> Option<(f64, f64, 
 
 #[test]
 fn the_cpu_time_of_a_busy_machine_is_attributed_and_hidden_ends_show() {
+    let _alone = WHOLE_MACHINE.write().unwrap_or_else(PoisonError::into_inner);
     let Some((busy, missing, _)) = unattributed(BPF) else { return };
     assert!(missing.abs() < 0.06 * busy, "{missing} of {busy}");
     let Some((_, missing, short)) = unattributed(NONE) else { return };
@@ -272,6 +282,7 @@ fn shown_of(watch: &Watch, pid: u32) -> Option<(u64, u64)> {
 
 #[test]
 fn without_ends_the_use_of_children_is_read_off_their_parent() {
+    let _beside = WHOLE_MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     for way in [Way::Iterator, Way::Proc] {
         let names = ["exit", "process", "process_total"];
         let Some(mut watch) = Watch::open_way(&names, INFERRED, Some(way)) else { continue };
@@ -343,6 +354,7 @@ fn without_ends_the_use_of_children_is_read_off_their_parent() {
 
 #[test]
 fn nothing_is_inferred_where_not_all_processes_are_read() {
+    let _beside = WHOLE_MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     let mut host = Host::new("/");
     let process = ProcessLimits { only_first: true, ..ProcessLimits::default() };
     let limits = Arc::new(Limits { exit_ways: INFERRED, process, ..Limits::default() });
@@ -406,6 +418,7 @@ impl Drop for Shell {
 
 #[test]
 fn what_is_still_in_the_ring_at_the_end_is_shown_by_a_last_look() {
+    let _beside = WHOLE_MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     for ways in [BPF, TASKSTATS] {
         let Some(mut watch) = Watch::open(&["cpu", "exit"], ways) else { continue };
         watch.tick();
@@ -427,6 +440,7 @@ fn what_is_still_in_the_ring_at_the_end_is_shown_by_a_last_look() {
 
 #[test]
 fn without_ends_there_is_no_last_look() {
+    let _beside = WHOLE_MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     let mut watch = Watch::open(&["cpu", "exit"], NONE).expect("no way works everywhere");
     watch.tick();
     let before = watch.snapshot.monotonic_ns;

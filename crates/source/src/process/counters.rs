@@ -182,6 +182,12 @@ pub(crate) struct Books<'a> {
 }
 
 impl Books<'_> {
+    /// Whether a pass tells the ledger of a process: of one that has begun to end only where nobody
+    /// else tells of its end, and nothing else is known of what it used until its parent waits.
+    pub(crate) fn counts(&self, lives: bool) -> bool {
+        lives || self.inference.is_some()
+    }
+
     /// Begins a pass over all processes.
     pub(crate) fn begin_pass(&mut self) {
         self.ledger.begin_pass();

@@ -208,7 +208,7 @@ impl Pass {
         self.count(task);
         self.totals.processes += 1;
         let start = start_ticks(task.start_boottime_ns);
-        let lives = task.flags & EXITING == 0;
+        let lives = books.counts(task.flags & EXITING == 0);
         if group.threads == 1 && lives {
             books.ledger.living(task.pid, start, task.run_ns + group.run_ns);
         }
@@ -345,8 +345,10 @@ impl Pass {
                 shared.lives |= lives;
             }
         }
-        for shared in self.shared.iter().filter(|shared| shared.lives) {
-            books.ledger.living(shared.tgid, shared.start, shared.sums.counts[RUN]);
+        for shared in &self.shared {
+            if books.counts(shared.lives) {
+                books.ledger.living(shared.tgid, shared.start, shared.sums.counts[RUN]);
+            }
         }
         if let Some(inference) = &mut books.inference {
             for shared in &self.shared {

@@ -377,7 +377,7 @@ impl Walk {
     fn count(&mut self, pid: i32, start: u64, stat: &Stat<'_>, books: &mut Books<'_>) {
         self.running += u64::from(stat.state == b"R");
         let ends = stat.field(9).is_some_and(|flags| flags & EXITING != 0);
-        if (!ends || stat.field(20).is_some_and(|threads| threads > 1))
+        if (books.counts(!ends) || stat.field(20).is_some_and(|threads| threads > 1))
             && let Some(cpu_ns) = cpu_ns(stat)
         {
             books.ledger.living(pid, start, cpu_ns);
