@@ -2,7 +2,6 @@
 //! itself stand in `commands/trace.rs`.
 
 pub(crate) mod count;
-pub(crate) mod descriptors;
 pub(crate) mod events;
 pub(crate) mod interruption;
 pub(crate) mod output;

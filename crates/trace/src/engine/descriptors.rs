@@ -110,7 +110,9 @@ mod tests {
         assert_eq!(told(&me, true).0, format!("pid:{}", std::process::id()));
         let live = LiveDescriptors { are_stopped: true };
         assert!(live.target(std::process::id() as i32, 9999, true).is_none());
-        assert!(live.target(std::process::id() as i32, libc::AT_FDCWD, true).is_some());
+        assert!(live.target(0, 0, true).is_none() && live.target(1, -1, true).is_none());
+        let here = live.target(std::process::id() as i32, libc::AT_FDCWD, true).unwrap();
+        assert_eq!(here.path, std::env::current_dir().unwrap().as_os_str().as_bytes());
     }
 
     #[test]

@@ -3,16 +3,16 @@
 use std::io::{self, Write as _};
 
 use serde_json::{Map, Value, json};
+use trace::engine::LiveDescriptors;
 use trace::{Abi, End, Event, LineOptions, Memory, Printer, What};
 
 use super::Sink;
-use crate::trace::descriptors::OfProcesses;
 use crate::trace::output::Output;
 
 /// JSON to one place.
 pub(crate) struct JsonSink {
     printer: Printer,
-    descriptors: OfProcesses,
+    descriptors: LiveDescriptors,
     output: Output,
     is_watched: bool,
     wall_offset_ns: i64,
@@ -37,7 +37,7 @@ impl JsonSink {
         JsonSink {
             wall_offset_ns: options.wall_offset_ns,
             printer: Printer::new(options),
-            descriptors: OfProcesses::new(true),
+            descriptors: LiveDescriptors { are_stopped: true },
             is_watched: output.is_watched(),
             output,
             line: Vec::new(),
@@ -118,7 +118,7 @@ impl Sink for JsonSink {
     }
 
     fn set_exact(&mut self, is_exact: bool) {
-        self.descriptors = OfProcesses::new(is_exact);
+        self.descriptors = LiveDescriptors { are_stopped: is_exact };
         // The kernel's events come many at a time; a write for each would be most of what they cost.
         self.is_watched &= is_exact;
     }

@@ -5,16 +5,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 
 use anyhow::Context as _;
+use trace::engine::LiveDescriptors;
 use trace::{Event, LineOptions, Memory, Printer, What};
 
 use super::Sink;
-use crate::trace::descriptors::OfProcesses;
 use crate::trace::output::Output;
 
 /// Lines to one place.
 pub(crate) struct LinesSink {
     printer: Printer,
-    descriptors: OfProcesses,
+    descriptors: LiveDescriptors,
     output: Output,
     /// Whether somebody may look on, so that each line is written at once.
     is_watched: bool,
@@ -23,7 +23,7 @@ pub(crate) struct LinesSink {
 impl LinesSink {
     pub(crate) fn new(options: LineOptions, output: Output) -> Self {
         let is_watched = output.is_watched();
-        let descriptors = OfProcesses::new(true);
+        let descriptors = LiveDescriptors { are_stopped: true };
         LinesSink { printer: Printer::new(options), descriptors, output, is_watched }
     }
 }
@@ -35,7 +35,7 @@ impl Sink for LinesSink {
     }
 
     fn set_exact(&mut self, is_exact: bool) {
-        self.descriptors = OfProcesses::new(is_exact);
+        self.descriptors = LiveDescriptors { are_stopped: is_exact };
         // The kernel's events come many at a time; a write for each would be most of what they cost.
         self.is_watched &= is_exact;
     }
@@ -80,7 +80,7 @@ pub(crate) struct FilesSink {
     options: LineOptions,
     name: String,
     append: bool,
-    descriptors: OfProcesses,
+    descriptors: LiveDescriptors,
     own: HashMap<i32, Own>,
     open: usize,
 }
@@ -97,7 +97,7 @@ impl FilesSink {
             options,
             name: name.to_owned(),
             append,
-            descriptors: OfProcesses::new(true),
+            descriptors: LiveDescriptors { are_stopped: true },
             own: HashMap::new(),
             open: 0,
         })
@@ -185,7 +185,7 @@ impl Sink for FilesSink {
     }
 
     fn set_exact(&mut self, is_exact: bool) {
-        self.descriptors = OfProcesses::new(is_exact);
+        self.descriptors = LiveDescriptors { are_stopped: is_exact };
     }
 
     fn attached(&mut self, _thread: i32) {}

@@ -9,28 +9,9 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 
 use crate::decode::text::{Quote, escape};
 
-/// Protocols that are told by name; other sockets stay `socket:[4711]`.
-const PROTOCOLS: [&str; 19] = [
-    "TCP",
-    "TCPv6",
-    "UDP",
-    "UDPv6",
-    "UNIX",
-    "UNIX-STREAM",
-    "NETLINK",
-    "RAW",
-    "RAWv6",
-    "PING",
-    "PINGv6",
-    "SCTP",
-    "SCTPv6",
-    "DCCP",
-    "DCCPv6",
-    "UDP-Lite",
-    "UDPLITEv6",
-    "L2TP/IP",
-    "L2TP/IPv6",
-];
+/// Protocols that strace tells by name; other sockets stay `socket:[4711]`.
+const PROTOCOLS: [&str; 9] =
+    ["TCP", "TCPv6", "UDP", "UDPv6", "UNIX", "UNIX-STREAM", "NETLINK", "RAW", "RAWv6"];
 
 /// The protocols of netlink by number (linux/netlink.h).
 const NETLINK: [&str; 23] = [
@@ -143,7 +124,9 @@ fn bus(process: i32, inode: u64) -> Option<Vec<u8>> {
         let mut words = line.split_ascii_whitespace().skip(1);
         let protocol: usize = words.next()?.parse().ok()?;
         let name = NETLINK.get(protocol).filter(|name| !name.is_empty())?;
-        Some(format!("{name}:{}", words.next()?).into_bytes())
+        let port = words.next()?;
+        // One that is not bound has no port, and is told by its inode.
+        (port != "0").then(|| format!("{name}:{port}").into_bytes())
     })
 }
 
@@ -225,8 +208,10 @@ mod tests {
     fn addresses_of_the_tables_are_read() {
         let text = |word| address(word).map(|address| address.to_string());
         assert_eq!(text("0100007F:1F90").as_deref(), Some("127.0.0.1:8080"));
+        assert_eq!(text("0100007F:0050").as_deref(), Some("127.0.0.1:80"));
         assert_eq!(text("00000000000000000000000001000000:0016").as_deref(), Some("[::1]:22"));
-        for wrong in ["", ":", "0100007F", "0100007:1", "xx00007F:1F90", "0100007F:FFFFF"] {
+        let wrong = ["", ":", "0100007F", "0100007:1", "xx00007F:1F90", "0100007F:FFFFF"];
+        for wrong in wrong.iter().chain(&["01007F:0050", "0100007F:x", "010000zz:0050"]) {
             assert_eq!(text(wrong), None, "{wrong}");
         }
     }
