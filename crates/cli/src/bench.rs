@@ -24,6 +24,8 @@ use save::Turns;
 /// How much to do.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
+    /// Only these lines of the recording table, and nothing but them; empty: everything.
+    pub(crate) cases: Vec<String>,
     /// Turns of everybody in the tables.
     pub(crate) rounds: usize,
     /// Samples of a turn: 8,640 stand for a day at 10 s.

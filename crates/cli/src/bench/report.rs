@@ -72,6 +72,9 @@ fn classic(plan: &Plan, results: &Results, out: &mut String) -> std::fmt::Result
 }
 
 fn slow(results: &Results, out: &mut String) -> std::fmt::Result {
+    if results.slow.is_empty() {
+        return Ok(());
+    }
     writeln!(out, "\nOne sample a second, CPU of a sample (start and end taken off)\n")?;
     writeln!(out, "{:<30} {:>12} {:>20}", "", "wait4 us", "perf task-clock us")?;
     for one in &results.slow {
@@ -103,6 +106,9 @@ fn long(plan: &Plan, results: &Results, out: &mut String) -> std::fmt::Result {
 }
 
 fn compression(results: &Results, out: &mut String) -> std::fmt::Result {
+    if results.compression.is_empty() {
+        return Ok(());
+    }
     writeln!(out, "\nCompression: {}\n", results.compression_of)?;
     writeln!(out, "{:<16} {:>14} {:>18}", "", "bytes/sample", "writer us/sample")?;
     for one in &results.compression {
@@ -120,6 +126,9 @@ fn writer_us(one: &Stored) -> Option<f64> {
 }
 
 fn play(plan: &Plan, results: &Results, out: &mut String) -> std::fmt::Result {
+    if results.play.is_empty() {
+        return Ok(());
+    }
     let Plan { samples, play_rounds, .. } = plan;
     let letters = &results.play_letters;
     writeln!(

@@ -43,11 +43,15 @@ struct Case {
 pub(crate) fn run_all(plan: &Plan, programs: &Programs) -> anyhow::Result<Results> {
     let mut results = Results::default();
     let progress = Progress::new();
-    for case in cases() {
+    for case in chosen(plan)? {
         results.cases.push(run_case(&case, plan, programs, &progress)?);
     }
     if programs.collectl.is_none() {
         results.notes.push("collectl is not installed: its columns are missing".into());
+    }
+    if !plan.cases.is_empty() {
+        progress.done();
+        return Ok(results);
     }
     slow(plan, programs, &progress, &mut results)?;
     let folder = tempfile::tempdir()?;
@@ -115,6 +119,24 @@ fn cases() -> Vec<Case> {
             letters: everything,
         },
     ]
+}
+
+/// The lines that were asked for: all of them unless some are named.
+///
+/// # Errors
+///
+/// When a name is none of a line's.
+fn chosen(plan: &Plan) -> anyhow::Result<Vec<Case>> {
+    let mut cases = cases();
+    for name in &plan.cases {
+        anyhow::ensure!(
+            cases.iter().any(|case| case.name == name),
+            "--case '{name}': no such line; there are {}",
+            cases.iter().map(|case| format!("'{}'", case.name)).collect::<Vec<_>>().join(", ")
+        );
+    }
+    cases.retain(|case| plan.cases.is_empty() || plan.cases.iter().any(|name| name == case.name));
+    Ok(cases)
 }
 
 /// A recording command: program, what to record, how fast, how many samples, where to.

@@ -58,6 +58,10 @@ pub(crate) struct BenchRecordArguments {
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
 
+    /// Only this line of the recording table, as '-scdnm' (may be repeated)
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    case: Vec<String>,
+
     /// Samples of a turn; 8640 stand for a day at 10 s
     #[arg(long, value_name = "N", default_value_t = 8640,
           value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
@@ -275,6 +279,7 @@ impl BenchRecordArguments {
     fn plan(&self) -> Plan {
         if self.quick {
             return Plan {
+                cases: self.case.clone(),
                 rounds: 1,
                 samples: 30,
                 slow_samples: 1,
@@ -285,6 +290,7 @@ impl BenchRecordArguments {
             };
         }
         Plan {
+            cases: self.case.clone(),
             rounds: self.rounds.into(),
             samples: self.samples,
             slow_samples: self.slow_samples,
