@@ -20,11 +20,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("procfs", &["sample"]),
     ("bpf", &[]),
     ("trace", &["bpf"]),
+    ("run", &[]),
     ("source", &["sample", "procfs", "bpf", "trace"]),
     ("recording", &["sample", "procfs"]),
     ("view", &["sample"]),
     ("testkit", &["sample", "procfs"]),
-    ("cli", &["sample", "procfs", "bpf", "trace", "source", "recording", "view", "testkit"]),
+    ("cli", &["sample", "procfs", "bpf", "trace", "run", "source", "recording", "view", "testkit"]),
     ("xtask", &[]),
 ];
 

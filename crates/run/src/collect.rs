@@ -1,0 +1,1 @@
+//! The output of jobs: kept apart, in order, tagged, in files; never mixed.

@@ -1,0 +1,1 @@
+//! The loop that joins the parts: input, schedule, spawner, output, joblog.

@@ -1,0 +1,1 @@
+//! Input sources: arguments, files and streams, combined into records and packed into work.

@@ -1,0 +1,36 @@
+//! Running many jobs at once, as GNU parallel and xargs do.
+//!
+//! The parts, in the order in which a job goes through them:
+//!
+//! 1. [`input`] gives [`Record`]s (one combination of the input sources' values each) and packs
+//!    them into [`Work`] (what one job is given);
+//! 2. [`template`] makes the command line of it, with values quoted by [`quote`], and
+//!    [`shell`] tells whether a shell is needed to run it;
+//! 3. [`schedule`] says when the next job may start, and what becomes of those that fail or take
+//!    too long;
+//! 4. [`spawn`] starts it at the kernel's own price and tells how it ended;
+//! 5. [`collect`] keeps its output apart from everybody else's and writes it;
+//! 6. [`joblog`] writes it down, and reads what was written to go on later.
+//!
+//! [`engine`] joins them.  Everything but [`spawn`] and [`engine`] can be tested without starting
+//! a process: the spawner is behind a trait that has a fake, and time comes in as an argument.
+//!
+//! Nothing here prints, ends the process or reads the environment: what a user has set is handed
+//! in.
+
+pub mod collect;
+pub mod engine;
+pub mod input;
+pub mod job;
+pub mod joblog;
+pub mod pipe;
+pub mod progress;
+pub mod quote;
+pub mod remote;
+pub mod schedule;
+pub mod shell;
+pub mod spawn;
+pub mod template;
+pub mod units;
+
+pub use job::{Account, Finished, Outcome, Record, Work};

@@ -1,0 +1,1 @@
+//! Standard input cut into blocks, one for each job (`--pipe`, `--pipe-part`).

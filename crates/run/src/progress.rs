@@ -1,0 +1,1 @@
+//! How far all jobs are: the lines of `--progress`, `--eta` and `--bar`.

@@ -1,0 +1,1 @@
+//! Quoting: values written so that a shell reads them as one word each.

@@ -1,0 +1,1 @@
+//! Other hosts: login strings, files sent there and brought back, commands for their shell.

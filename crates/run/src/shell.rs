@@ -1,0 +1,1 @@
+//! Which shell runs a job, and whether one is needed at all.

@@ -1,0 +1,1 @@
+//! Starting programs at the price the kernel asks, and hearing how they ended.

@@ -1,0 +1,1 @@
+//! The command line as a template: replacement strings, and what they become for each job.

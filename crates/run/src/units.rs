@@ -1,0 +1,1 @@
+//! Sizes and durations as users write them: `10K`, `1d3.5h`.
