@@ -1,5 +1,5 @@
 //! What tests and benchmarks share: fake kernel trees, a simulated clock, a counting allocator,
-//! and a small bench harness.
+//! a small bench harness, and the floor of starting programs.
 //!
 //! Prints nothing: what is measured is handed back.
 
@@ -7,6 +7,7 @@ pub mod alloc;
 pub mod bench;
 pub mod clock;
 pub mod fake;
+pub mod floor;
 pub mod trees;
 
 pub use alloc::{Allocations, CountingAllocator, allocations_of};
