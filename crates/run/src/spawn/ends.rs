@@ -1,0 +1,128 @@
+//! Ends of processes: SIGCHLD by a descriptor, statuses and accounts by `wait4`.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use crate::job::Account;
+
+/// A process that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reaped {
+    /// Its number.
+    pub pid: i32,
+    /// Its exit code, if it made an exit.
+    pub exit: Option<u8>,
+    /// The signal that ended it, or 0.
+    pub signal: u8,
+    /// What it used.
+    pub account: Account,
+}
+
+/// Where ends and other signals are heard.
+///
+/// While it lives, its signals are blocked in the thread that made it and in all threads that this
+/// one starts; programs get the mask from before.
+#[derive(Debug)]
+pub struct Ends {
+    fd: OwnedFd,
+    before: libc::sigset_t,
+}
+
+impl Ends {
+    /// Blocks SIGCHLD and `signals` and listens for them.
+    ///
+    /// # Errors
+    ///
+    /// What signalfd(2) says, as when there is no descriptor left.
+    pub fn listen(signals: &[i32]) -> io::Result<Self> {
+        // SAFETY: a set is valid once sigemptyset has written it; the calls are plain.
+        let (fd, before) = unsafe {
+            let mut set = MaybeUninit::uninit();
+            libc::sigemptyset(set.as_mut_ptr());
+            for &signal in [libc::SIGCHLD].iter().chain(signals) {
+                libc::sigaddset(set.as_mut_ptr(), signal);
+            }
+            let mut before = MaybeUninit::uninit();
+            libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), before.as_mut_ptr());
+            let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+            (libc::signalfd(-1, set.as_ptr(), flags), before.assume_init())
+        };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel just gave us this descriptor.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(Ends { fd, before })
+    }
+
+    /// The mask that this process had before: what programs are to get.
+    pub fn mask(&self) -> libc::sigset_t {
+        self.before
+    }
+
+    /// Takes all signals that wait, and hands them to `each`.
+    pub fn take(&self, mut each: impl FnMut(i32)) {
+        loop {
+            let mut infos = [const { MaybeUninit::<libc::signalfd_siginfo>::uninit() }; 8];
+            let size = std::mem::size_of_val(&infos);
+            // SAFETY: the buffer is as large as said.
+            let count = unsafe { libc::read(self.fd.as_raw_fd(), infos.as_mut_ptr().cast(), size) };
+            let one = size_of::<libc::signalfd_siginfo>();
+            let count = usize::try_from(count).unwrap_or(0) / one;
+            for info in &infos[..count] {
+                // SAFETY: the kernel wrote `count` of them.
+                each(unsafe { info.assume_init_ref() }.ssi_signo.cast_signed());
+            }
+            if count < infos.len() {
+                return;
+            }
+        }
+    }
+
+    /// The next process that has ended, if one has.
+    pub fn reap() -> Option<Reaped> {
+        let mut status = 0;
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: both places are ours.
+        let pid = unsafe { libc::wait4(-1, &mut status, libc::WNOHANG, usage.as_mut_ptr()) };
+        if pid <= 0 {
+            return None;
+        }
+        // SAFETY: zeroed is valid, and the kernel has written it.
+        let usage = unsafe { usage.assume_init() };
+        let exit = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status) as u8);
+        let signal = if libc::WIFSIGNALED(status) { libc::WTERMSIG(status) as u8 } else { 0 };
+        Some(Reaped { pid, exit, signal, account: account(&usage) })
+    }
+}
+
+impl AsRawFd for Ends {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        // SAFETY: the mask is the one that was in force.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut());
+        }
+    }
+}
+
+/// getrusage(2)'s account in our units.
+fn account(usage: &libc::rusage) -> Account {
+    let us = |time: libc::timeval| (time.tv_sec * 1_000_000 + time.tv_usec).cast_unsigned();
+    Account {
+        user_us: us(usage.ru_utime),
+        system_us: us(usage.ru_stime),
+        resident_kib: usage.ru_maxrss.cast_unsigned(),
+        voluntary_switches: usage.ru_nvcsw.cast_unsigned(),
+        involuntary_switches: usage.ru_nivcsw.cast_unsigned(),
+        minor_faults: usage.ru_minflt.cast_unsigned(),
+        major_faults: usage.ru_majflt.cast_unsigned(),
+        spawn_ns: 0,
+    }
+}
