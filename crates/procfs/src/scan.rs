@@ -1,6 +1,6 @@
 //! The few ways in which kernel text is laid out, and the fast way through each.
 
-use memchr::{memchr, memchr_iter, memmem};
+use memchr::{memchr, memmem};
 
 /// The number at the start of `text` (leading blanks skipped), `None` if there is none or it
 /// does not fit.
@@ -179,12 +179,19 @@ pub struct KeyIndex {
     /// What stood behind each key, and the number it was: most numbers of a machine are the same
     /// as a second before, and comparing costs a third of reading.
     behind: Vec<([u8; BEHIND_BYTES], u64)>,
-    /// Lines of the file when the absent keys were last looked for.
-    lines: usize,
+    /// How long the text was at the last scan.
+    text_bytes: usize,
+    /// The shortest line that an absent key can come with; more than any text while there are none.
+    line_bytes_min: usize,
+    /// Scans since the absent keys were last looked for.
+    scans: u32,
 }
 
 /// How much of what stands behind a key is compared: blanks, a number, and what ends it.
 const BEHIND_BYTES: usize = 16;
+
+/// Absent keys are looked for at least once in so many scans.
+const SCANS_MAX: u32 = 64;
 
 /// The offset of a key that is not there.
 const ABSENT: usize = usize::MAX;
@@ -195,15 +202,20 @@ impl KeyIndex {
     pub fn new(keys: &'static [&'static [u8]]) -> Self {
         // What nobody has read yet is what a 0 would look like, so that it is true by itself.
         let behind = vec![(*b"0\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n", 0); keys.len()];
-        KeyIndex { keys, offsets: vec![0; keys.len()], behind, lines: 0 }
+        KeyIndex {
+            keys,
+            offsets: vec![0; keys.len()],
+            behind,
+            text_bytes: 0,
+            line_bytes_min: 0,
+            scans: 0,
+        }
     }
 
     /// Calls `found` with the index of each key that the text has, and its number.
     #[inline]
     pub fn scan(&mut self, text: &[u8], mut found: impl FnMut(usize, u64)) {
-        let lines = memchr_iter(b'\n', text).count();
-        let mut look_again = lines != self.lines;
-        self.lines = lines;
+        let mut look_again = self.may_have_more(text.len());
         let mut step: isize = 0;
         for index in 0..self.keys.len() {
             let held = self.offsets[index];
@@ -225,6 +237,25 @@ impl KeyIndex {
                 }
             }
         }
+        if look_again {
+            let absent = self.keys.iter().zip(&self.offsets).filter(|&(_, &at)| at == ABSENT);
+            // A key, a digit and the line's end.
+            self.line_bytes_min = absent.map(|(key, _)| key.len() + 2).min().unwrap_or(usize::MAX);
+        }
+    }
+
+    /// Whether an absent key may have come: its line makes the text longer at once, where numbers
+    /// that grow by a digit do so little by little.  Those that came while others went are found a
+    /// little later.  (To count the lines instead was a tenth of a scan.)
+    fn may_have_more(&mut self, text_bytes: usize) -> bool {
+        let grown = text_bytes.saturating_sub(self.text_bytes);
+        self.text_bytes = text_bytes;
+        self.scans += 1;
+        let look = grown >= self.line_bytes_min || self.scans == SCANS_MAX;
+        if look {
+            self.scans = 0;
+        }
+        look
     }
 
     /// Finds one key, remembers where, and hands out its number; false when it is not there.

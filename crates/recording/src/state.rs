@@ -19,6 +19,8 @@ pub(crate) struct SourceState {
     pub(crate) words: usize,
     /// Which fields are text: their values are numbers in `texts`.
     pub(crate) text_fields: Vec<usize>,
+    /// The same as a bit a field, in `words` words.
+    pub(crate) text_bits: Vec<u64>,
     /// Slots' names.
     pub(crate) names: Interner,
     /// Texts by number.
@@ -32,10 +34,17 @@ pub(crate) struct SourceState {
 impl SourceState {
     /// Nothing told yet of a source.
     pub(crate) fn new(schema: &Schema) -> Self {
+        let words = schema.fields.len().div_ceil(64);
+        let text_fields = schema.text_fields();
+        let mut text_bits = vec![0; words];
+        for &field in &text_fields {
+            text_bits[field / 64] |= 1 << (field % 64);
+        }
         SourceState {
             width: schema.fields.len(),
-            words: schema.fields.len().div_ceil(64),
-            text_fields: schema.text_fields(),
+            words,
+            text_fields,
+            text_bits,
             ..SourceState::default()
         }
     }

@@ -18,8 +18,6 @@ pub(crate) struct FrameEncoder {
     before: Vec<u64>,
     /// Differences of a reading.
     differences: Vec<u64>,
-    /// A row's values as they are told: missing ones as before, texts by their numbers.
-    row: Vec<u64>,
     /// For each slot the reading that last used it, to tell twins apart.
     used: Vec<u32>,
     reading: u32,
@@ -120,7 +118,7 @@ impl FrameEncoder {
         let differences = self.differences.chunks_exact_mut(columns.max(1));
         for (row, ((values, present), out)) in values.zip(presence).zip(differences).enumerate() {
             let slot = state.rows[row] as usize;
-            difference(state, table, row, slot, (values, present), &mut self.row, out);
+            difference(state, table, row, slot, (values, present), out);
         }
     }
 
@@ -139,7 +137,7 @@ impl FrameEncoder {
             let out = &mut self.differences[at..];
             let values = &table.values()[row * width..][..width];
             let present = &table.presence()[row * words..][..words];
-            difference(state, table, row, slot, (values, present), &mut self.row, out);
+            difference(state, table, row, slot, (values, present), out);
             if out.iter().all(|&difference| difference == 0) {
                 self.differences.truncate(at);
             } else {
@@ -174,7 +172,8 @@ fn is_same(state: &SourceState, table: &Table, row: usize, slot: usize) -> bool 
     values[from..] == last[from..]
 }
 
-/// Puts a row's differences from what its slot had before to `out` and makes it the latest.
+/// Puts a row's differences from what its slot had before to `out`, all zeros so far, and makes it
+/// the latest.  A missing cell keeps what it had, which is no difference.
 #[inline]
 fn difference(
     state: &mut SourceState,
@@ -182,10 +181,9 @@ fn difference(
     row: usize,
     slot: usize,
     (values, present): (&[u64], &[u64]),
-    memory: &mut Vec<u64>,
     out: &mut [u64],
 ) {
-    let (words, width, columns) = (state.words, state.width, state.columns());
+    let (words, columns) = (state.words, state.columns());
     let last = &mut state.values[slot * columns..][..columns];
     let (last_present, last_values) = last.split_at_mut(words);
     let (out_present, out_values) = out.split_at_mut(words);
@@ -193,19 +191,22 @@ fn difference(
         *out = now ^ *last;
         *last = now;
     }
-    memory.clear();
-    memory.extend_from_slice(values);
-    for field in missing(present, width) {
-        memory[field] = last_values[field];
+    for (word, (&present, &texts)) in present.iter().zip(&state.text_bits).enumerate() {
+        for run in runs(present & !texts, word * 64) {
+            let cells = out_values[run.clone()].iter_mut().zip(&mut last_values[run.clone()]);
+            for ((out, last), &now) in cells.zip(&values[run]) {
+                *out = zigzag(now.wrapping_sub(*last));
+                *last = now;
+            }
+        }
     }
     for &field in &state.text_fields {
         if let Some(text) = table.text(row, field) {
-            memory[field] = text_number(&mut state.texts, last_values[field], text);
+            let last = &mut last_values[field];
+            let now = text_number(&mut state.texts, *last, text);
+            out_values[field] = zigzag(now.wrapping_sub(*last));
+            *last = now;
         }
-    }
-    for ((out, last), &now) in out_values.iter_mut().zip(last_values).zip(&*memory) {
-        *out = zigzag(now.wrapping_sub(*last));
-        *last = now;
     }
 }
 
@@ -218,16 +219,18 @@ fn text_number(texts: &mut Interner, last: u64, text: &[u8]) -> u64 {
     found.unwrap_or_else(|| texts.push(text)) as u64
 }
 
-/// The fields of a row that are not there.
-fn missing(present: &[u64], width: usize) -> impl Iterator<Item = usize> {
-    present.iter().enumerate().flat_map(move |(word, &bits)| {
-        let fields = (width - word * 64).min(64);
-        let mut missing = !bits & (u64::MAX >> (64 - fields));
-        std::iter::from_fn(move || {
-            let bit = missing.trailing_zeros() as usize;
-            missing &= missing.wrapping_sub(1);
-            (bit < 64).then_some(word * 64 + bit)
-        })
+/// The runs of set bits in a word, as ranges of the fields from `first` on.  Most rows are one or
+/// two runs, and within a run the processor takes several cells at once.
+#[inline]
+fn runs(mut bits: u64, first: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    std::iter::from_fn(move || {
+        let from = bits.trailing_zeros() as usize;
+        if from == 64 {
+            return None;
+        }
+        let to = from + (bits >> from).trailing_ones() as usize;
+        bits &= u64::MAX.checked_shl(to as u32).unwrap_or(0);
+        Some(first + from..first + to)
     })
 }
 
