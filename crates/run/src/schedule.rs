@@ -1,1 +1,500 @@
 //! When the next job may start, and what becomes of those that fail or take too long.
+//!
+//! Pure state: nothing here starts, signals or waits for a process, and time comes in as an
+//! argument.  The engine asks [`Schedule::may_start`] before each job, tells what it did by
+//! [`Schedule::started`] and [`Schedule::ended`], and calls [`Schedule::poll`] when the moment of
+//! [`Schedule::next_timer`] has come; what is to be done then (signals, all of them to the job's
+//! process group) comes back as [`Action`]s.  What the machine says (its load, its free memory)
+//! is read by a [`Machine`].
+//!
+//! A start and an end cost a few array look-ups, whatever the number of running jobs.
+
+mod delay;
+mod gate;
+mod halt;
+mod hand;
+mod machine;
+mod running;
+mod slots;
+mod terminate;
+mod timeout;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::time::{Duration, Instant};
+
+pub use delay::Delay;
+pub use gate::{Answer, Gate, Limit, LimitError};
+pub use halt::{Amount, Halt, HaltError, When, Why};
+pub use hand::{Action, Ended, Halted, Options, Reason, Start, Verdict};
+pub use machine::{Kernel, Machine, Swapped};
+pub use slots::{Jobs, JobsError, Load};
+pub use terminate::{TermSequence, TermSequenceError};
+pub use timeout::{Median, Timeout};
+
+use gate::{DiskGate, FreeGate, LimitGate, LoadGate, Question, SuspendGate, SwapGate};
+use halt::{Reached, Tally};
+use running::{Fate, Running};
+use slots::Slots;
+
+use crate::Outcome;
+
+/// `-j …auto`: what the number of jobs is multiplied by when a job has failed.
+const AUTO_LESS: f64 = 0.7;
+
+/// `-j …auto`: what it is multiplied by when a job did well.
+const AUTO_MORE: f64 = 1.05;
+
+/// When jobs start and end.
+pub struct Schedule {
+    jobs: Jobs,
+    /// `-j …auto`: the number of jobs that is right, as far as failures tell; not above what was
+    /// asked for.
+    auto_jobs: f64,
+    slots: Slots,
+    running: Running,
+    delay: Option<Delay>,
+    /// No job starts before this moment.
+    not_before: Option<Instant>,
+    timeout: timeout::Limit,
+    retries: u32,
+    /// How often the jobs have failed that are to be tried again.
+    failures: HashMap<u64, u32>,
+    tally: Tally,
+    term_sequence: TermSequence,
+    /// The next signals: when, to which slot, and to which job in it.
+    terminations: BinaryHeap<Reverse<(Instant, u32, u64)>>,
+    gates: Vec<Box<dyn Gate + Send>>,
+    limit: Option<LimitGate>,
+    /// When the gates that watch running jobs are asked next.
+    watch_at: Option<Instant>,
+    /// Jobs that are suspended.
+    suspended: u32,
+    /// No job starts any more.
+    stopped: bool,
+    actions: Vec<Action>,
+    /// A moment in the past, for a timer that is due at once.
+    epoch: Instant,
+}
+
+impl Schedule {
+    /// A schedule of nothing yet.
+    ///
+    /// # Errors
+    /// A `-j` or `--load` that names a file which cannot be read or holds no number.
+    pub fn new(
+        options: Options,
+        now: Instant,
+        machine: &mut dyn Machine,
+    ) -> Result<Self, JobsError> {
+        let limit = options.jobs.evaluate(machine)?;
+        let mut gates: Vec<Box<dyn Gate + Send>> = Vec::new();
+        if let Some(size) = options.memory_suspend_bytes.filter(|size| *size > 0) {
+            gates.push(Box::new(SuspendGate::new(size)));
+        }
+        if let Some(size) = options.memory_free_bytes.filter(|size| *size > 0) {
+            gates.push(Box::new(FreeGate::new(size)));
+        }
+        if options.no_swap {
+            gates.push(Box::new(SwapGate::default()));
+        }
+        if let Some(load) = &options.load {
+            gates.push(Box::new(LoadGate::new(load.evaluate(machine)?)));
+        }
+        let mut command = None;
+        match &options.limit {
+            Some(Limit::Command(_)) => command = Some(LimitGate::default()),
+            Some(Limit::Load(load)) => gates.push(Box::new(LoadGate::new(load.evaluate(machine)?))),
+            Some(Limit::Memory(size)) => gates.push(Box::new(FreeGate::new(*size))),
+            Some(Limit::Disk(percent)) => gates.push(Box::new(DiskGate::new(*percent))),
+            None => {}
+        }
+        Ok(Schedule {
+            auto_jobs: f64::from(limit),
+            jobs: options.jobs,
+            slots: Slots::new(limit),
+            running: Running::default(),
+            delay: options.delay,
+            not_before: None,
+            timeout: timeout::Limit::new(options.timeout),
+            retries: options.retries.unwrap_or(1),
+            failures: HashMap::new(),
+            tally: Tally::new(options.halt),
+            term_sequence: options.term_sequence,
+            terminations: BinaryHeap::new(),
+            gates,
+            limit: command,
+            watch_at: None,
+            suspended: 0,
+            stopped: false,
+            actions: Vec::new(),
+            epoch: now,
+        })
+    }
+
+    /// How many jobs there are in all, once that is known: a percentage of `--halt` is of them.
+    pub fn set_total(&mut self, total: u64) {
+        self.tally.set_total(total);
+    }
+
+    /// Whether the next job may start; nothing is taken by asking.
+    pub fn may_start(&mut self, now: Instant, machine: &mut dyn Machine) -> Start {
+        if self.stopped {
+            return Start::Never;
+        }
+        let Some(slot) = self.slots.next() else { return Start::OnEnd };
+        if let Some(moment) = self.not_before.filter(|moment| *moment > now) {
+            return Start::At(moment);
+        }
+        for at in 0..self.gates.len() {
+            let answer = self.gates[at].ask(now, self.running.len(), machine);
+            if let Some(moment) = self.obey(answer, now) {
+                return Start::At(moment);
+            }
+        }
+        match self.limit.as_mut().map(|limit| limit.ask(now)) {
+            None | Some(Question::Go) => Start::Now { slot },
+            Some(Question::Run) => Start::Ask,
+            Some(Question::Running) => Start::Asked,
+            Some(Question::Hold(moment)) => Start::At(moment),
+        }
+    }
+
+    /// The next job has been started, in the slot that [`Schedule::may_start`] named.
+    pub fn started(&mut self, seq: u64, slot: u32, now: Instant) {
+        let taken = self.slots.take();
+        debug_assert_eq!(taken, slot, "a job is started in the slot that was named");
+        self.running.add(seq, taken, now);
+        self.not_before = self.delay.map(|delay| now + delay.wait);
+        for gate in &mut self.gates {
+            gate.started();
+        }
+        if let Some(limit) = &mut self.limit {
+            limit.started();
+        }
+        if self.watch_at.is_none() && self.gates.iter().any(|gate| gate.watches()) {
+            self.watch_at = Some(now + gate::ASK_AGAIN);
+        }
+    }
+
+    /// The job in a slot has ended.
+    ///
+    /// A job that [`Schedule::is_ending`] says is being ended may have left children: before it is
+    /// reaped, what is left of its process group is to be sent a KILL.
+    pub fn ended(
+        &mut self,
+        slot: u32,
+        outcome: Outcome,
+        now: Instant,
+        machine: &mut dyn Machine,
+    ) -> Ended {
+        let Some(job) = self.remove(slot, now) else {
+            // A slot that runs nothing: there is nothing to say about it.
+            let (verdict, halt) = (Verdict::Dropped, Halted::No);
+            return Ended { verdict, outcome, attempt: 1, halt };
+        };
+        let outcome = match outcome {
+            Outcome::Signalled(signal) if job.fate != Fate::Runs => Outcome::Killed(signal),
+            outcome => outcome,
+        };
+        let good = outcome == Outcome::Exited(0);
+        let attempt = self.failures.get(&job.seq).map_or(1, |failed| failed.saturating_add(1));
+        let ended = |verdict, halt| Ended { verdict, outcome, attempt, halt };
+        if job.fate == Fate::Dropped {
+            return ended(Verdict::Dropped, Halted::No);
+        }
+        self.learn(good, now.duration_since(job.started), machine);
+        if !good && (self.retries == 0 || attempt < self.retries) {
+            self.failures.insert(job.seq, attempt);
+            return ended(Verdict::Again, Halted::No);
+        }
+        if !good && job.fate == Fate::Requeued && self.retries == 1 {
+            return ended(Verdict::Again, Halted::No);
+        }
+        self.failures.remove(&job.seq);
+        let halt = self.count(outcome, now);
+        ended(Verdict::Done, halt)
+    }
+
+    /// A job was not started because its own template asked so (`skip()`); it counts as failed.
+    pub fn skipped(&mut self, now: Instant) -> Ended {
+        let halt = self.count(Outcome::Skipped, now);
+        Ended { verdict: Verdict::Done, outcome: Outcome::Skipped, attempt: 1, halt }
+    }
+
+    /// The kernel had no process for the job that was said to be started: it gives its slot back,
+    /// and is to be started again.  Until more jobs end than run now, no more are tried at once.
+    pub fn refused(&mut self, slot: u32, now: Instant) {
+        if self.remove(slot, now).is_some() {
+            self.slots.set_limit(self.running.len().max(1));
+            self.not_before = Some(now + gate::ASK_AGAIN);
+        }
+    }
+
+    /// The command of `--limit` has ended with this exit code.
+    pub fn limit_answered(&mut self, exit_code: u8, now: Instant) {
+        if let Some(limit) = &mut self.limit
+            && limit.answered(exit_code, now)
+        {
+            self.end_youngest(Reason::Limit, now);
+        }
+    }
+
+    /// The moment at which [`Schedule::poll`] has something to do.
+    pub fn next_timer(&self) -> Option<Instant> {
+        if !self.actions.is_empty() {
+            return Some(self.epoch);
+        }
+        let signal = self.terminations.peek().map(|Reverse((moment, ..))| *moment);
+        let timeout = self.timeout.get().and_then(|limit| {
+            let oldest = self.running.oldest_first().find(|job| job.fate == Fate::Runs)?;
+            oldest.started.checked_add(limit)
+        });
+        let watch = self.watch_at.filter(|_| self.running.len() > 0);
+        [signal, timeout, watch].into_iter().flatten().min()
+    }
+
+    /// Does what is due: ends jobs that took too long, sends the next signals to those that are
+    /// being ended, and looks at the memory where an option asks for it.  What the engine is to do
+    /// comes by [`Schedule::actions`].
+    pub fn poll(&mut self, now: Instant, machine: &mut dyn Machine) {
+        self.signal_next(now);
+        self.end_late(now);
+        if self.watch_at.is_some_and(|moment| moment <= now) {
+            self.watch_at = None;
+            self.watch(now, machine);
+        }
+    }
+
+    /// What the engine is to do, in this order; to be asked for after every other call.
+    pub fn actions(&mut self) -> impl Iterator<Item = Action> + '_ {
+        self.actions.drain(..)
+    }
+
+    /// No job starts any more; those that run go on.
+    pub fn stop_starting(&mut self) {
+        self.stopped = true;
+    }
+
+    /// No job starts any more, and those that run are ended; they have neither output nor joblog.
+    pub fn end_all(&mut self, now: Instant) {
+        self.stopped = true;
+        let slots: Vec<u32> = self.running.oldest_first().map(|job| job.slot).collect();
+        for slot in slots {
+            self.end(slot, Fate::Dropped, now);
+        }
+    }
+
+    /// Whether the job in a slot is being ended.
+    pub fn is_ending(&self, slot: u32) -> bool {
+        self.running.get(slot).is_some_and(|job| job.fate != Fate::Runs)
+    }
+
+    /// Whether no job will start any more.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// How many jobs run.
+    pub fn running(&self) -> u32 {
+        self.running.len()
+    }
+
+    /// How many may run at once now.
+    pub fn slots(&self) -> u32 {
+        self.slots.limit()
+    }
+
+    /// How many jobs have ended for good and well.
+    pub fn succeeded(&self) -> u64 {
+        self.tally.succeeded()
+    }
+
+    /// How many jobs have ended for good, and not well.
+    pub fn failed(&self) -> u64 {
+        self.tally.failed()
+    }
+
+    /// The exit code of everything, as things stand.
+    pub fn exit_code(&self) -> u8 {
+        self.tally.exit_code()
+    }
+
+    /// Takes a job that has ended out of all tables.
+    fn remove(&mut self, slot: u32, now: Instant) -> Option<running::Job> {
+        let job = self.running.remove(slot)?;
+        self.slots.give_back(slot);
+        for gate in &mut self.gates {
+            gate.ended();
+        }
+        if job.suspended {
+            self.suspended -= 1;
+        }
+        if self.running.len() == 0 {
+            self.watch_at = None;
+        } else if self.suspended > 0 {
+            // The job that ended may be the one for which the others wait.
+            self.watch_at = Some(now);
+        }
+        Some(job)
+    }
+
+    /// What a job's end teaches: its time, and how many jobs at once and how fast.
+    fn learn(&mut self, good: bool, time: Duration, machine: &mut dyn Machine) {
+        if good {
+            self.timeout.learn(time);
+        }
+        if let Some(delay) = &mut self.delay {
+            delay.learn(good);
+        }
+        if !(self.jobs.is_file() || self.jobs.is_auto()) {
+            return;
+        }
+        // A file that is being written may be empty for a moment: the number stands.
+        let Ok(asked) = self.jobs.evaluate(machine) else { return };
+        if self.jobs.is_auto() {
+            let factor = if good { AUTO_MORE } else { AUTO_LESS };
+            self.auto_jobs = (self.auto_jobs * factor).clamp(1.0, f64::from(asked));
+            self.slots.set_limit(self.auto_jobs as u32);
+        } else {
+            self.slots.set_limit(asked);
+        }
+    }
+
+    /// A job has ended for good: is that the end of everything?
+    fn count(&mut self, outcome: Outcome, now: Instant) -> Halted {
+        match self.tally.count(outcome) {
+            Reached::No => Halted::No,
+            Reached::Counted => Halted::Counted,
+            Reached::Stop(When::Soon) => {
+                self.stopped = true;
+                Halted::Soon { running: self.running.len() }
+            }
+            Reached::Stop(When::Now) => {
+                self.end_all(now);
+                Halted::Now
+            }
+        }
+    }
+
+    /// Does what a gate says; the moment to ask again if no job may start.
+    fn obey(&mut self, answer: Answer, now: Instant) -> Option<Instant> {
+        match answer {
+            Answer::Go => None,
+            Answer::Wait(moment) => Some(moment),
+            Answer::KillYoungest(moment) => {
+                self.end_youngest(Reason::LowMemory, now);
+                Some(moment)
+            }
+            Answer::Suspend { keep, again } => {
+                self.suspend_all_but(keep);
+                Some(again)
+            }
+        }
+    }
+
+    /// Asks the gates that watch running jobs.
+    fn watch(&mut self, now: Instant, machine: &mut dyn Machine) {
+        let mut suspends = false;
+        for at in 0..self.gates.len() {
+            if self.gates[at].watches() {
+                let answer = self.gates[at].ask(now, self.running.len(), machine);
+                suspends |= matches!(answer, Answer::Suspend { .. });
+                self.obey(answer, now);
+            }
+        }
+        if !suspends {
+            self.suspend_all_but(u32::MAX);
+        }
+        if self.running.len() > 0 {
+            self.watch_at = Some(now + gate::ASK_AGAIN);
+        }
+    }
+
+    /// Suspends all but the oldest jobs, and lets those go on.
+    fn suspend_all_but(&mut self, keep: u32) {
+        if keep == u32::MAX && self.suspended == 0 {
+            return;
+        }
+        let mut kept = 0;
+        let slots: Vec<u32> = self
+            .running
+            .oldest_first()
+            .filter(|job| job.fate == Fate::Runs)
+            .map(|job| job.slot)
+            .collect();
+        for slot in slots {
+            let Some(job) = self.running.get_mut(slot) else { continue };
+            let suspend = kept >= keep;
+            kept += 1;
+            if job.suspended != suspend {
+                job.suspended = suspend;
+                let signal = if suspend { libc::SIGSTOP } else { libc::SIGCONT };
+                self.actions.push(Action::Signal { slot, seq: job.seq, signal });
+                self.suspended = if suspend { self.suspended + 1 } else { self.suspended - 1 };
+            }
+        }
+    }
+
+    /// Ends the youngest job that is not being ended, to be run again later.
+    fn end_youngest(&mut self, reason: Reason, now: Instant) {
+        let youngest = self.running.youngest_first().find(|job| job.fate == Fate::Runs);
+        if let Some(&running::Job { slot, seq, .. }) = youngest {
+            self.actions.push(Action::Tell { slot, seq, reason });
+            self.end(slot, Fate::Requeued, now);
+        }
+    }
+
+    /// Ends the jobs that have run too long.
+    fn end_late(&mut self, now: Instant) {
+        let Some(limit) = self.timeout.get() else { return };
+        loop {
+            let oldest = self.running.oldest_first().find(|job| job.fate == Fate::Runs);
+            let late = oldest.filter(|job| now.duration_since(job.started) >= limit);
+            let Some(&running::Job { slot, seq, .. }) = late else { return };
+            self.actions.push(Action::Tell { slot, seq, reason: Reason::TimedOut });
+            self.end(slot, Fate::Killed, now);
+        }
+    }
+
+    /// Begins to end a job; one that is being ended already only changes its fate.
+    fn end(&mut self, slot: u32, fate: Fate, now: Instant) {
+        let Some(job) = self.running.get_mut(slot) else { return };
+        let begun = job.fate != Fate::Runs;
+        job.fate = fate;
+        if !begun {
+            let serial = job.serial;
+            self.signal(slot, serial, now);
+        }
+    }
+
+    /// Sends the next signals to the jobs that are being ended.
+    fn signal_next(&mut self, now: Instant) {
+        while let Some(Reverse((moment, slot, serial))) = self.terminations.peek().copied()
+            && moment <= now
+        {
+            self.terminations.pop();
+            self.signal(slot, serial, now);
+        }
+    }
+
+    /// Sends a job its next signal, unless it has ended meanwhile.
+    fn signal(&mut self, slot: u32, serial: u64, now: Instant) {
+        let Some(job) = self.running.get_mut(slot).filter(|job| job.serial == serial) else {
+            return;
+        };
+        let Some((signal, next)) = self.term_sequence.step(job.step, now) else { return };
+        job.step += 1;
+        let seq = job.seq;
+        self.actions.push(Action::Signal { slot, seq, signal });
+        if job.suspended {
+            // A suspended job hears nothing but KILL before it goes on.
+            job.suspended = false;
+            self.suspended -= 1;
+            self.actions.push(Action::Signal { slot, seq, signal: libc::SIGCONT });
+        }
+        if let Some(moment) = next {
+            self.terminations.push(Reverse((moment, slot, serial)));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Gates: what the machine must allow before a job may start, and what is done to those that run
+//! when it allows even less.
+//!
+//! | option | read | how often |
+//! |---|---|---|
+//! | `--load` | threads in states R and D | before a start, at most once a second |
+//! | `--memfree`, `--memsuspend` | `MemAvailable` | before a start; once a second while jobs run |
+//! | `--noswap` | `pswpin`, `pswpout` | two readings a second apart, every ten seconds |
+//! | `--limit COMMAND` | its exit code | before a start; once a second while it holds |
+//! | `--limit 'io N'` | milliseconds that disks were busy | two readings a second apart |
+//!
+//! A reading that fails holds nothing back: a machine that does not say what it has is no reason
+//! to wait for ever.
+
+mod disk;
+mod limit;
+mod load;
+mod memory;
+mod swap;
+
+use std::time::{Duration, Instant};
+
+pub(super) use disk::DiskGate;
+pub use limit::{Limit, LimitError};
+pub(super) use limit::{LimitGate, Question};
+pub(super) use load::LoadGate;
+pub(super) use memory::{FreeGate, SuspendGate};
+pub(super) use swap::SwapGate;
+
+use super::machine::Machine;
+
+/// How long to wait before the machine is asked again that has said no.
+pub(super) const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// What a gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A job may start.
+    Go,
+    /// None may before this moment; ask again then.
+    Wait(Instant),
+    /// None may, and the youngest is to be ended; ask again at this moment.
+    KillYoungest(Instant),
+    /// Only so many jobs may run, the oldest, and the others are to be suspended; ask again at
+    /// this moment.
+    Suspend {
+        /// How many may run.
+        keep: u32,
+        /// When to ask again.
+        again: Instant,
+    },
+}
+
+/// What the machine must allow before a job may start.
+pub trait Gate {
+    /// Whether a job may start, `running` being there.
+    fn ask(&mut self, now: Instant, running: u32, machine: &mut dyn Machine) -> Answer;
+
+    /// A job has been started.
+    fn started(&mut self) {}
+
+    /// A job has ended.
+    fn ended(&mut self) {}
+
+    /// Whether it must be asked while jobs run, even if none is to start.
+    fn watches(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,260 @@
+//! `--halt`: when to give up or to be content, and what the whole's exit code is.
+//!
+//! The rules are GNU parallel's, found by running it:
+//!
+//! - without `--halt` the exit code is the number of failed jobs, 101 for more than 100;
+//! - a percentage is of all jobs, rounded up to a number of jobs;
+//! - once a condition is met the exit code stands, whatever ends later: 0 for `success`; for an
+//!   amount of one job that job's own status (128 + its signal, 255 where we ended it, 254 where
+//!   it was skipped); for a percentage the percentage of failed jobs, rounded up; for a number the
+//!   number of failed jobs (and 101 where `done` found none: there is no other name for it);
+//!   0 for an amount of none;
+//! - a condition never met leaves the number of failed jobs, or their percentage where the amount
+//!   is one;
+//! - skipped jobs count as failed.
+
+use thiserror::Error;
+
+use crate::Outcome;
+
+/// Failed jobs beyond this are not told apart by an exit code.
+const FAILURES_MAX: u64 = 100;
+
+/// What is done once the condition is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Running jobs are ended.
+    Now,
+    /// Running jobs go on; none is started.
+    Soon,
+}
+
+/// Which jobs count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Those that failed.
+    Fail,
+    /// Those that did well.
+    Success,
+    /// All that ended.
+    Done,
+}
+
+/// How many must.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// So many.
+    Jobs(u64),
+    /// So many of a hundred.
+    Percent(u64),
+}
+
+/// `--halt`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Halt {
+    /// Run all jobs, however they end.
+    #[default]
+    Never,
+    /// Stop when enough jobs have ended in a way.
+    If {
+        /// What is done then.
+        when: When,
+        /// Which jobs count.
+        why: Why,
+        /// How many must.
+        amount: Amount,
+    },
+}
+
+/// What is wrong with the text of a `--halt`.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum HaltError {
+    /// Its first word is none of the three.
+    #[error("--halt '{0}': it must be never, or begin with now or soon")]
+    When(String),
+    /// Its second word is none of the three.
+    #[error("--halt '{0}': now and soon must be followed by ,fail= ,success= or ,done=")]
+    Why(String),
+    /// There is no whole number at its end.
+    #[error("--halt '{0}': a number of jobs or a percentage must follow, as in now,fail=1")]
+    Amount(String),
+}
+
+impl Halt {
+    /// Reads `never`, `now,fail=1`, `soon,success=3%` and such, and the old forms `0`, `1`, `2`,
+    /// `-1`, `-2` and `3%`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, HaltError> {
+        let known = |when, why, amount| Ok(Halt::If { when, why, amount });
+        match text {
+            "never" | "0" => return Ok(Halt::Never),
+            "1" => return known(When::Soon, Why::Fail, Amount::Jobs(1)),
+            "2" => return known(When::Now, Why::Fail, Amount::Jobs(1)),
+            "-1" => return known(When::Soon, Why::Success, Amount::Jobs(1)),
+            "-2" => return known(When::Now, Why::Success, Amount::Jobs(1)),
+            _ => {}
+        }
+        if let Some(percent) = text.strip_suffix('%').and_then(whole) {
+            return known(When::Soon, Why::Fail, Amount::Percent(percent));
+        }
+        let mut words = text.splitn(2, ',');
+        let when = match words.next() {
+            Some("now") => When::Now,
+            Some("soon") => When::Soon,
+            _ => return Err(HaltError::When(text.to_owned())),
+        };
+        let rest = words.next().unwrap_or_default();
+        let (why, amount) = rest.split_once('=').unwrap_or((rest, ""));
+        let why = match why {
+            "fail" => Why::Fail,
+            "success" => Why::Success,
+            "done" => Why::Done,
+            _ => return Err(HaltError::Why(text.to_owned())),
+        };
+        let amount = match amount.strip_suffix('%') {
+            Some(percent) => whole(percent).map(Amount::Percent),
+            None => whole(amount).map(Amount::Jobs),
+        };
+        match amount {
+            Some(amount) => known(when, why, amount),
+            None => Err(HaltError::Amount(text.to_owned())),
+        }
+    }
+
+    /// Whether it must know how many jobs there are in all.
+    pub fn needs_total(self) -> bool {
+        matches!(self, Halt::If { amount: Amount::Percent(_), .. })
+    }
+}
+
+/// A whole number of digits alone.
+fn whole(text: &str) -> Option<u64> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}
+
+/// What a job's end means for the condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reached {
+    /// It does not count.
+    No,
+    /// It counts, but there are not enough yet.
+    Counted,
+    /// There are enough: stop in this way.
+    Stop(When),
+}
+
+/// Counts how jobs end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    halt: Halt,
+    total: Option<u64>,
+    failed: u64,
+    succeeded: u64,
+    /// The exit code, once the condition has been met.
+    decided: Option<u8>,
+}
+
+impl Tally {
+    pub(super) fn new(halt: Halt) -> Self {
+        Tally { halt, ..Tally::default() }
+    }
+
+    /// How many jobs there are in all, once that is known.
+    pub(super) fn set_total(&mut self, total: u64) {
+        self.total = Some(total);
+    }
+
+    pub(super) fn failed(&self) -> u64 {
+        self.failed
+    }
+
+    pub(super) fn succeeded(&self) -> u64 {
+        self.succeeded
+    }
+
+    /// A job has ended for good.
+    pub(super) fn count(&mut self, outcome: Outcome) -> Reached {
+        let good = outcome == Outcome::Exited(0);
+        if good {
+            self.succeeded += 1;
+        } else {
+            self.failed += 1;
+        }
+        let Halt::If { when, why, amount } = self.halt else { return Reached::No };
+        let (counts, so_far) = match why {
+            Why::Fail => (!good, self.failed),
+            Why::Success => (good, self.succeeded),
+            Why::Done => (true, self.failed + self.succeeded),
+        };
+        if !counts {
+            return Reached::No;
+        }
+        match self.needed(amount) {
+            Some(needed) if so_far >= needed => {
+                if self.decided.is_none() {
+                    self.decided = Some(self.decide(why, amount, needed, outcome));
+                }
+                Reached::Stop(when)
+            }
+            _ => Reached::Counted,
+        }
+    }
+
+    /// How many jobs the amount is; `None` while that is not known.
+    fn needed(&self, amount: Amount) -> Option<u64> {
+        match amount {
+            Amount::Jobs(jobs) => Some(jobs),
+            Amount::Percent(percent) => {
+                let share = u128::from(self.total?) * u128::from(percent);
+                Some(u64::try_from(share.div_ceil(100)).unwrap_or(u64::MAX))
+            }
+        }
+    }
+
+    /// The exit code of a condition that has been met by this job.
+    fn decide(&self, why: Why, amount: Amount, needed: u64, outcome: Outcome) -> u8 {
+        match (why, amount) {
+            (Why::Success, _) => 0,
+            _ if needed == 0 => 0,
+            _ if needed == 1 => own_status(outcome),
+            (_, Amount::Percent(_)) => self.percent_failed(),
+            (_, Amount::Jobs(_)) if self.failed == 0 => capped(FAILURES_MAX + 1),
+            (_, Amount::Jobs(_)) => capped(self.failed),
+        }
+    }
+
+    /// How many of a hundred jobs failed, rounded up.
+    fn percent_failed(&self) -> u8 {
+        let total = self.total.unwrap_or(0).max(self.failed).max(1);
+        capped(self.failed.saturating_mul(100).div_ceil(total))
+    }
+
+    /// The exit code of everything.
+    pub(super) fn exit_code(&self) -> u8 {
+        match (self.decided, self.halt) {
+            (Some(code), _) => code,
+            (None, Halt::If { amount: Amount::Percent(_), .. }) => self.percent_failed(),
+            (None, _) => capped(self.failed),
+        }
+    }
+}
+
+/// A number of failures as an exit code.
+fn capped(failures: u64) -> u8 {
+    u8::try_from(failures.min(FAILURES_MAX + 1)).unwrap_or(u8::MAX)
+}
+
+/// What the exit code of one job is as that of everything.
+fn own_status(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Exited(code) => code,
+        Outcome::Signalled(signal) => 128_u8.wrapping_add(signal),
+        Outcome::Killed(_) => 255,
+        Outcome::Skipped => 254,
+    }
+}

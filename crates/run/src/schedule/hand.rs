@@ -1,0 +1,135 @@
+//! What the schedule is given, and what it hands to the engine.
+
+use std::time::Instant;
+
+use super::delay::Delay;
+use super::gate::Limit;
+use super::halt::Halt;
+use super::slots::{Jobs, Load};
+use super::terminate::TermSequence;
+use super::timeout::Timeout;
+use crate::Outcome;
+
+/// What a user has asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `-j`: how many jobs at once.
+    pub jobs: Jobs,
+    /// `--delay`: how long to wait between two starts.
+    pub delay: Option<Delay>,
+    /// `--timeout`: how long a job may run.
+    pub timeout: Option<Timeout>,
+    /// `--retries`: how often a job is tried in all; 0 is without end, 1 is no second time.
+    pub retries: Option<u32>,
+    /// `--halt`: when to give up, or to be content.
+    pub halt: Halt,
+    /// `--term-seq`: how a job is ended.
+    pub term_sequence: TermSequence,
+    /// `--load`: start nothing while so many threads run or wait for a disk.
+    pub load: Option<Load>,
+    /// `--memfree`, bytes: start nothing with less; with less than half, end the youngest job.
+    pub memory_free_bytes: Option<u64>,
+    /// `--memsuspend`, bytes: suspend jobs with less than twice as much.
+    pub memory_suspend_bytes: Option<u64>,
+    /// `--noswap`: start nothing while the machine swaps in and out.
+    pub no_swap: bool,
+    /// `--limit`: a command, or a rule of ours, that says whether a job may start.
+    pub limit: Option<Limit>,
+}
+
+/// Whether the next job may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// Now, in this slot (from 1: `{%}`).
+    Now {
+        /// The slot that it will have if it is started before anything else is told.
+        slot: u32,
+    },
+    /// Not before this moment; ask again then, or when a job has ended.
+    At(Instant),
+    /// When a job has ended; nothing else can change the answer.
+    OnEnd,
+    /// When the command of `--limit` has been run: run it, and give its exit code to
+    /// [`super::Schedule::limit_answered`].  Said once for each run that is wanted.
+    Ask,
+    /// When the command of `--limit`, which runs, has ended.
+    Asked,
+    /// No job will start any more.
+    Never,
+}
+
+/// What the engine is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send a signal to the process group of the job that runs in a slot.
+    Signal {
+        /// The slot it runs in.
+        slot: u32,
+        /// The job's number.
+        seq: u64,
+        /// The signal's number.
+        signal: i32,
+    },
+    /// Tell the user that a job is ended for this reason; its signals come by themselves.
+    Tell {
+        /// The slot it runs in.
+        slot: u32,
+        /// The job's number.
+        seq: u64,
+        /// Why it is ended.
+        reason: Reason,
+    },
+}
+
+/// Why a job is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It ran longer than `--timeout` allows.
+    TimedOut,
+    /// There is less memory than half of what `--memfree` names.
+    LowMemory,
+    /// The command of `--limit` said so.
+    Limit,
+}
+
+/// What becomes of a job that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is done, well or not: write its output and its line of the joblog.
+    Done,
+    /// It is to be run again, before any job that has not run yet; its output is dropped, and it
+    /// has no line of the joblog.
+    Again,
+    /// It was ended because everything is to end: neither output nor joblog.
+    Dropped,
+}
+
+/// What [`super::Schedule::ended`] makes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// What becomes of the job.
+    pub verdict: Verdict,
+    /// How it ended; [`Outcome::Killed`] are those that the schedule had ended and that died of
+    /// it.  One that caught the signal and exited has its own exit code.
+    pub outcome: Outcome,
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
+    /// What it did to the whole, if that is `--halt`'s business.
+    pub halt: Halted,
+}
+
+/// What a job's end did to the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halted {
+    /// Nothing.
+    No,
+    /// It counts for `--halt` (`This job failed:` is said), but there are not enough yet.
+    Counted,
+    /// No job will start any more; so many still run.
+    Soon {
+        /// Jobs that still run.
+        running: u32,
+    },
+    /// No job will start any more, and those that run are being ended.
+    Now,
+}

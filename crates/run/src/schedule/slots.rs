@@ -1,0 +1,261 @@
+//! `-j`: how many jobs at once, and which slot a job gets; `--load` is read by the same rule.
+//!
+//! A number of threads is the machine's ([`Machine::threads`]): those that this process may use.
+//! The slot that was freed last is given out first, so that few slots are ever touched.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::machine::Machine;
+
+/// Jobs at once, at most: a slot costs some hundred bytes, and no kernel has more processes than
+/// this (`PID_MAX_LIMIT`, proc(5)).
+const JOBS_MAX: u64 = 4 << 20;
+
+/// A `-j` file is a few bytes; more than this of it is not read.
+const FILE_BYTES_MAX: usize = 4096;
+
+/// How many jobs at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Jobs {
+    form: Form,
+    /// `auto`: fewer while jobs fail.
+    auto: bool,
+}
+
+/// What a number is made of.
+#[derive(Clone, Debug, PartialEq)]
+enum Form {
+    /// `0`: as many as the machine lets us.
+    Most,
+    /// `N`.
+    Number(u64),
+    /// `N%` of the threads, rounded up.
+    Percent(f64),
+    /// `+N`: threads and so many more.
+    Above(u64),
+    /// `-N`: threads but so many.
+    Below(u64),
+    /// A file that holds one of the above.
+    File(PathBuf),
+}
+
+/// What is wrong with the text of a `-j` or a `--load`.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum JobsError {
+    /// It is neither a number of any form nor a file.
+    #[error("-j '{0}': neither a number (10, 0, +2, -1, 150%) nor a file that holds one")]
+    Form(String),
+    /// The file is there but holds something else.
+    #[error("-j {path}: the file holds '{text}', and not a number (10, 0, +2, -1, 150%)")]
+    File {
+        /// The file.
+        path: String,
+        /// What it holds.
+        text: String,
+    },
+    /// It cannot be read.
+    #[error("-j {path}: {problem}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the kernel said.
+        problem: String,
+    },
+    /// Nothing could ever run.
+    #[error("-j '{0}': no job could ever run")]
+    None(String),
+}
+
+impl Default for Jobs {
+    fn default() -> Self {
+        Jobs { form: Form::Percent(100.0), auto: false }
+    }
+}
+
+impl Jobs {
+    /// So many jobs.
+    pub fn number(jobs: u32) -> Self {
+        Jobs { form: Form::Number(u64::from(jobs.max(1))), auto: false }
+    }
+
+    /// Reads `10`, `0`, `150%`, `+2`, `-1`, any of them with `auto`, and the name of a file that
+    /// holds one of them.  The file is read by [`Jobs::evaluate`].
+    ///
+    /// # Errors
+    /// What it cannot be.
+    pub fn parse(text: &str) -> Result<Self, JobsError> {
+        let (number, auto) = match text.strip_suffix("auto") {
+            Some(rest) if form(rest).is_some() => (rest, true),
+            _ => (text, false),
+        };
+        match form(number) {
+            Some(Form::Percent(0.0)) => Err(JobsError::None(text.to_owned())),
+            Some(form) => Ok(Jobs { form, auto }),
+            None if text.is_empty() || text.contains('\0') => Err(JobsError::Form(text.to_owned())),
+            None => Ok(Jobs { form: Form::File(PathBuf::from(text)), auto: false }),
+        }
+    }
+
+    /// How many jobs that is now, at least one; a file is read again each time.
+    ///
+    /// # Errors
+    /// A file that is not there (then it was no number either), or holds something else.
+    pub fn evaluate(&self, machine: &mut dyn Machine) -> Result<u32, JobsError> {
+        let Form::File(path) = &self.form else { return Ok(jobs(&self.form, machine)) };
+        let name = || path.to_string_lossy().into_owned();
+        let bytes = machine.file(path, FILE_BYTES_MAX).map_err(|problem| {
+            if problem.kind() == std::io::ErrorKind::NotFound {
+                JobsError::Form(name())
+            } else {
+                JobsError::Unreadable { path: name(), problem: problem.to_string() }
+            }
+        })?;
+        let text = String::from_utf8_lossy(&bytes);
+        match form(text.trim()) {
+            Some(form) => Ok(jobs(&form, machine)),
+            None => Err(JobsError::File { path: name(), text: text.trim().to_owned() }),
+        }
+    }
+
+    /// Whether the number is held by a file, and so may change.
+    pub fn is_file(&self) -> bool {
+        matches!(self.form, Form::File(_))
+    }
+
+    /// Whether fewer jobs run at once while jobs fail.
+    pub fn is_auto(&self) -> bool {
+        self.auto
+    }
+}
+
+/// Reads one of the forms of a number.
+fn form(text: &str) -> Option<Form> {
+    if let Some(more) = text.strip_prefix('+') {
+        return Some(Form::Above(digits(more)?));
+    }
+    if let Some(fewer) = text.strip_prefix('-') {
+        return Some(Form::Below(digits(fewer)?));
+    }
+    if let Some(percent) = text.strip_suffix('%') {
+        let plain = percent.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        return percent.parse().ok().filter(|_| plain).map(Form::Percent);
+    }
+    Some(match digits(text)? {
+        0 => Form::Most,
+        number => Form::Number(number),
+    })
+}
+
+/// A number of digits alone.
+fn digits(text: &str) -> Option<u64> {
+    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| plain)
+}
+
+/// How many jobs a form is on a machine.
+fn jobs(form: &Form, machine: &mut dyn Machine) -> u32 {
+    let threads = u64::from(machine.threads());
+    let jobs = match form {
+        Form::Most => u64::from(machine.jobs_max()),
+        Form::Number(number) => *number,
+        Form::Above(more) => threads.saturating_add(*more),
+        Form::Below(fewer) => threads.saturating_sub(*fewer),
+        Form::Percent(_) | Form::File(_) => share(form, threads).ceil() as u64,
+    };
+    jobs.clamp(1, JOBS_MAX) as u32
+}
+
+/// A percentage of the threads.
+fn share(form: &Form, threads: u64) -> f64 {
+    match form {
+        Form::Percent(percent) => threads as f64 * percent / 100.0,
+        _ => 0.0,
+    }
+}
+
+/// `--load`: how many threads may run or wait for a disk before no job is started any more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    form: Form,
+}
+
+impl Load {
+    /// Reads the forms of `-j`; `0` is next to nothing.
+    ///
+    /// # Errors
+    /// What it cannot be.
+    pub fn parse(text: &str) -> Result<Self, JobsError> {
+        match Jobs::parse(text) {
+            Ok(Jobs { form, auto: false }) => Ok(Load { form }),
+            Err(JobsError::None(_)) => Ok(Load { form: Form::Percent(0.0) }),
+            _ => Err(JobsError::Form(text.to_owned())),
+        }
+    }
+
+    /// The load below which a job may start.
+    ///
+    /// # Errors
+    /// A file that is not there, or holds something else.
+    pub fn evaluate(&self, machine: &mut dyn Machine) -> Result<f64, JobsError> {
+        let jobs = |form: &Form, machine: &mut dyn Machine| match form {
+            Form::Most => 0.01,
+            Form::Percent(_) => share(form, u64::from(machine.threads())).max(0.01),
+            _ => f64::from(jobs(form, machine)),
+        };
+        match &self.form {
+            Form::File(_) => {
+                let file = Jobs { form: self.form.clone(), auto: false };
+                file.evaluate(machine).map(f64::from)
+            }
+            form => Ok(jobs(form, machine)),
+        }
+    }
+}
+
+/// Which slots are free.
+#[derive(Clone, Debug)]
+pub(super) struct Slots {
+    /// How many may be in use now.
+    limit: u32,
+    /// How many are in use.
+    used: u32,
+    /// Slots that have been used and are free, the last freed last.
+    free: Vec<u32>,
+    /// The highest slot ever given out.
+    highest: u32,
+}
+
+impl Slots {
+    pub(super) fn new(limit: u32) -> Self {
+        Slots { limit, used: 0, free: Vec::new(), highest: 0 }
+    }
+
+    pub(super) fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    pub(super) fn set_limit(&mut self, limit: u32) {
+        self.limit = limit.max(1);
+    }
+
+    /// The slot that would be taken next.
+    pub(super) fn next(&self) -> Option<u32> {
+        (self.used < self.limit).then(|| self.free.last().copied().unwrap_or(self.highest + 1))
+    }
+
+    /// Takes the slot that [`Slots::next`] named.
+    pub(super) fn take(&mut self) -> u32 {
+        self.used += 1;
+        self.free.pop().unwrap_or_else(|| {
+            self.highest += 1;
+            self.highest
+        })
+    }
+
+    pub(super) fn give_back(&mut self, slot: u32) {
+        self.used = self.used.saturating_sub(1);
+        self.free.push(slot);
+    }
+}

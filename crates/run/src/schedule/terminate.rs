@@ -1,0 +1,146 @@
+//! `--term-seq`: how a job is ended, a signal at a time.
+//!
+//! `TERM,200,TERM,100,TERM,50,KILL,25` sends TERM, waits 200 ms, sends TERM again and so on.
+//! A job that ends meanwhile is left alone.  After the last wait nothing more is done: what a KILL
+//! does not end, nothing does.
+
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+/// Steps that a sequence may have: far above any that is of use.
+const STEPS_MAX: usize = 64;
+
+/// How a job is ended: signals, and how long to wait after each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TermSequence {
+    steps: Vec<Step>,
+}
+
+/// A signal, and what is waited after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    signal: i32,
+    wait: Duration,
+}
+
+/// What is wrong with the text of a `--term-seq`.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum TermSequenceError {
+    /// No signal of that name.
+    #[error("--term-seq: no signal is named '{0}'")]
+    Signal(String),
+    /// What should be milliseconds is not.
+    #[error("--term-seq: '{0}' is not a number of milliseconds")]
+    Wait(String),
+    /// Too many of them.
+    #[error("--term-seq: more than {STEPS_MAX} signals")]
+    Long,
+}
+
+impl Default for TermSequence {
+    fn default() -> Self {
+        let step = |signal, wait_ms| Step { signal, wait: Duration::from_millis(wait_ms) };
+        TermSequence {
+            steps: vec![
+                step(libc::SIGTERM, 200),
+                step(libc::SIGTERM, 100),
+                step(libc::SIGTERM, 50),
+                step(libc::SIGKILL, 25),
+            ],
+        }
+    }
+}
+
+impl TermSequence {
+    /// Reads `TERM,200,KILL,25`: names with or without `SIG`, or numbers; an empty text is the
+    /// usual sequence.
+    ///
+    /// # Errors
+    /// Which word is neither.
+    pub fn parse(text: &str) -> Result<Self, TermSequenceError> {
+        let text = text.trim_end_matches(',');
+        if text.is_empty() {
+            return Ok(TermSequence::default());
+        }
+        let mut steps = Vec::new();
+        let mut words = text.split(',');
+        while let Some(name) = words.next() {
+            let signal = signal_number(name.trim())
+                .ok_or_else(|| TermSequenceError::Signal(name.to_owned()))?;
+            let wait = match words.next() {
+                Some(wait) => milliseconds(wait.trim())
+                    .ok_or_else(|| TermSequenceError::Wait(wait.to_owned()))?,
+                None => Duration::ZERO,
+            };
+            if steps.len() == STEPS_MAX {
+                return Err(TermSequenceError::Long);
+            }
+            steps.push(Step { signal, wait });
+        }
+        Ok(TermSequence { steps })
+    }
+
+    /// How long all of it takes if nothing ends before.
+    pub fn length(&self) -> Duration {
+        self.steps.iter().map(|step| step.wait).sum()
+    }
+
+    /// The signal of a step and the moment of the next, if there is one.
+    pub(super) fn step(&self, number: usize, now: Instant) -> Option<(i32, Option<Instant>)> {
+        let step = self.steps.get(number)?;
+        let next = (number + 1 < self.steps.len()).then(|| now + step.wait);
+        Some((step.signal, next))
+    }
+}
+
+/// Milliseconds, with parts of them; nothing above a day.
+fn milliseconds(text: &str) -> Option<Duration> {
+    let value: f64 = text.parse().ok()?;
+    (0.0..=86_400_000.0).contains(&value).then(|| Duration::from_secs_f64(value / 1000.0))
+}
+
+/// The number of a signal, by its name or as digits.
+pub(super) fn signal_number(name: &str) -> Option<i32> {
+    if let Ok(number) = name.parse::<i32>() {
+        return (1..=libc::SIGRTMAX()).contains(&number).then_some(number);
+    }
+    let name = name.to_ascii_uppercase();
+    let name = name.strip_prefix("SIG").unwrap_or(&name);
+    SIGNALS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number)
+}
+
+/// The names of signal(7).
+const SIGNALS: [(&str, i32); 31] = [
+    ("HUP", libc::SIGHUP),
+    ("INT", libc::SIGINT),
+    ("QUIT", libc::SIGQUIT),
+    ("ILL", libc::SIGILL),
+    ("TRAP", libc::SIGTRAP),
+    ("ABRT", libc::SIGABRT),
+    ("IOT", libc::SIGIOT),
+    ("BUS", libc::SIGBUS),
+    ("FPE", libc::SIGFPE),
+    ("KILL", libc::SIGKILL),
+    ("USR1", libc::SIGUSR1),
+    ("SEGV", libc::SIGSEGV),
+    ("USR2", libc::SIGUSR2),
+    ("PIPE", libc::SIGPIPE),
+    ("ALRM", libc::SIGALRM),
+    ("TERM", libc::SIGTERM),
+    ("CHLD", libc::SIGCHLD),
+    ("CONT", libc::SIGCONT),
+    ("STOP", libc::SIGSTOP),
+    ("TSTP", libc::SIGTSTP),
+    ("TTIN", libc::SIGTTIN),
+    ("TTOU", libc::SIGTTOU),
+    ("URG", libc::SIGURG),
+    ("XCPU", libc::SIGXCPU),
+    ("XFSZ", libc::SIGXFSZ),
+    ("VTALRM", libc::SIGVTALRM),
+    ("PROF", libc::SIGPROF),
+    ("WINCH", libc::SIGWINCH),
+    ("IO", libc::SIGIO),
+    ("PWR", libc::SIGPWR),
+    ("SYS", libc::SIGSYS),
+];
