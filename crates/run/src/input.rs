@@ -6,9 +6,15 @@
 //! One source is streamed: a million lines take the memory of one.  Of a product only the sources
 //! after the first are kept, as each of their values comes again for every value before it.
 
+mod columns;
 mod combine;
+mod lines;
+mod link;
 mod packer;
+mod product;
+mod values;
 
+use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -62,8 +68,8 @@ pub enum Columns {
     /// Not at all.
     #[default]
     None,
-    /// At each match of this regular expression (`--colsep`).
-    Separator(String),
+    /// At each match of this regular expression (`--colsep`); it sees bytes.
+    Separator(Vec<u8>),
     /// As comma separated values in quotes, with this between the fields (`--csv`; `,`).
     Csv(Vec<u8>),
 }
@@ -74,7 +80,8 @@ pub enum Header {
     /// Nothing.
     #[default]
     None,
-    /// The first record of each source (`:` or `.*\n`).
+    /// The first value of each source (`:`, and whatever else `--header` is given: only `--pipe`
+    /// looks at what it says).
     First,
     /// The names of the files (`0`).
     FileNames,
@@ -103,7 +110,8 @@ pub struct Options {
     pub columns: Columns,
     /// What names the values.
     pub header: Header,
-    /// White space taken off; `None` is what the columns ask for (`Both` with them).
+    /// White space taken off values, those of columns apart; `None` is what the columns ask for
+    /// ([`Trim::Both`] with [`Columns::Separator`]).
     pub trim: Option<Trim>,
     /// Walk all sources together, the short ones over and over (`--link`).
     pub link: bool,
@@ -111,10 +119,12 @@ pub struct Options {
     pub shuffle: Option<u64>,
     /// A value that ends the input (`-E`).
     pub end_of_file: Option<Vec<u8>>,
-    /// Pass over the first line of the first file (`--skip-first-line`).
+    /// Pass over the first value of the first source (`--skip-first-line`).
     pub skip_first_line: bool,
-    /// Pass over records of white space alone (`-r`).
+    /// Pass over values of white space alone (`-r`).
     pub no_run_if_empty: bool,
+    /// A value that ends in white space goes on in the next one (`-L`, `-l`).
+    pub continued: bool,
 }
 
 impl Default for Options {
@@ -129,6 +139,7 @@ impl Default for Options {
             end_of_file: None,
             skip_first_line: false,
             no_run_if_empty: false,
+            continued: false,
         }
     }
 }
@@ -153,14 +164,33 @@ pub enum InputError {
         error: std::io::Error,
     },
     /// A value is longer than any argument can be.
-    #[error("{name}: a record is longer than {limit} bytes: is {delimiter} between the records?")]
+    #[error(
+        "{name}: a value is longer than {limit} bytes: give what ends one with -d, or use --pipe"
+    )]
     TooLong {
         /// The file, or `standard input`.
         name: String,
         /// The limit.
         limit: usize,
-        /// What was looked for, as a user would write it.
-        delimiter: String,
+    },
+    /// What must be kept, because it comes more than once, is too much.
+    #[error(
+        "the values that come more than once take more than {limit} bytes: \
+         put the longest source first, or do without --link and --shuf"
+    )]
+    TooMuch {
+        /// The limit.
+        limit: usize,
+    },
+    /// A line is not CSV.
+    #[error("{name}: {line:?} is not CSV: {reason}")]
+    Csv {
+        /// The file, or `standard input`.
+        name: String,
+        /// The beginning of the record.
+        line: String,
+        /// What is wrong with it.
+        reason: &'static str,
     },
     /// A regular expression cannot be used.
     #[error("cannot use the regular expression {pattern:?} of {option}: {error}")]
@@ -172,38 +202,143 @@ pub enum InputError {
         /// Why not.
         error: String,
     },
-    /// A link without anything to be linked to, and the like.
-    #[error("{0}")]
-    Sources(String),
-    /// A record does not fit into one command.
-    #[error("the command is too long with the argument {argument:?}: raise -s or shorten it")]
+    /// A delimiter that cannot be one.
+    #[error(
+        "the delimiter {text:?} of -d is empty or unreadable: give characters, \\n, \\054 or \\x2c"
+    )]
+    Delimiter {
+        /// As the user wrote it.
+        text: String,
+    },
+    /// The command is too long with one record alone.
+    #[error("the command line is too long with the argument {argument:?}")]
     DoesNotFit {
-        /// The beginning of the argument.
+        /// The beginning of the record.
         argument: String,
+    },
+    /// The command is too long with the records asked for (`-x`).
+    #[error("the command line is too long with {wanted} arguments: ask for less or leave out -x")]
+    TooManyForOne {
+        /// The number asked for.
+        wanted: u64,
     },
 }
 
+impl InputError {
+    /// Whether it is no more than that a stream has nothing to read yet: what gave it may be asked
+    /// again.
+    pub fn passes(&self) -> bool {
+        matches!(self, InputError::Read { error, .. } if error.kind() == ErrorKind::WouldBlock)
+    }
+}
+
 /// Takes the sources off a command line: the command's words, and the sources that follow them.
-pub fn split(
-    words: Vec<Vec<u8>>,
-    separators: &Separators,
-) -> Result<(Vec<Vec<u8>>, Sources), InputError> {
-    let _ = separators;
-    Ok((words, Vec::new()))
+/// `-` among files is standard input.
+pub fn split(words: Vec<Vec<u8>>, separators: &Separators) -> (Vec<Vec<u8>>, Sources) {
+    let mut command = Vec::new();
+    let mut sources: Sources = Vec::new();
+    // What the words go to: the command until the first separator, then a list of arguments, or
+    // files with their link.
+    let mut files: Option<Linked> = None;
+    let mut in_command = true;
+    for word in words {
+        if let Some((is_files, linked)) = separators.find(&word) {
+            in_command = false;
+            files = is_files.then_some(linked);
+            if !is_files {
+                sources.push((Source::Arguments(Vec::new()), linked));
+            }
+        } else if in_command {
+            command.push(word);
+        } else if let Some(linked) = files {
+            sources.push((file(word), linked));
+        } else if let Some((Source::Arguments(values), _)) = sources.last_mut() {
+            values.push(word);
+        }
+    }
+    (command, sources)
 }
 
-/// The bytes that `-d` stands for: characters, `\n` and the like, octal `\12` and hexadecimal
-/// `\x0a`.
+impl Separators {
+    /// Whether the word stands before files, and how they are linked; `None` for other words.
+    fn find(&self, word: &[u8]) -> Option<(bool, Linked)> {
+        let (base, linked) = match word.strip_suffix(b"+") {
+            Some(base) if base == self.arguments || base == self.files => (base, Linked::Previous),
+            _ => (word, Linked::No),
+        };
+        if base == self.arguments {
+            Some((false, linked))
+        } else if base == self.files {
+            Some((true, linked))
+        } else {
+            None
+        }
+    }
+}
+
+/// The source that a file's name stands for: `-` is standard input.
+pub fn file(name: Vec<u8>) -> Source {
+    use std::os::unix::ffi::OsStringExt;
+    if name == b"-" {
+        Source::Stdin
+    } else {
+        Source::File(std::ffi::OsString::from_vec(name).into())
+    }
+}
+
+/// The bytes that `-d` stands for: characters, C's escapes (`\n`, `\t`, `\0` …), octal `\054` and
+/// hexadecimal `\x2c`; other escapes stand for themselves.
 pub fn delimiter(text: &[u8]) -> Result<Vec<u8>, InputError> {
-    Ok(text.to_vec())
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, after)) = rest.split_first() {
+        if let Some((byte, used)) = (first == b'\\').then(|| escape(after)).flatten() {
+            bytes.push(byte);
+            rest = &after[used..];
+        } else {
+            bytes.push(first);
+            rest = after;
+        }
+    }
+    if bytes.is_empty() {
+        return Err(InputError::Delimiter { text: String::from_utf8_lossy(text).into_owned() });
+    }
+    Ok(bytes)
 }
 
-/// Opens the sources; without any, standard input is the only one.  `stdin` is what [`Source::Stdin`]
-/// reads.
+/// The byte of an escape after its backslash, and how many characters it took.
+fn escape(text: &[u8]) -> Option<(u8, usize)> {
+    let number = |digits: &[u8], base: u32| {
+        let length = digits.iter().take_while(|digit| (**digit as char).is_digit(base)).count();
+        let value = digits[..length].iter().fold(0, |value: u32, digit| {
+            value * base + (*digit as char).to_digit(base).unwrap_or(0)
+        });
+        (length > 0).then_some(())?;
+        Some((u8::try_from(value).ok()?, length))
+    };
+    match *text.first()? {
+        b'n' => Some((b'\n', 1)),
+        b't' => Some((b'\t', 1)),
+        b'r' => Some((b'\r', 1)),
+        b'a' => Some((7, 1)),
+        b'b' => Some((8, 1)),
+        b'v' => Some((11, 1)),
+        b'f' => Some((12, 1)),
+        b'\\' => Some((b'\\', 1)),
+        b'x' => {
+            let (byte, used) = number(&text[1..text.len().min(3)], 16)?;
+            Some((byte, used + 1))
+        }
+        _ => number(&text[..text.len().min(3)], 8),
+    }
+}
+
+/// Opens the sources; without any, standard input is the only one.  `stdin` is what
+/// [`Source::Stdin`] reads.  With a header its line is read here.
 pub fn open(
     sources: Sources,
     options: &Options,
-    stdin: Box<dyn std::io::Read + Send>,
+    stdin: Box<dyn Read + Send>,
 ) -> Result<Input, InputError> {
     Input::new(sources, options, stdin)
 }

@@ -1,33 +1,127 @@
-//! The sources combined: products, links and shuffled.
+//! All sources as one: opened, named, combined, mixed.
 
+use std::fs::File;
 use std::io::Read;
+use std::mem;
+use std::vec;
 
-use super::{InputError, Linked, Options, Source};
+use super::columns::Cut;
+use super::lines::Lines;
+use super::link::Link;
+use super::product::Product;
+use super::values::{Reading, Values};
+use super::{Header, InputError, Linked, Options, Source, Sources};
 use crate::Record;
 
-/// Records of all sources, one at a time.
+/// Records of all sources, one at a time.  After an error that passes (`WouldBlock` of a stream) it
+/// may be asked again.
 pub struct Input {
     names: Vec<Vec<u8>>,
+    reading: Reading,
+    how: How,
+    mixing: Option<Mixing>,
+    warned_of_nul: bool,
+}
+
+enum How {
+    /// One source, streamed.
+    Single(Values),
+    Product(Product),
+    Link(Link),
+}
+
+/// What `--shuf` does: everything is read, and mixed when that is done.
+enum Mixing {
+    Reading { seed: u64, records: Vec<Record> },
+    Giving(vec::IntoIter<Record>),
 }
 
 impl Input {
     pub(super) fn new(
-        sources: Vec<(Source, Linked)>,
+        sources: Sources,
         options: &Options,
         stdin: Box<dyn Read + Send>,
     ) -> Result<Input, InputError> {
-        let _ = (sources, options, stdin);
-        Ok(Input { names: Vec::new() })
+        let sources = if sources.is_empty() { vec![(Source::Stdin, Linked::No)] } else { sources };
+        let file_names = sources.iter().map(|(source, _)| name_of(source)).collect();
+        let (mut values, lines) = open_all(sources, options, stdin)?;
+        let mut reading = Reading::new(lines, Cut::new(options)?);
+        if options.skip_first_line
+            && let Some((first, _)) = values.first_mut()
+        {
+            first.skip_line(&mut reading)?;
+        }
+        let mut names = Vec::new();
+        match options.header {
+            Header::None => {}
+            Header::FileNames => names = file_names,
+            Header::First => {
+                for (values, _) in &mut values {
+                    names.extend(values.header(&mut reading)?);
+                }
+            }
+        }
+        let how = match values.len() {
+            1 => How::Single(values.remove(0).0),
+            _ if options.link => How::Link(Link::new(values)),
+            _ => How::Product(Product::new(values, &reading)),
+        };
+        let mixing = options.shuffle.map(|seed| Mixing::Reading { seed, records: Vec::new() });
+        Ok(Input { names, reading, how, mixing, warned_of_nul: false })
     }
 
-    /// The names of the values, by position (`--header`); empty without a header.
+    /// The names of the values, by position (`--header`); empty without a header, and an empty one
+    /// names nothing.
     pub fn names(&self) -> &[Vec<u8>] {
         &self.names
     }
 
     /// What is worth a warning since this was last asked for, each text once.
     pub fn take_warnings(&mut self) -> Vec<String> {
-        Vec::new()
+        if !self.reading.had_nul || mem::replace(&mut self.warned_of_nul, true) {
+            return Vec::new();
+        }
+        let text = "a NUL in the input was replaced with \\0, as no argument can hold one: \
+                    did you mean --null?";
+        vec![text.to_owned()]
+    }
+
+    fn next_combined(&mut self) -> Result<Option<Record>, InputError> {
+        match &mut self.how {
+            How::Single(values) => {
+                Ok(values.next(&mut self.reading)?.map(|values| Record { values }))
+            }
+            How::Product(product) => product.next(&mut self.reading),
+            How::Link(link) => link.next(&mut self.reading),
+        }
+    }
+
+    /// Reads everything there is to mix, then mixes it (Fisher and Yates).
+    fn next_mixed(&mut self) -> Result<Option<Record>, InputError> {
+        loop {
+            let next = match &self.mixing {
+                Some(Mixing::Giving(_)) => None,
+                _ => self.next_combined()?,
+            };
+            match &mut self.mixing {
+                None => return Ok(next),
+                Some(Mixing::Giving(records)) => return Ok(records.next()),
+                Some(Mixing::Reading { seed, records }) => match next {
+                    Some(record) => {
+                        self.reading.keep(&record.values)?;
+                        records.push(record);
+                    }
+                    None => {
+                        let mut random = Random(*seed);
+                        let mut records = mem::take(records);
+                        for last in (1..records.len()).rev() {
+                            records.swap(last, random.below(last + 1));
+                        }
+                        self.mixing = Some(Mixing::Giving(records.into_iter()));
+                    }
+                },
+            }
+        }
     }
 }
 
@@ -35,6 +129,69 @@ impl Iterator for Input {
     type Item = Result<Record, InputError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        None
+        if self.mixing.is_none() {
+            return self.next_combined().transpose();
+        }
+        self.next_mixed().transpose()
+    }
+}
+
+/// What `--header 0` calls a source.
+fn name_of(source: &Source) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    match source {
+        Source::Arguments(_) => Vec::new(),
+        Source::File(path) => path.as_os_str().as_bytes().to_vec(),
+        Source::Stdin => b"-".to_vec(),
+    }
+}
+
+type LinkedValues = Vec<(Values, Linked)>;
+
+/// Opens all sources.  Standard input may be several of them: they take turns with its lines.
+fn open_all(
+    sources: Sources,
+    options: &Options,
+    stdin: Box<dyn Read + Send>,
+) -> Result<(LinkedValues, Vec<Lines>), InputError> {
+    let mut values = Vec::with_capacity(sources.len());
+    let mut lines: Vec<Lines> = Vec::with_capacity(sources.len());
+    let (mut stdin, mut stdin_number) = (Some(stdin), 0);
+    for (source, linked) in sources {
+        let delimiter = &options.delimiter;
+        let mut number = lines.len();
+        match source {
+            Source::Arguments(arguments) => lines.push(Lines::of_arguments(arguments, delimiter)),
+            Source::File(path) => {
+                let name = path.display().to_string();
+                let file = File::open(&path)
+                    .map_err(|error| InputError::Open { path: name.clone(), error })?;
+                lines.push(Lines::of_stream(name, Box::new(file), delimiter));
+            }
+            Source::Stdin => match stdin.take() {
+                Some(stream) => {
+                    stdin_number = number;
+                    lines.push(Lines::of_stream("standard input".to_owned(), stream, delimiter));
+                }
+                None => number = stdin_number,
+            },
+        }
+        values.push((Values::new(number, options), linked));
+    }
+    Ok((values, lines))
+}
+
+/// Numbers that look random (SplitMix64): enough for an order, and the same for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        // The high half of a product falls evenly below the limit, but for less than 2^-40.
+        ((u128::from(mixed) * limit as u128) >> 64) as usize
     }
 }

@@ -1,35 +1,67 @@
 //! Several records in one job: `-N -n -L -l -X -m --xargs -s -x`.
 
+use std::collections::VecDeque;
+use std::mem;
+
+use super::values::shown;
 use super::{Input, InputError};
 use crate::Record;
 
 /// How many records go into one job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packing {
-    /// At most so many records (`-n`, `-N`); 0 reads one and gives none.
-    pub records_max: Option<u64>,
-    /// At most so many lines that are not blank (`-L`, `-l`); a line that ends in a blank goes on
-    /// in the next; 0 reads one and gives none.
-    pub lines_max: Option<u64>,
-    /// As many as the command line holds (`-X`, `-m`, `--xargs`); else one, where neither of the
-    /// above says more.
-    pub fill: bool,
+    /// At most so many records: 1 for one each, the number of `-n`, `-N`, `-L`, or `u64::MAX` for
+    /// as many as the command line holds (`-X`, `-m`, `--xargs`, `-s`).  0 reads one and gives
+    /// none.
+    pub records_max: u64,
     /// Spread the last ones evenly over this many slots (`-X` and `-m` but for `-j1`).
     pub spread: Option<u32>,
-    /// A record too many for the command line is an error, not the next job's (`-x`).
+    /// Fewer than `records_max` for want of room are an error (`-x`).
     pub exact: bool,
+}
+
+impl Default for Packing {
+    fn default() -> Self {
+        Packing { records_max: 1, spread: None, exact: false }
+    }
 }
 
 /// Puts records together for jobs.
 pub struct Packer {
     input: Input,
     packing: Packing,
+    /// Records that were read and belong to no job yet.
+    waiting: VecDeque<Record>,
+    /// The records of the job that is being made.
+    taken: Vec<Record>,
+    /// Records of `taken` that are known to fit.
+    fitting: usize,
+    /// How many records to try first: those of the job before.
+    guess: u64,
+    /// Once the last ones are spread: how many a job gets.
+    share: Option<usize>,
+    /// What ended the input, told when all read before it is given out.
+    broken: Option<InputError>,
+    ended: bool,
 }
+
+/// Records tried at first where a command line is to be filled.
+const GUESS_FIRST: u64 = 256;
 
 impl Packer {
     /// Packs the records of this input.
     pub fn new(input: Input, packing: Packing) -> Packer {
-        Packer { input, packing }
+        Packer {
+            input,
+            packing,
+            waiting: VecDeque::new(),
+            taken: Vec::new(),
+            fitting: 0,
+            guess: GUESS_FIRST,
+            share: None,
+            broken: None,
+            ended: false,
+        }
     }
 
     /// The input, for its names and warnings.
@@ -38,13 +70,209 @@ impl Packer {
     }
 
     /// The records of the next job, or `None` at the end.  `fits` says whether a command with
-    /// these records is within the limits; it is asked with one record more each time.
+    /// these records is within the limits; with many records it is asked some ten times a job, not
+    /// for each of them.  After an error that passes (`WouldBlock` of a stream) it may be called
+    /// again.
     pub fn next(
         &mut self,
         mut fits: impl FnMut(&[Record]) -> bool,
     ) -> Result<Option<Vec<Record>>, InputError> {
-        let _ = (&self.packing, fits(&[]));
-        let Some(record) = self.input.next() else { return Ok(None) };
-        Ok(Some(vec![record?]))
+        if self.packing.records_max == 0 {
+            return match self.read()? {
+                Some(_) => Ok(Some(Vec::new())),
+                None => self.broken.take().map_or(Ok(None), Err),
+            };
+        }
+        if self.share.is_none() {
+            self.fill(&mut fits)?;
+            self.spread()?;
+        }
+        if let Some(share) = self.share {
+            let count = share.min(self.waiting.len());
+            self.taken.extend(self.waiting.drain(..count));
+        }
+        self.fitting = 0;
+        if self.taken.is_empty() {
+            return self.broken.take().map_or(Ok(None), Err);
+        }
+        self.guess = self.taken.len() as u64;
+        Ok(Some(mem::take(&mut self.taken)))
+    }
+
+    /// Takes as many records as there is room for: more and more of them until they are too many,
+    /// then the border is searched for by halves.
+    fn fill(&mut self, fits: &mut impl FnMut(&[Record]) -> bool) -> Result<(), InputError> {
+        let most = self.packing.records_max;
+        let mut target = self.guess.min(most);
+        let mut step = target / 16 + 1;
+        loop {
+            while (self.taken.len() as u64) < target {
+                let Some(record) = self.read()? else { break };
+                self.taken.push(record);
+            }
+            if self.taken.len() == self.fitting {
+                return Ok(());
+            }
+            if !fits(&self.taken) {
+                break;
+            }
+            self.fitting = self.taken.len();
+            if self.fitting as u64 == most || self.ended {
+                return Ok(());
+            }
+            target = target.saturating_add(step).min(most);
+            step = step.saturating_mul(2);
+        }
+        let mut too_many = self.taken.len();
+        while too_many - self.fitting > 1 {
+            let middle = self.fitting.midpoint(too_many);
+            if fits(&self.taken[..middle]) {
+                self.fitting = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        for record in self.taken.drain(self.fitting..).rev() {
+            self.waiting.push_front(record);
+        }
+        if self.fitting == 0 {
+            let values = self.waiting.pop_front().unwrap_or_default().values;
+            return Err(InputError::DoesNotFit { argument: shown(&values.join(&b' ')) });
+        }
+        if self.packing.exact && most < u64::MAX {
+            return Err(InputError::TooManyForOne { wanted: most });
+        }
+        Ok(())
+    }
+
+    /// When everything that is left is in the job being made, gives each slot its share of it.
+    fn spread(&mut self) -> Result<(), InputError> {
+        let Some(slots) = self.packing.spread else { return Ok(()) };
+        if let Some(next) = self.read()? {
+            self.waiting.push_front(next);
+            return Ok(());
+        }
+        self.share = Some(self.taken.len().div_ceil(slots.max(1) as usize).max(1));
+        self.waiting.extend(self.taken.drain(..));
+        Ok(())
+    }
+
+    /// The next record; `None` at the end, and at an error that does not pass.
+    fn read(&mut self) -> Result<Option<Record>, InputError> {
+        if let Some(record) = self.waiting.pop_front() {
+            return Ok(Some(record));
+        }
+        if self.ended {
+            return Ok(None);
+        }
+        match self.input.next() {
+            Some(Ok(record)) => return Ok(Some(record)),
+            Some(Err(error)) if error.passes() => return Err(error),
+            Some(Err(error)) => self.broken = Some(error),
+            None => {}
+        }
+        self.ended = true;
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::{Linked, Options, Source, open};
+
+    fn packer(arguments: &[&str], packing: Packing) -> Packer {
+        let arguments = arguments.iter().map(|text| text.as_bytes().to_vec()).collect();
+        let sources = vec![(Source::Arguments(arguments), Linked::No)];
+        let input = open(sources, &Options::default(), Box::new(std::io::empty())).unwrap();
+        Packer::new(input, packing)
+    }
+
+    /// The jobs, as text; a command of `limit` bytes with a blank before each value is the most.
+    fn jobs(packer: &mut Packer, limit: usize) -> Result<Vec<String>, InputError> {
+        let length = |records: &[Record]| -> usize {
+            records.iter().flat_map(|record| &record.values).map(|value| value.len() + 1).sum()
+        };
+        let mut jobs = Vec::new();
+        while let Some(records) = packer.next(|records| length(records) <= limit)? {
+            let values: Vec<_> = records.into_iter().flat_map(|record| record.values).collect();
+            jobs.push(String::from_utf8(values.join(&b' ')).unwrap());
+        }
+        Ok(jobs)
+    }
+
+    fn filling(spread: Option<u32>) -> Packing {
+        Packing { records_max: u64::MAX, spread, exact: false }
+    }
+
+    const DIGITS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+
+    #[test]
+    fn at_most_so_many() {
+        let pack = |records_max| Packing { records_max, ..Packing::default() };
+        assert_eq!(jobs(&mut packer(&DIGITS[..3], pack(1)), 99).unwrap(), ["1", "2", "3"]);
+        assert_eq!(jobs(&mut packer(&DIGITS[..5], pack(2)), 99).unwrap(), ["1 2", "3 4", "5"]);
+        assert_eq!(jobs(&mut packer(&DIGITS[..2], pack(0)), 99).unwrap(), ["", ""]);
+        assert_eq!(jobs(&mut packer(&[], pack(2)), 99).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn the_last_ones_are_spread_over_the_slots() {
+        let pack = |records_max, slots| Packing { records_max, spread: Some(slots), exact: false };
+        let spread = |count, max, slots| jobs(&mut packer(&DIGITS[..count], pack(max, slots)), 99);
+        assert_eq!(spread(7, u64::MAX, 3).unwrap(), ["1 2 3", "4 5 6", "7"]);
+        assert_eq!(spread(3, u64::MAX, 9).unwrap(), ["1", "2", "3"]);
+        assert_eq!(spread(7, 4, 2).unwrap(), ["1 2 3 4", "5 6", "7"]);
+        assert_eq!(spread(8, 4, 2).unwrap(), ["1 2 3 4", "5 6", "7 8"]);
+        assert_eq!(spread(9, 4, 2).unwrap(), ["1 2 3 4", "5 6 7 8", "9"]);
+        assert_eq!(spread(7, 3, u32::MAX).unwrap(), ["1 2 3", "4 5 6", "7"]);
+    }
+
+    #[test]
+    fn the_length_bounds_a_job() {
+        let jobs = |spread| jobs(&mut packer(&DIGITS, filling(spread)), 9).unwrap();
+        assert_eq!(jobs(None), ["1 2 3 4", "5 6 7 8", "9"]);
+        assert_eq!(jobs(Some(4)), ["1 2 3 4", "5 6 7 8", "9"]);
+    }
+
+    #[test]
+    fn a_record_that_never_fits_is_an_error_after_those_before_it() {
+        let mut packer = packer(&["1", "2", "toolong", "3"], filling(None));
+        let first = packer.next(|records| records.concat_len() < 5).unwrap().unwrap();
+        assert_eq!(first.len(), 2);
+        let error = packer.next(|records| records.concat_len() < 5).unwrap_err();
+        assert!(error.to_string().contains("toolong"), "{error}");
+    }
+
+    #[test]
+    fn exactly_so_many_or_an_error() {
+        let packing = Packing { records_max: 3, spread: None, exact: true };
+        let error = jobs(&mut packer(&DIGITS, packing), 5).unwrap_err();
+        assert!(matches!(error, InputError::TooManyForOne { wanted: 3 }), "{error}");
+    }
+
+    #[test]
+    fn lines_of_any_length_are_filled_to_the_last_byte() {
+        let many: Vec<String> = (0..5000).map(|number| "x".repeat(number % 7 + 1)).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let jobs = jobs(&mut packer(&many, filling(None)), 1000).unwrap();
+        assert_eq!(jobs.join(" "), many.join(" "));
+        let mut rest = jobs.join(" ");
+        for job in &jobs {
+            rest.drain(..(job.len() + 1).min(rest.len()));
+            let next = rest.split(' ').next().unwrap_or("");
+            assert!(job.len() < 1000);
+            assert!(rest.is_empty() || job.len() + 1 + next.len() + 1 > 1000, "{job} | {next}");
+        }
+    }
+
+    trait ConcatLen {
+        fn concat_len(&self) -> usize;
+    }
+
+    impl ConcatLen for [Record] {
+        fn concat_len(&self) -> usize {
+            self.iter().flat_map(|record| &record.values).map(Vec::len).sum()
+        }
     }
 }

@@ -1,0 +1,80 @@
+//! All sources walked together (`--link`): the short ones begin again until the longest ends.
+
+use super::values::{Cells, Reading, Values};
+use super::{InputError, Linked};
+use crate::Record;
+
+pub(super) struct Link {
+    sources: Vec<Cycled>,
+    /// How many records were made.
+    made: usize,
+    /// How many sources have been asked for the next record already.
+    asked: usize,
+}
+
+struct Cycled {
+    values: Values,
+    /// What it gave, to begin again with.
+    kept: Vec<Cells>,
+    /// What it gives to the record being made.
+    present: Option<Cells>,
+    ended: bool,
+}
+
+impl Link {
+    pub(super) fn new(sources: Vec<(Values, Linked)>) -> Link {
+        let sources = sources.into_iter().map(|(values, _)| Cycled {
+            values,
+            kept: Vec::new(),
+            present: None,
+            ended: false,
+        });
+        Link { sources: sources.collect(), made: 0, asked: 0 }
+    }
+
+    /// The next record; `None` when the longest source is at its end.
+    pub(super) fn next(&mut self, reading: &mut Reading) -> Result<Option<Record>, InputError> {
+        while self.asked < self.sources.len() {
+            self.ask(self.asked, reading)?;
+            self.asked += 1;
+        }
+        self.asked = 0;
+        if self.sources.iter().all(|source| source.ended) {
+            return Ok(None);
+        }
+        let mut values = Vec::new();
+        for source in &mut self.sources {
+            match source.present.take() {
+                Some(cells) => values.extend(cells),
+                // A source without any value gives empty ones.
+                None if source.kept.is_empty() => values.push(Vec::new()),
+                None => values.extend_from_slice(&source.kept[self.made % source.kept.len()]),
+            }
+        }
+        self.made += 1;
+        Ok(Some(Record { values }))
+    }
+
+    /// Has one source read its next value.
+    fn ask(&mut self, number: usize, reading: &mut Reading) -> Result<(), InputError> {
+        // The last one that goes on need not be kept: it never begins again.
+        let others_ended = {
+            let mut others = self.sources.iter().enumerate().filter(|(at, _)| *at != number);
+            others.all(|(_, other)| other.ended)
+        };
+        let source = &mut self.sources[number];
+        if source.ended {
+            return Ok(());
+        }
+        source.present = source.values.next(reading)?;
+        match &source.present {
+            None => source.ended = true,
+            Some(_) if others_ended => {}
+            Some(cells) => {
+                reading.keep(cells)?;
+                source.kept.push(cells.clone());
+            }
+        }
+        Ok(())
+    }
+}

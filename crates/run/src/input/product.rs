@@ -1,0 +1,156 @@
+//! All combinations of the sources' values (`:::` after `:::`).
+//!
+//! The sources turn like the wheels of a counter, the last one fastest.  Each is read when its next
+//! value is needed for the first time, so jobs start while a slow source is still being written;
+//! the values of the first one are never kept.
+
+use super::values::{Cells, Reading, Values};
+use super::{InputError, Linked};
+use crate::Record;
+
+pub(super) struct Product {
+    axes: Vec<Axis>,
+    /// The axis to go on with when a source had nothing to read yet (see [`Product::next`]).
+    resume: Option<usize>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The first value of each axis is still to be read.
+    Starting,
+    Turning,
+    Ended,
+}
+
+/// A source with those linked to it (`:::+`): they go on together, and the shortest ends them.
+struct Axis {
+    sources: Vec<Values>,
+    /// The cells of those that have given theirs while another has not yet.
+    partial: Vec<Cells>,
+    /// Whether its values come again; else only the present one is held.
+    again: bool,
+    values: Vec<Cells>,
+    /// Which of the values is the present one.
+    at: usize,
+    complete: bool,
+}
+
+impl Product {
+    pub(super) fn new(sources: Vec<(Values, Linked)>, reading: &Reading) -> Product {
+        let mut axes: Vec<Axis> = Vec::new();
+        for (values, linked) in sources {
+            match axes.last_mut() {
+                Some(axis) if linked == Linked::Previous => axis.sources.push(values),
+                _ => axes.push(Axis::new(values)),
+            }
+        }
+        // Values come again only for a second value of an axis before theirs.
+        let mut again = false;
+        for axis in &mut axes {
+            axis.again = again;
+            again |= !axis.sources.iter().any(|source| source.at_most_one(reading));
+        }
+        Product { axes, resume: None, state: State::Starting }
+    }
+
+    /// The next combination.
+    pub(super) fn next(&mut self, reading: &mut Reading) -> Result<Option<Record>, InputError> {
+        match self.state {
+            State::Starting => {
+                if !self.start(reading)? {
+                    self.state = State::Ended;
+                    return Ok(None);
+                }
+                self.state = State::Turning;
+            }
+            State::Turning => {
+                if !self.turn(reading)? {
+                    self.state = State::Ended;
+                    return Ok(None);
+                }
+            }
+            State::Ended => return Ok(None),
+        }
+        let cells = self.axes.iter().flat_map(|axis| &axis.values[axis.at]);
+        Ok(Some(Record { values: cells.cloned().collect() }))
+    }
+
+    /// Reads the first value of each axis; `false` when no source has any.
+    fn start(&mut self, reading: &mut Reading) -> Result<bool, InputError> {
+        for number in self.resume.take().unwrap_or(0)..self.axes.len() {
+            let axis = &mut self.axes[number];
+            if let Err(error) = axis.read(reading) {
+                self.resume = Some(number);
+                return Err(error);
+            }
+        }
+        Ok(self.axes.iter().flat_map(|axis| &axis.sources).any(Values::has_given))
+    }
+
+    /// Turns to the next combination; `false` after the last.
+    fn turn(&mut self, reading: &mut Reading) -> Result<bool, InputError> {
+        let from = self.resume.take().unwrap_or(self.axes.len() - 1);
+        for number in (0..=from).rev() {
+            match self.axes[number].advance(reading) {
+                Err(error) => {
+                    self.resume = Some(number);
+                    return Err(error);
+                }
+                Ok(true) => {
+                    for later in &mut self.axes[number + 1..] {
+                        later.at = 0;
+                    }
+                    return Ok(true);
+                }
+                Ok(false) => {}
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Axis {
+    fn new(values: Values) -> Axis {
+        Axis {
+            sources: vec![values],
+            partial: Vec::new(),
+            again: false,
+            values: Vec::new(),
+            at: 0,
+            complete: false,
+        }
+    }
+
+    /// Goes on to the next value; `false` when there is none.
+    fn advance(&mut self, reading: &mut Reading) -> Result<bool, InputError> {
+        if self.at + 1 < self.values.len() {
+            self.at += 1;
+            return Ok(true);
+        }
+        self.read(reading)
+    }
+
+    /// Reads the next value and makes it the present one; `false` at the end.
+    fn read(&mut self, reading: &mut Reading) -> Result<bool, InputError> {
+        if self.complete {
+            return Ok(false);
+        }
+        for source in &mut self.sources[self.partial.len()..] {
+            let Some(cells) = source.next_or_empty(reading)? else {
+                self.complete = true;
+                return Ok(false);
+            };
+            self.partial.push(cells);
+        }
+        let cells: Cells = self.partial.drain(..).flatten().collect();
+        if self.again {
+            reading.keep(&cells)?;
+        } else {
+            self.values.clear();
+        }
+        self.values.push(cells);
+        self.at = self.values.len() - 1;
+        Ok(true)
+    }
+}
