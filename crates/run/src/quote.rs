@@ -2,7 +2,7 @@
 //!
 //! The Bourne rule is GNU parallel's, byte for byte, as its `--dry-run` and joblog show it: a value
 //! of harmless bytes stays as it is, an empty one becomes `''`, everything else is put between
-//! single quotes, with each run of `'` in double quotes: `it's` is `'it'"'"'s'`.
+//! single quotes, with each `'` of its own in double quotes: `it's` is `'it'"'"'s'`.
 //!
 //! One pass over the value, written straight into the caller's buffer.
 
@@ -57,15 +57,24 @@ fn bourne(value: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(value);
         return;
     }
-    let mut rest = value;
-    while !rest.is_empty() {
-        let is_quotes = rest[0] == b'\'';
-        let end = rest.iter().position(|byte| (*byte == b'\'') != is_quotes).unwrap_or(rest.len());
-        let mark = if is_quotes { b'"' } else { b'\'' };
-        out.push(mark);
-        out.extend_from_slice(&rest[..end]);
-        out.push(mark);
-        rest = &rest[end..];
+    // Each `'` closes the quotes and opens them again; at the ends there is nothing to close or open.
+    let last = value.len() - 1;
+    if value[0] != b'\'' {
+        out.push(b'\'');
+    }
+    let mut done = 0;
+    for place in memchr::memchr_iter(b'\'', value) {
+        out.extend_from_slice(&value[done..place]);
+        let (before, after) =
+            (if place > 0 { "'" } else { "" }, if place < last { "'" } else { "" });
+        out.extend_from_slice(before.as_bytes());
+        out.extend_from_slice(b"\"'\"");
+        out.extend_from_slice(after.as_bytes());
+        done = place + 1;
+    }
+    out.extend_from_slice(&value[done..]);
+    if value[last] != b'\'' {
+        out.push(b'\'');
     }
 }
 

@@ -5,10 +5,23 @@
 //! The built-in strings (`{}`, `{.}`, `{/}`, `{//}`, `{/.}`, `{#}`, `{%}`, with or without a
 //! position) are slices of the values: rendering them allocates nothing once the buffers are warm.
 
-use std::fmt;
+mod direct;
+mod expression;
+mod parse;
+mod plus;
+mod render;
+mod strings;
+mod value;
 
 use crate::job::Record;
-use crate::quote::Shell;
+use crate::quote::{self, Shell};
+use crate::shell::Reason;
+
+pub(crate) use direct::first_word;
+use parse::{Piece, Position, Replacement};
+use render::{Line, QuotedLine};
+use strings::What;
+use value::Cut;
 
 /// How replacement strings are written: what the options that change them have asked for.
 #[derive(Clone, Debug, Default)]
@@ -105,6 +118,14 @@ pub enum Flow {
 /// A template that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
+    /// No argument can be as long.
+    #[error("the command is {bytes} bytes long, at most {most} can be: put it into a script")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+        /// What is allowed.
+        most: usize,
+    },
     /// An expression asks for something that is not offered.
     #[error("{0}")]
     Expression(String),
@@ -119,6 +140,12 @@ pub enum RenderError {
         /// The job's number.
         seq: u64,
     },
+    /// [`Context::total`] is missing although [`Template::needs_total`] asked for it.
+    #[error("the number of all jobs is not known")]
+    NoTotal,
+    /// The template is one that only a shell can read ([`crate::shell::needed`]).
+    #[error("the command needs a shell: {0}")]
+    NeedsShell(Reason),
     /// The expression failed for this job's values.
     #[error("{0}")]
     Expression(String),
@@ -170,81 +197,172 @@ impl Words {
         self.end_word();
     }
 
-    fn end_word(&mut self) {
+    pub(crate) fn end_word(&mut self) {
         self.ends.push(self.bytes.len());
         self.bytes.push(0);
     }
 }
 
 /// A command line with replacement strings.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug)]
 pub struct Template {
-    text: Vec<u8>,
+    pieces: Vec<Piece>,
+    /// Values are put in as they are: the command begins with a replacement string.
+    is_unquoted: bool,
+    /// What `{}` is, for a command that gets one appended.
+    value: Option<What>,
+    /// `-q`, and the shell it is for.
+    quote_command: Option<Shell>,
+    /// How often the line is quoted again.
+    shell_quote: u32,
+    shell: Shell,
+    /// The pieces as a program's words would be made of them, where no shell is needed for that.
+    plain: Result<Vec<Piece>, Reason>,
 }
 
-impl fmt::Debug for Template {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Template({})", String::from_utf8_lossy(&self.text))
+impl Default for Template {
+    fn default() -> Self {
+        Template {
+            pieces: Vec::new(),
+            is_unquoted: false,
+            value: None,
+            quote_command: None,
+            shell_quote: 0,
+            shell: Shell::default(),
+            plain: Err(Reason::NoCommand),
+        }
     }
 }
 
 impl Template {
     /// Parses the command's words, which are joined by blanks.
-    pub fn parse(words: &[Vec<u8>], _syntax: &Syntax) -> Result<Self, TemplateError> {
-        Ok(Template { text: words.join(&b' ') })
+    pub fn parse(words: &[Vec<u8>], syntax: &Syntax) -> Result<Self, TemplateError> {
+        let mut template = Template {
+            pieces: parse::pieces(words, syntax)?,
+            value: strings::own_value(syntax)?,
+            quote_command: syntax.quote_command.then_some(syntax.shell),
+            shell_quote: syntax.shell_quote,
+            shell: syntax.shell,
+            ..Template::default()
+        };
+        template.settle();
+        Ok(template)
     }
 
     /// Whether there is no command at all: each record is a command line then.
     pub fn is_empty(&self) -> bool {
-        self.text.is_empty()
+        self.pieces.is_empty()
     }
 
-    /// Whether a value, of whatever position, stands in it.
+    /// Whether a replacement string stands in it, be it of a value or of the job.
     pub fn has_values(&self) -> bool {
-        false
+        self.replacements().next().is_some()
     }
 
     /// Adds ` {}`, or `{}` alone to an empty template (whose values are then not quoted).
-    pub fn append_value(&mut self) {}
+    pub fn append_value(&mut self) {
+        if !self.pieces.is_empty() {
+            let blank = Piece::Blank(b" ".to_vec());
+            self.pieces.push(if self.quote_command.is_some() { Piece::Join } else { blank });
+        }
+        let what = self.value.clone().unwrap_or(What::Value(Cut::Whole));
+        self.pieces.push(Piece::Value(Replacement { what, position: Position::All }));
+        self.settle();
+    }
 
     /// Whether the text depends on the slot: it must be rendered anew when a retry changes it.
     pub fn needs_slot(&self) -> bool {
-        false
+        self.replacements().any(|replacement| match &replacement.what {
+            What::Slot(_) => true,
+            What::Expression(program) => program.needs_slot,
+            _ => false,
+        })
     }
 
     /// Whether the number of all jobs must be known before the first is rendered.
     pub fn needs_total(&self) -> bool {
-        false
+        self.replacements().any(|replacement| match &replacement.what {
+            What::Total => true,
+            What::Seq(number) => number.width == strings::Width::Largest,
+            What::Expression(program) => program.needs_total,
+            _ => false,
+        })
     }
 
     /// Appends the command line to `out`.
     pub fn render(
         &self,
-        _context: &Context<'_>,
-        _values: Values,
+        context: &Context<'_>,
+        values: Values,
         out: &mut Vec<u8>,
     ) -> Result<Flow, RenderError> {
-        out.extend_from_slice(&self.text);
-        Ok(Flow::Run)
+        let start = out.len();
+        let flow = match (values, self.quote_command) {
+            (Values::Quoted(_), Some(shell)) => render::with_unquoted(|word| {
+                let mut line = QuotedLine { out: &mut *out, word, shell };
+                let flow = render::walk(&self.pieces, context, &mut line)?;
+                line.end_word();
+                Ok(flow)
+            })?,
+            (Values::Quoted(shell), None) => {
+                let shell = (!self.is_unquoted).then_some(shell);
+                render::walk(&self.pieces, context, &mut Line { out, shell })?
+            }
+            (Values::Bare, _) => {
+                render::walk(&self.pieces, context, &mut Line { out, shell: None })?
+            }
+        };
+        for _ in 0..self.shell_quote {
+            render::with_unquoted(|line| {
+                line.extend_from_slice(&out[start..]);
+                out.truncate(start);
+                quote::quote(self.shell, line, out);
+            });
+        }
+        Ok(flow)
     }
 
     /// How long the command line would be, in bytes, for `-s`, `-X` and `-m`.
     pub fn rendered_len(
         &self,
-        _context: &Context<'_>,
-        _values: Values,
+        context: &Context<'_>,
+        values: Values,
     ) -> Result<usize, RenderError> {
-        Ok(self.text.len())
+        let mut line = Vec::new();
+        self.render(context, values, &mut line)?;
+        Ok(line.len())
     }
 
     /// Replaces `words` by the arguments that a shell would have made of the command line.  Only
     /// for templates that need no shell ([`crate::shell::needed`]).
     pub fn render_words(
         &self,
-        _context: &Context<'_>,
+        context: &Context<'_>,
         words: &mut Words,
     ) -> Result<Flow, RenderError> {
-        words.clear();
-        Ok(Flow::Run)
+        direct::render(self, context, words)
+    }
+
+    fn replacements(&self) -> impl Iterator<Item = &Replacement> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Value(replacement) => Some(replacement),
+            _ => None,
+        })
+    }
+
+    /// Sees whether the command begins with a replacement string: its first word has one, and no
+    /// `=` before it.  Values are then part of the program that a shell is to read.
+    fn settle(&mut self) {
+        self.is_unquoted = match self.pieces.as_slice() {
+            [Piece::Value(_), ..] => true,
+            [Piece::Text(text), Piece::Value(_), ..] => !text.contains(&b'='),
+            _ => false,
+        };
+        let is_quoted = self.quote_command.is_some();
+        self.is_unquoted &= !is_quoted;
+        self.plain = match self.is_unquoted {
+            true => Err(Reason::StartsWithValue),
+            false => direct::plain(&self.pieces, is_quoted),
+        };
     }
 }

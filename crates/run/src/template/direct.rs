@@ -1,0 +1,188 @@
+//! Running without a shell: whether a template's text means to a shell what it says, and the words
+//! that a shell would have made of it.
+//!
+//! Decided once for a template, as values are always quoted: only the command's own text can ask a
+//! shell for something.  Quotes and backslashes around plain text are taken away here, so that
+//! `awk '{print $1}' {}` needs no shell.  What a word means (a builtin, a function) is
+//! [`crate::shell`]'s business.
+
+use super::parse::Piece;
+use super::render::{self, Arguments};
+use super::{Context, Flow, RenderError, Template, Words};
+use crate::shell::Reason;
+
+/// The first word of a template that a shell would only take apart into words, or why it would do
+/// more than that.
+pub(crate) fn first_word(template: &Template) -> Result<Vec<u8>, Reason> {
+    let pieces = template.plain.as_ref().map_err(Clone::clone)?;
+    let mut name: Option<Vec<u8>> = None;
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => name.get_or_insert_default().extend_from_slice(text),
+            Piece::Blank(text) if template.quote_command.is_some() => {
+                name.get_or_insert_default().extend_from_slice(text);
+            }
+            Piece::Blank(_) if name.is_none() => {}
+            Piece::Blank(_) | Piece::Join => break,
+            Piece::Value(_) => return Err(Reason::StartsWithValue),
+        }
+    }
+    name.ok_or(Reason::NoCommand)
+}
+
+/// Renders the words of a template that needs no shell.
+pub(super) fn render(
+    template: &Template,
+    context: &Context<'_>,
+    words: &mut Words,
+) -> Result<Flow, RenderError> {
+    words.clear();
+    let pieces = match &template.plain {
+        Ok(pieces) => pieces,
+        Err(reason) => return Err(RenderError::NeedsShell(reason.clone())),
+    };
+    let is_quoted = template.quote_command.is_some();
+    let mut sink = Arguments { words, has_begun: is_quoted, is_quoted };
+    let flow = render::walk(pieces, context, &mut sink)?;
+    sink.end_word();
+    if memchr::memchr_iter(0, &words.bytes).count() != words.ends.len() {
+        return Err(RenderError::Nul { seq: context.seq });
+    }
+    Ok(flow)
+}
+
+/// The pieces with their quotes taken away; or why only a shell can read them.
+pub(super) fn plain(pieces: &[Piece], is_quoted: bool) -> Result<Vec<Piece>, Reason> {
+    if is_quoted {
+        return Ok(pieces.to_vec());
+    }
+    let mut reader = Reader::default();
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => reader.text(text)?,
+            Piece::Blank(text) => reader.blank(text)?,
+            Piece::Join => reader.end_word(),
+            Piece::Value(replacement) => {
+                if reader.quote.is_some() {
+                    return Err(Reason::ValueInQuotes);
+                }
+                if reader.is_escaped {
+                    return Err(Reason::Special('\\'));
+                }
+                if replacement.what.is_for_shell() {
+                    return Err(Reason::Unquoted);
+                }
+                reader.has_value = true;
+                reader.see_whether_torn()?;
+                reader.pieces.push(piece.clone());
+            }
+        }
+    }
+    match reader.quote {
+        None if reader.is_escaped => Err(Reason::Special('\\')),
+        None => Ok(reader.pieces),
+        Some(mark) => Err(Reason::Special(mark as char)),
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    pieces: Vec<Piece>,
+    /// The quotation mark that is open.
+    quote: Option<u8>,
+    /// The text ended with a backslash: the next byte is text.
+    is_escaped: bool,
+    /// How many words are behind.
+    words: usize,
+    /// Of this word: it has something, a value, a blank between quotes.
+    has_text: bool,
+    has_value: bool,
+    has_quoted_blank: bool,
+}
+
+impl Reader {
+    fn text(&mut self, text: &[u8]) -> Result<(), Reason> {
+        let mut rest = text;
+        while let Some((&byte, after)) = rest.split_first() {
+            rest = after;
+            match (self.quote, byte) {
+                (Some(mark), _) if mark == byte => self.quote = None,
+                (Some(b'\''), _) => self.push(byte),
+                (Some(_), b'$' | b'`' | b'\\' | b'!') => return Err(Reason::Special(byte as char)),
+                (Some(_), _) => self.push(byte),
+                (None, b'\'' | b'"') => {
+                    self.quote = Some(byte);
+                    // Even empty quotes make a word.
+                    self.append(&[]);
+                }
+                (None, b'\\') => match rest.split_first() {
+                    Some((&escaped, after)) => {
+                        self.push(escaped);
+                        rest = after;
+                    }
+                    None => self.is_escaped = true,
+                },
+                (None, b'=') if self.words == 0 => return Err(Reason::Assignment),
+                (None, b'#' | b'=') if !self.has_text && !self.has_value => {
+                    return Err(Reason::Special(byte as char));
+                }
+                (None, _) if SPECIAL.contains(&byte) => return Err(Reason::Special(byte as char)),
+                (None, _) => self.push(byte),
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.append(&[byte]);
+    }
+
+    fn append(&mut self, text: &[u8]) {
+        self.has_text = true;
+        match self.pieces.last_mut() {
+            Some(Piece::Text(last)) => last.extend_from_slice(text),
+            _ => self.pieces.push(Piece::Text(text.to_vec())),
+        }
+    }
+
+    fn blank(&mut self, text: &[u8]) -> Result<(), Reason> {
+        if self.quote.is_some() {
+            self.append(text);
+            self.has_quoted_blank = true;
+            return self.see_whether_torn();
+        }
+        if text.contains(&b'\n') {
+            return Err(Reason::Special('\n'));
+        }
+        let mut text = text;
+        if std::mem::take(&mut self.is_escaped) {
+            self.append(&text[..1]);
+            self.has_quoted_blank = true;
+            self.see_whether_torn()?;
+            text = &text[1..];
+        }
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.end_word();
+        self.pieces.push(Piece::Blank(text.to_vec()));
+        Ok(())
+    }
+
+    fn end_word(&mut self) {
+        let has_something = self.has_text || self.has_value;
+        self.words += usize::from(has_something);
+        self.has_text = false;
+        self.has_value = false;
+        self.has_quoted_blank = false;
+    }
+
+    /// Packed values repeat what stands around them up to a blank, quoted or not: quotes that such
+    /// a repetition tears apart are for a shell to make sense of.
+    fn see_whether_torn(&self) -> Result<(), Reason> {
+        if self.has_value && self.has_quoted_blank { Err(Reason::ValueInQuotes) } else { Ok(()) }
+    }
+}
+
+/// Bytes that mean something to some shell wherever they stand.
+const SPECIAL: &[u8] = b"|&;<>()$`*?[]{}!^~";

@@ -1,0 +1,369 @@
+//! Rendering: pieces and values into a command line, or into a program's words.
+//!
+//! One walk over the pieces for every form; the form is a [`Sink`].  With the built-in strings
+//! nothing is allocated once the buffers are warm: parts of values are slices, numbers are written
+//! on the stack, and what is computed goes through one buffer kept for each thread.
+
+use std::cell::Cell;
+use std::io::Write as _;
+
+use super::expression::Scope;
+use super::parse::{Piece, Position, Replacement};
+use super::strings::{Number, What, Width};
+use super::value::{Cut, cut};
+use super::{Context, Flow, Packing, RenderError, Words};
+use crate::quote::{self, Shell};
+
+thread_local! {
+    /// What is computed for one value, before it is quoted.
+    static COMPUTED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    /// One word of a command that is quoted itself (`-q`), or a line that is quoted again.
+    static UNQUOTED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Lends this thread's buffer, emptied.
+pub(super) fn with_unquoted<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    let mut buffer = UNQUOTED.take();
+    buffer.clear();
+    let result = work(&mut buffer);
+    UNQUOTED.set(buffer);
+    result
+}
+
+/// Where pieces go.
+pub(super) trait Sink {
+    /// Text of the command.
+    fn text(&mut self, text: &[u8]);
+    /// A blank of the command.
+    fn blank(&mut self, text: &[u8]);
+    /// The end of one of the command's words (`-q`).
+    fn join(&mut self);
+    /// The blank between two values that share the command line.
+    fn between(&mut self);
+    /// A value, in two parts.  `quoted` is false for one that the shell is to read as it is.
+    fn value(&mut self, first: &[u8], second: &[u8], quoted: bool);
+}
+
+/// A command line.  Values are quoted for this shell, or not at all.
+pub(super) struct Line<'a> {
+    pub(super) out: &'a mut Vec<u8>,
+    pub(super) shell: Option<Shell>,
+}
+
+impl Sink for Line<'_> {
+    fn text(&mut self, text: &[u8]) {
+        self.out.extend_from_slice(text);
+    }
+
+    fn blank(&mut self, text: &[u8]) {
+        self.out.extend_from_slice(text);
+    }
+
+    fn join(&mut self) {
+        self.out.push(b' ');
+    }
+
+    fn between(&mut self) {
+        self.out.push(b' ');
+    }
+
+    fn value(&mut self, first: &[u8], second: &[u8], quoted: bool) {
+        match self.shell {
+            Some(shell) if quoted && second.is_empty() => quote::quote(shell, first, self.out),
+            Some(shell) if quoted => quote::quote(shell, &[first, second].concat(), self.out),
+            _ => {
+                self.out.extend_from_slice(first);
+                self.out.extend_from_slice(second);
+            }
+        }
+    }
+}
+
+/// A command line of which every word is quoted (`-q`).
+pub(super) struct QuotedLine<'a> {
+    pub(super) out: &'a mut Vec<u8>,
+    /// The word up to here.
+    pub(super) word: &'a mut Vec<u8>,
+    pub(super) shell: Shell,
+}
+
+impl QuotedLine<'_> {
+    pub(super) fn end_word(&mut self) {
+        quote::quote(self.shell, self.word, self.out);
+        self.word.clear();
+    }
+}
+
+impl Sink for QuotedLine<'_> {
+    fn text(&mut self, text: &[u8]) {
+        self.word.extend_from_slice(text);
+    }
+
+    fn blank(&mut self, text: &[u8]) {
+        self.word.extend_from_slice(text);
+    }
+
+    fn join(&mut self) {
+        self.end_word();
+        self.out.push(b' ');
+    }
+
+    fn between(&mut self) {
+        self.join();
+    }
+
+    fn value(&mut self, first: &[u8], second: &[u8], _quoted: bool) {
+        self.word.extend_from_slice(first);
+        self.word.extend_from_slice(second);
+    }
+}
+
+/// A program's words.
+pub(super) struct Arguments<'a> {
+    pub(super) words: &'a mut Words,
+    /// Something of a word is there, if only an empty value.
+    pub(super) has_begun: bool,
+    /// Each of the command's words is quoted (`-q`): blanks are text, an empty word is one.
+    pub(super) is_quoted: bool,
+}
+
+impl Arguments<'_> {
+    pub(super) fn end_word(&mut self) {
+        if self.has_begun {
+            self.words.end_word();
+        }
+        self.has_begun = self.is_quoted;
+    }
+}
+
+impl Sink for Arguments<'_> {
+    fn text(&mut self, text: &[u8]) {
+        self.words.bytes.extend_from_slice(text);
+        self.has_begun = true;
+    }
+
+    fn blank(&mut self, text: &[u8]) {
+        if self.is_quoted { self.text(text) } else { self.end_word() }
+    }
+
+    fn join(&mut self) {
+        self.end_word();
+    }
+
+    fn between(&mut self) {
+        self.end_word();
+    }
+
+    fn value(&mut self, first: &[u8], second: &[u8], _quoted: bool) {
+        self.words.bytes.extend_from_slice(first);
+        self.words.bytes.extend_from_slice(second);
+        self.has_begun = true;
+    }
+}
+
+/// Walks over the pieces for one job.
+pub(super) fn walk(
+    pieces: &[Piece],
+    context: &Context<'_>,
+    sink: &mut impl Sink,
+) -> Result<Flow, RenderError> {
+    let mut computed = COMPUTED.take();
+    let mut job = Job {
+        context,
+        count: context.records.iter().map(|record| record.values.len()).sum(),
+        computed: &mut computed,
+        scope: None,
+        flow: Flow::Run,
+    };
+    let result = job.line(pieces, sink);
+    let flow = job.flow;
+    COMPUTED.set(computed);
+    result.map(|()| flow)
+}
+
+struct Job<'a> {
+    context: &'a Context<'a>,
+    /// Values of all records together.
+    count: usize,
+    computed: &'a mut Vec<u8>,
+    /// The variables of expressions, made when the first is met.
+    scope: Option<Box<Scope>>,
+    flow: Flow,
+}
+
+impl<'a> Job<'a> {
+    fn line(&mut self, pieces: &[Piece], sink: &mut impl Sink) -> Result<(), RenderError> {
+        let repeats = self.context.packing == Packing::Repeat && self.count > 1;
+        let mut rest = pieces;
+        while let Some((piece, after)) = rest.split_first() {
+            match piece {
+                Piece::Blank(text) => sink.blank(text),
+                Piece::Join => sink.join(),
+                Piece::Text(text) if !repeats => sink.text(text),
+                Piece::Value(replacement) if !repeats => self.whole(replacement, sink)?,
+                Piece::Text(_) | Piece::Value(_) => {
+                    let is_end = |piece: &Piece| matches!(piece, Piece::Blank(_) | Piece::Join);
+                    let end = rest.iter().position(is_end).unwrap_or(rest.len());
+                    self.word(&rest[..end], sink)?;
+                    rest = &rest[end..];
+                    continue;
+                }
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// A word, once for each value when it has a string that stands for all of them.
+    fn word(&mut self, pieces: &[Piece], sink: &mut impl Sink) -> Result<(), RenderError> {
+        let is_of_all =
+            |piece: &Piece| matches!(piece, Piece::Value(value) if value.position == Position::All);
+        let times = if pieces.iter().any(is_of_all) { self.count } else { 1 };
+        for index in 0..times {
+            if index > 0 {
+                sink.between();
+            }
+            for piece in pieces {
+                match piece {
+                    Piece::Value(replacement) if replacement.position == Position::All => {
+                        if let Some(value) = self.value_at(index) {
+                            self.one(&replacement.what, value, sink)?;
+                        }
+                    }
+                    Piece::Value(replacement) => self.whole(replacement, sink)?,
+                    Piece::Text(text) | Piece::Blank(text) => sink.text(text),
+                    Piece::Join => sink.join(),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A replacement string with everything it stands for.
+    fn whole(
+        &mut self,
+        replacement: &Replacement,
+        sink: &mut impl Sink,
+    ) -> Result<(), RenderError> {
+        match replacement.position {
+            Position::Job => self.one(&replacement.what, self.value_at(0).unwrap_or(b""), sink),
+            Position::At(place) => match self.index_of(place).and_then(|at| self.value_at(at)) {
+                Some(value) => self.one(&replacement.what, value, sink),
+                None => Ok(()),
+            },
+            Position::All => {
+                let records = self.context.records;
+                let values = records.iter().flat_map(|record| &record.values);
+                for (index, value) in values.enumerate() {
+                    if index > 0 {
+                        sink.between();
+                    }
+                    self.one(&replacement.what, value, sink)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Where the value of a position is.  From the end, positions go round once.
+    fn index_of(&self, place: i32) -> Option<usize> {
+        let (place, count) = (i64::from(place), self.count as i64);
+        let index = match place {
+            0.. => place - 1,
+            _ if place + count >= 0 => place + count,
+            _ => place + 2 * count,
+        };
+        usize::try_from(index).ok().filter(|index| *index < self.count)
+    }
+
+    fn value_at(&self, index: usize) -> Option<&'a [u8]> {
+        let mut index = index;
+        for record in self.context.records {
+            match record.values.get(index) {
+                Some(value) => return Some(value),
+                None => index -= record.values.len(),
+            }
+        }
+        None
+    }
+
+    /// What a string makes of one value.
+    fn one(&mut self, what: &What, value: &[u8], sink: &mut impl Sink) -> Result<(), RenderError> {
+        match what {
+            What::Value(part) => {
+                let (first, second) = cut(*part, value);
+                sink.value(first, second, true);
+            }
+            What::Seq(number) => {
+                let largest = || self.context.total.unwrap_or(1);
+                write_number(*number, self.context.seq, largest, sink);
+            }
+            What::Slot(number) => {
+                let largest = || u64::from(self.context.slots);
+                write_number(*number, u64::from(self.context.slot), largest, sink);
+            }
+            What::Total => {
+                let total = self.context.total.ok_or(RenderError::NoTotal)?;
+                write_number(Number::default(), total, || total, sink);
+            }
+            What::Variable(text) => sink.value(text, b"", false),
+            What::Unique => {
+                self.skip_if(|left, right| left == right, true);
+                self.one(&What::Value(Cut::Whole), value, sink)?;
+            }
+            What::Ascending => {
+                self.skip_if(|left, right| left >= right, false);
+                self.one(&What::Value(Cut::Whole), value, sink)?;
+            }
+            What::Change(change) => {
+                self.computed.clear();
+                change.apply(value, self.computed);
+                sink.value(self.computed, b"", true);
+            }
+            What::Expression(program) => {
+                let scope = self.scope.get_or_insert_default();
+                self.computed.clear();
+                let verdict = program.run(scope, self.context, value, self.computed)?;
+                if verdict.skip {
+                    self.flow = Flow::Skip;
+                }
+                sink.value(self.computed, b"", !verdict.unquoted);
+            }
+        }
+        Ok(())
+    }
+
+    /// Skips the job where two values are so: any two, or two neighbours.
+    fn skip_if(&mut self, is_so: impl Fn(&[u8], &[u8]) -> bool, any_two: bool) {
+        for left in 0..self.count {
+            let last = if any_two { self.count } else { usize::min(left + 2, self.count) };
+            for right in left + 1..last {
+                let pair = self.value_at(left).zip(self.value_at(right));
+                if pair.is_some_and(|(left, right)| is_so(left, right)) {
+                    self.flow = Flow::Skip;
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn write_number(number: Number, value: u64, largest: impl Fn() -> u64, sink: &mut impl Sink) {
+    let value = value.saturating_sub(number.less);
+    // The widest format is 255 wide, and `Width::Largest` at most 20.
+    let mut buffer = [0_u8; 256];
+    let mut rest = &mut buffer[..];
+    let written = match number.width {
+        Width::Own => write!(rest, "{value}"),
+        Width::Fixed(width, true) => write!(rest, "{value:width$}"),
+        Width::Fixed(width, false) => write!(rest, "{value:0width$}"),
+        Width::Largest => {
+            let width = largest().max(1).ilog10() as usize + 1;
+            write!(rest, "{value:0width$}")
+        }
+    };
+    debug_assert!(written.is_ok(), "the buffer holds the widest number");
+    let left = rest.len();
+    let end = buffer.len() - left;
+    sink.value(&buffer[..end], b"", true);
+}

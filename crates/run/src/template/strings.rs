@@ -1,0 +1,216 @@
+//! The replacement strings that there are: which text stands for what.
+//!
+//! Only at parsing: a table of fixed strings, searched for the longest that fits, and the strings
+//! with parts of their own (`{:2}`, `{%.gz}`, those of `--rpl` with groups), tried after them.
+
+use regex::bytes::Regex;
+
+use super::expression::Program;
+use super::parse::Position;
+use super::plus::{self, Change};
+use super::value::Cut;
+use super::{Syntax, TemplateError};
+
+/// What a replacement string computes.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    /// A part of the value.
+    Value(Cut),
+    /// The job's number, less so many, in a format.
+    Seq(Number),
+    /// The job's slot, less so many, in a format.
+    Slot(Number),
+    /// The number of all jobs.
+    Total,
+    /// The value, changed in one of the ways of `--plus`.
+    Change(Box<Change>),
+    /// The value; the job is skipped where values come twice (`{uniq}`) ...
+    Unique,
+    /// ... or are not in ascending order (`{choose_k}`).
+    Ascending,
+    /// A variable for the shell to look up: never quoted.
+    Variable(&'static [u8]),
+    /// What an expression makes of the value.
+    Expression(Box<Program>),
+}
+
+impl What {
+    /// The values it stands for when no position is given.
+    pub(crate) fn own_position(&self) -> Position {
+        match self {
+            What::Expression(program) => match program.position {
+                Some(place) if place != 0 => Position::At(place),
+                _ => Position::All,
+            },
+            _ => Position::All,
+        }
+    }
+
+    /// Whether the text it makes is to be read by a shell.
+    pub(crate) fn is_for_shell(&self) -> bool {
+        match self {
+            What::Variable(_) => true,
+            What::Expression(program) => program.unquotes,
+            _ => false,
+        }
+    }
+
+    /// Whether it is about the job and not about a value: it stands once, whatever is packed.
+    pub(crate) fn is_of_job(&self) -> bool {
+        match self {
+            What::Seq(_) | What::Slot(_) | What::Total | What::Variable(_) => true,
+            What::Expression(program) => program.is_of_job,
+            _ => false,
+        }
+    }
+}
+
+/// How a number is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Number {
+    /// Taken off the number.
+    pub(crate) less: u64,
+    /// Digits at least, with zeros before.
+    pub(crate) width: Width,
+}
+
+/// The least number of digits, made up with zeros.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Width {
+    /// As many as it has.
+    #[default]
+    Own,
+    /// So many; `true`: blanks instead of zeros.
+    Fixed(usize, bool),
+    /// As many as the largest such number of this run has.
+    Largest,
+}
+
+/// A user's string with groups: `{%(.*?)}`.
+struct Dynamic {
+    /// Matches at the beginning of a text.
+    tag: Regex,
+    expression: Vec<u8>,
+}
+
+/// All strings of a [`Syntax`].
+pub(super) struct Strings {
+    /// The longest first.
+    fixed: Vec<(Vec<u8>, What)>,
+    dynamic: Vec<Dynamic>,
+    plus: bool,
+}
+
+const NUMBER: Number = Number { less: 0, width: Width::Own };
+
+impl Strings {
+    pub(super) fn new(syntax: &Syntax) -> Result<Self, TemplateError> {
+        let renames = &syntax.renames;
+        let mut fixed: Vec<(Vec<u8>, What)> = Vec::new();
+        let mut dynamic = Vec::new();
+        // Users' own come first: of two of the same text the first is taken.
+        for (tag, expression) in syntax.rpl.iter().rev() {
+            match dynamic_tag(tag)? {
+                Some(tag) => dynamic.push(Dynamic { tag, expression: expression.clone() }),
+                None => fixed.push((
+                    tag.clone(),
+                    What::Expression(Box::new(Program::parse(expression, &[])?)),
+                )),
+            }
+        }
+        for (rename, name, what) in [
+            (&renames.value, &b"{}"[..], What::Value(Cut::Whole)),
+            (&renames.without_extension, b"{.}", What::Value(Cut::WithoutExtensions(1))),
+            (&renames.base_name, b"{/}", What::Value(Cut::BaseName)),
+            (&renames.directory, b"{//}", What::Value(Cut::Directory)),
+            (
+                &renames.base_name_without_extension,
+                b"{/.}",
+                What::Value(Cut::BaseNameWithoutExtensions(1)),
+            ),
+            (&renames.seq, b"{#}", What::Seq(NUMBER)),
+            (&renames.slot, b"{%}", What::Slot(NUMBER)),
+        ] {
+            fixed.push((rename.as_deref().unwrap_or(name).to_vec(), what));
+        }
+        if syntax.plus {
+            fixed.extend(plus::fixed().map(|(tag, what)| (tag.to_vec(), what)));
+        }
+        fixed.sort_by_key(|(tag, _)| std::cmp::Reverse(tag.len()));
+        fixed.retain(|(tag, _)| !tag.is_empty());
+        Ok(Strings { fixed, dynamic, plus: syntax.plus })
+    }
+
+    /// The string that `text` begins with: how long it is there, and what it stands for.
+    pub(super) fn at_start(&self, text: &[u8]) -> Result<Option<(usize, What)>, TemplateError> {
+        if let Some((tag, what)) = self.fixed.iter().find(|(tag, _)| text.starts_with(tag)) {
+            return Ok(Some((tag.len(), what.clone())));
+        }
+        for dynamic in &self.dynamic {
+            if let Some(groups) = dynamic.tag.captures(text) {
+                let values: Vec<Vec<u8>> = (groups.iter().skip(1))
+                    .map(|group| group.map_or(Vec::new(), |group| group.as_bytes().to_vec()))
+                    .collect();
+                let program = Program::parse(&dynamic.expression, &values)?;
+                let length = groups.get(0).map_or(0, |all| all.end());
+                return Ok(Some((length, What::Expression(Box::new(program)))));
+            }
+        }
+        if (text.starts_with(b"{#:%") || text.starts_with(b"{%:%"))
+            && let Some(found) = formatted_number(text)
+        {
+            return Ok(Some(found));
+        }
+        if self.plus { plus::at_start(text) } else { Ok(None) }
+    }
+}
+
+/// `{#:%04d}`, `{%:%3d}`: a number in a format of printf(3).
+fn formatted_number(text: &[u8]) -> Option<(usize, What)> {
+    let end = memchr::memchr(b'}', text)?;
+    let digits = text[4..end].strip_suffix(b"d")?;
+    let blanks = !digits.starts_with(b"0");
+    let width =
+        if digits.is_empty() { 0 } else { std::str::from_utf8(digits).ok()?.parse().ok()? };
+    let width = Width::Fixed(usize::min(width, WIDTH_MAX), blanks);
+    let number = Number { less: 0, width };
+    Some((end + 1, if text[1] == b'#' { What::Seq(number) } else { What::Slot(number) }))
+}
+
+/// The widest a number is ever written: far above the 20 digits of the largest.
+const WIDTH_MAX: usize = 255;
+
+/// A tag with groups as a regular expression; `None` for one without.
+fn dynamic_tag(tag: &[u8]) -> Result<Option<Regex>, TemplateError> {
+    if !(tag.contains(&b'(') && tag.contains(&b')')) {
+        return Ok(None);
+    }
+    let text = std::str::from_utf8(tag).map_err(|_| {
+        TemplateError::Expression("--rpl: a tag with groups must be UTF-8 text".to_owned())
+    })?;
+    let mut pattern = String::from("^(?s-u:");
+    let mut depth = 0_usize;
+    for letter in text.chars() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && letter != ')' {
+            pattern.push_str(&regex::escape(letter.encode_utf8(&mut [0; 4])));
+        } else {
+            pattern.push(letter);
+        }
+    }
+    pattern.push(')');
+    let regex = Regex::new(&pattern).map_err(|error| {
+        TemplateError::Expression(format!("--rpl {text:?}: this is no tag with groups: {error}"))
+    })?;
+    Ok(Some(regex))
+}
+
+/// What `{}`, or whatever `-I` calls it, stands for.
+pub(super) fn own_value(syntax: &Syntax) -> Result<Option<What>, TemplateError> {
+    let name = syntax.renames.value.as_deref().unwrap_or(b"{}");
+    Ok(Strings::new(syntax)?.at_start(name)?.map(|(_, what)| what))
+}
