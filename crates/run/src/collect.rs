@@ -10,14 +10,28 @@
 //! - [`Mode::Ungroup`]: our own standard output and error.
 //!
 //! The engine calls [`Collector::open`] before a job starts, [`Collector::readable`] when one of
-//! [`Streams::watch`] is readable, [`Collector::close`] when the job has ended for good,
-//! [`Collector::abandon`] when it is to be tried again, [`Collector::finish`] at the end.
+//! [`Streams::watch`] is readable, [`Collector::close`] when the job has ended for good, or
+//! [`Collector::abandon`] when it is to be tried again or its output is not wanted; then it asks
+//! [`Collector::next_written`] for the jobs whose lines of the joblog are due.
 
 use std::io;
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::path::PathBuf;
 
-use crate::job::{Finished, Record};
+use crate::job::Record;
+
+mod collector;
+mod lines;
+mod order;
+mod results;
+mod sink;
+mod slot;
+mod space;
+mod table;
+mod temporary;
+
+pub use collector::Collector;
+pub use results::folder_of;
 
 /// How output of jobs that run at the same time is kept apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +126,12 @@ pub enum CollectError {
         /// Whose space has run out.
         what: String,
     },
+    /// These options contradict each other.
+    #[error("{what} cannot go together: leave one of them out")]
+    Together {
+        /// The options.
+        what: &'static str,
+    },
     /// Anything else.
     #[error("cannot {what}: {source}")]
     Io {
@@ -120,57 +140,4 @@ pub enum CollectError {
         /// Why it failed.
         source: io::Error,
     },
-}
-
-/// Collects the output of jobs.
-#[derive(Debug)]
-pub struct Collector {
-    options: Options,
-    stdout: OwnedFd,
-    stderr: OwnedFd,
-}
-
-impl Collector {
-    /// One that writes to these two.
-    pub fn new(options: Options, stdout: OwnedFd, stderr: OwnedFd) -> Result<Self, CollectError> {
-        Ok(Collector { options, stdout, stderr })
-    }
-
-    /// The job `seq` is about to start in `slot` (from 1).
-    pub fn open(
-        &mut self,
-        slot: u32,
-        seq: u64,
-        text: &JobText<'_>,
-    ) -> Result<Streams, CollectError> {
-        let _ = (slot, seq, text, &self.options, &self.stdout, &self.stderr);
-        Err(CollectError::Full { what: "anything yet".into() })
-    }
-
-    /// There is something to read from one of [`Streams::watch`].
-    pub fn readable(&mut self, watched: RawFd) -> Result<(), CollectError> {
-        let _ = watched;
-        Ok(())
-    }
-
-    /// The job in `finished.slot` has ended for good: write out what it wrote, or queue it if
-    /// others come first, and add its size to `finished.receive_bytes`.
-    ///
-    /// `leftovers`: processes of it still run (its process group is not empty), so its files must
-    /// not be given to another job.
-    pub fn close(&mut self, finished: &mut Finished, leftovers: bool) -> Result<(), CollectError> {
-        let _ = (finished, leftovers);
-        Ok(())
-    }
-
-    /// The job in `slot` has ended, but will be tried again: what it wrote is thrown away.
-    pub fn abandon(&mut self, slot: u32, leftovers: bool) -> Result<(), CollectError> {
-        let _ = (slot, leftovers);
-        Ok(())
-    }
-
-    /// No more jobs: everything that can be written is written.
-    pub fn finish(&mut self) -> Result<(), CollectError> {
-        Ok(())
-    }
 }

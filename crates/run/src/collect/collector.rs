@@ -1,0 +1,500 @@
+//! The collector: gives jobs what to write to, and brings what they wrote to our outputs.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::lines::{Lines, Outlet};
+use super::order::{Held, Order, Piece, Store};
+use super::results::{self, Saved};
+use super::sink::{self, Buffers, Sink, Text};
+use super::slot::Slot;
+use super::space::Space;
+use super::temporary::Temporary;
+use super::{CollectError, JobText, Mode, Options, Results, Streams, TableFormat, table};
+use crate::job::{Finished, Record};
+
+/// Collects the output of jobs.
+#[derive(Debug)]
+pub struct Collector {
+    options: Options,
+    outputs: Outputs,
+    slots: Vec<Slot>,
+    order: Order,
+    store: Store,
+    space: Space,
+    /// What is read from pipes.
+    chunk: Vec<u8>,
+    /// Jobs whose output is written, and that nobody has asked for.
+    written: VecDeque<Finished>,
+    /// Of the sequence of names for `--files`.
+    number: u64,
+}
+
+/// Where everything goes in the end.
+#[derive(Debug)]
+struct Outputs {
+    sinks: [Sink; 2],
+    table: Option<Table>,
+    buffers: Buffers,
+}
+
+#[derive(Debug)]
+struct Table {
+    format: TableFormat,
+    sink: Option<Sink>,
+    has_header: bool,
+}
+
+impl Outputs {
+    fn table_with_header(
+        &mut self,
+        names: &[Vec<u8>],
+        records: &[Record],
+    ) -> Result<(), CollectError> {
+        let Outputs { sinks: [stdout, _], table, .. } = self;
+        match table {
+            Some(Table { format, sink, has_header }) if !*has_header => {
+                *has_header = true;
+                sink.as_mut().unwrap_or(stdout).write(&table::header(*format, names, records))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes everything that there is of a job.
+    fn write(
+        &mut self,
+        finished: &Finished,
+        texts: &[Text<'_>; 2],
+        name: Option<&[u8]>,
+    ) -> Result<(), CollectError> {
+        let Outputs { sinks: [stdout, stderr], table, buffers } = self;
+        if let Some(name) = name {
+            stdout.write(name)?;
+        }
+        let Some(Table { format, sink, .. }) = table else {
+            if !texts[0].is_empty() {
+                stdout.output(&texts[0], buffers)?;
+            }
+            if !texts[1].is_empty() {
+                stderr.output(&texts[1], buffers)?;
+            }
+            return Ok(());
+        };
+        let sink = sink.as_mut().unwrap_or(stdout);
+        let path = name.map(|name| Text::plain(&name[..name.len() - 1]));
+        let first = path.as_ref().unwrap_or(&texts[0]);
+        let mut row = Vec::new();
+        table::row(*format, finished, first, &texts[1], buffers, &mut |bytes| {
+            row.extend_from_slice(bytes);
+            if row.len() < sink::CHUNK_BYTES {
+                return Ok(());
+            }
+            sink.write(&row)?;
+            row.clear();
+            Ok(())
+        })?;
+        sink.write(&row)
+    }
+}
+
+impl Collector {
+    /// One that writes to these two.
+    ///
+    /// A table of results is made at once, so that a name that cannot be written is heard of before
+    /// anything runs.
+    pub fn new(options: Options, stdout: OwnedFd, stderr: OwnedFd) -> Result<Self, CollectError> {
+        let sinks = [Sink::new(stdout, "standard output"), Sink::new(stderr, "standard error")];
+        let table = match &options.results {
+            Some(Results::Table(..)) if options.mode == Mode::LineBuffer => {
+                let what = "--line-buffer and a table of --results";
+                return Err(CollectError::Together { what });
+            }
+            Some(Results::Table(format, path)) => {
+                let sink = path.as_deref().map(create).transpose()?;
+                Some(Table { format: *format, sink, has_header: false })
+            }
+            _ => None,
+        };
+        let outputs = Outputs { sinks, table, buffers: Buffers::default() };
+        Ok(Collector {
+            store: Store::new(options.directory.clone()),
+            options,
+            outputs,
+            slots: Vec::new(),
+            order: Order::default(),
+            space: Space::default(),
+            chunk: Vec::new(),
+            written: VecDeque::new(),
+            number: u64::from(std::process::id()),
+        })
+    }
+
+    /// The job `seq` is about to start in `slot` (from 1).
+    pub fn open(
+        &mut self,
+        slot: u32,
+        seq: u64,
+        text: &JobText<'_>,
+    ) -> Result<Streams, CollectError> {
+        let index = self.index(slot);
+        self.outputs.table_with_header(&self.options.names, text.records)?;
+        if self.keeps_order() {
+            self.order.begin(seq, slot);
+        }
+        let slot = &mut self.slots[index];
+        (slot.seq, slot.running) = (seq, true);
+        slot.tag.set(text.tag);
+        slot.heading.set(text.heading);
+        if let Some(saved) = self.saved(seq, text)? {
+            return self.open_saved(index, saved);
+        }
+        match self.options.mode {
+            Mode::Group => self.open_files(index),
+            Mode::LineBuffer => self.open_lines(index),
+            Mode::Ungroup => {
+                let Outputs { sinks: [stdout, stderr], .. } = &mut self.outputs;
+                if let Some(heading) = text.heading {
+                    stdout.write(&[heading, b"\n"].concat())?;
+                }
+                let stdout = stdout.descriptor().as_raw_fd();
+                Ok(Streams { stdout, stderr: stderr.descriptor().as_raw_fd(), watch: None })
+            }
+        }
+    }
+
+    /// There is something to read from one of [`Streams::watch`] (level-triggered: what is left is
+    /// told of again).
+    pub fn readable(&mut self, watched: RawFd) -> Result<(), CollectError> {
+        let Collector { slots, outputs, chunk, options, .. } = self;
+        let is_its = |slot: &&mut Slot| {
+            slot.lines.as_ref().is_some_and(|lines| lines.reading().contains(&watched))
+        };
+        let Some(slot) = slots.iter_mut().find(is_its) else { return Ok(()) };
+        let Some(lines) = &mut slot.lines else { return Ok(()) };
+        let mut outlet = outputs.outlet(slot.tag.get(), &options.directory, chunk);
+        lines.readable(watched, &mut outlet)?;
+        if slot.running { Ok(()) } else { lines.forget() }
+    }
+
+    /// The job in `finished.slot` has ended for good: writes out what it wrote, or holds it if
+    /// others come first, and adds its size to `receive_bytes`.
+    ///
+    /// `leftovers`: processes of it still run (its process group is not empty), so what it wrote to
+    /// must not be given to another job.
+    pub fn close(&mut self, finished: Finished, leftovers: bool) -> Result<(), CollectError> {
+        let index = self.index(finished.slot);
+        self.slots[index].running = false;
+        if self.slots[index].saved.is_some() {
+            self.close_saved(index, finished)?;
+        } else {
+            match self.options.mode {
+                Mode::Group => self.close_files(index, finished)?,
+                Mode::LineBuffer => self.close_lines(index, finished)?,
+                Mode::Ungroup => {
+                    let nothing = Text::plain(b"");
+                    self.outputs.write(&finished, &[nothing, nothing], None)?;
+                    self.written.push_back(finished);
+                }
+            }
+        }
+        if leftovers {
+            self.renew(index);
+        }
+        if self.keeps_order() { self.advance() } else { Ok(()) }
+    }
+
+    /// The job in `slot` has ended, but will be tried again, or its output is not wanted: it is
+    /// thrown away, except for lines that were passed on already.
+    pub fn abandon(&mut self, slot: u32, leftovers: bool) -> Result<(), CollectError> {
+        let index = self.index(slot);
+        let Collector { slots, outputs, chunk, options, .. } = self;
+        let slot = &mut slots[index];
+        slot.running = false;
+        if let Some(saved) = slot.saved.take()
+            && saved.stderr.is_none()
+        {
+            // It may be gone; then there is nothing to do.
+            let _ = std::fs::remove_file(&saved.name);
+        }
+        let lengths = slot.lengths();
+        for (file, length) in slot.files.iter().zip(lengths) {
+            if let (Some(file), true) = (file, length > 0) {
+                file.clear()?;
+            }
+        }
+        if let Some(lines) = &mut slot.lines {
+            lines.end(&mut outputs.outlet(slot.tag.get(), &options.directory, chunk))?;
+            lines.forget()?;
+        }
+        if leftovers {
+            self.renew(index);
+        }
+        Ok(())
+    }
+
+    /// A job whose output is written, in the order in which it was: its line of the joblog is due.
+    /// With `--keep-order` that is the order of the jobs' numbers.
+    pub fn next_written(&mut self) -> Option<Finished> {
+        self.written.pop_front()
+    }
+
+    /// Writes to standard error at once (`-t`, and messages).
+    pub fn note(&mut self, bytes: &[u8]) -> Result<(), CollectError> {
+        self.outputs.sinks[1].write(bytes)
+    }
+
+    /// Jobs that have ended, but that wait for others that come first: if those never end, nothing
+    /// is written of them, as GNU parallel has it.
+    pub fn held_count(&self) -> usize {
+        self.order.held_count()
+    }
+
+    fn keeps_order(&self) -> bool {
+        self.options.keep_order && self.options.mode != Mode::Ungroup
+    }
+
+    fn index(&mut self, slot: u32) -> usize {
+        let index = slot.saturating_sub(1) as usize;
+        if self.slots.len() <= index {
+            self.slots.resize_with(index + 1, Slot::default);
+        }
+        index
+    }
+
+    /// The next job of the slot gets new files and pipes.
+    fn renew(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.files = [None, None];
+        slot.lines = None;
+    }
+}
+
+/// Files that outputs are saved to.
+impl Collector {
+    fn saved(&mut self, seq: u64, text: &JobText<'_>) -> Result<Option<Saved>, CollectError> {
+        let saved = match (&self.options.results, text.place) {
+            (Some(Results::Tree(root)), _) => {
+                let folder = results::folder_of(root, &self.options.names, text.records);
+                results::in_folder(&folder, seq)?
+            }
+            (Some(Results::Template), Some(place)) => results::by_name(place, seq)?,
+            _ if self.options.files.is_some() => {
+                results::unnamed(&self.options.directory, &mut self.number)?
+            }
+            _ => return Ok(None),
+        };
+        if let Some(heading) = text.heading {
+            results::write_heading(&saved, heading)?;
+        }
+        Ok(Some(saved))
+    }
+
+    fn open_saved(&mut self, index: usize, saved: Saved) -> Result<Streams, CollectError> {
+        let slot = &mut self.slots[index];
+        slot.heading.set(None);
+        let stderr = match &saved.stderr {
+            Some(stderr) => stderr.as_raw_fd(),
+            None => temporary(&mut slot.files[1], &self.options.directory)?,
+        };
+        let streams = Streams { stdout: saved.stdout.as_raw_fd(), stderr, watch: None };
+        slot.saved = Some(saved);
+        Ok(streams)
+    }
+
+    fn close_saved(&mut self, index: usize, mut finished: Finished) -> Result<(), CollectError> {
+        let Some(saved) = self.slots[index].saved.take() else { return Ok(()) };
+        let lengths = saved.lengths();
+        let folder = saved.name.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let now_ns = finished.start_ns + finished.wall_ns;
+        let folder = folder.unwrap_or(Path::new("."));
+        self.space.check(now_ns, lengths, saved.stdout.as_fd(), folder)?;
+        finished.receive_bytes += match self.options.mode {
+            Mode::Group => lengths[0],
+            Mode::LineBuffer => lengths[0] + lengths[1],
+            Mode::Ungroup => 0,
+        };
+        // That --line-buffer prints the names even without --files is what GNU parallel does.
+        let line_buffer = (self.options.mode == Mode::LineBuffer).then_some(b'\n');
+        let name = self.options.files.or(line_buffer).map(|end| {
+            let mut name = Vec::new();
+            if let Some(tag) = self.slots[index].tag.get() {
+                name.extend_from_slice(tag);
+                name.push(b'\t');
+            }
+            name.extend_from_slice(saved.name.as_os_str().as_bytes());
+            name.push(end);
+            name
+        });
+        let length = if saved.stderr.is_none() { self.slots[index].lengths()[1] } else { 0 };
+        self.deliver(index, finished, [0, length], name)
+    }
+}
+
+/// Files without a name.
+impl Collector {
+    fn open_files(&mut self, index: usize) -> Result<Streams, CollectError> {
+        let [stdout, stderr] = &mut self.slots[index].files;
+        let folder = &self.options.directory;
+        let (stdout, stderr) = (temporary(stdout, folder)?, temporary(stderr, folder)?);
+        Ok(Streams { stdout, stderr, watch: None })
+    }
+
+    fn close_files(&mut self, index: usize, mut finished: Finished) -> Result<(), CollectError> {
+        let slot = &self.slots[index];
+        let lengths = slot.lengths();
+        if let Some(file) = &slot.files[0] {
+            let now_ns = finished.start_ns + finished.wall_ns;
+            self.space.check(now_ns, lengths, file.as_fd(), &self.options.directory)?;
+        }
+        finished.receive_bytes += slot.texts(lengths)[0].length();
+        self.deliver(index, finished, lengths, None)
+    }
+
+    /// Writes what is in the slot's files, or holds it, and empties them.
+    fn deliver(
+        &mut self,
+        index: usize,
+        finished: Finished,
+        lengths: [u64; 2],
+        name: Option<Vec<u8>>,
+    ) -> Result<(), CollectError> {
+        let keeps_order = self.keeps_order();
+        let Collector { slots, order, store, outputs, written, .. } = self;
+        let slot = &mut slots[index];
+        if !keeps_order || order.is_first(slot.seq) {
+            outputs.write(&finished, &slot.texts(lengths), name.as_deref())?;
+            written.push_back(finished);
+            if keeps_order {
+                order.end(slot.seq, None);
+            }
+        } else {
+            let mut pieces = [Piece::Nothing, Piece::Nothing];
+            for which in 0..2 {
+                pieces[which] = match &mut slot.files[which] {
+                    file if store.wants_file(lengths[which]) => match file.take() {
+                        Some(file) => store.hold_file(file, lengths[which]),
+                        None => Piece::Nothing,
+                    },
+                    _ => store.hold(slot.texts(lengths)[which].source)?,
+                };
+            }
+            let (tag, heading) = (slot.tag.to_owned(), slot.heading.to_owned());
+            order.end(slot.seq, Some(Box::new(Held { finished, tag, heading, pieces, name })));
+        }
+        for (file, length) in slot.files.iter().zip(lengths) {
+            if let (Some(file), true) = (file, length > 0) {
+                file.clear()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Line by line.
+impl Collector {
+    fn open_lines(&mut self, index: usize) -> Result<Streams, CollectError> {
+        let live = !self.keeps_order() || self.order.is_first(self.slots[index].seq);
+        let Collector { slots, outputs, .. } = self;
+        let slot = &mut slots[index];
+        let mut watch = None;
+        let lines = match &mut slot.lines {
+            Some(lines) => lines,
+            none => {
+                let lines = none.insert(Lines::new()?);
+                watch = Some(lines.reading());
+                lines
+            }
+        };
+        lines.live = live;
+        lines.received = slot.heading.get().map_or(0, |heading| heading.len() as u64 + 1);
+        let [stdout, stderr] = lines.writing();
+        if live {
+            outputs.write_heading(slot)?;
+        }
+        Ok(Streams { stdout, stderr, watch })
+    }
+
+    fn close_lines(&mut self, index: usize, mut finished: Finished) -> Result<(), CollectError> {
+        let Collector { slots, order, store, outputs, written, chunk, options, .. } = self;
+        let slot = &mut slots[index];
+        let Some(lines) = &mut slot.lines else { return Ok(()) };
+        lines.end(&mut outputs.outlet(slot.tag.get(), &options.directory, chunk))?;
+        finished.receive_bytes += lines.received;
+        if lines.live {
+            written.push_back(finished);
+            order.end(slot.seq, None);
+            return Ok(());
+        }
+        let pieces = lines.take_pieces(store)?;
+        let (tag, heading) = (slot.tag.to_owned(), slot.heading.to_owned());
+        let held = Held { finished, tag, heading, pieces, name: None };
+        order.end(slot.seq, Some(Box::new(held)));
+        Ok(())
+    }
+
+    /// Writes all that need not wait any longer.
+    fn advance(&mut self) -> Result<(), CollectError> {
+        let Collector { slots, order, store, outputs, written, chunk, options, .. } = self;
+        while let Some(held) = order.next_ended() {
+            let Some(held) = held else { continue };
+            outputs.write(&held.finished, &held.texts(store), held.name.as_deref())?;
+            let Held { finished, pieces, .. } = *held;
+            store.release(pieces)?;
+            written.push_back(finished);
+        }
+        let Some((seq, number)) = order.first_running() else { return Ok(()) };
+        let Some(slot) = slots.get_mut(number.saturating_sub(1) as usize) else { return Ok(()) };
+        if slot.seq != seq || !slot.running || slot.lines.as_ref().is_none_or(|lines| lines.live) {
+            return Ok(());
+        }
+        outputs.write_heading(slot)?;
+        match &mut slot.lines {
+            Some(lines) => {
+                lines.go_live(&mut outputs.outlet(slot.tag.get(), &options.directory, chunk))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Outputs {
+    fn outlet<'a>(
+        &'a mut self,
+        tag: Option<&'a [u8]>,
+        folder: &'a Path,
+        chunk: &'a mut Vec<u8>,
+    ) -> Outlet<'a> {
+        Outlet { sinks: &mut self.sinks, buffers: &mut self.buffers, tag, folder, chunk }
+    }
+
+    fn write_heading(&mut self, slot: &mut Slot) -> Result<(), CollectError> {
+        let Some(text) = Some(slot.texts([0, 0])[0]).filter(|text| !text.is_empty()) else {
+            return Ok(());
+        };
+        self.sinks[0].output(&text, &mut self.buffers)?;
+        slot.heading.set(None);
+        Ok(())
+    }
+}
+
+/// The slot's file, made if there is none.
+fn temporary(file: &mut Option<Temporary>, folder: &Path) -> Result<RawFd, CollectError> {
+    let file = match file {
+        Some(file) => file,
+        none => none.insert(Temporary::for_job(folder)?),
+    };
+    Ok(file.as_fd().as_raw_fd())
+}
+
+fn create(path: &Path) -> Result<Sink, CollectError> {
+    match File::create(path) {
+        Ok(file) => Ok(Sink::new(file.into(), path)),
+        Err(source) => {
+            Err(CollectError::Io { what: format!("write to {}", path.display()), source })
+        }
+    }
+}

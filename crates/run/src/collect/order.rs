@@ -1,0 +1,188 @@
+//! What jobs wrote, held back until it is their turn (`--keep-order`).
+//!
+//! What is held costs bounded memory and descriptors: small outputs are kept in memory up to a
+//! budget; a large one keeps the file that it is in, as long as there are few such files; all the
+//! rest is copied to one file for all.  What is known of a job is held with it, since its line of
+//! the joblog comes in its turn too.
+
+use std::collections::VecDeque;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+
+use super::CollectError;
+use super::sink::{self, CHUNK_BYTES, Source, Text};
+use super::temporary::{Spool, Temporary};
+use crate::job::Finished;
+
+/// An output up to this is kept in memory, bytes.
+const SMALL_BYTES: u64 = CHUNK_BYTES as u64;
+
+/// What all outputs in memory may take together, bytes.
+const MEMORY_BYTES_MAX: u64 = 8 << 20;
+
+/// Files that are held.  With 256, a runner of some hundred jobs stays below the usual limit of
+/// 1,024 descriptors.
+const FILES_MAX: usize = 256;
+
+/// A part of an output that is held.
+#[derive(Debug, Default)]
+pub(super) enum Piece {
+    #[default]
+    Nothing,
+    Memory(Vec<u8>),
+    /// A file of its own, and how much of it.
+    File(Temporary, u64),
+    /// Where it is in the file for all, and its length.
+    Spooled(u64, u64),
+}
+
+/// What a job wrote, held back.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) finished: Finished,
+    pub(super) tag: Option<Vec<u8>>,
+    pub(super) heading: Option<Vec<u8>>,
+    /// Standard output and error.
+    pub(super) pieces: [Piece; 2],
+    /// The line with the name of the file that it was saved to.
+    pub(super) name: Option<Vec<u8>>,
+}
+
+impl Held {
+    /// What comes to standard output and error.
+    pub(super) fn texts<'a>(&'a self, store: &'a Store) -> [Text<'a>; 2] {
+        let (tag, heading) = (self.tag.as_deref(), self.heading.as_deref());
+        [
+            Text { tag, heading, source: store.source(&self.pieces[0]) },
+            Text { tag, heading: None, source: store.source(&self.pieces[1]) },
+        ]
+    }
+}
+
+/// Where pieces are held.
+#[derive(Debug)]
+pub(super) struct Store {
+    memory_bytes: u64,
+    files: usize,
+    spool: Spool,
+    scratch: Vec<u8>,
+}
+
+impl Store {
+    /// One that makes its file, if it needs one, in this folder.
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Store { memory_bytes: 0, files: 0, spool: Spool::new(folder), scratch: Vec::new() }
+    }
+
+    /// Holds a copy of what is in `source`.
+    pub(super) fn hold(&mut self, source: Source<'_>) -> Result<Piece, CollectError> {
+        let length = source.length();
+        if length == 0 {
+            return Ok(Piece::Nothing);
+        }
+        if length <= SMALL_BYTES && self.memory_bytes + length <= MEMORY_BYTES_MAX {
+            let mut bytes = Vec::with_capacity(length as usize);
+            sink::each_chunk(source, CHUNK_BYTES, &mut self.scratch, |chunk| {
+                bytes.extend_from_slice(chunk);
+                Ok(())
+            })?;
+            self.memory_bytes += bytes.len() as u64;
+            return Ok(Piece::Memory(bytes));
+        }
+        let (offset, length) = self.spool.add(source)?;
+        Ok(Piece::Spooled(offset, length))
+    }
+
+    /// Whether a file with so much in it is better held than copied.
+    pub(super) fn wants_file(&self, length: u64) -> bool {
+        length > SMALL_BYTES && self.files < FILES_MAX
+    }
+
+    /// Holds a file; ask [`Store::wants_file`] first.
+    pub(super) fn hold_file(&mut self, file: Temporary, length: u64) -> Piece {
+        self.files += 1;
+        Piece::File(file, length)
+    }
+
+    fn source<'a>(&'a self, piece: &'a Piece) -> Source<'a> {
+        match piece {
+            Piece::Nothing => Source::Bytes(&[]),
+            Piece::Memory(bytes) => Source::Bytes(bytes),
+            Piece::File(file, length) => Source::File(file.as_fd(), 0, *length),
+            Piece::Spooled(offset, length) => self.spool.part(*offset, *length),
+        }
+    }
+
+    /// Gives back what was held.
+    pub(super) fn release(&mut self, pieces: [Piece; 2]) -> Result<(), CollectError> {
+        for piece in pieces {
+            match piece {
+                Piece::Nothing => {}
+                Piece::Memory(bytes) => self.memory_bytes -= bytes.len() as u64,
+                Piece::File(..) => self.files -= 1,
+                Piece::Spooled(offset, length) => self.spool.release(offset, length)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    /// It runs, or will run again, in this slot.
+    Running(u32),
+    /// It has ended; `None` if everything was written.
+    Ended(Option<Box<Held>>),
+}
+
+/// The jobs that were started and not yet written out, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    queue: VecDeque<(u64, State)>,
+}
+
+impl Order {
+    /// The job is about to start; it may have been started before.
+    pub(super) fn begin(&mut self, seq: u64, slot: u32) {
+        match self.queue.binary_search_by_key(&seq, |entry| entry.0) {
+            Ok(at) => self.queue[at].1 = State::Running(slot),
+            Err(at) => self.queue.insert(at, (seq, State::Running(slot))),
+        }
+    }
+
+    /// Whether nobody comes before this job.
+    pub(super) fn is_first(&self, seq: u64) -> bool {
+        self.queue.front().is_none_or(|entry| seq <= entry.0)
+    }
+
+    /// The job has ended, and this is still to be written.
+    pub(super) fn end(&mut self, seq: u64, held: Option<Box<Held>>) {
+        if let Ok(at) = self.queue.binary_search_by_key(&seq, |entry| entry.0) {
+            self.queue[at].1 = State::Ended(held);
+        }
+    }
+
+    /// The first of the queue, if it has ended.
+    pub(super) fn next_ended(&mut self) -> Option<Option<Box<Held>>> {
+        match self.queue.front()?.1 {
+            State::Running(_) => None,
+            State::Ended(_) => match self.queue.pop_front()?.1 {
+                State::Ended(held) => Some(held),
+                State::Running(_) => None,
+            },
+        }
+    }
+
+    /// Number and slot of the first of the queue, if it runs.
+    pub(super) fn first_running(&self) -> Option<(u64, u32)> {
+        match self.queue.front()? {
+            (seq, State::Running(slot)) => Some((*seq, *slot)),
+            (_, State::Ended(_)) => None,
+        }
+    }
+
+    /// Jobs that have ended and wait.
+    pub(super) fn held_count(&self) -> usize {
+        self.queue.iter().filter(|entry| matches!(entry.1, State::Ended(_))).count()
+    }
+}

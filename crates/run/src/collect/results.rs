@@ -1,0 +1,193 @@
+//! Output saved to files: `--results` as folders or by a name of each job, and `--files`.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, SeekFrom, seek};
+use rustix::io::Errno;
+
+use super::CollectError;
+use crate::job::Record;
+
+/// Bytes that a file's name may have (NAME_MAX of Linux): longer values are cut.
+const NAME_BYTES_MAX: usize = 255;
+
+/// The files of one job.
+#[derive(Debug)]
+pub(super) struct Saved {
+    pub(super) stdout: OwnedFd,
+    /// `None` if its standard error is not saved.
+    pub(super) stderr: Option<OwnedFd>,
+    /// The name of the first, to be printed.
+    pub(super) name: PathBuf,
+}
+
+impl Saved {
+    /// How much was written to standard output and error, bytes.
+    pub(super) fn lengths(&self) -> [u64; 2] {
+        let length = |file: &OwnedFd| seek(file, SeekFrom::End(0)).unwrap_or(0);
+        [length(&self.stdout), self.stderr.as_ref().map_or(0, length)]
+    }
+}
+
+/// Makes `stdout`, `stderr` and `seq` in a folder of their own.
+pub(super) fn in_folder(folder: &Path, seq: u64) -> Result<Saved, CollectError> {
+    fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, error))?;
+    let name = folder.join("stdout");
+    make(name, &folder.join("stderr"), &folder.join("seq"), seq)
+}
+
+/// Makes the files of a name: standard output, `.err` and `.seq`; or a folder of that name.
+pub(super) fn by_name(name: &[u8], seq: u64) -> Result<Saved, CollectError> {
+    let path = Path::new(OsStr::from_bytes(name));
+    if name.ends_with(b"/") {
+        return in_folder(path, seq);
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, error))?;
+    }
+    let beside = |ending: &[u8]| PathBuf::from(OsStr::from_bytes(&[name, ending].concat()));
+    make(path.to_path_buf(), &beside(b".err"), &beside(b".seq"), seq)
+}
+
+fn make(name: PathBuf, stderr: &Path, seq_name: &Path, seq: u64) -> Result<Saved, CollectError> {
+    let stdout = open(&name)?.into();
+    let stderr = open(stderr)?.into();
+    let mut file = open(seq_name)?;
+    file.write_all(seq.to_string().as_bytes())
+        .map_err(|error| failed("write to", seq_name, error))?;
+    Ok(Saved { stdout, stderr: Some(stderr), name })
+}
+
+/// An empty file that is written to at its end only, like the ones without a name.
+fn open(path: &Path) -> Result<File, CollectError> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(true).write(true);
+    let flags = OFlags::APPEND | OFlags::CLOEXEC;
+    options.custom_flags(flags.bits().cast_signed());
+    options.open(path).map_err(|error| failed("write to", path, error))
+}
+
+/// Makes a file of a new name for standard output (`--files`).
+pub(super) fn unnamed(folder: &Path, number: &mut u64) -> Result<Saved, CollectError> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::APPEND;
+    loop {
+        let name = folder.join(temporary_name(number));
+        match rustix::fs::open(&name, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(stdout) => return Ok(Saved { stdout, stderr: None, name }),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(super::sink::failed("write to", &name, error)),
+        }
+    }
+}
+
+/// `par`, five letters or digits, `.par`.  That the next one can be guessed does no harm: the file
+/// is made only if there is none of its name.
+fn temporary_name(number: &mut u64) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    // A step that has no factor in common with 2^64 visits all numbers.
+    *number =
+        number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    let mut rest = *number >> 20;
+    let mut name = String::from("par");
+    for _ in 0..5 {
+        name.push(char::from(DIGITS[(rest % 62) as usize]));
+        rest /= 62;
+    }
+    name + ".par"
+}
+
+/// Writes a heading into the saved standard output.
+pub(super) fn write_heading(saved: &Saved, heading: &[u8]) -> Result<(), CollectError> {
+    let file = saved.stdout.as_fd().try_clone_to_owned();
+    let mut line = heading.to_vec();
+    line.push(b'\n');
+    file.and_then(|file| File::from(file).write_all(&line))
+        .map_err(|error| failed("write to", &saved.name, error))
+}
+
+/// The folder of a job below `root`: for each value of its records, the name or number of its
+/// source, and the value.
+///
+/// Values are written as GNU parallel has it: `/` becomes `\_`, and backslash, TAB and NUL are
+/// escaped.  That `..` becomes `\..` is ours: no value leads to another job's folder, or out of
+/// the tree.
+pub fn folder_of(root: &Path, names: &[Vec<u8>], records: &[Record]) -> PathBuf {
+    let mut folder = root.as_os_str().as_bytes().to_vec();
+    for record in records {
+        for (at, value) in record.values.iter().enumerate() {
+            match names.get(at) {
+                Some(name) => {
+                    for part in name.split(|byte| *byte == b'/') {
+                        add_part(part, &mut folder);
+                    }
+                }
+                None => add_part((at + 1).to_string().as_bytes(), &mut folder),
+            }
+            add_part(&escaped(value), &mut folder);
+        }
+    }
+    PathBuf::from(OsStr::from_bytes(&folder))
+}
+
+fn add_part(part: &[u8], folder: &mut Vec<u8>) {
+    folder.push(b'/');
+    if matches!(part, b"." | b"..") {
+        folder.push(b'\\');
+    }
+    folder.extend_from_slice(&part[..part.len().min(NAME_BYTES_MAX)]);
+}
+
+fn escaped(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len());
+    for &byte in value {
+        match byte {
+            b'/' => out.extend_from_slice(b"\\_"),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            0 => out.extend_from_slice(b"\\0"),
+            _ => out.push(byte),
+        }
+    }
+    out
+}
+
+fn failed(what: &str, path: &Path, error: std::io::Error) -> CollectError {
+    match error.raw_os_error() {
+        Some(code) => super::sink::failed(what, path, Errno::from_raw_os_error(code)),
+        None => CollectError::Io { what: format!("{what} {}", path.display()), source: error },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(names: &[&str], values: &[&[u8]]) -> String {
+        let names: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let records: Vec<Record> =
+            vec![Record { values: values.iter().map(|value| value.to_vec()).collect() }];
+        folder_of(Path::new("d"), &names, &records).display().to_string()
+    }
+
+    #[test]
+    fn a_folder_is_named_by_sources_and_values() {
+        assert_eq!(folder(&[], &[b"A", b"B c"]), "d/1/A/2/B c");
+        assert_eq!(folder(&["x"], &[b"A", b"B"]), "d/x/A/2/B");
+        assert_eq!(folder(&["nb/c"], &[b"1"]), "d/nb/c/1");
+        assert_eq!(folder(&[], &[b"x/y", b"B\tc\\d", b"\0"]), r"d/1/x\_y/2/B\tc\\d/3/\0");
+        assert_eq!(folder(&[], &[&[b'0'; 300]]), format!("d/1/{}", "0".repeat(255)));
+    }
+
+    #[test]
+    fn no_value_leads_out_of_the_tree() {
+        assert_eq!(folder(&[".."], &[b".."]), r"d/\../\..");
+        assert_eq!(folder(&["a/../../b"], &[b"."]), r"d/a/\../\../b/\.");
+        assert_eq!(folder(&[], &[b"../../etc"]), r"d/1/..\_..\_etc");
+    }
+}

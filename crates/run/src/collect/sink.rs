@@ -1,0 +1,253 @@
+//! Our standard output and error: bytes, parts of files, and tagged lines written to them.
+//!
+//! Whole files go by sendfile(2) and never come into our memory, unless each line is to have a tag
+//! or the descriptor cannot do it (it was opened for appending).
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{self, Errno};
+
+use super::CollectError;
+
+/// Bytes read and written at a time: what a pipe holds, and what fits the second cache.
+pub(super) const CHUNK_BYTES: usize = 64 << 10;
+
+/// Bytes asked of one sendfile(2): far more than it moves at once.
+const SENDFILE_BYTES: usize = 1 << 30;
+
+/// Something to be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source<'a> {
+    /// These bytes.
+    Bytes(&'a [u8]),
+    /// So many bytes of a file from an offset; fewer if it has become shorter.
+    File(BorrowedFd<'a>, u64, u64),
+}
+
+impl Source<'_> {
+    /// How long it is, bytes.
+    pub(super) fn length(&self) -> u64 {
+        match self {
+            Source::Bytes(bytes) => bytes.len() as u64,
+            Source::File(_, _, length) => *length,
+        }
+    }
+}
+
+/// What failed, as an error: some failures are not what they look like.
+pub(super) fn failed(what: &str, path: &Path, error: Errno) -> CollectError {
+    match error {
+        Errno::NOSPC | Errno::DQUOT => CollectError::Full { what: path.display().to_string() },
+        Errno::PIPE => CollectError::ReaderGone,
+        _ => CollectError::Io { what: format!("{what} {}", path.display()), source: error.into() },
+    }
+}
+
+/// Calls `take` with the source's bytes, `chunk_bytes` at a time.
+pub(super) fn each_chunk(
+    source: Source<'_>,
+    chunk_bytes: usize,
+    scratch: &mut Vec<u8>,
+    mut take: impl FnMut(&[u8]) -> Result<(), CollectError>,
+) -> Result<(), CollectError> {
+    let (file, mut offset, length) = match source {
+        Source::Bytes(bytes) => return bytes.chunks(chunk_bytes).try_for_each(take),
+        Source::File(file, offset, length) => (file, offset, length),
+    };
+    scratch.resize(chunk_bytes, 0);
+    let end = offset + length;
+    while offset < end {
+        let wanted = usize::try_from(end - offset).unwrap_or(usize::MAX).min(chunk_bytes);
+        match io::pread(file, &mut scratch[..wanted], offset) {
+            // Somebody has cut the file: what is gone is gone.
+            Ok(0) => break,
+            Ok(count) => {
+                take(&scratch[..count])?;
+                offset += count as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(failed("read", Path::new("a temporary file"), error)),
+        }
+    }
+    Ok(())
+}
+
+/// What a job wrote, as it is to be written out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<'a> {
+    /// Put before each line, with a TAB.
+    pub(super) tag: Option<&'a [u8]>,
+    /// A line that comes first.
+    pub(super) heading: Option<&'a [u8]>,
+    /// What the job wrote.
+    pub(super) source: Source<'a>,
+}
+
+impl<'a> Text<'a> {
+    /// These bytes, as they are.
+    pub(super) fn plain(bytes: &'a [u8]) -> Self {
+        Text { tag: None, heading: None, source: Source::Bytes(bytes) }
+    }
+
+    /// Whether nothing comes of it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.heading.is_none() && self.source.length() == 0
+    }
+
+    /// How much the job wrote, the heading counted and the tags not, bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.heading.map_or(0, |heading| heading.len() as u64 + 1) + self.source.length()
+    }
+
+    /// Calls `take` with the text piece by piece; all of it at once if it is short.
+    pub(super) fn each_piece(
+        &self,
+        buffers: &mut Buffers,
+        mut take: impl FnMut(&[u8]) -> Result<(), CollectError>,
+    ) -> Result<(), CollectError> {
+        let Buffers { read, text } = buffers;
+        text.clear();
+        if let Some(heading) = self.heading {
+            add(self.tag, heading, &mut true, text);
+            text.push(b'\n');
+        }
+        let mut line_begins = true;
+        each_chunk(self.source, CHUNK_BYTES, read, |chunk| {
+            // A chunk of empty lines becomes as many tags: it is taken in small pieces.
+            for piece in chunk.chunks(CHUNK_BYTES / 16) {
+                add(self.tag, piece, &mut line_begins, text);
+                if text.len() >= CHUNK_BYTES {
+                    take(text)?;
+                    text.clear();
+                }
+            }
+            Ok(())
+        })?;
+        if text.is_empty() { Ok(()) } else { take(text) }
+    }
+}
+
+/// Memory that is used again for each text.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    read: Vec<u8>,
+    text: Vec<u8>,
+}
+
+/// One of our two outputs.
+#[derive(Debug)]
+pub(super) struct Sink {
+    file: OwnedFd,
+    name: PathBuf,
+    /// Whether sendfile(2) can write to it, as far as is known.
+    sendfile: bool,
+}
+
+impl Sink {
+    /// One that writes to `file`; the name is for errors.
+    pub(super) fn new(file: OwnedFd, name: impl Into<PathBuf>) -> Self {
+        Sink { file, name: name.into(), sendfile: true }
+    }
+
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Writes all of it.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), CollectError> {
+        write_all(&self.file, bytes, &self.name)
+    }
+
+    /// Writes a text: a short one at once, so that others who write there too do not tear it.
+    pub(super) fn output(
+        &mut self,
+        text: &Text<'_>,
+        buffers: &mut Buffers,
+    ) -> Result<(), CollectError> {
+        if text.tag.is_none() && text.source.length() > CHUNK_BYTES as u64 {
+            self.output_long(text, buffers)
+        } else {
+            text.each_piece(buffers, |piece| write_all(&self.file, piece, &self.name))
+        }
+    }
+
+    fn output_long(&mut self, text: &Text<'_>, buffers: &mut Buffers) -> Result<(), CollectError> {
+        let nothing = Source::Bytes(&[]);
+        Text { source: nothing, ..*text }.each_piece(buffers, |heading| self.write(heading))?;
+        let (from, mut offset, length) = match text.source {
+            Source::Bytes(bytes) => return self.write(bytes),
+            Source::File(file, offset, length) => (file, offset, length),
+        };
+        let end = offset + length;
+        while self.sendfile && offset < end {
+            let wanted = usize::try_from(end - offset).unwrap_or(usize::MAX).min(SENDFILE_BYTES);
+            match rustix::fs::sendfile(&self.file, from, Some(&mut offset), wanted) {
+                Ok(0) => return Ok(()),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => wait_for_room(&self.file),
+                Err(Errno::INVAL | Errno::NOSYS) => self.sendfile = false,
+                Err(error) => return Err(failed("write to", &self.name, error)),
+            }
+        }
+        let rest = Source::File(from, offset, end - offset);
+        each_chunk(rest, CHUNK_BYTES, &mut buffers.read, |chunk| self.write(chunk))
+    }
+}
+
+/// Writes all bytes to a descriptor that may be set not to block (a terminal shared with others).
+fn write_all(file: &OwnedFd, mut bytes: &[u8], name: &Path) -> Result<(), CollectError> {
+    while !bytes.is_empty() {
+        match io::write(file, bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => wait_for_room(file),
+            Err(error) => return Err(failed("write to", name, error)),
+        }
+    }
+    Ok(())
+}
+
+fn wait_for_room(file: &OwnedFd) {
+    // If it cannot be waited for, the next write tells why.
+    let _ = poll(&mut [PollFd::new(file, PollFlags::OUT)], None);
+}
+
+/// Adds `bytes` to `out`, with the tag and a TAB at the beginning of each line.
+fn add(tag: Option<&[u8]>, bytes: &[u8], line_begins: &mut bool, out: &mut Vec<u8>) {
+    let Some(tag) = tag else {
+        out.extend_from_slice(bytes);
+        return;
+    };
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        if *line_begins {
+            out.extend_from_slice(tag);
+            out.push(b'\t');
+        }
+        let (line, behind) = match memchr::memchr(b'\n', rest) {
+            Some(end) => rest.split_at(end + 1),
+            None => (rest, &rest[..0]),
+        };
+        out.extend_from_slice(line);
+        *line_begins = line.ends_with(b"\n");
+        rest = behind;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_put_at_the_beginning_of_lines_alone() {
+        let mut out = Vec::new();
+        let mut line_begins = true;
+        for piece in [&b"a"[..], b"b\n\nc", b"", b"d\n"] {
+            add(Some(b"T"), piece, &mut line_begins, &mut out);
+        }
+        assert_eq!(out, b"T\tab\nT\t\nT\tcd\n");
+        assert!(line_begins);
+    }
+}

@@ -1,0 +1,53 @@
+//! Whether the disk of the temporary files is full.
+//!
+//! A job that could not write its output says so, at best, on a standard error that is full too.
+//! A write that a full disk cuts short ends where a block ends: only outputs of such a length are
+//! suspected, and once a second all.  What is suspected is tried: a file that cannot be written
+//! either is the proof.
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use super::CollectError;
+use super::temporary::Temporary;
+
+/// Blocks of file systems are multiples of this, bytes.
+const BLOCK_BYTES: u64 = 4096;
+
+/// Time between two looks at a disk whose files are not suspected, nanoseconds.
+const LOOK_NS: u64 = 1_000_000_000;
+
+/// What is written to see whether there is room: more than two blocks.
+const TRIAL: [u8; 2 * BLOCK_BYTES as usize + 1] = [0; 2 * BLOCK_BYTES as usize + 1];
+
+#[derive(Debug, Default)]
+pub(super) struct Space {
+    looked_ns: u64,
+}
+
+impl Space {
+    /// A job that ended at `now_ns` has written so much to files in `folder`, of which `file` is
+    /// one: refuses it if they may lack something.
+    pub(super) fn check(
+        &mut self,
+        now_ns: u64,
+        lengths: [u64; 2],
+        file: BorrowedFd<'_>,
+        folder: &Path,
+    ) -> Result<(), CollectError> {
+        let suspected = lengths.iter().any(|length| *length > 0 && length % BLOCK_BYTES == 0);
+        if !suspected {
+            if now_ns.saturating_sub(self.looked_ns) < LOOK_NS {
+                return Ok(());
+            }
+            self.looked_ns = now_ns;
+            // Some file systems have no number of blocks.
+            if rustix::fs::fstatfs(file)
+                .map_or(true, |disk| disk.f_blocks == 0 || disk.f_bavail > 2)
+            {
+                return Ok(());
+            }
+        }
+        Temporary::for_us(folder)?.write_at(&TRIAL, 0, folder)
+    }
+}

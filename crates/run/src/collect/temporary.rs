@@ -1,0 +1,169 @@
+//! Files without a name, for what is not yet to be written out.
+//!
+//! `O_TMPFILE` (open(2)): the file never had a name, so nothing is left behind however we end.
+//! Where a file system cannot do that, the name is removed as soon as the file is made.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::fs::{self, FallocateFlags, Mode, OFlags, SeekFrom};
+use rustix::io::{self, Errno};
+
+use super::CollectError;
+use super::sink::{self, CHUNK_BYTES, Source};
+
+/// A file of ours that has no name.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    file: OwnedFd,
+}
+
+impl Temporary {
+    /// An empty one in this folder.
+    ///
+    /// Writes go to its end wherever their descriptor stands, so that a job that opens
+    /// `/dev/stdout` anew does not overwrite itself, and the next job of the slot begins at the
+    /// beginning with no seek of ours.
+    pub(super) fn for_job(folder: &Path) -> Result<Self, CollectError> {
+        Self::open(folder, OFlags::APPEND)
+    }
+
+    /// An empty one that we alone write to.
+    pub(super) fn for_us(folder: &Path) -> Result<Self, CollectError> {
+        Self::open(folder, OFlags::empty())
+    }
+
+    fn open(folder: &Path, more: OFlags) -> Result<Self, CollectError> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL | more;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let opened = match fs::open(folder, flags | OFlags::TMPFILE, mode) {
+            // A kernel or file system that does not know the flag sees a folder opened for
+            // writing.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
+                Self::open_unlinked(folder, flags)
+            }
+            opened => opened,
+        };
+        match opened {
+            Ok(file) => Ok(Temporary { file }),
+            Err(error) => Err(sink::failed("make a temporary file in", folder, error)),
+        }
+    }
+
+    fn open_unlinked(folder: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = folder.join(format!(".run-{}-{number}", std::process::id()));
+            match fs::open(&name, flags | OFlags::CREATE, Mode::RUSR | Mode::WUSR) {
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error),
+                Ok(file) => {
+                    fs::unlink(&name)?;
+                    return Ok(file);
+                }
+            }
+        }
+    }
+
+    /// How much was written, bytes.  One lseek(2).
+    pub(super) fn length(&self) -> u64 {
+        // A file of ours can always be asked for its end.
+        fs::seek(&self.file, SeekFrom::End(0)).unwrap_or(0)
+    }
+
+    /// Cuts it back to nothing.
+    pub(super) fn clear(&self) -> Result<(), CollectError> {
+        fs::ftruncate(&self.file, 0)
+            .map_err(|error| sink::failed("cut", Path::new("a temporary file"), error))
+    }
+
+    /// Adds bytes at `offset`.
+    pub(super) fn write_at(
+        &self,
+        mut bytes: &[u8],
+        mut offset: u64,
+        folder: &Path,
+    ) -> Result<(), CollectError> {
+        while !bytes.is_empty() {
+            match io::pwrite(&self.file, bytes, offset) {
+                Ok(written) => {
+                    bytes = &bytes[written..];
+                    offset += written as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => {
+                    return Err(sink::failed("write to a temporary file in", folder, error));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Temporary {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// One file for the output of many jobs, one after another: what waits for its turn costs one
+/// descriptor however many jobs it is of.
+#[derive(Debug)]
+pub(super) struct Spool {
+    folder: PathBuf,
+    file: Option<Temporary>,
+    /// Where the next bytes go.
+    end: u64,
+    /// Bytes in it that are still wanted.
+    wanted: u64,
+    scratch: Vec<u8>,
+}
+
+impl Spool {
+    /// One that makes its file in this folder once it is needed.
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Spool { folder, file: None, end: 0, wanted: 0, scratch: Vec::new() }
+    }
+
+    /// Adds all of `source`, and tells where it begins and how long it is.
+    pub(super) fn add(&mut self, source: Source<'_>) -> Result<(u64, u64), CollectError> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(Temporary::for_us(&self.folder)?),
+        };
+        let (folder, begin) = (&self.folder, self.end);
+        let mut end = begin;
+        sink::each_chunk(source, CHUNK_BYTES, &mut self.scratch, |chunk| {
+            file.write_at(chunk, end, folder)?;
+            end += chunk.len() as u64;
+            Ok(())
+        })?;
+        self.end = end;
+        self.wanted += end - begin;
+        Ok((begin, end - begin))
+    }
+
+    /// A part of it.
+    pub(super) fn part(&self, offset: u64, length: u64) -> Source<'_> {
+        match &self.file {
+            Some(file) => Source::File(file.as_fd(), offset, length),
+            None => Source::Bytes(&[]),
+        }
+    }
+
+    /// A part is no longer wanted: its room is given back.
+    pub(super) fn release(&mut self, offset: u64, length: u64) -> Result<(), CollectError> {
+        self.wanted = self.wanted.saturating_sub(length);
+        let Some(file) = &self.file else { return Ok(()) };
+        if self.wanted == 0 {
+            self.end = 0;
+            return file.clear();
+        }
+        // A file system that cannot make holes gets its room back when all parts are released.
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let _ = fs::fallocate(file, hole, offset, length);
+        Ok(())
+    }
+}

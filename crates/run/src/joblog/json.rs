@@ -1,0 +1,105 @@
+//! `--joblog-json`: everything that is known of a job, one JSON object a line.
+//!
+//! What is not known is left out: a job that ran elsewhere has no account, one that ended by itself
+//! no signal.  JSON holds no bytes: a command or value that is not UTF-8 has U+FFFD in the place of
+//! what is not, and its bytes as hexadecimal digits beside it.
+
+use serde_json::{Map, Value};
+
+use crate::job::{Finished, Outcome};
+
+/// Adds the line of a job.
+pub(super) fn push(finished: &Finished, line: &mut Vec<u8>) {
+    let mut object = Map::new();
+    let mut put = |name: &str, value: Value| {
+        object.insert(name.into(), value);
+    };
+    put("seq", finished.seq.into());
+    put("slot", finished.slot.into());
+    put("host", finished.host.as_str().into());
+    put("start_ns", finished.start_ns.into());
+    put("wall_ns", finished.wall_ns.into());
+    put("send_bytes", finished.send_bytes.into());
+    put("receive_bytes", finished.receive_bytes.into());
+    match finished.outcome {
+        Outcome::Exited(code) => {
+            put("outcome", "exited".into());
+            put("exit", code.into());
+        }
+        Outcome::Signalled(signal) => {
+            put("outcome", "signalled".into());
+            put("signal", signal.into());
+        }
+        Outcome::Killed(signal) => {
+            put("outcome", "killed".into());
+            put("signal", signal.into());
+        }
+        Outcome::Skipped => put("outcome", "skipped".into()),
+    }
+    put("attempt", finished.attempt.into());
+    put("command", text(&finished.command));
+    if std::str::from_utf8(&finished.command).is_err() {
+        put("command_hex", hexadecimal(&finished.command).into());
+    }
+    let each = |write: fn(&[u8]) -> Value| -> Value {
+        let records = finished.records.iter();
+        records
+            .map(|record| record.values.iter().map(|value| write(value)).collect::<Value>())
+            .collect()
+    };
+    put("values", each(text));
+    let mut values = finished.records.iter().flat_map(|record| &record.values);
+    if values.any(|value| std::str::from_utf8(value).is_err()) {
+        put("values_hex", each(|value| hexadecimal(value).into()));
+    }
+    if let Some(account) = &finished.account {
+        put("user_us", account.user_us.into());
+        put("system_us", account.system_us.into());
+        put("resident_kib", account.resident_kib.into());
+        put("voluntary_switches", account.voluntary_switches.into());
+        put("involuntary_switches", account.involuntary_switches.into());
+        put("minor_faults", account.minor_faults.into());
+        put("major_faults", account.major_faults.into());
+        put("spawn_ns", account.spawn_ns.into());
+    }
+    line.extend_from_slice(Value::Object(object).to_string().as_bytes());
+    line.push(b'\n');
+}
+
+fn text(bytes: &[u8]) -> Value {
+    String::from_utf8_lossy(bytes).into()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::job;
+    use super::*;
+    use crate::job::{Account, Record};
+
+    #[test]
+    fn a_line_holds_everything() {
+        let account = Account { user_us: 1500, resident_kib: 3000, ..Account::default() };
+        let finished = Finished {
+            records: vec![Record { values: vec![b"a\"b\n".to_vec(), vec![0xff]] }],
+            account: Some(account),
+            ..job(7, Outcome::Exited(3), b"echo \"x\"")
+        };
+        let mut line = Vec::new();
+        push(&finished, &mut line);
+        assert!(line.ends_with(b"}\n"));
+        let value: Value = serde_json::from_slice(&line).expect("JSON");
+        assert_eq!(value["seq"], 7);
+        assert_eq!((&value["outcome"], &value["exit"]), (&"exited".into(), &3.into()));
+        assert_eq!(value["command"], "echo \"x\"");
+        assert_eq!(value["values"], serde_json::json!([["a\"b\n", "\u{fffd}"]]));
+        assert_eq!(value["values_hex"], serde_json::json!([["6122620a", "ff"]]));
+        assert_eq!((&value["user_us"], &value["resident_kib"]), (&1500.into(), &3000.into()));
+        for name in ["signal", "command_hex"] {
+            assert!(value.get(name).is_none(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Reading a joblog, to go on after it.
+//!
+//! `--resume` believes any line that begins with a number; `--resume-failed` and `--retry-failed`
+//! need lines of nine columns, and hold a job done that has any line with exit code 0 and no
+//! signal.  A last line without its line feed was cut short: it counts only if it is complete.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::Path;
+
+use super::LogError;
+
+/// Bytes of one line: more than the arguments of a program may have (execve(2): a quarter of the
+/// stack's limit, 6 MiB at most by default).
+const LINE_BYTES_MAX: u64 = 16 << 20;
+
+/// What a joblog says about jobs that were run before.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    run: BTreeSet<u64>,
+    succeeded: BTreeSet<u64>,
+    failed: BTreeMap<u64, Vec<u8>>,
+    /// The first line that begins with a number and is not a joblog's.
+    strange: Option<u64>,
+}
+
+impl Done {
+    /// `--resume`: whether this job was run, whatever came of it.
+    pub fn was_run(&self, seq: u64) -> bool {
+        self.run.contains(&seq)
+    }
+
+    /// `--resume-failed`: whether this job was run and did well.
+    pub fn succeeded(&self, seq: u64) -> bool {
+        self.succeeded.contains(&seq)
+    }
+
+    /// `--retry-failed`: the jobs that were run and never did well, with the command line that was
+    /// run last, by their numbers.
+    pub fn into_failed(mut self) -> Vec<(u64, Vec<u8>)> {
+        self.failed.retain(|seq, _| !self.succeeded.contains(seq));
+        self.failed.into_iter().collect()
+    }
+
+    /// Refuses a joblog of which not every line could be understood: `--resume-failed` and
+    /// `--retry-failed` would run what is done.
+    pub fn strict(self, path: &Path) -> Result<Self, LogError> {
+        match self.strange {
+            Some(line) => Err(LogError::Line { path: path.into(), line }),
+            None => Ok(self),
+        }
+    }
+
+    fn add(&mut self, text: &[u8], number: u64) {
+        let complete = text.ends_with(b"\n");
+        let text = text.strip_suffix(b"\n").unwrap_or(text);
+        let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let seq = std::str::from_utf8(&text[..digits]).ok().and_then(|digits| digits.parse().ok());
+        let columns: Vec<&[u8]> = text.splitn(9, |byte| *byte == b'\t').collect();
+        let whole = columns.len() == 9 && columns[0].len() == digits;
+        let Some(seq) = seq else {
+            // The header, or an empty line.
+            if number > 1 && !text.is_empty() && !text.starts_with(b"Seq\t") {
+                self.strange.get_or_insert(number);
+            }
+            return;
+        };
+        if !whole {
+            if complete {
+                self.run.insert(seq);
+                self.strange.get_or_insert(number);
+            }
+            return;
+        }
+        self.run.insert(seq);
+        if columns[6] == b"0" && columns[7] == b"0" {
+            self.succeeded.insert(seq);
+        } else {
+            let mut command = columns[8].to_vec();
+            command.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b'\n');
+            self.failed.insert(seq, command);
+        }
+    }
+}
+
+/// Reads a joblog.  A file that is not there has run nothing.
+pub fn read(path: &Path) -> Result<Done, LogError> {
+    let error = |verb| move |source| LogError::Io { verb, path: path.into(), source };
+    let file = match File::open(path) {
+        Err(none) if none.kind() == ErrorKind::NotFound => return Ok(Done::default()),
+        opened => opened.map_err(error("open"))?,
+    };
+    let mut reader = BufReader::new(file);
+    let mut done = Done::default();
+    let mut text = Vec::new();
+    let mut number = 0;
+    loop {
+        text.clear();
+        let mut limited = std::io::Read::take(&mut reader, LINE_BYTES_MAX);
+        if limited.read_until(b'\n', &mut text).map_err(error("read"))? == 0 {
+            return Ok(done);
+        }
+        number += 1;
+        if text.len() as u64 == LINE_BYTES_MAX && !text.ends_with(b"\n") {
+            return Err(LogError::Line { path: path.into(), line: number });
+        }
+        done.add(&text, number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &[u8] =
+        b"Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n\
+        1\t:\t1\t1\t0\t0\t1\t0\techo old1\n\
+        2\t:\t1\t1\t0\t0\t0\t0\techo old2\n\
+        3\t:\t1\t1\t0\t0\t0\t9\techo old3\n\
+        1\t:\t1\t1\t0\t0\t0\t0\techo again1\n\
+        5\t:\t1\t1\t0\t0\t0\t0\techo ok5\n\
+        5\t:\t1\t1\t0\t0\t2\t0\techo bad5\n\
+        6\t:\t1\t1\t0\t0\t2\t0\techo bad6\n\
+        6\t:\t1\t1\t0\t0\t-1\t15\techo bad6b\0echo\tz\n";
+
+    fn done(text: &[u8]) -> Done {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        std::fs::write(&path, text).expect("a file");
+        read(&path).expect("a joblog")
+    }
+
+    fn numbers(is: impl Fn(u64) -> bool) -> Vec<u64> {
+        (0..20).filter(|seq| is(*seq)).collect()
+    }
+
+    #[test]
+    fn what_was_run_and_what_did_well() {
+        let done = done(LOG).strict(Path::new("log")).expect("a good one");
+        assert_eq!(numbers(|seq| done.was_run(seq)), [1, 2, 3, 5, 6]);
+        assert_eq!(numbers(|seq| done.succeeded(seq)), [1, 2, 5]);
+        let failed = done.into_failed();
+        assert_eq!(failed, [(3, b"echo old3".to_vec()), (6, b"echo bad6b\necho\tz".to_vec())]);
+    }
+
+    #[test]
+    fn a_strange_line_counts_for_resume_alone() {
+        let done = done(&[LOG, b"7 x\n8"].concat());
+        assert_eq!(numbers(|seq| done.was_run(seq)), [1, 2, 3, 5, 6, 7]);
+        let error = done.strict(Path::new("log")).expect_err("a strange line");
+        assert!(error.to_string().starts_with("line 10 of the joblog log is not one"));
+    }
+
+    #[test]
+    fn no_file_has_run_nothing() {
+        let done = read(Path::new("/nowhere/at/all")).expect("nothing");
+        assert!(!done.was_run(1) && done.into_failed().is_empty());
+    }
+}
