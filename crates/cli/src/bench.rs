@@ -16,6 +16,7 @@ pub(crate) mod processes;
 pub(crate) mod programs;
 pub(crate) mod report;
 pub(crate) mod save;
+pub(crate) mod spawn;
 pub(crate) mod suite;
 pub(crate) mod trace;
 

@@ -94,7 +94,9 @@ Examples:
   whit bench processes                   from a hundred to ten thousand processes
   whit bench processes --crowds 1000x8   a thousand of eight threads each
   whit bench processes --long            five minutes of programs that end at once
-  whit bench trace                       what tracing adds to a system call, beside strace";
+  whit bench trace                       what tracing adds to a system call, beside strace
+  whit bench spawn                       what running a job costs, beside parallel and xargs
+  whit bench spawn --load true --jobs 1000 --no-rival";
 
 /// Below the help of `whit link`.
 pub(crate) const LINK: &str = "\

@@ -31,6 +31,9 @@ pub struct Program {
 #[derive(Debug)]
 struct Pointers(Vec<*const c_char>);
 
+// SAFETY: nobody changes the pointers or what they point to, which lives as long as they do.
+unsafe impl Sync for Pointers {}
+
 impl Pointers {
     fn to(strings: &[CString]) -> Self {
         let each = strings.iter().map(|string| string.as_ptr());
@@ -65,34 +68,56 @@ impl Program {
 /// Runs every program once, `at_once` at a time, with this process's environment; gives how many
 /// did not end with 0, those that could not be started among them.
 ///
+/// So many loops share the programs, each in a thread of its own and with its part of those at
+/// once: one loop stands still while a child turns into its program, several use several CPUs for
+/// that.
+///
 /// SIGPIPE, which Rust's runtime ignores and `execve` would hand down so, is at its default
 /// meanwhile.  Children of other threads are left alone.
 ///
 /// # Errors
 /// Those of `clone` and `wait4`.  What runs then is left running.
-pub fn run(programs: &[Program], at_once: usize) -> io::Result<u64> {
+pub fn run(programs: &[Program], at_once: usize, loops: usize) -> io::Result<u64> {
     let variables = std::env::vars_os().map(|(name, value)| {
         CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).map_err(io::Error::from)
     });
     let variables = variables.collect::<io::Result<Vec<_>>>()?;
     let environment = Pointers::to(&variables);
-    let mut stack = vec![0_u8; STACK_BYTES + STACK_ALIGNMENT];
-    let misaligned = stack.as_ptr().addr() % STACK_ALIGNMENT;
-    let stack = &mut stack[STACK_ALIGNMENT - misaligned..][..STACK_BYTES];
     // SAFETY: changes what a signal does; no handler of ours is involved.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-    let result = run_all(programs, &environment, at_once.max(1), stack);
+    let result = run_loops(programs, &environment, at_once, loops.max(1));
     // SAFETY: puts back what was there.
     unsafe { libc::signal(libc::SIGPIPE, before) };
     result
 }
 
-fn run_all(
+fn run_loops(
     programs: &[Program],
     environment: &Pointers,
     at_once: usize,
-    stack: &mut [u8],
+    loops: usize,
 ) -> io::Result<u64> {
+    let at_once_each = (at_once / loops).max(1);
+    if loops == 1 {
+        return run_loop(programs, environment, at_once_each);
+    }
+    let part = programs.len().div_ceil(loops).max(1);
+    std::thread::scope(|scope| {
+        let parts = programs.chunks(part);
+        let run = |part| scope.spawn(move || run_loop(part, environment, at_once_each));
+        let threads: Vec<_> = parts.map(run).collect();
+        let ended = threads.into_iter().map(|thread| match thread.join() {
+            Ok(failed) => failed,
+            Err(_) => Err(io::Error::other("a loop panicked")),
+        });
+        ended.sum()
+    })
+}
+
+fn run_loop(programs: &[Program], environment: &Pointers, at_once: usize) -> io::Result<u64> {
+    let mut stack = vec![0_u8; STACK_BYTES + STACK_ALIGNMENT];
+    let misaligned = stack.as_ptr().addr() % STACK_ALIGNMENT;
+    let stack = &mut stack[STACK_ALIGNMENT - misaligned..][..STACK_BYTES];
     let (mut running, mut failed) = (0, 0);
     for program in programs {
         if running == at_once {
@@ -161,14 +186,16 @@ mod tests {
 
     #[test]
     fn every_program_runs_once_with_its_words() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |number: usize| folder.path().join(number.to_string());
-        let job = |number| shell(&format!("echo \"$PATH\" >> '{}'", path(number).display()));
-        let programs: Vec<Program> = (0..40).map(job).collect();
-        assert_eq!(run(&programs, 7).unwrap(), 0);
-        let expected = format!("{}\n", std::env::var("PATH").unwrap());
-        for number in 0..40 {
-            assert_eq!(std::fs::read_to_string(path(number)).unwrap(), expected);
+        for loops in [1, 3] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = |number: usize| folder.path().join(number.to_string());
+            let job = |number| shell(&format!("echo \"$PATH\" >> '{}'", path(number).display()));
+            let programs: Vec<Program> = (0..40).map(job).collect();
+            assert_eq!(run(&programs, 7, loops).unwrap(), 0);
+            let expected = format!("{}\n", std::env::var("PATH").unwrap());
+            for number in 0..40 {
+                assert_eq!(std::fs::read_to_string(path(number)).unwrap(), expected);
+            }
         }
     }
 
@@ -176,9 +203,9 @@ mod tests {
     fn failures_are_counted() {
         let missing = Program::new(Path::new("/nonexistent"), ["nonexistent"]).unwrap();
         let programs = [shell("exit 3"), shell(":"), missing, shell("kill -9 $$"), shell("exit 0")];
-        assert_eq!(run(&programs, 2).unwrap(), 3);
-        assert_eq!(run(&programs, 100).unwrap(), 3);
-        assert_eq!(run(&[], 0).unwrap(), 0);
+        assert_eq!(run(&programs, 2, 1).unwrap(), 3);
+        assert_eq!(run(&programs, 100, 2).unwrap(), 3);
+        assert_eq!(run(&[], 0, 4).unwrap(), 0);
         assert!(Program::new(Path::new("/bin/sh"), ["a\0b"]).is_err());
     }
 
@@ -186,10 +213,10 @@ mod tests {
     fn so_many_run_at_once_and_a_broken_pipe_ends_them() {
         let start = std::time::Instant::now();
         let programs: Vec<Program> = (0..6).map(|_| shell("sleep 0.2")).collect();
-        assert_eq!(run(&programs, 3).unwrap(), 0);
+        assert_eq!(run(&programs, 3, 1).unwrap(), 0);
         let took = start.elapsed().as_secs_f64();
         assert!(took > 0.39, "{took}");
-        // `yes` goes on for ever where the signal is ignored and its error with it.
-        assert_eq!(run(&[shell("kill -PIPE $$; exit 0")], 1).unwrap(), 1);
+        // A shell that was started with the signal ignored would not die of it.
+        assert_eq!(run(&[shell("kill -PIPE $$; exit 0")], 1, 1).unwrap(), 1);
     }
 }

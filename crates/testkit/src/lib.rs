@@ -8,6 +8,7 @@ pub mod bench;
 pub mod clock;
 pub mod fake;
 pub mod floor;
+pub mod tmpfs;
 pub mod trees;
 
 pub use alloc::{Allocations, CountingAllocator, allocations_of};

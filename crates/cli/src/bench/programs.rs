@@ -36,12 +36,6 @@ impl Programs {
 
     /// Names and versions, for the record of a run.
     pub(crate) fn versions(&self) -> Vec<(String, String)> {
-        let first_line = |program: &Path, option: &str| {
-            let output = Command::new(program).arg(option).output().ok()?;
-            let text = [output.stdout, output.stderr].concat();
-            let text = String::from_utf8_lossy(&text).into_owned();
-            text.lines().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
-        };
         let mut versions = vec![("whit".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
         if cfg!(debug_assertions) {
             versions[0].1.push_str(" (debug build: its times mean nothing)");
@@ -61,6 +55,14 @@ impl Programs {
         }
         versions
     }
+}
+
+/// The first line that a program says when it is asked for its version.
+pub(crate) fn first_line(program: &Path, option: &str) -> Option<String> {
+    let output = Command::new(program).arg(option).output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    text.lines().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
 }
 
 /// Where the shell would find a program.

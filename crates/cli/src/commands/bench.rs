@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bench::processes::crowd;
 use crate::bench::programs::Programs;
 use crate::bench::trace::load;
-use crate::bench::{Plan, processes, report, save, suite, trace};
+use crate::bench::{Plan, processes, report, save, spawn, suite, trace};
 
 /// Arguments of `whit bench`.
 #[derive(clap::Args)]
@@ -27,6 +27,20 @@ enum What {
     Processes(BenchProcessesArguments),
     /// What a system call costs more while it is traced, by whit, strace, perf and bpftrace
     Trace(BenchTraceArguments),
+    /// What running a job costs, by whit run, xargs, GNU parallel and a bare loop
+    Spawn(BenchSpawnArguments),
+    /// The bare loop of `spawn`: started by it, not by people
+    #[command(hide = true)]
+    Floor {
+        /// Of what
+        load: spawn::load::Load,
+        /// How many
+        jobs: u64,
+        /// How many at once
+        at_once: usize,
+        /// How many loops share them
+        loops: usize,
+    },
     /// The sleepers that `processes` watches: started by it, not by people
     #[command(hide = true)]
     Crowd {
@@ -151,12 +165,61 @@ pub(crate) struct BenchTraceArguments {
     save: Option<PathBuf>,
 }
 
+/// Arguments of `whit bench spawn`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
+pub(crate) struct BenchSpawnArguments {
+    /// Turns of everybody; the tables show medians
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+
+    /// Jobs of a turn
+    #[arg(long, value_name = "N", default_value_t = 10_000,
+          value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    jobs: u64,
+
+    /// How many run at once: a part of the table each
+    #[arg(short = 'j', long, value_name = "N,N,…", value_delimiter = ',',
+          default_value = "2,100,1000", value_parser = clap::value_parser!(u32).range(1..=30_000))]
+    at_once: Vec<u32>,
+
+    /// Only this part (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    load: Vec<spawn::load::Load>,
+
+    /// Size of the file of --load pipe, in the temporary folder
+    #[arg(long, value_name = "BYTES", default_value_t = 2_000_000_000,
+          value_parser = clap::value_parser!(u64).range(1_000..))]
+    pipe_bytes: u64,
+
+    /// Without GNU parallel, which takes most of the time
+    #[arg(long)]
+    no_rival: bool,
+
+    /// Everything at its smallest: shows that it runs, measures nothing
+    #[arg(long, conflicts_with_all = ["rounds", "jobs", "at_once", "pipe_bytes"])]
+    quick: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-spawn
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+}
+
 /// Runs the verb.
 pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
     match arguments.what {
         What::Record(arguments) => record(&arguments)?,
         What::Processes(arguments) => processes(&arguments)?,
         What::Trace(arguments) => traced(&arguments)?,
+        What::Spawn(arguments) => spawned(&arguments)?,
+        What::Floor { load, jobs, at_once, loops } => {
+            spawn::load::run_floor(load, jobs, at_once, loops)?;
+        }
         What::Load { what, units, slices, folder } => load::run(what, units, slices, &folder)?,
         What::Crowd { processes, threads } => crowd::keep(processes, threads)?,
     }
@@ -200,6 +263,21 @@ fn traced(arguments: &BenchTraceArguments) -> anyhow::Result<()> {
     let json = trace::report::json(&plan, &results, &machine);
     show(&summary, arguments.json.then_some(&json))?;
     keep(arguments.save.as_deref(), "-trace", &machine, &summary, &results.turns())
+}
+
+fn spawned(arguments: &BenchSpawnArguments) -> anyhow::Result<()> {
+    let plan = arguments.plan();
+    let programs = Programs::find()?;
+    let mut machine = save::machine(&programs);
+    if let Some(versions) = machine["versions"].as_array_mut() {
+        let more = spawn::versions(&programs).into_iter();
+        versions.extend(more.map(|(name, version)| json!({ "program": name, "version": version })));
+    }
+    let results = spawn::run_all(&plan, &programs)?;
+    let summary = spawn::report::human(&plan, &results);
+    let json = spawn::report::json(&plan, &results, &machine);
+    show(&summary, arguments.json.then_some(&json))?;
+    keep(arguments.save.as_deref(), "-spawn", &machine, &summary, &results.turns())
 }
 
 /// Prints the tables, or the object where that is asked for.
@@ -272,6 +350,40 @@ impl BenchTraceArguments {
             (What::Find, size(1, 100), size(1, 20)),
         ];
         trace::Plan { rounds: self.rounds.into(), loads, files: 500 }
+    }
+}
+
+impl BenchSpawnArguments {
+    fn plan(&self) -> spawn::Plan {
+        let mut loads = self.load.clone();
+        if loads.is_empty() {
+            loads = spawn::load::Load::ALL.to_vec();
+        }
+        let rival = !self.no_rival;
+        if self.quick {
+            return spawn::Plan {
+                rounds: 1,
+                jobs: 20,
+                counted_jobs: Some((4, 8)),
+                at_once: vec![2, 10],
+                loads,
+                rival,
+                pipe_bytes: 1_000_000,
+                sleepers: 20,
+                watched_ms: 200,
+            };
+        }
+        spawn::Plan {
+            rounds: self.rounds.into(),
+            jobs: self.jobs,
+            counted_jobs: Some((20, 120)),
+            at_once: self.at_once.iter().map(|number| *number as usize).collect(),
+            loads,
+            rival,
+            pipe_bytes: self.pipe_bytes,
+            sleepers: 1_000,
+            watched_ms: 5_000,
+        }
     }
 }
 
