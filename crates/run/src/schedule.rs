@@ -10,6 +10,7 @@
 //! A start and an end cost a few array look-ups, whatever the number of running jobs.
 
 mod delay;
+mod ending;
 mod gate;
 mod halt;
 mod hand;
@@ -17,6 +18,8 @@ mod machine;
 mod running;
 mod slots;
 mod terminate;
+#[cfg(test)]
+mod tests;
 mod timeout;
 
 use std::cmp::Reverse;
@@ -152,6 +155,8 @@ impl Schedule {
                 return Start::At(moment);
             }
         }
+        // With memory enough for one more, those that are suspended come first.
+        self.suspend_all_but(u32::MAX);
         match self.limit.as_mut().map(|limit| limit.ask(now)) {
             None | Some(Question::Go) => Start::Now { slot },
             Some(Question::Run) => Start::Ask,
@@ -204,11 +209,9 @@ impl Schedule {
             return ended(Verdict::Dropped, Halted::No);
         }
         self.learn(good, now.duration_since(job.started), machine);
-        if !good && (self.retries == 0 || attempt < self.retries) {
+        let gave_way = job.fate == Fate::Requeued && self.retries == 1;
+        if !good && (self.retries == 0 || attempt < self.retries || gave_way) {
             self.failures.insert(job.seq, attempt);
-            return ended(Verdict::Again, Halted::No);
-        }
-        if !good && job.fate == Fate::Requeued && self.retries == 1 {
             return ended(Verdict::Again, Halted::No);
         }
         self.failures.remove(&job.seq);
@@ -327,6 +330,9 @@ impl Schedule {
         for gate in &mut self.gates {
             gate.ended();
         }
+        if let Some(limit) = &mut self.limit {
+            limit.ended();
+        }
         if job.suspended {
             self.suspended -= 1;
         }
@@ -408,93 +414,6 @@ impl Schedule {
         }
         if self.running.len() > 0 {
             self.watch_at = Some(now + gate::ASK_AGAIN);
-        }
-    }
-
-    /// Suspends all but the oldest jobs, and lets those go on.
-    fn suspend_all_but(&mut self, keep: u32) {
-        if keep == u32::MAX && self.suspended == 0 {
-            return;
-        }
-        let mut kept = 0;
-        let slots: Vec<u32> = self
-            .running
-            .oldest_first()
-            .filter(|job| job.fate == Fate::Runs)
-            .map(|job| job.slot)
-            .collect();
-        for slot in slots {
-            let Some(job) = self.running.get_mut(slot) else { continue };
-            let suspend = kept >= keep;
-            kept += 1;
-            if job.suspended != suspend {
-                job.suspended = suspend;
-                let signal = if suspend { libc::SIGSTOP } else { libc::SIGCONT };
-                self.actions.push(Action::Signal { slot, seq: job.seq, signal });
-                self.suspended = if suspend { self.suspended + 1 } else { self.suspended - 1 };
-            }
-        }
-    }
-
-    /// Ends the youngest job that is not being ended, to be run again later.
-    fn end_youngest(&mut self, reason: Reason, now: Instant) {
-        let youngest = self.running.youngest_first().find(|job| job.fate == Fate::Runs);
-        if let Some(&running::Job { slot, seq, .. }) = youngest {
-            self.actions.push(Action::Tell { slot, seq, reason });
-            self.end(slot, Fate::Requeued, now);
-        }
-    }
-
-    /// Ends the jobs that have run too long.
-    fn end_late(&mut self, now: Instant) {
-        let Some(limit) = self.timeout.get() else { return };
-        loop {
-            let oldest = self.running.oldest_first().find(|job| job.fate == Fate::Runs);
-            let late = oldest.filter(|job| now.duration_since(job.started) >= limit);
-            let Some(&running::Job { slot, seq, .. }) = late else { return };
-            self.actions.push(Action::Tell { slot, seq, reason: Reason::TimedOut });
-            self.end(slot, Fate::Killed, now);
-        }
-    }
-
-    /// Begins to end a job; one that is being ended already only changes its fate.
-    fn end(&mut self, slot: u32, fate: Fate, now: Instant) {
-        let Some(job) = self.running.get_mut(slot) else { return };
-        let begun = job.fate != Fate::Runs;
-        job.fate = fate;
-        if !begun {
-            let serial = job.serial;
-            self.signal(slot, serial, now);
-        }
-    }
-
-    /// Sends the next signals to the jobs that are being ended.
-    fn signal_next(&mut self, now: Instant) {
-        while let Some(Reverse((moment, slot, serial))) = self.terminations.peek().copied()
-            && moment <= now
-        {
-            self.terminations.pop();
-            self.signal(slot, serial, now);
-        }
-    }
-
-    /// Sends a job its next signal, unless it has ended meanwhile.
-    fn signal(&mut self, slot: u32, serial: u64, now: Instant) {
-        let Some(job) = self.running.get_mut(slot).filter(|job| job.serial == serial) else {
-            return;
-        };
-        let Some((signal, next)) = self.term_sequence.step(job.step, now) else { return };
-        job.step += 1;
-        let seq = job.seq;
-        self.actions.push(Action::Signal { slot, seq, signal });
-        if job.suspended {
-            // A suspended job hears nothing but KILL before it goes on.
-            job.suspended = false;
-            self.suspended -= 1;
-            self.actions.push(Action::Signal { slot, seq, signal: libc::SIGCONT });
-        }
-        if let Some(moment) = next {
-            self.terminations.push(Reverse((moment, slot, serial)));
         }
     }
 }

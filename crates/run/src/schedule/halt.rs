@@ -258,3 +258,126 @@ fn own_status(outcome: Outcome) -> u8 {
         Outcome::Skipped => 254,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Halt {
+        Halt::parse(text).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Runs jobs with these exit codes one after the other; how many ran, and the exit code.
+    fn run(halt: &str, codes: &[u8]) -> (usize, u8) {
+        let mut tally = Tally::new(parsed(halt));
+        tally.set_total(codes.len() as u64);
+        for (at, code) in codes.iter().enumerate() {
+            if let Reached::Stop(_) = tally.count(Outcome::Exited(*code)) {
+                return (at + 1, tally.exit_code());
+            }
+        }
+        (codes.len(), tally.exit_code())
+    }
+
+    #[test]
+    fn without_halt_failures_are_counted_up_to_101() {
+        assert_eq!(run("never", &[0, 3, 0, 4]), (4, 2));
+        assert_eq!(run("0", &[1; 100]), (100, 100));
+        assert_eq!(run("0", &[1; 101]), (101, 101));
+        assert_eq!(run("0", &[1; 400]), (400, 101));
+    }
+
+    #[test]
+    fn numbers_of_jobs_give_the_codes_of_the_incumbent() {
+        assert_eq!(run("now,fail=1", &[0, 7, 0]), (2, 7));
+        assert_eq!(run("soon,fail=1", &[0, 0, 0]), (3, 0));
+        assert_eq!(run("now,fail=2", &[7, 8, 9]), (2, 2));
+        assert_eq!(run("now,fail=3", &[7, 8, 0, 9]), (4, 3));
+        assert_eq!(run("soon,fail=3", &[7, 8, 0]), (3, 2));
+        assert_eq!(run("soon,fail=101", &[9; 180]), (101, 101));
+        assert_eq!(run("soon,fail=0", &[0, 7, 8]), (2, 0));
+        assert_eq!(run("now,success=1", &[4, 0, 5, 6]), (2, 0));
+        assert_eq!(run("now,success=2", &[7, 0, 8, 0, 9]), (4, 0));
+        assert_eq!(run("soon,success=3", &[1, 1, 0, 1, 1]), (5, 4));
+        assert_eq!(run("now,done=1", &[0, 7]), (1, 0));
+        assert_eq!(run("now,done=1", &[7, 7]), (1, 7));
+        assert_eq!(run("now,done=2", &[7, 8, 9]), (2, 2));
+        assert_eq!(run("now,done=2", &[8, 0, 9]), (2, 1));
+        assert_eq!(run("soon,done=2", &[0, 0, 0]), (2, 101));
+        assert_eq!(run("soon,done=9", &[7, 8, 0]), (3, 2));
+        assert_eq!(run("soon,done=0", &[7, 0, 8]), (1, 0));
+    }
+
+    #[test]
+    fn percentages_are_of_all_jobs_and_rounded_up() {
+        assert_eq!(run("soon,fail=50%", &[1; 8]), (4, 50));
+        assert_eq!(run("soon,fail=10%", &[0, 7, 0, 0, 0, 0, 0, 0, 0, 8]), (2, 7));
+        assert_eq!(run("now,fail=30%", &[0, 7, 0, 7, 0, 7, 0, 0]), (6, 38));
+        assert_eq!(run("now,fail=30%", &[0, 7, 0, 7, 0, 7, 0]), (6, 43));
+        assert_eq!(run("now,fail=50%", &[0, 0, 7, 0]), (4, 25));
+        assert_eq!(run("20%", &[4, 4, 5, 6, 1, 1, 1, 1, 1, 1]), (2, 20));
+        assert_eq!(run("0%", &[2, 0, 3]), (1, 0));
+        assert_eq!(run("soon,fail=200%", &[7, 0, 8]), (3, 67));
+        assert_eq!(run("now,success=50%", &[7, 8, 0, 9]), (4, 75));
+        assert_eq!(run("soon,success=100%", &[7, 0, 0]), (3, 34));
+        assert_eq!(run("soon,success=100%", &[7, 0, 0, 0, 0, 0]), (6, 17));
+        assert_eq!(run("soon,done=30%", &[1, 0, 1, 0, 0, 0, 1, 1, 1, 1]), (3, 20));
+        assert_eq!(run("now,done=30%", &[0; 8]), (3, 0));
+        assert_eq!(run("now,done=100%", &[7, 0, 0, 0, 0, 0, 0, 0]), (8, 13));
+    }
+
+    #[test]
+    fn a_condition_met_is_not_forgotten_by_what_ends_later() {
+        let mut tally = Tally::new(parsed("soon,fail=1"));
+        assert_eq!(tally.count(Outcome::Exited(6)), Reached::Stop(When::Soon));
+        assert_eq!(tally.count(Outcome::Exited(9)), Reached::Stop(When::Soon));
+        assert_eq!(tally.count(Outcome::Exited(0)), Reached::No);
+        assert_eq!(tally.exit_code(), 6);
+    }
+
+    #[test]
+    fn a_single_job_gives_its_own_status_however_it_ended() {
+        let only = |outcome| {
+            let mut tally = Tally::new(parsed("now,fail=1"));
+            tally.count(outcome);
+            tally.exit_code()
+        };
+        assert_eq!(only(Outcome::Signalled(9)), 137);
+        assert_eq!(only(Outcome::Killed(15)), 255);
+        assert_eq!(only(Outcome::Skipped), 254);
+    }
+
+    #[test]
+    fn without_a_total_a_percentage_waits() {
+        let mut tally = Tally::new(parsed("now,fail=1%"));
+        assert_eq!(tally.count(Outcome::Exited(1)), Reached::Counted);
+        tally.set_total(300);
+        assert_eq!(tally.count(Outcome::Exited(1)), Reached::Counted);
+        assert_eq!(tally.count(Outcome::Exited(1)), Reached::Stop(When::Now));
+    }
+
+    #[test]
+    fn the_old_forms_are_the_new_ones() {
+        let same = |old, new| assert_eq!(parsed(old), parsed(new), "{old}");
+        same("1", "soon,fail=1");
+        same("2", "now,fail=1");
+        same("-1", "soon,success=1");
+        same("-2", "now,success=1");
+        same("7%", "soon,fail=7%");
+        assert!(parsed("7%").needs_total());
+        assert!(!parsed("now,fail=7").needs_total());
+    }
+
+    #[test]
+    fn what_it_cannot_be_is_named() {
+        for text in ["", "bogus", "3", "-3", "fail=1", "50"] {
+            assert_eq!(Halt::parse(text), Err(HaltError::When(text.to_owned())), "{text}");
+        }
+        for text in ["now", "soon", "now,foo=1", "now,"] {
+            assert_eq!(Halt::parse(text), Err(HaltError::Why(text.to_owned())), "{text}");
+        }
+        for text in ["now,fail", "now,fail=", "now,fail=x", "now,fail=1.5", "soon,done=-1%"] {
+            assert_eq!(Halt::parse(text), Err(HaltError::Amount(text.to_owned())), "{text}");
+        }
+    }
+}

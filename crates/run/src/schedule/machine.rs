@@ -7,7 +7,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// `/proc` files that are read here: the longest, `/proc/stat` of a machine of thousands of CPUs,
 /// has what is asked for among its last lines.
@@ -15,6 +17,9 @@ const PROC_BYTES_MAX: usize = 1 << 20;
 
 /// `/proc/<pid>/stat` is below 400 bytes.
 const STAT_BYTES_MAX: usize = 1024;
+
+/// `/proc/meminfo` has about 1,500 bytes; what is asked for is among its first lines.
+const MEMINFO_BYTES_MAX: usize = 4096;
 
 /// Descriptors that a job may need in us: its two outputs, its input and its pidfd.
 const DESCRIPTORS_PER_JOB: u64 = 4;
@@ -42,8 +47,8 @@ pub trait Machine {
     /// How many jobs could run at once before descriptors or processes run out.
     fn jobs_max(&mut self) -> u32;
 
-    /// Threads that run or could, or that wait for a disk (states R and D of proc(5)), without the
-    /// one that asks.
+    /// Threads that run or could, or that wait for a disk (states R and D of proc(5)), without our
+    /// own.
     ///
     /// # Errors
     /// `/proc` cannot be read.
@@ -79,6 +84,8 @@ pub trait Machine {
 pub struct Kernel {
     proc: PathBuf,
     buffer: Vec<u8>,
+    /// `meminfo`, kept open: it is read before each start.
+    memory: Option<Arc<File>>,
 }
 
 impl Default for Kernel {
@@ -90,7 +97,7 @@ impl Default for Kernel {
 impl Kernel {
     /// A machine whose `/proc` is there.
     pub fn new(proc: &Path) -> Self {
-        Kernel { proc: proc.to_owned(), buffer: Vec::new() }
+        Kernel { proc: proc.to_owned(), buffer: Vec::new(), memory: None }
     }
 
     /// Reads a file of `/proc` into the buffer.
@@ -99,14 +106,14 @@ impl Kernel {
         Ok(&self.buffer)
     }
 
-    /// Adds the busy threads of one process.
-    fn busy_of(&mut self, process: &Path, own: u32) -> u32 {
+    /// The busy threads of one process.
+    fn busy_of(&mut self, process: &Path) -> u32 {
         if read_into(&process.join("stat"), STAT_BYTES_MAX, &mut self.buffer).is_err() {
             return 0;
         }
         let Some(leader) = Stat::parse(&self.buffer) else { return 0 };
         if leader.threads <= 1 {
-            return u32::from(leader.busy && leader.id != own);
+            return u32::from(leader.busy);
         }
         let Ok(threads) = fs::read_dir(process.join("task")) else { return 0 };
         let mut busy = 0;
@@ -114,7 +121,7 @@ impl Kernel {
             if read_into(&thread.path().join("stat"), STAT_BYTES_MAX, &mut self.buffer).is_ok()
                 && let Some(stat) = Stat::parse(&self.buffer)
             {
-                busy += u32::from(stat.busy && stat.id != own);
+                busy += u32::from(stat.busy);
             }
         }
         busy
@@ -139,19 +146,28 @@ impl Machine for Kernel {
     }
 
     fn busy_threads(&mut self) -> io::Result<u32> {
-        let own = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+        let own = rustix::process::getpid().as_raw_nonzero().get().to_string();
         let mut busy = 0_u32;
         for entry in fs::read_dir(&self.proc)? {
             let entry = entry?;
-            if entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit) {
-                busy = busy.saturating_add(self.busy_of(&entry.path(), own));
+            let name = entry.file_name();
+            if name.as_encoded_bytes().iter().all(u8::is_ascii_digit) && name != *own {
+                busy = busy.saturating_add(self.busy_of(&entry.path()));
             }
         }
         Ok(busy)
     }
 
     fn memory_available_bytes(&mut self) -> io::Result<u64> {
-        available_bytes(self.read("meminfo")?).ok_or_else(|| lacking("meminfo", "MemAvailable"))
+        let file = match &self.memory {
+            Some(file) => Arc::clone(file),
+            None => Arc::new(File::open(self.proc.join("meminfo"))?),
+        };
+        self.buffer.resize(MEMINFO_BYTES_MAX, 0);
+        let length = file.read_at(&mut self.buffer, 0)?;
+        self.memory = Some(file);
+        let text = &self.buffer[..length];
+        available_bytes(text).ok_or_else(|| lacking("meminfo", "MemAvailable"))
     }
 
     fn swapped(&mut self) -> io::Result<Swapped> {
@@ -174,7 +190,6 @@ impl Machine for Kernel {
 /// What a thread's `stat` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
-    id: u32,
     busy: bool,
     threads: u32,
 }
@@ -182,14 +197,12 @@ struct Stat {
 impl Stat {
     /// Reads `id (name) state …`; the name may hold anything, so the last parenthesis counts.
     fn parse(text: &[u8]) -> Option<Stat> {
-        let id = u32::try_from(first_number(text)?).ok()?;
         let end = memchr::memrchr(b')', text)?;
         let mut fields = text.get(end + 1..)?.split(u8::is_ascii_whitespace);
         let state = fields.find(|field| !field.is_empty())?;
         // The 20th field of all; the state is the third.
         let threads = fields.nth(16).and_then(first_number).unwrap_or(1);
         Some(Stat {
-            id,
             busy: matches!(state, b"R" | b"D"),
             threads: u32::try_from(threads).unwrap_or(u32::MAX),
         })
@@ -201,7 +214,8 @@ impl Stat {
 fn available_bytes(text: &[u8]) -> Option<u64> {
     let kib = |name| value(text, name);
     let kib = kib("MemAvailable:").or_else(|| {
-        Some(kib("MemFree:")? + kib("Buffers:").unwrap_or(0) + kib("Cached:").unwrap_or(0))
+        let caches = kib("Buffers:").unwrap_or(0).saturating_add(kib("Cached:").unwrap_or(0));
+        Some(kib("MemFree:")?.saturating_add(caches))
     })?;
     kib.checked_mul(1024)
 }
@@ -241,4 +255,90 @@ fn read_into(path: &Path, bytes_max: usize, buffer: &mut Vec<u8>) -> io::Result<
     buffer.clear();
     File::open(path)?.take(bytes_max as u64).read_to_end(buffer)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// A process that is killed when the test is over.
+    struct Busy(Child);
+
+    impl Drop for Busy {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn busy() -> Busy {
+        let child = Command::new("sh")
+            .args(["-c", "while :; do :; done"])
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("sh: {error}"));
+        Busy(child)
+    }
+
+    #[test]
+    fn processes_that_run_are_counted() {
+        let loops: Vec<Busy> = (0..3).map(|_| busy()).collect();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let mut kernel = Kernel::default();
+        while kernel.busy_threads().unwrap_or(0) < 3 {
+            assert!(Instant::now() < deadline, "three loops run, fewer are counted");
+            thread::sleep(Duration::from_millis(10));
+        }
+        drop(loops);
+    }
+
+    #[test]
+    fn states_are_read_behind_any_name() {
+        let stat = |text: &str| Stat::parse(text.as_bytes());
+        let tail = "1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 4 0 100 1 1";
+        assert_eq!(stat(&format!("7 (a) R) D {tail}")), Some(Stat { busy: true, threads: 4 }));
+        assert_eq!(stat(&format!("7 (R ) S {tail}")), Some(Stat { busy: false, threads: 4 }));
+        assert_eq!(stat("7 (x) R"), Some(Stat { busy: true, threads: 1 }));
+        assert_eq!(stat("7 (x"), None);
+        assert_eq!(stat("7 (x)"), None);
+        assert_eq!(stat(""), None);
+    }
+
+    #[test]
+    fn this_machine_says_what_it_has() {
+        let mut kernel = Kernel::default();
+        assert!(kernel.threads() >= 1);
+        assert!(kernel.jobs_max() >= 1);
+        let first = kernel.memory_available_bytes().unwrap_or_else(|error| panic!("{error}"));
+        let again = kernel.memory_available_bytes().unwrap_or_else(|error| panic!("{error}"));
+        assert!(first > 1 << 20 && again > 1 << 20, "{first} and {again} bytes are available");
+        kernel.swapped().unwrap_or_else(|error| panic!("{error}"));
+        kernel.disks_busy_ms().unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    #[test]
+    fn kernel_texts_are_read_whatever_they_hold() {
+        let old = b"MemTotal: 100 kB\nMemFree:  10 kB\nBuffers:  2 kB\nCached: 30 kB\n";
+        assert_eq!(available_bytes(old), Some(42 * 1024));
+        assert_eq!(available_bytes(b"MemFree: 1 kB\nMemAvailable:    3 kB\n"), Some(3 * 1024));
+        assert_eq!(available_bytes(b"MemAvailable:\n"), None);
+        assert_eq!(available_bytes(b"MemAvailable: 99999999999999999999 kB"), None);
+        assert_eq!(available_bytes(b"MemAvailable: 18446744073709551615 kB"), None);
+        assert_eq!(value(b"pswpin 5\npswpout 6", "pswpout"), Some(6));
+        assert_eq!(value(b"pswpinx 5", "pswpin"), None);
+        let disks = b"   8       0 sda 9 8 7 6 5 4 3 2 1 12345 77 0\n 8 1 sda1 1 2\n\n";
+        assert_eq!(busy_ms(disks), [12345]);
+    }
+
+    #[test]
+    fn a_file_that_grows_is_read_in_part() {
+        let file = tempfile::NamedTempFile::new().unwrap_or_else(|error| panic!("{error}"));
+        fs::write(file.path(), vec![b'7'; 100_000]).unwrap_or_else(|error| panic!("{error}"));
+        let bytes = Kernel::default().file(file.path(), 4096);
+        assert_eq!(bytes.map(|bytes| bytes.len()).ok(), Some(4096));
+    }
 }

@@ -12,7 +12,7 @@ pub(super) enum Fate {
     Runs,
     /// It is being ended: it took too long, or there is no room for it.
     Killed,
-    /// It is being ended, and is to be run again whatever `--retries` says.
+    /// It is being ended, and is to be run again even where `--retries` says nothing.
     Requeued,
     /// It is being ended because everything is.
     Dropped,

@@ -259,3 +259,106 @@ impl Slots {
         self.free.push(slot);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::fake::Fake;
+    use super::*;
+
+    /// What a text is on a machine of four threads.
+    fn on_four(text: &str) -> Result<u32, JobsError> {
+        let mut machine = Fake::new(4);
+        Jobs::parse(text)?.evaluate(&mut machine)
+    }
+
+    #[test]
+    fn every_form_is_a_number_of_jobs() {
+        for (text, jobs) in [
+            ("1", 1),
+            ("10", 10),
+            ("0", 1000),
+            ("100%", 4),
+            ("50%", 2),
+            ("60%", 3),
+            ("62.5%", 3),
+            ("1%", 1),
+            ("+0", 4),
+            ("+3", 7),
+            ("-1", 3),
+            ("-4", 1),
+            ("-9", 1),
+            ("20auto", 20),
+            ("99999999999", 4 << 20),
+        ] {
+            assert_eq!(on_four(text), Ok(jobs), "-j {text}");
+        }
+        assert_eq!(Jobs::default().evaluate(&mut Fake::new(4)), Ok(4));
+        assert_eq!(Jobs::number(0).evaluate(&mut Fake::new(4)), Ok(1));
+    }
+
+    #[test]
+    fn what_is_no_number_is_a_file_or_an_error() {
+        for text in
+            ["", "x", "5x", "1.5", "+", "-", "%", "1e3%", "++1", "x auto", "99999999999999999999"]
+        {
+            assert_eq!(on_four(text), Err(JobsError::Form(text.to_owned())), "-j {text}");
+        }
+        assert_eq!(on_four("0%"), Err(JobsError::None("0%".into())));
+    }
+
+    #[test]
+    fn a_file_is_read_again_each_time() {
+        let mut machine = Fake::new(4);
+        let jobs = Jobs::parse("procfile").unwrap_or_else(|error| panic!("{error}"));
+        assert!(jobs.is_file());
+        assert_eq!(jobs.evaluate(&mut machine), Err(JobsError::Form("procfile".into())));
+        for (text, number) in [("3\n", 3), ("50%", 2), (" +1 \n\n", 5)] {
+            machine.now(|says| {
+                says.files.insert("procfile".into(), text.into());
+            });
+            assert_eq!(jobs.evaluate(&mut machine), Ok(number), "{text:?}");
+        }
+        machine.now(|says| {
+            says.files.insert("procfile".into(), "procfile".into());
+        });
+        let wrong = JobsError::File { path: "procfile".into(), text: "procfile".into() };
+        assert_eq!(jobs.evaluate(&mut machine), Err(wrong));
+        machine.now(|says| says.broken = true);
+        let broken = JobsError::Unreadable { path: "procfile".into(), problem: "broken".into() };
+        assert_eq!(jobs.evaluate(&mut machine), Err(broken));
+    }
+
+    #[test]
+    fn a_load_of_nothing_is_next_to_nothing() {
+        let load = |text: &str| {
+            let load = Load::parse(text).unwrap_or_else(|error| panic!("{error}"));
+            load.evaluate(&mut Fake::new(4)).unwrap_or_else(|error| panic!("{error}"))
+        };
+        assert_eq!(load("0"), 0.01);
+        assert_eq!(load("0%"), 0.01);
+        assert_eq!(load("100%"), 4.0);
+        assert_eq!(load("30%"), 1.2);
+        assert_eq!(load("+2"), 6.0);
+        assert_eq!(load("7"), 7.0);
+        assert!(Load::parse("3auto").is_err());
+        assert!(Load::parse("").is_err());
+    }
+
+    #[test]
+    fn the_slot_freed_last_is_given_out_first() {
+        let mut slots = Slots::new(3);
+        let taken: Vec<u32> = (0..3).map(|_| slots.take()).collect();
+        assert_eq!(taken, [1, 2, 3]);
+        assert_eq!(slots.next(), None);
+        slots.give_back(1);
+        slots.give_back(3);
+        assert_eq!(slots.next(), Some(3));
+        assert_eq!((slots.take(), slots.take()), (3, 1));
+        slots.set_limit(2);
+        slots.give_back(2);
+        assert_eq!(slots.next(), None, "two run, and two may");
+        slots.set_limit(5);
+        assert_eq!((slots.take(), slots.take(), slots.take()), (2, 4, 5));
+        assert_eq!(slots.next(), None);
+    }
+}

@@ -144,3 +144,60 @@ const SIGNALS: [(&str, i32); 31] = [
     ("PWR", libc::SIGPWR),
     ("SYS", libc::SIGSYS),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The signals of a sequence and when they are sent, in milliseconds.
+    fn played(sequence: &TermSequence) -> Vec<(i32, u128)> {
+        let begin = Instant::now();
+        let mut now = begin;
+        let mut signals = Vec::new();
+        for number in 0.. {
+            let Some((signal, next)) = sequence.step(number, now) else { break };
+            signals.push((signal, now.duration_since(begin).as_millis()));
+            let Some(next) = next else { break };
+            now = next;
+        }
+        signals
+    }
+
+    #[test]
+    fn the_usual_sequence_ends_with_a_kill_after_350_ms() {
+        let usual = TermSequence::default();
+        assert_eq!(played(&usual), [(15, 0), (15, 200), (15, 300), (9, 350)]);
+        assert_eq!(usual.length(), Duration::from_millis(375));
+        assert_eq!(TermSequence::parse("TERM,200,TERM,100,TERM,50,KILL,25"), Ok(usual.clone()));
+        assert_eq!(TermSequence::parse(""), Ok(usual));
+    }
+
+    #[test]
+    fn names_and_numbers_are_signals() {
+        let parsed = |text| played(&TermSequence::parse(text).unwrap_or_else(|e| panic!("{e}")));
+        assert_eq!(parsed("INT"), [(2, 0)]);
+        assert_eq!(parsed("sigint,10,15,0,9"), [(2, 0), (15, 10), (9, 10)]);
+        assert_eq!(parsed("TERM,100,,"), [(15, 0)]);
+        assert_eq!(parsed("USR1,0.5,KILL,1"), [(10, 0), (9, 0)]);
+    }
+
+    #[test]
+    fn what_is_neither_is_named() {
+        let signal = |text, name: &str| {
+            assert_eq!(TermSequence::parse(text), Err(TermSequenceError::Signal(name.into())));
+        };
+        signal("X", "X");
+        signal("TERM,1,X", "X");
+        signal("0,1", "0");
+        signal("-9,1", "-9");
+        signal("99,1", "99");
+        let wait = |text, word: &str| {
+            assert_eq!(TermSequence::parse(text), Err(TermSequenceError::Wait(word.into())));
+        };
+        wait("KILL,abc", "abc");
+        wait("KILL,-1", "-1");
+        wait("KILL,inf", "inf");
+        let long = "TERM,1,".repeat(STEPS_MAX + 1);
+        assert_eq!(TermSequence::parse(&long), Err(TermSequenceError::Long));
+    }
+}

@@ -99,3 +99,64 @@ impl Limit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn median(values: impl IntoIterator<Item = u64>) -> Option<u128> {
+        let mut median = Median::default();
+        for value in values {
+            median.add(Duration::from_millis(value));
+        }
+        median.get().map(|median| median.as_millis())
+    }
+
+    #[test]
+    fn few_times_give_their_lower_median() {
+        assert_eq!(median([]), None);
+        assert_eq!(median([7]), Some(7));
+        assert_eq!(median([500, 100]), Some(100));
+        assert_eq!(median([3, 1, 2]), Some(2));
+        assert_eq!(median(1..=100), Some(50));
+        assert_eq!(median((1..=101).rev()), Some(51));
+    }
+
+    #[test]
+    fn many_times_give_nearly_their_median_in_little_memory() {
+        // A fixed sequence that visits 0..100_000 once each, in no order.
+        let mut estimate = Median::default();
+        for step in 0..100_000_u64 {
+            estimate.add(Duration::from_millis(step * 61_803 % 100_000));
+        }
+        let found = estimate.get().map_or(0, |median| median.as_millis());
+        assert!((48_000..=52_000).contains(&found), "the median of 0..100000 came out as {found}");
+        let held: usize = estimate.levels.iter().map(Vec::len).sum();
+        assert!(held <= 3 * Median::WIDTH, "{held} times are kept");
+    }
+
+    #[test]
+    fn a_percentage_begins_with_the_first_good_job() {
+        let mut limit = Limit::new(Some(Timeout::Percent(300.0)));
+        assert_eq!(limit.get(), None);
+        limit.learn(Duration::from_millis(100));
+        assert_eq!(limit.get(), Some(Duration::from_millis(300)));
+        limit.learn(Duration::from_millis(500));
+        assert_eq!(limit.get(), Some(Duration::from_millis(300)));
+        limit.learn(Duration::from_millis(500));
+        assert_eq!(limit.get(), Some(Duration::from_millis(1500)));
+    }
+
+    #[test]
+    fn nothing_is_no_limit() {
+        assert_eq!(Limit::new(None).get(), None);
+        assert_eq!(Limit::new(Some(Timeout::Fixed(Duration::ZERO))).get(), None);
+        let mut none = Limit::new(Some(Timeout::Percent(0.0)));
+        none.learn(Duration::from_secs(1));
+        assert_eq!(none.get(), None);
+        // More than a Duration holds is no limit either, and no panic.
+        let mut huge = Limit::new(Some(Timeout::Percent(f64::MAX)));
+        huge.learn(Duration::from_secs(1));
+        assert_eq!(huge.get(), None);
+    }
+}

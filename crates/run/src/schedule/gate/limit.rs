@@ -1,7 +1,8 @@
 //! `--limit`: a command that says whether a job may start.
 //!
 //! Its exit code 0 lets one job start, 1 (and any other) lets none, 2 ends the youngest.  It runs
-//! before each start, one at a time, and again after a second while it holds jobs back.
+//! before each start, one at a time; while it holds jobs back it runs again after a second, and
+//! when a job has ended, as that is what it mostly waits for.
 //! `load N`, `mem N` and `io N` are no commands but rules that are read here.
 
 use std::time::Instant;
@@ -88,6 +89,8 @@ enum State {
     Go,
     /// None may before this moment.
     Hold(Instant),
+    /// None may before this moment, whatever ends: a job is being ended.
+    HoldFast(Instant),
 }
 
 /// What [`LimitGate::ask`] says.
@@ -108,9 +111,9 @@ impl LimitGate {
     pub(in crate::schedule) fn ask(&mut self, now: Instant) -> Question {
         match self.state {
             State::Go => Question::Go,
-            State::Hold(until) if now < until => Question::Hold(until),
+            State::Hold(until) | State::HoldFast(until) if now < until => Question::Hold(until),
             State::Asked => Question::Running,
-            State::Unasked | State::Hold(_) => {
+            State::Unasked | State::Hold(_) | State::HoldFast(_) => {
                 self.state = State::Asked;
                 Question::Run
             }
@@ -122,10 +125,18 @@ impl LimitGate {
         self.state = State::Unasked;
     }
 
+    /// A job has ended.
+    pub(in crate::schedule) fn ended(&mut self) {
+        if let State::Hold(_) = self.state {
+            self.state = State::Unasked;
+        }
+    }
+
     /// The command has ended with this exit code; whether the youngest job is to be ended.
     pub(in crate::schedule) fn answered(&mut self, exit_code: u8, now: Instant) -> bool {
         self.state = match exit_code {
             0 => State::Go,
+            2 => State::HoldFast(now + ASK_AGAIN),
             _ => State::Hold(now + ASK_AGAIN),
         };
         exit_code == 2

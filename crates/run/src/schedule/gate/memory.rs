@@ -1,7 +1,8 @@
 //! `--memfree` and `--memsuspend`: what is done while memory is short.
 //!
 //! Both read `MemAvailable`.  The size is for `--memfree` what must be there before a job starts;
-//! with less than half of it the youngest job is ended, and run again later.  For `--memsuspend` it
+//! with less than half of it the youngest job is ended, and run again later; at most one a second,
+//! as what it held must be given back before the next reading means anything.  For `--memsuspend` it
 //! is what one job may need: with less than that only the oldest job runs on, with less than twice
 //! as much half of them do, and the others are suspended until there is more.
 
@@ -14,11 +15,13 @@ use crate::schedule::machine::Machine;
 #[derive(Clone, Debug)]
 pub(in crate::schedule) struct FreeGate {
     size_bytes: u64,
+    /// No job is ended before this moment.
+    spare_until: Option<Instant>,
 }
 
 impl FreeGate {
     pub(in crate::schedule) fn new(size_bytes: u64) -> Self {
-        FreeGate { size_bytes }
+        FreeGate { size_bytes, spare_until: None }
     }
 }
 
@@ -26,6 +29,10 @@ impl Gate for FreeGate {
     fn ask(&mut self, now: Instant, running: u32, machine: &mut dyn Machine) -> Answer {
         match machine.memory_available_bytes() {
             Ok(free) if free < self.size_bytes / 2 && running > 0 => {
+                if let Some(moment) = self.spare_until.filter(|moment| *moment > now) {
+                    return Answer::Wait(moment);
+                }
+                self.spare_until = Some(now + ASK_AGAIN);
                 Answer::KillYoungest(now + ASK_AGAIN)
             }
             Ok(free) if free < self.size_bytes => Answer::Wait(now + ASK_AGAIN),
