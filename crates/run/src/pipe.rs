@@ -11,6 +11,7 @@
 
 mod cutter;
 mod parts;
+mod separator;
 
 use thiserror::Error;
 
@@ -18,46 +19,56 @@ pub use self::cutter::{Block, Cutter};
 pub use self::parts::{Parts, parts};
 
 /// How a stream is cut.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Bytes of a block, about: it ends with the last record that ends in it.
-    pub block_bytes: u64,
-    /// For files: blocks for each slot instead (`--block -1`).
-    pub blocks_per_slot: Option<u32>,
-    /// What a record begins with (`--recstart`).
+    /// How large blocks are; `None` is 1 MiB of a stream, and ten blocks a slot of a file.
+    pub block: Option<BlockSize>,
+    /// What a record begins with (`--recstart`); for a fixed text see [`unescape`].
     pub record_start: Option<Vec<u8>>,
     /// What a record ends with (`--recend`); a newline when neither is given, and an empty one
     /// lets records end anywhere.
     pub record_end: Option<Vec<u8>>,
-    /// The two are regular expressions (`--regexp`).
+    /// The two are regular expressions (`--regexp`), in which `^` and `$` are those of a line.
     pub regexp: bool,
     /// The two are taken off what is given to the jobs (`--rrs`).
     pub remove_separators: bool,
-    /// Records of a block (`-N`).
+    /// Records of a block (`-N`); 0 is as good as none.
     pub records_max: Option<u64>,
-    /// Lines of a record (`-L`).
+    /// Lines of a record (`-L`); the separators do not count then.
     pub record_lines: Option<u64>,
     /// The beginning of the stream that every block is given before its own (`--header`).
     pub header: Header,
     /// Records are those of comma separated values: newlines in quotes do not end them (`--csv`).
     pub csv: bool,
+    /// Lines of white space alone are left out (`-r`).
+    pub drop_blank_lines: bool,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            block_bytes: 1 << 20,
-            blocks_per_slot: None,
-            record_start: None,
-            record_end: None,
-            regexp: false,
-            remove_separators: false,
-            records_max: None,
-            record_lines: None,
-            header: Header::None,
-            csv: false,
-        }
-    }
+/// How large blocks are (`--block`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockSize {
+    /// So many bytes, or a little less: a block ends with the last record that ends in it.
+    Bytes(u64),
+    /// So many blocks for each slot (`--block -1`); of a file only.
+    PerSlot(u32),
+}
+
+/// Bytes of a stream's block when nothing is said.
+const BLOCK_BYTES: u64 = 1 << 20;
+
+/// Blocks of a file for each slot when nothing is said.
+const BLOCKS_PER_SLOT: u32 = 10;
+
+/// Bytes of a record.  A block is raised to hold one record; a stream without any separator would
+/// be held in memory.
+const RECORD_BYTES_MAX: u64 = 1 << 30;
+
+/// Bytes in which a header that is a regular expression must match.
+const HEADER_BYTES_MAX: usize = 1 << 20;
+
+/// The bytes that the text of `--recstart` or `--recend` stands for: as `-d`, but it may be empty.
+pub fn unescape(text: &[u8]) -> Vec<u8> {
+    crate::input::delimiter(text).unwrap_or_default()
 }
 
 /// What of the beginning of a stream is repeated before every block.
@@ -75,8 +86,8 @@ pub enum Header {
 /// Why a stream cannot be cut.
 #[derive(Debug, Error)]
 pub enum PipeError {
-    /// A file could not be read.
-    #[error("cannot read the file: {0}")]
+    /// The input could not be read.
+    #[error("cannot read the input of --pipe: {0}")]
     Read(#[from] std::io::Error),
     /// A regular expression cannot be used.
     #[error("cannot use the regular expression {pattern:?} of {option}: {error}")]
@@ -90,9 +101,9 @@ pub enum PipeError {
     },
     /// Options that exclude each other.
     #[error("{0}")]
-    Options(String),
+    Options(&'static str),
     /// A record is longer than may be held in memory.
-    #[error("a record is longer than {limit} bytes: is the record separator right?")]
+    #[error("a record is longer than {limit} bytes: give what ends one with --recend")]
     TooLong {
         /// The limit.
         limit: u64,

@@ -76,7 +76,7 @@ impl Cut {
 }
 
 /// White space as regular expressions have it.
-pub(super) fn is_space(byte: &u8) -> bool {
+pub(crate) fn is_space(byte: &u8) -> bool {
     byte.is_ascii_whitespace() || *byte == 0x0b
 }
 

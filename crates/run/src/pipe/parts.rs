@@ -1,9 +1,23 @@
 //! Where a file is cut into ranges of whole records, read around the borders alone.
 
 use std::fs::File;
+use std::io::{ErrorKind, Seek, SeekFrom};
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 
-use super::{Options, PipeError};
+use memchr::memchr_iter;
+
+use super::cutter::{header_pattern, match_by_lines};
+use super::separator::Separator;
+use super::{
+    BLOCKS_PER_SLOT, BlockSize, HEADER_BYTES_MAX, Header, Options, PipeError, RECORD_BYTES_MAX,
+};
+
+/// Ranges of a file.  Each is a job; their list takes 256 MiB at that.
+const PARTS_MAX: usize = 16 << 20;
+
+/// Bytes read at a border: most records are shorter.
+const BORDER_BYTES: usize = 32 << 10;
 
 /// A file's header and its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,8 +29,218 @@ pub struct Parts {
 }
 
 /// Cuts a file (or block device) into ranges of whole records of about the size asked for, or into
-/// so many for each of `slots`.
+/// so many for each of `slots`.  A border is where the first record ends that goes on behind the
+/// size, so a part is rather larger than asked for.
 pub fn parts(file: &File, options: &Options, slots: u32) -> Result<Parts, PipeError> {
-    let _ = (file, options, slots);
-    Ok(Parts::default())
+    check(options)?;
+    let separator = Separator::new(options)?;
+    let size = (&*file).seek(SeekFrom::End(0))?;
+    let block = match options.block.unwrap_or(BlockSize::PerSlot(BLOCKS_PER_SLOT)) {
+        BlockSize::Bytes(bytes) => bytes.max(1),
+        BlockSize::PerSlot(count) => {
+            size / (u64::from(count.max(1)) * u64::from(slots.max(1))).max(1) + 1
+        }
+    };
+    let header = read_header(file, options)?;
+    let mut ranges = Vec::new();
+    let mut start = header.len() as u64;
+    let mut buffer = Vec::new();
+    while start < size {
+        let target = start.saturating_add(block);
+        let end = match target < size {
+            true => find_split(file, &separator, target, &mut buffer)?.unwrap_or(size).min(size),
+            false => size,
+        };
+        if ranges.len() == PARTS_MAX {
+            return Err(PipeError::Options(
+                "the file would be cut into too many parts: raise --block",
+            ));
+        }
+        ranges.push(start..end);
+        start = end;
+    }
+    Ok(Parts { header, ranges })
+}
+
+/// Refuses what cannot be done without reading the whole file.
+fn check(options: &Options) -> Result<(), PipeError> {
+    let refused = if options.records_max.is_some() || options.record_lines.is_some() {
+        "--pipe-part cannot count records (-N, -L): use --pipe"
+    } else if options.csv {
+        "--pipe-part cannot tell newlines in quotes (--csv): use --pipe"
+    } else if options.remove_separators {
+        "--pipe-part gives the file's bytes as they are, it has no --remove-rec-sep: use --pipe"
+    } else if options.drop_blank_lines {
+        "--pipe-part gives the file's bytes as they are, it has no --no-run-if-empty: use --pipe"
+    } else {
+        return Ok(());
+    };
+    Err(PipeError::Options(refused))
+}
+
+/// The first split at or behind an offset; `None` when there is none until the end.
+fn find_split(
+    file: &File,
+    separator: &Separator,
+    from: u64,
+    buffer: &mut Vec<u8>,
+) -> Result<Option<u64>, PipeError> {
+    buffer.clear();
+    // The byte before lets a pattern see whether a line begins there.
+    let mut skipped = usize::from(from > 0);
+    let mut base = from - skipped as u64;
+    let mut wanted = BORDER_BYTES;
+    loop {
+        let whole = read_more(file, base, buffer, wanted)?;
+        match separator.first(buffer, skipped.min(buffer.len()), whole) {
+            Ok(at) => return Ok(Some(base + at as u64)),
+            Err(_) if whole => return Ok(None),
+            Err(done) => {
+                let done = done.min(buffer.len());
+                buffer.drain(..done);
+                base += done as u64;
+                skipped = skipped.saturating_sub(done);
+            }
+        }
+        if buffer.len() as u64 >= RECORD_BYTES_MAX {
+            return Err(PipeError::TooLong { limit: RECORD_BYTES_MAX });
+        }
+        // What a regular expression has not matched is searched again, so it grows by factors.
+        wanted = (wanted * 2).min(BORDER_BYTES * 32).max(buffer.len());
+    }
+}
+
+/// Reads so many bytes more behind those in the buffer, which stands at `base`; whether that was
+/// the end of the file.
+fn read_more(
+    file: &File,
+    base: u64,
+    buffer: &mut Vec<u8>,
+    wanted: usize,
+) -> Result<bool, PipeError> {
+    let mut used = buffer.len();
+    let full = used + wanted;
+    buffer.resize(full, 0);
+    while used < full {
+        match file.read_at(&mut buffer[used..], base + used as u64) {
+            Ok(0) => break,
+            Ok(count) => used += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    buffer.truncate(used);
+    Ok(used < full)
+}
+
+fn read_header(file: &File, options: &Options) -> Result<Vec<u8>, PipeError> {
+    let mut buffer = Vec::new();
+    let length = match &options.header {
+        Header::None | Header::Lines(0) => 0,
+        Header::Lines(lines) => {
+            let nth = usize::try_from(lines - 1).unwrap_or(usize::MAX);
+            loop {
+                let whole = read_more(file, 0, &mut buffer, BORDER_BYTES)?;
+                if let Some(at) = memchr_iter(b'\n', &buffer).nth(nth) {
+                    break at + 1;
+                }
+                if whole || buffer.len() >= HEADER_BYTES_MAX {
+                    break 0;
+                }
+            }
+        }
+        Header::Pattern(pattern) => {
+            let whole = read_more(file, 0, &mut buffer, HEADER_BYTES_MAX)?;
+            match_by_lines(&header_pattern(pattern)?, &buffer, whole).unwrap_or(0)
+        }
+    };
+    buffer.truncate(length);
+    Ok(buffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn cut(text: &str, options: &Options, slots: u32) -> Vec<String> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let parts = parts(&file, options, slots).unwrap();
+        let header = std::str::from_utf8(&parts.header).unwrap();
+        let text = |range: Range<u64>| &text[range.start as usize..range.end as usize];
+        parts.ranges.into_iter().map(|range| header.to_owned() + text(range)).collect()
+    }
+
+    fn options(block: BlockSize) -> Options {
+        Options { block: Some(block), ..Options::default() }
+    }
+
+    #[test]
+    fn a_part_ends_with_the_record_that_goes_over_its_size() {
+        let bytes = |bytes| options(BlockSize::Bytes(bytes));
+        assert_eq!(cut("a\nb\nc\nd\n", &bytes(4), 2), ["a\nb\nc\n", "d\n"]);
+        assert_eq!(cut("a\nb\nc\nd\n", &bytes(3), 2), ["a\nb\n", "c\nd\n"]);
+        assert_eq!(cut("aaaa\nbb\nccccccc\nd", &bytes(4), 2), ["aaaa\n", "bb\nccccccc\n", "d"]);
+        assert_eq!(cut("", &bytes(4), 2), [""; 0]);
+        assert_eq!(cut("abcdef", &bytes(4), 2), ["abcdef"]);
+        let anywhere = Options { record_end: Some(Vec::new()), ..bytes(3) };
+        assert_eq!(cut("abcdefghij", &anywhere, 2), ["abc", "def", "ghi", "j"]);
+    }
+
+    #[test]
+    fn so_many_parts_a_slot() {
+        let slots = |count| options(BlockSize::PerSlot(count));
+        assert_eq!(cut("a\nb\nc\nd\ne\nf\n", &slots(1), 2), ["a\nb\nc\nd\n", "e\nf\n"]);
+        assert_eq!(cut("a\nb\nc\nd\ne\nf\n", &slots(2), 2), ["a\nb\nc\n", "d\ne\nf\n"]);
+        assert_eq!(
+            cut("a\nb\nc\nd\ne\nf\ng\n", &slots(3), 2),
+            ["a\nb\n", "c\nd\n", "e\nf\n", "g\n"]
+        );
+        let default = cut("a\nb\nc\nd\n", &Options::default(), 2);
+        assert_eq!(default, ["a\n", "b\n", "c\n", "d\n"]);
+    }
+
+    #[test]
+    fn starts_headers_and_patterns() {
+        let text = ">1\na\n>2\nb\n>3\nc\n";
+        let bytes = |bytes| options(BlockSize::Bytes(bytes));
+        let starts = Options { record_start: Some(b">".to_vec()), ..bytes(6) };
+        assert_eq!(cut(text, &starts, 2), [">1\na\n>2\nb\n", ">3\nc\n"]);
+        let both = Options { record_end: Some(b"\n".to_vec()), ..starts };
+        assert_eq!(cut(text, &both, 2), [">1\na\n>2\nb\n", ">3\nc\n"]);
+        let header = Options { header: Header::Lines(1), ..bytes(4) };
+        assert_eq!(cut("h\na\nb\nc\nd\n", &header, 2), ["h\na\nb\nc\n", "h\nd\n"]);
+        let header = Options { header: Header::Lines(1), ..options(BlockSize::PerSlot(1)) };
+        assert_eq!(cut("h\na\nb\nc\nd\n", &header, 2), ["h\na\nb\nc\nd\n"]);
+        // Only a newline shows that a line begins: the border may be in the middle of one.
+        let lines = Options { record_start: Some(b"^b".to_vec()), regexp: true, ..bytes(3) };
+        assert_eq!(cut("aabbbb\nbb\nc", &lines, 2), ["aabbbb\n", "bb\nc"]);
+    }
+
+    #[test]
+    fn a_border_far_away_is_found() {
+        let long = "x".repeat(3 * BORDER_BYTES + 7);
+        let text = format!("{long}ENDa{long}ENDb");
+        let ends = Options { record_end: Some(b"END".to_vec()), ..options(BlockSize::Bytes(10)) };
+        assert_eq!(cut(&text, &ends, 1), [format!("{long}END"), format!("a{long}END"), "b".into()]);
+        let regexp = Options { regexp: true, ..ends };
+        assert_eq!(cut(&text, &regexp, 1).len(), 3);
+    }
+
+    #[test]
+    fn what_needs_the_whole_file_is_refused() {
+        let file = tempfile::tempfile().unwrap();
+        for options in [
+            Options { records_max: Some(1), ..Options::default() },
+            Options { record_lines: Some(1), ..Options::default() },
+            Options { csv: true, ..Options::default() },
+            Options { remove_separators: true, ..Options::default() },
+            Options { drop_blank_lines: true, ..Options::default() },
+        ] {
+            let error = parts(&file, &options, 1).unwrap_err().to_string();
+            assert!(error.contains("--pipe-part"), "{error}");
+        }
+    }
 }
