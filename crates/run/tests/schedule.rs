@@ -4,6 +4,8 @@
 //! Our side is an engine of a few lines that starts real processes; it looks for ends every
 //! millisecond, which the real one does not.
 
+#![allow(clippy::print_stdout, reason = "a skipped test says why")]
+
 use std::fs;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
@@ -42,20 +44,13 @@ fn case(
         match *option {
             "--halt" => options.halt = Halt::parse(value).expect("a halt"),
             "--retries" => options.retries = value.parse().ok(),
-            "--timeout" => options.timeout = Some(timeout(value)),
+            "--timeout" => options.timeout = Timeout::parse(value).ok(),
             "--term-seq" => options.term_sequence = TermSequence::parse(value).expect("signals"),
             other => panic!("{other}"),
         }
         all.extend([(*option).to_owned(), (*value).to_owned()]);
     }
     Case { name, options, words: all, script, arguments }
-}
-
-fn timeout(text: &str) -> Timeout {
-    match text.strip_suffix('%') {
-        Some(percent) => Timeout::Percent(percent.parse().expect("a percentage")),
-        None => Timeout::Fixed(Duration::from_secs_f64(text.parse().expect("seconds"))),
-    }
 }
 
 /// The cases: each differs from the others in what decides the exit code.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::units::{self, UnitError};
+
 /// A delay grown by failures stays below this: a day between two starts is an error of the user's.
 const DELAY_MAX: Duration = Duration::from_secs(86_400);
 
@@ -15,12 +17,16 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// Takes the word `auto` off a text: what is left is a duration.
-    pub fn split_auto(text: &str) -> (&str, bool) {
-        match text.strip_suffix("auto") {
+    /// Reads a duration (`0.5`, `1m30s`), which `auto` may follow.
+    ///
+    /// # Errors
+    /// It is no duration.
+    pub fn parse(text: &str) -> Result<Self, UnitError> {
+        let (wait, auto) = match text.strip_suffix("auto") {
             Some(rest) => (rest, true),
             None => (text, false),
-        }
+        };
+        Ok(Delay { wait: units::duration(wait)?, auto })
     }
 
     /// A job has ended for good.
@@ -29,5 +35,29 @@ impl Delay {
             let factor = if good { 0.9 } else { 1.3 };
             self.wait = self.wait.mul_f64(factor).min(DELAY_MAX);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_is_a_duration_that_may_learn() {
+        let parsed =
+            |text| Delay::parse(text).ok().map(|delay| (delay.wait.as_millis(), delay.auto));
+        assert_eq!(parsed("0.25"), Some((250, false)));
+        assert_eq!(parsed("1m3sauto"), Some((63_000, true)));
+        assert_eq!(parsed("auto"), None);
+        assert_eq!(parsed("soon"), None);
+    }
+
+    #[test]
+    fn a_delay_that_grows_has_an_end() {
+        let mut delay = Delay { wait: Duration::from_secs(1), auto: true };
+        for _ in 0..1000 {
+            delay.learn(false);
+        }
+        assert_eq!(delay.wait, DELAY_MAX);
     }
 }

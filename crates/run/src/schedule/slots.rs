@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::machine::Machine;
+use crate::units;
 
 /// Jobs at once, at most: a slot costs some hundred bytes, and no kernel has more processes than
 /// this (`PID_MAX_LIMIT`, proc(5)).
-const JOBS_MAX: u64 = 4 << 20;
+const JOBS_MAX: f64 = 4_194_304.0;
 
 /// A `-j` file is a few bytes; more than this of it is not read.
 const FILE_BYTES_MAX: usize = 4096;
@@ -29,16 +30,24 @@ pub struct Jobs {
 enum Form {
     /// `0`: as many as the machine lets us.
     Most,
-    /// `N`.
-    Number(u64),
-    /// `N%` of the threads, rounded up.
-    Percent(f64),
-    /// `+N`: threads and so many more.
-    Above(u64),
-    /// `-N`: threads but so many.
-    Below(u64),
+    /// A number or a share of the threads, alone or on top of the threads.
+    Number {
+        /// `+` or `-`: threads and so many more, or but so many.
+        sign: Sign,
+        value: f64,
+        /// `%`: of the threads.
+        percent: bool,
+    },
     /// A file that holds one of the above.
     File(PathBuf),
+}
+
+/// How a number is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Alone,
+    Above,
+    Below,
 }
 
 /// What is wrong with the text of a `-j` or a `--load`.
@@ -68,19 +77,23 @@ pub enum JobsError {
     None(String),
 }
 
+/// `100%`: one for each thread.
+const EACH_THREAD: Form = Form::Number { sign: Sign::Alone, value: 100.0, percent: true };
+
 impl Default for Jobs {
     fn default() -> Self {
-        Jobs { form: Form::Percent(100.0), auto: false }
+        Jobs { form: EACH_THREAD, auto: false }
     }
 }
 
 impl Jobs {
     /// So many jobs.
     pub fn number(jobs: u32) -> Self {
-        Jobs { form: Form::Number(u64::from(jobs.max(1))), auto: false }
+        let value = f64::from(jobs.max(1));
+        Jobs { form: Form::Number { sign: Sign::Alone, value, percent: false }, auto: false }
     }
 
-    /// Reads `10`, `0`, `150%`, `+2`, `-1`, any of them with `auto`, and the name of a file that
+    /// Reads `10`, `0`, `150%`, `+2`, `-1`, `+25%`, `12/2`, any of them with `auto`, and the name of a file that
     /// holds one of them.  The file is read by [`Jobs::evaluate`].
     ///
     /// # Errors
@@ -91,7 +104,9 @@ impl Jobs {
             _ => (text, false),
         };
         match form(number) {
-            Some(Form::Percent(0.0)) => Err(JobsError::None(text.to_owned())),
+            Some(Form::Number { sign: Sign::Alone, value: 0.0, .. }) => {
+                Err(JobsError::None(text.to_owned()))
+            }
             Some(form) => Ok(Jobs { form, auto }),
             None if text.is_empty() || text.contains('\0') => Err(JobsError::Form(text.to_owned())),
             None => Ok(Jobs { form: Form::File(PathBuf::from(text)), auto: false }),
@@ -132,48 +147,54 @@ impl Jobs {
 
 /// Reads one of the forms of a number.
 fn form(text: &str) -> Option<Form> {
-    if let Some(more) = text.strip_prefix('+') {
-        return Some(Form::Above(digits(more)?));
+    if text.bytes().all(|byte| byte == b'0') && !text.is_empty() {
+        return Some(Form::Most);
     }
-    if let Some(fewer) = text.strip_prefix('-') {
-        return Some(Form::Below(digits(fewer)?));
+    let (sign, rest) = match text.as_bytes().first()? {
+        b'+' => (Sign::Above, &text[1..]),
+        b'-' => (Sign::Below, &text[1..]),
+        _ => (Sign::Alone, text),
+    };
+    let (rest, percent) = match rest.strip_suffix('%') {
+        Some(rest) => (rest, true),
+        None => (rest, false),
+    };
+    let is_sum = |byte: u8| byte.is_ascii_digit() || b"+-*/().".contains(&byte);
+    if !rest.bytes().all(is_sum)
+        || !rest.starts_with(|first: char| first.is_ascii_digit() || first == '(')
+    {
+        return None;
     }
-    if let Some(percent) = text.strip_suffix('%') {
-        let plain = percent.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        return percent.parse().ok().filter(|_| plain).map(Form::Percent);
+    // A fraction alone is an error of the user's and no sum.
+    if !percent && rest.contains('.') && !rest.contains(['+', '-', '*', '/']) {
+        return None;
     }
-    Some(match digits(text)? {
-        0 => Form::Most,
-        number => Form::Number(number),
-    })
-}
-
-/// A number of digits alone.
-fn digits(text: &str) -> Option<u64> {
-    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| plain)
+    Some(Form::Number { sign, value: units::amount(rest).ok()?, percent })
 }
 
 /// How many jobs a form is on a machine.
 fn jobs(form: &Form, machine: &mut dyn Machine) -> u32 {
-    let threads = u64::from(machine.threads());
     let jobs = match form {
-        Form::Most => u64::from(machine.jobs_max()),
-        Form::Number(number) => *number,
-        Form::Above(more) => threads.saturating_add(*more),
-        Form::Below(fewer) => threads.saturating_sub(*fewer),
-        Form::Percent(_) | Form::File(_) => share(form, threads).ceil() as u64,
+        Form::Most => f64::from(machine.jobs_max()),
+        form => amount(form, machine.threads()).ceil(),
     };
-    jobs.clamp(1, JOBS_MAX) as u32
+    jobs.clamp(1.0, JOBS_MAX) as u32
 }
 
-/// A percentage of the threads.
-fn share(form: &Form, threads: u64) -> f64 {
-    match form {
-        Form::Percent(percent) => threads as f64 * percent / 100.0,
-        _ => 0.0,
+/// What a form is on a machine of so many threads.
+fn amount(form: &Form, threads: u32) -> f64 {
+    let Form::Number { sign, value, percent } = form else { return 0.0 };
+    let threads = f64::from(threads);
+    let value = if *percent { threads * value / 100.0 } else { *value };
+    match sign {
+        Sign::Alone => value,
+        Sign::Above => threads + value,
+        Sign::Below => threads - value,
     }
 }
+
+/// A load of nothing would never be below its limit.
+const LOAD_MIN: f64 = 0.01;
 
 /// `--load`: how many threads may run or wait for a disk before no job is started any more.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,7 +210,7 @@ impl Load {
     pub fn parse(text: &str) -> Result<Self, JobsError> {
         match Jobs::parse(text) {
             Ok(Jobs { form, auto: false }) => Ok(Load { form }),
-            Err(JobsError::None(_)) => Ok(Load { form: Form::Percent(0.0) }),
+            Err(JobsError::None(_)) => Ok(Load { form: Form::Most }),
             _ => Err(JobsError::Form(text.to_owned())),
         }
     }
@@ -199,17 +220,13 @@ impl Load {
     /// # Errors
     /// A file that is not there, or holds something else.
     pub fn evaluate(&self, machine: &mut dyn Machine) -> Result<f64, JobsError> {
-        let jobs = |form: &Form, machine: &mut dyn Machine| match form {
-            Form::Most => 0.01,
-            Form::Percent(_) => share(form, u64::from(machine.threads())).max(0.01),
-            _ => f64::from(jobs(form, machine)),
-        };
         match &self.form {
             Form::File(_) => {
                 let file = Jobs { form: self.form.clone(), auto: false };
                 file.evaluate(machine).map(f64::from)
             }
-            form => Ok(jobs(form, machine)),
+            Form::Most => Ok(LOAD_MIN),
+            form => Ok(amount(form, machine.threads()).max(LOAD_MIN)),
         }
     }
 }
@@ -288,6 +305,11 @@ mod tests {
             ("-4", 1),
             ("-9", 1),
             ("20auto", 20),
+            ("+25%", 5),
+            ("-25%", 3),
+            ("12/2", 6),
+            ("2*(1+2)", 6),
+            ("2-9", 1),
             ("99999999999", 4 << 20),
         ] {
             assert_eq!(on_four(text), Ok(jobs), "-j {text}");
@@ -299,7 +321,7 @@ mod tests {
     #[test]
     fn what_is_no_number_is_a_file_or_an_error() {
         for text in
-            ["", "x", "5x", "1.5", "+", "-", "%", "1e3%", "++1", "x auto", "99999999999999999999"]
+            ["", "x", "5x", "1.5", "+", "-", "%", "1e3%", "++1", "x auto", "12/0", "(2", "2k", ".5"]
         {
             assert_eq!(on_four(text), Err(JobsError::Form(text.to_owned())), "-j {text}");
         }

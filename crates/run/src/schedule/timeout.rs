@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::units::{self, UnitError};
+
 /// How long a job may run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timeout {
@@ -9,6 +11,19 @@ pub enum Timeout {
     Fixed(Duration),
     /// So many percent of the median time of those that did well; none while none has.
     Percent(f64),
+}
+
+impl Timeout {
+    /// Reads a duration (`0.5`, `1m30s`) or a percentage (`300%`).
+    ///
+    /// # Errors
+    /// It is neither.
+    pub fn parse(text: &str) -> Result<Self, UnitError> {
+        match text.strip_suffix('%') {
+            Some(percent) => units::amount(percent).map(|value| Timeout::Percent(value.max(0.0))),
+            None => units::duration(text).map(Timeout::Fixed),
+        }
+    }
 }
 
 /// The median of a stream of times, in constant memory: the remedian of Rousseeuw and Bassett
@@ -145,6 +160,16 @@ mod tests {
         assert_eq!(limit.get(), Some(Duration::from_millis(300)));
         limit.learn(Duration::from_millis(500));
         assert_eq!(limit.get(), Some(Duration::from_millis(1500)));
+    }
+
+    #[test]
+    fn a_timeout_is_a_duration_or_a_percentage() {
+        let parsed = |text| Timeout::parse(text).ok();
+        assert_eq!(parsed("0.5"), Some(Timeout::Fixed(Duration::from_millis(500))));
+        assert_eq!(parsed("1h1m"), Some(Timeout::Fixed(Duration::from_secs(3660))));
+        assert_eq!(parsed("150%"), Some(Timeout::Percent(150.0)));
+        assert_eq!(parsed("%"), None);
+        assert_eq!(parsed("long"), None);
     }
 
     #[test]
