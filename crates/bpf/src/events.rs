@@ -3,19 +3,20 @@
 //!
 //! A watched call pays for two records of 112 bytes in a ring, and for each piece of memory that is
 //! copied.  Records that find the ring full are counted and lost.  The reader fetches them every some
-//! milliseconds ([`Events::drain`], no system call); the ring's descriptor becomes readable once when
+//! milliseconds ([`Events::take`], no system call); the ring's descriptor becomes readable once when
 //! a quarter of it is in use.
 
 mod happening;
 mod plan;
 
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use aya::maps::{Array, MapData, RingBuf};
+use aya::maps::Array;
 use aya::{Ebpf, Pod, include_bytes_aligned};
 
 use crate::calls::{self, RunTime, SLOTS, Seeds, attach, take, wrong};
 use crate::counts::CountSettings;
+use crate::ring::Ring;
 use crate::shared::Shared;
 use crate::{Error, Kernel};
 
@@ -74,7 +75,7 @@ const TRACEPOINTS: [(&str, &str); 7] = [
 
 /// The programs, attached, and their ring.
 pub struct Events {
-    ring: RingBuf<MapData>,
+    ring: Ring,
     counts: Shared<u64>,
     seeds: Seeds,
     // Dropping it takes the programs off their tracepoints.
@@ -118,7 +119,7 @@ impl Events {
         }
         let seeds = Seeds::open(kernel, &mut object)?;
         Ok(Events {
-            ring: take(&mut object, "events")?.try_into().map_err(|error| wrong(&error))?,
+            ring: Ring::map(take(&mut object, "events")?, settings.ring_bytes)?,
             counts: Shared::map(&take(&mut object, "counts")?, COUNTS)?,
             seeds,
             programs: object,
@@ -133,16 +134,17 @@ impl Events {
         self.seeds.name(ids)
     }
 
-    /// Calls `each` with what has happened since the last time, until nothing is left or it says
-    /// that it wants no more.  Makes no system call.
-    pub fn drain(&mut self, mut each: impl FnMut(Happening<'_>) -> bool) {
-        while let Some(item) = self.ring.next() {
-            if let Some(happening) = Happening::parse(&item)
-                && !each(happening)
-            {
-                return;
-            }
-        }
+    /// Moves what has happened out of the ring to the end of `into`, but no more than `room` bytes
+    /// unless it is one record; whether nothing is left.  Makes no system call.
+    /// [`Happening::first`] reads it.
+    pub fn take(&mut self, into: &mut Vec<u8>, room: usize) -> bool {
+        self.ring.take(into, room)
+    }
+
+    /// Bytes that were ever written into the ring, and of those how many were taken out.
+    #[must_use]
+    pub fn positions(&self) -> (u64, u64) {
+        (self.ring.written(), self.ring.read())
     }
 
     /// Watched tasks that have not ended.
@@ -184,8 +186,7 @@ impl Events {
 impl AsFd for Events {
     /// Readable once when a quarter of the ring is in use.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the ring owns the descriptor, and the borrow keeps the ring.
-        unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
+        self.ring.as_fd()
     }
 }
 

@@ -24,6 +24,7 @@ mod lives;
 mod load;
 mod nothing;
 mod records;
+mod ring;
 mod shared;
 mod tasks;
 

@@ -12,7 +12,7 @@
 use crate::event::Call;
 use crate::flags::{self, Flags, Names};
 use crate::line::Target;
-use crate::{Abi, Memory};
+use crate::{Abi, Memory, digits};
 
 pub(crate) mod address;
 pub(crate) mod control;
@@ -283,7 +283,7 @@ impl Kind {
             Write::Flags(set) => set.write(value & 0xffff_ffff, scene.out),
             Write::WideFlags(set) => set.write(value, scene.out),
             Write::Names(list) => list.write(value & 0xffff_ffff, scene.out),
-            Write::Remark(_) => put!(scene, "{value}"),
+            Write::Remark(_) => scene.number(value),
         }
         Outcome::Done
     }
@@ -355,6 +355,16 @@ impl Scene<'_> {
         self.out.extend_from_slice(text.as_bytes());
     }
 
+    /// Writes a number.
+    pub(crate) fn number(&mut self, value: u64) {
+        digits::decimal(value, self.out);
+    }
+
+    /// Writes a number that may be below zero.
+    pub(crate) fn signed_number(&mut self, value: i64) {
+        digits::signed(value, self.out);
+    }
+
     /// Writes `0x1f`, and `0` for none.
     pub(crate) fn hex(&mut self, value: u64) {
         flags::hex(value, self.out);
@@ -365,7 +375,7 @@ impl Scene<'_> {
         if address == 0 {
             self.put("NULL");
         } else {
-            put!(self, "{address:#x}");
+            digits::hex(address, self.out);
         }
     }
 
@@ -377,11 +387,17 @@ impl Scene<'_> {
     }
 
     /// What stands at an address as far as it can be read: fewer bytes than asked for, perhaps.
-    pub(crate) fn read_some(&self, address: u64, length: usize) -> Vec<u8> {
-        let mut bytes = Vec::new();
+    pub(crate) fn read_some(&self, address: u64, length: usize) -> Readout {
         if address == 0 || self.is_blind {
-            return bytes;
+            return Readout::default();
         }
+        if length <= Readout::SMALL {
+            let mut few = Readout::default();
+            let got = self.memory.read(address, &mut few.small[..length]);
+            few.length = got.min(length);
+            return few;
+        }
+        let mut bytes = Vec::new();
         // In steps, so that a length that a task made up costs no more than what it has.
         let length = length.min(BYTES_MAX);
         while bytes.len() < length {
@@ -394,7 +410,7 @@ impl Scene<'_> {
                 break;
             }
         }
-        bytes
+        Readout { large: bytes, ..Readout::default() }
     }
 
     /// Writes a structure that stands at an address, or the address if it cannot be read.
@@ -472,7 +488,7 @@ impl Scene<'_> {
 
     /// Writes a descriptor and, if asked for, what it points to.
     pub(crate) fn descriptor(&mut self, descriptor: i32) {
-        put!(self, "{descriptor}");
+        self.signed_number(descriptor.into());
         self.target_of(descriptor);
     }
 
@@ -497,6 +513,33 @@ impl Scene<'_> {
             }
             self.put(if deleted.is_some() { ">(deleted)" } else { ">" });
         }
+    }
+}
+
+/// Bytes that were read: the few of most calls without an allocation.
+pub(crate) struct Readout {
+    small: [u8; Self::SMALL],
+    length: usize,
+    /// All of them, if they are many.
+    large: Vec<u8>,
+}
+
+impl Readout {
+    /// Bytes that are few.
+    pub(crate) const SMALL: usize = 256;
+}
+
+impl Default for Readout {
+    fn default() -> Self {
+        Readout { small: [0; Self::SMALL], length: 0, large: Vec::new() }
+    }
+}
+
+impl std::ops::Deref for Readout {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        if self.large.is_empty() { &self.small[..self.length] } else { &self.large }
     }
 }
 

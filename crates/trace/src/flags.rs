@@ -5,6 +5,8 @@
 
 use std::io::Write as _;
 
+use crate::digits;
+
 pub(crate) mod errors;
 pub(crate) mod event;
 pub(crate) mod files;
@@ -43,12 +45,13 @@ impl Flags {
         let start = out.len();
         let rest = self.write_names(value, out);
         if out.len() == start {
-            let _ = write!(out, "{rest:#x}");
+            digits::hex(rest, out);
             if !self.unknown.is_empty() {
                 let _ = write!(out, " /* {} */", self.unknown);
             }
         } else if rest != 0 {
-            let _ = write!(out, "|{rest:#x}");
+            out.push(b'|');
+            digits::hex(rest, out);
         }
     }
 
@@ -57,8 +60,10 @@ impl Flags {
         let start = out.len();
         let rest = self.write_names(value, out);
         if rest != 0 {
-            let bar = if out.len() == start { "" } else { "|" };
-            let _ = write!(out, "{bar}{rest:#x}");
+            if out.len() > start {
+                out.push(b'|');
+            }
+            digits::hex(rest, out);
         }
     }
 
@@ -102,7 +107,7 @@ impl Names {
 
 /// Writes `0x1f`, and `0` for none.
 pub(crate) fn hex(value: u64, out: &mut Vec<u8>) {
-    let _ = if value == 0 { write!(out, "0") } else { write!(out, "{value:#x}") };
+    if value == 0 { out.push(b'0') } else { digits::hex(value, out) }
 }
 
 #[cfg(test)]

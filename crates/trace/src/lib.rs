@@ -13,6 +13,7 @@
 mod abi;
 mod count;
 mod decode;
+mod digits;
 pub mod engine;
 mod event;
 mod flags;
@@ -23,6 +24,7 @@ mod select;
 mod summary;
 mod table;
 mod tally;
+mod tasks;
 
 pub use abi::{Abi, CallId, SLOTS};
 pub use count::{Criteria, EventCounts, KernelCounts};

@@ -15,14 +15,15 @@
 //! Per task that is in a call it keeps the line so far.  One line costs a few microseconds, most of it
 //! for reading the task's memory.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::{self, Write};
 
 use crate::decode::{Lookup, Memo, Outcome, Scene, Style, result, signals};
 use crate::event::{Call, End, Event, What};
 use crate::select::{CallSet, SignalSet, Status, Statuses};
 use crate::tally::error_of;
-use crate::{CallId, Memory, table};
+use crate::tasks::TaskMap;
+use crate::{CallId, Memory, digits, table};
 
 mod descriptors;
 mod leader;
@@ -129,6 +130,15 @@ struct Pending {
     is_hidden: bool,
 }
 
+/// What is known of a task.
+#[derive(Default)]
+struct Task {
+    /// Its latest call.
+    last: Option<CallId>,
+    /// The call that it is in.
+    pending: Option<Pending>,
+}
+
 /// Tasks that are kept count of: above what a machine runs at a time (`pid_max` is 4 Mi, its default
 /// 32 Ki), and a bound for a stream of events that never tells of ends.
 const TASKS_MAX: usize = 1 << 16;
@@ -138,9 +148,8 @@ pub struct Printer {
     options: LineOptions,
     /// Whether lines are held back until the result is known.
     holds: bool,
-    pending: HashMap<i32, Pending>,
-    /// Tasks that are there, and the latest call of each.
-    tasks: HashMap<i32, Option<CallId>>,
+    /// Tasks that are there.
+    tasks: TaskMap<Task>,
     /// The task that has begun a line which is not ended.
     open: Option<i32>,
     last_ns: Option<u64>,
@@ -155,8 +164,7 @@ impl Printer {
         let tracks = options.style.descriptors > 0 || !options.paths.is_empty();
         Printer {
             holds: options.whole_lines || !options.statuses.is_all(),
-            pending: HashMap::new(),
-            tasks: HashMap::new(),
+            tasks: TaskMap::default(),
             open: None,
             last_ns: None,
             tracker: Tracker::new(tracks),
@@ -198,7 +206,7 @@ impl Printer {
         if self.open.take().is_some() {
             out.write_all(b" <detached ...>\n")?;
         }
-        self.pending.clear();
+        self.tasks.values_mut().for_each(|task| task.pending = None);
         Ok(())
     }
 
@@ -211,7 +219,7 @@ impl Printer {
     /// ([`whole_lines`](LineOptions::whole_lines)).
     pub fn give_up(&mut self, thread: i32) {
         if self.holds {
-            self.pending.remove(&thread);
+            self.take_pending(thread);
         }
     }
 
@@ -225,10 +233,23 @@ impl Printer {
         Style { whole: !self.options.abbreviated.has(call), ..self.options.style }
     }
 
-    fn know(&mut self, thread: i32) {
-        if self.tasks.len() < TASKS_MAX {
-            self.tasks.entry(thread).or_default();
+    /// A task that is there; `None` if there are too many.
+    fn know(&mut self, thread: i32) -> Option<&mut Task> {
+        let is_full = self.tasks.len() >= TASKS_MAX;
+        match self.tasks.entry(thread) {
+            Entry::Vacant(_) if is_full => None,
+            entry => Some(entry.or_default()),
         }
+    }
+
+    /// Takes out the call that a task is in.
+    fn take_pending(&mut self, thread: i32) -> Option<Pending> {
+        self.tasks.get_mut(&thread).and_then(|task| task.pending.take())
+    }
+
+    /// Notes which call a task is in; gives the one before.
+    fn note(&mut self, thread: i32, call: CallId) -> Option<CallId> {
+        self.know(thread).and_then(|task| task.last.replace(call))
     }
 }
 
@@ -277,8 +298,10 @@ impl Desk<'_> {
         let last_ns = self.printer.last_ns.replace(time_ns);
         leader::write_times(&self.printer.options, time_ns, last_ns, &mut line);
         if self.printer.options.numbers {
-            let last = self.printer.tasks.get(&self.event.thread).copied().flatten();
-            let _ = write!(line, "[{:4}] ", last.map_or(0, |call| call.number));
+            let last = self.printer.tasks.get(&self.event.thread).and_then(|task| task.last);
+            line.push(b'[');
+            digits::padded(last.map_or(0, |call| call.number), 4, b' ', &mut line);
+            line.extend_from_slice(b"] ");
         }
         line
     }
@@ -302,10 +325,11 @@ impl Desk<'_> {
         let call = pending.call;
         let entry = table::entry(call.id);
         let is_raw = printer.options.raw.has(call.id);
+        let style = printer.style_of(call.id);
         let mut scene = Scene {
             call,
             result,
-            style: printer.style_of(call.id),
+            style,
             memo: &mut pending.memo,
             out: line,
             memory: self.memory,
@@ -325,7 +349,7 @@ impl Desk<'_> {
             if pending.next > 0 && !pending.is_begun {
                 scene.put(", ");
             }
-            scene.style = printer.style_of(call.id);
+            scene.style = style;
             // What is known from the beginning comes first, even if the end is there already.
             scene.result = None;
             let mut outcome = if pending.is_begun {
@@ -358,7 +382,6 @@ impl Desk<'_> {
 
     fn enter(&mut self, call: Call) -> io::Result<()> {
         let thread = self.thread();
-        self.printer.know(thread);
         let mut pending = Pending {
             call,
             next: 0,
@@ -372,9 +395,7 @@ impl Desk<'_> {
             pending.is_hidden = !paths::names_any(self, &call);
         }
         if pending.is_hidden {
-            if let Some(last) = self.printer.tasks.get_mut(&thread) {
-                *last = Some(call.id);
-            }
+            self.printer.note(thread, call.id);
             self.keep(pending);
             return Ok(());
         }
@@ -395,8 +416,8 @@ impl Desk<'_> {
     }
 
     fn keep(&mut self, pending: Pending) {
-        if self.printer.pending.len() < TASKS_MAX {
-            self.printer.pending.insert(self.event.thread, pending);
+        if let Some(task) = self.printer.know(self.event.thread) {
+            task.pending = Some(pending);
         }
     }
 
@@ -405,8 +426,7 @@ impl Desk<'_> {
         let id = pending.call.id;
         let name = id.name();
         // Noted before the line begins, as its number may stand there.
-        let former =
-            self.printer.tasks.get_mut(&self.event.thread).and_then(|last| last.replace(id));
+        let former = self.printer.note(self.event.thread, id);
         let mut line = self.leader(time_ns);
         line.extend_from_slice(name.as_bytes());
         line.push(b'(');
@@ -422,9 +442,9 @@ impl Desk<'_> {
 
     fn exit(&mut self, call: Call, result: i64, wall_ns: u64) -> io::Result<()> {
         let thread = self.thread();
-        self.printer.know(thread);
         let is_open = self.printer.open == Some(thread);
-        let begun = self.printer.pending.remove(&thread).filter(|begun| begun.call.id == call.id);
+        let begun = self.printer.know(thread).and_then(|task| task.pending.take());
+        let begun = begun.filter(|begun| begun.call.id == call.id);
         let is_hidden = match &begun {
             Some(begun) => begun.is_hidden,
             None => {
@@ -489,7 +509,9 @@ impl Desk<'_> {
 
     fn resume_line(&mut self, call: CallId) -> Vec<u8> {
         let mut line = self.leader(self.event.time_ns);
-        let _ = write!(line, "<... {} resumed>", call.name());
+        for part in ["<... ", &call.name(), " resumed>"] {
+            line.extend_from_slice(part.as_bytes());
+        }
         line
     }
 
@@ -597,7 +619,7 @@ impl Desk<'_> {
     fn superseded(&mut self, former: i32) -> io::Result<()> {
         let thread = self.thread();
         self.printer.know(thread);
-        if let Some(pending) = self.printer.pending.remove(&thread)
+        if let Some(pending) = self.printer.take_pending(thread)
             && !pending.is_hidden
             && self.printer.options.statuses.has(Status::Unfinished)
         {
@@ -607,22 +629,19 @@ impl Desk<'_> {
             self.break_line()?;
         }
         // There is one task less when this is said.
-        let last = self.printer.tasks.remove(&former).flatten();
-        self.printer.tasks.insert(thread, last);
+        let task = self.printer.tasks.remove(&former).unwrap_or_default();
+        self.printer.tasks.insert(thread, task);
         if self.printer.options.supersedes {
             let mut line = self.leader(self.event.time_ns);
             let _ = write!(line, "+++ superseded by execve in pid {former} +++");
             self.finish_line(line)?;
-        }
-        if let Some(pending) = self.printer.pending.remove(&former) {
-            self.printer.pending.insert(thread, pending);
         }
         Ok(())
     }
 
     fn ended(&mut self, end: End) -> io::Result<()> {
         let thread = self.thread();
-        if let Some(pending) = self.printer.pending.remove(&thread)
+        if let Some(pending) = self.printer.take_pending(thread)
             && !pending.is_hidden
             && self.printer.options.statuses.has(Status::Unfinished)
         {

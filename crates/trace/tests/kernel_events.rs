@@ -234,18 +234,61 @@ fn what_a_full_ring_loses_is_counted() {
     let script = "getppid for 1..20000";
     let Some(mut engine) = start(&["perl", "-e", script], &settings) else { return };
     // Nobody reads until it is over.
-    let stat = format!("/proc/{}/stat", engine.pid().unwrap());
-    let begin = Instant::now();
-    while !std::fs::read_to_string(&stat).unwrap().contains(") Z") {
-        assert!(begin.elapsed() < LIMIT);
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for(engine.pid().unwrap(), ") Z");
     let seen = seen(&mut engine);
     assert!(seen.enters > 10 && seen.enters < 40, "{seen:?}");
     // Begin and end of each, and the end of the process.
     assert_eq!(seen.enters + seen.exits + seen.ended + engine.lost(), 40_001, "{seen:?}");
     engine.detach().unwrap();
     assert!(engine.lost() > 39_000);
+}
+
+/// Waits until a process is in this state.
+fn wait_for(pid: i32, state: &str) {
+    let begin = Instant::now();
+    while !std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(state) {
+        assert!(begin.elapsed() < LIMIT);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn what_comes_faster_than_it_is_told_waits_in_memory() {
+    let _alone = alone();
+    if !installed("perl") {
+        return;
+    }
+    let lost = |backlog_bytes| {
+        let settings = KernelSettings {
+            ring_bytes: 1 << 20,
+            backlog_bytes,
+            text_limit: None,
+            ..only(&["getppid"])
+        };
+        // Each time nearly as much as the ring holds.
+        let script = "for (1..4) { getppid for 1..4000; kill STOP, $$ }";
+        let mut engine = start(&["perl", "-e", script], &settings)?;
+        let pid = engine.pid().unwrap();
+        let mut enters = 0;
+        for _ in 0..4 {
+            wait_for(pid, ") T");
+            // No more than one is told.
+            let progress = engine.run(None, &mut |event, _| {
+                enters += u64::from(matches!(event.what, What::Enter(_)));
+                ControlFlow::Break(())
+            });
+            assert_eq!(progress.unwrap(), Progress::Paused);
+            let process = rustix::process::Pid::from_raw(pid).unwrap();
+            rustix::process::kill_process(process, rustix::process::Signal::CONT).unwrap();
+        }
+        enters += seen(&mut engine).enters;
+        assert!(enters <= 16_000, "{enters}");
+        assert!(engine.lost() > 0 || enters == 16_000, "{enters}");
+        Some(engine.lost())
+    };
+    let Some(none) = lost(8 << 20) else { return };
+    assert_eq!(none, 0);
+    assert!(lost(0).unwrap() > 10_000, "there is nowhere to wait");
 }
 
 #[test]

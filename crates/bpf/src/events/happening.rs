@@ -1,6 +1,7 @@
 //! What has happened, as it stands in the ring.
 
 use crate::records::Record;
+use crate::ring;
 
 /// What every record begins with.
 #[repr(C)]
@@ -147,6 +148,26 @@ pub enum Happening<'a> {
 }
 
 impl<'a> Happening<'a> {
+    /// The first of those that [`Events::take`](super::Events::take) has moved, and how many bytes it
+    /// takes; nothing in the place of what makes no sense, `None` at the end.
+    #[must_use]
+    pub fn first(bytes: &'a [u8]) -> Option<(Option<Self>, usize)> {
+        let (record, room) = ring::first(bytes)?;
+        Some((Self::parse(record), room))
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn head(&self) -> &Head {
+        match self {
+            Self::Enter(call, _) | Self::Exit(call, _) => &call.head,
+            Self::Signal(head, _)
+            | Self::Began(head, _)
+            | Self::Superseded(head, _)
+            | Self::Ended(head, _) => head,
+        }
+    }
+
     /// What these bytes say; `None` if they make no sense.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (head, _) = Head::take(bytes)?;

@@ -4,6 +4,7 @@
 //! [`SLICE`] to look for signals and to write out what is held.
 
 pub(crate) mod arguments;
+mod batch;
 mod json;
 mod lines;
 pub(crate) mod way;

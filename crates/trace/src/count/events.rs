@@ -9,10 +9,14 @@ use bpf::Split;
 
 use crate::select::{Status, Statuses};
 use crate::tally::error_of;
+use crate::tasks::TaskMap;
 use crate::{CallId, Event, Tally, Unit, What};
 
 /// Tasks whose names are kept; beyond that all names are forgotten and read again.
 const NAMES_MAX: usize = 65_536;
+
+/// Tasks that are remembered though they are in no call.
+const TASKS_MAX: usize = 65_536;
 
 /// What of the events is counted.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +36,7 @@ pub struct EventCounts {
     tally: Tally,
     names: HashMap<i32, Vec<u8>>,
     /// Calls under way, by thread.
-    under_way: HashMap<i32, CallId>,
+    under_way: TaskMap<Option<CallId>>,
 }
 
 impl EventCounts {
@@ -43,7 +47,7 @@ impl EventCounts {
             criteria,
             tally: Tally::default(),
             names: HashMap::new(),
-            under_way: HashMap::new(),
+            under_way: TaskMap::default(),
         }
     }
 
@@ -51,18 +55,24 @@ impl EventCounts {
     pub fn add(&mut self, event: &Event) {
         match event.what {
             What::Enter(call) => {
-                self.under_way.insert(event.thread, call.id);
+                if self.under_way.len() > TASKS_MAX {
+                    // The ends of that many were not told.
+                    self.under_way.retain(|_, call| call.is_some());
+                }
+                self.under_way.insert(event.thread, Some(call.id));
             }
             What::Exit { call, result, wall_ns, cpu_ns } => {
-                self.under_way.remove(&event.thread);
-                if call.id.known_name() == Some("execve") && result == 0 {
+                if let Some(under_way) = self.under_way.get_mut(&event.thread) {
+                    *under_way = None;
+                }
+                if result == 0 && call.id.known_name() == Some("execve") {
                     self.names.remove(&event.thread);
                     self.names.remove(&event.process);
                 }
                 self.count(event, call.id, result, wall_ns, cpu_ns);
             }
             What::Ended(_) => {
-                if let Some(id) = self.under_way.remove(&event.thread) {
+                if let Some(Some(id)) = self.under_way.remove(&event.thread) {
                     *self.tally.unfinished.entry(id).or_default() += 1;
                 }
                 self.names.remove(&event.thread);
@@ -111,7 +121,7 @@ impl EventCounts {
     #[must_use]
     pub fn tally(&self) -> Tally {
         let mut tally = self.tally.clone();
-        for id in self.under_way.values() {
+        for id in self.under_way.values().flatten() {
             *tally.unfinished.entry(*id).or_default() += 1;
         }
         tally

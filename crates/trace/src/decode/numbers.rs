@@ -4,31 +4,31 @@ use super::{Kind, Named, Outcome, Scene, put};
 
 /// `int`.
 pub(crate) const INT: Kind = Kind::new(|scene, index| {
-    put!(scene, "{}", scene.argument(index) as i32);
+    scene.signed_number((scene.argument(index) as i32).into());
     Outcome::Done
 });
 
 /// `unsigned int`.
 pub(crate) const UINT: Kind = Kind::new(|scene, index| {
-    put!(scene, "{}", scene.argument(index) as u32);
+    scene.number((scene.argument(index) as u32).into());
     Outcome::Done
 });
 
 /// `long`, `off_t`.
 pub(crate) const LONG: Kind = Kind::new(|scene, index| {
-    put!(scene, "{}", scene.signed(index));
+    scene.signed_number(scene.signed(index));
     Outcome::Done
 });
 
 /// `unsigned long`, `size_t`.
 pub(crate) const SIZE: Kind = Kind::new(|scene, index| {
-    put!(scene, "{}", scene.argument(index));
+    scene.number(scene.argument(index));
     Outcome::Done
 });
 
 /// A number of 64 bits of which a 32-bit program gives the halves in two words.
 pub(crate) const PAIR: Kind = Kind::new(|scene, index| {
-    put!(scene, "{}", pair(scene, index));
+    scene.signed_number(pair(scene, index));
     Outcome::Done
 });
 
@@ -39,7 +39,7 @@ pub(crate) fn pair(scene: &Scene<'_>, index: usize) -> i64 {
 
 /// The same with the halves in the other order.
 pub(crate) const PAIR_SWAPPED: Kind = Kind::new(|scene, index| {
-    put!(scene, "{}", (scene.argument(index) << 32 | scene.argument(index + 1)) as i64);
+    scene.signed_number((scene.argument(index) << 32 | scene.argument(index + 1)) as i64);
     Outcome::Done
 });
 
@@ -105,7 +105,7 @@ pub(crate) const ID: Kind = Kind::new(|scene, index| {
 
 /// Writes a user or group.
 pub(crate) fn id(scene: &mut Scene<'_>, number: u32) {
-    if number == u32::MAX { scene.put("-1") } else { put!(scene, "{number}") }
+    if number == u32::MAX { scene.put("-1") } else { scene.number(number.into()) }
 }
 
 /// A descriptor.

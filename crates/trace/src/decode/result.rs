@@ -16,10 +16,10 @@ pub(crate) fn write(kind: &Kind, scene: &mut Scene<'_>, result: i64) {
                 write(scene, 0);
             }
             Write::Remark(write) => {
-                put!(scene, "{result}");
+                scene.signed_number(result);
                 write(scene);
             }
-            Write::Flags(_) | Write::WideFlags(_) | Write::Names(_) => put!(scene, "{result}"),
+            Write::Flags(_) | Write::WideFlags(_) | Write::Names(_) => scene.signed_number(result),
         },
     }
 }
@@ -30,7 +30,11 @@ fn failure(scene: &mut Scene<'_>, number: i32) {
         return;
     }
     match errors::name(number) {
-        Some(name) => put!(scene, "-1 {name} ({})", errors::text(number)),
+        Some(name) => {
+            for text in ["-1 ", name, " (", errors::text(number), ")"] {
+                scene.put(text);
+            }
+        }
         None => put!(scene, "-1 (errno {number})"),
     }
 }
@@ -41,7 +45,7 @@ fn value(scene: &Scene<'_>) -> i64 {
 
 /// A number.
 pub(crate) const DECIMAL: Kind = Kind::new(|scene, _| {
-    put!(scene, "{}", value(scene));
+    scene.signed_number(value(scene));
     Outcome::Done
 });
 
@@ -113,7 +117,7 @@ pub(crate) const CONTROL: Kind = Kind::new(|scene, _| {
                 scene.put(name);
             }
         }
-        _ => put!(scene, "{}", value(scene)),
+        _ => scene.signed_number(value(scene)),
     }
     Outcome::Done
 });
@@ -184,7 +188,7 @@ pub(crate) const SIGNAL: Kind = Kind::new(|scene, _| {
 
 /// A date in seconds: `1700000000 (2023-11-14T22:13:20+0000)`.
 pub(crate) const TIME: Kind = Kind::new(|scene, _| {
-    put!(scene, "{}", value(scene));
+    scene.signed_number(value(scene));
     let start = scene.out.len();
     super::time::remark(scene, value(scene), None);
     if let Some(date) = scene.out.get(start + 4..scene.out.len().saturating_sub(3)) {
@@ -214,7 +218,7 @@ pub(crate) const PRCTL: Kind = Kind::new(|scene, _| {
             super::control::secure_bits(scene, number as u64);
             scene.put(")");
         }
-        _ => put!(scene, "{number}"),
+        _ => scene.signed_number(number),
     }
     Outcome::Done
 });

@@ -4,7 +4,8 @@
 //! seen.
 
 use super::{
-    Copied, ELEMENTS_MAX, Kind, Length, Named, Outcome, PATH_MAX, Reads, Scene, When, put, reads,
+    Copied, ELEMENTS_MAX, Kind, Length, Named, Outcome, PATH_MAX, Readout, Reads, Scene, When, put,
+    reads,
 };
 
 /// Bytes of a line beyond which no more data is shown in it, whatever limit was asked for: a vector
@@ -24,25 +25,53 @@ pub(crate) enum Quote {
 
 /// Writes bytes with everything escaped that is not plain ASCII.
 pub(crate) fn escape(bytes: &[u8], quote: Quote, out: &mut Vec<u8>) {
-    use std::io::Write as _;
-    for (index, &byte) in bytes.iter().enumerate() {
-        let _ = match byte {
-            _ if quote == Quote::Hex => write!(out, "\\x{byte:02x}"),
-            b'\n' => write!(out, "\\n"),
-            b'\t' => write!(out, "\\t"),
-            b'\r' => write!(out, "\\r"),
-            0x0b => write!(out, "\\v"),
-            0x0c => write!(out, "\\f"),
-            b'\\' => write!(out, "\\\\"),
-            b'"' if quote == Quote::Double => write!(out, "\\\""),
-            b'<' | b'>' if quote == Quote::Angle => write!(out, "\\{byte:o}"),
-            0x20..0x7f => out.write_all(&[byte]),
-            // An octal digit that follows would be taken as part of a short escape.
-            _ if matches!(bytes.get(index + 1), Some(b'0'..=b'7')) => {
-                write!(out, "\\{byte:03o}")
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let is_plain = |byte: &u8| {
+        matches!(byte, 0x20..0x7f)
+            && quote != Quote::Hex
+            && match byte {
+                b'\\' => false,
+                b'"' => quote != Quote::Double,
+                b'<' | b'>' => quote != Quote::Angle,
+                _ => true,
             }
-            _ => write!(out, "\\{byte:o}"),
+    };
+    let mut rest = bytes;
+    loop {
+        let plain = rest.iter().position(|byte| !is_plain(byte)).unwrap_or(rest.len());
+        out.extend_from_slice(&rest[..plain]);
+        let [byte, after @ ..] = &rest[plain..] else { return };
+        rest = after;
+        let short = match byte {
+            b'\n' => b'n',
+            b'\t' => b't',
+            b'\r' => b'r',
+            0x0b => b'v',
+            0x0c => b'f',
+            b'\\' | b'"' => *byte,
+            _ => 0,
         };
+        out.push(b'\\');
+        if quote == Quote::Hex {
+            out.push(b'x');
+            out.push(HEX[usize::from(byte >> 4)]);
+            out.push(HEX[usize::from(byte & 15)]);
+        } else if short != 0 {
+            out.push(short);
+        } else {
+            // An octal digit that follows would be taken as part of a short escape.
+            let is_whole =
+                matches!(after.first(), Some(b'0'..=b'7')) && !matches!(byte, b'<' | b'>');
+            let [high, middle, low] =
+                [byte >> 6, byte >> 3 & 7, byte & 7].map(|digit| b'0' + digit);
+            if is_whole || high > b'0' {
+                out.push(high);
+            }
+            if is_whole || high > b'0' || middle > b'0' {
+                out.push(middle);
+            }
+            out.push(low);
+        }
     }
 }
 
@@ -84,6 +113,14 @@ impl Scene<'_> {
     pub(crate) fn text(&mut self, address: u64, limit: usize) {
         if address == 0 {
             self.put("NULL");
+            return;
+        }
+        // Most texts end soon, and within their page.
+        let to_page = 4096 - (address % 4096) as usize;
+        let start =
+            self.read_some(address, Readout::SMALL.min(to_page).min(limit.saturating_add(1)));
+        if let Some(end) = start.iter().position(|&byte| byte == 0) {
+            self.quoted(&start[..end], false);
             return;
         }
         match self.read_text(address, limit) {
@@ -289,5 +326,27 @@ mod tests {
         assert_eq!(escaped(b"\x001\0a\n\"\\", Quote::Double), r#"\0001\0a\n\"\\"#);
         assert_eq!(escaped(b"a<b>\"", Quote::Angle), "a\\74b\\76\"");
         assert_eq!(escaped(b"A\0", Quote::Hex), r"\x41\x00");
+    }
+
+    #[test]
+    fn every_byte_is_written_as_c_reads_it() {
+        const SHORT: [(u8, char); 5] =
+            [(b'\n', 'n'), (b'\t', 't'), (b'\r', 'r'), (0x0b, 'v'), (0x0c, 'f')];
+        for byte in 0..=u8::MAX {
+            for (next, is_digit) in [(b'0', true), (b'7', true), (b'8', false), (b'x', false)] {
+                let short = SHORT.iter().find(|(short, _)| *short == byte);
+                let expected = match byte {
+                    _ if short.is_some() => format!("\\{}", short.map_or(' ', |short| short.1)),
+                    b'"' | b'\\' => format!("\\{}", char::from(byte)),
+                    0x20..0x7f => char::from(byte).to_string(),
+                    _ if is_digit => format!("\\{byte:03o}"),
+                    _ => format!("\\{byte:o}"),
+                };
+                let expected = format!("{expected}{}", char::from(next));
+                assert_eq!(escaped(&[byte, next], Quote::Double), expected, "{byte}");
+                let hex = format!("\\x{byte:02x}\\x{next:02x}");
+                assert_eq!(escaped(&[byte, next], Quote::Hex), hex);
+            }
+        }
     }
 }

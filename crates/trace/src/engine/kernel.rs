@@ -14,24 +14,25 @@
 //! 32 KiB of anything else, 16 vectors, 8 messages, 64 arguments, 511 pointers: of what is longer the
 //! line shows less.
 
+mod backlog;
 mod pieces;
 mod plans;
+mod teller;
 
-use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::Duration;
 
-use bpf::{CallRecord, CountSettings, EventSettings, Events, Happening, Head, Kernel, PIECE_BYTES};
+use bpf::{CountSettings, EventSettings, Events, Kernel, PIECE_BYTES};
 use rustix::event::{Timespec, epoll};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::launch::{Command, Launch};
 use super::{Each, Engine, Error, Progress, Scope, Wanted, Way, Weight};
-use crate::{Abi, Call, CallId, End, Event, SLOTS, Signal, What};
+use crate::{CallId, End, SLOTS};
 
-use pieces::{Copies, Those};
+use backlog::Backlog;
+use teller::{Flow, Teller};
 
 /// How often the ring is looked at when nobody wakes us.  It is a delay of what is shown, and a cost
 /// of ours when nothing happens; a busy ring wakes us earlier.
@@ -40,16 +41,11 @@ const LOOK_NS: u64 = 50_000_000;
 /// How long a begin is held back for memory that comes with the end.
 const HOLD_NS: u64 = 20_000_000;
 
-/// Records fetched at a time.
-const FETCH: usize = 1024;
+/// Bytes of records that are told before the ring is looked at again: less than a millisecond's work.
+const CHUNK: usize = 128 << 10;
 
-/// Records, and bytes of memory with them, that wait at most for one that is held back.
-const QUEUE_MAX: usize = 1 << 16;
-const QUEUE_BYTES_MAX: usize = 32 << 20;
-
-/// Calls under way whose memory is remembered: as many tasks as a machine has, and a bound for calls
-/// whose end was lost.
-const KEPT_MAX: usize = 1 << 16;
+/// Bytes of records that wait for one that is held back, at most.
+const HELD_BYTES_MAX: usize = 8 << 20;
 
 /// What is told.
 #[derive(Clone, Debug)]
@@ -72,6 +68,8 @@ pub struct KernelSettings {
     pub text_limit: Option<usize>,
     /// Bytes of the ring: a power of two.
     pub ring_bytes: u32,
+    /// Bytes of memory that records may wait in when the ring fills faster than they are told.
+    pub backlog_bytes: usize,
 }
 
 impl KernelSettings {
@@ -92,6 +90,7 @@ impl KernelSettings {
             text_limit: Some(32),
             // 70,000 calls and more without memory, 25,000 with.
             ring_bytes: 16 << 20,
+            backlog_bytes: backlog_bytes(),
         }
     }
 
@@ -124,47 +123,21 @@ impl KernelSettings {
     }
 }
 
-/// A record out of the ring.
-struct Kept {
-    head: Head,
-    what: Kind,
-    /// Copied memory, as it stood in the ring.
-    pieces: Box<[u8]>,
+/// A sixty-fourth of the machine's memory, but no more than 256 MiB: a million calls and more.
+fn backlog_bytes() -> usize {
+    let info = rustix::system::sysinfo();
+    let total = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
+    usize::try_from(total / 64).unwrap_or(usize::MAX).min(256 << 20)
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Enter(CallRecord),
-    Exit(CallRecord),
-    Signal([u8; 48]),
-    Began(i32),
-    Superseded(i32),
-    Ended(u32),
+/// What is left of the backlog.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    /// A begin is held back, and what came after it.
+    Held,
+    More,
 }
-
-impl Kept {
-    fn of(happening: &Happening<'_>) -> Self {
-        let none = Box::default();
-        let (head, what, pieces) = match happening {
-            Happening::Enter(call, pieces) => {
-                (call.head, Kind::Enter(*call), pieces.bytes().into())
-            }
-            Happening::Exit(call, pieces) => (call.head, Kind::Exit(*call), pieces.bytes().into()),
-            Happening::Signal(head, info) => (*head, Kind::Signal(*info), none),
-            Happening::Began(head, parent) => (*head, Kind::Began(*parent), none),
-            Happening::Superseded(head, former) => (*head, Kind::Superseded(*former), none),
-            Happening::Ended(head, code) => (*head, Kind::Ended(*code), none),
-        };
-        Kept { head, what, pieces }
-    }
-
-    fn is_incomplete(&self) -> bool {
-        matches!(self.what, Kind::Enter(_)) && self.head.is_incomplete()
-    }
-}
-
-/// Whether whoever looks at the events wants more.
-type Flow = ControlFlow<()>;
 
 /// Tells events from the kernel.
 pub struct KernelEvents {
@@ -173,16 +146,16 @@ pub struct KernelEvents {
     epoll: OwnedFd,
     /// Nothing ends by itself.
     everybody: bool,
-    late: bool,
     launch: Option<Launch>,
     /// Whether the command runs its program, or never will.
     began: bool,
     failure: Option<Error>,
     end: Option<End>,
-    queue: VecDeque<Kept>,
-    queue_bytes: usize,
-    /// Memory at the begin of the call that a task is in.
-    begun: HashMap<i32, Box<[u8]>>,
+    backlog: Backlog,
+    backlog_max: usize,
+    /// Use of the ring from which on it is emptied before anything else.
+    pressing_bytes: u64,
+    teller: Teller,
     /// As it was when we let go.
     lost: u64,
     weight: Weight,
@@ -199,7 +172,7 @@ impl KernelEvents {
         let mut launch = Launch::start(command)?;
         let mut raw = settings.raw();
         raw.calls.from_exec = true;
-        let mut engine = Self::open(&raw)?;
+        let mut engine = Self::open(&raw, settings.backlog_bytes)?;
         engine.name(&[launch.pid()])?;
         watch(&engine.epoll, launch.pidfd(), epoll::EventFlags::IN)?;
         launch.release()?;
@@ -213,7 +186,7 @@ impl KernelEvents {
     ///
     /// [`Error::NoProcess`] for the first that is not there; [`Error::Kernel`].
     pub fn attach(pids: &[i32], settings: &KernelSettings) -> Result<Self, Error> {
-        let mut engine = Self::open(&settings.raw())?;
+        let mut engine = Self::open(&settings.raw(), settings.backlog_bytes)?;
         let threads = engine.name(pids)?;
         for pid in pids.iter().filter(|pid| !threads.contains(pid)) {
             let is_process = |thread: &i32| {
@@ -235,10 +208,10 @@ impl KernelEvents {
         let mut raw = settings.raw();
         raw.calls.everybody = true;
         raw.calls.own_process = std::process::id().cast_signed();
-        Self::open(&raw)
+        Self::open(&raw, settings.backlog_bytes)
     }
 
-    fn open(raw: &EventSettings) -> Result<Self, Error> {
+    fn open(raw: &EventSettings, backlog_max: usize) -> Result<Self, Error> {
         let events = Events::open(&Kernel::open()?, raw)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
         // The ring is readable whenever anything is in it; only that somebody wakes us is of interest.
@@ -247,14 +220,16 @@ impl KernelEvents {
             events: Some(events),
             epoll,
             everybody: raw.calls.everybody,
-            late: raw.calls.errors_only || raw.calls.successes_only || raw.calls.slower_than_ns > 0,
             launch: None,
             began: false,
             failure: None,
             end: None,
-            queue: VecDeque::new(),
-            queue_bytes: 0,
-            begun: HashMap::new(),
+            backlog: Backlog::default(),
+            backlog_max,
+            pressing_bytes: u64::from(raw.ring_bytes / 2),
+            teller: Teller::new(
+                raw.calls.errors_only || raw.calls.successes_only || raw.calls.slower_than_ns > 0,
+            ),
             lost: 0,
             weight: Weight::default(),
             measuring: None,
@@ -295,117 +270,75 @@ impl KernelEvents {
         self.began = true;
     }
 
-    /// Fetches what is in the ring; whether all of it.
-    fn fetch(&mut self) -> bool {
-        let (Some(events), queue) = (&mut self.events, &mut self.queue) else { return true };
-        let mut left = FETCH;
-        events.drain(|happening| {
-            let kept = Kept::of(&happening);
-            self.queue_bytes += kept.pieces.len();
-            queue.push_back(kept);
-            left -= 1;
-            left > 0
-        });
-        left > 0
+    /// Empties the ring into the backlog as far as that is worth it; whether it is empty.
+    fn fetch(&mut self, left: Left) -> bool {
+        let Some(events) = &mut self.events else { return true };
+        let (written, read) = events.positions();
+        let is_all_wanted = left == Left::Held || written - read >= self.pressing_bytes;
+        let mut is_one_wanted = left == Left::Nothing;
+        while is_all_wanted || is_one_wanted {
+            // With no room left, what finds the ring full is lost.
+            if self.backlog.bytes() >= self.backlog_max.max(1) {
+                break;
+            }
+            if self.backlog.fill(events) {
+                return true;
+            }
+            is_one_wanted = false;
+        }
+        let (written, read) = events.positions();
+        written == read
     }
 
-    /// Hands over what was fetched, up to a begin that is held back.
-    fn hand_over(&mut self, each: &mut Each<'_>) -> Flow {
-        while let Some(first) = self.queue.front() {
-            let mut later = None;
-            let mut task = None;
-            if first.is_incomplete() {
-                let thread = first.head.thread;
-                let next = self.queue.iter().skip(1).find(|kept| kept.head.thread == thread);
-                let old = now_ns().saturating_sub(first.head.time_ns) > HOLD_NS
-                    || self.queue.len() >= QUEUE_MAX
-                    || self.queue_bytes >= QUEUE_BYTES_MAX;
-                match next {
-                    Some(next) => later = Some(next.pieces.clone()),
-                    None if old => task = Some(thread),
-                    None => return Flow::Continue(()),
-                }
+    /// Hands over what was fetched, up to a begin that is held back or for about so many bytes.  In
+    /// the end nothing is held back.
+    fn hand_over(&mut self, room: usize, is_end: bool, each: &mut Each<'_>) -> (Left, Flow) {
+        let backlog = &mut self.backlog;
+        let mut done = 0;
+        while let Some((first, bytes)) = backlog.first() {
+            if done >= room {
+                return (Left::More, Flow::Continue(()));
             }
-            if let Some(kept) = self.queue.pop_front() {
-                self.queue_bytes -= kept.pieces.len();
-                self.tell(kept, &later.unwrap_or_default(), task, each)?;
+            let mut flow = Flow::Continue(());
+            if let Some(first) = first {
+                let mut later = None;
+                let mut task = None;
+                let head = first.head();
+                if head.is_incomplete() {
+                    later = backlog.later_pieces(head.thread);
+                    let is_old = || now_ns().saturating_sub(head.time_ns) > HOLD_NS;
+                    if later.is_none() {
+                        if !(is_end || backlog.bytes() >= HELD_BYTES_MAX || is_old()) {
+                            return (Left::Held, flow);
+                        }
+                        task = Some(head.thread);
+                    }
+                }
+                flow = self.teller.tell(&first, later.unwrap_or_default(), task, each);
+            }
+            backlog.advance(bytes);
+            done += bytes;
+            if flow.is_break() {
+                return (Left::More, flow);
             }
         }
-        Flow::Continue(())
+        (Left::Nothing, Flow::Continue(()))
     }
 
-    /// Hands over one record.
-    fn tell(&mut self, kept: Kept, later: &[u8], task: Option<i32>, each: &mut Each<'_>) -> Flow {
-        let Kept { head, what, pieces } = kept;
-        let event = |what| Event {
-            time_ns: head.time_ns,
-            thread: head.thread,
-            process: head.process,
-            what,
-        };
-        match what {
-            Kind::Enter(record) => {
-                let what = What::Enter(call_of(&record));
-                let sources = [(&*pieces, Those::All), (later, Those::OfEnter), (&[], Those::All)];
-                let flow = each(&event(what), &Copies { sources, task });
-                if !pieces.is_empty() && self.begun.len() < KEPT_MAX {
-                    self.begun.insert(head.thread, pieces);
-                } else {
-                    self.begun.remove(&head.thread);
-                }
-                flow
+    /// Hands over all that has happened up to now.
+    fn catch_up(&mut self, each: &mut Each<'_>) -> Progress {
+        let end = self.events.as_ref().map_or(0, |events| events.positions().0);
+        loop {
+            let (left, flow) = self.hand_over(CHUNK, true, each);
+            if flow.is_break() {
+                return Progress::Paused;
             }
-            Kind::Exit(record) => self.tell_exit(&record, &pieces, each),
-            Kind::Signal(info) => {
-                let mut bytes = [0; 128];
-                bytes[..info.len()].copy_from_slice(&info);
-                let signal = Signal::from_siginfo(&bytes);
-                let flow = each(&event(What::Signal(signal)), &());
-                let stops = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
-                if flow.is_continue() && head.is_default() && stops.contains(&signal.number) {
-                    return each(&event(What::Stopped(signal.number)), &());
-                }
-                flow
-            }
-            Kind::Began(parent) => each(&event(What::Began { parent }), &()),
-            Kind::Superseded(former) => {
-                if let Some(pieces) = self.begun.remove(&former) {
-                    self.begun.insert(head.thread, pieces);
-                }
-                each(&event(What::Superseded { former }), &())
-            }
-            Kind::Ended(code) => {
-                self.begun.remove(&head.thread);
-                each(&event(What::Ended(end_of(code))), &())
+            let read = self.events.as_ref().map_or(end, |events| events.positions().1);
+            if left != Left::More && (read >= end || self.fetch(left)) && self.backlog.is_empty() {
+                return Progress::Elapsed;
             }
         }
     }
-
-    fn tell_exit(&mut self, record: &CallRecord, pieces: &[u8], each: &mut Each<'_>) -> Flow {
-        let head = record.head;
-        let begun = self.begun.remove(&head.thread).unwrap_or_default();
-        let sources = [(pieces, Those::OfExit), (pieces, Those::OfEnter), (&*begun, Those::All)];
-        let memory = Copies { sources, task: None };
-        let call = call_of(record);
-        let mut event = Event {
-            time_ns: head.time_ns.saturating_sub(record.wall_ns),
-            thread: head.thread,
-            process: head.process,
-            what: What::Enter(call),
-        };
-        if self.late {
-            each(&event, &memory)?;
-        }
-        event.time_ns = head.time_ns;
-        event.what = What::Exit {
-            call,
-            result: record.result,
-            wall_ns: record.wall_ns,
-            cpu_ns: Some(record.cpu_ns),
-        };
-        each(&event, &memory)
-    }
-
     /// Looks whether the command has ended.
     fn look_for_end(&mut self) -> Result<(), Error> {
         if let Some(launch) = &mut self.launch
@@ -428,8 +361,8 @@ impl KernelEvents {
     }
 
     /// Waits until the ring is to be looked at again; whether a signal came.
-    fn wait(&self, deadline_ns: Option<u64>) -> Result<bool, Error> {
-        let look_ns = if self.queue.is_empty() { LOOK_NS } else { LOOK_NS / 10 };
+    fn wait(&self, left: Left, deadline_ns: Option<u64>) -> Result<bool, Error> {
+        let look_ns = if left == Left::Held { LOOK_NS / 10 } else { LOOK_NS };
         let left_ns = deadline_ns.map_or(look_ns, |deadline| deadline.saturating_sub(now_ns()));
         let limit = Timespec { tv_sec: 0, tv_nsec: left_ns.min(look_ns) as i64 };
         let mut found = [epoll::Event { flags: epoll::EventFlags::empty(), data: FLAG }; 2];
@@ -465,21 +398,30 @@ impl Engine for KernelEvents {
             now_ns().saturating_add(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX))
         });
         self.begin();
+        if limit == Some(Duration::ZERO) {
+            return Ok(self.catch_up(each));
+        }
+        let mut left = Left::More;
+        if self.backlog.is_empty() {
+            left = Left::Nothing;
+        }
         loop {
             self.look_for_end()?;
             // What the last of them did is in the ring before it is gone.
             let over = self.is_over();
-            let all = self.fetch();
-            if self.hand_over(each).is_break() {
+            let all = self.fetch(left);
+            let flow;
+            (left, flow) = self.hand_over(CHUNK, false, each);
+            if flow.is_break() {
                 return Ok(Progress::Paused);
             }
-            if over && all && self.queue.is_empty() {
+            if over && all && left == Left::Nothing {
                 return self.failure.take().map_or(Ok(Progress::Ended), Err);
             }
             if deadline_ns.is_some_and(|deadline| now_ns() >= deadline) {
                 return Ok(Progress::Elapsed);
             }
-            if all && self.wait(deadline_ns)? {
+            if all && left != Left::More && self.wait(left, deadline_ns)? {
                 return Ok(Progress::Interrupted);
             }
         }
@@ -508,9 +450,8 @@ impl Engine for KernelEvents {
         self.weight = self.weight();
         self.lost = self.lost();
         self.events = None;
-        self.queue.clear();
-        self.queue_bytes = 0;
-        self.begun.clear();
+        self.backlog = Backlog::default();
+        self.teller.forget();
         Ok(())
     }
 }
@@ -519,21 +460,4 @@ impl Engine for KernelEvents {
 fn now_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
-}
-
-fn call_of(record: &CallRecord) -> Call {
-    let id = if record.head.is_compat() {
-        CallId { abi: Abi::I386, number: record.number & 0xffff_ffff }
-    } else {
-        CallId::native(record.number)
-    };
-    Call { id, arguments: record.arguments }
-}
-
-/// How a task ended, by its code as `wait(2)` gives it.
-fn end_of(code: u32) -> End {
-    match code & 0x7f {
-        0 => End::Status((code >> 8 & 0xff) as i32),
-        number => End::Signal { number: number as i32, dumped: code & 0x80 != 0 },
-    }
 }

@@ -1,6 +1,7 @@
 //! Errors: their names (`asm-generic/errno.h`), and what the C library says of them.
 
 use std::ffi::CStr;
+use std::sync::LazyLock;
 
 /// Names by number; one that means nothing is empty.
 #[rustfmt::skip]
@@ -43,8 +44,16 @@ pub(crate) fn restart(number: i32) -> Option<(&'static str, &'static str)> {
     RESTARTS.iter().find(|entry| entry.0 == number).map(|entry| (entry.1, entry.2))
 }
 
-/// What the C library says of an error: `No such file or directory`.
-pub(crate) fn text(number: i32) -> String {
+/// What the C library says of an error that has a name: `No such file or directory`.
+pub(crate) fn text(number: i32) -> &'static str {
+    // Asked for once: a program that polls makes an error of every line.
+    static TEXTS: LazyLock<Vec<String>> =
+        LazyLock::new(|| (0..NAMES.len() as i32).map(ask).collect());
+    let text = usize::try_from(number).ok().and_then(|number| TEXTS.get(number));
+    text.map_or("Unknown error", String::as_str)
+}
+
+fn ask(number: i32) -> String {
     let mut buffer = [0; 128];
     // SAFETY: the buffer is writable for the length given, and the call ends what it writes by a zero.
     let status = unsafe { libc::strerror_r(number, buffer.as_mut_ptr(), buffer.len()) };

@@ -1,9 +1,8 @@
 //! What stands before a line: whom it is about, and when it was.
 
-use std::io::Write as _;
-
 use super::{LineOptions, Naming};
 use crate::decode::time::time_of;
+use crate::digits;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -42,11 +41,21 @@ pub enum Stamp {
 
 /// Writes whom a line is about.
 pub(super) fn write(options: &LineOptions, tasks: usize, thread: i32, line: &mut Vec<u8>) {
-    let _ = match options.naming {
-        Naming::Always => write!(line, "{thread:<5} "),
-        Naming::Several if tasks > 1 => write!(line, "[pid {thread:5}] "),
-        _ => Ok(()),
-    };
+    const WIDTH: usize = 5;
+    let thread = u64::from(thread.unsigned_abs());
+    match options.naming {
+        Naming::Always => {
+            let start = line.len();
+            digits::decimal(thread, line);
+            line.resize(line.len().max(start + WIDTH) + 1, b' ');
+        }
+        Naming::Several if tasks > 1 => {
+            line.extend_from_slice(b"[pid ");
+            digits::padded(thread, WIDTH, b' ', line);
+            line.extend_from_slice(b"] ");
+        }
+        _ => {}
+    }
 }
 
 /// Writes when it was, and how long after the line before.
@@ -63,11 +72,14 @@ pub(super) fn write_times(
             Stamp::OfDay(precision) => {
                 let local = seconds.saturating_add(i64::from(options.style.zone_s));
                 let (hour, minute, second) = time_of(local);
-                let _ = write!(line, "{hour:02}:{minute:02}:{second:02}");
+                for (part, end) in [(hour, &b":"[..]), (minute, b":"), (second, b"")] {
+                    digits::padded(part.unsigned_abs(), 2, b'0', line);
+                    line.extend_from_slice(end);
+                }
                 precision
             }
             Stamp::Unix(precision) => {
-                let _ = write!(line, "{seconds}");
+                digits::signed(seconds, line);
                 precision
             }
         };
@@ -77,7 +89,8 @@ pub(super) fn write_times(
     if let Some(precision) = options.relative {
         let since_ns = last_ns.map_or(0, |last_ns| time_ns.saturating_sub(last_ns));
         let (open, close) = if options.stamp.is_some() { ("(+", ") ") } else { ("", " ") };
-        let _ = write!(line, "{open}{:6}", since_ns / SECOND_NS);
+        line.extend_from_slice(open.as_bytes());
+        digits::padded(since_ns / SECOND_NS, 6, b' ', line);
         fraction(precision, since_ns % SECOND_NS, line);
         line.extend_from_slice(close.as_bytes());
     }
@@ -85,16 +98,18 @@ pub(super) fn write_times(
 
 /// Writes how long a call took: ` <0.000005>`.
 pub(super) fn write_took(precision: Precision, wall_ns: u64, line: &mut Vec<u8>) {
-    let _ = write!(line, " <{}", wall_ns / SECOND_NS);
+    line.extend_from_slice(b" <");
+    digits::decimal(wall_ns / SECOND_NS, line);
     fraction(precision, wall_ns % SECOND_NS, line);
     line.push(b'>');
 }
 
 fn fraction(precision: Precision, nanoseconds: u64, line: &mut Vec<u8>) {
-    let digits = precision.digits();
-    if digits > 0 {
-        let value = nanoseconds / 10_u64.pow(9 - digits as u32);
-        let _ = write!(line, ".{value:0digits$}");
+    let count = precision.digits();
+    if count > 0 {
+        let value = nanoseconds / 10_u64.pow(9 - count as u32);
+        line.push(b'.');
+        digits::padded(value, count, b'0', line);
     }
 }
 

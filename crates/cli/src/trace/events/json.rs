@@ -7,14 +7,14 @@ use trace::engine::LiveDescriptors;
 use trace::{Abi, End, Event, LineOptions, Memory, Printer, What};
 
 use super::Sink;
+use super::batch::Batch;
 use crate::trace::output::Output;
 
 /// JSON to one place.
 pub(crate) struct JsonSink {
     printer: Printer,
     descriptors: LiveDescriptors,
-    output: Output,
-    is_watched: bool,
+    batch: Batch,
     wall_offset_ns: i64,
     line: Vec<u8>,
 }
@@ -38,8 +38,7 @@ impl JsonSink {
             wall_offset_ns: options.wall_offset_ns,
             printer: Printer::new(options),
             descriptors: LiveDescriptors { are_stopped: true },
-            is_watched: output.is_watched(),
-            output,
+            batch: Batch::new(output),
             line: Vec::new(),
         }
     }
@@ -54,8 +53,8 @@ impl JsonSink {
     }
 
     fn write(&mut self, object: Map<String, Value>) -> io::Result<()> {
-        writeln!(self.output, "{}", Value::Object(object))?;
-        if self.is_watched { self.output.flush() } else { Ok(()) }
+        writeln!(self.batch.text(), "{}", Value::Object(object))?;
+        self.batch.added()
     }
 }
 
@@ -119,8 +118,7 @@ impl Sink for JsonSink {
 
     fn set_exact(&mut self, is_exact: bool) {
         self.descriptors = LiveDescriptors { are_stopped: is_exact };
-        // The kernel's events come many at a time; a write for each would be most of what they cost.
-        self.is_watched &= is_exact;
+        self.batch.set_exact(is_exact);
     }
 
     fn attached(&mut self, thread: i32) {
@@ -132,7 +130,7 @@ impl Sink for JsonSink {
     }
 
     fn idle(&mut self) -> io::Result<()> {
-        self.output.flush()
+        self.batch.flush()
     }
 
     fn detach(&mut self) -> io::Result<()> {
@@ -140,11 +138,11 @@ impl Sink for JsonSink {
     }
 
     fn output(&mut self) -> Option<&mut Output> {
-        Some(&mut self.output)
+        Some(self.batch.output())
     }
 
     fn close(self: Box<Self>) -> anyhow::Result<()> {
-        self.output.close()
+        self.batch.close()
     }
 }
 

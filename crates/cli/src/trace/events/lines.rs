@@ -9,35 +9,32 @@ use trace::engine::LiveDescriptors;
 use trace::{Event, LineOptions, Memory, Printer, What};
 
 use super::Sink;
+use super::batch::Batch;
 use crate::trace::output::Output;
 
 /// Lines to one place.
 pub(crate) struct LinesSink {
     printer: Printer,
     descriptors: LiveDescriptors,
-    output: Output,
-    /// Whether somebody may look on, so that each line is written at once.
-    is_watched: bool,
+    batch: Batch,
 }
 
 impl LinesSink {
     pub(crate) fn new(options: LineOptions, output: Output) -> Self {
-        let is_watched = output.is_watched();
         let descriptors = LiveDescriptors { are_stopped: true };
-        LinesSink { printer: Printer::new(options), descriptors, output, is_watched }
+        LinesSink { printer: Printer::new(options), descriptors, batch: Batch::new(output) }
     }
 }
 
 impl Sink for LinesSink {
     fn event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
-        self.printer.event(event, memory, &self.descriptors, &mut self.output)?;
-        if self.is_watched { self.output.flush() } else { Ok(()) }
+        self.printer.event(event, memory, &self.descriptors, self.batch.text())?;
+        self.batch.added()
     }
 
     fn set_exact(&mut self, is_exact: bool) {
         self.descriptors = LiveDescriptors { are_stopped: is_exact };
-        // The kernel's events come many at a time; a write for each would be most of what they cost.
-        self.is_watched &= is_exact;
+        self.batch.set_exact(is_exact);
     }
 
     fn attached(&mut self, thread: i32) {
@@ -49,19 +46,19 @@ impl Sink for LinesSink {
     }
 
     fn idle(&mut self) -> io::Result<()> {
-        self.output.flush()
+        self.batch.flush()
     }
 
     fn detach(&mut self) -> io::Result<()> {
-        self.printer.detach(&mut self.output)
+        self.printer.detach(self.batch.text())
     }
 
     fn output(&mut self) -> Option<&mut Output> {
-        Some(&mut self.output)
+        Some(self.batch.output())
     }
 
     fn close(self: Box<Self>) -> anyhow::Result<()> {
-        self.output.close()
+        self.batch.close()
     }
 }
 

@@ -1,0 +1,151 @@
+//! Records as events: with the memory that was copied at the begin of a call and at its end.
+
+use std::ops::ControlFlow;
+
+use bpf::{CallRecord, Happening};
+
+use super::super::Each;
+use super::pieces::{Copies, Those};
+use crate::tasks::TaskMap;
+use crate::{Abi, Call, CallId, End, Event, Signal, What};
+
+/// Calls under way whose memory is remembered: as many tasks as a machine has, and a bound for calls
+/// whose end was lost.
+const KEPT_MAX: usize = 1 << 16;
+
+/// Bytes of room that a task keeps for the memory of its next calls.
+const KEPT_BYTES: usize = 4096;
+
+/// Whether whoever looks at the events wants more.
+pub(super) type Flow = ControlFlow<()>;
+
+/// Hands over records one by one.
+pub(super) struct Teller {
+    /// Only what is known at the end of a call decides whether it is told.
+    late: bool,
+    /// Memory at the begin of the call that a task is in; nothing if there was none.
+    begun: TaskMap<Vec<u8>>,
+}
+
+impl Teller {
+    pub(super) fn new(late: bool) -> Self {
+        Teller { late, begun: TaskMap::default() }
+    }
+
+    /// Forgets what was kept.
+    pub(super) fn forget(&mut self) {
+        self.begun.clear();
+    }
+
+    /// Hands over one record.
+    pub(super) fn tell(
+        &mut self,
+        first: &Happening<'_>,
+        later: &[u8],
+        task: Option<i32>,
+        each: &mut Each<'_>,
+    ) -> Flow {
+        let head = first.head();
+        let event = |what| Event {
+            time_ns: head.time_ns,
+            thread: head.thread,
+            process: head.process,
+            what,
+        };
+        match first {
+            Happening::Enter(record, pieces) => {
+                let pieces = pieces.bytes();
+                let what = What::Enter(call_of(record));
+                let sources = [(pieces, Those::All), (later, Those::OfEnter), (&[], Those::All)];
+                let flow = each(&event(what), &Copies { sources, task });
+                self.keep(head.thread, pieces);
+                flow
+            }
+            Happening::Exit(record, pieces) => self.tell_exit(record, pieces.bytes(), each),
+            Happening::Signal(_, info) => {
+                let mut bytes = [0; 128];
+                bytes[..info.len()].copy_from_slice(info);
+                let signal = Signal::from_siginfo(&bytes);
+                let flow = each(&event(What::Signal(signal)), &());
+                let stops = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+                if flow.is_continue() && head.is_default() && stops.contains(&signal.number) {
+                    return each(&event(What::Stopped(signal.number)), &());
+                }
+                flow
+            }
+            Happening::Began(_, parent) => each(&event(What::Began { parent: *parent }), &()),
+            Happening::Superseded(_, former) => {
+                if let Some(pieces) = self.begun.remove(former) {
+                    self.begun.insert(head.thread, pieces);
+                }
+                each(&event(What::Superseded { former: *former }), &())
+            }
+            Happening::Ended(_, code) => {
+                self.begun.remove(&head.thread);
+                each(&event(What::Ended(end_of(*code))), &())
+            }
+        }
+    }
+
+    fn tell_exit(&mut self, record: &CallRecord, pieces: &[u8], each: &mut Each<'_>) -> Flow {
+        let head = record.head;
+        let begun = self.begun.get_mut(&head.thread);
+        let early = begun.as_deref().map_or(&[][..], Vec::as_slice);
+        let sources = [(pieces, Those::OfExit), (pieces, Those::OfEnter), (early, Those::All)];
+        let memory = Copies { sources, task: None };
+        let call = call_of(record);
+        let mut event = Event {
+            time_ns: head.time_ns.saturating_sub(record.wall_ns),
+            thread: head.thread,
+            process: head.process,
+            what: What::Enter(call),
+        };
+        if self.late {
+            each(&event, &memory)?;
+        }
+        event.time_ns = head.time_ns;
+        event.what = What::Exit {
+            call,
+            result: record.result,
+            wall_ns: record.wall_ns,
+            cpu_ns: Some(record.cpu_ns),
+        };
+        let flow = each(&event, &memory);
+        if let Some(begun) = begun {
+            begun.clear();
+        }
+        flow
+    }
+
+    /// Keeps what stood in memory at the begin of a call until its end.
+    fn keep(&mut self, thread: i32, pieces: &[u8]) {
+        let is_full = self.begun.len() >= KEPT_MAX;
+        match self.begun.get_mut(&thread) {
+            Some(begun) => {
+                begun.clear();
+                // Few calls have much, and there may be many tasks.
+                begun.shrink_to(KEPT_BYTES.max(pieces.len()));
+                begun.extend_from_slice(pieces);
+            }
+            None if pieces.is_empty() || is_full => {}
+            None => drop(self.begun.insert(thread, pieces.to_vec())),
+        }
+    }
+}
+
+fn call_of(record: &CallRecord) -> Call {
+    let id = if record.head.is_compat() {
+        CallId { abi: Abi::I386, number: record.number & 0xffff_ffff }
+    } else {
+        CallId::native(record.number)
+    };
+    Call { id, arguments: record.arguments }
+}
+
+/// How a task ended, by its code as `wait(2)` gives it.
+fn end_of(code: u32) -> End {
+    match code & 0x7f {
+        0 => End::Status((code >> 8 & 0xff) as i32),
+        number => End::Signal { number: number as i32, dumped: code & 0x80 != 0 },
+    }
+}
