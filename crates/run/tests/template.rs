@@ -2,6 +2,9 @@
 //! render.  Each start of it takes tenths of a second, so that one command line holds hundreds of
 //! replacement strings.  Where it is not installed, these tests say so and pass.
 
+#![allow(clippy::unwrap_used, reason = "all of it is tests")]
+#![allow(clippy::print_stdout, reason = "a skipped test says why")]
+
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -291,7 +294,7 @@ fn packed_values() {
     check_packed(&["-X"], command, &[source], one, &default, Packing::Repeat);
     check_packed(&["-N2"], command, &[source], two, &default, Packing::Repeat);
     check_packed(&["-n2"], &["e"], &[source], two, &default, Packing::Repeat);
-    check_packed(&["-N2", "-m"], command, &[source], two, &default, Packing::Join);
+    check_packed(&["-N2", "-m"], command, &[source], two, &default, Packing::Repeat);
     check_packed(&["-X", "-q"], command, &[source], one, &quoted, Packing::Repeat);
     check_packed(&["-m", "-q"], command, &[source], one, &quoted, Packing::Join);
 }
@@ -311,4 +314,240 @@ fn several_sources() {
     let sources: &[&[&str]] = &[&["n", "a b", "c"], &["two words", "x/y.z", ""]];
     let command = &["e {n} {n.} {n/} {two words} {two words//} {1} {2} {nn} {1n} {}"][..];
     check_packed(&["--header", ":"], command, sources, jobs, &syntax, Packing::One);
+}
+
+/// Expressions, each with the value it ends with: put together to one command.
+fn check_expressions(expressions: &[&str], values: &[&str]) {
+    let mut command = "e".to_owned();
+    for expression in expressions {
+        command += &format!(" {{={expression}=}}|");
+    }
+    let values: Vec<Vec<u8>> = values.iter().map(|text| text.as_bytes().to_vec()).collect();
+    check(&Syntax::default(), &[], &[&command], &values);
+}
+
+#[test]
+fn expressions_of_numbers() {
+    let expressions = [
+        " $_++ ",
+        " ++$_ ",
+        " $_-- ",
+        " $_=$_*2 ",
+        " $_/=3 ",
+        " $_=1e20 ",
+        "$_=10**20",
+        "$_=1/3",
+        "$_=0.1+0.2",
+        "$_=-7%3",
+        "$_=7.5%3",
+        "$_=7%-3",
+        "$_=2**0.5",
+        "$_=2**-1",
+        "$_=\"abc\"+1",
+        "$_=\"3abc\"+1",
+        "$_=1<2",
+        "$_=2<1",
+        "$_=5<=>3",
+        "$_ = $_ == 5 ? 1 : 0",
+        "$_=int(-3.7)",
+        "$_=int($_)",
+        "$_=abs(-2)",
+        "$_=hex(\"ff\").oct(\"017\")",
+        "$_=sqrt(9)",
+        "$_=0x1f",
+        "$_=1+2*3-4/2",
+        "$_=(1+2)*3",
+        "$_=-2**2",
+        "$_=2**3**2",
+        "$_=1.0",
+        "$_=1.50",
+        "$_=1000000*1000000",
+        "$_=1e15",
+        "$_=1e15+0.3",
+        "$_=123456789012345678",
+        "$_=0.0001",
+        "$_=0.00001",
+        "$_=!0",
+        "$_=!1",
+        "$_=not 1",
+        "$_+=5;$_*=2",
+        "$_.=1+1",
+        "$_=3 . 4",
+        "$_=\"1_000\"*1",
+        "$_=exp(0).log(1)",
+        "$_=$_ % 2 ? \"odd\":\"even\"",
+        "$_=1<=>\"a\"",
+        "$_=10 == 10.0",
+        "$_=\"10\" eq \"10.0\"",
+        "$_=1 - -1",
+        "$_=2 x 3",
+        "$_=7/2",
+        "$_=6/2",
+        "$_=1 <= 1 && 2 >= 3 || 5",
+        "$_=0 || \"x\"",
+        "$_=seq()",
+        "$_=slot()*10",
+        "$_=$job->seq()+1.5",
+        "$_=seq()-1",
+        "$_=sprintf(\"%03d\",seq())",
+    ];
+    check_expressions(&expressions, &["5", "aZ", "Zz", "zz9", "1.50", "0x10", " 7 ", "", "-3"]);
+}
+
+#[test]
+fn expressions_of_texts() {
+    let expressions = [
+        "s/(\\d+)/$1+1/e",
+        "s/(\\w)(\\w)/$2$1/g",
+        "s{a}{b}",
+        "s(a)(b)g",
+        "s,/,_,g",
+        "tr/a-z/A-Z/",
+        "y/a-c/x/d",
+        "$_=tr/a//",
+        "tr/a-z//cd",
+        "tr/a-z/_/cs",
+        "s/^\\s+|\\s+$//g",
+        "$_ =~ s/a/b/i",
+        "$_ = s/a/b/r",
+        " if(/a/) { $_=\"has\" } else { $_=\"no\" } ",
+        " $_=\"has\" if /a/ ",
+        " $_=\"no\" unless m/a/ ",
+        " /(\\d)(\\d)/ and $_=\"$2$1\" ",
+        " $_=join(\"-\",@arg) ",
+        "$_=substr($_,1,2)",
+        "substr($_,0,1)=\"Q\"",
+        "$_=index($_,\"a\")",
+        "$_=rindex($_,\"a\")",
+        "$_=sprintf(\"%03d %5.2f %s %x %%\",$_,$_,$_,$_)",
+        "$_=Q($_)",
+        "s/\\.[^.]*$//; s/a/A/",
+        "$x=$_; $x=~s/a/c/; $_=$x",
+        "my $y=\"q\"; $_.=$y",
+        "$_=\"$_-$arg[1]-$arg[2]-@arg\"",
+        "$_=@arg",
+        "$_=$#arg",
+        "$_=length",
+        "$_=length($_)",
+        "$_=length $_ > 3",
+        "$_=uc",
+        "$_=ucfirst lc $_",
+        "$_=lcfirst(uc($_))",
+        "$_=\"a\" lt \"b\"",
+        "$_=\"b\" cmp \"a\"",
+        "$_=\"a\" x 3",
+        "$_=\"a\".\"b\" x 2",
+        "s:\\.[^/.]+$::",
+        "s:.*/::",
+        "s:.*/::; s:\\.[^/.]+$::;",
+        "$_=\"\\$x \\@arg \\\\ \\t|\"",
+        "$_='$_ @arg'",
+        "$_=q(a(b)c)",
+        "$_=qq{a{$_}c}",
+        "$_ ||= \"empty\"",
+        "$_ = $_ eq \"\" ? \"e\" : $_",
+        "s/(?<n>a)/<$1>/",
+        "s/a+?/x/",
+        "s/[[:alpha:]]/L/g",
+        "s/\\//:/g",
+        "s/b*/x/g",
+        "s/$/end/",
+        "s/^/start/",
+        "$_=reverse(\"abc\").\"\"",
+        "$_=ord(\"a\").chr(66)",
+        "$_=substr($_,-2)",
+        "$_=substr($_,1,-1)",
+        "$_=sprintf(\"%-5s|%5s|%05d|%+d|%e|%g|%o|%X|%c|%.2s\", \"ab\",\"cd\",42,7,12345.678,0.0001234,8,255,65,\"xyz\")",
+        "$_=sprintf(\"%s\", 1e3)",
+        "$_=sprintf(\"%5.1f|%-8.3f|%08.3f\",3.14159,2.5,-1.5)",
+        "$a=\"b\"; s/$a/<$a>/",
+        "s/\\Q.\\E/x/ if 0",
+        "if ($_ eq \"abc12\") { $_=1 } elsif (/b/) { $_=2 } else { $_=3 }",
+        "unless (/a/) { $_ = \"none\" }",
+        "$_=\"${_}x\"",
+        "$_=lc($_).uc($_)",
+        "$_ = ($_ =~ /a/) ? \"y\" : \"n\"",
+        "$_=\"no\" if $_ !~ /a/",
+        "1",
+        "",
+        " ",
+        "tr/a-c/A-C/;tr/0-9/#/",
+    ];
+    let expressions: Vec<&str> =
+        expressions.into_iter().filter(|text| !text.contains("\\Q")).collect();
+    check_expressions(&expressions, &["abc12", "  a b ", "3.7", "aa/bb.c.d", "it's", "", "AbA"]);
+}
+
+#[test]
+fn expressions_with_positions_and_other_parentheses() {
+    let sources: &[&[&str]] = &[&["x/a.b", "c"], &["y/a.c"]];
+    let jobs: &[&[&str]] = &[&["x/a.b", "y/a.c"], &["c", "y/a.c"]];
+    let command = &[
+        "e {=2 s/a/b/ =}|{=2s/a/b/=}|{=-1 s/a/b/ =}|{= s/a/b/=}|{=2+3=}|{=2=}|{= 2 =}|{==}|{=3 $_=1 =} \
+        {= $_=\"$arg[2] $arg[1] $arg[-1]\" =}{=1 uq() =}x {= uq; =} {= $_=\"q$_\"; uq =}{} {=1 s/x/ y /; $_.=seq() =}",
+    ][..];
+    check_packed(&[], command, sources, jobs, &Syntax::default(), Packing::One);
+    let parens = |left: &[u8], right: &[u8]| Syntax {
+        parens: Some((left.to_vec(), right.to_vec())),
+        ..Syntax::default()
+    };
+    let command = &["e {} {= 1 =} ,,s/a/b/,, ,,1 s/a/c/,, ,,"][..];
+    check_packed(
+        &["--parens", ",,,,"],
+        command,
+        sources,
+        jobs,
+        &parens(b",,", b",,"),
+        Packing::One,
+    );
+    let command = &["e x{}{= $_.=\"a b\" =}{#} {= s/a/ b /; $_.=seq() =}/{2} {= $_=seq() =}"][..];
+    let all: &[&[&str]] = &[&["x/a.b", "y/a.c", "c", "y/a.c"]];
+    check_packed(&["-X"], command, sources, all, &Syntax::default(), Packing::Repeat);
+    let quoted = Syntax { quote_command: true, ..Syntax::default() };
+    check_packed(
+        &["-q"],
+        &["e", "{= uq() =}x y", "{= $_.=\" z\" =}", "{=1 s/x/'/ =}"],
+        sources,
+        jobs,
+        &quoted,
+        Packing::One,
+    );
+}
+
+#[test]
+fn strings_of_ones_own() {
+    let own: &[(&str, &str)] = &[
+        ("{odd}", "$_ = seq() % 2 ? \"odd\" : \"even\""),
+        ("{odd1}", "1 $_ = seq() % 2 ? \"odd\" : \"even\""),
+        ("FOO", "$_.=\"f\""),
+        ("FO", "$_.=\"g\""),
+        ("{..}", "s:\\.[^/.]*$::;s:\\.[^/.]*$::"),
+        ("{.}", "$_.=\"X\""),
+        ("{same}", ""),
+        ("{-(.*?)}", "s/$$1//"),
+        ("{:%(.+?)}", "s:$$1(\\.[^/]+)*$::"),
+    ];
+    let mut options = Vec::new();
+    let mut syntax = Syntax::default();
+    for (tag, expression) in own {
+        let joined = format!("{tag} {expression}");
+        options.extend(["--rpl".to_owned(), joined]);
+        syntax.rpl.push((tag.as_bytes().to_vec(), expression.as_bytes().to_vec()));
+    }
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let sources: &[&[&str]] = &[&["a.tar.gz", "b c.d.e"], &["x/f_1.h.i"]];
+    let jobs: &[&[&str]] = &[&["a.tar.gz", "x/f_1.h.i"], &["b c.d.e", "x/f_1.h.i"]];
+    let command =
+        &["e {odd} {1odd} {odd1} FOO {FOO} FO {..} {2..} {-1odd} {odd } {.} {1.} {same} {2same} \
+        {-.gz} {2-.h} {:%_1} {2:%_1} {}"][..];
+    check_packed(&options, command, sources, jobs, &syntax, Packing::One);
+    let all: &[&[&str]] = &[&["a.tar.gz", "x/f_1.h.i", "b c.d.e", "x/f_1.h.i"]];
+    check_packed(
+        &[&options[..], &["-X"]].concat(),
+        command,
+        sources,
+        all,
+        &syntax,
+        Packing::Repeat,
+    );
 }

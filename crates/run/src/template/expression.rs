@@ -1,43 +1,93 @@
-//! Stub.
+//! The language of `{= =}` and `--rpl`: the part of Perl that replacement strings are written in.
+//!
+//! There are `s///`, `tr///`, matches, strings with variables, arithmetic, comparisons, `?:`,
+//! `if`/`unless`, variables, and the functions of the language and of the job (`seq()`, `skip()`
+//! ...).  There are no loops, lists, references, files or programs: every expression ends, in time
+//! proportional to its length and the values'.  What is not offered is refused by name when the
+//! command is read.
+//!
+//! `$_` is the value.  Other variables begin anew with each job and are shared by the expressions
+//! of one command line; `@arg` has an empty entry before the first value, as GNU parallel has it.
+
+mod number;
+mod parse;
+mod regexes;
+mod run;
+mod sprintf;
+mod syntax;
+mod text;
+
 use regex::bytes::Regex;
+
+pub(crate) use run::{Scope, Verdict};
+use syntax::{Function, Node};
 
 use super::{Context, RenderError, TemplateError};
 
+/// An expression that has been read.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
+    root: Node,
+    /// The value it is about, when its own text says so: `--rpl '{x} 1 ...'`.
     pub(crate) position: Option<i32>,
+    /// It says something of the job: it stands once, whatever values share the line.
     pub(crate) is_of_job: bool,
+    /// It may ask for its text not to be quoted.
     pub(crate) unquotes: bool,
     pub(crate) needs_slot: bool,
     pub(crate) needs_total: bool,
 }
 
-#[derive(Default)]
-pub(crate) struct Scope;
-
-pub(crate) struct Verdict {
-    pub(crate) skip: bool,
-    pub(crate) unquoted: bool,
-}
-
 impl Program {
-    pub(crate) fn parse(_code: &[u8], _groups: &[Vec<u8>]) -> Result<Self, TemplateError> {
-        Err(TemplateError::Expression("expressions".to_owned()))
+    /// Reads an expression.  `groups` are what `$$1` ... stand for.
+    pub(crate) fn parse(code: &[u8], groups: &[Vec<u8>]) -> Result<Self, TemplateError> {
+        let root = parse::program(code, groups)?;
+        let mentions = |text: &[u8]| memchr::memmem::find(code, text).is_some();
+        Ok(Program {
+            root,
+            position: None,
+            is_of_job: false,
+            unquotes: mentions(b"uq"),
+            needs_slot: mentions(b"slot"),
+            needs_total: mentions(b"total_jobs"),
+        })
     }
+
+    /// Reads the expression of a `--rpl`, which may begin with a position: `1 $_ = seq()` stands
+    /// once, whatever values share the line.
+    pub(crate) fn of_rpl(code: &[u8], groups: &[Vec<u8>]) -> Result<Self, TemplateError> {
+        let trimmed = code.trim_ascii_start();
+        let sign = usize::from(trimmed.first() == Some(&b'-'));
+        let digits = trimmed[sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (number, rest) = trimmed.split_at(sign + digits);
+        let is_position =
+            digits > 0 && (rest.is_empty() || rest.first().is_some_and(u8::is_ascii_whitespace));
+        if !is_position {
+            return Program::parse(code, groups);
+        }
+        let mut program = Program::parse(rest, groups)?;
+        program.position = std::str::from_utf8(number).ok().and_then(|text| text.parse().ok());
+        program.is_of_job = program.position == Some(1);
+        Ok(program)
+    }
+
+    /// Computes what stands in place of `value`, appended to `out`.
     pub(crate) fn run(
         &self,
-        _scope: &mut Scope,
-        _context: &Context<'_>,
-        _value: &[u8],
-        _out: &mut Vec<u8>,
+        scope: &mut Scope,
+        context: &Context<'_>,
+        value: &[u8],
+        out: &mut Vec<u8>,
     ) -> Result<Verdict, RenderError> {
-        Err(RenderError::NoTotal)
+        if matches!(self.root, Node::Call(Function::Unquoted, _)) {
+            out.extend_from_slice(value);
+            return Ok(Verdict { skip: false, unquoted: true });
+        }
+        run::run(&self.root, scope, context, value, out)
     }
 }
 
+/// A pattern put together of parts, for the strings of `--plus`.
 pub(crate) fn pattern(parts: &[&[u8]]) -> Result<Regex, TemplateError> {
-    let joined = parts.concat();
-    let text = String::from_utf8_lossy(&joined);
-    Regex::new(&format!("(?-u){text}"))
-        .map_err(|error| TemplateError::Expression(format!("{text:?}: {error}")))
+    regexes::compile(&parts.concat(), "").map_err(TemplateError::Expression)
 }

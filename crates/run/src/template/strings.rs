@@ -114,7 +114,7 @@ impl Strings {
                 Some(tag) => dynamic.push(Dynamic { tag, expression: expression.clone() }),
                 None => fixed.push((
                     tag.clone(),
-                    What::Expression(Box::new(Program::parse(expression, &[])?)),
+                    What::Expression(Box::new(Program::of_rpl(expression, &[])?)),
                 )),
             }
         }
@@ -151,7 +151,7 @@ impl Strings {
                 let values: Vec<Vec<u8>> = (groups.iter().skip(1))
                     .map(|group| group.map_or(Vec::new(), |group| group.as_bytes().to_vec()))
                     .collect();
-                let program = Program::parse(&dynamic.expression, &values)?;
+                let program = Program::of_rpl(&dynamic.expression, &values)?;
                 let length = groups.get(0).map_or(0, |all| all.end());
                 return Ok(Some((length, What::Expression(Box::new(program)))));
             }

@@ -1,0 +1,155 @@
+//! Numbers in expressions: read from the beginning of a text, written with 15 digits.
+
+/// A whole number where that is exact, else one with a fraction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Number {
+    Integer(i64),
+    Float(f64),
+}
+
+impl Number {
+    pub(super) fn as_f64(self) -> f64 {
+        match self {
+            Number::Integer(value) => value as f64,
+            Number::Float(value) => value,
+        }
+    }
+
+    /// Without its fraction; the nearest there is for one that is too large.
+    pub(super) fn as_i64(self) -> i64 {
+        match self {
+            Number::Integer(value) => value,
+            Number::Float(value) => value as i64,
+        }
+    }
+
+    /// Without its fraction, as large as it is.
+    pub(super) fn truncated(self) -> Self {
+        match self {
+            Number::Float(value) => whole(value.trunc()),
+            integer => integer,
+        }
+    }
+}
+
+/// A whole number as an integer if it is one that fits.
+pub(super) fn whole(value: f64) -> Number {
+    // 10^15: from here on a number with a fraction is written with an exponent, as 15 digits are.
+    let fits = value.abs() < 1e15 && value.fract() == 0.0;
+    if fits { Number::Integer(value as i64) } else { Number::Float(value) }
+}
+
+/// The number that a text begins with, and how long it is there; 0 where it begins with none.
+pub(super) fn prefix(text: &[u8]) -> (usize, Number) {
+    let digits = |from: usize| {
+        text.get(from..).unwrap_or(b"").iter().take_while(|byte| byte.is_ascii_digit()).count()
+    };
+    let at = |place: usize| text.get(place).copied();
+    let mut end = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let start = end;
+    end += usize::from(matches!(at(end), Some(b'-' | b'+')));
+    let whole_digits = digits(end);
+    end += whole_digits;
+    let mut is_integer = true;
+    let mut fraction_digits = 0;
+    if at(end) == Some(b'.') {
+        fraction_digits = digits(end + 1);
+        if whole_digits + fraction_digits > 0 && (fraction_digits > 0 || at(end + 1) != Some(b'.'))
+        {
+            end += 1 + fraction_digits;
+            is_integer = fraction_digits == 0;
+        }
+    }
+    if whole_digits + fraction_digits == 0 {
+        return (0, Number::Integer(0));
+    }
+    if matches!(at(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(at(end + 1), Some(b'-' | b'+')));
+        let exponent = digits(end + 1 + sign);
+        if exponent > 0 {
+            end += 1 + sign + exponent;
+            is_integer = false;
+        }
+    }
+    let written = std::str::from_utf8(&text[start..end]).unwrap_or("0");
+    if is_integer && let Ok(value) = written.trim_end_matches('.').parse() {
+        return (end, Number::Integer(value));
+    }
+    (end, whole(written.parse().unwrap_or(0.0)))
+}
+
+/// Appends a number: 15 digits at most, without zeros at the end (`%.15g`).
+pub(super) fn write(number: Number, out: &mut Vec<u8>) {
+    match number {
+        Number::Integer(value) => out.extend_from_slice(value.to_string().as_bytes()),
+        Number::Float(value) => out.extend_from_slice(general(value, 15).as_bytes()),
+    }
+}
+
+/// `%.Ng` of printf(3).
+pub(super) fn general(value: f64, digits: usize) -> String {
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "Inf" } else { "-Inf" }.to_owned();
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = digits.max(1);
+    let written = format!("{:.*e}", digits - 1, value);
+    let (mantissa, exponent) = written.split_once('e').unwrap_or((&written, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trim = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    if exponent < -4 || exponent >= digits as i32 {
+        return trim(mantissa) + &exponent_text(exponent);
+    }
+    trim(&format!("{:.*}", (digits as i32 - 1 - exponent).max(0) as usize, value))
+}
+
+/// `%.Ne` of printf(3).
+pub(super) fn scientific(value: f64, digits: usize) -> String {
+    let written = format!("{value:.digits$e}");
+    let (mantissa, exponent) = written.split_once('e').unwrap_or((&written, "0"));
+    mantissa.to_owned() + &exponent_text(exponent.parse().unwrap_or(0))
+}
+
+fn exponent_text(exponent: i32) -> String {
+    format!("e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_at_the_beginning() {
+        for (text, length, value) in [
+            ("12ab", 2, Number::Integer(12)),
+            (" -3", 3, Number::Integer(-3)),
+            ("1.50", 4, Number::Float(1.5)),
+            ("1e3x", 3, Number::Integer(1000)),
+            (".5", 2, Number::Float(0.5)),
+            ("0x10", 1, Number::Integer(0)),
+            ("abc", 0, Number::Integer(0)),
+            ("1..3", 1, Number::Integer(1)),
+        ] {
+            assert_eq!(prefix(text.as_bytes()), (length, value), "{text}");
+        }
+    }
+
+    #[test]
+    fn fifteen_digits() {
+        let show = |value: f64| general(value, 15);
+        assert_eq!(show(1.0 / 3.0), "0.333333333333333");
+        assert_eq!(show(1e20), "1e+20");
+        assert_eq!(show(0.1 + 0.2), "0.3");
+        assert_eq!(show(1e-7), "1e-07");
+        assert_eq!(show(123456.75), "123456.75");
+        assert_eq!(show(1e15), "1e+15");
+    }
+}

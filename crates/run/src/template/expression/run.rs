@@ -1,0 +1,680 @@
+//! Computing an expression for one value.
+
+use std::collections::BTreeMap;
+
+use regex::bytes::Regex;
+
+use super::number::{self, Number};
+use super::regexes::compile;
+use super::sprintf::sprintf;
+use super::syntax::{Binary, Change, Function, Logic, Node, Pattern, Substitute, Table, Target};
+use crate::quote::{self, Shell};
+use crate::template::{Context, RenderError};
+
+/// Longest text an expression may make, bytes: above what an argument can be (128 KiB), so that
+/// `"x" x 1e9` is an error and not all of the memory.
+pub(super) const TEXT_BYTES_MAX: usize = 1 << 20;
+
+type Result<T> = std::result::Result<T, RenderError>;
+
+/// What an expression says besides its text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Verdict {
+    /// `skip()`: the job is not to be started.
+    pub(crate) skip: bool,
+    /// `uq()`: the text is for the shell to read.
+    pub(crate) unquoted: bool,
+}
+
+/// The variables of one command line.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    variables: BTreeMap<String, Value>,
+}
+
+/// A value: a text, a number, or nothing yet.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Nothing,
+    Number(Number),
+    Text(Vec<u8>),
+}
+
+impl Value {
+    pub(super) fn number(&self) -> Number {
+        match self {
+            Value::Nothing => Number::Integer(0),
+            Value::Number(number) => *number,
+            Value::Text(text) => number::prefix(text).1,
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Value::Nothing => {}
+            Value::Number(number) => number::write(*number, out),
+            Value::Text(text) => out.extend_from_slice(text),
+        }
+    }
+
+    pub(super) fn into_text(self) -> Vec<u8> {
+        match self {
+            Value::Text(text) => text,
+            other => {
+                let mut out = Vec::new();
+                other.write(&mut out);
+                out
+            }
+        }
+    }
+
+    fn is_true(&self) -> bool {
+        match self {
+            Value::Nothing => false,
+            Value::Number(number) => number.as_f64() != 0.0,
+            Value::Text(text) => !text.is_empty() && text != b"0",
+        }
+    }
+
+    fn integer(value: usize) -> Self {
+        Value::Number(Number::Integer(value as i64))
+    }
+
+    /// True is 1, false is empty.
+    fn of_bool(value: bool) -> Self {
+        if value { Value::integer(1) } else { Value::Text(Vec::new()) }
+    }
+}
+
+/// Runs an expression; `$_` at its end is appended to `out`.
+pub(super) fn run(
+    root: &Node,
+    scope: &mut Scope,
+    context: &Context<'_>,
+    value: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<Verdict> {
+    let mut machine = Machine {
+        scope,
+        context,
+        value: Value::Text(value.to_vec()),
+        groups: Vec::new(),
+        verdict: Verdict::default(),
+    };
+    machine.node(root)?;
+    machine.value.write(out);
+    Ok(machine.verdict)
+}
+
+pub(super) struct Machine<'a> {
+    scope: &'a mut Scope,
+    pub(super) context: &'a Context<'a>,
+    /// `$_`.
+    value: Value,
+    /// What the groups of the last match held, the whole of it first.
+    groups: Vec<Option<Vec<u8>>>,
+    verdict: Verdict,
+}
+
+impl Machine<'_> {
+    /// An error about this job.
+    pub(super) fn fail<T>(&self, why: &str) -> Result<T> {
+        Err(RenderError::Expression(format!("job {}: an expression {why}", self.context.seq)))
+    }
+
+    fn limited(&self, text: Vec<u8>) -> Result<Value> {
+        if text.len() > TEXT_BYTES_MAX {
+            return self.fail("makes a text longer than any argument can be");
+        }
+        Ok(Value::Text(text))
+    }
+
+    pub(super) fn text(&mut self, node: &Node) -> Result<Vec<u8>> {
+        Ok(self.node(node)?.into_text())
+    }
+
+    pub(super) fn node(&mut self, node: &Node) -> Result<Value> {
+        Ok(match node {
+            Node::Nothing => Value::Nothing,
+            Node::Text(text) => Value::Text(text.clone()),
+            Node::Integer(value) => Value::Number(Number::Integer(*value)),
+            Node::Float(value) => Value::Number(Number::Float(*value)),
+            Node::Joined(parts) => {
+                let text = self.joined(parts)?;
+                return self.limited(text);
+            }
+            Node::Variable(name) => self.variable(name).clone(),
+            Node::Group(number) => match self.groups.get(*number) {
+                Some(Some(text)) => Value::Text(text.clone()),
+                _ => Value::Nothing,
+            },
+            Node::Argument(index) => {
+                let index = self.node(index)?.number().as_i64();
+                self.argument(index)
+            }
+            Node::ArgumentCount { last } => Value::integer(self.count() + usize::from(!last)),
+            Node::Arguments => {
+                let mut text = Vec::new();
+                for value in self.context.records.iter().flat_map(|record| &record.values) {
+                    text.push(b' ');
+                    text.extend_from_slice(value);
+                }
+                return self.limited(text);
+            }
+            Node::Seq => Value::Number(Number::Integer(self.context.seq as i64)),
+            Node::Slot => Value::Number(Number::Integer(i64::from(self.context.slot))),
+            Node::Slots => Value::Number(Number::Integer(i64::from(self.context.slots))),
+            Node::Total => {
+                let total = self.context.total.ok_or(RenderError::NoTotal)?;
+                Value::Number(Number::Integer(total as i64))
+            }
+            Node::Block(statements) => {
+                let mut last = Value::Nothing;
+                for statement in statements {
+                    last = self.node(statement)?;
+                }
+                last
+            }
+            Node::If(condition, then, otherwise) => {
+                let is_true = self.node(condition)?.is_true();
+                return self.node(if is_true { then } else { otherwise });
+            }
+            Node::Not(inner) => Value::of_bool(!self.node(inner)?.is_true()),
+            Node::Negate(inner) => Value::Number(match self.node(inner)?.number() {
+                Number::Integer(value) => Number::Integer(value.wrapping_neg()),
+                Number::Float(value) => Number::Float(-value),
+            }),
+            Node::Logic(logic, left, right) => {
+                let left = self.node(left)?;
+                if self.decides(*logic, &left) { left } else { return self.node(right) }
+            }
+            Node::Binary(operator, left, right) => {
+                let (left, right) = (self.node(left)?, self.node(right)?);
+                return self.binary(*operator, left, &right);
+            }
+            _ => return self.changing(node),
+        })
+    }
+
+    /// Nodes that change a variable, match, or call.
+    fn changing(&mut self, node: &Node) -> Result<Value> {
+        match node {
+            Node::Assign(operator, target, right) => {
+                let mut right = self.node(right)?;
+                if let Some(operator) = operator {
+                    let left = self.load(target)?;
+                    right = self.binary(*operator, left, &right)?;
+                }
+                self.store(target, right.clone())?;
+                Ok(right)
+            }
+            Node::AssignIf(logic, target, right) => {
+                let left = self.load(target)?;
+                if self.decides(*logic, &left) {
+                    return Ok(left);
+                }
+                let right = self.node(right)?;
+                self.store(target, right.clone())?;
+                Ok(right)
+            }
+            Node::Step { target, down, before } => {
+                let old = self.load(target)?;
+                let new = step(&old, *down);
+                self.store(target, new.clone())?;
+                Ok(if *before { new } else { old })
+            }
+            Node::Match { of, pattern, negated } => {
+                let text = self.text(of)?;
+                let regex = self.regex(pattern)?;
+                let is_match = self.remember(&regex, &text);
+                Ok(Value::of_bool(is_match != *negated))
+            }
+            Node::Substitute(substitute) => self.substitute(substitute),
+            Node::Translate { of, table } => self.translate(of, table),
+            Node::Call(function, arguments) => self.call(*function, arguments),
+            _ => Ok(Value::Nothing),
+        }
+    }
+
+    fn decides(&self, logic: Logic, left: &Value) -> bool {
+        match logic {
+            Logic::And => !left.is_true(),
+            Logic::Or => left.is_true(),
+            Logic::DefinedOr => !matches!(left, Value::Nothing),
+        }
+    }
+
+    fn joined(&mut self, parts: &[Node]) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
+        for part in parts {
+            self.node(part)?.write(&mut text);
+        }
+        Ok(text)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.context.records.iter().map(|record| record.values.len()).sum()
+    }
+
+    /// `$arg[index]`: 0 is empty, negative ones count from the end.
+    fn argument(&self, index: i64) -> Value {
+        let index = if index < 0 { index + self.count() as i64 + 1 } else { index };
+        let mut values = self.context.records.iter().flat_map(|record| &record.values);
+        let place = usize::try_from(index).ok().and_then(|index| index.checked_sub(1));
+        match place.and_then(|place| values.nth(place)) {
+            Some(value) => Value::Text(value.clone()),
+            None => Value::Nothing,
+        }
+    }
+
+    fn variable(&self, name: &str) -> &Value {
+        match name {
+            "_" => &self.value,
+            name => self.scope.variables.get(name).unwrap_or(&Value::Nothing),
+        }
+    }
+
+    fn load(&mut self, target: &Target) -> Result<Value> {
+        match target {
+            Target::Variable(name) => Ok(self.variable(name).clone()),
+            Target::Part { of, from, count } => {
+                let text = self.load(of)?.into_text();
+                let range = self.part(text.len(), from, count.as_ref())?;
+                Ok(range.map_or(Value::Nothing, |range| Value::Text(text[range].to_vec())))
+            }
+        }
+    }
+
+    fn store(&mut self, target: &Target, value: Value) -> Result<()> {
+        match target {
+            Target::Variable(name) if name == "_" => self.value = value,
+            Target::Variable(name) => {
+                self.scope.variables.insert(name.clone(), value);
+            }
+            Target::Part { of, from, count } => {
+                let mut text = self.load(of)?.into_text();
+                let Some(range) = self.part(text.len(), from, count.as_ref())? else {
+                    return self.fail("changes a part that is outside of its text");
+                };
+                text.splice(range, value.into_text());
+                let text = self.limited(text)?;
+                self.store(of, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The range of `substr`: negative numbers count from the end.
+    fn part(
+        &mut self,
+        length: usize,
+        from: &Node,
+        count: Option<&Node>,
+    ) -> Result<Option<std::ops::Range<usize>>> {
+        let length = length as i64;
+        let from = self.node(from)?.number().as_i64();
+        let count = match count {
+            Some(count) => Some(self.node(count)?.number().as_i64()),
+            None => None,
+        };
+        let start = if from < 0 { length.saturating_add(from) } else { from };
+        if start > length {
+            return Ok(None);
+        }
+        let end = match count {
+            None => length,
+            Some(count) if count < 0 => length.saturating_add(count),
+            Some(count) => start.saturating_add(count).min(length),
+        };
+        if start < 0 && (end < 0 || (end == 0 && start != 0 && count.is_some())) {
+            return Ok(None);
+        }
+        let start = start.max(0);
+        Ok(Some(start as usize..end.max(start) as usize))
+    }
+
+    fn regex(&mut self, pattern: &Pattern) -> Result<Regex> {
+        match pattern {
+            Pattern::Fixed(regex) => Ok(regex.clone()),
+            Pattern::Variable { parts, flags } => {
+                let text = self.joined(parts)?;
+                compile(&text, flags).or_else(|why| self.fail(&format!("fails: {why}")))
+            }
+        }
+    }
+
+    /// Matches, and keeps the groups where it does.
+    fn remember(&mut self, regex: &Regex, text: &[u8]) -> bool {
+        let Some(groups) = regex.captures(text) else { return false };
+        self.groups =
+            groups.iter().map(|group| group.map(|group| group.as_bytes().to_vec())).collect();
+        true
+    }
+
+    fn substitute(&mut self, substitute: &Substitute) -> Result<Value> {
+        let text = self.load(&substitute.of)?.into_text();
+        let regex = self.regex(&substitute.pattern)?;
+        let (mut out, mut done, mut count) = (Vec::new(), 0, 0_usize);
+        // An empty match may follow a match directly, but never another empty one.
+        let (mut from, mut empty_at) = (0, None);
+        while from <= text.len() && (substitute.every || count == 0) {
+            let Some(groups) = regex.captures_at(&text, from) else { break };
+            let all = groups.get(0).map_or(0..0, |all| all.range());
+            if all.is_empty() && empty_at == Some(all.start) {
+                from += 1;
+                continue;
+            }
+            (from, empty_at) = (all.end, all.is_empty().then_some(all.start));
+            self.groups =
+                groups.iter().map(|group| group.map(|group| group.as_bytes().to_vec())).collect();
+            out.extend_from_slice(&text[done..all.start]);
+            self.node(&substitute.to)?.write(&mut out);
+            done = all.end;
+            count += 1;
+            if out.len() > TEXT_BYTES_MAX {
+                return self.limited(out);
+            }
+        }
+        if substitute.is_result {
+            out.extend_from_slice(&text[done..]);
+            return self.limited(out);
+        }
+        if count > 0 {
+            out.extend_from_slice(&text[done..]);
+            let out = self.limited(out)?;
+            self.store(&substitute.of, out)?;
+        }
+        Ok(if count > 0 { Value::integer(count) } else { Value::of_bool(false) })
+    }
+
+    fn translate(&mut self, of: &Target, table: &Table) -> Result<Value> {
+        let text = self.load(of)?.into_text();
+        let (mut out, mut count) = (Vec::with_capacity(text.len()), 0);
+        let mut last = None;
+        for byte in text {
+            let change = table.to[usize::from(byte)];
+            count += usize::from(change != Change::None);
+            match change {
+                Change::None => {
+                    out.push(byte);
+                    last = None;
+                }
+                Change::Delete => {}
+                Change::To(to) => {
+                    if !(table.squeeze && last == Some(to)) {
+                        out.push(to);
+                    }
+                    last = Some(to);
+                }
+            }
+        }
+        if table.is_result {
+            return Ok(Value::Text(out));
+        }
+        self.store(of, Value::Text(out))?;
+        Ok(Value::integer(count))
+    }
+
+    fn binary(&self, operator: Binary, left: Value, right: &Value) -> Result<Value> {
+        use std::cmp::Ordering;
+        let numbers = || (left.number(), right.number());
+        let number_order = || {
+            let (left, right) = numbers();
+            match (left, right) {
+                (Number::Integer(left), Number::Integer(right)) => Some(left.cmp(&right)),
+                _ => left.as_f64().partial_cmp(&right.as_f64()),
+            }
+        };
+        let text_order = || left.clone().into_text().cmp(&right.clone().into_text());
+        let by_number = |wanted: &[Ordering]| {
+            Ok(Value::of_bool(number_order().is_some_and(|order| wanted.contains(&order))))
+        };
+        let by_text = |wanted: &[Ordering]| Ok(Value::of_bool(wanted.contains(&text_order())));
+        match operator {
+            Binary::Concatenate => {
+                let mut text = left.into_text();
+                right.write(&mut text);
+                self.limited(text)
+            }
+            Binary::Repeat => {
+                let times = usize::try_from(right.number().as_i64()).unwrap_or(0);
+                let text = left.into_text();
+                if text.len().saturating_mul(times) > TEXT_BYTES_MAX {
+                    return self.fail("makes a text longer than any argument can be");
+                }
+                Ok(Value::Text(text.repeat(times)))
+            }
+            Binary::Equal => by_number(&[Ordering::Equal]),
+            Binary::NotEqual => Ok(Value::of_bool(number_order() != Some(Ordering::Equal))),
+            Binary::Less => by_number(&[Ordering::Less]),
+            Binary::LessEqual => by_number(&[Ordering::Less, Ordering::Equal]),
+            Binary::Greater => by_number(&[Ordering::Greater]),
+            Binary::GreaterEqual => by_number(&[Ordering::Greater, Ordering::Equal]),
+            Binary::Order => Ok(number_order()
+                .map_or(Value::Nothing, |order| Value::Number(Number::Integer(order as i64)))),
+            Binary::TextEqual => by_text(&[Ordering::Equal]),
+            Binary::TextNotEqual => by_text(&[Ordering::Less, Ordering::Greater]),
+            Binary::TextLess => by_text(&[Ordering::Less]),
+            Binary::TextLessEqual => by_text(&[Ordering::Less, Ordering::Equal]),
+            Binary::TextGreater => by_text(&[Ordering::Greater]),
+            Binary::TextGreaterEqual => by_text(&[Ordering::Greater, Ordering::Equal]),
+            Binary::TextOrder => Ok(Value::Number(Number::Integer(text_order() as i64))),
+            _ => {
+                let (left, right) = numbers();
+                arithmetic(operator, left, right)
+                    .map(Value::Number)
+                    .map_or_else(|why| self.fail(why), Ok)
+            }
+        }
+    }
+
+    fn call(&mut self, function: Function, arguments: &[Node]) -> Result<Value> {
+        use Function as F;
+        let float = |value: f64| Ok(Value::Number(number::whole(value)));
+        match function {
+            F::Skip => self.verdict.skip = true,
+            F::Unquoted => self.verdict.unquoted = true,
+            F::Join => return self.join(arguments),
+            F::Sprintf => {
+                let mut values = Vec::new();
+                for argument in arguments {
+                    values.push(self.node(argument)?);
+                }
+                return match sprintf(&values) {
+                    Ok(text) => self.limited(text),
+                    Err(why) => self.fail(&why),
+                };
+            }
+            F::Time(format) => {
+                return Ok(Value::Text(time_text(format, self.context.local_time_s).into_bytes()));
+            }
+            F::Index | F::RightIndex => return self.index(function, arguments),
+            F::Substr => {
+                let text = self.text(&arguments[0])?;
+                let range = self.part(text.len(), &arguments[1], arguments.get(2))?;
+                return Ok(range.map_or(Value::Nothing, |range| Value::Text(text[range].to_vec())));
+            }
+            _ => {}
+        }
+        let Some(argument) = arguments.first() else { return Ok(Value::Nothing) };
+        let value = self.node(argument)?;
+        match function {
+            F::Defined => Ok(Value::of_bool(!matches!(value, Value::Nothing))),
+            F::Int => Ok(Value::Number(value.number().truncated())),
+            F::Abs => float(value.number().as_f64().abs()),
+            F::Exp => float(value.number().as_f64().exp()),
+            F::Sqrt | F::Log => {
+                let number = value.number().as_f64();
+                let is_outside = if function == F::Sqrt { number < 0.0 } else { number <= 0.0 };
+                if is_outside {
+                    return self.fail("takes the root or logarithm of a number that has none");
+                }
+                float(if function == F::Sqrt { number.sqrt() } else { number.ln() })
+            }
+            _ => self.text_call(function, value.into_text()),
+        }
+    }
+
+    fn text_call(&self, function: Function, mut text: Vec<u8>) -> Result<Value> {
+        use Function as F;
+        match function {
+            F::Length => return Ok(Value::integer(text.len())),
+            F::Quote => {
+                let mut out = Vec::new();
+                quote::quote(Shell::Bourne, &text, &mut out);
+                return self.limited(out);
+            }
+            F::Upper => text.make_ascii_uppercase(),
+            F::Lower => text.make_ascii_lowercase(),
+            F::UpperFirst => text.iter_mut().take(1).for_each(u8::make_ascii_uppercase),
+            F::LowerFirst => text.iter_mut().take(1).for_each(u8::make_ascii_lowercase),
+            F::Reverse => text.reverse(),
+            F::Ord => return Ok(Value::integer(text.first().copied().map_or(0, usize::from))),
+            F::Chr => {
+                let code = number::prefix(&text).1.as_i64();
+                return match u8::try_from(code) {
+                    Ok(byte) => Ok(Value::Text(vec![byte])),
+                    Err(_) => self.fail("asks for a byte above 255"),
+                };
+            }
+            F::Hex | F::Oct => {
+                let text = String::from_utf8_lossy(&text).trim().to_lowercase();
+                let (digits, radix) = match (function, &text) {
+                    (F::Hex, text) => (text.trim_start_matches("0x"), 16),
+                    (_, text) if text.starts_with("0x") => (&text[2..], 16),
+                    (_, text) if text.starts_with("0b") => (&text[2..], 2),
+                    (_, text) => (text.as_str(), 8),
+                };
+                let end = digits.find(|letter: char| !letter.is_digit(radix));
+                let digits = &digits[..end.unwrap_or(digits.len())];
+                let value = i64::from_str_radix(digits, radix).unwrap_or(0);
+                return Ok(Value::Number(Number::Integer(value)));
+            }
+            _ => return Ok(Value::Nothing),
+        }
+        Ok(Value::Text(text))
+    }
+
+    fn join(&mut self, arguments: &[Node]) -> Result<Value> {
+        let between = self.text(&arguments[0])?;
+        let mut texts = Vec::new();
+        for argument in &arguments[1..] {
+            if matches!(argument, Node::Arguments) {
+                texts.push(Vec::new());
+                let values = self.context.records.iter().flat_map(|record| &record.values);
+                texts.extend(values.cloned());
+            } else {
+                texts.push(self.text(argument)?);
+            }
+        }
+        self.limited(texts.join(&between[..]))
+    }
+
+    fn index(&mut self, function: Function, arguments: &[Node]) -> Result<Value> {
+        let (text, part) = (self.text(&arguments[0])?, self.text(&arguments[1])?);
+        let at = match arguments.get(2) {
+            Some(at) => Some(self.node(at)?.number().as_i64().max(0) as usize),
+            None => None,
+        };
+        let found = if function == Function::Index {
+            let from = at.unwrap_or(0).min(text.len());
+            memchr::memmem::find(&text[from..], &part).map(|place| place + from)
+        } else {
+            let end = at.map_or(text.len(), |at| (at + part.len()).min(text.len()));
+            memchr::memmem::rfind(&text[..end], &part)
+        };
+        Ok(found.map_or(Value::Number(Number::Integer(-1)), Value::integer))
+    }
+}
+
+/// One more or one less.  A text of letters and then digits goes on as car numbers do: `az`, `ba`.
+fn step(old: &Value, down: bool) -> Value {
+    if let (Value::Text(text), false) = (old, down) {
+        let letters = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let is_counted = letters > 0 && text[letters..].iter().all(u8::is_ascii_digit);
+        if is_counted {
+            return Value::Text(next_text(text.clone()));
+        }
+    }
+    let by = if down { -1 } else { 1 };
+    Value::Number(match old.number() {
+        Number::Integer(value) => Number::Integer(value.saturating_add(by)),
+        Number::Float(value) => Number::Float(value + by as f64),
+    })
+}
+
+fn next_text(mut text: Vec<u8>) -> Vec<u8> {
+    for place in (0..text.len()).rev() {
+        let (first, last) = match text[place] {
+            b'0'..=b'9' => (b'0', b'9'),
+            b'a'..=b'z' => (b'a', b'z'),
+            _ => (b'A', b'Z'),
+        };
+        if text[place] != last {
+            text[place] += 1;
+            return text;
+        }
+        text[place] = first;
+    }
+    let first = if text[0] == b'0' { b'1' } else { text[0] };
+    text.insert(0, first);
+    text
+}
+
+fn arithmetic(
+    operator: Binary,
+    left: Number,
+    right: Number,
+) -> std::result::Result<Number, &'static str> {
+    let (x, y) = (left.as_f64(), right.as_f64());
+    let integers = match (left, right) {
+        (Number::Integer(left), Number::Integer(right)) => Some((left, right)),
+        _ => None,
+    };
+    let exact = |checked: fn(i64, i64) -> Option<i64>| {
+        integers.and_then(|(left, right)| checked(left, right)).map(Number::Integer)
+    };
+    Ok(match operator {
+        Binary::Add => exact(i64::checked_add).unwrap_or(number::whole(x + y)),
+        Binary::Subtract => exact(i64::checked_sub).unwrap_or(number::whole(x - y)),
+        Binary::Multiply => exact(i64::checked_mul).unwrap_or(number::whole(x * y)),
+        Binary::Divide if y == 0.0 => return Err("divides by zero"),
+        Binary::Divide => number::whole(x / y),
+        Binary::Remainder => {
+            let (left, right) = (left.as_i64(), right.as_i64());
+            let Some(rest) = left.checked_rem(right) else { return Err("divides by zero") };
+            // The sign is that of the right side.
+            let differs = rest != 0 && (rest < 0) != (right < 0);
+            Number::Integer(if differs { rest + right } else { rest })
+        }
+        _ => number::whole(x.powf(y)),
+    })
+}
+
+/// The time of day: `Y`, `m`, `d`, `H`, `M`, `S` and what stands between them.
+fn time_text(format: &str, local_time_s: i64) -> String {
+    let (days, seconds) = (local_time_s.div_euclid(86_400), local_time_s.rem_euclid(86_400));
+    // Days are counted in years that begin in March, so that a leap day is the last of its year;
+    // 719,468 days lie between the first of March of the year 0 and 1970.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let mut out = String::new();
+    for letter in format.chars() {
+        match letter {
+            'Y' => out += &format!("{year:04}"),
+            'm' => out += &format!("{month:02}"),
+            'd' => out += &format!("{:02}", day_of_year - (153 * from_march + 2) / 5 + 1),
+            'H' => out += &format!("{:02}", seconds / 3600),
+            'M' => out += &format!("{:02}", seconds / 60 % 60),
+            'S' => out += &format!("{:02}", seconds % 60),
+            other => out.push(other),
+        }
+    }
+    out
+}
