@@ -117,7 +117,7 @@ impl Packer {
                 break;
             }
             self.fitting = self.taken.len();
-            if self.fitting as u64 == most || self.ended {
+            if self.fitting as u64 == most || (self.ended && self.waiting.is_empty()) {
                 return Ok(());
             }
             target = target.saturating_add(step).min(most);
@@ -233,6 +233,10 @@ mod tests {
         let jobs = |spread| jobs(&mut packer(&DIGITS, filling(spread)), 9).unwrap();
         assert_eq!(jobs(None), ["1 2 3 4", "5 6 7 8", "9"]);
         assert_eq!(jobs(Some(4)), ["1 2 3 4", "5 6 7 8", "9"]);
+        // The second job is tried with as many as the first, and holds more.
+        let values = ["55555", "22", "1", "2", "3", "4", "5"];
+        let jobs = super::tests::jobs(&mut packer(&values, filling(None)), 9).unwrap();
+        assert_eq!(jobs, ["55555 22", "1 2 3 4", "5"]);
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub struct Block {
 pub struct Cutter {
     separator: Separator,
     records_max: Option<u64>,
-    remove_separators: bool,
+    /// What is taken off each block.
+    removed: Option<Separator>,
     /// What is to be found at the beginning; `Header::None` once it was.
     awaited: Awaited,
     header: Vec<u8>,
@@ -75,7 +76,10 @@ impl Cutter {
         Ok(Cutter {
             separator: Separator::new(options)?,
             records_max: options.records_max.filter(|records| *records > 0),
-            remove_separators: options.remove_separators,
+            removed: options
+                .remove_separators
+                .then(|| Separator::of_records(options))
+                .transpose()?,
             awaited,
             header: Vec::new(),
             block: usize::try_from(block).unwrap_or(usize::MAX),
@@ -262,8 +266,8 @@ impl Cutter {
             self.start = end;
             other
         };
-        if self.remove_separators {
-            self.separator.remove(&mut bytes);
+        if let Some(separator) = &self.removed {
+            separator.remove(&mut bytes);
         }
         Block { bytes }
     }

@@ -44,6 +44,12 @@ impl Separator {
         if options.csv {
             return Ok(Separator::Csv);
         }
+        Separator::of_records(options)
+    }
+
+    /// What `--recstart` and `--recend` say, also where lines are counted: it is what `--rrs`
+    /// takes off.
+    pub(super) fn of_records(options: &Options) -> Result<Separator, PipeError> {
         let neither = options.record_start.is_none() && options.record_end.is_none();
         let start = options.record_start.clone().unwrap_or_default();
         let end = match &options.record_end {
@@ -117,9 +123,8 @@ impl Separator {
     /// Takes the separators off whole records (`--rrs`).
     pub(super) fn remove(&self, bytes: &mut Vec<u8>) {
         match self {
-            Separator::Anywhere => {}
             Separator::Text { text, end } => remove_text(bytes, text, *end),
-            Separator::Lines(_) | Separator::Csv => remove_text(bytes, b"\n", 1),
+            Separator::Anywhere | Separator::Lines(_) | Separator::Csv => {}
             Separator::Pattern(pattern) => *bytes = pattern.without(bytes),
         }
     }

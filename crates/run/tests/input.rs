@@ -1,0 +1,337 @@
+//! Input and packing against the installed `parallel`: what it prints with `--dry-run` is what our
+//! records, put into the same template, must give.  Each start of it takes tenths of a second: a
+//! few lines of commands are tried at each run, and any number of random ones on demand
+//! (`cargo test -p run --test input -- --ignored`; `SEED` and `COUNT` may be set).  Where it is not
+//! installed, these tests say so and pass.
+
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::{Command, Output, Stdio};
+
+use run::Record;
+use run::input::{
+    Columns, Header, Options, Packer, Separators, Source, Trim, delimiter, file, open, split,
+};
+use run::quote::Shell;
+use run::template::{Context, Packing, Syntax, Template, Values};
+
+type Bytes = Vec<u8>;
+
+/// What `parallel` prints and how it ends, or `None` where there is none.
+#[allow(clippy::print_stdout, clippy::unwrap_used)]
+fn theirs(arguments: &[Bytes], input: &[u8]) -> Option<Output> {
+    let child = Command::new("parallel")
+        .args(["--will-cite", "-k", "--dry-run"])
+        .args(arguments.iter().map(|argument| std::ffi::OsStr::from_bytes(argument)))
+        .env("LC_ALL", "C")
+        .env("PARALLEL_SHELL", "/bin/sh")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let Ok(mut child) = child else {
+        println!("skipped: parallel is not installed");
+        return None;
+    };
+    // One that reads no input closes it early.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    Some(child.wait_with_output().unwrap())
+}
+
+/// What a command line asks for: the options of the real one that concern input.
+struct Asked {
+    options: Options,
+    packing: Packing,
+    records_max: u64,
+    spread: bool,
+    slots: u32,
+    limit: usize,
+    words: Vec<Bytes>,
+    sources: Vec<(Source, run::input::Linked)>,
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[allow(clippy::unwrap_used)]
+fn parse(arguments: &[Bytes]) -> Asked {
+    let mut asked = Asked {
+        options: Options::default(),
+        packing: Packing::One,
+        records_max: 1,
+        spread: false,
+        slots: 2,
+        limit: usize::MAX,
+        words: Vec::new(),
+        sources: Vec::new(),
+    };
+    let mut csv = false;
+    let mut left = arguments.iter().peekable();
+    let mut count = None;
+    while let Some(option) = left.next_if(|word| word.starts_with(b"-")) {
+        let option = text(option);
+        match option.as_str() {
+            "--link" => asked.options.link = true,
+            "-r" => asked.options.no_run_if_empty = true,
+            "--skip-first-line" => asked.options.skip_first_line = true,
+            "-0" => asked.options.delimiter = vec![0],
+            "--csv" => csv = true,
+            "-X" => (asked.packing, asked.records_max) = (Packing::Repeat, u64::MAX),
+            "-m" => (asked.packing, asked.records_max) = (Packing::Join, u64::MAX),
+            "--xargs" => (asked.packing, asked.records_max) = (Packing::Join, u64::MAX),
+            _ => {
+                let value = left.next().unwrap();
+                let number = text(value).parse::<u64>();
+                match option.as_str() {
+                    "-d" => asked.options.delimiter = delimiter(value).unwrap(),
+                    "--colsep" => asked.options.columns = Columns::Separator(value.clone()),
+                    "--header" if value == b"0" => asked.options.header = Header::FileNames,
+                    "--header" => asked.options.header = Header::First,
+                    "-E" => asked.options.end_of_file = Some(value.clone()),
+                    "-a" => asked.sources.push((file(value.clone()), run::input::Linked::No)),
+                    "-j" => asked.slots = u32::try_from(number.unwrap()).unwrap(),
+                    "-s" => asked.limit = usize::try_from(number.unwrap()).unwrap(),
+                    "-n" | "-N" => count = Some(number.unwrap()),
+                    "-L" => {
+                        count = Some(number.unwrap());
+                        asked.options.continued = true;
+                    }
+                    "--trim" => {
+                        asked.options.trim = Some(match value.as_slice() {
+                            b"l" => Trim::Left,
+                            b"r" => Trim::Right,
+                            b"n" => Trim::None,
+                            _ => Trim::Both,
+                        });
+                    }
+                    other => panic!("{other} is unknown to the test"),
+                }
+            }
+        }
+    }
+    if csv {
+        asked.options.columns = match asked.options.columns {
+            Columns::Separator(separator) => Columns::Csv(separator),
+            _ => Columns::Csv(b",".to_vec()),
+        };
+    }
+    let filling = asked.packing != Packing::One;
+    let xargs = arguments.iter().any(|word| word == b"--xargs");
+    asked.spread = filling && asked.slots > 1 && !xargs;
+    if let Some(count) = count {
+        asked.records_max = count;
+        if asked.packing == Packing::One {
+            asked.packing = Packing::Repeat;
+        }
+    }
+    let (words, sources) = split(left.cloned().collect(), &Separators::default());
+    asked.words = words;
+    asked.sources.extend(sources);
+    asked
+}
+
+/// The commands that ours gives, a line each; what an error leaves of them.
+fn ours(arguments: &[Bytes], input: &[u8]) -> Bytes {
+    let asked = parse(arguments);
+    let stdin = Box::new(std::io::Cursor::new(input.to_vec()));
+    let input = open(asked.sources, &asked.options, stdin).expect("sources open");
+    let syntax = Syntax { names: input.names().to_vec(), ..Syntax::default() };
+    let mut template = Template::parse(&asked.words, &syntax).expect("the template is understood");
+    if !template.has_values() {
+        template.append_value();
+    }
+    let packing = run::input::Packing {
+        records_max: asked.records_max,
+        spread: asked.spread.then_some(asked.slots),
+        exact: false,
+    };
+    let mut packer = Packer::new(input, packing);
+    let mut out = Vec::new();
+    let mut seq = 0;
+    loop {
+        seq += 1;
+        let values = Values::Quoted(Shell::Bourne);
+        let fits = |records: &[Record]| {
+            let context = context(seq, asked.packing, records);
+            template.rendered_len(&context, values).is_ok_and(|length| length < asked.limit)
+        };
+        let Ok(Some(records)) = packer.next(fits) else { return out };
+        let context = context(seq, asked.packing, &records);
+        template.render(&context, values, &mut out).expect("the template renders");
+        out.push(b'\n');
+    }
+}
+
+fn context(seq: u64, packing: Packing, records: &[Record]) -> Context<'_> {
+    Context { seq, slot: 1, slots: 1, total: None, records, packing, local_time_s: 0 }
+}
+
+/// Tries one command line; `false` when there is nothing to compare with.
+#[track_caller]
+fn same(arguments: &[Bytes], input: &[u8]) -> bool {
+    let Some(theirs) = theirs(arguments, input) else { return false };
+    if !theirs.status.success() {
+        // Some links of nothing end it with an error of its own language.
+        return true;
+    }
+    let theirs = theirs.stdout;
+    let ours = ours(arguments, input);
+    assert!(
+        ours == theirs,
+        "{:?} with {:?}\nours:\n{}\ntheirs:\n{}",
+        arguments.iter().map(|argument| text(argument)).collect::<Vec<_>>(),
+        text(input),
+        text(&ours),
+        text(&theirs)
+    );
+    true
+}
+
+/// Tries command lines written with blanks between the words; `_` in a word stands for a blank,
+/// `^` for nothing.
+fn all_same(lines: &[&str], input: &str) {
+    for line in lines {
+        let word = |word: &str| word.replace('_', " ").replace('^', "").replace("\\n", "\n").into();
+        let arguments: Vec<Bytes> = line.split_whitespace().map(word).collect();
+        if !same(&arguments, input.as_bytes()) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn products_and_links() {
+    all_same(
+        &[
+            "echo_{1}-{2}-{3} ::: a b c :::+ 1 2 :::+ 3 4 5 6 ::: x y :::+ z ^ w",
+            "--link echo_{1}-{2}-{3} ::: a b c ::: x y ::: 1 2 3 4 5 6 7",
+            "-r echo_{1}-{2} ::: a ^ _ b :::+ 1 2 3 4",
+            "-E x echo_{1}-{2}-{3} ::: a b ::: 1 x 2 :::: -",
+            "-d , echo_{1}-{2}-{3} ::: a,b c :::: /dev/null",
+        ],
+        "l1\nl2\nx\nl3\nl4",
+    );
+}
+
+#[test]
+fn columns_and_headers() {
+    all_same(
+        &[
+            "--colsep , echo_{1}-{2}-{3}-{4}-{-1} :::: - ::: p,q r",
+            "--header : --colsep , echo_{a}-{b}-{2}-{q}-{4} :::: - ::: q 5 6,7",
+            "--colsep b+|(,) --trim n echo_{1}-{2}-{3}-{4}-{5} :::: -",
+            "--header : echo_{k}-{v} ::: k 1 2 ::: v 3 4",
+            "--link --colsep - echo_{1}-{2}-{3}-{4} ::: A-B C-D ::: e-f g-h 1",
+        ],
+        "a,b\n 1 ,, 2\n\nx\n,,\nabba,c\n",
+    );
+}
+
+#[test]
+fn packing_of_several_records() {
+    all_same(
+        &[
+            "-j 1 -N 2 echo_{1}-{2}-{}_a{}b ::: 1 2 3 4 5",
+            "-j 2 -N 4 -X echo_a{}b ::: 1 2 3 4 5 6 7 8",
+            "-j 4 -s 20 -m echo_{} ::: 1 2 3 4 5 6 7 8 9 10 11 12",
+            "-j 2 -s 30 --xargs echo_x{}y_{} ::: 1 22 333 4444 55555 666 77 8",
+            "-j 2 -L 2 echo_{} ::: 1_ 2 ^ 3_ _ 4 5 ^ ^ 6_",
+            "-j 3 -N 0 echo ::: 1 2 3",
+        ],
+        "",
+    );
+}
+
+/// Numbers that look random, from a seed that a failure can print.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+
+    fn one_of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
+        all[self.below(all.len() as u64) as usize]
+    }
+
+    fn value(&mut self) -> String {
+        let pieces = ["a", "b", "c", " ", ",", "x y", "-", "'", "1", "2", "3", "é", "."];
+        (0..self.below(4)).map(|_| self.one_of(&pieces)).collect()
+    }
+
+    /// A command line: options, a command, sources.
+    fn command_line(&mut self) -> Vec<Bytes> {
+        let mut words: Vec<String> = Vec::new();
+        let mut chance = |words: &mut Vec<String>, of: u64, option: &[&str]| {
+            if self.below(of) == 0 {
+                words.extend(option.iter().map(|word| (*word).to_owned()));
+            }
+        };
+        chance(&mut words, 4, &["--link"]);
+        chance(&mut words, 4, &["-r"]);
+        chance(&mut words, 6, &["-E", "b"]);
+        chance(&mut words, 8, &["--skip-first-line"]);
+        chance(&mut words, 6, &["-d", ","]);
+        let trim = self.one_of(&["l", "r", "lr", "rl", "n"]);
+        let column = self.one_of(&[",", "-", r"\s+", "[,-]", "b*"]);
+        for option in [["--trim", trim], ["--colsep", column]] {
+            if self.below(4) == 0 {
+                words.extend(option.map(str::to_owned));
+            }
+        }
+        let slots = (self.below(4) + 1).to_string();
+        words.extend(["-j".to_owned(), slots]);
+        let count = self.below(5).to_string();
+        match self.below(8) {
+            0 => words.push("-X".to_owned()),
+            1 => words.push("-m".to_owned()),
+            2 => words.push("--xargs".to_owned()),
+            3 => words.extend(["-N".to_owned(), count]),
+            4 => words.extend(["-n".to_owned(), "3".to_owned(), "-m".to_owned()]),
+            5 => words.extend(["-L".to_owned(), count]),
+            _ => {}
+        }
+        // With several records in a job, positions alone make the other program lose jobs.
+        let several = words.iter().any(|word| ["-X", "-m", "--xargs"].contains(&word.as_str()));
+        // With columns it counts more bytes than its commands have.
+        let columns = words.iter().any(|word| word == "--colsep");
+        if several && !columns && self.below(2) == 0 {
+            words.extend(["-s".to_owned(), (60 + self.below(60)).to_string()]);
+        }
+        let commands = ["echo {}", "echo {1}:{2}", "echo {-1} {}", "echo {1} {2} {3} {4}"];
+        let commands = if several { &commands[..1] } else { &commands[..] };
+        words.push(self.one_of(commands).to_owned());
+        for number in 0..=self.below(4) {
+            // It does not see the end of linked sources of different lengths, and spreads nothing.
+            let links: &[&str] = if several { &[":::"] } else { &[":::", ":::", ":::+"] };
+            let separator = self.one_of(links);
+            words.push(if number == 0 { ":::" } else { separator }.to_owned());
+            for _ in 0..=self.below(5) {
+                let value = self.value();
+                words.push(value);
+            }
+        }
+        words.into_iter().map(String::into_bytes).collect()
+    }
+}
+
+#[test]
+#[ignore = "takes half a second a line of the other program"]
+#[allow(clippy::print_stderr)]
+fn random_command_lines() {
+    let number = |name: &str, default: u64| -> u64 {
+        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let seed = number("SEED", 1);
+    let count = number("COUNT", 20);
+    for seed in seed..seed + count {
+        eprintln!("seed {seed}");
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        if !same(&random.command_line(), b"") {
+            return;
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Blocks of a stream and parts of a file against those of the installed `parallel`: each job
+//! writes what it got and a mark behind it.  A few are tried at each run, and any number of random
+//! ones on demand (`cargo test -p run --test pipe -- --ignored`; `SEED` and `COUNT` may be set).
+//! Where it is not installed, these tests say so and pass.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use run::pipe::{BlockSize, Cutter, Header, Options, parts, unescape};
+
+/// What ends each job's input in what is compared; no text of these tests holds it.
+const MARK: u8 = 1;
+
+/// What the jobs of `parallel` got, or `None` where there is none.
+#[allow(clippy::print_stdout, clippy::unwrap_used)]
+fn theirs(options: &[String], text: &[u8]) -> Option<Vec<u8>> {
+    let child = Command::new("parallel")
+        .args(["--will-cite", "-k", "-j2"])
+        .args(options)
+        .arg(r"cat; printf '\001'")
+        .env("LC_ALL", "C")
+        .env("PARALLEL_SHELL", "/bin/sh")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let Ok(mut child) = child else {
+        println!("skipped: parallel is not installed");
+        return None;
+    };
+    let _ = child.stdin.take().unwrap().write_all(text);
+    Some(child.wait_with_output().unwrap().stdout)
+}
+
+fn parse(words: &[String]) -> Options {
+    let mut options = Options::default();
+    let mut left = words.iter();
+    while let Some(word) = left.next() {
+        let mut value = || left.next().expect("an option has its value");
+        match word.as_str() {
+            "--pipe" | "--pipe-part" => {}
+            "-a" => _ = value(),
+            "--block" => {
+                let number: i64 = value().parse().expect("a block is a number");
+                options.block = Some(match u64::try_from(number) {
+                    Ok(bytes) => BlockSize::Bytes(bytes),
+                    Err(_) => BlockSize::PerSlot(number.unsigned_abs() as u32),
+                });
+            }
+            "--recstart" => options.record_start = Some(value().clone().into_bytes()),
+            "--recend" => options.record_end = Some(value().clone().into_bytes()),
+            "--regexp" => options.regexp = true,
+            "--rrs" => options.remove_separators = true,
+            "--csv" => options.csv = true,
+            "-r" => options.drop_blank_lines = true,
+            "-N" => options.records_max = value().parse().ok(),
+            "-L" => options.record_lines = value().parse().ok(),
+            "--header" => {
+                options.header = match value().as_str() {
+                    ":" => Header::Lines(1),
+                    number => Header::Lines(number.parse().expect("a header is a number")),
+                };
+            }
+            other => panic!("{other} is unknown to the test"),
+        }
+    }
+    if !options.regexp {
+        for text in [&mut options.record_start, &mut options.record_end].into_iter().flatten() {
+            *text = unescape(text);
+        }
+    }
+    options
+}
+
+fn stream(words: &[String], mut text: &[u8]) -> Vec<u8> {
+    let mut cutter = Cutter::new(&parse(words)).expect("the options are understood");
+    let mut out = Vec::new();
+    while let Some(block) = cutter.read_block(&mut text).expect("the text can be cut") {
+        out.extend_from_slice(cutter.header());
+        out.extend_from_slice(&block.bytes);
+        out.push(MARK);
+        cutter.recycle(block.bytes);
+    }
+    out
+}
+
+fn file(words: &[String], text: &[u8], file: &std::fs::File) -> Vec<u8> {
+    let parts = parts(file, &parse(words), 2).expect("the file can be cut");
+    let mut out = Vec::new();
+    for range in parts.ranges {
+        out.extend_from_slice(&parts.header);
+        out.extend_from_slice(&text[range.start as usize..range.end as usize]);
+        out.push(MARK);
+    }
+    out
+}
+
+/// Tries one command line; `false` when there is nothing to compare with.
+#[track_caller]
+fn same(words: &[String], text: &[u8]) -> bool {
+    let (theirs, ours) = if words[0] == "--pipe-part" {
+        let mut on_disk = tempfile::NamedTempFile::new().expect("a file can be made");
+        on_disk.write_all(text).expect("it can be written");
+        let mut words = words.to_vec();
+        words.extend(["-a".to_owned(), on_disk.path().display().to_string()]);
+        (theirs(&words, b""), file(&words, text, on_disk.as_file()))
+    } else {
+        (theirs(words, text), stream(words, text))
+    };
+    let Some(theirs) = theirs else { return false };
+    let show =
+        |text: &[u8]| String::from_utf8_lossy(text).replace('\u{1}', "|").replace('\n', "\\n");
+    assert!(
+        ours == theirs,
+        "{words:?} with {:?}\nours:   {}\ntheirs: {}",
+        String::from_utf8_lossy(text),
+        show(&ours),
+        show(&theirs)
+    );
+    true
+}
+
+fn all_same(lines: &[&str], text: &str) {
+    for line in lines {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        if !same(&words, text.as_bytes()) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn streams() {
+    let text = "head\n>a;1\n>bb;22\n>>ccc;333\n;\n\n>dddd;4444\n>e;5";
+    all_same(
+        &[
+            "--pipe --block 9",
+            r"--pipe --block 7 --recstart > --recend \n --rrs",
+            "--pipe --header : -N 2 --recend ;",
+            "--pipe --block 12 --regexp --recend [0-9]+",
+            "--pipe --block 15 -L 2",
+        ],
+        text,
+    );
+}
+
+#[test]
+fn parts_of_files() {
+    let text = "head\n>a;1\n>bb;22\n>>ccc;333\n;\n\n>dddd;4444\n>e;5";
+    all_same(
+        &[
+            "--pipe-part",
+            "--pipe-part --block -2 --header :",
+            r"--pipe-part --block 7 --recstart > --recend \n",
+        ],
+        text,
+    );
+}
+
+/// Numbers that look random, from a seed that a failure can print.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+
+    fn text(&mut self) -> String {
+        let pieces = ["a", "bc", ";", ";;", ">", "\n", "\n", "1", "23", "END", " ", "x\n"];
+        (0..self.below(60)).map(|_| pieces[self.below(pieces.len() as u64) as usize]).collect()
+    }
+
+    fn words(&mut self) -> Vec<String> {
+        let mut words = Vec::new();
+        let part = self.below(3) == 0;
+        words.push(if part { "--pipe-part" } else { "--pipe" }.to_owned());
+        let separators = [
+            vec![],
+            vec!["--recend", ";"],
+            vec!["--recend", "END"],
+            vec!["--recstart", ">"],
+            vec!["--recstart", ">", "--recend", "\\n"],
+            vec!["--recend", ";;"],
+            vec!["--recend", ""],
+            vec!["--regexp", "--recend", "[0-9]+"],
+            vec!["--regexp", "--recstart", "[a-c]"],
+        ];
+        let of_parts = if part { 7 } else { separators.len() };
+        let separator = &separators[self.below(of_parts as u64) as usize];
+        words.extend(separator.iter().map(|word| (*word).to_owned()));
+        let anywhere = separator.last() == Some(&"");
+        let block = if part && self.below(3) == 0 {
+            format!("-{}", self.below(4) + 1)
+        } else {
+            (self.below(30) + 1).to_string()
+        };
+        words.extend(["--block".to_owned(), block]);
+        if self.below(4) == 0 {
+            words.extend(["--header".to_owned(), ":".to_owned()]);
+        }
+        if part {
+            return words;
+        }
+        if self.below(4) == 0 {
+            words.push("--rrs".to_owned());
+        }
+        // What it counts with a pattern depends on where its block ends.
+        let pattern = separator.first() == Some(&"--regexp");
+        match self.below(6) {
+            0 if !anywhere && !pattern => {
+                words.extend(["-N".to_owned(), (self.below(3) + 1).to_string()])
+            }
+            1 if !anywhere => words.extend(["-L".to_owned(), (self.below(3) + 1).to_string()]),
+            _ => {}
+        }
+        words
+    }
+}
+
+#[test]
+#[ignore = "takes half a second a line of the other program"]
+#[allow(clippy::print_stderr)]
+fn random_command_lines() {
+    let number = |name: &str, default: u64| -> u64 {
+        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let seed = number("SEED", 1);
+    let count = number("COUNT", 20);
+    for seed in seed..seed + count {
+        eprintln!("seed {seed}");
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let words = random.words();
+        let mut text = random.text();
+        if words.iter().any(|word| word == "-N") {
+            // Counting records, it does not count an empty one at the beginning of a block.
+            for end in ["\n", ";", "END"] {
+                text = text.replace(end, &format!("_{end}"));
+            }
+        }
+        if !same(&words, text.as_bytes()) {
+            return;
+        }
+    }
+}
