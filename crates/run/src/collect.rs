@@ -31,7 +31,7 @@ mod table;
 mod temporary;
 
 pub use collector::Collector;
-pub use results::folder_of;
+pub use results::{folder_of, has_results};
 
 /// How output of jobs that run at the same time is kept apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -149,7 +149,7 @@ impl Collector {
         (slot.seq, slot.running) = (seq, true);
         slot.tag.set(text.tag);
         slot.heading.set(text.heading);
-        if let Some(saved) = self.saved(seq, text)? {
+        if let Some(saved) = self.saved(text)? {
             return self.open_saved(index, saved);
         }
         match self.options.mode {
@@ -275,13 +275,13 @@ impl Collector {
 
 /// Files that outputs are saved to.
 impl Collector {
-    fn saved(&mut self, seq: u64, text: &JobText<'_>) -> Result<Option<Saved>, CollectError> {
+    fn saved(&mut self, text: &JobText<'_>) -> Result<Option<Saved>, CollectError> {
         let saved = match (&self.options.results, text.place) {
             (Some(Results::Tree(root)), _) => {
                 let folder = results::folder_of(root, &self.options.names, text.records);
-                results::in_folder(&folder, seq)?
+                results::in_folder(&folder)?
             }
-            (Some(Results::Template), Some(place)) => results::by_name(place, seq)?,
+            (Some(Results::Template), Some(place)) => results::by_name(place)?,
             _ if self.options.files.is_some() => {
                 results::unnamed(&self.options.directory, &mut self.number)?
             }
@@ -312,6 +312,7 @@ impl Collector {
         let now_ns = finished.start_ns + finished.wall_ns;
         let folder = folder.unwrap_or(Path::new("."));
         self.space.check(now_ns, lengths, saved.stdout.as_fd(), folder)?;
+        saved.complete(finished.seq)?;
         finished.receive_bytes += match self.options.mode {
             Mode::Group => lengths[0],
             Mode::LineBuffer => lengths[0] + lengths[1],

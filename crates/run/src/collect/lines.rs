@@ -1,5 +1,6 @@
 //! Line by line: what jobs write into pipes, passed on in whole lines as it comes.
 //!
+//! A carriage return ends a line too: a progress bar is seen moving.
 //! A slot has one pair of pipes for all its jobs, and we keep their writing ends: a job costs no
 //! pipe of its own, and its end is what wait(2) says, not an end of file that a process left behind
 //! could put off.  A line that is not complete stays here, in memory up to a limit and then in a
@@ -44,7 +45,7 @@ impl Waiting {
     }
 
     fn add(&mut self, bytes: &[u8], folder: &Path) -> Result<(), CollectError> {
-        if let Some(end) = memchr::memrchr(b'\n', bytes) {
+        if let Some(end) = memchr::memrchr2(b'\n', b'\r', bytes) {
             self.whole_lines = self.length() + end as u64 + 1;
         }
         if self.file_bytes == 0 && self.memory.len() + bytes.len() <= WAITING_BYTES_MAX {
@@ -262,7 +263,7 @@ impl Stream {
             self.waiting.add(chunk, outlet.folder)?;
             return self.pass_on(self.waiting.whole_lines, which, outlet);
         }
-        let lines = memchr::memrchr(b'\n', chunk).map_or(0, |end| end + 1);
+        let lines = memchr::memrchr2(b'\n', b'\r', chunk).map_or(0, |end| end + 1);
         let source = Source::Bytes(&chunk[..lines]);
         let text = Text { tag: outlet.tag, heading: None, source };
         outlet.sinks[which].output(&text, outlet.buffers)?;

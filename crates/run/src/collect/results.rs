@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, SeekFrom, seek};
 use rustix::io::Errno;
 
-use super::CollectError;
+use super::{CollectError, JobText, Results};
 use crate::job::Record;
 
 /// Bytes that a file's name may have (NAME_MAX of Linux): longer values are cut.
@@ -25,6 +25,9 @@ pub(super) struct Saved {
     pub(super) stderr: Option<OwnedFd>,
     /// The name of the first, to be printed.
     pub(super) name: PathBuf,
+    /// Where the job's number goes once it has ended, so that a job that was cut off together with
+    /// its runner is not taken for done; `None` if nobody is to be told.
+    seq: Option<PathBuf>,
 }
 
 impl Saved {
@@ -33,35 +36,61 @@ impl Saved {
         let length = |file: &OwnedFd| seek(file, SeekFrom::End(0)).unwrap_or(0);
         [length(&self.stdout), self.stderr.as_ref().map_or(0, length)]
     }
+
+    /// The job has ended: its number is written.
+    pub(super) fn complete(&self, seq: u64) -> Result<(), CollectError> {
+        let Some(path) = &self.seq else { return Ok(()) };
+        let mut file = open(path)?;
+        file.write_all(seq.to_string().as_bytes()).map_err(|error| failed("write to", path, error))
+    }
 }
 
 /// Makes `stdout`, `stderr` and `seq` in a folder of their own.
-pub(super) fn in_folder(folder: &Path, seq: u64) -> Result<Saved, CollectError> {
+pub(super) fn in_folder(folder: &Path) -> Result<Saved, CollectError> {
     fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, error))?;
     let name = folder.join("stdout");
-    make(name, &folder.join("stderr"), &folder.join("seq"), seq)
+    make(name, &folder.join("stderr"), folder.join("seq"))
 }
 
 /// Makes the files of a name: standard output, `.err` and `.seq`; or a folder of that name.
-pub(super) fn by_name(name: &[u8], seq: u64) -> Result<Saved, CollectError> {
+pub(super) fn by_name(name: &[u8]) -> Result<Saved, CollectError> {
     let path = Path::new(OsStr::from_bytes(name));
     if name.ends_with(b"/") {
-        return in_folder(path, seq);
+        return in_folder(path);
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, error))?;
     }
     let beside = |ending: &[u8]| PathBuf::from(OsStr::from_bytes(&[name, ending].concat()));
-    make(path.to_path_buf(), &beside(b".err"), &beside(b".seq"), seq)
+    make(path.to_path_buf(), &beside(b".err"), beside(b".seq"))
 }
 
-fn make(name: PathBuf, stderr: &Path, seq_name: &Path, seq: u64) -> Result<Saved, CollectError> {
+fn make(name: PathBuf, stderr: &Path, seq: PathBuf) -> Result<Saved, CollectError> {
     let stdout = open(&name)?.into();
-    let stderr = open(stderr)?.into();
-    let mut file = open(seq_name)?;
-    file.write_all(seq.to_string().as_bytes())
-        .map_err(|error| failed("write to", seq_name, error))?;
-    Ok(Saved { stdout, stderr: Some(stderr), name })
+    let stderr = Some(open(stderr)?.into());
+    // What an earlier run has left says nothing about this one.
+    match fs::remove_file(&seq) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(failed("replace", &seq, error));
+        }
+        _ => Ok(Saved { stdout, stderr, name, seq: Some(seq) }),
+    }
+}
+
+/// `--resume` without a joblog: whether the job with these records, or this name of its own, has
+/// its results already.  Of tables it cannot be told.
+pub fn has_results(results: &Results, names: &[Vec<u8>], text: &JobText<'_>) -> bool {
+    let folder = match (results, text.place) {
+        (Results::Tree(root), _) => folder_of(root, names, text.records),
+        (Results::Template, Some(place)) if place.ends_with(b"/") => {
+            PathBuf::from(OsStr::from_bytes(place))
+        }
+        (Results::Template, Some(place)) => {
+            return Path::new(OsStr::from_bytes(&[place, b".seq"].concat())).exists();
+        }
+        _ => return false,
+    };
+    folder.join("seq").exists()
 }
 
 /// An empty file that is written to at its end only, like the ones without a name.
@@ -79,7 +108,7 @@ pub(super) fn unnamed(folder: &Path, number: &mut u64) -> Result<Saved, CollectE
     loop {
         let name = folder.join(temporary_name(number));
         match rustix::fs::open(&name, flags, Mode::RUSR | Mode::WUSR) {
-            Ok(stdout) => return Ok(Saved { stdout, stderr: None, name }),
+            Ok(stdout) => return Ok(Saved { stdout, stderr: None, name, seq: None }),
             Err(Errno::EXIST) => {}
             Err(error) => return Err(super::sink::failed("write to", &name, error)),
         }

@@ -214,7 +214,8 @@ fn wait_for_room(file: &OwnedFd) {
     let _ = poll(&mut [PollFd::new(file, PollFlags::OUT)], None);
 }
 
-/// Adds `bytes` to `out`, with the tag and a TAB at the beginning of each line.
+/// Adds `bytes` to `out`, with the tag and a TAB at the beginning of each line.  A carriage return
+/// ends a line too: what a progress bar writes over itself keeps its tag.
 fn add(tag: Option<&[u8]>, bytes: &[u8], line_begins: &mut bool, out: &mut Vec<u8>) {
     let Some(tag) = tag else {
         out.extend_from_slice(bytes);
@@ -226,12 +227,12 @@ fn add(tag: Option<&[u8]>, bytes: &[u8], line_begins: &mut bool, out: &mut Vec<u
             out.extend_from_slice(tag);
             out.push(b'\t');
         }
-        let (line, behind) = match memchr::memchr(b'\n', rest) {
+        let (line, behind) = match memchr::memchr2(b'\n', b'\r', rest) {
             Some(end) => rest.split_at(end + 1),
             None => (rest, &rest[..0]),
         };
         out.extend_from_slice(line);
-        *line_begins = line.ends_with(b"\n");
+        *line_begins = matches!(line.last(), Some(b'\n' | b'\r'));
         rest = behind;
     }
 }
@@ -249,5 +250,8 @@ mod tests {
         }
         assert_eq!(out, b"T\tab\nT\t\nT\tcd\n");
         assert!(line_begins);
+        out.clear();
+        add(Some(b"T"), b"1%\r2%\r\n", &mut line_begins, &mut out);
+        assert_eq!(out, b"T\t1%\rT\t2%\rT\t\n");
     }
 }

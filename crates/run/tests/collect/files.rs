@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use run::Record;
-use run::collect::{Collector, JobText, Mode, Options, Results, TableFormat};
+use run::collect::{Collector, JobText, Mode, Options, Results, TableFormat, has_results};
 
 use super::support::{Bench, finished, options, write};
 
@@ -31,11 +31,14 @@ fn a_tree_has_a_folder_for_each_job_and_nothing_is_printed() {
     let streams = bench.collector.open(1, 7, &text).expect("streams");
     write(streams.stdout, "out\n");
     write(streams.stderr, "err\n");
+    // A runner that is killed now has not done this job.
+    assert!(!has_results(&Results::Tree(bench.folder.path().join("d")), &[], &text));
     bench.close(1, 7);
     let folder = bench.folder.path().join(r"d/1/x\_y/2/B c");
     assert_eq!(read(&folder.join("stdout")), "echo\nout\n");
     assert_eq!(read(&folder.join("stderr")), "err\n");
     assert_eq!(read(&folder.join("seq")), "7");
+    assert!(has_results(&Results::Tree(bench.folder.path().join("d")), &[], &text));
     assert_eq!((bench.stdout(), bench.stderr()), (String::new(), String::new()));
     assert_eq!(bench.written(), [(7, 9)]);
 }

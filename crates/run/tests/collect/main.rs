@@ -5,6 +5,7 @@
 mod cost;
 mod files;
 mod limits;
+mod parallel;
 mod support;
 
 use run::collect::{CollectError, JobText, Mode};

@@ -46,13 +46,23 @@ impl Bench {
     }
 
     /// What came to our standard output.
-    pub(crate) fn stdout(&mut self) -> String {
-        text(&mut self.outputs[0])
+    pub(crate) fn stdout(&self) -> String {
+        String::from_utf8(self.stdout_bytes()).expect("text")
     }
 
     /// What came to our standard error.
-    pub(crate) fn stderr(&mut self) -> String {
-        text(&mut self.outputs[1])
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8(self.stderr_bytes()).expect("text")
+    }
+
+    /// What came to our standard output.
+    pub(crate) fn stdout_bytes(&self) -> Vec<u8> {
+        bytes(&self.outputs[0])
+    }
+
+    /// What came to our standard error.
+    pub(crate) fn stderr_bytes(&self) -> Vec<u8> {
+        bytes(&self.outputs[1])
     }
 
     /// Numbers and received bytes of the jobs whose lines of the joblog are due.
@@ -63,14 +73,14 @@ impl Bench {
     }
 }
 
-fn text(file: &mut File) -> String {
+fn bytes(file: &File) -> Vec<u8> {
     let mut copy = file.try_clone().expect("a descriptor");
     let end = copy.stream_position().expect("a position");
     copy.rewind().expect("a beginning");
     let mut bytes = Vec::new();
     copy.read_to_end(&mut bytes).expect("text");
     copy.seek(SeekFrom::Start(end)).expect("an end");
-    String::from_utf8(bytes).expect("text")
+    bytes
 }
 
 /// A job that ended well.
