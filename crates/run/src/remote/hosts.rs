@@ -1,0 +1,133 @@
+//! Which host gets the next job: the first with room, and one on which the job has not failed.
+
+use std::collections::HashMap;
+
+/// The hosts, and how many jobs run on each.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts {
+    hosts: Vec<Host>,
+    /// On which hosts a job has failed that is to be tried again.
+    failures: HashMap<u64, Vec<usize>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Host {
+    limit: u32,
+    running: u32,
+    /// Jobs start there.
+    open: bool,
+}
+
+impl Hosts {
+    /// Hosts that may run so many jobs each.
+    pub fn new(limits: &[u32]) -> Self {
+        let host = |limit: &u32| Host { limit: *limit, running: 0, open: true };
+        Hosts { hosts: limits.iter().map(host).collect(), failures: HashMap::new() }
+    }
+
+    /// How many jobs may run at once on all of them: what the schedule's slots are.
+    pub fn slots(&self) -> u32 {
+        let open = self.hosts.iter().filter(|host| host.open);
+        open.map(|host| host.limit).fold(0, u32::saturating_add)
+    }
+
+    /// Adds a host; its number.
+    pub fn add(&mut self, limit: u32) -> usize {
+        self.hosts.push(Host { limit, running: 0, open: true });
+        self.hosts.len() - 1
+    }
+
+    /// Starts no more jobs on a host, or does so again.
+    pub fn set_open(&mut self, host: usize, open: bool) {
+        if let Some(host) = self.hosts.get_mut(host) {
+            host.open = open;
+        }
+    }
+
+    /// The host for a job: the one with the fewest jobs for its size among those that may have it
+    /// (`allowed`: its groups) and on which it has not failed; if it has failed on all of these,
+    /// any that may have it.  `None` while they are full.
+    pub fn pick(&self, seq: u64, allowed: impl Fn(usize) -> bool) -> Option<usize> {
+        let failed = self.failures.get(&seq).map_or(&[][..], Vec::as_slice);
+        let may = |at: &usize| self.hosts[*at].open && allowed(*at);
+        let fresh = (0..self.hosts.len()).filter(may).any(|at| !failed.contains(&at));
+        let room = (0..self.hosts.len())
+            .filter(may)
+            .filter(|at| self.hosts[*at].running < self.hosts[*at].limit)
+            .filter(|at| !fresh || !failed.contains(at));
+        room.min_by_key(|at| {
+            let host = self.hosts[*at];
+            // Compared as whole numbers: a share of the limit in 1/65536.
+            (u64::from(host.running) << 16) / u64::from(host.limit.max(1))
+        })
+    }
+
+    /// A job has been started there.
+    pub fn started(&mut self, host: usize) {
+        if let Some(host) = self.hosts.get_mut(host) {
+            host.running += 1;
+        }
+    }
+
+    /// A job has ended there: for good, or it has failed and is to be tried again.
+    pub fn ended(&mut self, host: usize, seq: u64, again: bool) {
+        if let Some(host) = self.hosts.get_mut(host) {
+            host.running = host.running.saturating_sub(1);
+        }
+        if !again {
+            self.failures.remove(&seq);
+            return;
+        }
+        let failed = self.failures.entry(seq).or_default();
+        if !failed.contains(&host) {
+            failed.push(host);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_fill_by_their_size() {
+        let mut hosts = Hosts::new(&[1, 4]);
+        assert_eq!(hosts.slots(), 5);
+        let mut picked = Vec::new();
+        while let Some(host) = hosts.pick(1, |_| true) {
+            hosts.started(host);
+            picked.push(host);
+        }
+        assert_eq!(picked, [0, 1, 1, 1, 1]);
+        hosts.ended(0, 1, false);
+        assert_eq!(hosts.pick(2, |_| true), Some(0));
+        assert_eq!(hosts.pick(2, |host| host == 1), None);
+    }
+
+    #[test]
+    fn a_job_goes_where_it_has_not_failed() {
+        let mut hosts = Hosts::new(&[2, 2]);
+        hosts.started(0);
+        hosts.ended(0, 7, true);
+        assert_eq!(hosts.pick(7, |_| true), Some(1));
+        assert_eq!(hosts.pick(8, |_| true), Some(0));
+        hosts.started(1);
+        hosts.started(1);
+        assert_eq!(hosts.pick(7, |_| true), None, "it waits for the host that it does not know");
+        hosts.ended(1, 7, true);
+        assert_eq!(hosts.pick(7, |_| true), Some(0), "it has failed on all");
+        hosts.ended(1, 7, false);
+        assert!(hosts.failures.is_empty());
+    }
+
+    #[test]
+    fn a_closed_host_gets_nothing() {
+        let mut hosts = Hosts::new(&[3]);
+        let other = hosts.add(2);
+        hosts.set_open(0, false);
+        assert_eq!((hosts.slots(), hosts.pick(1, |_| true)), (2, Some(other)));
+        hosts.set_open(other, false);
+        assert_eq!(hosts.pick(1, |_| true), None);
+        assert_eq!(Hosts::default().pick(1, |_| true), None);
+    }
+}
