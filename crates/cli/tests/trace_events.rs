@@ -345,11 +345,20 @@ fn a_table_can_follow_the_lines_and_events_be_json() {
     let out = trace(&["--json", "-f", "-q", "-o", "-", "sh", "-c", "cat /nowhere 2>&-; kill $$"]);
     let objects: Vec<serde_json::Value> =
         text(&out.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let failed = objects.iter().find(|object| {
-        object["syscall"] == "openat" && object["arguments"].as_str().unwrap().contains("/nowhere")
-    });
+    let failed = objects
+        .iter()
+        .find(|object| object["syscall"] == "openat" && object["arguments"][1] == "\"/nowhere\"");
     let failed = failed.unwrap();
     assert_eq!((&failed["error"], &failed["result"]), (&"ENOENT".into(), &(-2).into()));
+    let arguments = serde_json::json!(["AT_FDCWD", "\"/nowhere\"", "O_RDONLY"]);
+    assert_eq!(failed["arguments"], arguments);
+    // Commas within an argument are its own.
+    let began = objects.iter().find(|object| object["syscall"] == "execve").unwrap();
+    let arguments = began["arguments"].as_array().unwrap();
+    assert_eq!(arguments.len(), 3, "{arguments:?}");
+    assert_eq!(arguments[1], r#"["sh", "-c", "cat /nowhere 2>&-; kill $$"]"#);
+    let left = objects.iter().find(|object| object["syscall"] == "exit_group").unwrap();
+    assert_eq!(left["arguments"], serde_json::json!(["1"]));
     assert!(failed["wall_ns"].as_u64().unwrap() > 0 && failed["time_s"].as_f64().unwrap() > 1e9);
     let ends: Vec<_> = objects.iter().filter(|object| object["event"] == "ended").collect();
     assert_eq!(ends.len(), 2, "{ends:?}");

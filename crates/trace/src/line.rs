@@ -83,6 +83,9 @@ pub struct LineOptions {
     pub ends: bool,
     /// Says which task began a program in place of its process's others.
     pub supersedes: bool,
+    /// What stands between the arguments of a call: `, `.  Whoever takes lines apart gives a character
+    /// that no argument has: all below the space are escaped.
+    pub separator: &'static str,
     /// How values are written.
     pub style: Style,
     /// What has to be added to the monotonic clock for the time since 1970.
@@ -108,6 +111,7 @@ impl Default for LineOptions {
             announce: true,
             ends: true,
             supersedes: true,
+            separator: ", ",
             style: Style::default(),
             wall_offset_ns: 0,
         }
@@ -340,14 +344,14 @@ impl Desk<'_> {
             let start = scene.out.len();
             if is_raw {
                 if pending.next > 0 {
-                    scene.put(", ");
+                    scene.put(printer.options.separator);
                 }
                 scene.hex(scene.argument(pending.next));
                 pending.next += 1;
                 continue;
             }
             if pending.next > 0 && !pending.is_begun {
-                scene.put(", ");
+                scene.put(printer.options.separator);
             }
             scene.style = style;
             // What is known from the beginning comes first, even if the end is there already.

@@ -10,6 +10,9 @@ use super::Sink;
 use super::batch::Batch;
 use crate::trace::output::Output;
 
+/// Stands between arguments until a line is taken apart: no argument has it, as it would be escaped.
+const SEPARATOR: &str = "\u{1f}";
+
 /// JSON to one place.
 pub(crate) struct JsonSink {
     printer: Printer,
@@ -32,6 +35,7 @@ impl JsonSink {
             whole_lines: true,
             announce: false,
             ends: false,
+            separator: SEPARATOR,
             ..options
         };
         JsonSink {
@@ -153,7 +157,7 @@ fn tell_call(text: &str, object: &mut Map<String, Value>) {
     let (call, result) = text.rsplit_once(") = ").unwrap_or((text, ""));
     let (name, arguments) = call.split_once('(').unwrap_or((call, ""));
     object.insert("syscall".to_owned(), name.into());
-    object.insert("arguments".to_owned(), arguments.into());
+    object.insert("arguments".to_owned(), apart(arguments).into());
     let mut words = result.split(' ');
     if matches!(words.next(), Some("-1" | "?"))
         && let Some(error) = words.next()
@@ -161,6 +165,16 @@ fn tell_call(text: &str, object: &mut Map<String, Value>) {
         object.insert("error".to_owned(), error.into());
     }
     object.insert("told".to_owned(), result.into());
+}
+
+/// The texts of the arguments.  Of a call that never ended there are those that could be told.
+fn apart(arguments: &str) -> Vec<Value> {
+    let arguments = arguments.strip_suffix(" <unfinished ...>").unwrap_or(arguments);
+    let arguments = arguments.strip_suffix(SEPARATOR).unwrap_or(arguments);
+    if arguments.is_empty() {
+        return Vec::new();
+    }
+    arguments.split(SEPARATOR).map(Value::from).collect()
 }
 
 /// Takes the line of a signal apart: `--- SIGCHLD {si_signo=SIGCHLD, …} ---`.
@@ -186,9 +200,9 @@ mod tests {
             tell_call(text, &mut object);
             object
         };
-        let read = of(r#"read(3, "a) = b", 9) = 7"#);
+        let read = of("read(3\u{1f}\"a) = b, c\"\u{1f}9) = 7");
         assert_eq!(read["syscall"], "read");
-        assert_eq!(read["arguments"], r#"3, "a) = b", 9"#);
+        assert_eq!(read["arguments"], json!(["3", r#""a) = b, c""#, "9"]));
         assert_eq!(read["told"], "7");
         assert!(!read.contains_key("error"));
         let open = of(r#"open("/x", O_RDONLY) = -1 ENOENT (No such file or directory)"#);
@@ -198,6 +212,10 @@ mod tests {
             "ERESTARTNOHAND"
         );
         assert!(!of("exit_group(0) = ?").contains_key("error"));
+        assert_eq!(of("getpid() = 7")["arguments"], json!([]));
+        let cut = of("read(3\u{1f} <unfinished ...>) = ?");
+        assert_eq!(cut["arguments"], json!(["3"]), "{cut:?}");
+        assert_eq!(of("wait4( <unfinished ...>) = ?")["arguments"], json!([]));
         let mut object = Map::new();
         tell_signal("--- SIGUSR1 {si_signo=SIGUSR1} ---", "signal", &mut object);
         assert_eq!(object["signal"], "SIGUSR1");
