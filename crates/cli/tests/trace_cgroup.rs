@@ -1,0 +1,137 @@
+//! `whit trace --cgroup`: tasks of a control group and of groups below it, and no others.
+//!
+//! Makes a group of its own and takes it away again; skips, and says so, where it may not.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "all of it is tests, helpers too")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// A control group with one below it, gone at the end.
+struct Group(PathBuf);
+
+impl Group {
+    /// `None` where there can be none.
+    fn new() -> Option<Self> {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        let Some(mount) = mounts.find(|words| words[2] == "cgroup2") else {
+            eprintln!("skipped: no control groups of version 2 are mounted");
+            return None;
+        };
+        let group = Group(Path::new(mount[1]).join(format!("whit-test-{}", std::process::id())));
+        if let Err(error) = std::fs::create_dir_all(group.below()) {
+            eprintln!("skipped: no control group can be made at {}: {error}", group.0.display());
+            return None;
+        }
+        // A group can be there and take nobody, as one of threads.
+        if !group.ask(&group.below(), ":").status.success() {
+            eprintln!("skipped: {} takes no process", group.below().display());
+            return None;
+        }
+        Some(group)
+    }
+
+    fn below(&self) -> PathBuf {
+        self.0.join("below")
+    }
+
+    /// Runs a script in a group.
+    fn ask(&self, folder: &Path, script: &str) -> std::process::Output {
+        let script = format!("echo $$ > {}/cgroup.procs || exit 3; {script}", folder.display());
+        Command::new("sh").args(["-c", &script]).output().unwrap()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(self.below());
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// A process that does not outlive its test.
+struct Traced(Child);
+
+impl Drop for Traced {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn interrupt(traced: &mut Traced) {
+    // SAFETY: a plain system call; the process is a child that was not waited for.
+    unsafe { libc::kill(traced.0.id().cast_signed(), libc::SIGINT) };
+    let begin = Instant::now();
+    while traced.0.try_wait().unwrap().is_none() {
+        assert!(begin.elapsed() < LIMIT, "whit does not end");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn is_allowed() -> bool {
+    let whit = env!("CARGO_BIN_EXE_whit");
+    let arguments = ["trace", "--way", "kernel", "-qq", "-o", "/dev/null", "true"];
+    let out = Command::new(whit).args(arguments).output().unwrap();
+    if !out.status.success() {
+        eprintln!("skipped: {}", String::from_utf8_lossy(&out.stderr));
+    }
+    out.status.success()
+}
+
+/// What whit tells while files of these names are looked for in vain, by a process of the group and
+/// by one of nobody's, again and again until the first is told.
+fn told(group: &Group, more: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("told");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    command.args(["trace", "-q", "-o"]).arg(&file).args(more).arg("--cgroup").arg(&group.0);
+    let mut traced = Traced(command.stdin(Stdio::null()).spawn().unwrap());
+    let begin = Instant::now();
+    loop {
+        Command::new("cat").arg("/nowhere/outside").stderr(Stdio::null()).status().unwrap();
+        group.ask(&group.below(), "cat /nowhere/below; echo told > /dev/null");
+        let told = std::fs::read_to_string(&file).unwrap_or_default();
+        if told.contains("/nowhere/below") {
+            break;
+        }
+        assert!(begin.elapsed() < LIMIT, "{told}");
+        assert!(traced.0.try_wait().unwrap().is_none(), "whit has ended");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    interrupt(&mut traced);
+    std::fs::read_to_string(&file).unwrap()
+}
+
+#[test]
+fn tasks_of_a_group_and_below_it_are_told_and_no_others() {
+    let (true, Some(group)) = (is_allowed(), Group::new()) else { return };
+    let lines = told(&group, &[]);
+    // A shell that went there itself, and the program that it began there.
+    assert!(
+        lines.contains("openat(AT_FDCWD, \"/nowhere/below\", O_RDONLY) = -1 ENOENT"),
+        "{lines}"
+    );
+    assert!(lines.contains(" +++ exited with 1 +++"), "{lines}");
+    assert!(!lines.contains("/nowhere/outside"), "{lines}");
+    let objects = told(&group, &["--json", "-e", "trace=openat"]);
+    for object in objects.lines() {
+        let object: serde_json::Value = serde_json::from_str(object).unwrap();
+        assert!(object["syscall"].is_null() || object["syscall"] == "openat", "{object}");
+        assert_ne!(object["arguments"][1], "\"/nowhere/outside\"");
+    }
+}
+
+#[test]
+fn a_group_that_is_none_is_named() {
+    let out = Command::new(env!("CARGO_BIN_EXE_whit"))
+        .args(["trace", "--cgroup", "/nowhere/at/all", "-o", "/dev/null"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert!(said.contains("--cgroup") && said.lines().count() == 1, "{said}");
+}
