@@ -183,7 +183,44 @@ pub(super) fn case(seed: u64) -> Case {
         9 => line.delimited(),
         _ => line.ordinary(),
     }
-    line.finish()
+    let mut case = line.finish();
+    // Drawn last: what was drawn before is as it would be without.
+    match random.below(60) {
+        0 => wrong(&mut random, &mut case),
+        1 => {
+            case = of_words(&["-j1", "cat; echo {}", ":::", "1", "2"]);
+            case.stdin = file("one").to_owned();
+        }
+        2 => {
+            let words = ["-j2", "-k", "--timeout", "0.7", "--joblog", "joblog"];
+            let jobs = ["sleep {}; echo {}", ":::", "0", "9", "0.01"];
+            case = of_words(&[words.as_slice(), jobs.as_slice()].concat());
+        }
+        3 => {
+            let missing = ["nonexistent-program", "/etc/passwd", "./one", "nonexistent-program;"];
+            let program = random.pick(&missing);
+            case = of_words(&["-j1", "--joblog", "joblog", program, ":::", "a b", "c"]);
+        }
+        _ => {}
+    }
+    case
+}
+
+fn of_words(words: &[&str]) -> Case {
+    let words = words.iter().map(|word| (*word).to_owned()).collect();
+    Case { words, stdin: String::new() }
+}
+
+/// Something that cannot be done.
+fn wrong(random: &mut Random, case: &mut Case) {
+    let text = random.pick(&[
+        "--halt bogus",
+        "-a missing",
+        "--joblog /nonexistent/x",
+        "--timeout x",
+        "--halt now,fail=x",
+    ]);
+    case.words.splice(0..0, text.split(' ').map(str::to_owned));
 }
 
 impl Line<'_> {
