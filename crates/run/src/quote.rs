@@ -78,28 +78,30 @@ fn bourne(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// In csh a backslash takes the meaning of every byte but a newline, which needs quotes as well.
+/// Whether csh and rc take this byte as it is.
+fn is_harmless_to_others(byte: u8) -> bool {
+    is_harmless(byte) || matches!(byte, 1 | 0x1b..=0x1f | b'%' | b',' | b':' | b'@' | 0x7f..=0x81)
+}
+
+/// In csh a backslash takes the meaning of every byte; a line end needs quotes as well.
 fn csh(value: &[u8], out: &mut Vec<u8>) {
     if value.is_empty() {
         out.extend_from_slice(b"''");
-        return;
     }
     for byte in value {
-        if *byte == b'\n' {
-            out.extend_from_slice(b"'\\\n'");
-        } else {
-            if !is_harmless(*byte) && byte.is_ascii() {
-                out.push(b'\\');
-            }
-            out.push(*byte);
+        match byte {
+            b'\n' => out.extend_from_slice(b"\"\\\n\""),
+            byte if is_harmless_to_others(*byte) => out.push(*byte),
+            byte => out.extend([b'\\', *byte]),
         }
     }
 }
 
 /// In fish only `'` and `\` are special between single quotes, and a backslash takes that away.
+/// What has no backslash is written as for a Bourne shell, which fish reads in the same way.
 fn fish(value: &[u8], out: &mut Vec<u8>) {
-    if !value.is_empty() && value.iter().all(|byte| is_harmless(*byte)) {
-        out.extend_from_slice(value);
+    if !value.contains(&b'\\') {
+        bourne(value, out);
         return;
     }
     out.push(b'\'');
@@ -114,16 +116,65 @@ fn fish(value: &[u8], out: &mut Vec<u8>) {
 
 /// In rc only `'` is special between single quotes, and is written twice.
 fn rc(value: &[u8], out: &mut Vec<u8>) {
-    if !value.is_empty() && value.iter().all(|byte| is_harmless(*byte)) {
-        out.extend_from_slice(value);
-        return;
+    if value.is_empty() {
+        out.extend_from_slice(b"''");
     }
-    out.push(b'\'');
+    let mut is_open = false;
     for byte in value {
+        if is_open == is_harmless_to_others(*byte) {
+            out.push(b'\'');
+            is_open = !is_open;
+        }
         if *byte == b'\'' {
             out.push(b'\'');
         }
         out.push(*byte);
     }
-    out.push(b'\'');
+    if is_open {
+        out.push(b'\'');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quoted(shell: Shell, value: &str) -> String {
+        let mut out = Vec::new();
+        quote(shell, value.as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn bourne_shells() {
+        for (value, expected) in [
+            ("", "''"),
+            ("a-b_c.d+e/f", "a-b_c.d+e/f"),
+            ("a b", "'a b'"),
+            ("it's", "'it'\"'\"'s'"),
+            ("'", "\"'\""),
+            ("''", "\"'\"''\"'\""),
+            ("'a", "\"'\"'a'"),
+            ("a'", "'a'\"'\""),
+        ] {
+            assert_eq!(quoted(Shell::Bourne, value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn others() {
+        assert_eq!(quoted(Shell::Csh, "a b\nc!"), "a\\ b\"\\\n\"c\\!");
+        assert_eq!(quoted(Shell::Rc, "a'b c"), "a''''b' 'c");
+        assert_eq!(quoted(Shell::Rc, "\"'x"), "'\"'''x");
+        assert_eq!(quoted(Shell::Fish, "it's"), "'it'\"'\"'s'");
+        assert_eq!(quoted(Shell::Fish, "a\\'b\\"), r"'a\\\'b\\'");
+    }
+
+    #[test]
+    fn shells_by_name() {
+        assert_eq!(Shell::of_program(b"/usr/bin/fish"), Shell::Fish);
+        assert_eq!(Shell::of_program(b"-tcsh"), Shell::Csh);
+        assert_eq!(Shell::of_program(b"rc"), Shell::Rc);
+        assert_eq!(Shell::of_program(b"/bin/zsh"), Shell::Bourne);
+    }
 }

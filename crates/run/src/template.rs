@@ -328,9 +328,10 @@ impl Template {
         context: &Context<'_>,
         values: Values,
     ) -> Result<usize, RenderError> {
-        let mut line = Vec::new();
-        self.render(context, values, &mut line)?;
-        Ok(line.len())
+        render::with_measured(|line| {
+            self.render(context, values, line)?;
+            Ok(line.len())
+        })
     }
 
     /// Replaces `words` by the arguments that a shell would have made of the command line.  Only

@@ -19,6 +19,17 @@ thread_local! {
     static COMPUTED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     /// One word of a command that is quoted itself (`-q`), or a line that is quoted again.
     static UNQUOTED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    /// A line of which only the length is wanted.
+    static MEASURED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Lends this thread's buffer for lines that are measured, emptied.
+pub(super) fn with_measured<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    let mut buffer = MEASURED.take();
+    buffer.clear();
+    let result = work(&mut buffer);
+    MEASURED.set(buffer);
+    result
 }
 
 /// Lends this thread's buffer, emptied.
