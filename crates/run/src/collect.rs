@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use crate::job::Record;
 
 mod collector;
+mod color;
 mod lines;
 mod order;
 mod results;
@@ -81,6 +82,11 @@ pub struct Options {
     pub results: Option<Results>,
     /// Names of the input sources (`--header :`); numbers where there are none.
     pub names: Vec<Vec<u8>>,
+    /// The lines of each job in a color of its own; ignored when ungrouped.
+    pub color: bool,
+    /// The lines of jobs that failed in red; of those that were passed on line by line it is too
+    /// late.
+    pub color_failed: bool,
     /// Where temporary files are made.
     pub directory: PathBuf,
 }

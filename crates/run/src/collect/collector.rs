@@ -6,10 +6,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use super::color::Colors;
 use super::lines::{Lines, Outlet};
 use super::order::{Held, Order, Piece, Store};
 use super::results::{self, Saved};
-use super::sink::{self, Buffers, Sink, Text};
+use super::sink::{self, Buffers, Marks, Sink, Text};
 use super::slot::Slot;
 use super::space::Space;
 use super::temporary::Temporary;
@@ -39,6 +40,7 @@ struct Outputs {
     sinks: [Sink; 2],
     table: Option<Table>,
     buffers: Buffers,
+    colors: Colors,
 }
 
 #[derive(Debug)]
@@ -71,16 +73,17 @@ impl Outputs {
         texts: &[Text<'_>; 2],
         name: Option<&[u8]>,
     ) -> Result<(), CollectError> {
-        let Outputs { sinks: [stdout, stderr], table, buffers } = self;
+        let Outputs { sinks: [stdout, stderr], table, buffers, colors } = self;
         if let Some(name) = name {
             stdout.write(name)?;
         }
         let Some(Table { format, sink, .. }) = table else {
-            if !texts[0].is_empty() {
-                stdout.output(&texts[0], buffers)?;
-            }
-            if !texts[1].is_empty() {
-                stderr.output(&texts[1], buffers)?;
+            let color = colors.of(finished);
+            for (text, sink) in texts.iter().zip([stdout, stderr]) {
+                if !text.is_empty() {
+                    let marks = Marks { color, ..text.marks };
+                    sink.output(&Text { marks, ..*text }, buffers)?;
+                }
             }
             return Ok(());
         };
@@ -108,6 +111,7 @@ impl Collector {
     /// anything runs.
     pub fn new(options: Options, stdout: OwnedFd, stderr: OwnedFd) -> Result<Self, CollectError> {
         let sinks = [Sink::new(stdout, "standard output"), Sink::new(stderr, "standard error")];
+        let colors = Colors { all: options.color, failed: options.color_failed };
         let table = match &options.results {
             Some(Results::Table(..)) if options.mode == Mode::LineBuffer => {
                 let what = "--line-buffer and a table of --results";
@@ -119,7 +123,7 @@ impl Collector {
             }
             _ => None,
         };
-        let outputs = Outputs { sinks, table, buffers: Buffers::default() };
+        let outputs = Outputs { sinks, table, buffers: Buffers::default(), colors };
         Ok(Collector {
             store: Store::new(options.directory.clone()),
             options,
@@ -175,7 +179,7 @@ impl Collector {
         };
         let Some(slot) = slots.iter_mut().find(is_its) else { return Ok(()) };
         let Some(lines) = &mut slot.lines else { return Ok(()) };
-        let mut outlet = outputs.outlet(slot.tag.get(), &options.directory, chunk);
+        let mut outlet = outputs.outlet(slot.seq, slot.tag.get(), &options.directory, chunk);
         lines.readable(watched, &mut outlet)?;
         if slot.running { Ok(()) } else { lines.forget() }
     }
@@ -227,7 +231,7 @@ impl Collector {
             }
         }
         if let Some(lines) = &mut slot.lines {
-            lines.end(&mut outputs.outlet(slot.tag.get(), &options.directory, chunk))?;
+            lines.end(&mut outputs.outlet(slot.seq, slot.tag.get(), &options.directory, chunk))?;
             lines.forget()?;
         }
         if leftovers {
@@ -423,7 +427,7 @@ impl Collector {
         let Collector { slots, order, store, outputs, written, chunk, options, .. } = self;
         let slot = &mut slots[index];
         let Some(lines) = &mut slot.lines else { return Ok(()) };
-        lines.end(&mut outputs.outlet(slot.tag.get(), &options.directory, chunk))?;
+        lines.end(&mut outputs.outlet(slot.seq, slot.tag.get(), &options.directory, chunk))?;
         finished.receive_bytes += lines.received;
         if lines.live {
             written.push_back(finished);
@@ -454,9 +458,12 @@ impl Collector {
         }
         outputs.write_heading(slot)?;
         match &mut slot.lines {
-            Some(lines) => {
-                lines.go_live(&mut outputs.outlet(slot.tag.get(), &options.directory, chunk))
-            }
+            Some(lines) => lines.go_live(&mut outputs.outlet(
+                slot.seq,
+                slot.tag.get(),
+                &options.directory,
+                chunk,
+            )),
             None => Ok(()),
         }
     }
@@ -465,18 +472,21 @@ impl Collector {
 impl Outputs {
     fn outlet<'a>(
         &'a mut self,
+        seq: u64,
         tag: Option<&'a [u8]>,
         folder: &'a Path,
         chunk: &'a mut Vec<u8>,
     ) -> Outlet<'a> {
-        Outlet { sinks: &mut self.sinks, buffers: &mut self.buffers, tag, folder, chunk }
+        let marks = Marks { tag, color: self.colors.of_running(seq) };
+        Outlet { sinks: &mut self.sinks, buffers: &mut self.buffers, marks, folder, chunk }
     }
 
     fn write_heading(&mut self, slot: &mut Slot) -> Result<(), CollectError> {
         let Some(text) = Some(slot.texts([0, 0])[0]).filter(|text| !text.is_empty()) else {
             return Ok(());
         };
-        self.sinks[0].output(&text, &mut self.buffers)?;
+        let marks = Marks { color: self.colors.of_running(slot.seq), ..text.marks };
+        self.sinks[0].output(&Text { marks, ..text }, &mut self.buffers)?;
         slot.heading.set(None);
         Ok(())
     }

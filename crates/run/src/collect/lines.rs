@@ -15,7 +15,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::CollectError;
 use super::order::{Piece, Store};
-use super::sink::{self, Buffers, CHUNK_BYTES, Sink, Source, Text};
+use super::sink::{self, Buffers, CHUNK_BYTES, Marks, Sink, Source, Text};
 use super::temporary::Temporary;
 
 /// What of one stream may wait in memory, bytes: a line that is not complete, and what is read
@@ -137,7 +137,7 @@ pub(super) struct Lines {
 pub(super) struct Outlet<'a> {
     pub(super) sinks: &'a mut [Sink; 2],
     pub(super) buffers: &'a mut Buffers,
-    pub(super) tag: Option<&'a [u8]>,
+    pub(super) marks: Marks<'a>,
     pub(super) folder: &'a Path,
     /// For what is read from a pipe.
     pub(super) chunk: &'a mut Vec<u8>,
@@ -265,7 +265,7 @@ impl Stream {
         }
         let lines = memchr::memrchr2(b'\n', b'\r', chunk).map_or(0, |end| end + 1);
         let source = Source::Bytes(&chunk[..lines]);
-        let text = Text { tag: outlet.tag, heading: None, source };
+        let text = Text { marks: outlet.marks, heading: None, source };
         outlet.sinks[which].output(&text, outlet.buffers)?;
         self.waiting.add(&chunk[lines..], outlet.folder)
     }
@@ -280,7 +280,7 @@ impl Stream {
             return Ok(());
         }
         let source = self.waiting.source(length);
-        let text = Text { tag: outlet.tag, heading: None, source };
+        let text = Text { marks: outlet.marks, heading: None, source };
         outlet.sinks[which].output(&text, outlet.buffers)?;
         self.waiting.drop_first(length)
     }

@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use super::CollectError;
-use super::sink::{self, CHUNK_BYTES, Source, Text};
+use super::sink::{self, CHUNK_BYTES, Marks, Source, Text};
 use super::temporary::{Spool, Temporary};
 use crate::job::Finished;
 
@@ -51,10 +51,11 @@ pub(super) struct Held {
 impl Held {
     /// What comes to standard output and error.
     pub(super) fn texts<'a>(&'a self, store: &'a Store) -> [Text<'a>; 2] {
-        let (tag, heading) = (self.tag.as_deref(), self.heading.as_deref());
+        let marks = Marks::tag(self.tag.as_deref());
+        let heading = self.heading.as_deref();
         [
-            Text { tag, heading, source: store.source(&self.pieces[0]) },
-            Text { tag, heading: None, source: store.source(&self.pieces[1]) },
+            Text { marks, heading, source: store.source(&self.pieces[0]) },
+            Text { marks, heading: None, source: store.source(&self.pieces[1]) },
         ]
     }
 }

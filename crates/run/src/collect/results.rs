@@ -70,9 +70,7 @@ fn make(name: PathBuf, stderr: &Path, seq: PathBuf) -> Result<Saved, CollectErro
     let stderr = Some(open(stderr)?.into());
     // What an earlier run has left says nothing about this one.
     match fs::remove_file(&seq) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(failed("replace", &seq, error));
-        }
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("replace", &seq, error)),
         _ => Ok(Saved { stdout, stderr, name, seq: Some(seq) }),
     }
 }

@@ -10,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{self, Errno};
 
 use super::CollectError;
+use super::color::Color;
 
 /// Bytes read and written at a time: what a pipe holds, and what fits the second cache.
 pub(super) const CHUNK_BYTES: usize = 64 << 10;
@@ -74,11 +75,31 @@ pub(super) fn each_chunk(
     Ok(())
 }
 
+/// What is put before and behind each line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Marks<'a> {
+    /// Put before it, with a TAB.
+    pub(super) tag: Option<&'a [u8]>,
+    /// It is written in this color; a last line without a line feed gets one.
+    pub(super) color: Option<Color>,
+}
+
+impl<'a> Marks<'a> {
+    /// A tag alone.
+    pub(super) fn tag(tag: Option<&'a [u8]>) -> Self {
+        Marks { tag, color: None }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tag.is_none() && self.color.is_none()
+    }
+}
+
 /// What a job wrote, as it is to be written out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text<'a> {
-    /// Put before each line, with a TAB.
-    pub(super) tag: Option<&'a [u8]>,
+    /// What is put before and behind each line.
+    pub(super) marks: Marks<'a>,
     /// A line that comes first.
     pub(super) heading: Option<&'a [u8]>,
     /// What the job wrote.
@@ -88,7 +109,7 @@ pub(super) struct Text<'a> {
 impl<'a> Text<'a> {
     /// These bytes, as they are.
     pub(super) fn plain(bytes: &'a [u8]) -> Self {
-        Text { tag: None, heading: None, source: Source::Bytes(bytes) }
+        Text { marks: Marks::default(), heading: None, source: Source::Bytes(bytes) }
     }
 
     /// Whether nothing comes of it.
@@ -110,14 +131,15 @@ impl<'a> Text<'a> {
         let Buffers { read, text } = buffers;
         text.clear();
         if let Some(heading) = self.heading {
-            add(self.tag, heading, &mut true, text);
+            add(self.marks, heading, &mut true, text);
+            end_line(self.marks, text);
             text.push(b'\n');
         }
         let mut line_begins = true;
         each_chunk(self.source, CHUNK_BYTES, read, |chunk| {
             // A chunk of empty lines becomes as many tags: it is taken in small pieces.
             for piece in chunk.chunks(CHUNK_BYTES / 16) {
-                add(self.tag, piece, &mut line_begins, text);
+                add(self.marks, piece, &mut line_begins, text);
                 if text.len() >= CHUNK_BYTES {
                     take(text)?;
                     text.clear();
@@ -125,6 +147,10 @@ impl<'a> Text<'a> {
             }
             Ok(())
         })?;
+        if self.marks.color.is_some() && !line_begins {
+            end_line(self.marks, text);
+            text.push(b'\n');
+        }
         if text.is_empty() { Ok(()) } else { take(text) }
     }
 }
@@ -166,7 +192,7 @@ impl Sink {
         text: &Text<'_>,
         buffers: &mut Buffers,
     ) -> Result<(), CollectError> {
-        if text.tag.is_none() && text.source.length() > CHUNK_BYTES as u64 {
+        if text.marks.is_empty() && text.source.length() > CHUNK_BYTES as u64 {
             self.output_long(text, buffers)
         } else {
             text.each_piece(buffers, |piece| write_all(&self.file, piece, &self.name))
@@ -214,26 +240,37 @@ fn wait_for_room(file: &OwnedFd) {
     let _ = poll(&mut [PollFd::new(file, PollFlags::OUT)], None);
 }
 
-/// Adds `bytes` to `out`, with the tag and a TAB at the beginning of each line.  A carriage return
-/// ends a line too: what a progress bar writes over itself keeps its tag.
-fn add(tag: Option<&[u8]>, bytes: &[u8], line_begins: &mut bool, out: &mut Vec<u8>) {
-    let Some(tag) = tag else {
+/// Adds `bytes` to `out`, with the marks of each line.  A carriage return ends a line too: what a
+/// progress bar writes over itself keeps its tag.
+fn add(marks: Marks<'_>, bytes: &[u8], line_begins: &mut bool, out: &mut Vec<u8>) {
+    if marks.is_empty() {
         out.extend_from_slice(bytes);
         return;
-    };
+    }
     let mut rest = bytes;
     while !rest.is_empty() {
         if *line_begins {
-            out.extend_from_slice(tag);
-            out.push(b'\t');
+            if let Some(color) = marks.color {
+                color.push_begin(out);
+            }
+            if let Some(tag) = marks.tag {
+                out.extend_from_slice(tag);
+                out.push(b'\t');
+            }
         }
-        let (line, behind) = match memchr::memchr2(b'\n', b'\r', rest) {
-            Some(end) => rest.split_at(end + 1),
-            None => (rest, &rest[..0]),
-        };
-        out.extend_from_slice(line);
-        *line_begins = matches!(line.last(), Some(b'\n' | b'\r'));
-        rest = behind;
+        let end = memchr::memchr2(b'\n', b'\r', rest);
+        out.extend_from_slice(&rest[..end.unwrap_or(rest.len())]);
+        *line_begins = end.is_some();
+        let Some(end) = end else { return };
+        end_line(marks, out);
+        out.push(rest[end]);
+        rest = &rest[end + 1..];
+    }
+}
+
+fn end_line(marks: Marks<'_>, out: &mut Vec<u8>) {
+    if marks.color.is_some() {
+        Color::push_end(out);
     }
 }
 
@@ -246,12 +283,12 @@ mod tests {
         let mut out = Vec::new();
         let mut line_begins = true;
         for piece in [&b"a"[..], b"b\n\nc", b"", b"d\n"] {
-            add(Some(b"T"), piece, &mut line_begins, &mut out);
+            add(Marks::tag(Some(b"T")), piece, &mut line_begins, &mut out);
         }
         assert_eq!(out, b"T\tab\nT\t\nT\tcd\n");
         assert!(line_begins);
         out.clear();
-        add(Some(b"T"), b"1%\r2%\r\n", &mut line_begins, &mut out);
+        add(Marks::tag(Some(b"T")), b"1%\r2%\r\n", &mut line_begins, &mut out);
         assert_eq!(out, b"T\t1%\rT\t2%\rT\t\n");
     }
 }

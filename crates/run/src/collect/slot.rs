@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use super::lines::Lines;
 use super::results::Saved;
-use super::sink::{Source, Text};
+use super::sink::{Marks, Source, Text};
 use super::temporary::Temporary;
 
 /// A text that may be missing, in memory that is used again.
@@ -57,10 +57,10 @@ impl Slot {
             Some(file) if lengths[which] > 0 => Source::File(file.as_fd(), 0, lengths[which]),
             _ => Source::Bytes(&[]),
         };
-        let tag = self.tag.get();
+        let marks = Marks::tag(self.tag.get());
         [
-            Text { tag, heading: self.heading.get(), source: source(0) },
-            Text { tag, heading: None, source: source(1) },
+            Text { marks, heading: self.heading.get(), source: source(0) },
+            Text { marks, heading: None, source: source(1) },
         ]
     }
 }

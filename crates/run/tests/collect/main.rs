@@ -96,6 +96,30 @@ fn lines_have_tags_and_headings_have_them_too() {
 }
 
 #[test]
+fn colors_end_with_each_line() {
+    for mode in [Mode::Group, Mode::LineBuffer] {
+        let mut bench = Bench::with(|folder| run::collect::Options {
+            color: true,
+            color_failed: true,
+            ..support::options(mode, false, folder)
+        });
+        let streams = bench.open(1, 1, Some("t"));
+        write(streams.stdout, "a\nb");
+        bench.close(1, 1);
+        let begin = "\u{1b}[48;5;101;38;5;231m\u{1b}[Kt\t";
+        assert_eq!(bench.stdout(), format!("{begin}a\u{1b}[m\n{begin}b\u{1b}[m\n"), "{mode:?}");
+        let streams = bench.open(1, 2, None);
+        write(streams.stderr, "e\n");
+        let failed = run::Finished { outcome: run::Outcome::Exited(1), ..finished(1, 2) };
+        bench.collector.close(failed, false).expect("written");
+        let ground = if mode == Mode::Group { 196 } else { 186 };
+        let letters = if mode == Mode::Group { "231" } else { "016" };
+        let line = format!("\u{1b}[48;5;{ground:03};38;5;{letters}m\u{1b}[Ke\u{1b}[m\n");
+        assert_eq!(bench.stderr(), line, "{mode:?}");
+    }
+}
+
+#[test]
 fn a_heading_comes_without_a_job_too() {
     for mode in [Mode::Group, Mode::LineBuffer, Mode::Ungroup] {
         let mut bench = Bench::new(mode, true);
