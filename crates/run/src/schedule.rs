@@ -212,6 +212,7 @@ impl Schedule {
         let gave_way = job.fate == Fate::Requeued && self.retries == 1;
         if !good && (self.retries == 0 || attempt < self.retries || gave_way) {
             self.failures.insert(job.seq, attempt);
+            self.tally.count_retry();
             return ended(Verdict::Again, Halted::No);
         }
         self.failures.remove(&job.seq);

@@ -5,12 +5,13 @@
 //! - without `--halt` the exit code is the number of failed jobs, 101 for more than 100;
 //! - a percentage is of all jobs, rounded up to a number of jobs;
 //! - once a condition is met the exit code stands, whatever ends later: 0 for `success`; for an
-//!   amount of one job that job's own status (128 + its signal, 255 where we ended it, 254 where
-//!   it was skipped); for a percentage the percentage of failed jobs, rounded up; for a number the
-//!   number of failed jobs (and 101 where `done` found none: there is no other name for it);
-//!   0 for an amount of none;
-//! - a condition never met leaves the number of failed jobs, or their percentage where the amount
-//!   is one;
+//!   amount of one job (a percentage that is one job exactly, too) that job's own status (128 + its
+//!   signal, 255 where we ended it, 254 where it was skipped); for a percentage the percentage of
+//!   failed jobs, rounded up; for a number the number of failed jobs (and 101 where `done` found
+//!   none: there is no other name for it);
+//! - an amount of none gives 0, met or not;
+//! - a condition never met leaves the number of failed jobs, or, where the amount is a percentage,
+//!   what part of all runs they are, those that were tried again too;
 //! - skipped jobs count as failed.
 
 use thiserror::Error;
@@ -155,6 +156,8 @@ pub(super) struct Tally {
     total: Option<u64>,
     failed: u64,
     succeeded: u64,
+    /// Runs that failed and were followed by another of the same job.
+    retried: u64,
     /// The exit code, once the condition has been met.
     decided: Option<u8>,
 }
@@ -175,6 +178,11 @@ impl Tally {
 
     pub(super) fn succeeded(&self) -> u64 {
         self.succeeded
+    }
+
+    /// A job has failed and is to be tried again.
+    pub(super) fn count_retry(&mut self) {
+        self.retried += 1;
     }
 
     /// A job has ended for good.
@@ -221,16 +229,22 @@ impl Tally {
         match (why, amount) {
             (Why::Success, _) => 0,
             _ if needed == 0 => 0,
-            _ if needed == 1 => own_status(outcome),
-            (_, Amount::Percent(_)) => self.percent_failed(),
+            (_, Amount::Jobs(1)) => own_status(outcome),
+            (_, Amount::Percent(percent)) if self.is_one_job(percent) => own_status(outcome),
+            (_, Amount::Percent(_)) => self.percent_failed(0),
             (_, Amount::Jobs(_)) if self.failed == 0 => capped(FAILURES_MAX + 1),
             (_, Amount::Jobs(_)) => capped(self.failed),
         }
     }
 
-    /// How many of a hundred jobs failed, rounded up.
-    fn percent_failed(&self) -> u8 {
-        let total = self.total.unwrap_or(0).max(self.failed).max(1);
+    /// Whether a percentage is one job exactly.
+    fn is_one_job(&self, percent: u64) -> bool {
+        self.total.is_some_and(|total| u128::from(total) * u128::from(percent) == 100)
+    }
+
+    /// How many of a hundred jobs failed, rounded up, with so many more runs than jobs.
+    fn percent_failed(&self, more: u64) -> u8 {
+        let total = self.total.unwrap_or(0).max(self.failed).saturating_add(more).max(1);
         capped(self.failed.saturating_mul(100).div_ceil(total))
     }
 
@@ -238,7 +252,10 @@ impl Tally {
     pub(super) fn exit_code(&self) -> u8 {
         match (self.decided, self.halt) {
             (Some(code), _) => code,
-            (None, Halt::If { amount: Amount::Percent(_), .. }) => self.percent_failed(),
+            (None, Halt::If { amount: Amount::Jobs(0) | Amount::Percent(0), .. }) => 0,
+            (None, Halt::If { amount: Amount::Percent(_), .. }) => {
+                self.percent_failed(self.retried)
+            }
             (None, _) => capped(self.failed),
         }
     }
@@ -306,6 +323,8 @@ mod tests {
         assert_eq!(run("soon,done=2", &[0, 0, 0]), (2, 101));
         assert_eq!(run("soon,done=9", &[7, 8, 0]), (3, 2));
         assert_eq!(run("soon,done=0", &[7, 0, 8]), (1, 0));
+        assert_eq!(run("soon,success=0", &[7, 8]), (2, 0));
+        assert_eq!(run("soon,success=0%", &[7, 8]), (2, 0));
     }
 
     #[test]
@@ -321,6 +340,9 @@ mod tests {
         assert_eq!(run("now,success=50%", &[7, 8, 0, 9]), (4, 75));
         assert_eq!(run("soon,success=100%", &[7, 0, 0]), (3, 34));
         assert_eq!(run("soon,success=100%", &[7, 0, 0, 0, 0, 0]), (6, 17));
+        // 10 % of 8 jobs is no whole job, and so not one job.
+        assert_eq!(run("soon,fail=10%", &[0, 7, 0, 0, 0, 0, 0, 0]), (2, 13));
+        assert_eq!(run("soon,fail=90%", &[7]), (1, 100));
         assert_eq!(run("soon,done=30%", &[1, 0, 1, 0, 0, 0, 1, 1, 1, 1]), (3, 20));
         assert_eq!(run("now,done=30%", &[0; 8]), (3, 0));
         assert_eq!(run("now,done=100%", &[7, 0, 0, 0, 0, 0, 0, 0]), (8, 13));
@@ -354,6 +376,18 @@ mod tests {
         tally.set_total(300);
         assert_eq!(tally.count(Outcome::Exited(1)), Reached::Counted);
         assert_eq!(tally.count(Outcome::Exited(1)), Reached::Stop(When::Now));
+    }
+
+    #[test]
+    fn a_percentage_never_reached_is_of_all_runs() {
+        let mut tally = Tally::new(parsed("soon,fail=25%"));
+        tally.set_total(6);
+        tally.count_retry();
+        tally.count_retry();
+        for code in [7, 0, 0, 0, 0, 0] {
+            tally.count(Outcome::Exited(code));
+        }
+        assert_eq!(tally.exit_code(), 13, "one failed of six jobs, which ran eight times");
     }
 
     #[test]
