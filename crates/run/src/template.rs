@@ -7,6 +7,7 @@
 
 mod direct;
 mod expression;
+mod measure;
 mod parse;
 mod plus;
 mod render;
@@ -18,6 +19,7 @@ use crate::quote::{self, Shell};
 use crate::shell::Reason;
 
 pub(crate) use direct::first_word;
+pub use measure::Measure;
 use parse::{Piece, Position, Replacement};
 use render::{Line, QuotedLine};
 use strings::What;
@@ -334,6 +336,11 @@ impl Template {
         })
     }
 
+    /// Measures a command line to which records are added one by one.
+    pub fn measure(&self, values: Values, packing: Packing) -> Measure<'_> {
+        Measure::new(self, values, packing)
+    }
+
     /// Replaces `words` by the arguments that a shell would have made of the command line.  Only
     /// for templates that need no shell ([`crate::shell::needed`]).
     pub fn render_words(
@@ -365,5 +372,141 @@ impl Template {
             true => Err(Reason::StartsWithValue),
             false => direct::plain(&self.pieces, is_quoted),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(command: &str, syntax: &Syntax) -> Result<Template, TemplateError> {
+        Template::parse(&[command.as_bytes().to_vec()], syntax)
+    }
+
+    fn context(records: &[Record]) -> Context<'_> {
+        Context {
+            seq: 7,
+            slot: 2,
+            slots: 12,
+            total: None,
+            records,
+            packing: Packing::One,
+            // 2024-02-29 23:59:58.
+            local_time_s: 1_709_251_198,
+        }
+    }
+
+    fn render(command: &str, value: &str, values: Values) -> Result<(String, Flow), RenderError> {
+        let syntax = Syntax { plus: true, ..Syntax::default() };
+        let records = [Record::of(value)];
+        let mut out = Vec::new();
+        let flow = parse(command, &syntax).unwrap().render(&context(&records), values, &mut out)?;
+        Ok((String::from_utf8(out).unwrap(), flow))
+    }
+
+    #[test]
+    fn what_is_not_offered_is_refused_by_name() {
+        for (expression, name) in [
+            ("system(\"rm\")", "`system` is not offered"),
+            ("for $x (1) { }", "`for` is not offered"),
+            ("$_ = rand()", "`rand` is not offered"),
+            ("hash($_)", "`hash` is not offered"),
+            ("$_ = `ls`", "this is not offered"),
+            ("s/a/b/2", "an operator or `;` is missing"),
+            ("s/a/b/k", "the flag `k` is not offered"),
+            ("s/a/b", "its other half is missing"),
+            ("s/(?=a)/b/", "look-around"),
+            ("1 = 2", "cannot be assigned to"),
+            ("$_ = sprintf()", "takes 1 to"),
+            ("$opt::x = 1", "this variable is not offered"),
+            ("$_ = 1 ..", "not offered"),
+        ] {
+            let error = parse(&format!("e {{= {expression} =}}"), &Syntax::default());
+            let error = error.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.contains(name), "{expression}: {error}");
+        }
+        let deep = format!("e {{= $_ = {}1{} =}}", "(".repeat(5000), ")".repeat(5000));
+        assert!(parse(&deep, &Syntax::default()).is_err());
+        let deep = format!("e {{= $_ = {}1 =}}", "-".repeat(5000));
+        assert!(parse(&deep, &Syntax::default()).is_err());
+        let long = "x".repeat(1 << 18);
+        assert!(matches!(parse(&long, &Syntax::default()), Err(TemplateError::TooLong { .. })));
+    }
+
+    #[test]
+    fn jobs_whose_expression_fails_say_so() {
+        for (command, why) in [
+            ("e {= $_ = 1 / 0 =}", "job 7: an expression divides by zero"),
+            ("e {= $_ = 'x' x 1e9 =}", "longer than any argument"),
+            ("e {= $_ = sprintf('%9999999d', 1) =}", "longer than any argument"),
+            ("e {= $_ = log(0) =}", "has none"),
+            ("e {= $x = '('; s/$x/b/ =}", "is not understood"),
+            ("e {##}", "the number of all jobs is not known"),
+        ] {
+            let error = render(command, "a", Values::Bare).unwrap_err().to_string();
+            assert!(error.contains(why), "{command}: {error}");
+        }
+    }
+
+    #[test]
+    fn jobs_can_be_skipped_and_values_left_bare() {
+        let skipped = render("e {= if ($_ eq 'b') { skip() } =}", "b", Values::Bare).unwrap();
+        assert_eq!(skipped, ("e b".to_owned(), Flow::Skip));
+        let run = render("{/}:{#:%03d}:{%:%3d} {}", "a/b c", Values::Bare).unwrap();
+        assert_eq!(run, ("b c:007:  2 a/b c".to_owned(), Flow::Run));
+        let line = render("e {seq-1} {slot-1} {0%}", "", Values::Quoted(Shell::Bourne)).unwrap();
+        assert_eq!(line.0, "e 6 1 02");
+        let time = "e {= $_=yyyy_mm_dd_hh_mm_ss() =} {= $_=hhmm().yyyymmdd() =}";
+        assert_eq!(render(time, "", Values::Bare).unwrap().0, "e 2024-02-29T23:59:58 235920240229");
+    }
+
+    #[test]
+    fn templates_tell_what_they_need() {
+        let needs = |command: &str| {
+            let template = parse(command, &Syntax { plus: true, ..Syntax::default() }).unwrap();
+            (template.has_values(), template.needs_slot(), template.needs_total())
+        };
+        assert_eq!(needs("e x"), (false, false, false));
+        assert_eq!(needs("e {#}"), (true, false, false));
+        assert_eq!(needs("e {%}"), (true, true, false));
+        assert_eq!(needs("e {= $_ = slot() =}"), (true, true, false));
+        assert_eq!(needs("e {0#}"), (true, false, true));
+        assert_eq!(needs("e {= $_ = total_jobs() =}"), (true, false, true));
+        let nothing = Template::parse(&[], &Syntax::default()).unwrap();
+        assert!(nothing.is_empty() && !nothing.has_values());
+    }
+
+    #[test]
+    fn a_nul_is_no_part_of_an_argument() {
+        let template = parse("e {}", &Syntax::default()).unwrap();
+        let records = [Record::of("a\0b")];
+        let mut words = Words::default();
+        let error = template.render_words(&context(&records), &mut words).unwrap_err();
+        assert_eq!(error, RenderError::Nul { seq: 7 });
+        let template = parse("e | {}", &Syntax::default()).unwrap();
+        let error = template.render_words(&context(&records), &mut words).unwrap_err();
+        assert!(error.to_string().contains("needs a shell"), "{error}");
+    }
+
+    #[test]
+    fn lines_can_be_quoted_again() {
+        let syntax = Syntax { shell_quote: 2, ..Syntax::default() };
+        let mut template = Template::parse(&[], &syntax).unwrap();
+        template.append_value();
+        let records = [Record::of("a b")];
+        let mut out = b"kept ".to_vec();
+        template.render(&context(&records), Values::Quoted(Shell::Bourne), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "kept \"'\"'a b'\"'\"");
+    }
+
+    #[test]
+    fn tags_with_several_groups() {
+        let rpl = vec![(b"{s(.+?)=(.*?)}".to_vec(), b"s/$$1/<$$2>/".to_vec())];
+        let syntax = Syntax { rpl, ..Syntax::default() };
+        let records = [Record::of("abc")];
+        let mut out = Vec::new();
+        let template = parse("e {sb=x y} {1sc=}", &syntax).unwrap();
+        template.render(&context(&records), Values::Bare, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "e a<x y>c ab<>");
     }
 }
