@@ -2,25 +2,24 @@
 //!
 //! A program is started by `clone(CLONE_VM | CLONE_VFORK)`: nothing of this process is copied,
 //! however much memory it holds, and only the calling thread waits until the program runs.  The
-//! child makes six calls and becomes the program (its own process group, three descriptors, the
-//! signal mask, SIGPIPE): 38 system calls for a `/bin/true` where `std::process::Command` makes 158
-//! (its C library resets each signal by itself).  What the child needs (path, arguments,
+//! child makes a handful of calls (its own process group, descriptors, the signal mask, SIGPIPE)
+//! and becomes the program: 38 system calls for a `/bin/true` where `std::process::Command` makes
+//! 158 (its C library resets each signal by itself).  What the child needs (path, arguments,
 //! environment) is made before; nothing is allocated between the clone and the program.
 //!
 //! Ends are heard by one `signalfd` for SIGCHLD and `wait4`, which gives the account of what a job
 //! used without a further call; a descriptor for each process would cost three calls a job more.
-//!
-//! The engine knows [`Spawner`] alone, so that it can be tested without starting anything.
 
 use std::ffi::CString;
 use std::io;
 use std::os::fd::RawFd;
+use std::sync::Arc;
 
 mod arguments;
 mod child;
 mod ends;
 
-pub use arguments::{Environment, Words};
+pub use arguments::{Arguments, Environment};
 pub use child::Kernel;
 pub use ends::{Ends, Reaped};
 
@@ -30,13 +29,15 @@ pub enum SpawnError {
     /// No process can be made at the moment (EAGAIN, ENOMEM): try later.
     #[error("cannot start another process now: {0}")]
     Busy(io::Error),
-    /// The program cannot be run; the shell's number for it is 127 where there is none, else 126.
+    /// The program cannot be run.
     #[error("cannot run {program}: {error}")]
     Program {
         /// Its path.
         program: String,
         /// What the kernel said.
         error: io::Error,
+        /// The number of the process that was to be it, which has ended.
+        pid: i32,
     },
     /// No process can be made at all.
     #[error("cannot start a process: {0}")]
@@ -54,31 +55,22 @@ impl SpawnError {
     }
 }
 
-/// A program to be started.
+/// A program to be started.  Its buffers are used again for the next one.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct Launch {
     /// The file, found already (nothing looks through PATH here).
-    pub program: &'a CString,
-    /// Its words, the zeroth included, and its environment.
-    pub words: &'a Words,
-    /// The environment.
-    pub environment: &'a Environment,
-    /// What it gets as descriptors 0, 1 and 2; `None` leaves ours.
+    pub program: Arc<CString>,
+    /// Its words, the zeroth included.
+    pub arguments: Arguments,
+    /// Its environment.
+    pub environment: Environment,
+    /// What it gets as descriptors 0, 1 and 2; `None` leaves ours.  They must stay open until it
+    /// runs, and be 3 or above.
     pub streams: [Option<RawFd>; 3],
     /// Where it runs; `None`: where we are.
-    pub directory: Option<&'a CString>,
+    pub directory: Option<CString>,
     /// What is added to its nice value.
     pub nice: i32,
     /// Whether it stays in our process group, as one that asks the terminal must.
     pub shares_group: bool,
-}
-
-/// Whoever starts programs.
-pub trait Spawner: Sync {
-    /// Starts one; its process number, which is its process group's as well.
-    ///
-    /// # Errors
-    ///
-    /// [`SpawnError`]: whether it is worth trying again, and whose fault it is.
-    fn spawn(&self, request: &Request<'_>) -> Result<i32, SpawnError>;
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::io;
 use std::ptr;
 
-use super::{Request, SpawnError, Spawner};
+use super::{Launch, SpawnError};
 
 /// Stack of the child: it calls a dozen functions of a few variables each.
 const STACK_BYTES: usize = 32 * 1024;
@@ -17,16 +17,9 @@ pub struct Kernel {
     mask: libc::sigset_t,
 }
 
-impl Kernel {
-    /// A spawner whose children get `mask`, which is best what this process was started with.
-    pub fn new(mask: libc::sigset_t) -> Self {
-        Kernel { mask }
-    }
-}
-
 /// What the child reads, and the one thing that it tells.
 struct Order<'a> {
-    request: &'a Request<'a>,
+    launch: &'a Launch,
     mask: &'a libc::sigset_t,
     /// The error of the call that failed, 0 if none did.
     failed: UnsafeCell<c_int>,
@@ -40,9 +33,19 @@ thread_local! {
 #[repr(align(16))]
 struct Stack([u8; STACK_BYTES]);
 
-impl Spawner for Kernel {
-    fn spawn(&self, request: &Request<'_>) -> Result<i32, SpawnError> {
-        let order = Order { request, mask: &self.mask, failed: UnsafeCell::new(0) };
+impl Kernel {
+    /// A spawner whose children get `mask`, which is best what this process was started with.
+    pub fn new(mask: libc::sigset_t) -> Self {
+        Kernel { mask }
+    }
+
+    /// Starts a program; its process number, which is its process group's as well.
+    ///
+    /// # Errors
+    ///
+    /// [`SpawnError`]: whether it is worth trying again, and whose fault it is.
+    pub fn spawn(&self, launch: &Launch) -> Result<i32, SpawnError> {
+        let order = Order { launch, mask: &self.mask, failed: UnsafeCell::new(0) };
         let pid = STACK.with(|stack| {
             // SAFETY: the stack belongs to this thread, which waits in `clone` for as long as the
             // child uses it (CLONE_VFORK); the end of an array is a pointer that may be made.
@@ -50,9 +53,9 @@ impl Spawner for Kernel {
             let top = top.unwrap_or(ptr::null()).cast_mut().cast::<c_void>();
             // SAFETY: `become_program` never returns into our frames; `order` outlives the call,
             // since CLONE_VFORK holds this thread until the child has become the program or ended.
-            // All signals are blocked in this thread (see `Ends`), so no handler runs on the
-            // child's stack, and the child's changes of signal handling are its own (no
-            // CLONE_SIGHAND).
+            // Signals that are handled are blocked in this thread (see `Ends`), so no handler
+            // runs on the child's stack, and the child's changes of signal handling are its own
+            // (no CLONE_SIGHAND).
             unsafe {
                 libc::clone(
                     become_program,
@@ -78,8 +81,8 @@ impl Spawner for Kernel {
         // nobody else hears of it.
         // SAFETY: plain call; no status is asked for.
         unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
-        let program = String::from_utf8_lossy(request.program.as_bytes()).into_owned();
-        Err(SpawnError::Program { program, error: io::Error::from_raw_os_error(failed) })
+        let program = String::from_utf8_lossy(launch.program.as_bytes()).into_owned();
+        Err(SpawnError::Program { program, error: io::Error::from_raw_os_error(failed), pid })
     }
 }
 
@@ -88,24 +91,24 @@ impl Spawner for Kernel {
 extern "C" fn become_program(order: *mut c_void) -> c_int {
     // SAFETY: the pointer is the `Order` of the waiting thread.
     let order = unsafe { &*order.cast::<Order<'_>>() };
-    let request = order.request;
+    let launch = order.launch;
     // SAFETY: plain system calls with pointers that the waiting thread keeps true.
     unsafe {
-        if !request.shares_group {
+        if !launch.shares_group {
             libc::setpgid(0, 0);
         }
         // Rust's runtime ignores SIGPIPE, and ignored stays ignored in the program.
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        let ready = place_streams(&request.streams)
-            && request.directory.is_none_or(|path| libc::chdir(path.as_ptr()) == 0);
+        let ready = place_streams(&launch.streams)
+            && launch.directory.as_ref().is_none_or(|path| libc::chdir(path.as_ptr()) == 0);
         if ready {
-            if request.nice != 0 {
+            if launch.nice != 0 {
                 // What the user may not have is left as it is, as nice(1) does.
-                libc::nice(request.nice);
+                libc::nice(launch.nice);
             }
             libc::sigprocmask(libc::SIG_SETMASK, order.mask, ptr::null_mut());
-            let words: *const *const c_char = request.words.pointers();
-            libc::execve(request.program.as_ptr(), words, request.environment.pointers());
+            let words: *const *const c_char = launch.arguments.pointers();
+            libc::execve(launch.program.as_ptr(), words, launch.environment.pointers());
         }
         *order.failed.get() = *libc::__errno_location();
         libc::_exit(127);
@@ -132,7 +135,7 @@ mod tests {
     use std::io::{Read as _, Seek as _};
     use std::os::fd::AsRawFd as _;
 
-    use super::super::{Environment, Words};
+    use super::super::{Arguments, Environment};
     use super::*;
 
     fn kernel() -> Kernel {
@@ -145,23 +148,31 @@ mod tests {
         Kernel::new(mask)
     }
 
-    fn run(words: &[&str], own: &[&[u8]]) -> (i32, String) {
-        let mut list = Words::new();
-        assert!(words.iter().all(|word| list.push(word.as_bytes())));
-        list.finish();
-        let mut environment = Environment::new([b"A=1".to_vec(), b"SEQ=x".to_vec()], &["SEQ"]);
+    fn launch(words: &[&str], own: &[&[u8]]) -> Launch {
+        let mut arguments = Arguments::default();
+        let fill = |list: &mut crate::template::Words| {
+            words.iter().for_each(|word| list.push(word.as_bytes()));
+            Ok::<_, ()>(())
+        };
+        arguments.set(fill).unwrap();
+        let common = [b"A=1".to_vec(), b"SEQ=x".to_vec()];
+        let mut environment = Environment::new(common, &["SEQ".to_owned()]);
         environment.set(own);
-        let mut file = tempfile::tempfile().unwrap();
-        let program = CString::new(words[0]).unwrap();
-        let request = Request {
-            program: &program,
-            words: &list,
-            environment: &environment,
-            streams: [None, Some(file.as_raw_fd()), None],
+        Launch {
+            program: CString::new(words[0]).unwrap().into(),
+            arguments,
+            environment,
+            streams: [None; 3],
             directory: None,
             nice: 0,
             shares_group: false,
-        };
+        }
+    }
+
+    fn run(words: &[&str], own: &[&[u8]]) -> (i32, String) {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut request = launch(words, own);
+        request.streams[1] = Some(file.as_raw_fd());
         let pid = kernel().spawn(&request).unwrap();
         let mut status = 0;
         // SAFETY: plain call.
@@ -196,21 +207,8 @@ mod tests {
 
     #[test]
     fn a_program_that_cannot_run_is_told_and_leaves_no_process() {
-        let mut words = Words::new();
-        words.push(b"x");
-        words.finish();
-        let environment = Environment::new([], &[]);
         for (path, code) in [("/no/such/program", 127), ("/etc/passwd", 126), ("/", 126)] {
-            let program = CString::new(path).unwrap();
-            let request = Request {
-                program: &program,
-                words: &words,
-                environment: &environment,
-                streams: [None; 3],
-                directory: None,
-                nice: 0,
-                shares_group: false,
-            };
+            let request = launch(&[path], &[]);
             let error = kernel().spawn(&request).unwrap_err();
             assert_eq!(error.exit_code(), code, "{error}");
             assert!(error.to_string().contains(path), "{error}");
