@@ -1,1 +1,313 @@
 //! The loop that joins the parts: input, schedule, spawner, output, joblog.
+//!
+//! One thread does everything but start programs and read from pipes; it sleeps in `epoll_wait`
+//! until a process ends, a timer is due, a descriptor is ready or there is more input, and never
+//! looks whether something might have happened.
+//!
+//! For a job of a plain program it makes some ten system calls: `clone`, the `epoll_wait` and the
+//! `read` that tell of its end (shared by all that end together), `wait4`, one look whether its
+//! process group is gone, and what keeping its output apart costs ([`crate::collect`]).
+
+use std::collections::{HashMap, VecDeque};
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+mod end;
+pub mod feed;
+mod job;
+pub mod observe;
+mod start;
+pub mod world;
+
+pub use feed::{Feed, Next};
+use job::Job;
+pub use observe::{Observer, Running, Status};
+pub use world::{Event, Interest, Live, World};
+
+use crate::collect::{CollectError, Collector, JobText, Streams};
+use crate::input::InputError;
+use crate::job::{Account, Finished, Outcome};
+use crate::joblog::{Log, LogError};
+use crate::quote::Shell;
+use crate::schedule::{Action, Ended, Halted, Machine, Schedule, Start, Verdict};
+use crate::spawn::{Arguments, Environment, Launch, Reaped, SpawnError};
+use crate::template::{Context, Flow, Packing, RenderError, Template, Values};
+
+/// Stands for the number of a job: the command of `--limit`.
+const LIMIT: u64 = 0;
+
+/// The longest command line that a shell can be given: the kernel's limit of one argument
+/// (MAX_ARG_STRLEN, execve(2)).
+pub const COMMAND_BYTES_MAX: usize = 32 * 4096 - 1;
+
+/// What ended everything.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The input could not be read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A command line could not be made.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// Output could not be kept or written.
+    #[error(transparent)]
+    Collect(#[from] CollectError),
+    /// The joblog could not be written.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// No process can be started at all.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// The kernel refused what waiting needs.
+    #[error("cannot wait for jobs: {0}")]
+    Wait(#[from] io::Error),
+    /// A command line is longer than the kernel takes.
+    #[error("command line of job {seq} too long ({bytes} >= {limit} bytes)")]
+    TooLong {
+        /// The job's number.
+        seq: u64,
+        /// How long it is.
+        bytes: usize,
+        /// What is too long.
+        limit: usize,
+    },
+}
+
+/// How a command line becomes a process.
+#[derive(Clone, Debug)]
+pub enum Way {
+    /// A shell reads it.
+    Shell {
+        /// The shell's file.
+        program: Arc<CString>,
+        /// Its words before the command line: its name and `-c`.
+        words: Vec<Vec<u8>>,
+    },
+    /// It needs no shell: the program is started with the words that a shell would have made.
+    Direct {
+        /// The program's file.
+        program: Arc<CString>,
+    },
+    /// It is not started at all (`--dry-run`).
+    Not,
+}
+
+/// What jobs get as their standard input.
+#[derive(Debug)]
+pub enum Stdin {
+    /// Nothing; but the first job gets ours, where it is not read as input.
+    Null {
+        /// Opened once for all.
+        null: OwnedFd,
+        /// Whether the first job gets ours.
+        first_inherits: bool,
+    },
+    /// Ours (`--tty`).
+    Inherited,
+}
+
+/// Where the command line is shown before a job starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Show {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// On standard output, before the job's own (`-v`, `--dry-run`).
+    Output,
+    /// On standard error, at once (`-t`).
+    Error,
+}
+
+/// Which jobs are left out, because an earlier run did them.
+pub type IsDone = Box<dyn Fn(u64) -> bool>;
+
+/// What is to be run, and how.
+pub struct Plan {
+    /// The command line.
+    pub template: Template,
+    /// How it becomes a process.
+    pub way: Way,
+    /// The language in which values are quoted.
+    pub shell: Shell,
+    /// How records share a command line.
+    pub packing: Packing,
+    /// What stands before each line of output.
+    pub tag: Option<Template>,
+    /// Where output is saved, for [`crate::collect::Results::Template`].
+    pub place: Option<Template>,
+    /// Where jobs run.
+    pub directory: Option<Template>,
+    /// Where command lines are shown.
+    pub show: Show,
+    /// The environment; its own variables get the values of [`Plan::own`].
+    pub environment: Environment,
+    /// How many variables of its own a job has: of `PARALLEL_SEQ`, `PARALLEL_JOBSLOT` and the
+    /// slot from 0 (`--process-slot-var`), in this order.
+    pub own: usize,
+    /// What jobs read.
+    pub stdin: Stdin,
+    /// Added to their nice value.
+    pub nice: i32,
+    /// Whether they stay in our process group.
+    pub shares_group: bool,
+    /// Which jobs are left out.
+    pub is_done: Option<IsDone>,
+    /// Whether anybody asks for the command line as text where no shell needs it.
+    pub needs_text: bool,
+    /// The command of `--limit`: its file and its words.
+    pub limit: Option<(Arc<CString>, Vec<Vec<u8>>)>,
+    /// Seconds to be added to UTC for local time.
+    pub zone_offset_s: i64,
+}
+
+/// What became of all jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Jobs that have ended, well or not.
+    pub ended: u64,
+    /// Those that did not end well.
+    pub failed: u64,
+    /// The exit code for all of them.
+    pub exit_code: u8,
+    /// The signal that we were ended by, or 0.
+    pub signal: i32,
+}
+
+/// What an engine is put together from.
+pub struct Parts<W> {
+    /// What is to be run, and how.
+    pub plan: Plan,
+    /// Where the records come from.
+    pub feed: Feed,
+    /// When jobs start.
+    pub schedule: Schedule,
+    /// What the schedule looks at.
+    pub machine: Box<dyn Machine>,
+    /// Where output goes.
+    pub collector: Collector,
+    /// Where it is written down.
+    pub logs: Vec<Log>,
+    /// What starts them.
+    pub world: W,
+}
+
+/// Everything that runs jobs.
+pub struct Engine<'a, W> {
+    plan: Plan,
+    feed: Feed,
+    schedule: Schedule,
+    machine: Box<dyn Machine>,
+    collector: Collector,
+    logs: Vec<Log>,
+    world: W,
+    observer: &'a mut dyn Observer,
+    /// The number of the latest job.
+    seq: u64,
+    total: Option<u64>,
+    has_ended: bool,
+    /// Jobs that are to be run again, or were not started yet.
+    again: VecDeque<Job>,
+    /// Jobs that run, by slot (from 1).
+    slots: Vec<Option<Job>>,
+    /// Their slots, by process.
+    pids: HashMap<i32, u32>,
+    /// Ends of processes that are not known to have been started yet.
+    early: HashMap<i32, Reaped>,
+    /// Launches to be used again.
+    idle: Vec<Launch>,
+    told_busy: bool,
+    /// The process of `--limit`, while it runs.
+    limit: Option<i32>,
+    /// How often we were asked to end.
+    signals: u32,
+    running: u64,
+    started: u64,
+    summary: Summary,
+    /// Memory for the texts of one job.
+    tag: Vec<u8>,
+    place: Vec<u8>,
+}
+
+impl<'a, W: World> Engine<'a, W> {
+    /// Puts the parts together.
+    pub fn new(parts: Parts<W>, observer: &'a mut dyn Observer) -> Self {
+        let Parts { plan, feed, mut schedule, machine, collector, logs, world } = parts;
+        let total = feed.left();
+        if let Some(total) = total {
+            schedule.set_total(total);
+        }
+        Engine {
+            plan,
+            feed,
+            schedule,
+            machine,
+            collector,
+            logs,
+            world,
+            observer,
+            seq: 0,
+            total,
+            has_ended: false,
+            again: VecDeque::new(),
+            slots: Vec::new(),
+            pids: HashMap::new(),
+            early: HashMap::new(),
+            idle: Vec::new(),
+            told_busy: false,
+            limit: None,
+            signals: 0,
+            running: 0,
+            started: 0,
+            summary: Summary::default(),
+            tag: Vec::new(),
+            place: Vec::new(),
+        }
+    }
+
+    /// Runs all jobs.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be gone on after.  Jobs that still run are ended first.
+    pub fn run(mut self) -> Result<Summary, EngineError> {
+        let done = self.run_all();
+        if let Err(error) = done {
+            self.end_all_now();
+            return Err(error);
+        }
+        self.collector.finish()?;
+        self.summary.exit_code = self.schedule.exit_code();
+        self.summary.failed = self.schedule.failed();
+        Ok(self.summary)
+    }
+
+    fn run_all(&mut self) -> Result<(), EngineError> {
+        let mut events = Vec::new();
+        loop {
+            let mut until = self.start_what_may()?;
+            if self.is_finished() {
+                return Ok(());
+            }
+            for timer in [self.schedule.next_timer(), self.observer.next_tick()] {
+                until = match (until, timer) {
+                    (Some(one), Some(other)) => Some(one.min(other)),
+                    (one, other) => one.or(other),
+                };
+            }
+            self.world.wait(until, &mut events)?;
+            for event in events.drain(..) {
+                self.hear(event)?;
+            }
+            self.timers();
+            self.obey();
+        }
+    }
+
+    /// Whether nothing runs and nothing will.
+    fn is_finished(&self) -> bool {
+        self.running == 0 && self.again.is_empty() && self.has_ended
+    }
+}

@@ -1,0 +1,267 @@
+//! What happens to running jobs: their ends, timers, signals.
+
+use super::*;
+
+impl<W: World> Engine<'_, W> {
+    /// Takes in one event.
+    pub(super) fn hear(&mut self, event: Event) -> Result<(), EngineError> {
+        match event {
+            Event::Started { seq: LIMIT, launch: _, result, .. } => self.limit_started(result),
+            Event::Started { seq, launch, result, at, took } => {
+                self.started_one(seq, launch, result, at, took)
+            }
+            Event::Ended(reaped) => self.process_ended(reaped),
+            Event::Ready(fd) => Ok(self.collector.readable(fd)?),
+            Event::Signal(signal) => {
+                self.signalled(signal);
+                Ok(())
+            }
+            // Whatever there is more of is asked for before the next wait.
+            Event::Input => Ok(()),
+        }
+    }
+
+    /// The slot of a job that is being started.
+    fn slot_of(&self, seq: u64) -> Option<u32> {
+        let is_it = |job: &Option<Job>| job.as_ref().is_some_and(|job| job.seq == seq);
+        // Most often it is among the last to have been started, but there are few of them.
+        self.slots.iter().position(is_it).and_then(|slot| u32::try_from(slot).ok())
+    }
+
+    fn started_one(
+        &mut self,
+        seq: u64,
+        launch: Launch,
+        result: Result<i32, SpawnError>,
+        at: Instant,
+        took: Duration,
+    ) -> Result<(), EngineError> {
+        let Some(slot) = self.slot_of(seq) else { return Ok(()) };
+        let Some(job) = self.slots[slot as usize].as_mut() else { return Ok(()) };
+        match result {
+            Ok(pid) => {
+                self.idle.push(launch);
+                (job.pid, job.started, job.took) = (Some(pid), at, took);
+                self.pids.insert(pid, slot);
+                let command = &job.command;
+                self.observer.started(&Running { seq, slot, pid, at, took, command });
+                match self.early.remove(&pid) {
+                    Some(reaped) => self.process_ended(reaped),
+                    None => Ok(()),
+                }
+            }
+            Err(SpawnError::Busy(error)) => self.no_process(slot, launch, error),
+            Err(error @ SpawnError::Program { pid, .. }) => {
+                self.early.remove(&pid);
+                self.tell_job(&launch, &error);
+                self.idle.push(launch);
+                let Some(job) = self.slots[slot as usize].take() else { return Ok(()) };
+                self.running -= 1;
+                self.settle(job, Outcome::Exited(error.exit_code()), Account::default(), false)
+            }
+            Err(error @ SpawnError::Refused(_)) => Err(error.into()),
+        }
+    }
+
+    /// There was no process for a job: it is tried again when others have ended, or later.
+    fn no_process(&mut self, slot: u32, launch: Launch, error: io::Error) -> Result<(), EngineError> {
+        self.idle.push(launch);
+        let Some(job) = self.slots[slot as usize].take() else { return Ok(()) };
+        self.running -= 1;
+        self.started -= 1;
+        self.collector.abandon(slot, false)?;
+        self.schedule.refused(slot, self.world.now());
+        self.again.push_front(job);
+        if self.running == 0 && !self.told_busy {
+            self.told_busy = true;
+            let error = SpawnError::Busy(error);
+            self.observer.tell(format!("{error}; trying again until it can be").as_bytes());
+        }
+        Ok(())
+    }
+
+    /// Writes to a job's standard error why it could not be started.
+    fn tell_job(&mut self, launch: &Launch, error: &SpawnError) {
+        let text = format!("whit run: {error}\n");
+        match launch.streams[2] {
+            Some(fd) => {
+                // SAFETY: the collector keeps it open until the job is closed, which comes later.
+                let fd = unsafe { rustix::fd::BorrowedFd::borrow_raw(fd) };
+                // Nobody is left to be told that this could not be told.
+                let _ = rustix::io::write(fd, text.as_bytes());
+            }
+            None => self.observer.tell(text.trim_end().as_bytes()),
+        }
+    }
+
+    fn process_ended(&mut self, reaped: Reaped) -> Result<(), EngineError> {
+        if self.limit == Some(reaped.pid) {
+            self.limit = None;
+            let code = reaped.exit.map_or(1, i32::from);
+            self.schedule.limit_answered(code, self.world.now());
+            return Ok(());
+        }
+        let Some(slot) = self.pids.remove(&reaped.pid) else {
+            self.early.insert(reaped.pid, reaped);
+            return Ok(());
+        };
+        let Some(job) = self.slots[slot as usize].take() else { return Ok(()) };
+        self.running -= 1;
+        let outcome = match reaped.exit {
+            Some(code) => Outcome::Exited(code),
+            None => Outcome::Signalled(reaped.signal),
+        };
+        let mut account = reaped.account;
+        account.spawn_ns = u64::try_from(job.took.as_nanos()).unwrap_or(u64::MAX);
+        let mut leftovers = !self.plan.shares_group && !self.world.is_gone(reaped.pid);
+        if leftovers && self.schedule.is_ending(slot) {
+            // Its children outlived the signals that it died of.
+            self.world.signal(reaped.pid, libc::SIGKILL);
+            leftovers = false;
+        }
+        self.settle(job, outcome, account, leftovers)
+    }
+
+    /// What becomes of a job that has ended.
+    pub(super) fn settle(
+        &mut self,
+        job: Job,
+        outcome: Outcome,
+        account: Account,
+        leftovers: bool,
+    ) -> Result<(), EngineError> {
+        let now = self.world.now();
+        let ended = self.schedule.ended(job.slot, outcome, now, &mut *self.machine);
+        match ended.verdict {
+            Verdict::Again => {
+                self.collector.abandon(job.slot, leftovers)?;
+                self.again.push_back(job);
+            }
+            Verdict::Dropped => self.collector.abandon(job.slot, leftovers)?,
+            Verdict::Done => self.finish(job, ended, account, leftovers, now)?,
+        }
+        self.tell_halt(ended.halt);
+        Ok(())
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        job: Job,
+        ended: Ended,
+        account: Account,
+        leftovers: bool,
+        now: Instant,
+    ) -> Result<(), EngineError> {
+        let Ended { outcome, attempt, .. } = ended;
+        let mut finished = Finished {
+            seq: job.seq,
+            slot: job.slot,
+            host: ":".to_owned(),
+            start_ns: self.world.epoch_ns(job.started),
+            wall_ns: u64::try_from((now - job.started).as_nanos()).unwrap_or(u64::MAX),
+            send_bytes: 0,
+            receive_bytes: 0,
+            outcome,
+            attempt,
+            command: job.command,
+            records: job.records,
+            account: Some(account),
+        };
+        if outcome != Outcome::Skipped {
+            self.collector.close(&mut finished, leftovers)?;
+        }
+        self.summary.ended += 1;
+        // A dry run has done nothing that could be gone on after.
+        if !matches!(self.plan.way, Way::Not) {
+            for log in &mut self.logs {
+                log.write(&finished)?;
+            }
+        }
+        let status = self.status();
+        self.observer.ended(&finished, &status);
+        Ok(())
+    }
+
+    /// How far all jobs are.
+    pub(super) fn status(&self) -> Status {
+        Status {
+            running: self.running,
+            started: self.started,
+            ended: self.summary.ended,
+            failed: self.schedule.failed(),
+            total: self.total,
+            slots: self.schedule.slots(),
+        }
+    }
+
+    fn limit_started(&mut self, result: Result<i32, SpawnError>) -> Result<(), EngineError> {
+        match result {
+            Ok(pid) => self.limit = Some(pid),
+            // As if it had said "not now".
+            Err(error) => {
+                self.observer.tell(format!("--limit: {error}").as_bytes());
+                self.schedule.limit_answered(1, self.world.now());
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what is due.
+    pub(super) fn timers(&mut self) {
+        let now = self.world.now();
+        self.schedule.poll(now, &mut *self.machine);
+        if self.observer.next_tick().is_some_and(|at| at <= now) {
+            let status = self.status();
+            self.observer.tick(&status, now);
+        }
+    }
+
+    /// Does what the schedule asks for.
+    pub(super) fn obey(&mut self) {
+        for action in self.schedule.actions() {
+            let Action::Signal { slot, signal, .. } = action;
+            let job = self.slots.get(slot as usize).and_then(Option::as_ref);
+            if let Some(pid) = job.and_then(|job| job.pid) {
+                self.world.signal(pid, signal);
+            }
+        }
+    }
+
+    fn tell_halt(&mut self, halt: Halted) {
+        let _ = halt;
+    }
+
+    /// We were sent a signal.
+    fn signalled(&mut self, signal: i32) {
+        match signal {
+            libc::SIGUSR1 => {
+                for job in self.slots.iter().flatten() {
+                    self.observer.tell(&job.command);
+                }
+            }
+            libc::SIGUSR2 => {
+                let status = self.status();
+                self.observer.toggle(&status);
+            }
+            libc::SIGHUP => self.schedule.stop_starting(),
+            libc::SIGTERM if self.signals == 0 => {
+                self.signals += 1;
+                self.schedule.stop_starting();
+                let text = "no more jobs are started; a second TERM ends those that run";
+                self.observer.tell(text.as_bytes());
+            }
+            // The second TERM, or an interruption.
+            _ => {
+                self.summary.signal = signal;
+                self.schedule.end_all(self.world.now());
+            }
+        }
+    }
+
+    /// Ends what still runs, at once: something cannot be gone on after.
+    pub(super) fn end_all_now(&mut self) {
+        for pid in self.slots.iter().flatten().filter_map(|job| job.pid) {
+            self.world.signal(pid, libc::SIGKILL);
+        }
+    }
+}

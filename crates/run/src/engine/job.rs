@@ -1,0 +1,26 @@
+//! A job on its way from its records to its end.
+
+use std::time::{Duration, Instant};
+
+use crate::job::Record;
+
+/// A job that is to be started, or runs.
+#[derive(Debug)]
+pub(super) struct Job {
+    /// Its number, from 1.
+    pub(super) seq: u64,
+    /// Its values.
+    pub(super) records: Vec<Record>,
+    /// Its command line, where that is given and not made from records.
+    pub(super) given: Option<Vec<u8>>,
+    /// Its command line as text; empty where nobody asks for it.
+    pub(super) command: Vec<u8>,
+    /// The slot it runs in.
+    pub(super) slot: u32,
+    /// Its process, once it is known.
+    pub(super) pid: Option<i32>,
+    /// When it was started.
+    pub(super) started: Instant,
+    /// From the order to its program running.
+    pub(super) took: Duration,
+}

@@ -1,0 +1,70 @@
+//! What the engine tells while it runs: to progress lines, panels and statistics.
+
+use std::time::{Duration, Instant};
+
+use crate::job::Finished;
+
+/// A job that runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Running<'a> {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// Its slot, from 1.
+    pub slot: u32,
+    /// Its process.
+    pub pid: i32,
+    /// When its program ran.
+    pub at: Instant,
+    /// From the order to its program running.
+    pub took: Duration,
+    /// Its command line; empty where nobody asked for it.
+    pub command: &'a [u8],
+}
+
+/// How far all jobs are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Jobs that run.
+    pub running: u64,
+    /// Jobs that were started, those that ended included.
+    pub started: u64,
+    /// Jobs that have ended.
+    pub ended: u64,
+    /// Those of them that did not end well.
+    pub failed: u64,
+    /// How many jobs there are in all, if that is known.
+    pub total: Option<u64>,
+    /// How many may run at once.
+    pub slots: u32,
+}
+
+/// Whoever wants to be told.
+pub trait Observer {
+    /// A job's program runs.
+    fn started(&mut self, job: &Running<'_>) {
+        let _ = job;
+    }
+
+    /// A job has ended for good.
+    fn ended(&mut self, finished: &Finished, status: &Status) {
+        let _ = (finished, status);
+    }
+
+    /// When [`tick`](Self::tick) is to be called next; `None`: never.
+    fn next_tick(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The moment has come.
+    fn tick(&mut self, status: &Status, now: Instant) {
+        let _ = (status, now);
+    }
+
+    /// Something that the user should know, which ends nothing: one line, for standard error.
+    fn tell(&mut self, text: &[u8]);
+
+    /// The user has asked (SIGUSR2) to see how far we are, or to see it no longer.
+    fn toggle(&mut self, status: &Status) {
+        let _ = status;
+    }
+}

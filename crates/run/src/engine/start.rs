@@ -1,0 +1,264 @@
+//! From records to a running program.
+
+use super::*;
+
+/// What comes next.
+enum Wanted {
+    Job(Job),
+    NotYet,
+    End,
+}
+
+impl<W: World> Engine<'_, W> {
+    /// Starts as many jobs as may start; says when to look again, if time alone changes that.
+    pub(super) fn start_what_may(&mut self) -> Result<Option<Instant>, EngineError> {
+        // The last of them may have been the end of what there is to do.
+        while !(self.has_ended && self.again.is_empty()) {
+            match self.schedule.may_start(self.world.now(), &mut *self.machine) {
+                Start::Now { slot } => match self.wanted(slot)? {
+                    Wanted::Job(job) => self.start(job, slot)?,
+                    Wanted::NotYet => return Ok(None),
+                    Wanted::End => self.has_ended = true,
+                },
+                Start::At(at) => return Ok(Some(at)),
+                Start::OnEnd | Start::Asked => return Ok(None),
+                Start::Ask => self.ask_limit()?,
+                Start::Never => {
+                    self.has_ended = true;
+                    self.again.clear();
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The job to be started in `slot`.
+    fn wanted(&mut self, slot: u32) -> Result<Wanted, EngineError> {
+        if let Some(job) = self.again.pop_front() {
+            return Ok(Wanted::Job(job));
+        }
+        loop {
+            let (records, given) = match self.feed.next()? {
+                Next::Records(records) => (records, None),
+                Next::Given { seq, command } => {
+                    self.seq = seq - 1;
+                    (Vec::new(), Some(command))
+                }
+                Next::NotYet => return Ok(Wanted::NotYet),
+                Next::End => return Ok(Wanted::End),
+            };
+            self.seq += 1;
+            let seq = self.seq;
+            if self.plan.is_done.as_ref().is_some_and(|is_done| is_done(seq)) {
+                continue;
+            }
+            let now = self.world.now();
+            let command = Vec::new();
+            let took = Duration::ZERO;
+            return Ok(Wanted::Job(Job {
+                seq,
+                records,
+                given,
+                command,
+                slot,
+                pid: None,
+                started: now,
+                took,
+            }));
+        }
+    }
+
+    /// Makes a job's command line and starts it.
+    fn start(&mut self, mut job: Job, slot: u32) -> Result<(), EngineError> {
+        let now = self.world.now();
+        (job.slot, job.started, job.pid) = (slot, now, None);
+        if self.render(&mut job)? == Flow::Skip {
+            let ended = self.schedule.skipped(now);
+            return self.finish(job, ended, Account::default(), false, now);
+        }
+        if self.plan.show == Show::Error {
+            self.observer.tell(&job.command);
+        }
+        self.schedule.started(job.seq, slot, now);
+        let streams = self.open_output(&job)?;
+        if let Way::Not = self.plan.way {
+            return self.settle(job, Outcome::Exited(0), Account::default(), false);
+        }
+        for fd in streams.watch.into_iter().flatten() {
+            self.world.watch(fd, Interest::Read)?;
+        }
+        let launch = self.launch(&job, streams.stdout, streams.stderr)?;
+        let seq = job.seq;
+        let place = slot as usize;
+        if self.slots.len() <= place {
+            self.slots.resize_with(place + 1, || None);
+        }
+        self.slots[place] = Some(job);
+        self.running += 1;
+        self.started += 1;
+        self.world.spawn(seq, launch);
+        Ok(())
+    }
+
+    /// What a template needs to know of a job.
+    fn context<'b>(&self, job: &'b Job) -> Context<'b> {
+        let now_s = self.world.epoch_ns(job.started) / 1_000_000_000;
+        Context {
+            seq: job.seq,
+            slot: job.slot,
+            slots: self.schedule.slots(),
+            total: self.total,
+            records: &job.records,
+            packing: self.plan.packing,
+            local_time_s: now_s.cast_signed() + self.plan.zone_offset_s,
+        }
+    }
+
+    /// Makes the text of the command line, if anybody asks for it.
+    fn render(&mut self, job: &mut Job) -> Result<Flow, EngineError> {
+        job.command.clear();
+        if let Some(given) = &job.given {
+            job.command.extend_from_slice(given);
+            return Ok(Flow::Run);
+        }
+        if matches!(self.plan.way, Way::Direct { .. }) && !self.plan.needs_text {
+            return Ok(Flow::Run);
+        }
+        let mut command = std::mem::take(&mut job.command);
+        let values = Values::Quoted(self.plan.shell);
+        let flow = self.plan.template.render(&self.context(job), values, &mut command)?;
+        job.command = command;
+        let (bytes, limit) = (job.command.len(), COMMAND_BYTES_MAX);
+        if bytes >= limit && !matches!(self.plan.way, Way::Not) {
+            return Err(EngineError::TooLong { seq: job.seq, bytes, limit });
+        }
+        Ok(flow)
+    }
+
+    /// A template's text for a job, with its values as they are.
+    fn bare(
+        &self,
+        template: Option<&Template>,
+        job: &Job,
+        text: &mut Vec<u8>,
+    ) -> Result<(), EngineError> {
+        text.clear();
+        if let Some(template) = template {
+            template.render(&self.context(job), Values::Bare, text)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the collector of a job; where its output is to go.
+    fn open_output(&mut self, job: &Job) -> Result<Streams, EngineError> {
+        let (mut tag, mut place) = (std::mem::take(&mut self.tag), std::mem::take(&mut self.place));
+        self.bare(self.plan.tag.as_ref(), job, &mut tag)?;
+        self.bare(self.plan.place.as_ref(), job, &mut place)?;
+        let text = JobText {
+            tag: self.plan.tag.as_ref().map(|_| &*tag),
+            heading: (self.plan.show == Show::Output).then_some(&*job.command),
+            place: self.plan.place.as_ref().map(|_| &*place),
+            records: &job.records,
+        };
+        let streams = self.collector.open(job.slot, job.seq, &text);
+        (self.tag, self.place) = (tag, place);
+        Ok(streams?)
+    }
+
+    /// What a job is started with.
+    fn launch(&mut self, job: &Job, stdout: RawFd, stderr: RawFd) -> Result<Launch, EngineError> {
+        let mut launch = self.idle.pop().unwrap_or_else(|| self.plan.new_launch());
+        launch.arguments.set(|list| match &self.plan.way {
+            Way::Direct { .. } => {
+                let flow = self.plan.template.render_words(&self.context(job), list);
+                flow.map(drop)
+            }
+            Way::Shell { words, .. } => {
+                for word in words {
+                    list.push(word);
+                }
+                if memchr::memchr(0, &job.command).is_some() {
+                    return Err(RenderError::Nul { seq: job.seq });
+                }
+                list.push(&job.command);
+                Ok(())
+            }
+            Way::Not => Ok(()),
+        })?;
+        let mut seq = Number::default();
+        let (mut slot, mut place) = (Number::default(), Number::default());
+        let own = [
+            seq.text(job.seq),
+            slot.text(job.slot.into()),
+            place.text(u64::from(job.slot.saturating_sub(1))),
+        ];
+        launch.environment.set(&own[..self.plan.own.min(own.len())]);
+        let stdin = match &self.plan.stdin {
+            Stdin::Inherited => None,
+            Stdin::Null { first_inherits: true, .. } if job.seq == 1 => None,
+            Stdin::Null { null, .. } => Some(null.as_raw_fd()),
+        };
+        launch.streams = [stdin, Some(stdout), Some(stderr)];
+        launch.directory = None;
+        if self.plan.directory.is_some() {
+            let mut path = Vec::new();
+            self.bare(self.plan.directory.as_ref(), job, &mut path)?;
+            let nul = |_| RenderError::Nul { seq: job.seq };
+            launch.directory = Some(CString::new(path).map_err(nul)?);
+        }
+        Ok(launch)
+    }
+
+    /// Has the command of `--limit` run.
+    fn ask_limit(&mut self) -> Result<(), EngineError> {
+        let mut launch = self.plan.new_launch();
+        let Some((program, words)) = &self.plan.limit else { return Ok(()) };
+        launch.program = Arc::clone(program);
+        let fill = |list: &mut crate::template::Words| {
+            words.iter().for_each(|word| list.push(word));
+            Ok::<_, RenderError>(())
+        };
+        launch.arguments.set(fill)?;
+        if let Stdin::Null { null, .. } = &self.plan.stdin {
+            launch.streams[0] = Some(null.as_raw_fd());
+        }
+        self.world.spawn(LIMIT, launch);
+        Ok(())
+    }
+}
+
+impl Plan {
+    fn new_launch(&self) -> Launch {
+        let program = match &self.way {
+            Way::Shell { program, .. } | Way::Direct { program } => Arc::clone(program),
+            Way::Not => Arc::new(CString::default()),
+        };
+        Launch {
+            program,
+            arguments: Arguments::default(),
+            environment: self.environment.another(),
+            streams: [None; 3],
+            directory: None,
+            nice: self.nice,
+            shares_group: self.shares_group,
+        }
+    }
+}
+
+/// A number as text, without memory of its own.
+#[derive(Default)]
+struct Number([u8; 20]);
+
+impl Number {
+    fn text(&mut self, mut number: u64) -> &[u8] {
+        let mut at = self.0.len();
+        loop {
+            at -= 1;
+            self.0[at] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                return &self.0[at..];
+            }
+        }
+    }
+}
