@@ -32,7 +32,7 @@ use crate::input::InputError;
 use crate::job::{Account, Finished, Outcome};
 use crate::joblog::{Log, LogError};
 use crate::quote::Shell;
-use crate::schedule::{Action, Ended, Halted, Machine, Schedule, Start, Verdict};
+use crate::schedule::{Action, Ended, Halted, Machine, Reason, Schedule, Start, Verdict};
 use crate::spawn::{Arguments, Environment, Launch, Reaped, SpawnError};
 use crate::template::{Context, Flow, Packing, RenderError, Template, Values};
 
@@ -217,7 +217,8 @@ pub struct Engine<'a, W> {
     /// Ends of processes that are not known to have been started yet.
     early: HashMap<i32, Reaped>,
     /// Launches to be used again.
-    idle: Vec<Launch>,
+    #[allow(clippy::vec_box, reason = "they move between queues as boxes")]
+    idle: Vec<Box<Launch>>,
     told_busy: bool,
     /// The process of `--limit`, while it runs.
     limit: Option<i32>,

@@ -31,7 +31,7 @@ impl<W: World> Engine<'_, W> {
     fn started_one(
         &mut self,
         seq: u64,
-        launch: Launch,
+        launch: Box<Launch>,
         result: Result<i32, SpawnError>,
         at: Instant,
         took: Duration,
@@ -64,7 +64,12 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// There was no process for a job: it is tried again when others have ended, or later.
-    fn no_process(&mut self, slot: u32, launch: Launch, error: io::Error) -> Result<(), EngineError> {
+    fn no_process(
+        &mut self,
+        slot: u32,
+        launch: Box<Launch>,
+        error: io::Error,
+    ) -> Result<(), EngineError> {
         self.idle.push(launch);
         let Some(job) = self.slots[slot as usize].take() else { return Ok(()) };
         self.running -= 1;
@@ -97,7 +102,7 @@ impl<W: World> Engine<'_, W> {
     fn process_ended(&mut self, reaped: Reaped) -> Result<(), EngineError> {
         if self.limit == Some(reaped.pid) {
             self.limit = None;
-            let code = reaped.exit.map_or(1, i32::from);
+            let code = reaped.exit.unwrap_or(1);
             self.schedule.limit_answered(code, self.world.now());
             return Ok(());
         }
@@ -138,9 +143,11 @@ impl<W: World> Engine<'_, W> {
                 self.again.push_back(job);
             }
             Verdict::Dropped => self.collector.abandon(job.slot, leftovers)?,
-            Verdict::Done => self.finish(job, ended, account, leftovers, now)?,
+            Verdict::Done => {
+                self.tell_halt(ended.halt, &job.command, ended.outcome);
+                self.finish(job, ended, account, leftovers, now)?;
+            }
         }
-        self.tell_halt(ended.halt);
         Ok(())
     }
 
@@ -219,16 +226,43 @@ impl<W: World> Engine<'_, W> {
     /// Does what the schedule asks for.
     pub(super) fn obey(&mut self) {
         for action in self.schedule.actions() {
-            let Action::Signal { slot, signal, .. } = action;
-            let job = self.slots.get(slot as usize).and_then(Option::as_ref);
-            if let Some(pid) = job.and_then(|job| job.pid) {
-                self.world.signal(pid, signal);
+            let (Action::Signal { slot, .. } | Action::Tell { slot, .. }) = action;
+            let Some(job) = self.slots.get(slot as usize).and_then(Option::as_ref) else {
+                continue;
+            };
+            match action {
+                Action::Signal { signal, .. } => {
+                    if let Some(pid) = job.pid {
+                        self.world.signal(pid, signal);
+                    }
+                }
+                Action::Tell { reason, .. } => {
+                    let why = match reason {
+                        Reason::TimedOut => "timed out",
+                        Reason::LowMemory => "ended for want of memory, to be run again",
+                        Reason::Limit => "ended because the limit asks for it, to be run again",
+                    };
+                    let mut text = format!("job {} {why}: ", job.seq).into_bytes();
+                    text.extend_from_slice(&job.command);
+                    self.observer.tell(&text);
+                }
             }
         }
     }
 
-    fn tell_halt(&mut self, halt: Halted) {
-        let _ = halt;
+    /// Says what a job's end did to the whole.
+    fn tell_halt(&mut self, halt: Halted, command: &[u8], outcome: Outcome) {
+        if halt == Halted::No {
+            return;
+        }
+        let what = if outcome.is_success() { "succeeded" } else { "failed" };
+        let mut text = format!("this job {what}: ").into_bytes();
+        text.extend_from_slice(command);
+        self.observer.tell(&text);
+        if let Halted::Soon { running } = halt {
+            let text = format!("starting no more jobs; waiting for {running} to end");
+            self.observer.tell(text.as_bytes());
+        }
     }
 
     /// We were sent a signal.

@@ -159,7 +159,7 @@ impl Feed {
     /// # Errors
     ///
     /// What the input says, once.
-    pub fn next(&mut self) -> Result<Next, InputError> {
+    pub fn take(&mut self) -> Result<Next, InputError> {
         let found = match self {
             Feed::Here { packer, fits } => packer.next(fits)?,
             Feed::Known(all) => all.pop_front(),

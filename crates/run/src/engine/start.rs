@@ -38,7 +38,7 @@ impl<W: World> Engine<'_, W> {
             return Ok(Wanted::Job(job));
         }
         loop {
-            let (records, given) = match self.feed.next()? {
+            let (records, given) = match self.feed.take()? {
                 Next::Records(records) => (records, None),
                 Next::Given { seq, command } => {
                     self.seq = seq - 1;
@@ -166,7 +166,12 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// What a job is started with.
-    fn launch(&mut self, job: &Job, stdout: RawFd, stderr: RawFd) -> Result<Launch, EngineError> {
+    fn launch(
+        &mut self,
+        job: &Job,
+        stdout: RawFd,
+        stderr: RawFd,
+    ) -> Result<Box<Launch>, EngineError> {
         let mut launch = self.idle.pop().unwrap_or_else(|| self.plan.new_launch());
         launch.arguments.set(|list| match &self.plan.way {
             Way::Direct { .. } => {
@@ -228,12 +233,12 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Plan {
-    fn new_launch(&self) -> Launch {
+    fn new_launch(&self) -> Box<Launch> {
         let program = match &self.way {
             Way::Shell { program, .. } | Way::Direct { program } => Arc::clone(program),
             Way::Not => Arc::new(CString::default()),
         };
-        Launch {
+        Box::new(Launch {
             program,
             arguments: Arguments::default(),
             environment: self.environment.another(),
@@ -241,7 +246,7 @@ impl Plan {
             directory: None,
             nice: self.nice,
             shares_group: self.shares_group,
-        }
+        })
     }
 }
 

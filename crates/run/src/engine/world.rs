@@ -24,7 +24,7 @@ pub enum Event {
         /// The job's number.
         seq: u64,
         /// What it was started with, to be used again.
-        launch: Launch,
+        launch: Box<Launch>,
         /// Its process, or why there is none.
         result: Result<i32, SpawnError>,
         /// When its program ran.
@@ -60,7 +60,7 @@ pub trait World {
     fn epoch_ns(&self, at: Instant) -> u64;
 
     /// Starts a program; [`Event::Started`] tells how it went.
-    fn spawn(&mut self, seq: u64, launch: Launch);
+    fn spawn(&mut self, seq: u64, launch: Box<Launch>);
 
     /// Sends a signal to a process group.
     fn signal(&mut self, pid: i32, signal: i32);
@@ -108,7 +108,6 @@ const INPUT: u64 = u64::MAX - 1;
 const SPAWNED: u64 = u64::MAX - 2;
 
 /// This machine.
-#[derive(Debug)]
 pub struct Live {
     epoll: OwnedFd,
     ends: Ends,
@@ -127,7 +126,7 @@ enum Spawner {
     /// This thread: no hand-over, and while a program is being started nothing else is done.
     Here(Kernel),
     /// Threads, each of which waits for its own programs.
-    Threads { orders: Sender<(u64, Launch, Instant)>, done: Receiver<Event>, waker: Waker },
+    Threads { orders: Sender<(u64, Box<Launch>, Instant)>, done: Receiver<Event>, waker: Waker },
 }
 
 impl Live {
@@ -198,7 +197,7 @@ fn waker() -> io::Result<Waker> {
 }
 
 fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spawner> {
-    let (orders, queue) = channel::<(u64, Launch, Instant)>();
+    let (orders, queue) = channel::<(u64, Box<Launch>, Instant)>();
     let (sender, done) = channel();
     let queue = Arc::new(Mutex::new(queue));
     for _ in 0..threads {
@@ -222,7 +221,7 @@ fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spa
     Ok(Spawner::Threads { orders, done, waker })
 }
 
-fn start(kernel: &Kernel, seq: u64, launch: Launch, asked: Instant) -> Event {
+fn start(kernel: &Kernel, seq: u64, launch: Box<Launch>, asked: Instant) -> Event {
     let result = kernel.spawn(&launch);
     let at = Instant::now();
     Event::Started { seq, launch, result, at, took: at - asked }
@@ -238,7 +237,7 @@ impl World for Live {
         epoch_ns + u64::try_from((at - instant).as_nanos()).unwrap_or(0)
     }
 
-    fn spawn(&mut self, seq: u64, launch: Launch) {
+    fn spawn(&mut self, seq: u64, launch: Box<Launch>) {
         let asked = Instant::now();
         match &self.spawner {
             Spawner::Here(kernel) => self.started.push_back(start(kernel, seq, launch, asked)),
@@ -284,11 +283,8 @@ impl World for Live {
         });
         let mut ready = std::mem::take(&mut self.ready);
         ready.clear();
-        let waited = epoll::wait(
-            &self.epoll,
-            rustix::buffer::spare_capacity(&mut ready),
-            left.as_ref(),
-        );
+        let waited =
+            epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut ready), left.as_ref());
         match waited {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
