@@ -270,7 +270,7 @@ impl<W: World> Engine<'_, W> {
         match signal {
             libc::SIGUSR1 => {
                 for job in self.slots.iter().flatten() {
-                    self.observer.tell(&job.command);
+                    self.observer.show(&job.command);
                 }
             }
             libc::SIGUSR2 => {

@@ -63,6 +63,9 @@ pub trait Observer {
     /// Something that the user should know, which ends nothing: one line, for standard error.
     fn tell(&mut self, text: &[u8]);
 
+    /// A command line that the user wants to see (`-t`, SIGUSR1), for standard error as it is.
+    fn show(&mut self, command: &[u8]);
+
     /// The user has asked (SIGUSR2) to see how far we are, or to see it no longer.
     fn toggle(&mut self, status: &Status) {
         let _ = status;

@@ -77,7 +77,7 @@ impl<W: World> Engine<'_, W> {
             return self.finish(job, ended, Account::default(), false, now);
         }
         if self.plan.show == Show::Error {
-            self.observer.tell(&job.command);
+            self.observer.show(&job.command);
         }
         self.schedule.started(job.seq, slot, now);
         let streams = self.open_output(&job)?;

@@ -1,0 +1,8 @@
+//! `whit run`: from a command line to an engine of crate `run`, and what is shown while it runs.
+
+pub(crate) mod arguments;
+pub(crate) mod config;
+pub(crate) mod notice;
+pub(crate) mod plan;
+pub(crate) mod shell;
+pub(crate) mod signals;

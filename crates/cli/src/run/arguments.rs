@@ -1,0 +1,384 @@
+//! The command line of `whit run`, which is GNU parallel's.
+//!
+//! Options end at the first word that is none: the command, or the first `:::`.  What is left out
+//! is refused by name ([`super::refused`]).
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Arguments of `whit run`.
+#[derive(clap::Args)]
+#[command(
+    after_help = crate::help::RUN,
+    args_override_self = true,
+    infer_long_args = true,
+    allow_missing_positional = true,
+    override_usage = "whit run [OPTIONS] [COMMAND [ARGUMENTS]] [::: VALUES | :::: FILES]…"
+)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+    #[command(flatten)]
+    pub(crate) packing: PackingArguments,
+    #[command(flatten)]
+    pub(crate) strings: StringArguments,
+    #[command(flatten)]
+    pub(crate) schedule: ScheduleArguments,
+    #[command(flatten)]
+    pub(crate) jobs: JobArguments,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+
+    /// The command line with its replacement strings, then ::: values or :::: files
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// Where values come from.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArguments {
+    /// Values from the lines of this file; - is standard input, +FILE goes along with the source before
+    #[arg(short = 'a', long = "arg-file", value_name = "FILE")]
+    pub(crate) files: Vec<OsString>,
+
+    /// Values end with a NUL, not with a line feed
+    #[arg(short = '0', long)]
+    pub(crate) null: bool,
+
+    /// Values end with this: a character, \n, \t, \012 or \x0a
+    #[arg(short = 'd', long, value_name = "DELIMITER", allow_hyphen_values = true)]
+    pub(crate) delimiter: Option<OsString>,
+
+    /// Cut each value at this regular expression: {1}, {2} … are the columns
+    #[arg(short = 'C', long, value_name = "REGEX", allow_hyphen_values = true)]
+    pub(crate) colsep: Option<String>,
+
+    /// Values are lines of comma separated values
+    #[arg(long)]
+    pub(crate) csv: bool,
+
+    /// The first value of each source is its name (:); 0: the names of the files are
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) header: Option<String>,
+
+    /// Take all sources together, value by value; the short ones begin again
+    #[arg(long, alias = "xapply")]
+    pub(crate) link: bool,
+
+    /// White space to be taken off values: n, l, r or lr
+    #[arg(long, value_name = "WHERE")]
+    pub(crate) trim: Option<String>,
+
+    /// Pass over values that are empty
+    #[arg(short = 'r', long = "no-run-if-empty")]
+    pub(crate) no_run_if_empty: bool,
+
+    /// A value that ends the input
+    #[arg(short = 'E', value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) end: Option<OsString>,
+
+    /// As -E, without a value as if it were not there
+    #[arg(short = 'e', long = "eof", value_name = "VALUE", num_args = 0..=1, require_equals = false,
+          default_missing_value = "", hide_short_help = true)]
+    pub(crate) eof: Option<OsString>,
+
+    /// In any order
+    #[arg(long)]
+    pub(crate) shuf: bool,
+
+    /// Pass over the first line of the input
+    #[arg(long)]
+    pub(crate) skip_first_line: bool,
+
+    /// Another word for :::
+    #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
+    pub(crate) arg_sep: Option<OsString>,
+
+    /// Another word for ::::
+    #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
+    pub(crate) arg_file_sep: Option<OsString>,
+}
+
+/// How many values go into a job.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Packing")]
+pub(crate) struct PackingArguments {
+    /// So many values for each job, as {1} {2} …; 0: read one, insert none
+    #[arg(short = 'N', long = "max-replace-args", value_name = "COUNT")]
+    pub(crate) replace_args: Option<u64>,
+
+    /// At most so many values for each job
+    #[arg(short = 'n', long = "max-args", value_name = "COUNT")]
+    pub(crate) args: Option<u64>,
+
+    /// At most so many lines for each job
+    #[arg(short = 'L', value_name = "COUNT")]
+    pub(crate) lines: Option<u64>,
+
+    /// As -L, 1 without a number
+    #[arg(short = 'l', long = "max-lines", value_name = "COUNT", num_args = 0..=1,
+          default_missing_value = "1", hide_short_help = true)]
+    pub(crate) max_lines: Option<u64>,
+
+    /// As many values as the command line holds, each in a copy of the word it stands in
+    #[arg(short = 'X')]
+    pub(crate) context_replace: bool,
+
+    /// As many values as the command line holds
+    #[arg(short = 'm')]
+    pub(crate) multiple: bool,
+
+    /// As -m, but not spread over the slots
+    #[arg(long)]
+    pub(crate) xargs: bool,
+
+    /// The longest command line, bytes
+    #[arg(short = 's', long = "max-chars", value_name = "BYTES")]
+    pub(crate) chars: Option<String>,
+
+    /// A command line that is too long is an error
+    #[arg(short = 'x', long = "exit")]
+    pub(crate) exact: bool,
+}
+
+/// Replacement strings.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Replacement strings")]
+pub(crate) struct StringArguments {
+    /// Another word for {}
+    #[arg(short = 'I', value_name = "WORD", allow_hyphen_values = true)]
+    pub(crate) replace: Option<OsString>,
+
+    /// As -I, {} without a word
+    #[arg(short = 'i', long = "replace", value_name = "WORD", num_args = 0..=1,
+          default_missing_value = "{}", hide_short_help = true)]
+    pub(crate) replace_default: Option<OsString>,
+
+    /// More of them: {..} {+/} {##} {:2} {#start} {%end} {/from/to} …
+    #[arg(long)]
+    pub(crate) plus: bool,
+
+    /// One more: its name and what it computes, as '{up} $_=uc($_)'
+    #[arg(long, value_name = "NAME EXPRESSION")]
+    pub(crate) rpl: Vec<OsString>,
+
+    /// What stands around expressions instead of {= and =}
+    #[arg(long, value_name = "STRINGS")]
+    pub(crate) parens: Option<OsString>,
+
+    /// Another word for {.}
+    #[arg(long = "extensionreplace", visible_alias = "er", value_name = "WORD", hide_short_help = true)]
+    pub(crate) without_extension: Option<OsString>,
+
+    /// Another word for {/}
+    #[arg(long = "basenamereplace", visible_alias = "bnr", value_name = "WORD", hide_short_help = true)]
+    pub(crate) base_name: Option<OsString>,
+
+    /// Another word for {//}
+    #[arg(long = "dirnamereplace", visible_alias = "dnr", value_name = "WORD", hide_short_help = true)]
+    pub(crate) directory: Option<OsString>,
+
+    /// Another word for {/.}
+    #[arg(long = "basenameextensionreplace", visible_alias = "bner", value_name = "WORD",
+          hide_short_help = true)]
+    pub(crate) base_name_without_extension: Option<OsString>,
+
+    /// Another word for {#}
+    #[arg(long, value_name = "WORD", hide_short_help = true)]
+    pub(crate) seqreplace: Option<OsString>,
+
+    /// Another word for {%}
+    #[arg(long, value_name = "WORD", hide_short_help = true)]
+    pub(crate) slotreplace: Option<OsString>,
+
+    /// Quote the command: its special characters mean nothing to the shell
+    #[arg(short = 'q', long)]
+    pub(crate) quote: bool,
+
+    /// Run nothing: print the values quoted for the shell
+    #[arg(long, action = clap::ArgAction::Count)]
+    pub(crate) shell_quote: u8,
+}
+
+/// When jobs start and end.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Schedule")]
+pub(crate) struct ScheduleArguments {
+    /// Jobs at once: a number, 0 for as many as can be, N% of the CPU threads, +N or -N beside
+    /// them, or a file that says so
+    #[arg(short = 'j', long, visible_short_alias = 'P', aliases = ["max-procs", "procs"],
+          value_name = "COUNT", allow_hyphen_values = true)]
+    pub(crate) jobs: Option<String>,
+
+    /// Wait so long between two starts
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) delay: Option<String>,
+
+    /// End jobs that take longer: 10, 1.5m, or 200% of the median
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) timeout: Option<String>,
+
+    /// Try each job so often, until it does well; 0 is without end
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) retries: Option<u32>,
+
+    /// When to give up: never, or now or soon, with fail, success or done =N or =N%
+    #[arg(long, visible_alias = "halt-on-error", value_name = "WHEN,WHY=N", allow_hyphen_values = true)]
+    pub(crate) halt: Option<String>,
+
+    /// How jobs are ended: signals, and milliseconds between them
+    #[arg(long, alias = "termseq", value_name = "SIGNAL,MS,…")]
+    pub(crate) term_seq: Option<String>,
+
+    /// Start nothing while more threads than this run or wait for a disk
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) load: Option<String>,
+
+    /// Start nothing with less memory; with less than half of it end the youngest job
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memfree: Option<String>,
+
+    /// Suspend jobs with less memory than twice this
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memsuspend: Option<String>,
+
+    /// Start nothing while the machine swaps in and out
+    #[arg(long)]
+    pub(crate) noswap: bool,
+
+    /// A command that lets a job start (exit 0), not yet (1), or ends the youngest (2)
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) limit: Option<OsString>,
+}
+
+/// How jobs run.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Jobs")]
+pub(crate) struct JobArguments {
+    /// Print the command lines, run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Print each command line on standard output before it runs
+    #[arg(short = 'v', long, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+
+    /// Print each command line on standard error when it starts
+    #[arg(short = 't')]
+    pub(crate) trace_commands: bool,
+
+    /// The shell that runs them: auto (none where none is needed, else yours), never, or a name
+    #[arg(long, value_name = "SHELL", default_value = "auto")]
+    pub(crate) shell: OsString,
+
+    /// Add so much to their nice value
+    #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 0)]
+    pub(crate) nice: i32,
+
+    /// Run them in this folder
+    #[arg(short = 'W', long = "workdir", visible_alias = "wd", value_name = "DIR")]
+    pub(crate) workdir: Option<OsString>,
+
+    /// A variable that holds the slot, from 0
+    #[arg(long, value_name = "NAME")]
+    pub(crate) process_slot_var: Option<String>,
+
+    /// Let them use the terminal
+    #[arg(long)]
+    pub(crate) tty: bool,
+
+    /// Threads that start programs [one for each two CPU threads, at most 8]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) spawners: Option<usize>,
+
+    /// Options of a file ~/.parallel/NAME (may be repeated)
+    #[arg(short = 'J', long, value_name = "NAME")]
+    pub(crate) profile: Vec<OsString>,
+
+    /// Without the options of files and of $PARALLEL
+    #[arg(long)]
+    pub(crate) plain: bool,
+}
+
+/// What becomes of their output.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArguments {
+    /// What a job wrote comes when it has ended (this is what happens)
+    #[arg(long, overrides_with_all = ["ungroup", "line_buffer"])]
+    pub(crate) group: bool,
+
+    /// What jobs write comes as they write it, mixed
+    #[arg(short = 'u', long, overrides_with_all = ["group", "line_buffer"])]
+    pub(crate) ungroup: bool,
+
+    /// What jobs write comes line by line
+    #[arg(long, visible_alias = "lb", overrides_with_all = ["group", "ungroup"])]
+    pub(crate) line_buffer: bool,
+
+    /// In the order of the input
+    #[arg(short = 'k', long, overrides_with = "no_keep_order")]
+    pub(crate) keep_order: bool,
+
+    /// In the order in which jobs end (this is what happens)
+    #[arg(long, alias = "nk", overrides_with = "keep_order", hide_short_help = true)]
+    pub(crate) no_keep_order: bool,
+
+    /// Each line begins with the job's values
+    #[arg(long)]
+    pub(crate) tag: bool,
+
+    /// Each line begins with this, replacement strings included
+    #[arg(long, alias = "tag-string", value_name = "STRING")]
+    pub(crate) tagstring: Option<OsString>,
+
+    /// Keep output in files and print their names
+    #[arg(long, alias = "output-as-files", alias = "outputasfiles")]
+    pub(crate) files: bool,
+
+    /// The same with a NUL behind each name
+    #[arg(long)]
+    pub(crate) files0: bool,
+
+    /// Keep output in a tree of folders, in files named by replacement strings, or in a table
+    /// (.csv, .tsv, .json)
+    #[arg(long, visible_alias = "res", value_name = "NAME")]
+    pub(crate) results: Option<OsString>,
+
+    /// Write a line for each job that has ended; +FILE appends, - is standard output
+    #[arg(long, visible_alias = "jl", value_name = "FILE")]
+    pub(crate) joblog: Option<OsString>,
+
+    /// The same as JSON, with what each job used
+    #[arg(long, value_name = "FILE")]
+    pub(crate) joblog_json: Option<PathBuf>,
+
+    /// Leave out the jobs that the joblog has
+    #[arg(long)]
+    pub(crate) resume: bool,
+
+    /// Leave out those that it has as done well
+    #[arg(long)]
+    pub(crate) resume_failed: bool,
+
+    /// Run those that failed, by the joblog alone
+    #[arg(long)]
+    pub(crate) retry_failed: bool,
+
+    /// Where temporary files are made
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tmpdir: Option<PathBuf>,
+
+    /// Show how far all jobs are
+    #[arg(long)]
+    pub(crate) progress: bool,
+
+    /// The same, and when they will be done
+    #[arg(long)]
+    pub(crate) eta: bool,
+
+    /// The same as a bar
+    #[arg(long)]
+    pub(crate) bar: bool,
+}
