@@ -13,6 +13,23 @@ Examples:
 
 Exit codes: 0 done; 1 nothing found, or a verdict that is not fine; 2 an error, told in one line.";
 
+/// Below the help of `whit run`.
+pub(crate) const RUN: &str = "\
+Examples:
+  whit run gzip ::: *.log                a job for each file, as many as there are CPU threads
+  find . -name '*.png' | whit run -j8 convert {} {.}.jpg
+                                         from standard input, eight at once
+  whit run -k --tag 'curl -s {1}/{2}' ::: a.example b.example ::: x y
+                                         all pairs, in order, each line with its values
+  whit run --joblog log --resume --timeout 10m --retries 3 ./job {} :::: list
+                                         goes on where it was interrupted
+  whit run --bar --results out/ ./job ::: {1..100}
+                                         a bar, and the output of each job in files
+
+Exit codes: 0 all did well; 1 to 100 so many did not, 101 more; 255 something else went wrong.
+Signals: HUP and the first TERM start no more jobs, the second TERM and INT end those that run,
+USR1 lists them, USR2 shows how far they are.";
+
 const RECORD: &str = "\
 Examples:
   whit record -s cdnm -oT            four subsystems with the time, a line a second

@@ -23,6 +23,7 @@ mod help;
 mod play;
 mod record;
 mod rename;
+mod run;
 mod top;
 mod trace;
 mod usage;
@@ -51,6 +52,8 @@ enum Verb {
     Top(Box<commands::top::TopArguments>),
     /// System calls of a command, of processes or of the machine: counted and timed
     Trace(Box<commands::trace::TraceArguments>),
+    /// Many jobs at once, by GNU parallel's command line
+    Run(Box<commands::run::RunArguments>),
     /// What each kernel file costs to read here, and what is missing
     Doctor(commands::doctor::DoctorArguments),
     /// Repeat the classic overhead tables on this machine, beside the incumbents
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Verb::Play(arguments) => commands::play::run(*arguments),
         Verb::Top(arguments) => commands::top::run(&arguments),
         Verb::Trace(arguments) => commands::trace::run(&arguments),
+        Verb::Run(arguments) => commands::run::run(*arguments),
         Verb::Doctor(arguments) => commands::doctor::run(arguments),
         Verb::Bench(arguments) => commands::bench::run(arguments),
         Verb::Link(arguments) => commands::link::run(&arguments),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use run::collect::CollectError;
 use run::engine::EngineError;
 
-use crate::run::arguments::RunArguments;
+pub(crate) use crate::run::arguments::RunArguments;
 use crate::run::{plan, signals};
 
 /// What everything that is not a job's failure ends with.

@@ -168,20 +168,39 @@ pub(crate) struct StringArguments {
     pub(crate) parens: Option<OsString>,
 
     /// Another word for {.}
-    #[arg(long = "extensionreplace", visible_alias = "er", value_name = "WORD", hide_short_help = true)]
+    #[arg(
+        long = "extensionreplace",
+        visible_alias = "er",
+        value_name = "WORD",
+        hide_short_help = true
+    )]
     pub(crate) without_extension: Option<OsString>,
 
     /// Another word for {/}
-    #[arg(long = "basenamereplace", visible_alias = "bnr", value_name = "WORD", hide_short_help = true)]
+    #[arg(
+        long = "basenamereplace",
+        visible_alias = "bnr",
+        value_name = "WORD",
+        hide_short_help = true
+    )]
     pub(crate) base_name: Option<OsString>,
 
     /// Another word for {//}
-    #[arg(long = "dirnamereplace", visible_alias = "dnr", value_name = "WORD", hide_short_help = true)]
+    #[arg(
+        long = "dirnamereplace",
+        visible_alias = "dnr",
+        value_name = "WORD",
+        hide_short_help = true
+    )]
     pub(crate) directory: Option<OsString>,
 
     /// Another word for {/.}
-    #[arg(long = "basenameextensionreplace", visible_alias = "bner", value_name = "WORD",
-          hide_short_help = true)]
+    #[arg(
+        long = "basenameextensionreplace",
+        visible_alias = "bner",
+        value_name = "WORD",
+        hide_short_help = true
+    )]
     pub(crate) base_name_without_extension: Option<OsString>,
 
     /// Another word for {#}
@@ -224,7 +243,12 @@ pub(crate) struct ScheduleArguments {
     pub(crate) retries: Option<u32>,
 
     /// When to give up: never, or now or soon, with fail, success or done =N or =N%
-    #[arg(long, visible_alias = "halt-on-error", value_name = "WHEN,WHY=N", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        visible_alias = "halt-on-error",
+        value_name = "WHEN,WHY=N",
+        allow_hyphen_values = true
+    )]
     pub(crate) halt: Option<String>,
 
     /// How jobs are ended: signals, and milliseconds between them

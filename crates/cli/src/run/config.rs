@@ -25,7 +25,10 @@ pub(crate) fn configured(words: Vec<OsString>) -> anyhow::Result<Vec<OsString>> 
     if !asked.plain {
         let home = home();
         if asked.profiles.is_empty() {
-            let files = [Some(PathBuf::from("/etc/parallel/config")), home.as_ref().map(|home| home.join("config"))];
+            let files = [
+                Some(PathBuf::from("/etc/parallel/config")),
+                home.as_ref().map(|home| home.join("config")),
+            ];
             for file in files.into_iter().flatten() {
                 // A file that is not there says nothing.
                 if let Ok(text) = std::fs::read(&file) {
@@ -82,9 +85,9 @@ impl Asked {
                 b"-J" | b"--profile" => asked.profiles.extend(words.next().cloned()),
                 b"--" => break,
                 text => {
-                    let named = text.strip_prefix(b"--profile=").or_else(|| {
-                        text.strip_prefix(b"-J").filter(|_| !text.starts_with(b"--"))
-                    });
+                    let named = text
+                        .strip_prefix(b"--profile=")
+                        .or_else(|| text.strip_prefix(b"-J").filter(|_| !text.starts_with(b"--")));
                     if let Some(name) = named {
                         asked.profiles.push(OsString::from_vec(name.to_vec()));
                     } else if !text.starts_with(b"-") {

@@ -30,8 +30,7 @@ use super::arguments::{
 use super::notice::Notices;
 
 /// Signals that the engine takes.
-const SIGNALS: &[i32] =
-    &[libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
+const SIGNALS: &[i32] = &[libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
 
 /// An engine that is ready, and who is told.
 pub(crate) struct Prepared {
@@ -55,7 +54,8 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
     let world = Live::new(SIGNALS, spawners).context("cannot listen for signals")?;
 
     let (command, sources) = take_sources(words, &input)?;
-    let reads_stdin = sources.iter().any(|(source, _)| *source == Source::Stdin) || sources.is_empty();
+    let reads_stdin =
+        sources.iter().any(|(source, _)| *source == Source::Stdin) || sources.is_empty();
     let retried = retried(&output)?;
     let options = input_options(&input)?;
     let stdin = Box::new(File::from(rustix::io::dup(rustix::stdio::stdin())?));
@@ -152,7 +152,7 @@ fn take_sources(
         separators.files = word.as_bytes().to_vec();
     }
     let words = words.into_iter().map(OsString::into_vec).collect();
-    let (command, given) = input::split(words, &separators)?;
+    let (command, given) = input::split(words, &separators);
     let mut sources: input::Sources = input
         .files
         .iter()
@@ -162,8 +162,7 @@ fn take_sources(
                 Some(name) => (name, Linked::Previous),
                 None => (bytes, Linked::No),
             };
-            let path = PathBuf::from(OsStr::from_bytes(name));
-            (if name == b"-" { Source::Stdin } else { Source::File(path) }, linked)
+            (input::file(name.to_vec()), linked)
         })
         .collect();
     sources.extend(given);
@@ -186,7 +185,7 @@ fn input_options(input: &InputArguments) -> anyhow::Result<input::Options> {
     options.columns = match (&input.colsep, input.csv) {
         (Some(separator), true) => input::Columns::Csv(separator.as_bytes().to_vec()),
         (None, true) => input::Columns::Csv(b",".to_vec()),
-        (Some(regex), false) => input::Columns::Separator(regex.clone()),
+        (Some(regex), false) => input::Columns::Separator(regex.as_bytes().to_vec()),
         (None, false) => input::Columns::None,
     };
     options.header = match input.header.as_deref() {
@@ -261,9 +260,9 @@ fn schedule_options(schedule: &ScheduleArguments) -> anyhow::Result<schedule::Op
         options.jobs = schedule::Jobs::parse(text)?;
     }
     if let Some(text) = &schedule.delay {
-        let (text, is_auto) = schedule::Delay::split_auto(text);
+        let (text, auto) = schedule::Delay::split_auto(text);
         let wait = units::duration(text).with_context(|| format!("--delay {text}"))?;
-        options.delay = Some(schedule::Delay { wait, is_auto });
+        options.delay = Some(schedule::Delay { wait, auto });
     }
     options.timeout = schedule.timeout.as_deref().map(timeout).transpose()?;
     options.retries = schedule.retries;
@@ -313,14 +312,13 @@ fn template_packing(packing: &PackingArguments) -> template::Packing {
 }
 
 fn packer(input: Input, packing: &PackingArguments, slots: u32) -> Packer {
+    let asked = packing.replace_args.or(packing.args).or(packing.lines).or(packing.max_lines);
     let fill = packing.context_replace || packing.multiple || packing.xargs;
     let spreads = (packing.context_replace || packing.multiple) && slots > 1;
     Packer::new(
         input,
         input::Packing {
-            records_max: packing.replace_args.or(packing.args),
-            lines_max: packing.lines.or(packing.max_lines),
-            fill,
+            records_max: asked.unwrap_or(if fill { u64::MAX } else { 1 }),
             spread: spreads.then_some(slots),
             exact: packing.exact,
         },
@@ -341,18 +339,9 @@ fn fits(
     }
     let template = template.clone();
     Ok(Box::new(move |records: &[Record]| {
-        let context = Context {
-            seq: 1,
-            slot: 1,
-            slots: 1,
-            total: None,
-            records,
-            packing,
-            local_time_s: 0,
-        };
-        template
-            .rendered_len(&context, Values::Quoted(shell))
-            .is_ok_and(|bytes| bytes <= bytes_max)
+        let context =
+            Context { seq: 1, slot: 1, slots: 1, total: None, records, packing, local_time_s: 0 };
+        template.rendered_len(&context, Values::Quoted(shell)).is_ok_and(|bytes| bytes <= bytes_max)
     }))
 }
 
@@ -395,7 +384,7 @@ fn way(
     }
     if needed.is_none() && !matches!(choice, shell::Choice::Named(_)) {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let found = template.program().and_then(|name| shell::find(name, path.as_bytes()));
+        let found = program(template).and_then(|name| shell::find(&name, path.as_bytes()));
         match found {
             Some(program) => {
                 let program = CString::new(program.into_os_string().into_vec())?;
@@ -409,6 +398,16 @@ fn way(
     let (program, mut words) = shell_words(user_shell, b"")?;
     words.pop();
     Ok(Way::Shell { program, words })
+}
+
+/// The first word of a template that needs no shell: it has no values in it.
+fn program(template: &Template) -> Option<Vec<u8>> {
+    let mut words = template::Words::default();
+    let packing = template::Packing::One;
+    let context =
+        Context { seq: 1, slot: 1, slots: 1, total: None, records: &[], packing, local_time_s: 0 };
+    template.render_words(&context, &mut words).ok()?;
+    words.iter().next().map(<[u8]>::to_vec)
 }
 
 fn tag(output: &OutputArguments, syntax: &template::Syntax) -> anyhow::Result<Option<Template>> {
@@ -476,8 +475,8 @@ fn logs(output: &OutputArguments) -> anyhow::Result<Vec<Log>> {
     let mut logs = Vec::new();
     if let Some((path, appends)) = joblog(output) {
         logs.push(match path.as_os_str() == "-" {
-            true => Log::on(stdout()?, joblog::Format::Classic)?,
-            false => Log::create(&path, joblog::Format::Classic, appends)?,
+            true => Log::on(stdout()?, joblog::Format::Columns)?,
+            false => Log::create(&path, joblog::Format::Columns, appends)?,
         });
     }
     if let Some(path) = &output.joblog_json {

@@ -6,8 +6,28 @@ use std::path::{Path, PathBuf};
 
 /// Programs that are shells, by the name of their file.
 const SHELLS: &[&str] = &[
-    "ash", "bash", "csh", "dash", "fish", "fizsh", "ksh", "ksh93", "mksh", "pdksh", "posh", "rbash",
-    "rc", "rksh", "rush", "rzsh", "sash", "sh", "static-sh", "tcsh", "yash", "zsh",
+    "ash",
+    "bash",
+    "csh",
+    "dash",
+    "fish",
+    "fizsh",
+    "ksh",
+    "ksh93",
+    "mksh",
+    "pdksh",
+    "posh",
+    "rbash",
+    "rc",
+    "rksh",
+    "rush",
+    "rzsh",
+    "sash",
+    "sh",
+    "static-sh",
+    "tcsh",
+    "yash",
+    "zsh",
 ];
 
 /// How many ancestors are looked at.
@@ -18,9 +38,10 @@ const ANCESTORS_MAX: usize = 64;
 pub(crate) fn of_the_user() -> PathBuf {
     let set = |name| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
     let asked = set("PARALLEL_SHELL").map(PathBuf::from);
-    asked.or_else(of_an_ancestor).or_else(|| set("SHELL").map(PathBuf::from)).unwrap_or_else(|| {
-        PathBuf::from("/bin/sh")
-    })
+    asked
+        .or_else(of_an_ancestor)
+        .or_else(|| set("SHELL").map(PathBuf::from))
+        .unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }
 
 fn of_an_ancestor() -> Option<PathBuf> {
