@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 mod collectl;
+mod parallel;
 mod strace;
 
 /// A program whose command line we take when called under its name.
@@ -22,6 +23,7 @@ pub(crate) struct Incumbent {
 /// Every incumbent whose part exists.
 pub(crate) static ALL: &[Incumbent] = &[
     Incumbent { name: "collectl", translate: collectl::translate, failure: 2 },
+    Incumbent { name: "parallel", translate: parallel::translate, failure: 255 },
     Incumbent { name: "strace", translate: strace::translate, failure: 1 },
 ];
 

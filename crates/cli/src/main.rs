@@ -69,8 +69,20 @@ fn main() -> ExitCode {
     let given: Vec<OsString> = std::env::args_os().collect();
     let incumbent = compat::incumbent(&given);
     let abbreviates = incumbent.is_some();
-    let failure = incumbent.map_or(2, |incumbent| incumbent.failure);
     let words = compat::command_line(given);
+    let runs = words.get(1).is_some_and(|verb| verb == "run");
+    let failure = match incumbent {
+        Some(incumbent) => incumbent.failure,
+        None if runs => commands::run::FAILURE,
+        None => 2,
+    };
+    let words = match run::config::configured(words) {
+        Ok(words) => words,
+        Err(error) => {
+            eprintln!("whit: {}", usage::in_one_line(&format!("{error:#}")));
+            return ExitCode::from(failure);
+        }
+    };
     let arguments = match parse(&words, abbreviates) {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error, &words, failure),
@@ -102,6 +114,9 @@ fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error
     if let Some(recorder) = parse_recorder(words) {
         return Ok(Arguments { verb: Verb::Record(Box::new(recorder)) });
     }
+    if let Some(runner) = parse_runner(words) {
+        return Ok(Arguments { verb: Verb::Run(Box::new(runner)) });
+    }
     let mut command = Arguments::command();
     if abbreviates {
         for verb in ["record", "play"] {
@@ -123,6 +138,18 @@ fn parse_recorder(words: &[OsString]) -> Option<commands::record::RecordArgument
     let command = commands::record::RecordArguments::augment_args(command);
     let matches = command.try_get_matches_from(given).ok()?;
     commands::record::RecordArguments::from_arg_matches(&matches).ok()
+}
+
+/// The same for a runner of jobs, which is started often.
+fn parse_runner(words: &[OsString]) -> Option<commands::run::RunArguments> {
+    let (verb, given) = words.get(1..)?.split_first()?;
+    if verb != "run" {
+        return None;
+    }
+    let command = clap::Command::new("run").no_binary_name(true);
+    let command = commands::run::RunArguments::augment_args(command);
+    let matches = command.try_get_matches_from(given).ok()?;
+    commands::run::RunArguments::from_arg_matches(&matches).ok()
 }
 
 /// Help, the version, or what is wrong with the command line.
