@@ -279,7 +279,6 @@ impl<'a, W: World> Engine<'a, W> {
             self.end_all_now();
             return Err(error);
         }
-        self.collector.finish()?;
         self.summary.exit_code = self.schedule.exit_code();
         self.summary.failed = self.schedule.failed();
         Ok(self.summary)

@@ -30,7 +30,7 @@ pub(crate) struct RunArguments {
     pub(crate) output: OutputArguments,
 
     /// The command line with its replacement strings, then ::: values or :::: files
-    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "COMMAND", trailing_var_arg = true)]
     pub(crate) words: Vec<OsString>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct RunArguments {
 pub(crate) struct InputArguments {
     /// Values from the lines of this file; - is standard input, +FILE goes along with the source before
     #[arg(short = 'a', long = "arg-file", value_name = "FILE")]
-    pub(crate) files: Vec<OsString>,
+    pub(crate) arg_files: Vec<OsString>,
 
     /// Values end with a NUL, not with a line feed
     #[arg(short = '0', long)]

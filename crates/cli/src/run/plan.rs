@@ -154,7 +154,7 @@ fn take_sources(
     let words = words.into_iter().map(OsString::into_vec).collect();
     let (command, given) = input::split(words, &separators);
     let mut sources: input::Sources = input
-        .files
+        .arg_files
         .iter()
         .map(|file| {
             let bytes = file.as_bytes();
@@ -260,11 +260,13 @@ fn schedule_options(schedule: &ScheduleArguments) -> anyhow::Result<schedule::Op
         options.jobs = schedule::Jobs::parse(text)?;
     }
     if let Some(text) = &schedule.delay {
-        let (text, auto) = schedule::Delay::split_auto(text);
-        let wait = units::duration(text).with_context(|| format!("--delay {text}"))?;
-        options.delay = Some(schedule::Delay { wait, auto });
+        options.delay =
+            Some(schedule::Delay::parse(text).with_context(|| format!("--delay {text}"))?);
     }
-    options.timeout = schedule.timeout.as_deref().map(timeout).transpose()?;
+    if let Some(text) = &schedule.timeout {
+        let timeout = schedule::Timeout::parse(text);
+        options.timeout = Some(timeout.with_context(|| format!("--timeout {text}"))?);
+    }
     options.retries = schedule.retries;
     if let Some(text) = &schedule.halt {
         options.halt = schedule::Halt::parse(text)?;
@@ -283,19 +285,6 @@ fn schedule_options(schedule: &ScheduleArguments) -> anyhow::Result<schedule::Op
     let limit = schedule.limit.as_ref().map(|text| schedule::Limit::parse(text.as_bytes()));
     options.limit = limit.transpose()?;
     Ok(options)
-}
-
-fn timeout(text: &str) -> anyhow::Result<schedule::Timeout> {
-    Ok(match text.strip_suffix('%') {
-        Some(percent) => {
-            let percent = percent.parse().with_context(|| format!("--timeout {text}"))?;
-            schedule::Timeout::Percent(percent)
-        }
-        None => {
-            let limit = units::duration(text).with_context(|| format!("--timeout {text}"))?;
-            schedule::Timeout::Fixed(limit)
-        }
-    })
 }
 
 fn template_packing(packing: &PackingArguments) -> template::Packing {

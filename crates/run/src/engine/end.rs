@@ -160,7 +160,7 @@ impl<W: World> Engine<'_, W> {
         now: Instant,
     ) -> Result<(), EngineError> {
         let Ended { outcome, attempt, .. } = ended;
-        let mut finished = Finished {
+        let finished = Finished {
             seq: job.seq,
             slot: job.slot,
             host: ":".to_owned(),
@@ -174,18 +174,27 @@ impl<W: World> Engine<'_, W> {
             records: job.records,
             account: Some(account),
         };
-        if outcome != Outcome::Skipped {
-            self.collector.close(&mut finished, leftovers)?;
-        }
         self.summary.ended += 1;
+        if outcome == Outcome::Skipped {
+            return self.log(&finished);
+        }
+        self.collector.close(finished, leftovers)?;
+        while let Some(finished) = self.collector.next_written() {
+            self.log(&finished)?;
+        }
+        Ok(())
+    }
+
+    /// Writes down a job whose output is written.
+    fn log(&mut self, finished: &Finished) -> Result<(), EngineError> {
         // A dry run has done nothing that could be gone on after.
         if !matches!(self.plan.way, Way::Not) {
             for log in &mut self.logs {
-                log.write(&finished)?;
+                log.write(finished)?;
             }
         }
         let status = self.status();
-        self.observer.ended(&finished, &status);
+        self.observer.ended(finished, &status);
         Ok(())
     }
 
