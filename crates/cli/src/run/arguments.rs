@@ -357,6 +357,14 @@ pub(crate) struct OutputArguments {
     #[arg(long, alias = "tag-string", value_name = "STRING")]
     pub(crate) tagstring: Option<OsString>,
 
+    /// Lines of each job in a color of their own
+    #[arg(long)]
+    pub(crate) color: bool,
+
+    /// Lines of jobs that fail in red
+    #[arg(long, visible_alias = "cf")]
+    pub(crate) color_failed: bool,
+
     /// Keep output in files and print their names
     #[arg(long, alias = "output-as-files", alias = "outputasfiles")]
     pub(crate) files: bool,

@@ -446,8 +446,8 @@ fn collect_options(
         () => None,
     };
     let directory = output.tmpdir.clone().unwrap_or_else(std::env::temp_dir);
-    let keep_order = output.keep_order;
-    collect::Options { mode, keep_order, files, results, names, directory }
+    let OutputArguments { keep_order, color, color_failed, .. } = *output;
+    collect::Options { mode, keep_order, files, results, names, directory, color, color_failed }
 }
 
 /// The joblog's path, and whether it is added to.
