@@ -40,6 +40,8 @@ fn compile(programs: &Path, name: &str, object: &Path) -> anyhow::Result<()> {
         .current_dir(programs)
         .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror"]);
     clang.arg(format!("-DSOURCE_CHECKSUM=0x{:08x}", crc32c::crc32c(&source)));
+    // The types name the sources that they come from; an object is the same wherever it is made.
+    clang.arg(format!("-fdebug-prefix-map={}=.", programs.display()));
     clang.args(["-c", name, "-o"]).arg(object);
     finish(clang)?;
     let mut strip = Command::new("llvm-strip");

@@ -61,6 +61,23 @@ struct {
 	u32 *value;
 } seeds SEC(".maps");
 
+/* Makes a task watched, and counts it in the program's own way; NULL without memory for it. */
+static struct begun *watch(struct task_struct *task);
+
+/* What stands with the current task; it is given to everybody where all are watched.  NULL if the task
+ * is not watched. */
+INLINE struct begun *begun_by(struct task_struct *task)
+{
+	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+
+	if (begun || !settings.everybody)
+		return begun;
+	begun = watch(task);
+	if (begun)
+		begun->ignored = task->tgid == settings.own_process ? ALWAYS : NOT;
+	return begun;
+}
+
 INLINE u32 slot_of(struct task_struct *task, u64 number)
 {
 	u32 slot = number < SLOTS_PER_ABI - 1 ? number : SLOTS_PER_ABI - 1;

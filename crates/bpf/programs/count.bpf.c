@@ -92,17 +92,11 @@ SEC("tp_btf/sys_enter")
 int enter(u64 *context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct begun *begun = begun_by(task);
 	u32 slot;
 
-	if (!begun) {
-		if (!settings.everybody)
-			return 0;
-		begun = watch(task);
-		if (!begun)
-			return 0;
-		begun->ignored = task->tgid == settings.own_process ? ALWAYS : NOT;
-	}
+	if (!begun)
+		return 0;
 	slot = slot_of(task, context[1]);
 	if (begun->ignored) {
 		if (begun->ignored == ALWAYS || slot != EXECVE)

@@ -405,26 +405,13 @@ GLOBAL int capture(u32 slot, u32 index, u32 phase)
 	return 1;
 }
 
-INLINE void fill_head(struct head *head, struct task_struct *task, u32 kind)
+INLINE void fill_head(struct head *head, struct task_struct *task, u32 kind, u64 time_ns)
 {
 	head->thread = task->pid;
 	head->process = task->tgid;
 	head->kind = kind;
 	head->flags = 0;
-	head->time_ns = bpf_ktime_get_ns();
-}
-
-INLINE void fill_call(struct call *call, struct task_struct *task, struct begun *begun, u32 kind)
-{
-	fill_head(&call->head, task, kind);
-	if (begun->slot >= SLOTS_PER_ABI)
-		call->head.flags = COMPAT;
-	call->number = begun->number;
-	for (int i = 0; i < 6; i++)
-		call->arguments[i] = begun->arguments[i];
-	call->result = 0;
-	call->wall_ns = 0;
-	call->cpu_ns = 0;
+	head->time_ns = time_ns;
 }
 
 /* Adds what the plan says for these phases, and what was missing at the begin. */
@@ -478,16 +465,36 @@ INLINE void send(struct scratch *scratch)
 		count(LOST, 1);
 }
 
-INLINE void tell_enter(struct task_struct *task, struct begun *begun)
+/* How a call ended; nothing of it is set at its begin. */
+struct outcome { s64 result; u64 time_ns, wall_ns, cpu_ns; };
+
+INLINE void fill_call(struct call *call, struct task_struct *task, struct begun *begun, u32 kind,
+		      struct outcome *outcome)
 {
-	struct plan *plan = plan_of(begun, AT_ENTER);
+	fill_head(&call->head, task, kind, kind == ENTER ? bpf_ktime_get_ns() : outcome->time_ns);
+	if (begun->slot >= SLOTS_PER_ABI)
+		call->head.flags = COMPAT;
+	call->number = begun->number;
+	for (int i = 0; i < 6; i++)
+		call->arguments[i] = begun->arguments[i];
+	call->result = outcome->result;
+	call->wall_ns = outcome->wall_ns;
+	call->cpu_ns = outcome->cpu_ns;
+}
+
+/* Tells the begin or the end of a call, with what these phases copy of memory. */
+INLINE void tell_call(struct task_struct *task, struct begun *begun, u32 kind, u32 phases,
+		      struct outcome *outcome)
+{
+	struct plan *plan = plan_of(begun, phases);
 	struct scratch *scratch = plan ? scratch_of_cpu() : NULL;
 	struct call *call;
 
 	if (plan && scratch) {
 		scratch->length = 0;
-		fill_call(&scratch->call, task, begun, ENTER);
-		add_captures(plan, begun, AT_ENTER, AT_ENTER);
+		fill_call(&scratch->call, task, begun, kind, outcome);
+		add_captures(plan, begun, phases, kind == ENTER ? AT_ENTER : AT_LEAVE);
+		/* What is missing at the end is missing for good. */
 		if (begun->again)
 			scratch->call.head.flags |= INCOMPLETE;
 		send(scratch);
@@ -498,40 +505,7 @@ INLINE void tell_enter(struct task_struct *task, struct begun *begun)
 		count(LOST, 1);
 		return;
 	}
-	fill_call(call, task, begun, ENTER);
-	bpf_ringbuf_submit(call, wakeup());
-}
-
-INLINE void fill_result(struct call *call, s64 result, u64 wall_ns, u64 cpu_ns)
-{
-	call->result = result;
-	call->wall_ns = wall_ns;
-	call->cpu_ns = cpu_ns;
-}
-
-INLINE void tell_leave(struct task_struct *task, struct begun *begun, s64 result, u64 wall_ns,
-		       u64 cpu_ns)
-{
-	u32 phases = is_told_late() ? AT_ENTER | AT_LEAVE : AT_LEAVE;
-	struct plan *plan = plan_of(begun, phases);
-	struct scratch *scratch = plan ? scratch_of_cpu() : NULL;
-	struct call *call;
-
-	if (plan && scratch) {
-		scratch->length = 0;
-		fill_call(&scratch->call, task, begun, LEAVE);
-		fill_result(&scratch->call, result, wall_ns, cpu_ns);
-		add_captures(plan, begun, phases, AT_LEAVE);
-		send(scratch);
-		return;
-	}
-	call = bpf_ringbuf_reserve(&events, sizeof(*call), 0);
-	if (!call) {
-		count(LOST, 1);
-		return;
-	}
-	fill_call(call, task, begun, LEAVE);
-	fill_result(call, result, wall_ns, cpu_ns);
+	fill_call(call, task, begun, kind, outcome);
 	bpf_ringbuf_submit(call, wakeup());
 }
 
@@ -584,7 +558,7 @@ INLINE void tell_signal(struct task_struct *task, const void *siginfo, s32 numbe
 		count(LOST, 1);
 		return;
 	}
-	fill_head(&event->head, task, SIGNAL);
+	fill_head(&event->head, task, SIGNAL, bpf_ktime_get_ns());
 	event->head.flags = flags;
 	/* Without data the pointer is 0 or 1, and nothing is read. */
 	if (bpf_probe_read_kernel(event->siginfo, SIGINFO_BYTES, siginfo)) {
@@ -608,17 +582,12 @@ SEC("tp_btf/sys_enter")
 int enter(u64 *context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct begun *begun = begun_by(task);
+	struct outcome nothing = {};
 	u32 slot;
 
-	if (!begun) {
-		if (!settings.everybody)
-			return 0;
-		begun = watch(task);
-		if (!begun)
-			return 0;
-		begun->ignored = task->tgid == settings.own_process ? ALWAYS : NOT;
-	}
+	if (!begun)
+		return 0;
 	tell_ignored(task, begun);
 	slot = slot_of(task, context[1]);
 	if (begun->ignored) {
@@ -631,7 +600,7 @@ int enter(u64 *context)
 		return 0;
 	note_call(begun, (void *)context[0], slot, context[1]);
 	if (!is_told_late())
-		tell_enter(task, begun);
+		tell_call(task, begun, ENTER, AT_ENTER, &nothing);
 	/* What the telling took is no part of the call. */
 	begun->off_cpu_ns = off_cpu_ns(task);
 	begun->start_ns = bpf_ktime_get_ns();
@@ -659,14 +628,16 @@ INLINE int is_cut_off(struct task_struct *task)
 INLINE void leave_call(struct task_struct *task, struct begun *begun, struct pt_regs *registers,
 		       s64 result)
 {
-	u64 wall_ns, away_ns;
+	struct outcome outcome = { .result = result };
+	u64 away_ns;
 	int failed;
 
 	if (begun->ignored == UNLESS_EXEC_FAILS)
 		begun->ignored = result ? ALWAYS : NOT;
 	if (!begun->start_ns)
 		return;
-	wall_ns = bpf_ktime_get_ns() - begun->start_ns;
+	outcome.time_ns = bpf_ktime_get_ns();
+	outcome.wall_ns = outcome.time_ns - begun->start_ns;
 	away_ns = off_cpu_ns(task) - begun->off_cpu_ns;
 	begun->start_ns = 0;
 	if (is_cut_off(task))
@@ -682,12 +653,14 @@ INLINE void leave_call(struct task_struct *task, struct begun *begun, struct pt_
 	failed = result < 0 && result >= -ERRNO_MAX;
 	if (failed ? settings.successes_only : settings.errors_only)
 		return;
-	if (wall_ns < settings.slower_than_ns)
+	if (outcome.wall_ns < settings.slower_than_ns)
 		return;
 	/* The memory that the arguments pointed to is gone. */
 	if (!result && is_exec(begun->slot))
 		begun->again = 0;
-	tell_leave(task, begun, result, wall_ns, away_ns < wall_ns ? wall_ns - away_ns : 0);
+	if (away_ns < outcome.wall_ns)
+		outcome.cpu_ns = outcome.wall_ns - away_ns;
+	tell_call(task, begun, LEAVE, is_told_late() ? AT_ENTER | AT_LEAVE : AT_LEAVE, &outcome);
 }
 
 SEC("tp_btf/sys_exit")
@@ -711,7 +684,7 @@ INLINE void tell(struct task_struct *task, u32 kind, s64 value)
 		count(LOST, 1);
 		return;
 	}
-	fill_head(&event->head, task, kind);
+	fill_head(&event->head, task, kind, bpf_ktime_get_ns());
 	event->value = value;
 	bpf_ringbuf_submit(event, wakeup());
 }

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::process::{Child, Stdio};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use support::*;
@@ -531,15 +532,22 @@ fn a_signal_to_the_caller_ends_the_wait() {
         assert_eq!(libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()), 0);
         libc::pthread_self()
     };
-    std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(200));
-        // SAFETY: the thread waits for this.
-        unsafe { libc::pthread_kill(thread, libc::SIGUSR2) };
+    // One that comes while nobody waits is not noticed, so there are more.
+    let is_over = Arc::new(AtomicBool::new(false));
+    let seen_over = Arc::clone(&is_over);
+    let sender = std::thread::spawn(move || {
+        while !seen_over.load(Ordering::Relaxed) {
+            // SAFETY: the thread is there until it has waited for this one.
+            unsafe { libc::pthread_kill(thread, libc::SIGUSR2) };
+            std::thread::sleep(Duration::from_millis(200));
+        }
     });
     let each = &mut |_: &Event, _: &dyn Memory| ControlFlow::Continue(());
     let begin = Instant::now();
     assert_eq!(engine.run(Some(LIMIT), each).unwrap(), Progress::Interrupted);
     assert!(begin.elapsed() < LIMIT / 2);
+    is_over.store(true, Ordering::Relaxed);
+    sender.join().unwrap();
     assert_eq!(engine.run(Some(Duration::ZERO), each).unwrap(), Progress::Elapsed);
     // SAFETY: the child of this test, which nobody has waited for.
     unsafe { libc::kill(engine.pid().unwrap(), libc::SIGKILL) };
