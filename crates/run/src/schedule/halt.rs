@@ -124,6 +124,15 @@ impl Halt {
         }
     }
 
+    /// What is said of a job that counts for it: `This job failed:`, `succeeded`, `finished`.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Halt::If { why: Why::Success, .. } => "succeeded",
+            Halt::If { why: Why::Done, .. } => "finished",
+            Halt::If { why: Why::Fail, .. } | Halt::Never => "failed",
+        }
+    }
+
     /// Whether it must know how many jobs there are in all.
     pub fn needs_total(self) -> bool {
         matches!(self, Halt::If { amount: Amount::Percent(_), .. })
@@ -400,6 +409,9 @@ mod tests {
         same("7%", "soon,fail=7%");
         assert!(parsed("7%").needs_total());
         assert!(!parsed("now,fail=7").needs_total());
+        assert_eq!(parsed("-1").verb(), "succeeded");
+        assert_eq!(parsed("soon,done=7%").verb(), "finished");
+        assert_eq!(parsed("1").verb(), "failed");
     }
 
     #[test]

@@ -70,7 +70,8 @@ pub enum Action {
         /// The signal's number.
         signal: i32,
     },
-    /// Tell the user that a job is ended for this reason; its signals come by themselves.
+    /// Tell the user that a job is ended for this reason; its signals come by themselves.  GNU
+    /// parallel tells of a timeout alone.
     Tell {
         /// The slot it runs in.
         slot: u32,
