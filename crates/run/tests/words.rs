@@ -107,3 +107,33 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever stands in a command: it is rendered or refused, and nothing panics.
+    #[test]
+    fn any_expression_is_run_or_refused(
+        parts in prop::collection::vec(prop::sample::select(vec![
+            "s/", "/", "tr/", "a-z", "z-a", "\\", "$_", "$", "$1", "$$1", "@arg", "$arg[", "]", "(", ")", "{", "}",
+            "=", "++", "--", "**", "x", "<=>", "?", ":", ";", "if", "else", "'", "\"", "1", "9e9", "-", ".", "substr",
+            "sprintf", "%s%-9.3d", ",", " ", "é", "seq()", "skip", "uq", "chr", "hex", "||", "//", "!~", "=~", "y!", "q",
+        ]), 0..14),
+        value in value(),
+        plus in any::<bool>(),
+    ) {
+        let text = parts.concat();
+        let rpl = vec![(b"{t(.*?)}".to_vec(), text.clone().into_bytes())];
+        for command in [format!("e {{={text}=}} {{{text}}}"), "e {tab} {2tc}".to_owned()] {
+            let rpl = if command.contains("{tab}") { rpl.clone() } else { Vec::new() };
+            let syntax = Syntax { plus, rpl, ..Syntax::default() };
+            let Ok(template) = Template::parse(&[command.into_bytes()], &syntax) else { continue };
+            let records = [Record::of(value.clone()), Record::of("b")];
+            let context = Context {
+                seq: 1, slot: 1, slots: 1, total: Some(2), records: &records, packing: Packing::Repeat,
+                local_time_s: -1,
+            };
+            let _ = template.render(&context, Values::Quoted(Shell::Csh), &mut Vec::new());
+        }
+    }
+}

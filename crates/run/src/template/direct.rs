@@ -123,7 +123,8 @@ impl Reader {
                     None => self.is_escaped = true,
                 },
                 (None, b'=') if self.words == 0 => return Err(Reason::Assignment),
-                (None, b'#' | b'=') if !self.has_text && !self.has_value => {
+                // A value before it may be missing, and then the word begins here.
+                (None, b'#' | b'=') if !self.has_text => {
                     return Err(Reason::Special(byte as char));
                 }
                 (None, _) if SPECIAL.contains(&byte) => return Err(Reason::Special(byte as char)),
