@@ -2,8 +2,8 @@
 //!
 //! [`Kernel`] reads `/proc/meminfo`, `/proc/vmstat`,
 //! `/proc/diskstats` and `/proc/<pid>/stat` (proc(5)).
-//! Nothing is read unless an option asks for it.  The load costs three system calls per process
-//! and four more per process of several threads, so it is asked for at most once a second.
+//! Nothing is read unless an option asks for it.  The load costs four system calls per process
+//! and as many more for each thread where there are several, so it is asked for at most once a second.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -253,6 +253,8 @@ fn lacking(file: &str, name: &str) -> io::Error {
 /// Reads a file's first bytes into a buffer, whose memory is kept.
 fn read_into(path: &Path, bytes_max: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
+    // With room at hand the standard library does not try a small piece first.
+    buffer.reserve(bytes_max.min(4096));
     File::open(path)?.take(bytes_max as u64).read_to_end(buffer)?;
     Ok(())
 }
