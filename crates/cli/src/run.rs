@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 pub(crate) mod config;
 pub(crate) mod notice;
+pub(crate) mod observers;
 pub(crate) mod plan;
 pub(crate) mod shell;
 pub(crate) mod signals;

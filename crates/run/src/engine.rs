@@ -275,10 +275,12 @@ impl<'a, W: World> Engine<'a, W> {
     /// What cannot be gone on after.  Jobs that still run are ended first.
     pub fn run(mut self) -> Result<Summary, EngineError> {
         let done = self.run_all();
-        if let Err(error) = done {
+        if done.is_err() {
             self.end_all_now();
-            return Err(error);
         }
+        let status = self.status();
+        self.observer.over(&status);
+        done?;
         self.summary.exit_code = self.schedule.exit_code();
         self.summary.failed = self.schedule.failed();
         Ok(self.summary)

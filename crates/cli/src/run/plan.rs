@@ -28,6 +28,7 @@ use super::arguments::{
     StringArguments,
 };
 use super::notice::Notices;
+use super::observers::Observers;
 
 /// Signals that the engine takes.
 const SIGNALS: &[i32] = &[libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
@@ -136,7 +137,8 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
     )?;
     let machine = Box::new(machine);
     let parts = Parts { plan, feed, schedule, machine, collector, logs, world };
-    Ok(Prepared { parts, observer: Box::new(Notices) })
+    let observers: Vec<Box<dyn Observer>> = vec![Box::new(Notices)];
+    Ok(Prepared { parts, observer: Box::new(Observers(observers)) })
 }
 
 /// The command's words, and the sources: those of `-a` come first.

@@ -70,4 +70,9 @@ pub trait Observer {
     fn toggle(&mut self, status: &Status) {
         let _ = status;
     }
+
+    /// Everything is over, well or not: the last that is told.
+    fn over(&mut self, status: &Status) {
+        let _ = status;
+    }
 }

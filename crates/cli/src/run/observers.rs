@@ -1,0 +1,51 @@
+//! Several observers as one: notices, progress lines, panels and statistics beside each other.
+
+use std::time::Instant;
+
+use run::Finished;
+use run::engine::{Observer, Running, Status};
+
+/// Passes everything on to each, in order.
+///
+/// Notices stand last: whatever keeps lines on the terminal takes them away when it hears of a
+/// notice, and draws them again at its next tick.
+#[derive(Default)]
+pub(crate) struct Observers(pub(crate) Vec<Box<dyn Observer>>);
+
+impl Observer for Observers {
+    fn started(&mut self, job: &Running<'_>) {
+        self.0.iter_mut().for_each(|one| one.started(job));
+    }
+
+    fn ended(&mut self, finished: &Finished, status: &Status) {
+        self.0.iter_mut().for_each(|one| one.ended(finished, status));
+    }
+
+    fn next_tick(&self) -> Option<Instant> {
+        self.0.iter().filter_map(|one| one.next_tick()).min()
+    }
+
+    fn tick(&mut self, status: &Status, now: Instant) {
+        for one in &mut self.0 {
+            if one.next_tick().is_some_and(|at| at <= now) {
+                one.tick(status, now);
+            }
+        }
+    }
+
+    fn tell(&mut self, text: &[u8]) {
+        self.0.iter_mut().for_each(|one| one.tell(text));
+    }
+
+    fn show(&mut self, command: &[u8]) {
+        self.0.iter_mut().for_each(|one| one.show(command));
+    }
+
+    fn toggle(&mut self, status: &Status) {
+        self.0.iter_mut().for_each(|one| one.toggle(status));
+    }
+
+    fn over(&mut self, status: &Status) {
+        self.0.iter_mut().for_each(|one| one.over(status));
+    }
+}
