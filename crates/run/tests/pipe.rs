@@ -210,7 +210,7 @@ impl Random {
         let pattern = separator.first() == Some(&"--regexp");
         match self.below(6) {
             0 if !anywhere && !pattern => {
-                words.extend(["-N".to_owned(), (self.below(3) + 1).to_string()])
+                words.extend(["-N".to_owned(), (self.below(3) + 1).to_string()]);
             }
             1 if !anywhere => words.extend(["-L".to_owned(), (self.below(3) + 1).to_string()]),
             _ => {}
