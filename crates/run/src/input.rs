@@ -12,6 +12,8 @@ mod lines;
 mod link;
 mod packer;
 mod product;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::io::{ErrorKind, Read};

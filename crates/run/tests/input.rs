@@ -265,13 +265,18 @@ impl Random {
     /// A command line: options, a command, sources.
     fn command_line(&mut self) -> Vec<Bytes> {
         let mut words: Vec<String> = Vec::new();
+        let several = self.below(3) == 0;
+        // It does not see the end of linked sources of different lengths, nor of one whose last
+        // value is dropped, and spreads nothing over the slots then.
         let mut chance = |words: &mut Vec<String>, of: u64, option: &[&str]| {
             if self.below(of) == 0 {
                 words.extend(option.iter().map(|word| (*word).to_owned()));
             }
         };
-        chance(&mut words, 4, &["--link"]);
-        chance(&mut words, 4, &["-r"]);
+        if !several {
+            chance(&mut words, 4, &["--link"]);
+            chance(&mut words, 4, &["-r"]);
+        }
         chance(&mut words, 6, &["-E", "b"]);
         chance(&mut words, 8, &["--skip-first-line"]);
         chance(&mut words, 6, &["-d", ","]);
@@ -285,27 +290,25 @@ impl Random {
         let slots = (self.below(4) + 1).to_string();
         words.extend(["-j".to_owned(), slots]);
         let count = self.below(5).to_string();
-        match self.below(8) {
-            0 => words.push("-X".to_owned()),
-            1 => words.push("-m".to_owned()),
-            2 => words.push("--xargs".to_owned()),
-            3 => words.extend(["-N".to_owned(), count]),
-            4 => words.extend(["-n".to_owned(), "3".to_owned(), "-m".to_owned()]),
-            5 => words.extend(["-L".to_owned(), count]),
-            _ => {}
+        match (several, self.below(4)) {
+            (true, 0) => words.push("-X".to_owned()),
+            (true, 1) => words.push("-m".to_owned()),
+            (true, 2) => words.push("--xargs".to_owned()),
+            (true, _) => words.extend(["-n", "3", "-m"].map(str::to_owned)),
+            (false, 0) => words.extend(["-N".to_owned(), count]),
+            (false, 1) => words.extend(["-L".to_owned(), count]),
+            (false, _) => {}
         }
-        // With several records in a job, positions alone make the other program lose jobs.
-        let several = words.iter().any(|word| ["-X", "-m", "--xargs"].contains(&word.as_str()));
         // With columns it counts more bytes than its commands have.
         let columns = words.iter().any(|word| word == "--colsep");
         if several && !columns && self.below(2) == 0 {
             words.extend(["-s".to_owned(), (60 + self.below(60)).to_string()]);
         }
         let commands = ["echo {}", "echo {1}:{2}", "echo {-1} {}", "echo {1} {2} {3} {4}"];
+        // With several records in a job, positions alone make the other program lose jobs.
         let commands = if several { &commands[..1] } else { &commands[..] };
         words.push(self.one_of(commands).to_owned());
         for number in 0..=self.below(4) {
-            // It does not see the end of linked sources of different lengths, and spreads nothing.
             let links: &[&str] = if several { &[":::"] } else { &[":::", ":::", ":::+"] };
             let separator = self.one_of(links);
             words.push(if number == 0 { ":::" } else { separator }.to_owned());
@@ -333,5 +336,55 @@ fn random_command_lines() {
         if !same(&random.command_line(), b"") {
             return;
         }
+    }
+}
+
+/// A million values of a stream, in records, as jobs of one and of many.
+#[test]
+#[ignore = "measures, in a release build"]
+#[allow(clippy::print_stderr)]
+fn measure_a_million_lines() {
+    struct Numbers(u32, Vec<u8>);
+    impl std::io::Read for Numbers {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            while self.1.len() < into.len() && self.0 < 1_000_000 {
+                self.0 += 1;
+                writeln!(self.1, "{}", self.0)?;
+            }
+            let count = self.1.len().min(into.len());
+            into[..count].copy_from_slice(&self.1[..count]);
+            self.1.drain(..count);
+            Ok(count)
+        }
+    }
+    let peak = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default().to_owned()
+    };
+    eprintln!("before: {}", peak());
+    let tab = Options { columns: Columns::Separator(b"5".to_vec()), ..Options::default() };
+    let regexp = Options { columns: Columns::Separator(b"[56]+".to_vec()), ..Options::default() };
+    for (name, options, records_max) in [
+        ("one line a job", Options::default(), 1),
+        ("columns at a byte", tab, 1),
+        ("columns at a pattern", regexp, 1),
+        ("a hundred lines a job", Options::default(), 100),
+        ("as many as 128 KiB hold", Options::default(), u64::MAX),
+    ] {
+        let start = std::time::Instant::now();
+        let input = open(Vec::new(), &options, Box::new(Numbers(0, Vec::new()))).expect("it opens");
+        let packing = run::input::Packing { records_max, spread: None, exact: false };
+        let mut packer = Packer::new(input, packing);
+        let mut seen = 0;
+        let fits = |records: &[Record]| {
+            records_max < u64::MAX
+                || records.iter().map(|record| record.values[0].len() + 1).sum::<usize>() < 131_072
+        };
+        while let Some(records) = packer.next(fits).expect("it is read") {
+            seen += records.len();
+        }
+        assert_eq!(seen, 1_000_000);
+        let seconds = start.elapsed().as_secs_f64();
+        eprintln!("{name}: {:.1} M lines/s; {}", 1.0 / seconds, peak());
     }
 }

@@ -244,3 +244,72 @@ fn random_command_lines() {
         }
     }
 }
+
+/// How fast a stream is cut, without anybody reading what is cut.
+#[test]
+#[ignore = "measures, in a release build"]
+#[allow(clippy::print_stderr)]
+fn measure_cutting() {
+    /// Gives the same text again and again, as much as a pipe holds at a time.
+    struct Again<'a>(&'a [u8], usize, u64);
+    impl std::io::Read for Again<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let rest = &self.0[self.1..];
+            let count = rest.len().min(into.len()).min(65_536).min(self.2 as usize);
+            into[..count].copy_from_slice(&rest[..count]);
+            self.1 = (self.1 + count) % self.0.len();
+            self.2 -= count as u64;
+            Ok(count)
+        }
+    }
+    let mut text = Vec::new();
+    for number in 0..200_000 {
+        writeln!(text, "{number},\"some text\",{}", number * 7).expect("memory can be written");
+    }
+    let bytes: u64 = 2 << 30;
+    let word = |text: &str| Some(text.as_bytes().to_vec());
+    for (name, options, bytes) in [
+        ("lines, 1 MiB", Options::default(), bytes),
+        ("bare copy", Options { record_end: word(""), ..Options::default() }, bytes),
+        (
+            "lines, 64 KiB",
+            Options { block: Some(BlockSize::Bytes(65_536)), ..Options::default() },
+            bytes,
+        ),
+        ("csv, 1 MiB", Options { csv: true, ..Options::default() }, bytes),
+        (
+            "end and start",
+            Options { record_start: word("1"), record_end: word("\n"), ..Options::default() },
+            bytes,
+        ),
+        (
+            "pattern, 1 MiB",
+            Options { record_end: word("7\n"), regexp: true, ..Options::default() },
+            bytes,
+        ),
+        (
+            "1000 lines a block",
+            Options { records_max: Some(1000), ..Options::default() },
+            bytes / 4,
+        ),
+        ("1 line a block", Options { records_max: Some(1), ..Options::default() }, bytes / 16),
+        ("records of 4 lines", Options { record_lines: Some(4), ..Options::default() }, bytes / 4),
+        (
+            "separators removed",
+            Options { remove_separators: true, ..Options::default() },
+            bytes / 4,
+        ),
+    ] {
+        let mut cutter = Cutter::new(&options).expect("the options are understood");
+        let mut stream = Again(&text, 0, bytes);
+        let start = std::time::Instant::now();
+        let mut blocks = 0_u64;
+        while let Some(block) = cutter.read_block(&mut stream).expect("the text can be cut") {
+            blocks += 1;
+            cutter.recycle(block.bytes);
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let speed = bytes as f64 / seconds / 1e9;
+        eprintln!("{name}: {speed:.2} GB/s, {:.0} blocks/s", blocks as f64 / seconds);
+    }
+}

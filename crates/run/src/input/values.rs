@@ -51,6 +51,8 @@ pub(super) struct Values {
     drop_blank: bool,
     /// The beginning of a value that goes on in the next line.
     begun: Option<Vec<u8>>,
+    /// Whether a quote is open at the end of it.
+    quote_open: bool,
     ended: bool,
     /// Whether it has given anything yet.
     gave: bool,
@@ -66,6 +68,7 @@ impl Values {
             continued: options.continued,
             drop_blank: options.no_run_if_empty,
             begun: None,
+            quote_open: false,
             ended: false,
             gave: false,
             filled: false,
@@ -148,11 +151,14 @@ impl Values {
                 self.ended = true;
                 return Ok(self.begun.take());
             };
+            // Only what is new is looked at: a quote may stay open over millions of lines.
+            let was_open = self.quote_open;
+            self.quote_open = csv && (was_open != quotes_open(&line));
             let value = match self.begun.take() {
                 None => line,
                 Some(mut begun) => {
                     // A quoted field holds the delimiter; a line that goes on does not.
-                    if csv && quotes_open(&begun) {
+                    if was_open {
                         begun.extend_from_slice(lines.delimiter());
                     }
                     begun.extend_from_slice(&line);
@@ -164,8 +170,7 @@ impl Values {
                 let name = lines.name().to_owned();
                 return Err(InputError::TooLong { name, limit: VALUE_BYTES_MAX });
             }
-            let goes_on = (csv && quotes_open(&value))
-                || (self.continued && value.last().is_some_and(is_space));
+            let goes_on = self.quote_open || (self.continued && value.last().is_some_and(is_space));
             if !goes_on {
                 return Ok(Some(value));
             }
