@@ -7,6 +7,7 @@ pub(crate) mod arguments;
 mod batch;
 mod json;
 mod lines;
+mod place;
 pub(crate) mod way;
 
 use std::ops::ControlFlow;

@@ -3,11 +3,9 @@
 use std::io::{self, Write as _};
 
 use serde_json::{Map, Value, json};
-use trace::engine::LiveDescriptors;
-use trace::{Abi, End, Event, LineOptions, Memory, Printer, What};
+use trace::{Abi, End, Event, LineOptions, Memory, What};
 
-use super::Sink;
-use super::batch::Batch;
+use super::place::{Form, Place};
 use crate::trace::output::Output;
 
 /// Stands between arguments until a line is taken apart: no argument has it, as it would be escaped.
@@ -15,9 +13,7 @@ const SEPARATOR: &str = "\u{1f}";
 
 /// JSON to one place.
 pub(crate) struct JsonSink {
-    printer: Printer,
-    descriptors: LiveDescriptors,
-    batch: Batch,
+    place: Place,
     wall_offset_ns: i64,
     line: Vec<u8>,
 }
@@ -40,9 +36,7 @@ impl JsonSink {
         };
         JsonSink {
             wall_offset_ns: options.wall_offset_ns,
-            printer: Printer::new(options),
-            descriptors: LiveDescriptors { are_stopped: true },
-            batch: Batch::new(output),
+            place: Place::new(options, output),
             line: Vec::new(),
         }
     }
@@ -57,15 +51,20 @@ impl JsonSink {
     }
 
     fn write(&mut self, object: Map<String, Value>) -> io::Result<()> {
-        writeln!(self.batch.text(), "{}", Value::Object(object))?;
-        self.batch.added()
+        writeln!(self.place.batch.text(), "{}", Value::Object(object))?;
+        self.place.batch.added()
     }
 }
 
-impl Sink for JsonSink {
-    fn event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+impl Form for JsonSink {
+    fn place(&mut self) -> &mut Place {
+        &mut self.place
+    }
+
+    fn tell(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
         self.line.clear();
-        self.printer.event(event, memory, &self.descriptors, &mut self.line)?;
+        let Place { printer, descriptors, .. } = &mut self.place;
+        printer.event(event, memory, descriptors, &mut self.line)?;
         let text = String::from_utf8_lossy(&self.line).trim_end().to_owned();
         let mut object = self.object(event);
         match event.what {
@@ -120,33 +119,12 @@ impl Sink for JsonSink {
         self.write(object)
     }
 
-    fn set_exact(&mut self, is_exact: bool) {
-        self.descriptors = LiveDescriptors { are_stopped: is_exact };
-        self.batch.set_exact(is_exact);
-    }
-
-    fn attached(&mut self, thread: i32) {
-        self.printer.attached(thread);
-    }
-
-    fn give_up(&mut self, thread: i32) {
-        self.printer.give_up(thread);
-    }
-
-    fn idle(&mut self) -> io::Result<()> {
-        self.batch.flush()
-    }
-
-    fn detach(&mut self) -> io::Result<()> {
+    fn let_go(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    fn output(&mut self) -> Option<&mut Output> {
-        Some(self.batch.output())
-    }
-
-    fn close(self: Box<Self>) -> anyhow::Result<()> {
-        self.batch.close()
+    fn into_place(self) -> Place {
+        self.place
     }
 }
 

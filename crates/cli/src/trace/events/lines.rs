@@ -9,56 +9,35 @@ use trace::engine::LiveDescriptors;
 use trace::{Event, LineOptions, Memory, Printer, What};
 
 use super::Sink;
-use super::batch::Batch;
+use super::place::{Form, Place};
 use crate::trace::output::Output;
 
 /// Lines to one place.
-pub(crate) struct LinesSink {
-    printer: Printer,
-    descriptors: LiveDescriptors,
-    batch: Batch,
-}
+pub(crate) struct LinesSink(Place);
 
 impl LinesSink {
     pub(crate) fn new(options: LineOptions, output: Output) -> Self {
-        let descriptors = LiveDescriptors { are_stopped: true };
-        LinesSink { printer: Printer::new(options), descriptors, batch: Batch::new(output) }
+        LinesSink(Place::new(options, output))
     }
 }
 
-impl Sink for LinesSink {
-    fn event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
-        self.printer.event(event, memory, &self.descriptors, self.batch.text())?;
-        self.batch.added()
+impl Form for LinesSink {
+    fn place(&mut self) -> &mut Place {
+        &mut self.0
     }
 
-    fn set_exact(&mut self, is_exact: bool) {
-        self.descriptors = LiveDescriptors { are_stopped: is_exact };
-        self.batch.set_exact(is_exact);
+    fn tell(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+        let Place { printer, descriptors, batch } = &mut self.0;
+        printer.event(event, memory, descriptors, batch.text())?;
+        batch.added()
     }
 
-    fn attached(&mut self, thread: i32) {
-        self.printer.attached(thread);
+    fn let_go(&mut self) -> io::Result<()> {
+        self.0.printer.detach(self.0.batch.text())
     }
 
-    fn give_up(&mut self, thread: i32) {
-        self.printer.give_up(thread);
-    }
-
-    fn idle(&mut self) -> io::Result<()> {
-        self.batch.flush()
-    }
-
-    fn detach(&mut self) -> io::Result<()> {
-        self.printer.detach(self.batch.text())
-    }
-
-    fn output(&mut self) -> Option<&mut Output> {
-        Some(self.batch.output())
-    }
-
-    fn close(self: Box<Self>) -> anyhow::Result<()> {
-        self.batch.close()
+    fn into_place(self) -> Place {
+        self.0
     }
 }
 
