@@ -443,14 +443,7 @@ impl Collector {
 
     /// Writes all that need not wait any longer.
     fn advance(&mut self) -> Result<(), CollectError> {
-        let Collector { slots, order, store, outputs, written, chunk, options, .. } = self;
-        while let Some(held) = order.next_ended() {
-            let Some(held) = held else { continue };
-            outputs.write(&held.finished, &held.texts(store), held.name.as_deref())?;
-            let Held { finished, pieces, .. } = *held;
-            store.release(pieces)?;
-            written.push_back(finished);
-        }
+        let Collector { slots, order, outputs, chunk, options, .. } = self;
         let Some((seq, number)) = order.first_running() else { return Ok(()) };
         let Some(slot) = slots.get_mut(number.saturating_sub(1) as usize) else { return Ok(()) };
         if slot.seq != seq || !slot.running || slot.lines.as_ref().is_none_or(|lines| lines.live) {

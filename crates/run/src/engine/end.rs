@@ -43,8 +43,9 @@ impl<W: World> Engine<'_, W> {
                 self.idle.push(launch);
                 (job.pid, job.started, job.took) = (Some(pid), at, took);
                 self.pids.insert(pid, slot);
-                let command = &job.command;
-                self.observer.started(&Running { seq, slot, pid, at, took, command });
+                let (command, records) = (&job.command, &job.records);
+                let running = Running { seq, slot, pid, at, took, records, command };
+                self.observer.started(&running);
                 match self.early.remove(&pid) {
                     Some(reaped) => self.process_ended(reaped),
                     None => Ok(()),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::job::Finished;
+use crate::job::{Finished, Record};
 
 /// A job that runs.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub struct Running<'a> {
     pub at: Instant,
     /// From the order to its program running.
     pub took: Duration,
+    /// Its values.
+    pub records: &'a [Record],
     /// Its command line; empty where nobody asked for it.
     pub command: &'a [u8],
 }
