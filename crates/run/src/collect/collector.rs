@@ -208,7 +208,7 @@ impl Collector {
         if leftovers {
             self.renew(index);
         }
-        if self.keeps_order() { self.advance() } else { Ok(()) }
+        Ok(())
     }
 
     /// The job in `slot` has ended, but will be tried again, or its output is not wanted: it is
@@ -240,10 +240,29 @@ impl Collector {
         Ok(())
     }
 
-    /// A job whose output is written, in the order in which it was: its line of the joblog is due.
-    /// With `--keep-order` that is the order of the jobs' numbers.
-    pub fn next_written(&mut self) -> Option<Finished> {
-        self.written.pop_front()
+    /// The next job whose turn it is, with its output written: its line of the joblog is due
+    /// before any other output.  To be asked for after each [`close`](Self::close) until there is
+    /// none; with `--keep-order` jobs come in the order of their numbers.
+    ///
+    /// # Errors
+    ///
+    /// Its output cannot be written.
+    pub fn next_written(&mut self) -> Result<Option<Finished>, CollectError> {
+        if let Some(finished) = self.written.pop_front() {
+            return Ok(Some(finished));
+        }
+        if !self.keeps_order() {
+            return Ok(None);
+        }
+        while let Some(held) = self.order.next_ended() {
+            let Some(held) = held else { continue };
+            self.outputs.write(&held.finished, &held.texts(&self.store), held.name.as_deref())?;
+            let Held { finished, pieces, .. } = *held;
+            self.store.release(pieces)?;
+            return Ok(Some(finished));
+        }
+        self.advance()?;
+        Ok(None)
     }
 
     /// Writes to standard error at once (`-t`, and messages).

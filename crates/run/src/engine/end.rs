@@ -180,7 +180,7 @@ impl<W: World> Engine<'_, W> {
             return self.log(&finished);
         }
         self.collector.close(finished, leftovers)?;
-        while let Some(finished) = self.collector.next_written() {
+        while let Some(finished) = self.collector.next_written()? {
             self.log(&finished)?;
         }
         Ok(())

@@ -67,7 +67,7 @@ impl Bench {
 
     /// Numbers and received bytes of the jobs whose lines of the joblog are due.
     pub(crate) fn written(&mut self) -> Vec<(u64, u64)> {
-        std::iter::from_fn(|| self.collector.next_written())
+        std::iter::from_fn(|| self.collector.next_written().unwrap())
             .map(|finished| (finished.seq, finished.receive_bytes))
             .collect()
     }
