@@ -164,6 +164,7 @@ fn ungrouped_a_table_has_no_output_in_it() {
     let streams = bench.open(1, 1, None);
     write(streams.stdout, "at once\n");
     bench.collector.close(finished(1, 1), false).expect("written");
+    bench.drain();
     assert_eq!(bench.stdout(), "at once\n");
     assert!(read(&bench.folder.path().join("t.csv")).ends_with(",\"echo 1\",1,,\n"));
 }

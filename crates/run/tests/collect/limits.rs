@@ -226,6 +226,7 @@ fn a_pipe_that_is_set_not_to_block_gets_everything() {
         let streams = collector.open(1, seq, &text).expect("streams");
         write(streams.stdout, "line of a job\n".repeat(50_000));
         collector.close(support::finished(1, seq), false).expect("written");
+        while collector.next_written().expect("written").is_some() {}
         let line = if seq == 1 { "line of a job\n" } else { "t\tline of a job\n" };
         expected.extend_from_slice(line.repeat(50_000).as_bytes());
     }
@@ -244,6 +245,7 @@ fn an_output_that_is_appended_to_gets_everything() {
         let streams = collector.open(1, seq, &JobText::default()).expect("streams");
         write(streams.stdout, vec![b'a' + seq as u8; 300_000]);
         collector.close(support::finished(1, seq), false).expect("written");
+        while collector.next_written().expect("written").is_some() {}
     }
     let bytes = std::fs::read(path).expect("text");
     assert!(bytes == [vec![b'b'; 300_000], vec![b'c'; 300_000]].concat());

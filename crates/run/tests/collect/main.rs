@@ -54,6 +54,7 @@ fn what_a_job_left_behind_writes_does_not_come_to_the_next_one() {
         let daemon = support::borrowed(streams.stdout).try_clone_to_owned().expect("a descriptor");
         write(streams.stdout, "one\n");
         bench.collector.close(finished(1, 1), true).expect("written");
+        bench.drain();
         let streams = bench.open(1, 2, None);
         // With pipes it is told that nobody reads; a job would die of SIGPIPE.
         let _ = rustix::io::write(&daemon, b"late\n");
@@ -112,6 +113,7 @@ fn colors_end_with_each_line() {
         write(streams.stderr, "e\n");
         let failed = run::Finished { outcome: run::Outcome::Exited(1), ..finished(1, 2) };
         bench.collector.close(failed, false).expect("written");
+        bench.drain();
         let ground = if mode == Mode::Group { 196 } else { 186 };
         let letters = if mode == Mode::Group { "231" } else { "016" };
         let line = format!("\u{1b}[48;5;{ground:03};38;5;{letters}m\u{1b}[Ke\u{1b}[m\n");

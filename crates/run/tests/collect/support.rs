@@ -13,6 +13,7 @@ pub(crate) struct Bench {
     pub(crate) collector: Collector,
     pub(crate) folder: tempfile::TempDir,
     outputs: [File; 2],
+    written: Vec<(u64, u64)>,
 }
 
 /// Options whose temporary files are made in `folder`.
@@ -33,7 +34,7 @@ impl Bench {
         let (stdout, stderr) = (copy(&outputs[0]), copy(&outputs[1]));
         let collector =
             Collector::new(options(folder.path()), stdout, stderr).expect("a collector");
-        Bench { collector, folder, outputs }
+        Bench { collector, folder, outputs, written: Vec::new() }
     }
 
     pub(crate) fn open(&mut self, slot: u32, seq: u64, tag: Option<&str>) -> Streams {
@@ -43,6 +44,14 @@ impl Bench {
 
     pub(crate) fn close(&mut self, slot: u32, seq: u64) {
         self.collector.close(finished(slot, seq), false).expect("written");
+        self.drain();
+    }
+
+    /// Takes the jobs whose turn it is, as the engine does after each end.
+    pub(crate) fn drain(&mut self) {
+        while let Some(finished) = self.collector.next_written().expect("written") {
+            self.written.push((finished.seq, finished.receive_bytes));
+        }
     }
 
     /// What came to our standard output.
@@ -67,9 +76,8 @@ impl Bench {
 
     /// Numbers and received bytes of the jobs whose lines of the joblog are due.
     pub(crate) fn written(&mut self) -> Vec<(u64, u64)> {
-        std::iter::from_fn(|| self.collector.next_written().unwrap())
-            .map(|finished| (finished.seq, finished.receive_bytes))
-            .collect()
+        self.drain();
+        std::mem::take(&mut self.written)
     }
 }
 
