@@ -128,6 +128,115 @@ const REFUSED_OF_STRACE: &[(&[&str], &str)] = &[
     (&["-F"], "it is -f"),
 ];
 
+/// GNU parallel's switches that `whit run` does not have, and why or what to say instead.
+const REFUSED_OF_PARALLEL: &[(&[&str], &str)] = &[
+    (
+        &[
+            "--sql",
+            "--sqlmaster",
+            "--sql-master",
+            "--sqlworker",
+            "--sql-worker",
+            "--sqlandworker",
+            "--sql-and-worker",
+        ],
+        "there is no database; --joblog and --results=FILE.csv keep the same columns",
+    ),
+    (
+        &["--tmux", "--tmuxpane"],
+        "jobs have no terminal of their own; --line-buffer shows their lines",
+    ),
+    (
+        &[
+            "-S",
+            "--sshlogin",
+            "--slf",
+            "--sshloginfile",
+            "--onall",
+            "--nonall",
+            "--hgrp",
+            "--hostgroups",
+            "--filter-hosts",
+            "--ssh",
+            "--ssh-delay",
+            "-M",
+            "--controlmaster",
+            "--sshdelay",
+        ],
+        "jobs run on this machine",
+    ),
+    (
+        &[
+            "--transfer",
+            "--transferfile",
+            "--tf",
+            "--return",
+            "--trc",
+            "--cleanup",
+            "--basefile",
+            "--bf",
+            "--rsync-opts",
+        ],
+        "jobs run on this machine, where their files are",
+    ),
+    (&["--env", "--record-env", "--session"], "jobs get the whole environment, functions included"),
+    (
+        &[
+            "--semaphore",
+            "--semaphorename",
+            "--semaphore-name",
+            "--id",
+            "--semaphoretimeout",
+            "--semaphore-timeout",
+            "--st",
+            "--fg",
+            "--bg",
+            "--wait",
+        ],
+        "flock(1) holds a lock for a command",
+    ),
+    (&["--shard", "--bin", "--group-by", "--groupby"], "blocks are not sorted by a column"),
+    (
+        &["--compress", "--compress-program", "--decompress-program"],
+        "temporary files are not compressed",
+    ),
+    (&["--latest-line", "--ll"], "--line-buffer shows all lines"),
+    (
+        &["--embed", "--shebang", "--hashbang", "--shebang-wrap"],
+        "a script begins with #!/usr/bin/env -S whit run",
+    ),
+    (&["--tmpl", "--template"], "replacement strings are those of the command"),
+    (&["--filter", "--match", "--milestone"], "skip() in an expression leaves a job out"),
+    (&["--ctag", "--ctagstring"], "it is --color with --tag"),
+    (
+        &["-p", "--interactive", "-o", "--open-tty"],
+        "nobody is asked; --dry-run shows what would run",
+    ),
+    (&["--citation", "--will-cite", "--bibtex"], "nothing is to be cited"),
+    (&["--gnu", "--tollef"], "there is one way only"),
+    (
+        &[
+            "--minversion",
+            "--number-of-cpus",
+            "--number-of-cores",
+            "--number-of-sockets",
+            "--number-of-threads",
+        ],
+        "nproc(1) and lscpu(1) tell",
+    ),
+    (&["--max-line-length-allowed", "--show-limits"], "a command line has at most 131,071 bytes"),
+    (
+        &[
+            "--use-cores-instead-of-threads",
+            "--use-sockets-instead-of-threads",
+            "--use-cpus-instead-of-cores",
+        ],
+        "-j N says how many",
+    ),
+    (&["--parset", "--_parset"], "variables of a shell cannot be set from here"),
+    (&["--shell-completion"], "whit generate makes completions"),
+];
+
 /// The sentence for a command line that cannot be understood; `None` when the "error" is help or
 /// the version, which clap prints itself.
 pub(crate) fn explain(error: &clap::Error, arguments: &[String]) -> Option<String> {
@@ -149,7 +258,9 @@ pub(crate) fn explain(error: &clap::Error, arguments: &[String]) -> Option<Strin
 /// The verb of a command line.
 fn verb_of(arguments: &[String]) -> Option<&str> {
     let verb = arguments.get(1)?.as_str();
-    ["record", "play", "top", "trace", "doctor", "bench", "link"].contains(&verb).then_some(verb)
+    ["record", "play", "top", "trace", "doctor", "bench", "link", "run"]
+        .contains(&verb)
+        .then_some(verb)
 }
 
 /// Why a switch of collectl's is not there, if that is what the error is about.
@@ -162,6 +273,11 @@ fn refusal(error: &clap::Error, verb: Option<&str>) -> Option<String> {
         let named = |names: &[&str]| names.contains(&given.as_str());
         let (names, why) = REFUSED_OF_STRACE.iter().find(|(names, _)| named(names))?;
         return Some(format!("{} is not a switch of whit trace: {why}", names.join(", ")));
+    }
+    if verb == Some("run") {
+        let named = |names: &[&str]| names.contains(&given.as_str());
+        let (_, why) = REFUSED_OF_PARALLEL.iter().find(|(names, _)| named(names))?;
+        return Some(format!("{given} is not a switch of whit run: {why}"));
     }
     let verb = verb.filter(|verb| ["record", "play"].contains(verb))?;
     let here = if verb == "record" { Where::Record } else { Where::Play };
@@ -225,6 +341,16 @@ mod tests {
         }
         assert!(said("whit trace -fk ls").contains("-k, --stack-traces is not a switch"));
         assert!(said("whit trace --inject=read:error=EIO ls").contains("never changes"));
+    }
+
+    #[test]
+    fn what_parallel_has_and_whit_has_not_is_refused_by_name() {
+        for (names, why) in REFUSED_OF_PARALLEL {
+            for name in *names {
+                let text = said(&format!("whit run {name} ls"));
+                assert_eq!(text, format!("{name} is not a switch of whit run: {why}"));
+            }
+        }
     }
 
     #[test]

@@ -216,7 +216,7 @@ pub(crate) struct StringArguments {
     pub(crate) quote: bool,
 
     /// Run nothing: print the values quoted for the shell
-    #[arg(long, action = clap::ArgAction::Count)]
+    #[arg(long, alias = "shellquote", action = clap::ArgAction::Count)]
     pub(crate) shell_quote: u8,
 }
 
@@ -413,4 +413,8 @@ pub(crate) struct OutputArguments {
     /// The same as a bar
     #[arg(long)]
     pub(crate) bar: bool,
+
+    /// How many jobs there are, for those three
+    #[arg(long, alias = "total", value_name = "COUNT")]
+    pub(crate) total_jobs: Option<u64>,
 }

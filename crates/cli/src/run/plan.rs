@@ -100,7 +100,8 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
         () if jobs.trace_commands => Show::Error,
         () => Show::Nowhere,
     };
-    let logs = logs(&output)?;
+    // A dry run has done nothing that could be gone on after.
+    let logs = if jobs.dry_run { Vec::new() } else { logs(&output)? };
     let needs_text = show != Show::Nowhere || !logs.is_empty() || output.results.is_some();
     let tag = tag(&output, &syntax)?;
     let bare = |text: &OsStr| Template::parse(&[text.as_bytes().to_vec()], &syntax);

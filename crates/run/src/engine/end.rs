@@ -188,11 +188,8 @@ impl<W: World> Engine<'_, W> {
 
     /// Writes down a job whose output is written.
     fn log(&mut self, finished: &Finished) -> Result<(), EngineError> {
-        // A dry run has done nothing that could be gone on after.
-        if !matches!(self.plan.way, Way::Not) {
-            for log in &mut self.logs {
-                log.write(finished)?;
-            }
+        for log in &mut self.logs {
+            log.write(finished)?;
         }
         let status = self.status();
         self.observer.ended(finished, &status);
