@@ -200,6 +200,8 @@ impl Schedule {
         };
         let outcome = match outcome {
             Outcome::Signalled(signal) if job.fate != Fate::Runs => Outcome::Killed(signal),
+            // It heard the signal and made an end of itself, but was not done: no success.
+            Outcome::Exited(0) if job.fate != Fate::Runs => Outcome::Killed(0),
             outcome => outcome,
         };
         let good = outcome == Outcome::Exited(0);

@@ -113,14 +113,14 @@ fn a_timeout_ends_what_runs_too_long() {
 }
 
 #[test]
-fn a_job_that_catches_the_signal_has_its_own_exit_code() {
+fn a_job_that_catches_the_signal_has_its_own_exit_code_but_no_success() {
     let options = Options { timeout: Some(Timeout::Fixed(ms(500))), ..at_once(3) };
     let mut run = Simulation::new(options, &Fake::new(4), 2, |seq, _| Plan {
         on_term: OnTerm::Exits(if seq == 1 { 5 } else { 0 }),
         ..job(3000, 0)
     });
-    assert_eq!(run.run(), 1);
-    assert_eq!(run.log(), [(500, 1, Exited(5)), (500, 2, Exited(0))]);
+    assert_eq!(run.run(), 2);
+    assert_eq!(run.log(), [(500, 1, Exited(5)), (500, 2, Killed(0))]);
 }
 
 #[test]
