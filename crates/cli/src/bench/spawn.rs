@@ -153,7 +153,7 @@ pub(crate) fn run_all(plan: &Plan, programs: &Programs) -> anyhow::Result<Result
     let progress = Progress::new();
     let tools = Tools::find(&programs.whit)?;
     progress.tell("who can run jobs here?");
-    let who = contestants(plan, &tools, &mut results.notes);
+    let who = contestants(plan, &tools, &mut results.notes)?;
     let folder = tempfile::tempdir()?;
     let jobs = folder.path().join("jobs");
     std::fs::create_dir(&jobs)?;
@@ -167,7 +167,9 @@ pub(crate) fn run_all(plan: &Plan, programs: &Programs) -> anyhow::Result<Result
             }
             Load::Timeout => results.timeouts = timeout::run(&bench)?,
             Load::Sleepers => results.sleepers = sleepers::run(&bench, &mut results.notes)?,
-            Load::Pipe => results.pipes = pipe::run(&bench, folder.path())?,
+            Load::Pipe => {
+                results.pipes = pipe::run(&bench, folder.path(), &mut results.notes)?;
+            }
         }
     }
     progress.done();
@@ -186,15 +188,13 @@ fn place(plan: &Plan, folder: &Path) -> String {
 }
 
 /// Everybody who can take part, and why others cannot.
-fn contestants(plan: &Plan, tools: &Tools, notes: &mut Vec<String>) -> Vec<Who> {
+fn contestants(plan: &Plan, tools: &Tools, notes: &mut Vec<String>) -> anyhow::Result<Vec<Who>> {
     let mut all = vec![Who::Floor];
     if load::cpus() > 1 {
         all.push(Who::Floors);
     }
-    match probe(tools.runner(Who::Whit)) {
-        Ok(()) => all.push(Who::Whit),
-        Err(error) => notes.push(format!("whit run is left out: {error:#}")),
-    }
+    probe(tools.runner(Who::Whit)).context("whit runs no jobs here")?;
+    all.push(Who::Whit);
     match &tools.xargs {
         Some(_) => all.push(Who::Xargs),
         None => notes.push("xargs is not installed".to_owned()),
@@ -205,7 +205,7 @@ fn contestants(plan: &Plan, tools: &Tools, notes: &mut Vec<String>) -> Vec<Who> 
             Err(error) => notes.push(format!("GNU parallel is left out: {error:#}")),
         }
     }
-    all
+    Ok(all)
 }
 
 /// Whether a runner of jobs is here and runs one.

@@ -655,7 +655,7 @@ impl Line<'_> {
     fn piped(&mut self) {
         self.stdin = file(self.random.pick(FILE_NAMES)).to_owned();
         if self.random.percent(40) {
-            self.stdin = (1..=200).map(|number| format!("line {number}\n")).collect();
+            self.stdin = (1..=30).map(|number| format!("line {number}\n")).collect();
         }
         self.option("--pipe");
         let text = self.random.pick(&[

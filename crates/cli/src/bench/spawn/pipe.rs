@@ -47,7 +47,11 @@ const WAYS: [(&str, &[&str], bool); 4] = [
     ("--pipe-part --block -1", &["--pipe-part", "--block", "-1"], false),
 ];
 
-pub(super) fn run(bench: &Bench<'_>, folder: &Path) -> anyhow::Result<Vec<PipeResult>> {
+pub(super) fn run(
+    bench: &Bench<'_>,
+    folder: &Path,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Vec<PipeResult>> {
     let file = folder.join("lines");
     bench.progress.tell(&format!("writing {} bytes of lines", bench.plan.pipe_bytes));
     let lines = write(&file, bench.plan.pipe_bytes)?;
@@ -62,6 +66,7 @@ pub(super) fn run(bench: &Bench<'_>, folder: &Path) -> anyhow::Result<Vec<PipeRe
     for (name, options, is_input) in WAYS {
         let runners = [Who::Whit, Who::Parallel].into_iter().filter(|who| bench.has(*who));
         let mut contests: Vec<PipeResult> = runners.map(|who| result(name, Some(who))).collect();
+        let mut failed = Vec::new();
         for round in 0..bench.plan.rounds {
             if results.is_empty() {
                 let turn =
@@ -78,9 +83,14 @@ pub(super) fn run(bench: &Bench<'_>, folder: &Path) -> anyhow::Result<Vec<PipeRe
                 } else {
                     command.arg("-a").arg(&file).args(options).args(["wc", "-l"]);
                 }
-                one.series.turns.push(turn(&mut command, is_input.then_some(&file), lines)?);
+                match turn(&mut command, is_input.then_some(&file), lines) {
+                    Ok(turn) => one.series.turns.push(turn),
+                    Err(error) => failed.push((one.who, error)),
+                }
             }
+            contests.retain(|one| failed.iter().all(|(who, _)| *who != one.who));
         }
+        notes.extend(failed.iter().map(|(_, error)| format!("{error:#}")));
         results.extend(contests);
     }
     results.insert(0, alone);
