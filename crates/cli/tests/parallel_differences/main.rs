@@ -32,8 +32,11 @@ const FEW_SEED: u64 = 1;
 /// Each starts parallel, which takes a third of a second.
 const THREADS: usize = 2;
 
-/// Differences that are shown in full.
+/// Differences that are shown; all of them are written to a file.
 const SHOWN: usize = 12;
+
+/// Characters of a standard input that are shown.
+const SHOWN_INPUT: usize = 60;
 
 /// Seconds after which a command line is ended: it hangs.
 const TIME_LIMIT_S: &str = "60";
@@ -158,7 +161,12 @@ fn typed(case: &Case) -> String {
         if plain { word.clone() } else { format!("'{}'", word.replace('\'', "'\"'\"'")) }
     };
     let words = case.words.iter().map(quoted).collect::<Vec<_>>().join(" ");
-    if case.stdin.is_empty() { words } else { format!("{words} <<< {:?}", case.stdin) }
+    if case.stdin.is_empty() {
+        return words;
+    }
+    let start: String = case.stdin.chars().take(SHOWN_INPUT).collect();
+    let rest = if start.len() < case.stdin.len() { " …" } else { "" };
+    format!("{words} <<< {start:?}{rest}")
 }
 
 /// Whether parallel has answered, and not found that a part of it is missing or hung.
@@ -266,7 +274,10 @@ fn random_command_lines_answer_alike() {
     eprintln!("parallel had no answer to {unanswered} of {count}");
     assert!(unanswered * 10 < count, "{unanswered} of {count} compare nothing");
     let shown: String = found.iter().take(SHOWN).map(String::as_str).collect();
-    assert!(found.is_empty(), "{} of {count} differ\n{shown}", found.len());
+    let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parallel_differences.txt");
+    fs::write(&all, found.concat()).unwrap();
+    let (number, all) = (found.len(), all.display());
+    assert!(found.is_empty(), "{number} of {count} differ, see {all}\n{shown}");
 }
 
 #[test]
