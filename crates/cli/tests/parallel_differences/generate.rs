@@ -595,7 +595,8 @@ impl Line<'_> {
                 self.stdin = "a\tb\n\tc".to_owned();
             }
             3 => {
-                let option = self.random.pick(&["-d \\x2c", "-d \\054", "-d ::"]);
+                // Hexadecimal ones, which its page promises, parallel takes for no delimiter.
+                let option = self.random.pick(&["-d \\072", "-d \\054", "-d ::"]);
                 self.option(option);
                 self.stdin = "x,y::z,\n".to_owned();
             }
