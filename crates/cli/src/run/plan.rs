@@ -58,7 +58,8 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
     let reads_stdin =
         sources.iter().any(|(source, _)| *source == Source::Stdin) || sources.is_empty();
     let retried = retried(&output)?;
-    let options = input_options(&input)?;
+    let mut options = input_options(&input)?;
+    options.continued = packing.lines.or(packing.max_lines).is_some();
     let stdin = Box::new(File::from(rustix::io::dup(rustix::stdio::stdin())?));
     let input = input::open(sources, &options, stdin)?;
 
@@ -67,7 +68,10 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
         _ => super::shell::of_the_user(),
     };
     let dialect = Shell::of_program(user_shell.as_os_str().as_bytes());
-    let syntax = syntax(&strings, input.names(), dialect)?;
+    let mut syntax = syntax(&strings, input.names(), dialect)?;
+    if jobs.dry_run {
+        syntax.shell_quote = 0;
+    }
     let command: Vec<Vec<u8>> = command.into_iter().map(OsString::into_vec).collect();
     let mut template = Template::parse(&command, &syntax)?;
     let takes_none = packing.replace_args == Some(0) || packing.args == Some(0);
@@ -290,27 +294,29 @@ fn schedule_options(schedule: &ScheduleArguments) -> anyhow::Result<schedule::Op
     Ok(options)
 }
 
+/// How many records a job gets at most, where that is said.
+fn records_max(packing: &PackingArguments) -> Option<u64> {
+    let PackingArguments { replace_args, args, lines, max_lines, .. } = *packing;
+    replace_args.or(args).or(lines).or(max_lines.map(|lines| lines.max(1)))
+}
+
 fn template_packing(packing: &PackingArguments) -> template::Packing {
-    let PackingArguments { replace_args, args, lines, max_lines, .. } = packing;
-    if packing.multiple || packing.xargs {
-        template::Packing::Join
-    } else if packing.context_replace
-        || [replace_args, args, lines, max_lines].into_iter().any(Option::is_some)
-    {
+    if records_max(packing).is_some_and(|records| records > 1) || packing.context_replace {
         template::Packing::Repeat
+    } else if packing.multiple || packing.xargs {
+        template::Packing::Join
     } else {
         template::Packing::One
     }
 }
 
 fn packer(input: Input, packing: &PackingArguments, slots: u32) -> Packer {
-    let asked = packing.replace_args.or(packing.args).or(packing.lines).or(packing.max_lines);
     let fill = packing.context_replace || packing.multiple || packing.xargs;
     let spreads = (packing.context_replace || packing.multiple) && slots > 1;
     Packer::new(
         input,
         input::Packing {
-            records_max: asked.unwrap_or(if fill { u64::MAX } else { 1 }),
+            records_max: records_max(packing).unwrap_or(if fill { u64::MAX } else { 1 }),
             spread: spreads.then_some(slots),
             exact: packing.exact,
         },
