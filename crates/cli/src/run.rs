@@ -5,5 +5,6 @@ pub(crate) mod config;
 pub(crate) mod notice;
 pub(crate) mod observers;
 pub(crate) mod plan;
+pub(crate) mod progress;
 pub(crate) mod shell;
 pub(crate) mod signals;

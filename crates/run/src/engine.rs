@@ -159,6 +159,8 @@ pub struct Plan {
     pub needs_text: bool,
     /// The command of `--limit`: its file and its words.
     pub limit: Option<(Arc<CString>, Vec<Vec<u8>>)>,
+    /// How many jobs there are, where somebody knows it beforehand.
+    pub total: Option<u64>,
     /// Seconds to be added to UTC for local time.
     pub zone_offset_s: i64,
 }
@@ -236,7 +238,7 @@ impl<'a, W: World> Engine<'a, W> {
     /// Puts the parts together.
     pub fn new(parts: Parts<W>, observer: &'a mut dyn Observer) -> Self {
         let Parts { plan, feed, mut schedule, machine, collector, logs, world } = parts;
-        let total = feed.left();
+        let total = plan.total.or(feed.left());
         if let Some(total) = total {
             schedule.set_total(total);
         }

@@ -108,7 +108,7 @@ fn options(text: &[u8]) -> Vec<OsString> {
     let lines = text.split(|&byte| byte == b'\n');
     lines
         .filter(|line| !line.trim_ascii_start().starts_with(b"#"))
-        .flat_map(|line| words(line))
+        .flat_map(words)
         .map(OsString::from_vec)
         .collect()
 }

@@ -17,6 +17,7 @@ use run::engine::{
 };
 use run::input::{self, Input, Linked, Packer, Source};
 use run::joblog::{self, Log};
+use run::progress::Style;
 use run::quote::Shell;
 use run::schedule::{self, Machine as _, Schedule};
 use run::spawn::Environment;
@@ -29,6 +30,7 @@ use super::arguments::{
 };
 use super::notice::Notices;
 use super::observers::Observers;
+use super::progress::ProgressLine;
 
 /// Signals that the engine takes.
 const SIGNALS: &[i32] = &[libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
@@ -51,7 +53,8 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
     let RunArguments { input, packing, strings, schedule, jobs, output, words } = arguments;
     // Signals are taken before anything could start a thread.
     let mut machine = schedule::Kernel::default();
-    let spawners = jobs.spawners.unwrap_or_else(|| (machine.threads() as usize / 2).clamp(1, 8));
+    let threads = machine.threads();
+    let spawners = jobs.spawners.unwrap_or_else(|| (threads as usize / 2).clamp(1, 8));
     let world = Live::new(SIGNALS, spawners).context("cannot listen for signals")?;
 
     let (command, sources) = take_sources(words, &input)?;
@@ -80,7 +83,10 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
     }
 
     let schedule_options = schedule_options(&schedule)?;
-    let needs_total = template.needs_total() || schedule_options.halt.needs_total();
+    let (style, is_shown) = progress_style(&output);
+    let needs_total = template.needs_total()
+        || schedule_options.halt.needs_total()
+        || (matches!(style, Style::Eta | Style::Bar) && output.total_jobs.is_none());
     let limit_command = match &schedule_options.limit {
         Some(schedule::Limit::Command(text)) => Some(shell_words(&user_shell, text)?),
         _ => None,
@@ -133,6 +139,7 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
         is_done: is_done(&output)?,
         needs_text,
         limit: limit_command,
+        total: output.total_jobs,
         zone_offset_s: zone_offset_s(),
     };
     let collector = Collector::new(
@@ -142,7 +149,8 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
     )?;
     let machine = Box::new(machine);
     let parts = Parts { plan, feed, schedule, machine, collector, logs, world };
-    let observers: Vec<Box<dyn Observer>> = vec![Box::new(Notices)];
+    let progress = ProgressLine::new(style, threads, slots, is_shown);
+    let observers: Vec<Box<dyn Observer>> = vec![Box::new(progress), Box::new(Notices)];
     Ok(Prepared { parts, observer: Box::new(Observers(observers)) })
 }
 
@@ -439,6 +447,16 @@ fn results(
     })
 }
 
+/// How progress is shown, and whether before anybody asks (SIGUSR2).
+fn progress_style(output: &OutputArguments) -> (Style, bool) {
+    let OutputArguments { progress, eta, bar, .. } = *output;
+    match () {
+        () if bar => (Style::Bar, true),
+        () if eta => (Style::Eta, true),
+        () => (Style::Progress, progress),
+    }
+}
+
 fn collect_options(
     output: &OutputArguments,
     results: Option<collect::Results>,
@@ -508,8 +526,11 @@ fn is_done(output: &OutputArguments) -> anyhow::Result<Option<run::engine::IsDon
     Ok(None)
 }
 
+/// Jobs by their numbers and command lines.
+type GivenJobs = Vec<(u64, Vec<u8>)>;
+
 /// The jobs of `--retry-failed`.
-fn retried(output: &OutputArguments) -> anyhow::Result<Option<Vec<(u64, Vec<u8>)>>> {
+fn retried(output: &OutputArguments) -> anyhow::Result<Option<GivenJobs>> {
     if !output.retry_failed {
         return Ok(None);
     }

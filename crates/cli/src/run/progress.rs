@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use run::Finished;
 use run::engine::{Observer, Running, Status};
-use run::job::Finished;
 use run::progress::{Computer, Progress, State, Style};
 
 /// At most so often a line is written: a terminal shows no more, and scripts need no more.
@@ -86,6 +86,9 @@ impl ProgressLine {
 impl Observer for ProgressLine {
     fn started(&mut self, job: &Running<'_>) {
         self.first.get_or_insert(job.at);
+        if !self.is_shown {
+            return;
+        }
         let values = job.records.iter().flat_map(|record| &record.values);
         self.argument = values.map(Vec::as_slice).collect::<Vec<_>>().join(&b' ');
         self.computer.running += 1;

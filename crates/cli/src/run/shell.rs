@@ -1,7 +1,7 @@
 //! Which shell runs the jobs: the one that started us.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::{OsStrExt, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 /// Programs that are shells, by the name of their file.
@@ -61,7 +61,7 @@ fn of_an_ancestor() -> Option<PathBuf> {
 
 /// Whether a file's name is a shell's.
 pub(crate) fn is_shell(program: &Path) -> bool {
-    let name = program.file_name().map(|name| name.as_bytes()).unwrap_or_default();
+    let name = program.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
     SHELLS.iter().any(|shell| shell.as_bytes() == name)
 }
 

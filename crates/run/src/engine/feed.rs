@@ -40,6 +40,7 @@ pub enum Next {
 }
 
 /// Where jobs' records come from.
+#[allow(clippy::large_enum_variant, reason = "there is one of them")]
 pub enum Feed {
     /// Read when asked for.
     Here {
