@@ -4,6 +4,7 @@ pub(crate) mod arguments;
 pub(crate) mod config;
 pub(crate) mod notice;
 pub(crate) mod observers;
+pub(crate) mod pipe;
 pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod shell;

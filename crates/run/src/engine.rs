@@ -15,13 +15,18 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+mod blocks;
 mod end;
 pub mod feed;
 mod job;
 pub mod observe;
+mod queue;
+mod sending;
 mod start;
+mod stdin;
 pub mod world;
 
+pub use blocks::{Block, Blocks, Ranges};
 pub use feed::{Feed, Next};
 use job::Job;
 pub use observe::{Observer, Running, Status};
@@ -31,6 +36,7 @@ use crate::collect::{CollectError, Collector, JobText, Streams};
 use crate::input::InputError;
 use crate::job::{Account, Finished, Outcome};
 use crate::joblog::{Log, LogError};
+use crate::pipe::PipeError;
 use crate::quote::Shell;
 use crate::schedule::{Action, Ended, Halted, Machine, Reason, Schedule, Start, Verdict};
 use crate::spawn::{Arguments, Environment, Launch, Reaped, SpawnError};
@@ -49,6 +55,17 @@ pub enum EngineError {
     /// The input could not be read.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// The input could not be cut into blocks.
+    #[error(transparent)]
+    Pipe(#[from] PipeError),
+    /// A job could not be given what it is to read.
+    #[error("cannot write the standard input of job {seq}: {error}")]
+    Stdin {
+        /// The job's number.
+        seq: u64,
+        /// What the kernel said.
+        error: io::Error,
+    },
     /// A command line could not be made.
     #[error(transparent)]
     Render(#[from] RenderError),
@@ -107,6 +124,13 @@ pub enum Stdin {
     },
     /// Ours (`--tty`).
     Inherited,
+    /// The block that the job was given, by a pipe.
+    Block {
+        /// For whatever has no block.
+        null: OwnedFd,
+        /// Jobs are given further blocks while they run (`--round-robin`).
+        goes_on: bool,
+    },
 }
 
 /// Where the command line is shown before a job starts.
@@ -216,6 +240,10 @@ pub struct Engine<'a, W> {
     slots: Vec<Option<Job>>,
     /// Their slots, by process.
     pids: HashMap<i32, u32>,
+    /// Their slots, by our end of their standard input where that is watched.
+    writers: HashMap<RawFd, u32>,
+    /// The slot that the next block goes to, if it waits for one (`--round-robin`).
+    turn: usize,
     /// Ends of processes that are not known to have been started yet.
     early: HashMap<i32, Reaped>,
     /// Launches to be used again.
@@ -257,6 +285,8 @@ impl<'a, W: World> Engine<'a, W> {
             again: VecDeque::new(),
             slots: Vec::new(),
             pids: HashMap::new(),
+            writers: HashMap::new(),
+            turn: 0,
             early: HashMap::new(),
             idle: Vec::new(),
             told_busy: false,
@@ -292,6 +322,7 @@ impl<'a, W: World> Engine<'a, W> {
         let mut events = Vec::new();
         loop {
             let mut until = self.start_what_may()?;
+            self.hand_out()?;
             if self.is_finished() {
                 return Ok(());
             }

@@ -21,6 +21,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) packing: PackingArguments,
     #[command(flatten)]
+    pub(crate) pipe: PipeArguments,
+    #[command(flatten)]
     pub(crate) strings: StringArguments,
     #[command(flatten)]
     pub(crate) schedule: ScheduleArguments,
@@ -140,6 +142,47 @@ pub(crate) struct PackingArguments {
     /// A command line that is too long is an error
     #[arg(short = 'x', long = "exit")]
     pub(crate) exact: bool,
+}
+
+/// Standard input in blocks, instead of values.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Blocks")]
+pub(crate) struct PipeArguments {
+    /// Cut standard input into blocks of whole records: one is a job's standard input
+    #[arg(long, visible_alias = "spreadstdin")]
+    pub(crate) pipe: bool,
+
+    /// The same with the files of -a or ::::, which are not read but moved
+    #[arg(long, visible_alias = "pipepart")]
+    pub(crate) pipe_part: bool,
+
+    /// Bytes of a block [1M]; of --pipe-part also -N: so many blocks for each slot [-10]
+    #[arg(long, visible_alias = "block-size", value_name = "SIZE", allow_hyphen_values = true)]
+    pub(crate) block: Option<String>,
+
+    /// Give what there is of a block after so long
+    #[arg(long, visible_alias = "blocktimeout", alias = "bt", value_name = "DURATION")]
+    pub(crate) block_timeout: Option<String>,
+
+    /// What a record begins with
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
+    pub(crate) recstart: Option<OsString>,
+
+    /// What a record ends with [\n]
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
+    pub(crate) recend: Option<OsString>,
+
+    /// The two are regular expressions
+    #[arg(long, alias = "regex")]
+    pub(crate) regexp: bool,
+
+    /// Take the two off what jobs are given
+    #[arg(long = "remove-rec-sep", visible_alias = "rrs", alias = "removerecsep")]
+    pub(crate) remove_separators: bool,
+
+    /// A job for each slot, which is given one block after the other
+    #[arg(long, visible_alias = "round", alias = "robin", alias = "roundrobin")]
+    pub(crate) round_robin: bool,
 }
 
 /// Replacement strings.

@@ -49,19 +49,24 @@ impl Prepared {
 }
 
 /// Puts everything together.
-pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
-    let RunArguments { input, packing, strings, schedule, jobs, output, words } = arguments;
+pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     // Signals are taken before anything could start a thread.
     let mut machine = schedule::Kernel::default();
     let threads = machine.threads();
-    let spawners = jobs.spawners.unwrap_or_else(|| (threads as usize / 2).clamp(1, 8));
+    let spawners = arguments.jobs.spawners.unwrap_or_else(|| (threads as usize / 2).clamp(1, 8));
     let world = Live::new(SIGNALS, spawners).context("cannot listen for signals")?;
 
-    let (command, sources) = take_sources(words, &input)?;
+    let (command, mut sources) =
+        take_sources(std::mem::take(&mut arguments.words), &arguments.input)?;
+    let blocks = super::pipe::asked(&arguments, &mut sources)?;
+    let RunArguments { input, packing, strings, schedule, jobs, output, .. } = arguments;
     let reads_stdin =
         sources.iter().any(|(source, _)| *source == Source::Stdin) || sources.is_empty();
     let retried = retried(&output)?;
-    let mut options = input_options(&input)?;
+    let mut options = match &blocks {
+        Some(_) => input::Options::default(),
+        None => input_options(&input)?,
+    };
     options.continued = packing.lines.or(packing.max_lines).is_some();
     let stdin = Box::new(File::from(rustix::io::dup(rustix::stdio::stdin())?));
     let input = input::open(sources, &options, stdin)?;
@@ -78,15 +83,20 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
     let command: Vec<Vec<u8>> = command.into_iter().map(OsString::into_vec).collect();
     let mut template = Template::parse(&command, &syntax)?;
     let takes_none = packing.replace_args == Some(0) || packing.args == Some(0);
-    if !takes_none && !template.has_values() {
+    if blocks.is_none() && !takes_none && !template.has_values() {
         template.append_value();
     }
 
     let schedule_options = schedule_options(&schedule)?;
     let (style, is_shown) = progress_style(&output);
-    let needs_total = template.needs_total()
-        || schedule_options.halt.needs_total()
-        || (matches!(style, Style::Eta | Style::Bar) && output.total_jobs.is_none());
+    let needs_total = template.needs_total() || schedule_options.halt.needs_total();
+    if needs_total && blocks.as_ref().is_some_and(|blocks| !blocks.knows_total()) {
+        bail!(
+            "--pipe does not know how many jobs there will be, which --halt N% and total_jobs() need"
+        );
+    }
+    let needs_total =
+        needs_total || (matches!(style, Style::Eta | Style::Bar) && output.total_jobs.is_none());
     let limit_command = match &schedule_options.limit {
         Some(schedule::Limit::Command(text)) => Some(shell_words(&user_shell, text)?),
         _ => None,
@@ -99,6 +109,7 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
     let packer = packer(input, &packing, slots);
     let feed = match retried {
         Some(commands) => Feed::Given(commands.into()),
+        None if let Some(blocks) = &blocks => blocks.feed(slots, world.waker())?,
         None if needs_total => Feed::known(packer, fits)?,
         None if reads_stdin && !is_regular_stdin() => Feed::thread(packer, fits, world.waker())?,
         None => Feed::here(packer, fits),
@@ -133,7 +144,7 @@ pub(crate) fn prepare(arguments: RunArguments) -> anyhow::Result<Prepared> {
         show,
         environment: Environment::new(environment(), &own),
         own: own.len(),
-        stdin: stdin_of_jobs(reads_stdin, jobs.tty)?,
+        stdin: stdin_of_jobs(reads_stdin, jobs.tty, blocks.as_ref())?,
         nice: jobs.nice,
         shares_group: jobs.tty,
         is_done: is_done(&output)?,
@@ -550,13 +561,20 @@ fn environment() -> impl Iterator<Item = Vec<u8>> {
     inherited.map(text).chain([pid])
 }
 
-fn stdin_of_jobs(is_read: bool, is_tty: bool) -> anyhow::Result<Stdin> {
+fn stdin_of_jobs(
+    is_read: bool,
+    is_tty: bool,
+    blocks: Option<&super::pipe::Asked>,
+) -> anyhow::Result<Stdin> {
     if is_tty {
         return Ok(Stdin::Inherited);
     }
     let null = File::open("/dev/null").context("cannot open /dev/null")?;
     let null = rustix::io::fcntl_dupfd_cloexec(&null, 3)?;
-    Ok(Stdin::Null { null, first_inherits: !is_read })
+    Ok(match blocks {
+        Some(blocks) => Stdin::Block { null, goes_on: blocks.goes_on },
+        None => Stdin::Null { null, first_inherits: !is_read },
+    })
 }
 
 fn is_regular_stdin() -> bool {

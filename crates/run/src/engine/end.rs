@@ -11,7 +11,10 @@ impl<W: World> Engine<'_, W> {
                 self.started_one(seq, launch, result, at, took)
             }
             Event::Ended(reaped) => self.process_ended(reaped),
-            Event::Ready(fd) => Ok(self.collector.readable(fd)?),
+            Event::Ready(fd) => match self.writers.get(&fd) {
+                Some(&slot) => self.write_stdin(slot),
+                None => Ok(self.collector.readable(fd)?),
+            },
             Event::Signal(signal) => {
                 self.signalled(signal);
                 Ok(())
@@ -42,6 +45,9 @@ impl<W: World> Engine<'_, W> {
             Ok(pid) => {
                 self.idle.push(launch);
                 (job.pid, job.started, job.took) = (Some(pid), at, took);
+                if let Some(sending) = &mut job.sending {
+                    sending.started();
+                }
                 self.pids.insert(pid, slot);
                 let (command, records) = (&job.command, &job.records);
                 let running = Running { seq, slot, pid, at, took, records, command };
@@ -72,7 +78,8 @@ impl<W: World> Engine<'_, W> {
         error: io::Error,
     ) -> Result<(), EngineError> {
         self.idle.push(launch);
-        let Some(job) = self.slots[slot as usize].take() else { return Ok(()) };
+        let Some(mut job) = self.slots[slot as usize].take() else { return Ok(()) };
+        self.close_stdin(&mut job, true);
         self.running -= 1;
         self.started -= 1;
         self.collector.abandon(slot, false)?;
@@ -131,13 +138,14 @@ impl<W: World> Engine<'_, W> {
     /// What becomes of a job that has ended.
     pub(super) fn settle(
         &mut self,
-        job: Job,
+        mut job: Job,
         outcome: Outcome,
         account: Account,
         leftovers: bool,
     ) -> Result<(), EngineError> {
         let now = self.world.now();
         let ended = self.schedule.ended(job.slot, outcome, now, &mut *self.machine);
+        self.close_stdin(&mut job, ended.verdict == Verdict::Again);
         match ended.verdict {
             Verdict::Again => {
                 self.collector.abandon(job.slot, leftovers)?;
@@ -161,20 +169,24 @@ impl<W: World> Engine<'_, W> {
         now: Instant,
     ) -> Result<(), EngineError> {
         let Ended { outcome, attempt, .. } = ended;
+        let records = if job.sending.is_some() { Vec::new() } else { job.records };
         let finished = Finished {
             seq: job.seq,
             slot: job.slot,
             host: ":".to_owned(),
             start_ns: self.world.epoch_ns(job.started),
             wall_ns: u64::try_from((now - job.started).as_nanos()).unwrap_or(u64::MAX),
-            send_bytes: 0,
+            send_bytes: job.sending.as_ref().map_or(0, |sending| sending.bytes()),
             receive_bytes: 0,
             outcome,
             attempt,
             command: job.command,
-            records: job.records,
+            records,
             account: Some(account),
         };
+        if let Some(sending) = job.sending {
+            self.feed.give_back(sending.into_block());
+        }
         self.summary.ended += 1;
         if outcome == Outcome::Skipped {
             return self.log(&finished);

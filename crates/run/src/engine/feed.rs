@@ -1,22 +1,20 @@
 //! Records for the next job, whether they are there already or still to be read.
 //!
 //! Arguments and files are read where they are wanted.  A pipe or a terminal may keep its reader
-//! waiting while jobs end, so those are read by a thread of their own, a bounded way ahead.
+//! waiting while jobs end, so those are read by a thread of their own, a bounded way ahead; so is
+//! standard input that is cut into blocks.
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
+use super::EngineError;
+use super::blocks::{Block, Blocks, Ranges};
+use super::queue::{Queue, Taken};
 use super::world::Waker;
 use crate::Record;
 use crate::input::{InputError, Packer};
-
-/// How many jobs' records a thread reads ahead.
-const AHEAD_JOBS_MAX: usize = 1024;
-
-/// How many bytes of them.
-const AHEAD_BYTES_MAX: usize = 4 << 20;
 
 /// Says whether a command with these records is within the limits.
 pub type Fits = Box<dyn FnMut(&[Record]) -> bool + Send>;
@@ -33,6 +31,8 @@ pub enum Next {
         /// The command line.
         command: Vec<u8>,
     },
+    /// What it reads.
+    Block(Block),
     /// Nothing yet.
     NotYet,
     /// Nothing any more.
@@ -50,35 +50,15 @@ pub enum Feed {
         fits: Fits,
     },
     /// Read by a thread.
-    Thread(Arc<Queue>),
+    Thread(Arc<Queue<Vec<Record>, InputError>>),
     /// Read already.
     Known(VecDeque<Vec<Record>>),
     /// Command lines of an earlier run, with their numbers (`--retry-failed`).
     Given(VecDeque<(u64, Vec<u8>)>),
-    /// Nothing is read: so many jobs without records (`--pipe` has its blocks instead).
-    Empty,
-}
-
-/// Between the reading thread and the engine.
-#[derive(Default)]
-pub struct Queue {
-    state: Mutex<State>,
-    room: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    jobs: VecDeque<Vec<Record>>,
-    size_bytes: usize,
-    ended: Option<Option<InputError>>,
-    /// The engine found nothing and waits to be woken.
-    is_wanted: bool,
-}
-
-impl Queue {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    /// Blocks of a stream, read and cut by a thread (`--pipe`).
+    Blocks(Blocks),
+    /// Ranges of files (`--pipe-part`).
+    Ranges(Ranges),
 }
 
 fn size_bytes(records: &[Record]) -> usize {
@@ -97,35 +77,17 @@ impl Feed {
     ///
     /// When no thread can be started.
     pub fn thread(mut packer: Packer, mut fits: Fits, waker: Waker) -> io::Result<Self> {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(Queue::new(waker));
         let ours = Arc::clone(&queue);
         thread::Builder::new().name("input".into()).spawn(move || {
             loop {
-                let next = packer.next(&mut fits);
-                let mut state = ours.state();
-                let is_last = match next {
+                match packer.next(&mut fits) {
                     Ok(Some(records)) => {
-                        state.size_bytes += size_bytes(&records);
-                        state.jobs.push_back(records);
-                        false
+                        let bytes = size_bytes(&records);
+                        ours.put(records, bytes);
                     }
-                    Ok(None) => {
-                        state.ended = Some(None);
-                        true
-                    }
-                    Err(error) => {
-                        state.ended = Some(Some(error));
-                        true
-                    }
-                };
-                if std::mem::take(&mut state.is_wanted) {
-                    waker.wake();
-                }
-                if is_last {
-                    return;
-                }
-                while state.jobs.len() >= AHEAD_JOBS_MAX || state.size_bytes >= AHEAD_BYTES_MAX {
-                    state = ours.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    Ok(None) => return ours.end(None),
+                    Err(error) => return ours.end(Some(error)),
                 }
             }
         })?;
@@ -150,17 +112,17 @@ impl Feed {
         match self {
             Feed::Known(all) => Some(all.len() as u64),
             Feed::Given(all) => Some(all.len() as u64),
-            Feed::Empty => Some(0),
-            Feed::Here { .. } | Feed::Thread(_) => None,
+            Feed::Ranges(ranges) => Some(ranges.left() as u64),
+            Feed::Here { .. } | Feed::Thread(_) | Feed::Blocks(_) => None,
         }
     }
 
-    /// The records of the next job.
+    /// What the next job is given.
     ///
     /// # Errors
     ///
     /// What the input says, once.
-    pub fn take(&mut self) -> Result<Next, InputError> {
+    pub fn take(&mut self) -> Result<Next, EngineError> {
         let found = match self {
             Feed::Here { packer, fits } => packer.next(fits)?,
             Feed::Known(all) => all.pop_front(),
@@ -168,32 +130,35 @@ impl Feed {
                 let next = all.pop_front();
                 return Ok(next.map_or(Next::End, |(seq, command)| Next::Given { seq, command }));
             }
-            Feed::Empty => None,
-            Feed::Thread(queue) => {
-                let mut state = queue.state();
-                match state.jobs.pop_front() {
-                    Some(records) => {
-                        let was_full = state.jobs.len() + 1 >= AHEAD_JOBS_MAX
-                            || state.size_bytes >= AHEAD_BYTES_MAX;
-                        state.size_bytes -= size_bytes(&records);
-                        if was_full {
-                            queue.room.notify_one();
-                        }
-                        Some(records)
-                    }
-                    None => match &mut state.ended {
-                        None => {
-                            state.is_wanted = true;
-                            return Ok(Next::NotYet);
-                        }
-                        Some(error) => match error.take() {
-                            Some(error) => return Err(error),
-                            None => None,
-                        },
-                    },
-                }
+            Feed::Ranges(ranges) => return Ok(ranges.next().map_or(Next::End, Next::Block)),
+            Feed::Blocks(blocks) => {
+                return Ok(match blocks.take()? {
+                    Taken::Item(block) => Next::Block(block),
+                    Taken::NotYet => Next::NotYet,
+                    Taken::End => Next::End,
+                });
             }
+            Feed::Thread(queue) => match queue.take()? {
+                Taken::Item(records) => Some(records),
+                Taken::NotYet => return Ok(Next::NotYet),
+                Taken::End => None,
+            },
         };
         Ok(found.map_or(Next::End, Next::Records))
+    }
+
+    /// What is worth a warning since this was last asked for.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        match self {
+            Feed::Blocks(blocks) => blocks.take_warnings(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Gives back a block whose job has ended for good.
+    pub(super) fn give_back(&mut self, block: Block) {
+        if let Feed::Blocks(blocks) = self {
+            blocks.give_back(block);
+        }
     }
 }

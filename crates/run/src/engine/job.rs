@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::sending::Sending;
 use crate::job::Record;
 
 /// A job that is to be started, or runs.
@@ -11,6 +12,8 @@ pub(super) struct Job {
     pub(super) seq: u64,
     /// Its values.
     pub(super) records: Vec<Record>,
+    /// What it reads, with `--pipe`.
+    pub(super) sending: Option<Box<Sending>>,
     /// Its command line, where that is given and not made from records.
     pub(super) given: Option<Vec<u8>>,
     /// Its command line as text; empty where nobody asks for it.
@@ -23,4 +26,11 @@ pub(super) struct Job {
     pub(super) started: Instant,
     /// From the order to its program running.
     pub(super) took: Duration,
+}
+
+impl Job {
+    /// Its values where it has any: a block is none.
+    pub(super) fn own_records(&self) -> &[Record] {
+        if self.sending.is_some() { &[] } else { &self.records }
+    }
 }

@@ -1,6 +1,7 @@
 //! From records to a running program.
 
 use super::*;
+use crate::job::Record;
 
 /// What comes next.
 enum Wanted {
@@ -38,11 +39,13 @@ impl<W: World> Engine<'_, W> {
             return Ok(Wanted::Job(job));
         }
         loop {
-            let (records, given) = match self.feed.take()? {
-                Next::Records(records) => (records, None),
+            let (records, given, block) = match self.take_input()? {
+                Next::Records(records) => (records, None, None),
+                // Values are empty words then.
+                Next::Block(block) => (vec![Record::of("")], None, Some(block)),
                 Next::Given { seq, command } => {
                     self.seq = seq - 1;
-                    (Vec::new(), Some(command))
+                    (Vec::new(), Some(command), None)
                 }
                 Next::NotYet => return Ok(Wanted::NotYet),
                 Next::End => return Ok(Wanted::End),
@@ -50,14 +53,19 @@ impl<W: World> Engine<'_, W> {
             self.seq += 1;
             let seq = self.seq;
             if self.plan.is_done.as_ref().is_some_and(|is_done| is_done(seq)) {
+                if let Some(block) = block {
+                    self.feed.give_back(block);
+                }
                 continue;
             }
+            let sending = block.map(|block| self.sending(block));
             let now = self.world.now();
             let command = Vec::new();
             let took = Duration::ZERO;
             return Ok(Wanted::Job(Job {
                 seq,
                 records,
+                sending,
                 given,
                 command,
                 slot,
@@ -87,6 +95,7 @@ impl<W: World> Engine<'_, W> {
         for fd in streams.watch.into_iter().flatten() {
             self.world.watch(fd, Interest::Read)?;
         }
+        self.open_stdin(&mut job)?;
         let launch = self.launch(&job, streams.stdout, streams.stderr)?;
         let seq = job.seq;
         let place = slot as usize;
@@ -158,7 +167,7 @@ impl<W: World> Engine<'_, W> {
             tag: self.plan.tag.as_ref().map(|_| &*tag),
             heading: (self.plan.show == Show::Output).then_some(&*job.command),
             place: self.plan.place.as_ref().map(|_| &*place),
-            records: &job.records,
+            records: job.own_records(),
         };
         let streams = self.collector.open(job.slot, job.seq, &text);
         (self.tag, self.place) = (tag, place);
@@ -202,6 +211,10 @@ impl<W: World> Engine<'_, W> {
             Stdin::Inherited => None,
             Stdin::Null { first_inherits: true, .. } if job.seq == 1 => None,
             Stdin::Null { null, .. } => Some(null.as_raw_fd()),
+            Stdin::Block { null, .. } => {
+                let reader = job.sending.as_ref().and_then(|sending| sending.reader());
+                reader.or(Some(null.as_raw_fd()))
+            }
         };
         launch.streams = [stdin, Some(stdout), Some(stderr)];
         launch.directory = None;
@@ -224,7 +237,7 @@ impl<W: World> Engine<'_, W> {
             Ok::<_, RenderError>(())
         };
         launch.arguments.set(fill)?;
-        if let Stdin::Null { null, .. } = &self.plan.stdin {
+        if let Stdin::Null { null, .. } | Stdin::Block { null, .. } = &self.plan.stdin {
             launch.streams[0] = Some(null.as_raw_fd());
         }
         self.world.spawn(LIMIT, launch);

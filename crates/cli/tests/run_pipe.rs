@@ -1,0 +1,220 @@
+//! `whit run --pipe` and `--pipe-part` beside the installed `parallel`: what jobs get and what
+//! comes out must be the same.  How a stream is cut is compared in crate `run`; here it is that
+//! jobs really are given it.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Whether there is something to compare with.
+#[allow(clippy::print_stdout)]
+fn has_parallel() -> bool {
+    let found = Command::new("parallel").arg("--version").output();
+    let has = found.is_ok_and(|output| output.stdout.starts_with(b"GNU parallel"));
+    if !has {
+        println!("skipped: parallel is not installed");
+    }
+    has
+}
+
+#[allow(clippy::unwrap_used)]
+fn run(mut command: Command, folder: &Path, input: &[u8]) -> Output {
+    let mut child = command
+        .current_dir(folder)
+        .env("LC_ALL", "C")
+        .env("HOME", folder)
+        .env("PARALLEL_SHELL", "/bin/sh")
+        .env_remove("PARALLEL")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || {
+        // Who does not read to the end is what some of these are about.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+fn ours(words: &[&str], folder: &Path, input: &[u8]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    command.arg("run").args(words);
+    run(command, folder, input)
+}
+
+fn theirs(words: &[&str], folder: &Path, input: &[u8]) -> Output {
+    let mut command = Command::new("parallel");
+    command.arg("--will-cite").args(words);
+    run(command, folder, input)
+}
+
+fn lines(count: u32) -> Vec<u8> {
+    (1..=count).flat_map(|number| format!("{number}\n").into_bytes()).collect()
+}
+
+#[track_caller]
+fn same(words: &[&str], folder: &Path, input: &[u8]) {
+    let (ours, theirs) = (ours(words, folder, input), theirs(words, folder, input));
+    let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(text(&ours), text(&theirs), "{words:?}");
+    assert_eq!(ours.status.code(), theirs.status.code(), "{words:?}");
+}
+
+#[test]
+fn jobs_get_the_blocks_that_parallel_gives_them() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = lines(1000);
+    let forms: &[&[&str]] = &[
+        &["-k", "--pipe", "--block", "1k", "wc"],
+        &["-k", "--pipe", "-N", "300", "wc"],
+        &["-k", "--spreadstdin", "-L", "7", "-N", "60", "echo {#}; tail -1"],
+        &["-k", "--pipe", "--header", ":", "--block", "2k", "head -2"],
+        &["-k", "--pipe", "--recend", "0\\n", "--rrs", "--block", "1k", "cat"],
+        &["-k", "--pipe", "--recstart", "10", "--block", "1k", "cat; echo"],
+        &["-k", "--pipe", "--regexp", "--recend", "[05]\\n", "--block", "1k", "wc"],
+        &["-k", "--pipe", "--tagstring", "j{#}", "--block", "2k", "wc"],
+        &["-k", "--pipe", "--dry-run", "--block", "2k", "echo a{}b {} {1} {#} c"],
+        &["-k", "--pipe", "--block", "2k", "head -c 3; echo; exit {#}"],
+        &["-k", "--pipe", "--retries", "2", "--block", "2k", "wc; false"],
+        &["-k", "-j2", "--pipe", "--round-robin", "--block", "1k", "cat >/dev/null; echo {#}"],
+    ];
+    for words in forms {
+        same(words, folder.path(), &text);
+    }
+    same(&["--pipe", "wc"], folder.path(), b"");
+}
+
+#[test]
+fn files_are_cut_as_parallel_cuts_them() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), lines(100_000)).unwrap();
+    fs::write(folder.path().join("other"), lines(1000)).unwrap();
+    let forms: &[&[&str]] = &[
+        &["-k", "-j2", "--pipe-part", "-a", "file", "wc"],
+        &["-k", "-j3", "--pipe-part", "--block", "-2", "-a", "file", "wc"],
+        &["-k", "--pipepart", "--block", "100k", "wc; echo {#}", "::::", "file"],
+        &["-k", "--pipe-part", "--block", "2k", "-a", "other", "-a", "other", "echo {#}; wc -c"],
+        &["-k", "--pipe-part", "--header", ":", "--block", "2k", "-a", "other", "head -2"],
+        &["-k", "--pipe-part", "--recstart", "10", "--block", "1k", "-a", "other", "wc"],
+    ];
+    for words in forms {
+        same(words, folder.path(), b"");
+    }
+}
+
+#[test]
+fn the_joblog_has_what_parallel_says_was_sent() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), lines(1000)).unwrap();
+    let columns = || {
+        let text = fs::read_to_string(folder.path().join("log")).unwrap();
+        let send = |line: &str| {
+            let columns: Vec<&str> = line.split('\t').collect();
+            [columns[0], columns[4], columns[5], columns[8]].map(str::to_owned)
+        };
+        let mut lines: Vec<_> = text.lines().map(send).collect();
+        lines.sort();
+        lines
+    };
+    let forms: &[&[&str]] = &[
+        &["-k", "--pipe", "--header", ":", "--block", "2k", "--joblog", "log", "head -2"],
+        &["-k", "--pipe-part", "--block", "2k", "-a", "file", "--joblog", "log", "wc"],
+        &["-j2", "--round-robin", "--pipe", "--block", "1k", "--joblog", "log", "cat >/dev/null"],
+    ];
+    for words in forms {
+        ours(words, folder.path(), &lines(1000));
+        let of_ours = columns();
+        theirs(words, folder.path(), &lines(1000));
+        assert_eq!(of_ours, columns(), "{words:?}");
+    }
+}
+
+#[test]
+fn blocks_larger_than_a_pipe_arrive_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = lines(1_000_000);
+    fs::write(folder.path().join("file"), &text).unwrap();
+    let forms: &[&[&str]] = &[
+        &["-k", "-j2", "--pipe", "--block", "3M", "cat"],
+        &["-k", "-j2", "--pipe-part", "--block", "3M", "-a", "file", "cat"],
+        &["-k", "-j2", "--pipe", "-N", "400000", "sleep 0.05; cat"],
+        &["-k", "-j2", "--pipe", "--round-robin", "--block", "100k", "cat"],
+    ];
+    for words in forms {
+        let output = ours(words, folder.path(), &text);
+        let mut out = output.stdout;
+        if words.contains(&"--round-robin") {
+            let mut sorted: Vec<&[u8]> = out.split_inclusive(|&byte| byte == b'\n').collect();
+            sorted.sort_by_key(|line| (line.len(), line.to_vec()));
+            out = sorted.concat();
+        }
+        assert!(out == text, "{words:?}: {} bytes of {}", out.len(), text.len());
+    }
+}
+
+#[test]
+fn jobs_need_not_read_what_they_are_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = lines(1_000_000);
+    for words in [
+        &["--pipe", "--block", "3M", "true"][..],
+        &["-j2", "--pipe", "--round-robin", "--block", "1M", "head -c 10 >/dev/null"],
+        &["--pipe", "--block", "3M", "exec 0<&-; sleep 0.2"],
+    ] {
+        let output = ours(words, folder.path(), &text);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{words:?}");
+    }
+}
+
+#[test]
+fn a_block_is_not_waited_for_longer_than_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!(
+        "(echo a; sleep 1; echo b) | '{}' run -k --pipe --block-timeout 0.2 cat '&&' echo .",
+        env!("CARGO_BIN_EXE_whit")
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]);
+    let output = run(command, folder.path(), b"");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "a\n.\nb\n.\n");
+}
+
+#[test]
+fn what_means_nothing_for_blocks_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let forms: &[(&[&str], &str)] = &[
+        (&["--block", "1k", "wc"], "--block is of --pipe"),
+        (&["--pipe", "-X", "wc"], "there is no -X"),
+        (&["--pipe", "wc", ":::", "a"], "no place for values"),
+        (&["--pipe", "-a", "file", "wc"], "--pipe-part -a file"),
+        (&["--pipe-part", "wc"], "name them by -a"),
+        (&["--pipe-part", "-a", "/no/such", "wc"], "/no/such"),
+        (&["--pipe", "--block", "-1", "wc"], "--pipe-part"),
+        (&["--pipe", "--round-robin", "--retries", "2", "wc"], "no --retries"),
+        (&["--pipe", "--cat", "wc {}"], "--cat"),
+        (&["--pipe", "--fifo", "wc {}"], "--fifo"),
+        (&["--pipe", "--tee", "wc"], "--tee"),
+    ];
+    for (words, expected) in forms {
+        let output = ours(words, folder.path(), b"a\n");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(255), "{words:?}: {stderr}");
+        assert!(stderr.contains(expected), "{words:?}: {stderr}");
+    }
+}

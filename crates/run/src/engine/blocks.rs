@@ -1,0 +1,232 @@
+//! What jobs read: blocks that a thread cuts standard input into, or ranges of files.
+//!
+//! The thread reads and cuts ahead of the engine, as far as [`Queue`] lets it; buffers of blocks
+//! whose jobs have ended go back to it, so that no memory is asked for once warm.  Ranges are not
+//! read at all: the kernel moves them ([`super::sending`]).
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
+use std::ops::Range;
+use std::os::fd::AsFd as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::queue::{Queue, Taken};
+use super::world::Waker;
+use crate::pipe::{Cutter, PipeError};
+
+/// Buffers kept for the reading thread: what it has ahead and a job for each of some slots.
+const SPARE_MAX: usize = 16;
+
+/// What a pipe is asked to hold; the kernel may not allow it
+/// (`/proc/sys/fs/pipe-max-size`, `pipe-user-pages-soft`).
+pub(super) const PIPE_BYTES: usize = 1 << 20;
+
+/// What a job gets on its standard input.
+#[derive(Debug)]
+pub struct Block {
+    /// Comes first.
+    pub(super) header: Arc<[u8]>,
+    /// Comes then.
+    pub(super) body: Body,
+}
+
+/// Where the bytes are.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// In memory.
+    Bytes(Vec<u8>),
+    /// In a file.
+    Range { file: Arc<File>, range: Range<u64> },
+}
+
+impl Block {
+    /// How many bytes it has.
+    pub(super) fn len(&self) -> u64 {
+        let body = match &self.body {
+            Body::Bytes(bytes) => bytes.len() as u64,
+            Body::Range { range, .. } => range.end - range.start,
+        };
+        self.header.len() as u64 + body
+    }
+}
+
+/// Ranges of files, in order.
+#[derive(Debug, Default)]
+pub struct Ranges {
+    files: VecDeque<FileRanges>,
+}
+
+/// Those of one file.
+#[derive(Debug)]
+struct FileRanges {
+    file: Arc<File>,
+    header: Arc<[u8]>,
+    ranges: std::vec::IntoIter<Range<u64>>,
+}
+
+impl Ranges {
+    /// Adds the ranges of a file behind those that are there.
+    pub fn add(&mut self, file: File, parts: crate::pipe::Parts) {
+        self.files.push_back(FileRanges {
+            file: Arc::new(file),
+            header: parts.header.into(),
+            ranges: parts.ranges.into_iter(),
+        });
+    }
+
+    pub(super) fn left(&self) -> usize {
+        self.files.iter().map(|file| file.ranges.len()).sum()
+    }
+}
+
+impl Iterator for Ranges {
+    type Item = Block;
+
+    fn next(&mut self) -> Option<Block> {
+        while let Some(FileRanges { file, header, ranges }) = self.files.front_mut() {
+            if let Some(range) = ranges.next() {
+                let body = Body::Range { file: Arc::clone(file), range };
+                return Some(Block { header: Arc::clone(header), body });
+            }
+            self.files.pop_front();
+        }
+        None
+    }
+}
+
+/// Blocks that a thread cuts.
+pub struct Blocks {
+    queue: Arc<Queue<Block, PipeError>>,
+    shared: Arc<Shared>,
+}
+
+/// What goes beside the queue.
+#[derive(Default)]
+struct Shared {
+    /// Buffers to be used again.
+    spare: Mutex<Vec<Vec<u8>>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Blocks {
+    /// Has a thread cut `stream`, which wakes the engine when that waits for more.  After
+    /// `timeout` without a whole block, what there is of it is given (`--block-timeout`).
+    ///
+    /// # Errors
+    ///
+    /// When no thread can be started.
+    pub fn thread(
+        stream: File,
+        cutter: Cutter,
+        timeout: Option<Duration>,
+        waker: Waker,
+    ) -> io::Result<Self> {
+        // More at a time from a pipe; anything else refuses, and loses nothing.
+        let _ = rustix::pipe::fcntl_setpipe_size(&stream, PIPE_BYTES);
+        let queue = Arc::new(Queue::new(waker));
+        let shared = Arc::new(Shared::default());
+        let blocks = Blocks { queue: Arc::clone(&queue), shared: Arc::clone(&shared) };
+        let reader = Reader { stream, cutter, timeout, queue, shared };
+        thread::Builder::new().name("input".into()).spawn(move || reader.run())?;
+        Ok(blocks)
+    }
+
+    pub(super) fn take(&self) -> Result<Taken<Block>, PipeError> {
+        self.queue.take()
+    }
+
+    pub(super) fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *lock(&self.shared.warnings))
+    }
+
+    pub(super) fn give_back(&self, block: Block) {
+        let Body::Bytes(bytes) = block.body else { return };
+        let mut spare = lock(&self.shared.spare);
+        if spare.len() < SPARE_MAX {
+            spare.push(bytes);
+        }
+    }
+}
+
+/// The thread that reads and cuts.
+struct Reader {
+    stream: File,
+    cutter: Cutter,
+    timeout: Option<Duration>,
+    queue: Arc<Queue<Block, PipeError>>,
+    shared: Arc<Shared>,
+}
+
+impl Reader {
+    fn run(mut self) {
+        let error = self.read_all().err();
+        self.queue.end(error);
+    }
+
+    fn read_all(&mut self) -> Result<(), PipeError> {
+        let mut header: Option<Arc<[u8]>> = None;
+        let mut ended = false;
+        let mut since = Instant::now();
+        loop {
+            while let Some(block) = self.cutter.block()? {
+                let header = header.get_or_insert_with(|| self.cutter.header().into());
+                let bytes = block.bytes.len();
+                let body = Body::Bytes(block.bytes);
+                self.queue.put(Block { header: Arc::clone(header), body }, bytes);
+                if let Some(bytes) = lock(&self.shared.spare).pop() {
+                    self.cutter.recycle(bytes);
+                }
+                since = Instant::now();
+            }
+            let warnings = self.cutter.take_warnings();
+            if !warnings.is_empty() {
+                lock(&self.shared.warnings).extend(warnings);
+            }
+            if ended {
+                return Ok(());
+            }
+            if let Some(timeout) = self.timeout {
+                let left = timeout.saturating_sub(since.elapsed());
+                if !self.wait(Some(left))? {
+                    self.cutter.flush();
+                    since = Instant::now();
+                    continue;
+                }
+            }
+            match self.stream.read(self.cutter.space()) {
+                Ok(0) => {
+                    self.cutter.end();
+                    ended = true;
+                }
+                Ok(count) => self.cutter.filled(count),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Somebody made our standard input so.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => drop(self.wait(None)?),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Waits for something to read; false when the time was over before.
+    fn wait(&self, left: Option<Duration>) -> io::Result<bool> {
+        let left = left.map(|left| Timespec {
+            tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        });
+        let mut descriptors = [PollFd::from_borrowed_fd(self.stream.as_fd(), PollFlags::IN)];
+        match poll(&mut descriptors, left.as_ref()) {
+            Ok(ready) => Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Between a thread that reads and the engine: what was read, a bounded way ahead.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::world::Waker;
+
+/// How many jobs' input a thread reads ahead.
+const AHEAD_JOBS_MAX: usize = 1024;
+
+/// How many bytes of it, beyond which nothing is added; one item is always read.
+const AHEAD_BYTES_MAX: usize = 4 << 20;
+
+/// What a thread has read and the engine has not taken yet.
+pub struct Queue<T, E> {
+    state: Mutex<State<T, E>>,
+    room: Condvar,
+    waker: Waker,
+}
+
+struct State<T, E> {
+    /// Items with their sizes.
+    items: VecDeque<(T, usize)>,
+    bytes: usize,
+    ended: Option<Option<E>>,
+    /// The engine found nothing and waits to be woken.
+    is_wanted: bool,
+}
+
+/// What the engine got.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Taken<T> {
+    /// This.
+    Item(T),
+    /// Nothing yet: it will be woken.
+    NotYet,
+    /// Nothing any more.
+    End,
+}
+
+impl<T, E> State<T, E> {
+    fn is_full(&self) -> bool {
+        self.items.len() >= AHEAD_JOBS_MAX || self.bytes >= AHEAD_BYTES_MAX
+    }
+}
+
+impl<T, E> Queue<T, E> {
+    /// An empty one, whose taker is woken by `waker`.
+    pub fn new(waker: Waker) -> Self {
+        let state = State { items: VecDeque::new(), bytes: 0, ended: None, is_wanted: false };
+        Queue { state: Mutex::new(state), room: Condvar::new(), waker }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T, E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds an item of so many bytes; returns when there is room for another.
+    pub fn put(&self, item: T, bytes: usize) {
+        let mut state = self.state();
+        state.bytes += bytes;
+        state.items.push_back((item, bytes));
+        if std::mem::take(&mut state.is_wanted) {
+            self.waker.wake();
+        }
+        while state.is_full() {
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Nothing more will come, because of this error or because it is the end.
+    pub fn end(&self, error: Option<E>) {
+        let mut state = self.state();
+        state.ended = Some(error);
+        if std::mem::take(&mut state.is_wanted) {
+            self.waker.wake();
+        }
+    }
+
+    /// The next item.
+    ///
+    /// # Errors
+    ///
+    /// What reading ended with, once, behind all that was read.
+    pub fn take(&self) -> Result<Taken<T>, E> {
+        let mut state = self.state();
+        let was_full = state.is_full();
+        if let Some((item, bytes)) = state.items.pop_front() {
+            state.bytes -= bytes;
+            if was_full {
+                self.room.notify_one();
+            }
+            return Ok(Taken::Item(item));
+        }
+        match &mut state.ended {
+            None => {
+                state.is_wanted = true;
+                Ok(Taken::NotYet)
+            }
+            Some(error) => match error.take() {
+                Some(error) => Err(error),
+                None => Ok(Taken::End),
+            },
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Standard input of a job that reads a block: a pipe, and what is still to go into it.
+//!
+//! The pipe is made as large as the kernel allows (1 MiB as a rule), so that most blocks are in it
+//! before the job is started and cost one `write`; the rest follows whenever there is room.  Of a
+//! file's range nothing is copied: `splice` puts the file's own pages into the pipe.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileExt as _;
+
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
+
+use super::blocks::{Block, Body, PIPE_BYTES};
+
+/// What a pipe holds that nobody has asked for more (pipe(7)).
+const DEFAULT_PIPE_BYTES: usize = 64 << 10;
+
+/// Bytes read at a time of a file that cannot be spliced.
+const COPY_BYTES: u64 = 256 << 10;
+
+/// A block on its way to a job.
+#[derive(Debug)]
+pub(super) struct Sending {
+    block: Block,
+    /// How much of it has gone, the header included.
+    sent: u64,
+    /// What the job had before this block (`--round-robin`).
+    earlier: u64,
+    /// The job's end, until its program has it.
+    reader: Option<OwnedFd>,
+    /// Ours, until everything is in.
+    writer: Option<OwnedFd>,
+    /// The file's kind cannot be spliced.
+    copies: bool,
+    /// Other blocks follow: the pipe is not closed behind this one.
+    stays_open: bool,
+    /// The job has closed its end.
+    is_refused: bool,
+}
+
+impl Sending {
+    /// A block that is still all here.
+    pub(super) fn new(block: Block, stays_open: bool) -> Self {
+        Sending {
+            block,
+            sent: 0,
+            earlier: 0,
+            reader: None,
+            writer: None,
+            copies: false,
+            stays_open,
+            is_refused: false,
+        }
+    }
+
+    /// Makes the pipe; the job's end of it.
+    ///
+    /// # Errors
+    ///
+    /// What pipe(2) says, as when there is no descriptor left.
+    pub(super) fn open(&mut self) -> io::Result<RawFd> {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+        fcntl_setfl(&writer, OFlags::WRONLY | OFlags::NONBLOCK)?;
+        // As large as a block need be; a smaller one is only slower.
+        let bytes = usize::try_from(self.block.len()).map_or(PIPE_BYTES, |it| it.min(PIPE_BYTES));
+        if bytes > DEFAULT_PIPE_BYTES || self.stays_open {
+            let _ = fcntl_setpipe_size(&writer, PIPE_BYTES);
+        }
+        let fd = reader.as_raw_fd();
+        (self.reader, self.writer) = (Some(reader), Some(writer));
+        Ok(fd)
+    }
+
+    /// The job's end, while we have it.
+    pub(super) fn reader(&self) -> Option<RawFd> {
+        self.reader.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    /// Our end, while something is to be written.
+    pub(super) fn writer(&self) -> Option<RawFd> {
+        self.writer.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    /// The program has its end.
+    pub(super) fn started(&mut self) {
+        self.reader = None;
+    }
+
+    /// Whether all of the block has gone and the pipe waits for another.
+    pub(super) fn is_idle(&self) -> bool {
+        self.stays_open
+            && !self.is_refused
+            && self.writer.is_some()
+            && self.sent == self.block.len()
+    }
+
+    /// Goes on with another block; the one before.
+    pub(super) fn go_on(&mut self, mut block: Block) -> Block {
+        // The job had its header with its first block.
+        block.header = [].into();
+        self.earlier += self.sent;
+        self.sent = 0;
+        std::mem::replace(&mut self.block, block)
+    }
+
+    /// Closes our end, unless another block is to follow.
+    pub(super) fn close_unless_idle(&mut self) {
+        if self.is_refused || !self.is_idle() {
+            self.writer = None;
+        }
+    }
+
+    /// No other block follows.
+    pub(super) fn close_writer(&mut self) {
+        self.writer = None;
+    }
+
+    /// Closes the pipe.
+    pub(super) fn close(&mut self) {
+        (self.reader, self.writer) = (None, None);
+    }
+
+    /// All is here again, for another attempt.
+    pub(super) fn rewind(&mut self) {
+        self.close();
+        (self.sent, self.earlier, self.is_refused) = (0, 0, false);
+    }
+
+    /// What the joblog says was sent: all of a stream's block, whether the job read it or not;
+    /// nothing of a file, which the job is given rather than sent.
+    pub(super) fn bytes(&self) -> u64 {
+        match self.block.body {
+            Body::Bytes(_) => self.earlier + self.block.len(),
+            Body::Range { .. } => 0,
+        }
+    }
+
+    /// The block, when its job needs it no more.
+    pub(super) fn into_block(self) -> Block {
+        self.block
+    }
+
+    /// Writes as much as there is room for; whether more is to be written when there is room.  If
+    /// not, [`close_unless_idle`](Self::close_unless_idle) is for when our end is watched no more.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be read.  That a job does not read is none.
+    pub(super) fn write(&mut self) -> io::Result<bool> {
+        let Some(writer) = &self.writer else { return Ok(false) };
+        let length = self.block.len();
+        let header = self.block.header.len() as u64;
+        while self.sent < length {
+            let in_body = self.sent.saturating_sub(header);
+            let done = match &self.block.body {
+                _ if self.sent < header => {
+                    rustix::io::write(writer, &self.block.header[self.sent as usize..])
+                }
+                Body::Bytes(bytes) => rustix::io::write(writer, &bytes[in_body as usize..]),
+                Body::Range { file, range } if self.copies => {
+                    copy(file, range.start + in_body, length - self.sent, writer)
+                }
+                Body::Range { file, range } => {
+                    let mut offset = range.start + in_body;
+                    let count = usize::try_from(length - self.sent).unwrap_or(usize::MAX);
+                    let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
+                    splice(file, Some(&mut offset), writer, None, count.min(PIPE_BYTES), flags)
+                }
+            };
+            match done {
+                // The file has become shorter.
+                Ok(0) => break,
+                Ok(count) => self.sent += count as u64,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(true),
+                Err(Errno::PIPE) => {
+                    self.is_refused = true;
+                    return Ok(false);
+                }
+                Err(Errno::INVAL) if !self.copies => self.copies = true,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.sent = length;
+        Ok(false)
+    }
+}
+
+/// Moves a piece of a file through our memory.
+fn copy(file: &File, offset: u64, left: u64, writer: &OwnedFd) -> Result<usize, Errno> {
+    let mut piece = vec![0; left.min(COPY_BYTES) as usize];
+    let read = file.read_at(&mut piece, offset);
+    let count = read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    match count {
+        0 => Ok(0),
+        _ => rustix::io::write(writer, &piece[..count]),
+    }
+}

@@ -1,0 +1,113 @@
+//! Standard input of jobs with `--pipe`: who gets which block, and when it is written.
+
+use super::sending::Sending;
+use super::*;
+
+impl<W: World> Engine<'_, W> {
+    /// What comes next of the input; tells what is worth a warning.
+    pub(super) fn take_input(&mut self) -> Result<Next, EngineError> {
+        let next = self.feed.take();
+        for warning in self.feed.take_warnings() {
+            self.observer.tell(warning.as_bytes());
+        }
+        next
+    }
+
+    fn goes_on(&self) -> bool {
+        matches!(self.plan.stdin, Stdin::Block { goes_on: true, .. })
+    }
+
+    /// What takes a block to a job.
+    pub(super) fn sending(&self, block: Block) -> Box<Sending> {
+        Box::new(Sending::new(block, self.goes_on()))
+    }
+
+    /// Makes the pipe of a job that is about to be started, and writes what goes into it.
+    pub(super) fn open_stdin(&mut self, job: &mut Job) -> Result<(), EngineError> {
+        let Some(sending) = &mut job.sending else { return Ok(()) };
+        let failed = |error| EngineError::Stdin { seq: job.seq, error };
+        sending.open().map_err(failed)?;
+        if !sending.write().map_err(failed)? {
+            sending.close_unless_idle();
+        } else if let Some(fd) = sending.writer() {
+            self.world.watch(fd, Interest::Write)?;
+            self.writers.insert(fd, job.slot);
+        }
+        Ok(())
+    }
+
+    /// There is room in a job's standard input, or the job reads it no longer.
+    pub(super) fn write_stdin(&mut self, slot: u32) -> Result<(), EngineError> {
+        let job = self.slots.get_mut(slot as usize).and_then(Option::as_mut);
+        let Some(job) = job else { return Ok(()) };
+        let Some(sending) = &mut job.sending else { return Ok(()) };
+        let Some(fd) = sending.writer() else { return Ok(()) };
+        let is_watched = self.writers.contains_key(&fd);
+        let is_left =
+            sending.write().map_err(|error| EngineError::Stdin { seq: job.seq, error })?;
+        if is_left && !is_watched {
+            self.world.watch(fd, Interest::Write)?;
+            self.writers.insert(fd, slot);
+        }
+        if !is_left {
+            if is_watched {
+                self.world.forget(fd);
+                self.writers.remove(&fd);
+            }
+            sending.close_unless_idle();
+        }
+        Ok(())
+    }
+
+    /// A job has ended, or was not started: nothing more goes to it.
+    pub(super) fn close_stdin(&mut self, job: &mut Job, is_again: bool) {
+        let Some(sending) = &mut job.sending else { return };
+        if let Some(fd) = sending.writer()
+            && self.writers.remove(&fd).is_some()
+        {
+            self.world.forget(fd);
+        }
+        match is_again {
+            true => sending.rewind(),
+            false => sending.close(),
+        }
+    }
+
+    /// Gives further blocks to jobs that wait for them, in turn; ends their input behind the last.
+    pub(super) fn hand_out(&mut self) -> Result<(), EngineError> {
+        if !self.goes_on() {
+            return Ok(());
+        }
+        while let Some(slot) = self.next_idle() {
+            let next = if self.has_ended { Next::End } else { self.take_input()? };
+            let Some(sending) = self.slots[slot].as_mut().and_then(|job| job.sending.as_mut())
+            else {
+                return Ok(());
+            };
+            match next {
+                Next::Block(block) => {
+                    let before = sending.go_on(block);
+                    self.feed.give_back(before);
+                    self.turn = slot + 1;
+                    self.write_stdin(u32::try_from(slot).unwrap_or(u32::MAX))?;
+                }
+                Next::NotYet => return Ok(()),
+                Next::End | Next::Records(_) | Next::Given { .. } => {
+                    self.has_ended = true;
+                    sending.close_writer();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The slot whose turn it is among those whose jobs wait for a block.
+    fn next_idle(&self) -> Option<usize> {
+        let is_idle = |slot: &usize| {
+            let job = self.slots[*slot].as_ref();
+            job.and_then(|job| job.sending.as_ref()).is_some_and(|sending| sending.is_idle())
+        };
+        let all = self.slots.len();
+        (self.turn..all).chain(0..self.turn.min(all)).find(is_idle)
+    }
+}
