@@ -212,8 +212,8 @@ const REFUSED_OF_PARALLEL: &[(&[&str], &str)] = &[
         &["-p", "--interactive", "-o", "--open-tty"],
         "nobody is asked; --dry-run shows what would run",
     ),
-    (&["--citation", "--will-cite", "--bibtex"], "nothing is to be cited"),
-    (&["--gnu", "--tollef"], "there is one way only"),
+    (&["--citation", "--bibtex"], "nothing is to be cited"),
+    (&["--tollef"], "there is one way only"),
     (
         &[
             "--minversion",

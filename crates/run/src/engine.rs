@@ -11,7 +11,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -115,19 +115,11 @@ pub enum Way {
 /// What jobs get as their standard input.
 #[derive(Debug)]
 pub enum Stdin {
-    /// Nothing; but the first job gets ours, where it is not read as input.
-    Null {
-        /// Opened once for all.
-        null: OwnedFd,
-        /// Whether the first job gets ours.
-        first_inherits: bool,
-    },
-    /// Ours (`--tty`).
+    /// Ours: the terminal (`--tty`), or `/dev/null`, which the cli has put in its place.  What is
+    /// inherited costs no call.
     Inherited,
-    /// The block that the job was given, by a pipe.
+    /// The block that the job was given, by a pipe; ours for whatever has no block.
     Block {
-        /// For whatever has no block.
-        null: OwnedFd,
         /// Jobs are given further blocks while they run (`--round-robin`).
         goes_on: bool,
     },

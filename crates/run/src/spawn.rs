@@ -2,7 +2,7 @@
 //!
 //! A program is started by `clone(CLONE_VM | CLONE_VFORK)`: nothing of this process is copied,
 //! however much memory it holds, and only the calling thread waits until the program runs.  The
-//! child makes a handful of calls (its own process group, descriptors, the signal mask, SIGPIPE)
+//! child makes a handful of calls (its own process group, descriptors, the signal mask)
 //! and becomes the program: 38 system calls for a `/bin/true` where `std::process::Command` makes
 //! 158 (its C library resets each signal by itself).  What the child needs (path, arguments,
 //! environment) is made before; nothing is allocated between the clone and the program.

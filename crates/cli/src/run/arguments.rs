@@ -363,6 +363,10 @@ pub(crate) struct JobArguments {
     #[arg(short = 'J', long, value_name = "NAME")]
     pub(crate) profile: Vec<OsString>,
 
+    /// Taken for the sake of scripts: nothing is to be cited, and there is one way only
+    #[arg(long, aliases = ["no-notice", "gnu"], hide = true)]
+    pub(crate) will_cite: bool,
+
     /// Without the options of files and of $PARALLEL
     #[arg(long)]
     pub(crate) plain: bool,

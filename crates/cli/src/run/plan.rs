@@ -56,10 +56,13 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     let spawners = arguments.jobs.spawners.unwrap_or_else(|| (threads as usize / 2).clamp(1, 8));
     let world = Live::new(SIGNALS, spawners).context("cannot listen for signals")?;
 
+    let schedule_options = schedule_options(&arguments.schedule)?;
+    // A dry run has done nothing that could be gone on after.
+    let logs = if arguments.jobs.dry_run { Vec::new() } else { logs(&arguments.output)? };
     let (command, mut sources) =
         take_sources(std::mem::take(&mut arguments.words), &arguments.input)?;
     let blocks = super::pipe::asked(&arguments, &mut sources)?;
-    let RunArguments { input, packing, strings, schedule, jobs, output, .. } = arguments;
+    let RunArguments { input, packing, strings, jobs, output, .. } = arguments;
     let reads_stdin =
         sources.iter().any(|(source, _)| *source == Source::Stdin) || sources.is_empty();
     let retried = retried(&output)?;
@@ -68,7 +71,8 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         None => input_options(&input)?,
     };
     options.continued = packing.lines.or(packing.max_lines).is_some();
-    let stdin = Box::new(File::from(rustix::io::dup(rustix::stdio::stdin())?));
+    let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    let stdin = Box::new(File::from(stdin));
     let input = input::open(sources, &options, stdin)?;
 
     let user_shell = match shell::Choice::parse(&jobs.shell.to_string_lossy()) {
@@ -87,7 +91,6 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         template.append_value();
     }
 
-    let schedule_options = schedule_options(&schedule)?;
     let (style, is_shown) = progress_style(&output);
     let needs_total = template.needs_total() || schedule_options.halt.needs_total();
     if needs_total && blocks.as_ref().is_some_and(|blocks| !blocks.knows_total()) {
@@ -115,14 +118,13 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         None => Feed::here(packer, fits),
     };
 
-    let way = way(&template, &jobs.shell, &user_shell, dialect, jobs.dry_run)?;
+    let is_dry = jobs.dry_run || strings.shell_quote > 0;
+    let way = way(&template, &jobs.shell, &user_shell, dialect, is_dry)?;
     let show = match () {
-        () if jobs.dry_run || jobs.verbose > 0 => Show::Output,
+        () if is_dry || jobs.verbose > 0 => Show::Output,
         () if jobs.trace_commands => Show::Error,
         () => Show::Nowhere,
     };
-    // A dry run has done nothing that could be gone on after.
-    let logs = if jobs.dry_run { Vec::new() } else { logs(&output)? };
     let needs_text = show != Show::Nowhere || !logs.is_empty() || output.results.is_some();
     let tag = tag(&output, &syntax)?;
     let bare = |text: &OsStr| Template::parse(&[text.as_bytes().to_vec()], &syntax);
@@ -144,7 +146,7 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         show,
         environment: Environment::new(environment(), &own),
         own: own.len(),
-        stdin: stdin_of_jobs(reads_stdin, jobs.tty, blocks.as_ref())?,
+        stdin: stdin_of_jobs(jobs.tty, blocks.as_ref())?,
         nice: jobs.nice,
         shares_group: jobs.tty,
         is_done: is_done(&output)?,
@@ -342,6 +344,9 @@ fn packer(input: Input, packing: &PackingArguments, slots: u32) -> Packer {
     )
 }
 
+/// A number of jobs of as many digits as there may be, for measuring command lines.
+const TOTAL_MAX: u64 = 999_999_999;
+
 /// What says whether a command line with so many records can still be run.
 fn fits(
     template: &Template,
@@ -356,8 +361,15 @@ fn fits(
     }
     let template = template.clone();
     Ok(Box::new(move |records: &[Record]| {
-        let context =
-            Context { seq: 1, slot: 1, slots: 1, total: None, records, packing, local_time_s: 0 };
+        let context = Context {
+            seq: 1,
+            slot: 1,
+            slots: 1,
+            total: Some(TOTAL_MAX),
+            records,
+            packing,
+            local_time_s: 0,
+        };
         template.rendered_len(&context, Values::Quoted(shell)).is_ok_and(|bytes| bytes <= bytes_max)
     }))
 }
@@ -561,19 +573,16 @@ fn environment() -> impl Iterator<Item = Vec<u8>> {
     inherited.map(text).chain([pid])
 }
 
-fn stdin_of_jobs(
-    is_read: bool,
-    is_tty: bool,
-    blocks: Option<&super::pipe::Asked>,
-) -> anyhow::Result<Stdin> {
-    if is_tty {
-        return Ok(Stdin::Inherited);
+/// What jobs read.  Whoever reads our standard input has it by now: in its place comes nothing,
+/// unless jobs are to have the terminal.
+fn stdin_of_jobs(is_tty: bool, blocks: Option<&super::pipe::Asked>) -> anyhow::Result<Stdin> {
+    if !is_tty {
+        let null = File::open("/dev/null").context("cannot open /dev/null")?;
+        rustix::stdio::dup2_stdin(&null)?;
     }
-    let null = File::open("/dev/null").context("cannot open /dev/null")?;
-    let null = rustix::io::fcntl_dupfd_cloexec(&null, 3)?;
     Ok(match blocks {
-        Some(blocks) => Stdin::Block { null, goes_on: blocks.goes_on },
-        None => Stdin::Null { null, first_inherits: !is_read },
+        Some(blocks) => Stdin::Block { goes_on: blocks.goes_on },
+        None => Stdin::Inherited,
     })
 }
 

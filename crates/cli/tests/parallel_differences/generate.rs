@@ -24,7 +24,7 @@ pub(super) const FILES: &[(&str, &str)] = &[
         "log",
         "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n\
          1\t:\t1700000000.000\t     0.001\t0\t2\t0\t0\techo 1\n\
-         3\t:\t1700000000.000\t     0.001\t0\t2\t1\t0\techo 3; false\n",
+         2\t:\t1700000000.000\t     0.001\t0\t2\t1\t0\techo 2; false\n",
     ),
 ];
 

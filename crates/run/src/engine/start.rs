@@ -207,15 +207,7 @@ impl<W: World> Engine<'_, W> {
             place.text(u64::from(job.slot.saturating_sub(1))),
         ];
         launch.environment.set(&own[..self.plan.own.min(own.len())]);
-        let stdin = match &self.plan.stdin {
-            Stdin::Inherited => None,
-            Stdin::Null { first_inherits: true, .. } if job.seq == 1 => None,
-            Stdin::Null { null, .. } => Some(null.as_raw_fd()),
-            Stdin::Block { null, .. } => {
-                let reader = job.sending.as_ref().and_then(|sending| sending.reader());
-                reader.or(Some(null.as_raw_fd()))
-            }
-        };
+        let stdin = job.sending.as_ref().and_then(|sending| sending.reader());
         launch.streams = [stdin, Some(stdout), Some(stderr)];
         launch.directory = None;
         if self.plan.directory.is_some() {
@@ -237,9 +229,6 @@ impl<W: World> Engine<'_, W> {
             Ok::<_, RenderError>(())
         };
         launch.arguments.set(fill)?;
-        if let Stdin::Null { null, .. } | Stdin::Block { null, .. } = &self.plan.stdin {
-            launch.streams[0] = Some(null.as_raw_fd());
-        }
         self.world.spawn(LIMIT, launch);
         Ok(())
     }

@@ -274,9 +274,12 @@ impl World for Live {
     }
 
     fn wait(&mut self, until: Option<Instant>, events: &mut Vec<Event>) -> io::Result<()> {
-        let told = !self.started.is_empty();
-        events.extend(self.started.drain(..));
-        let left = if told { Some(Duration::ZERO) } else { until.map(|until| until - self.now()) };
+        if !self.started.is_empty() {
+            // There is news already.  Nobody starves: no more are started than there are slots.
+            events.extend(self.started.drain(..));
+            return Ok(());
+        }
+        let left = until.map(|until| until - self.now());
         let left = left.map(|left| rustix::event::Timespec {
             tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),

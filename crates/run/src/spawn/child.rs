@@ -97,8 +97,6 @@ extern "C" fn become_program(order: *mut c_void) -> c_int {
         if !launch.shares_group {
             libc::setpgid(0, 0);
         }
-        // Rust's runtime ignores SIGPIPE, and ignored stays ignored in the program.
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         let ready = place_streams(&launch.streams)
             && launch.directory.as_ref().is_none_or(|path| libc::chdir(path.as_ptr()) == 0);
         if ready {
@@ -196,6 +194,7 @@ mod tests {
         let (_, text) = run(&["/bin/cat", "/proc/self/stat"], &[]);
         let fields: Vec<&str> = text.split(' ').collect();
         assert_eq!(fields[0], fields[4], "its group is its own");
+        let _ends = super::super::Ends::listen(&[]).unwrap();
         let (_, text) = run(&["/bin/grep", "SigIgn\\|SigBlk", "/proc/self/status"], &[]);
         let masks: Vec<u64> = text
             .lines()

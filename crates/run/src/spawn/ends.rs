@@ -21,7 +21,9 @@ pub struct Reaped {
 
 /// Where ends and other signals are heard.
 ///
-/// While it lives, its signals are blocked in the thread that made it and in all threads that this
+/// While it lives, SIGPIPE is no longer ignored but blocked: a write to a closed pipe is an error
+/// here all the same, and programs are ended by it as they should be, without a call for each to
+/// have it so.  Its signals are blocked in the thread that made it and in all threads that this
 /// one starts; programs get the mask from before.
 #[derive(Debug)]
 pub struct Ends {
@@ -38,15 +40,19 @@ impl Ends {
     pub fn listen(signals: &[i32]) -> io::Result<Self> {
         // SAFETY: a set is valid once sigemptyset has written it; the calls are plain.
         let (fd, before) = unsafe {
-            let mut set = MaybeUninit::uninit();
-            libc::sigemptyset(set.as_mut_ptr());
+            let mut heard = MaybeUninit::uninit();
+            libc::sigemptyset(heard.as_mut_ptr());
             for &signal in [libc::SIGCHLD].iter().chain(signals) {
-                libc::sigaddset(set.as_mut_ptr(), signal);
+                libc::sigaddset(heard.as_mut_ptr(), signal);
             }
+            let mut blocked = heard;
+            libc::sigaddset(blocked.as_mut_ptr(), libc::SIGPIPE);
             let mut before = MaybeUninit::uninit();
-            libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), before.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_BLOCK, blocked.as_ptr(), before.as_mut_ptr());
+            // Rust's runtime ignores it, and what is ignored stays ignored in a program.
+            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
             let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
-            (libc::signalfd(-1, set.as_ptr(), flags), before.assume_init())
+            (libc::signalfd(-1, heard.as_ptr(), flags), before.assume_init())
         };
         if fd < 0 {
             return Err(io::Error::last_os_error());
@@ -105,8 +111,10 @@ impl AsRawFd for Ends {
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        // SAFETY: the mask is the one that was in force.
+        // SAFETY: plain calls; the mask is the one that was in force, and a SIGPIPE that waits is
+        // forgotten once it is ignored.
         unsafe {
+            libc::signal(libc::SIGPIPE, libc::SIG_IGN);
             libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut());
         }
     }

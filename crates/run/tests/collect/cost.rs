@@ -28,7 +28,7 @@ fn jobs_to_be_counted() {
             rustix::io::write(descriptor, loud.as_bytes()).expect("written");
         }
         bench.close(1 + (seq % 2) as u32, seq);
-        bench.collector.next_written().unwrap().expect("a job");
+        bench.collector.next_written().expect("written").expect("a job");
     }
 }
 

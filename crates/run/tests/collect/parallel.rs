@@ -147,7 +147,7 @@ fn replay(folder: &Path, name: &str, bench: &mut Bench, speaks: bool) {
         write(streams.stdout, stdout);
         write(streams.stderr, stderr);
         bench.collector.close(Finished { receive_bytes: 0, ..job }, false).expect("written");
-        while let Some(finished) = bench.collector.next_written().unwrap() {
+        while let Some(finished) = bench.collector.next_written().expect("written") {
             log.write(&finished).expect("a line");
         }
     }
