@@ -89,10 +89,10 @@ impl Runner {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&home, "HOME");
         let logs = ["joblog", "log"].map(|name| {
             let log = fs::read(self.folder.join(name)).unwrap_or_default();
-            without_times(
-                &text(&log),
-                !case.words.iter().any(|word| ONE_AT_ONCE.contains(&&**word)),
-            )
+            let has = |words: &[&str]| case.words.iter().any(|word| words.contains(&&**word));
+            let log = without_times(&text(&log), !has(&ONE_AT_ONCE));
+            // Parallel counts a last line without an end twice.
+            if has(&BY_LINES) { without_received(&log) } else { log }
         });
         Answer {
             code: output.status.code().unwrap_or(-1),
@@ -105,6 +105,15 @@ impl Runner {
 
 /// Words by which jobs run one after the other, so that their log has one order.
 const ONE_AT_ONCE: [&str; 2] = ["-j1", "--jobs"];
+
+/// Words by which output comes line by line.
+const BY_LINES: [&str; 2] = ["--lb", "--line-buffer"];
+
+/// A joblog without the bytes received.
+fn without_received(log: &str) -> String {
+    let received = Regex::new(r"(?m)^((?:[^\t\n]*\t){5})\d+\t").unwrap();
+    received.replace_all(log, "${1}RECEIVED\t").into_owned()
+}
 
 /// A text with the times of a joblog taken out: of lines, and of what follows an output that has
 /// no end of line.
