@@ -24,6 +24,7 @@ pub(crate) struct Incumbent {
 pub(crate) static ALL: &[Incumbent] = &[
     Incumbent { name: "collectl", translate: collectl::translate, failure: 2 },
     Incumbent { name: "parallel", translate: parallel::translate, failure: 255 },
+    Incumbent { name: "sem", translate: parallel::translate_sem, failure: 255 },
     Incumbent { name: "strace", translate: strace::translate, failure: 1 },
 ];
 

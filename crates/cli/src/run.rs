@@ -7,5 +7,6 @@ pub(crate) mod observers;
 pub(crate) mod pipe;
 pub(crate) mod plan;
 pub(crate) mod progress;
+pub(crate) mod semaphore;
 pub(crate) mod shell;
 pub(crate) mod signals;

@@ -180,21 +180,6 @@ const REFUSED_OF_PARALLEL: &[(&[&str], &str)] = &[
         "jobs run on this machine, where their files are",
     ),
     (&["--env", "--record-env", "--session"], "jobs get the whole environment, functions included"),
-    (
-        &[
-            "--semaphore",
-            "--semaphorename",
-            "--semaphore-name",
-            "--id",
-            "--semaphoretimeout",
-            "--semaphore-timeout",
-            "--st",
-            "--fg",
-            "--bg",
-            "--wait",
-        ],
-        "flock(1) holds a lock for a command",
-    ),
     (&["--shard", "--bin", "--group-by", "--groupby"], "blocks are not sorted by a column"),
     (
         &["--compress", "--compress-program", "--decompress-program"],

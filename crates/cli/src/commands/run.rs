@@ -9,13 +9,16 @@ use run::collect::CollectError;
 use run::engine::EngineError;
 
 pub(crate) use crate::run::arguments::RunArguments;
-use crate::run::{plan, signals};
+use crate::run::{plan, semaphore, signals};
 
 /// What everything that is not a job's failure ends with.
 pub(crate) const FAILURE: u8 = 255;
 
 /// Runs the jobs.
 pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
+    if semaphore::is_asked(&arguments.semaphore) {
+        return semaphore::run(arguments);
+    }
     let prepared = plan::prepare(arguments)?;
     match prepared.run() {
         Ok(summary) if summary.signal != 0 => signals::die_of(summary.signal),

@@ -30,6 +30,8 @@ pub(crate) struct RunArguments {
     pub(crate) jobs: JobArguments,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+    #[command(flatten)]
+    pub(crate) semaphore: SemaphoreArguments,
 
     /// The command line with its replacement strings, then ::: values or :::: files
     #[arg(value_name = "COMMAND", trailing_var_arg = true)]
@@ -464,4 +466,48 @@ pub(crate) struct OutputArguments {
     /// How many jobs there are, for those three
     #[arg(long, alias = "total", value_name = "COUNT")]
     pub(crate) total_jobs: Option<u64>,
+}
+
+/// One command at a time, over all processes.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Semaphore")]
+pub(crate) struct SemaphoreArguments {
+    /// Run one command in the background as soon as fewer than -j of them (1) run: the same as
+    /// the name sem
+    #[arg(long)]
+    pub(crate) semaphore: bool,
+
+    /// The semaphore's name [that of the terminal]
+    #[arg(
+        id = "semaphore_name",
+        long = "id",
+        visible_alias = "semaphore-name",
+        alias = "semaphorename",
+        value_name = "NAME",
+        allow_hyphen_values = true
+    )]
+    pub(crate) name: Option<OsString>,
+
+    /// Run the command after so long anyway; with -DURATION give up then
+    #[arg(
+        id = "semaphore_timeout",
+        long = "semaphore-timeout",
+        visible_alias = "st",
+        alias = "semaphoretimeout",
+        value_name = "DURATION",
+        allow_hyphen_values = true
+    )]
+    pub(crate) timeout: Option<String>,
+
+    /// Wait for the command, and end with its exit code
+    #[arg(long = "fg")]
+    pub(crate) foreground: bool,
+
+    /// Do not wait for the command (this is what happens)
+    #[arg(long = "bg")]
+    pub(crate) background: bool,
+
+    /// Run nothing: wait until all commands of this name have ended
+    #[arg(long)]
+    pub(crate) wait: bool,
 }

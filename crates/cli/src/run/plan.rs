@@ -46,6 +46,12 @@ impl Prepared {
     pub(crate) fn run(mut self) -> Result<Summary, EngineError> {
         Engine::new(self.parts, &mut *self.observer).run()
     }
+
+    /// The same, with one more who is told.
+    pub(crate) fn run_with(self, other: Box<dyn Observer>) -> Result<Summary, EngineError> {
+        let Prepared { parts, observer } = self;
+        Engine::new(parts, &mut Observers(vec![other, observer])).run()
+    }
 }
 
 /// Puts everything together.

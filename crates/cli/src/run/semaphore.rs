@@ -1,0 +1,252 @@
+//! `whit run --semaphore`, and the name `sem`: one command at a time, or N of them, over all
+//! processes that use the same name.
+//!
+//! The process that runs the command holds the slot.  In the background (which is what happens)
+//! that is a child; the one that was started ends when the child has its slot.  The command itself
+//! is run as a single job that takes no values, with all of `whit run`'s options.
+//!
+//! Exit codes: the command's with `--fg`; 0 in the background; 1 when time was up.
+
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, PipeReader, PipeWriter, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use run::collect::CollectError;
+use run::engine::{EngineError, Observer, Status};
+use run::schedule::{self, Schedule};
+use run::{Finished, Outcome, units};
+
+use super::arguments::{RunArguments, SemaphoreArguments};
+use super::{config, plan, signals};
+
+mod slot;
+
+use slot::{Patience, Semaphore, Waited, Wanted};
+
+/// What is ended with when time was up.
+const TIMED_OUT: u8 = 1;
+
+/// What a job counts as that we ended ourselves.
+const ENDED_BY_US: u8 = 255;
+
+/// Whether a command line is one of a semaphore: any of its options says so.
+pub(crate) fn is_asked(arguments: &SemaphoreArguments) -> bool {
+    let SemaphoreArguments { semaphore, name, timeout, foreground, background, wait } = arguments;
+    *semaphore || *foreground || *background || *wait || name.is_some() || timeout.is_some()
+}
+
+/// Waits for a slot and runs the command, or waits for all of them.
+pub(crate) fn run(mut arguments: RunArguments) -> anyhow::Result<ExitCode> {
+    let home = config::home().context("neither $PARALLEL_HOME nor $HOME says where we are")?;
+    let name = arguments.semaphore.name.take().unwrap_or_else(terminal);
+    let semaphore = Semaphore::new(&home, &name);
+    let patience = patience(arguments.semaphore.timeout.as_deref())?;
+    if arguments.semaphore.wait {
+        return Ok(match semaphore.wait(Wanted::Empty, patience, None)? {
+            Waited::TimedOut => timed_out(),
+            _ => ExitCode::SUCCESS,
+        });
+    }
+    let slots = Wanted::Slot(slots(arguments.schedule.jobs.as_deref())?);
+    let is_background = !arguments.semaphore.foreground;
+    let arguments = one_job(arguments)?;
+    let mut parent = None;
+    if is_background {
+        match leave()? {
+            Side::Parent(child) => return answer(child),
+            Side::Child(writer) => parent = Some(writer),
+        }
+    }
+    let waiting = parent.as_ref().map(PipeWriter::as_fd);
+    let slot = match semaphore.wait(slots, patience, waiting) {
+        Ok(Waited::Taken(slot)) => slot,
+        Ok(Waited::TakenAnyway(slot)) => {
+            eprintln!("whit run: the semaphore was not free in time: taken anyway");
+            slot
+        }
+        Ok(Waited::TimedOut) => {
+            tell(parent, TIMED_OUT);
+            return Ok(timed_out());
+        }
+        Ok(Waited::Empty | Waited::Abandoned) => return Ok(ExitCode::from(TIMED_OUT)),
+        // Whoever waits for us takes silence for a failure.
+        Err(error) => return Err(error),
+    };
+    // The user's shell is looked for among our ancestors: one of them waits until it is found.
+    let prepared = plan::prepare(arguments)?;
+    tell(parent, 0);
+    let outcome = Rc::new(Cell::new(None));
+    let done = prepared.run_with(Box::new(Watcher(Rc::clone(&outcome))));
+    drop(slot);
+    match done {
+        Ok(summary) if summary.signal != 0 => signals::die_of(summary.signal),
+        Ok(summary) => Ok(ExitCode::from(outcome.get().map_or(summary.exit_code, exit_code))),
+        Err(EngineError::Collect(CollectError::ReaderGone)) => signals::die_of(libc::SIGPIPE),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Remembers how the job ended.
+struct Watcher(Rc<Cell<Option<Outcome>>>);
+
+impl Observer for Watcher {
+    fn ended(&mut self, finished: &Finished, _: &Status) {
+        self.0.set(Some(finished.outcome));
+    }
+
+    fn tell(&mut self, _: &[u8]) {}
+
+    fn show(&mut self, _: &[u8]) {}
+}
+
+/// The command's own exit code, as a shell would tell it.
+fn exit_code(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Exited(code) => code,
+        Outcome::Signalled(signal) => 128_u8.saturating_add(signal),
+        Outcome::Killed(_) => ENDED_BY_US,
+        Outcome::Skipped => 0,
+    }
+}
+
+/// The command line as one job that takes no values.
+fn one_job(mut arguments: RunArguments) -> anyhow::Result<RunArguments> {
+    let input = &mut arguments.input;
+    let arguments_separator = input.arg_sep.clone().unwrap_or_else(|| OsString::from(":::"));
+    let files_separator = input.arg_file_sep.clone().unwrap_or_else(|| OsString::from("::::"));
+    for separator in [&arguments_separator, &files_separator] {
+        let mut linked = separator.clone();
+        linked.push("+");
+        if arguments.words.iter().any(|word| *word == *separator || *word == linked) {
+            bail!(
+                "--semaphore takes a command and no values: leave out {}",
+                separator.to_string_lossy()
+            );
+        }
+    }
+    if !input.arg_files.is_empty() {
+        bail!("--semaphore takes a command and no values: leave out -a");
+    }
+    if arguments.output.retry_failed {
+        bail!("--semaphore and --retry-failed do not go together");
+    }
+    if arguments.pipe.pipe_part {
+        bail!("--semaphore and --pipe-part do not go together");
+    }
+    // The command has our standard input in any case, whole.
+    arguments.pipe.pipe = false;
+    input.no_run_if_empty = false;
+    arguments.packing.replace_args = Some(0);
+    arguments.schedule.jobs = Some("1".to_owned());
+    arguments.jobs.spawners = Some(1);
+    // Where no value stands parallel has one at the end, which is empty: it is seen in the joblog.
+    let has_strings = arguments.words.iter().any(|word| word.as_bytes().contains(&b'{'));
+    if !has_strings && !arguments.strings.quote {
+        arguments.words.push(OsString::new());
+    }
+    arguments.words.extend([arguments_separator, OsString::new()]);
+    Ok(arguments)
+}
+
+/// How many slots `-j` means: one when it is not said.
+fn slots(jobs: Option<&str>) -> anyhow::Result<u32> {
+    let Some(text) = jobs else { return Ok(1) };
+    let options =
+        schedule::Options { jobs: schedule::Jobs::parse(text)?, ..schedule::Options::default() };
+    let mut machine = schedule::Kernel::default();
+    Ok(Schedule::new(options, Instant::now(), &mut machine)?.slots())
+}
+
+/// What `--semaphore-timeout` says.
+fn patience(text: Option<&str>) -> anyhow::Result<Patience> {
+    let Some(text) = text else { return Ok(Patience::Endless) };
+    let (text, gives_up) = match text.strip_prefix('-') {
+        Some(rest) => (rest, true),
+        None => (text, false),
+    };
+    let limit = units::duration(text).with_context(|| format!("--semaphore-timeout {text}"))?;
+    Ok(match gives_up {
+        _ if limit == Duration::ZERO => Patience::Endless,
+        true => Patience::ThenNot(limit),
+        false => Patience::ThenAnyway(limit),
+    })
+}
+
+/// The name where none is given: that of the terminal, as tty(1) tells it.
+fn terminal() -> OsString {
+    let terminal = || std::fs::read_link("/proc/self/fd/0").ok();
+    let terminal = std::io::stdin().is_terminal().then(terminal).flatten();
+    terminal.map_or_else(|| OsString::from("not a tty"), Into::into)
+}
+
+fn timed_out() -> ExitCode {
+    eprintln!("whit run: the semaphore was not free in time");
+    ExitCode::from(TIMED_OUT)
+}
+
+/// Which of the two processes this is.
+enum Side {
+    /// The one that was started: the other one tells what to end with.
+    Parent(PipeReader),
+    /// The one that runs the command, and tells.
+    Child(PipeWriter),
+}
+
+/// Goes to the background.
+fn leave() -> anyhow::Result<Side> {
+    let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
+    // SAFETY: the process has one thread, so the child may do whatever the parent might have.
+    match unsafe { libc::fork() } {
+        -1 => Err(std::io::Error::last_os_error()).context("cannot go to the background"),
+        0 => Ok(Side::Child(writer)),
+        _ => {
+            drop(writer);
+            Ok(Side::Parent(reader))
+        }
+    }
+}
+
+/// Ends as the child says; it has told why when it says nothing.
+fn answer(mut child: PipeReader) -> anyhow::Result<ExitCode> {
+    let mut code = [0];
+    match child.read_exact(&mut code) {
+        Ok(()) => Ok(ExitCode::from(code[0])),
+        Err(_) => Ok(ExitCode::from(crate::commands::run::FAILURE)),
+    }
+}
+
+/// Lets the parent end, if there is one.
+fn tell(parent: Option<PipeWriter>, code: u8) {
+    if let Some(mut parent) = parent {
+        // It may have gone, which changes nothing.
+        let _ = parent.write_all(&[code]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_is_read() {
+        let read = |text| patience(Some(text)).unwrap();
+        assert_eq!(read("1.5"), Patience::ThenAnyway(Duration::from_millis(1500)));
+        assert_eq!(read("1m"), Patience::ThenAnyway(Duration::from_secs(60)));
+        assert_eq!(read("-2"), Patience::ThenNot(Duration::from_secs(2)));
+        assert_eq!(read("0"), Patience::Endless);
+        assert!(patience(Some("x")).is_err());
+    }
+
+    #[test]
+    fn codes_are_those_of_a_shell() {
+        assert_eq!(exit_code(Outcome::Exited(3)), 3);
+        assert_eq!(exit_code(Outcome::Signalled(9)), 137);
+        assert_eq!(exit_code(Outcome::Killed(15)), 255);
+    }
+}

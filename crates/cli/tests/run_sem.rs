@@ -1,0 +1,271 @@
+//! `sem`: beside GNU parallel's, together with it, and by itself when holders are killed.
+//!
+//! Every command here ends by itself within seconds; what is started in front is ended when its
+//! test is over.  Skips, and says so, what needs parallel where that is missing.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "all of it is tests, helpers too")]
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Debian's place for parallel's own.
+const THEIRS: &str = "/usr/bin/sem";
+
+/// Longer than anything here takes on a machine that is busy.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// A folder with `sem` in `bin/`, and the users' folder `home/`.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Place(tempfile::tempdir().unwrap());
+        fs::create_dir(place.path("bin")).unwrap();
+        fs::create_dir(place.path("home")).unwrap();
+        // parallel tells nobody to cite it then.
+        fs::write(place.path("home/will-cite"), "").unwrap();
+        place
+    }
+
+    fn with(program: &Path) -> Self {
+        let place = Self::new();
+        std::os::unix::fs::symlink(program, place.path("bin/sem")).unwrap();
+        place
+    }
+
+    fn ours() -> Self {
+        Self::with(Path::new(env!("CARGO_BIN_EXE_whit")))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A shell's command line, in this folder.
+    fn shell(&self, text: &str) -> Command {
+        let path = std::env::var("PATH").unwrap();
+        let mut command = Command::new("timeout");
+        command.args(["-k1", "30", "sh", "-c", text]);
+        command.current_dir(self.0.path()).stdin(Stdio::null());
+        for name in ["PARALLEL", "PARALLEL_SHELL", "PARALLEL_ENV"] {
+            command.env_remove(name);
+        }
+        command.env("PARALLEL_HOME", self.path("home")).env("LC_ALL", "C");
+        command.env("PATH", format!("{}:{path}", self.path("bin").display()));
+        command
+    }
+
+    /// What a shell's command line wrote on standard output.
+    fn said(&self, text: &str) -> String {
+        let output = self.shell(text).stderr(Stdio::null()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Our `sem` in a process group of its own.
+    fn start(&self, arguments: &[&str]) -> Running {
+        let mut command = Command::new(self.path("bin/sem"));
+        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
+        command.env("PARALLEL_HOME", self.path("home")).env_remove("PARALLEL");
+        Running(command.process_group(0).spawn().unwrap())
+    }
+
+    /// The process number that a command has written into a file.
+    fn pid(&self, name: &str) -> Orphan {
+        let path = self.path(name);
+        let mut pid = None;
+        wait_until(|| {
+            pid = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
+            pid.is_some()
+        });
+        Orphan(pid.unwrap())
+    }
+}
+
+/// Ended when dropped.
+struct Running(Child);
+
+impl Running {
+    fn pid(&self) -> i32 {
+        self.0.id().try_into().unwrap()
+    }
+
+    fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+
+    /// Its exit code, once it has ended.
+    fn code(&mut self) -> Option<i32> {
+        let mut status = None;
+        wait_until(|| {
+            status = self.0.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A command whose holder was killed; ended when dropped.
+struct Orphan(i32);
+
+impl Drop for Orphan {
+    fn drop(&mut self) {
+        if let Some(pid) = rustix::process::Pid::from_raw(self.0) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < LIMIT, "waited in vain");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn lacks_theirs() -> bool {
+    let lacks = !Path::new(THEIRS).exists();
+    if lacks {
+        eprintln!("skipped: {THEIRS} is not there to compare with");
+    }
+    lacks
+}
+
+/// Exit codes, output, what is inherited; `--wait` and timeouts; `-j`: each for itself, for much of
+/// it is waiting.
+const SCRIPTS: [&str; 3] = [
+    r#"
+sem --id a --fg 'exit 3'; echo $?
+sem --id a --fg 'echo out; kill -9 $$'; echo $?
+sem --id a --fg 'kill -TERM $$'; echo $?
+sem --id a --fg true; echo $?
+sem --id a no-such-command; echo $?; sem --id a --wait; echo $?
+sem --id e --fg 'echo {} {1} {#} {%}'; sem --fg --id e echo 'a  b'; sem --fg --id e -q echo 'a  b'
+sem --fg --id e -v echo shown; sem --fg --id e --dry-run echo dry; sem --fg --id e --tag echo tag
+echo line | sem --fg --id e cat; echo line | sem --id e cat; sem --id e --wait
+echo line | sem --pipe --fg --id e cat
+sem --fg --bg --id e 'exit 4'; echo $?; sem --semaphorename e --fg 'exit 5'; echo $?
+sem --fg --joblog log --id e 'exit 6'; cut -f 1,2,5- log
+sem --fg --id e --timeout 0.5 'sleep 5'; echo $?
+"#,
+    r#"
+sem --id never --wait; echo $?
+sem --id b 'sleep 6; echo first'; echo started $?
+sem --id b --st -1 echo no; echo gave up $?
+sem --id b --wait --st -1; echo no longer waited $?
+sem --id b 'sleep 2; echo second'; echo $?
+sem --id b --wait; echo $?
+"#,
+    r#"
+sem --id c 'sleep 5; echo slow'; sem --id c --fg --st 1 echo anyway; echo $?; sem --wait --id c
+sem -j2 --id d 'sleep 5'; sem -j2 --id d 'sleep 5'; sem -j1 --st -1 --id d true; echo $?
+sem -j3 --st -1 --fg --id d echo third; echo $?
+sem --id 'we/ird Na.me' 'sleep 2'; ls home/semaphores | grep ^id-we; sem --id 'we/ird Na.me' --wait
+"#,
+];
+
+#[test]
+fn it_does_what_parallels_does() {
+    if lacks_theirs() {
+        return;
+    }
+    let beside = |script: &'static str| {
+        let theirs = std::thread::spawn(|| Place::with(Path::new(THEIRS)).said(script));
+        assert_eq!(Place::ours().said(script), theirs.join().unwrap());
+    };
+    std::thread::scope(|scope| {
+        for script in SCRIPTS {
+            scope.spawn(move || beside(script));
+        }
+    });
+}
+
+#[test]
+fn parallels_and_ours_count_each_other() {
+    if lacks_theirs() {
+        return;
+    }
+    let place = Place::ours();
+    let said = place.said(
+        "/usr/bin/sem --id x 'sleep 2.5; echo theirs'; sem --id x --st -1 echo no; echo $?
+        sem --id x --fg echo ours; sem --id x 'sleep 2.5; echo ours'
+        /usr/bin/sem --id x --st -1 echo no; echo $?; /usr/bin/sem --id x --fg echo theirs",
+    );
+    assert_eq!(said, "1\ntheirs\nours\n1\nours\ntheirs\n");
+}
+
+#[test]
+fn never_more_than_so_many_run_at_once() {
+    let place = Place::ours();
+    fs::create_dir(place.path("in")).unwrap();
+    let said = place.said(
+        "for i in $(seq 40); do
+            sem -j3 --fg --id x 'echo > in/$$; ls in | wc -l >> counts; sleep 0.02; rm in/$$' &
+        done; wait; sort -n counts | uniq",
+    );
+    let counts: Vec<u32> = said.lines().map(|line| line.trim().parse().unwrap()).collect();
+    assert_eq!(fs::read_to_string(place.path("counts")).unwrap().lines().count(), 40);
+    assert!(counts.iter().all(|count| (1..=3).contains(count)), "{counts:?}");
+    let left: Vec<_> = fs::read_dir(place.path("home/semaphores")).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn a_killed_holder_gives_its_slot_back() {
+    let place = Place::ours();
+    let mut holder = place.start(&["--fg", "--id", "x", "echo $$ > pid; exec sleep 20"]);
+    let _command = place.pid("pid");
+    let mut waiter = place.start(&["--fg", "--id", "x", "exit 7"]);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(waiter.0.try_wait().unwrap().is_none(), "two at once");
+
+    // It sleeps in the kernel: it does not look again and again.
+    let switches = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", waiter.pid())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches"));
+        line.unwrap().to_owned()
+    };
+    let before = switches();
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(switches(), before);
+
+    let began = Instant::now();
+    holder.kill();
+    assert_eq!(waiter.code(), Some(7));
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(!place.path("home/semaphores/id-x").exists());
+}
+
+#[test]
+fn who_waits_in_vain_runs_nothing() {
+    let place = Place::ours();
+    let holder = place.start(&["--fg", "--id", "x", "echo $$ > pid; exec sleep 1.5"]);
+    let _command = place.pid("pid");
+    let mut waiter = place.start(&["--id", "x", "echo > ran"]);
+    std::thread::sleep(Duration::from_millis(300));
+    waiter.kill();
+    drop(place.shell("sem --id x --wait").output().unwrap());
+    let second = place.shell("sem --id x --fg true").status().unwrap();
+    assert!(second.success() && !place.path("ran").exists());
+    drop(holder);
+}
+
+#[test]
+fn values_are_refused() {
+    let place = Place::ours();
+    for line in ["sem --fg echo ::: a", "sem -a list echo", "sem --fg echo :::+ b"] {
+        let output = place.shell(line).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(255), "{line}");
+        assert!(said.contains("takes a command and no values"), "{line}: {said}");
+    }
+}
