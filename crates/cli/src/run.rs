@@ -2,6 +2,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod config;
+pub(crate) mod hosts;
 pub(crate) mod notice;
 pub(crate) mod observers;
 pub(crate) mod pipe;

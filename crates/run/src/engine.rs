@@ -15,6 +15,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+mod away;
 mod blocks;
 mod end;
 pub mod feed;
@@ -26,6 +27,7 @@ mod start;
 mod stdin;
 pub mod world;
 
+pub use away::{Reached, Remote};
 pub use blocks::{Block, Blocks, Ranges};
 pub use feed::{Feed, Next};
 use job::Job;
@@ -38,6 +40,7 @@ use crate::job::{Account, Finished, Outcome};
 use crate::joblog::{Log, LogError};
 use crate::pipe::PipeError;
 use crate::quote::Shell;
+use crate::remote::files::PathError;
 use crate::schedule::{Action, Ended, Halted, Machine, Reason, Schedule, Start, Verdict};
 use crate::spawn::{Arguments, Environment, Launch, Reaped, SpawnError};
 use crate::template::{Context, Flow, Packing, RenderError, Template, Values};
@@ -78,6 +81,9 @@ pub enum EngineError {
     /// No process can be started at all.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+    /// A file cannot be sent to another host, or brought back.
+    #[error(transparent)]
+    Path(#[from] PathError),
     /// The kernel refused what waiting needs.
     #[error("cannot wait for jobs: {0}")]
     Wait(#[from] io::Error),
@@ -177,6 +183,8 @@ pub struct Plan {
     pub limit: Option<(Arc<CString>, Vec<Vec<u8>>)>,
     /// How many jobs there are, where somebody knows it beforehand.
     pub total: Option<u64>,
+    /// The hosts, where not all jobs run here.
+    pub remote: Option<Remote>,
     /// Seconds to be added to UTC for local time.
     pub zone_offset_s: i64,
 }

@@ -29,6 +29,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) jobs: JobArguments,
     #[command(flatten)]
+    pub(crate) hosts: super::hosts::HostArguments,
+    #[command(flatten)]
     pub(crate) output: OutputArguments,
     #[command(flatten)]
     pub(crate) semaphore: SemaphoreArguments,
@@ -345,7 +347,8 @@ pub(crate) struct JobArguments {
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 0)]
     pub(crate) nice: i32,
 
-    /// Run them in this folder
+    /// Run them in this folder; on another host . is ours below the home folder, and ... one for
+    /// each job alone
     #[arg(short = 'W', long = "workdir", visible_alias = "wd", value_name = "DIR")]
     pub(crate) workdir: Option<OsString>,
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use run::collect::{self, Collector};
 use run::engine::{
-    COMMAND_BYTES_MAX, Engine, EngineError, Feed, Live, Observer, Parts, Plan, Show, Stdin,
+    COMMAND_BYTES_MAX, Engine, EngineError, Feed, Live, Observer, Parts, Plan, Remote, Show, Stdin,
     Summary, Way,
 };
 use run::input::{self, Input, Linked, Packer, Source};
@@ -39,42 +39,51 @@ const SIGNALS: &[i32] = &[libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGUS
 pub(crate) struct Prepared {
     parts: Parts<Live>,
     observer: Box<dyn Observer>,
+    /// What is run after all jobs.
+    after: Vec<Vec<Vec<u8>>>,
 }
 
 impl Prepared {
     /// Runs all jobs.
     pub(crate) fn run(mut self) -> Result<Summary, EngineError> {
-        Engine::new(self.parts, &mut *self.observer).run()
+        let summary = Engine::new(self.parts, &mut *self.observer).run();
+        super::hosts::clean(&self.after);
+        summary
     }
 
     /// The same, with one more who is told.
     pub(crate) fn run_with(self, other: Box<dyn Observer>) -> Result<Summary, EngineError> {
-        let Prepared { parts, observer } = self;
-        Engine::new(parts, &mut Observers(vec![other, observer])).run()
+        let Prepared { parts, observer, after } = self;
+        let observer = Box::new(Observers(vec![other, observer]));
+        Prepared { parts, observer, after }.run()
     }
 }
 
 /// Puts everything together.
 pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
+    super::hosts::check(&arguments)?;
     // Signals are taken before anything could start a thread.
     let mut machine = schedule::Kernel::default();
     let threads = machine.threads();
     let spawners = arguments.jobs.spawners.unwrap_or_else(|| (threads as usize / 2).clamp(1, 8));
     let world = Live::new(SIGNALS, spawners).context("cannot listen for signals")?;
 
-    let schedule_options = schedule_options(&arguments.schedule)?;
+    let mut schedule_options = schedule_options(&arguments.schedule)?;
     // A dry run has done nothing that could be gone on after.
     let logs = if arguments.jobs.dry_run { Vec::new() } else { logs(&arguments.output)? };
     let (command, mut sources) =
         take_sources(std::mem::take(&mut arguments.words), &arguments.input)?;
     let blocks = super::pipe::asked(&arguments, &mut sources)?;
-    let RunArguments { input, packing, strings, jobs, output, .. } = arguments;
-    let reads_stdin =
-        sources.iter().any(|(source, _)| *source == Source::Stdin) || sources.is_empty();
-    let retried = retried(&output)?;
+    let RunArguments { input, packing, strings, jobs, hosts, output, .. } = &arguments;
+    if hosts.nonall && (blocks.is_some() || !sources.is_empty()) {
+        bail!("--nonall takes no values");
+    }
+    let reads_stdin = !hosts.nonall
+        && (sources.iter().any(|(source, _)| *source == Source::Stdin) || sources.is_empty());
+    let retried = retried(output)?;
     let mut options = match &blocks {
         Some(_) => input::Options::default(),
-        None => input_options(&input)?,
+        None => input_options(input)?,
     };
     options.continued = packing.lines.or(packing.max_lines).is_some();
     let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
@@ -86,18 +95,18 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         _ => super::shell::of_the_user(),
     };
     let dialect = Shell::of_program(user_shell.as_os_str().as_bytes());
-    let mut syntax = syntax(&strings, input.names(), dialect)?;
+    let mut syntax = syntax(strings, input.names(), dialect)?;
     if jobs.dry_run {
         syntax.shell_quote = 0;
     }
     let command: Vec<Vec<u8>> = command.into_iter().map(OsString::into_vec).collect();
     let mut template = Template::parse(&command, &syntax)?;
-    let takes_none = packing.replace_args == Some(0) || packing.args == Some(0);
+    let takes_none = hosts.nonall || packing.replace_args == Some(0) || packing.args == Some(0);
     if blocks.is_none() && !takes_none && !template.has_values() {
         template.append_value();
     }
 
-    let (style, is_shown) = progress_style(&output);
+    let (style, is_shown) = progress_style(output);
     let needs_total = template.needs_total() || schedule_options.halt.needs_total();
     if needs_total && blocks.as_ref().is_some_and(|blocks| !blocks.knows_total()) {
         bail!(
@@ -110,15 +119,24 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         Some(schedule::Limit::Command(text)) => Some(shell_words(&user_shell, text)?),
         _ => None,
     };
+    let hosts = super::hosts::prepare(&arguments, &syntax, &mut machine)?;
+    if let Some(hosts) = &hosts {
+        schedule_options.jobs = schedule::Jobs::number(hosts.slots);
+    }
+    let (remote, after) = hosts.map(|hosts| (hosts.remote, hosts.after)).unzip();
     let schedule = Schedule::new(schedule_options, Instant::now(), &mut machine)?;
     let slots = schedule.slots();
 
-    let template_packing = template_packing(&packing);
-    let fits = fits(&template, template_packing, dialect, &packing)?;
-    let packer = packer(input, &packing, slots);
+    let template_packing = template_packing(packing);
+    let fits = fits(&template, template_packing, dialect, packing)?;
+    let packer = packer(input, packing, slots);
     let feed = match retried {
         Some(commands) => Feed::Given(commands.into()),
         None if let Some(blocks) = &blocks => blocks.feed(slots, world.waker())?,
+        None if arguments.hosts.nonall => {
+            let hosts = remote.as_ref().map_or(0, |remote: &Remote| remote.places.len());
+            Feed::Known(vec![Vec::new(); hosts].into())
+        }
         None if needs_total => Feed::known(packer, fits)?,
         None if reads_stdin && !is_regular_stdin() => Feed::thread(packer, fits, world.waker())?,
         None => Feed::here(packer, fits),
@@ -131,8 +149,9 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         () if jobs.trace_commands => Show::Error,
         () => Show::Nowhere,
     };
-    let needs_text = show != Show::Nowhere || !logs.is_empty() || output.results.is_some();
-    let tag = tag(&output, &syntax)?;
+    let needs_text =
+        show != Show::Nowhere || !logs.is_empty() || output.results.is_some() || remote.is_some();
+    let tag = tag(output, &syntax)?;
     let bare = |text: &OsStr| Template::parse(&[text.as_bytes().to_vec()], &syntax);
     let results = output.results.as_deref().map(|name| results(name, &syntax)).transpose()?;
     let (results, place) = results.map_or((None, None), |(results, place)| (Some(results), place));
@@ -155,14 +174,15 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         stdin: stdin_of_jobs(jobs.tty, blocks.as_ref())?,
         nice: jobs.nice,
         shares_group: jobs.tty,
-        is_done: is_done(&output)?,
+        is_done: is_done(output)?,
         needs_text,
         limit: limit_command,
         total: output.total_jobs,
+        remote,
         zone_offset_s: zone_offset_s(),
     };
     let collector = Collector::new(
-        collect_options(&output, results, syntax.names),
+        collect_options(output, results, syntax.names),
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?,
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?,
     )?;
@@ -170,7 +190,8 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     let parts = Parts { plan, feed, schedule, machine, collector, logs, world };
     let progress = ProgressLine::new(style, threads, slots, is_shown);
     let observers: Vec<Box<dyn Observer>> = vec![Box::new(progress), Box::new(Notices)];
-    Ok(Prepared { parts, observer: Box::new(Observers(observers)) })
+    let observer = Box::new(Observers(observers));
+    Ok(Prepared { parts, observer, after: after.unwrap_or_default() })
 }
 
 /// The command's words, and the sources: those of `-a` come first.
@@ -569,14 +590,17 @@ fn retried(output: &OutputArguments) -> anyhow::Result<Option<GivenJobs>> {
 /// The environment of jobs but for what each has of its own.
 fn environment() -> impl Iterator<Item = Vec<u8>> {
     let pid = format!("PARALLEL_PID={}", std::process::id()).into_bytes();
-    let inherited = std::env::vars_os().filter(|(name, _)| name != "PARALLEL_PID");
+    let own = ["PARALLEL_PID", "PARALLEL_SSHLOGIN", "PARALLEL_SSHHOST"];
+    let inherited = std::env::vars_os().filter(move |(name, _)| !own.iter().any(|own| name == own));
+    // Jobs on other hosts have theirs.
+    let here = [b"PARALLEL_SSHLOGIN=:".to_vec(), b"PARALLEL_SSHHOST=:".to_vec()];
     let text = |(name, value): (OsString, OsString)| {
         let mut text = name.into_vec();
         text.push(b'=');
         text.extend_from_slice(value.as_bytes());
         text
     };
-    inherited.map(text).chain([pid])
+    inherited.map(text).chain([pid]).chain(here)
 }
 
 /// What jobs read.  Whoever reads our standard input has it by now: in its place comes nothing,

@@ -82,6 +82,9 @@ impl<W: World> Engine<'_, W> {
         self.close_stdin(&mut job, true);
         self.running -= 1;
         self.started -= 1;
+        if let Some(remote) = &mut self.plan.remote {
+            remote.hosts.gave_back(job.host);
+        }
         self.collector.abandon(slot, false)?;
         self.schedule.refused(slot, self.world.now());
         self.again.push_front(job);
@@ -146,6 +149,9 @@ impl<W: World> Engine<'_, W> {
         let now = self.world.now();
         let ended = self.schedule.ended(job.slot, outcome, now, &mut *self.machine);
         self.close_stdin(&mut job, ended.verdict == Verdict::Again);
+        if let Some(remote) = &mut self.plan.remote {
+            remote.hosts.ended(job.host, job.seq, ended.verdict == Verdict::Again);
+        }
         match ended.verdict {
             Verdict::Again => {
                 self.collector.abandon(job.slot, leftovers)?;
@@ -169,20 +175,22 @@ impl<W: World> Engine<'_, W> {
         now: Instant,
     ) -> Result<(), EngineError> {
         let Ended { outcome, attempt, .. } = ended;
+        // What ssh used here says nothing about the job.
+        let (here, host) = (self.away(&job).is_none(), self.host_name(&job));
         let records = if job.sending.is_some() { Vec::new() } else { job.records };
         let finished = Finished {
             seq: job.seq,
             slot: job.slot,
-            host: ":".to_owned(),
+            host,
             start_ns: self.world.epoch_ns(job.started),
             wall_ns: u64::try_from((now - job.started).as_nanos()).unwrap_or(u64::MAX),
-            send_bytes: job.sending.as_ref().map_or(0, |sending| sending.bytes()),
-            receive_bytes: 0,
+            send_bytes: job.sent_bytes + job.sending.as_ref().map_or(0, |sending| sending.bytes()),
+            receive_bytes: job.bring.iter().map(away::bytes_of).sum(),
             outcome,
             attempt,
             command: job.command,
             records,
-            account: Some(account),
+            account: here.then_some(account),
         };
         if let Some(sending) = job.sending {
             self.feed.give_back(sending.into_block());

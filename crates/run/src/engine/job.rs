@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::sending::Sending;
 use crate::job::Record;
+use crate::remote::files::FilePath;
 
 /// A job that is to be started, or runs.
 #[derive(Debug)]
@@ -20,6 +21,12 @@ pub(super) struct Job {
     pub(super) command: Vec<u8>,
     /// The slot it runs in.
     pub(super) slot: u32,
+    /// The host it runs on, where there are several.
+    pub(super) host: usize,
+    /// How much was sent there before it, bytes.
+    pub(super) sent_bytes: u64,
+    /// What is brought back from there.
+    pub(super) bring: Vec<FilePath>,
     /// Its process, once it is known.
     pub(super) pid: Option<i32>,
     /// When it was started.

@@ -35,8 +35,16 @@ impl<W: World> Engine<'_, W> {
 
     /// The job to be started in `slot`.
     fn wanted(&mut self, slot: u32) -> Result<Wanted, EngineError> {
-        if let Some(job) = self.again.pop_front() {
-            return Ok(Wanted::Job(job));
+        for at in 0..self.again.len() {
+            if let Some(host) = self.host_for(self.again[at].seq)
+                && let Some(job) = self.again.remove(at)
+            {
+                return Ok(Wanted::Job(Job { host, ..job }));
+            }
+        }
+        if self.has_ended {
+            // Those that are left wait for room on a host where they have not failed.
+            return Ok(Wanted::NotYet);
         }
         loop {
             let (records, given, block) = match self.take_input()? {
@@ -62,17 +70,26 @@ impl<W: World> Engine<'_, W> {
             let now = self.world.now();
             let command = Vec::new();
             let took = Duration::ZERO;
-            return Ok(Wanted::Job(Job {
+            let host = self.host_for(seq);
+            let job = Job {
                 seq,
                 records,
                 sending,
                 given,
                 command,
                 slot,
+                host: host.unwrap_or_default(),
+                sent_bytes: 0,
+                bring: Vec::new(),
                 pid: None,
                 started: now,
                 took,
-            }));
+            };
+            if host.is_some() {
+                return Ok(Wanted::Job(job));
+            }
+            self.again.push_back(job);
+            return Ok(Wanted::NotYet);
         }
     }
 
@@ -88,6 +105,9 @@ impl<W: World> Engine<'_, W> {
             self.observer.show(&job.command);
         }
         self.schedule.started(job.seq, slot, now);
+        if let Some(remote) = &mut self.plan.remote {
+            remote.hosts.started(job.host);
+        }
         let streams = self.open_output(&job)?;
         if let Way::Not = self.plan.way {
             return self.settle(job, Outcome::Exited(0), Account::default(), false);
@@ -96,7 +116,7 @@ impl<W: World> Engine<'_, W> {
             self.world.watch(fd, Interest::Read)?;
         }
         self.open_stdin(&mut job)?;
-        let launch = self.launch(&job, streams.stdout, streams.stderr)?;
+        let launch = self.launch(&mut job, streams.stdout, streams.stderr)?;
         let seq = job.seq;
         let place = slot as usize;
         if self.slots.len() <= place {
@@ -134,7 +154,8 @@ impl<W: World> Engine<'_, W> {
             return Ok(Flow::Run);
         }
         let mut command = std::mem::take(&mut job.command);
-        let values = Values::Quoted(self.plan.shell);
+        let is_away = self.away(job).is_some();
+        let values = Values::Quoted(if is_away { Shell::Bourne } else { self.plan.shell });
         let flow = self.plan.template.render(&self.context(job), values, &mut command)?;
         job.command = command;
         let (bytes, limit) = (job.command.len(), COMMAND_BYTES_MAX);
@@ -145,7 +166,7 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// A template's text for a job, with its values as they are.
-    fn bare(
+    pub(super) fn bare(
         &self,
         template: Option<&Template>,
         job: &Job,
@@ -163,6 +184,10 @@ impl<W: World> Engine<'_, W> {
         let (mut tag, mut place) = (std::mem::take(&mut self.tag), std::mem::take(&mut self.place));
         self.bare(self.plan.tag.as_ref(), job, &mut tag)?;
         self.bare(self.plan.place.as_ref(), job, &mut place)?;
+        if let Some(name) = self.host_tag(job) {
+            tag.clear();
+            tag.extend_from_slice(name.as_bytes());
+        }
         let text = JobText {
             tag: self.plan.tag.as_ref().map(|_| &*tag),
             heading: (self.plan.show == Show::Output).then_some(&*job.command),
@@ -177,11 +202,20 @@ impl<W: World> Engine<'_, W> {
     /// What a job is started with.
     fn launch(
         &mut self,
-        job: &Job,
+        job: &mut Job,
         stdout: RawFd,
         stderr: RawFd,
     ) -> Result<Box<Launch>, EngineError> {
         let mut launch = self.idle.pop().unwrap_or_else(|| self.plan.new_launch());
+        launch.directory = None;
+        launch.streams = [None, Some(stdout), Some(stderr)];
+        if self.launch_away(job, &mut launch)? {
+            return Ok(launch);
+        }
+        if self.plan.remote.is_some() {
+            // It may have been the last used for a job on another host.
+            launch.program = self.plan.program();
+        }
         launch.arguments.set(|list| match &self.plan.way {
             Way::Direct { .. } => {
                 let flow = self.plan.template.render_words(&self.context(job), list);
@@ -207,9 +241,7 @@ impl<W: World> Engine<'_, W> {
             place.text(u64::from(job.slot.saturating_sub(1))),
         ];
         launch.environment.set(&own[..self.plan.own.min(own.len())]);
-        let stdin = job.sending.as_ref().and_then(|sending| sending.reader());
-        launch.streams = [stdin, Some(stdout), Some(stderr)];
-        launch.directory = None;
+        launch.streams[0] = job.sending.as_ref().and_then(|sending| sending.reader());
         if self.plan.directory.is_some() {
             let mut path = Vec::new();
             self.bare(self.plan.directory.as_ref(), job, &mut path)?;
@@ -235,13 +267,17 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Plan {
-    fn new_launch(&self) -> Box<Launch> {
-        let program = match &self.way {
+    /// The file that is started for jobs that run here.
+    fn program(&self) -> Arc<CString> {
+        match &self.way {
             Way::Shell { program, .. } | Way::Direct { program } => Arc::clone(program),
             Way::Not => Arc::new(CString::default()),
-        };
+        }
+    }
+
+    fn new_launch(&self) -> Box<Launch> {
         Box::new(Launch {
-            program,
+            program: self.program(),
             arguments: Arguments::default(),
             environment: self.environment.another(),
             streams: [None; 3],

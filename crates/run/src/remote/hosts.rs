@@ -69,11 +69,16 @@ impl Hosts {
         }
     }
 
-    /// A job has ended there: for good, or it has failed and is to be tried again.
-    pub fn ended(&mut self, host: usize, seq: u64, again: bool) {
+    /// A job that was to be started there was not.
+    pub fn gave_back(&mut self, host: usize) {
         if let Some(host) = self.hosts.get_mut(host) {
             host.running = host.running.saturating_sub(1);
         }
+    }
+
+    /// A job has ended there: for good, or it has failed and is to be tried again.
+    pub fn ended(&mut self, host: usize, seq: u64, again: bool) {
+        self.gave_back(host);
         if !again {
             self.failures.remove(&seq);
             return;

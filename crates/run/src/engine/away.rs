@@ -1,0 +1,175 @@
+//! Jobs on other hosts, as the engine sees them: which host a job gets, and what runs here for it.
+//!
+//! A job over there is a process here (ssh, or a shell that sends files, runs ssh and brings files
+//! back), so signals, timeouts, output and exit codes are those of any other job.  What such a
+//! process is made of is [`crate::remote`]'s.
+
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use super::*;
+use crate::remote::files::FilePath;
+use crate::remote::{self, Connection, Hosts, Login, Place, Workdir};
+
+/// A host, and the program that reaches it.
+#[derive(Debug)]
+pub struct Reached {
+    /// Where it is, and what the joblog calls it.
+    pub login: Login,
+    /// The file of the program that logs in; the user's shell for this machine.
+    pub program: Arc<CString>,
+}
+
+/// Where jobs run, if not all of them here.
+#[derive(Debug)]
+pub struct Remote {
+    /// The hosts, in the order of [`Remote::hosts`].
+    pub places: Vec<Reached>,
+    /// How many jobs run on each.
+    pub hosts: Hosts,
+    /// How they are reached.
+    pub connection: Connection,
+    /// The shell here that runs what sends files and brings them back.
+    pub shell: Arc<CString>,
+    /// `--transferfile`.
+    pub send: Vec<Template>,
+    /// `--return`.
+    pub bring: Vec<Template>,
+    /// `--cleanup`.
+    pub cleanup: bool,
+    /// What jobs there have in their environment beside their own: `PARALLEL_PID`, `--env`.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+    /// `--process-slot-var`.
+    pub slot_variable: Option<Vec<u8>>,
+    /// The reading end of a pipe that nobody writes to: jobs there end with their connection.
+    pub alive: OwnedFd,
+    /// The folder we are in, and the user's own.
+    pub current: Vec<u8>,
+    /// The user's own folder.
+    pub home: Vec<u8>,
+    /// What no other run on any host has in the names of its folders.
+    pub unique: Vec<u8>,
+    /// `--nonall`: job n runs on host n.
+    pub is_pinned: bool,
+    /// `--nonall --tag`: lines begin with the host.
+    pub tags_host: bool,
+}
+
+impl Remote {
+    /// The host for a job, if there is room for it.
+    fn pick(&self, seq: u64) -> Option<usize> {
+        let own = usize::try_from(seq - 1).unwrap_or(usize::MAX);
+        self.hosts.pick(seq, |at| !self.is_pinned || at == own)
+    }
+}
+
+impl<W: World> Engine<'_, W> {
+    /// The host for a job, if there is room for it; 0 where all run here.
+    pub(super) fn host_for(&self, seq: u64) -> Option<usize> {
+        self.plan.remote.as_ref().map_or(Some(0), |remote| remote.pick(seq))
+    }
+
+    /// The hosts, if the job is not to run here, and which of them it is.
+    pub(super) fn away(&self, job: &Job) -> Option<(&Remote, &Reached)> {
+        let remote = self.plan.remote.as_ref()?;
+        let reached = remote.places.get(job.host)?;
+        (reached.login.place != Place::Here).then_some((remote, reached))
+    }
+
+    /// What the joblog calls the place of a job.
+    pub(super) fn host_name(&self, job: &Job) -> String {
+        self.away(job).map_or_else(|| ":".to_owned(), |(_, reached)| reached.login.name.clone())
+    }
+
+    /// What stands before the job's lines instead of the tag's template.
+    pub(super) fn host_tag(&self, job: &Job) -> Option<&str> {
+        let remote = self.plan.remote.as_ref().filter(|remote| remote.tags_host)?;
+        remote.places.get(job.host).map(|reached| reached.login.name.as_str())
+    }
+
+    /// Fills in the program and its words for a job on another host; false for one that runs here.
+    pub(super) fn launch_away(
+        &self,
+        job: &mut Job,
+        launch: &mut Launch,
+    ) -> Result<bool, EngineError> {
+        let Some((remote, reached)) = self.away(job) else { return Ok(false) };
+        let Place::There(ssh) = &reached.login.place else { return Ok(false) };
+        if memchr::memchr(0, &job.command).is_some() {
+            return Err(RenderError::Nul { seq: job.seq }.into());
+        }
+        let mut text = Vec::new();
+        self.bare(self.plan.directory.as_ref(), job, &mut text)?;
+        let unique = [&remote.unique, b"-".as_slice(), job.seq.to_string().as_bytes()].concat();
+        let workdir = Workdir::parse(&text, &remote.current, &remote.home, &unique);
+        let send = self.paths(&remote.send, job)?;
+        let bring = self.paths(&remote.bring, job)?;
+        let environment = self.environment_away(remote, reached, job);
+        // With --pipe a job reads its block to its end, and ends by that.
+        let data = job.sending.as_ref().and_then(|sending| sending.reader());
+        let over_there = remote::Job {
+            command: &job.command,
+            workdir: &workdir,
+            environment: &environment,
+            stdin: if data.is_some() { remote::Stdin::Data } else { remote::Stdin::Alive },
+            send: &send,
+            bring: &bring,
+            cleanup: remote.cleanup,
+        };
+        let words = over_there.words(&remote.connection, ssh);
+        let is_shell = words.first().is_some_and(|word| word == b"sh");
+        launch.program = Arc::clone(if is_shell { &remote.shell } else { &reached.program });
+        let (seq, limit) = (job.seq, COMMAND_BYTES_MAX);
+        launch.arguments.set(|list| {
+            for word in &words {
+                if word.len() >= limit {
+                    return Err(EngineError::TooLong { seq, bytes: word.len(), limit });
+                }
+                list.push(word);
+            }
+            Ok(())
+        })?;
+        launch.streams[0] = data.or(Some(remote.alive.as_raw_fd()));
+        job.sent_bytes = send.iter().map(bytes_of).sum();
+        job.bring = bring;
+        Ok(true)
+    }
+
+    /// The paths that templates name for a job.
+    fn paths(&self, templates: &[Template], job: &Job) -> Result<Vec<FilePath>, EngineError> {
+        let mut paths = Vec::new();
+        for template in templates {
+            let mut text = Vec::new();
+            self.bare(Some(template), job, &mut text)?;
+            paths.push(FilePath::parse(&text)?);
+        }
+        Ok(paths)
+    }
+
+    /// The variables of a job there.
+    fn environment_away(
+        &self,
+        remote: &Remote,
+        reached: &Reached,
+        job: &Job,
+    ) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut all = remote.environment.clone();
+        let mut add = |name: &[u8], value: String| all.push((name.to_vec(), value.into_bytes()));
+        add(b"PARALLEL_SEQ", job.seq.to_string());
+        add(b"PARALLEL_JOBSLOT", job.slot.to_string());
+        add(b"PARALLEL_SSHLOGIN", reached.login.name.clone());
+        add(b"PARALLEL_SSHHOST", reached.login.host().to_owned());
+        if let Some(name) = &remote.slot_variable {
+            add(name, job.slot.saturating_sub(1).to_string());
+        }
+        all
+    }
+}
+
+/// How large a file is here: what was sent, or came back.  One that is not there is nothing.
+pub(super) fn bytes_of(path: &FilePath) -> u64 {
+    let base = Path::new(std::ffi::OsStr::from_bytes(&path.base));
+    let file = base.join(std::ffi::OsStr::from_bytes(&path.name));
+    std::fs::metadata(file).map_or(0, |file| if file.is_file() { file.len() } else { 0 })
+}
