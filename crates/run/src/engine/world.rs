@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::event::{EventfdFlags, epoll, eventfd};
+use rustix::event::epoll;
 use rustix::fd::{BorrowedFd, OwnedFd};
 
 use crate::spawn::{Ends, Kernel, Launch, Reaped, SpawnError};
@@ -86,32 +86,30 @@ pub trait World {
     fn wait(&mut self, until: Option<Instant>, events: &mut Vec<Event>) -> io::Result<()>;
 }
 
-/// What wakes the engine when a thread has read more input.
-#[derive(Clone, Debug)]
-pub struct Waker(Arc<OwnedFd>);
+/// What wakes the engine when a thread has read more input or started a program: a signal of our
+/// own, since those are waited for anyhow.
+#[derive(Clone, Copy, Debug)]
+pub struct Waker(i32);
 
 impl Waker {
-    /// Wakes it.  A full counter wakes as well, so no error counts.
+    /// Wakes it.
     pub fn wake(&self) {
-        let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
-    }
-
-    /// Takes what was counted, so that the descriptor is not ready any more.
-    fn rest(&self) {
-        let _ = rustix::io::read(&*self.0, &mut [0_u8; 8]);
+        // SAFETY: plain system call; the signal is blocked in all threads (see `Ends`).
+        unsafe { libc::kill(libc::getpid(), self.0) };
     }
 }
 
-/// Tokens of our own descriptors among those that are watched.
+/// The token of signals among the descriptors that are watched.
 const ENDS: u64 = u64::MAX;
-const INPUT: u64 = u64::MAX - 1;
-const SPAWNED: u64 = u64::MAX - 2;
 
 /// This machine.
 pub struct Live {
     epoll: OwnedFd,
     ends: Ends,
-    input: Waker,
+    waker: Waker,
+    /// Descriptors that are watched.  As long as there are none, one call tells of a signal where
+    /// `epoll_wait` and a `read` would.
+    watched: usize,
     spawner: Spawner,
     /// What was started by this thread and is not told yet.
     started: VecDeque<Event>,
@@ -126,7 +124,7 @@ enum Spawner {
     /// This thread: no hand-over, and while a program is being started nothing else is done.
     Here(Kernel),
     /// Threads, each of which waits for its own programs.
-    Threads { orders: Sender<(u64, Box<Launch>, Instant)>, done: Receiver<Event>, waker: Waker },
+    Threads { orders: Sender<(u64, Box<Launch>, Instant)>, done: Receiver<Event> },
 }
 
 impl Live {
@@ -136,64 +134,46 @@ impl Live {
     ///
     /// # Errors
     ///
-    /// What the kernel says to epoll_create(2), signalfd(2) or eventfd(2).
+    /// What the kernel says to epoll_create(2) or signalfd(2), or that it has no thread.
     pub fn new(signals: &[i32], threads: usize) -> io::Result<Self> {
-        let ends = Ends::listen(signals)?;
+        let waker = Waker(libc::SIGRTMIN());
+        let heard: Vec<i32> = signals.iter().copied().chain([waker.0]).collect();
+        let ends = Ends::listen(&heard)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let input = waker()?;
-        let add = |fd: BorrowedFd<'_>, token| {
-            epoll::add(&epoll, fd, epoll::EventData::new_u64(token), epoll::EventFlags::IN)
-        };
         // SAFETY: the descriptor is that of `ends`, which lives as long.
-        add(unsafe { BorrowedFd::borrow_raw(ends.as_raw_fd()) }, ENDS)?;
-        add(rustix::fd::AsFd::as_fd(&*input.0), INPUT)?;
-        let spawner = if threads < 2 {
-            Spawner::Here(Kernel::new(ends.mask()))
-        } else {
-            let waker = waker()?;
-            add(rustix::fd::AsFd::as_fd(&*waker.0), SPAWNED)?;
-            spawning_threads(threads, &ends, waker)?
+        let fd = unsafe { BorrowedFd::borrow_raw(ends.as_raw_fd()) };
+        epoll::add(&epoll, fd, epoll::EventData::new_u64(ENDS), epoll::EventFlags::IN)?;
+        let spawner = match threads {
+            0 | 1 => Spawner::Here(Kernel::new(ends.mask())),
+            _ => spawning_threads(threads, &ends, waker)?,
         };
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let origin = (Instant::now(), u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
-        let ready = Vec::with_capacity(64);
-        Ok(Live { epoll, ends, input, spawner, started: VecDeque::new(), origin, ready })
+        let (started, ready) = (VecDeque::new(), Vec::with_capacity(64));
+        Ok(Live { epoll, ends, waker, watched: 0, spawner, started, origin, ready })
     }
 
     /// What a thread that reads input wakes us with.
     pub fn waker(&self) -> Waker {
-        self.input.clone()
+        self.waker
     }
 
-    fn take(&mut self, token: u64, events: &mut Vec<Event>) {
-        match token {
-            ENDS => {
-                let mut ended = false;
-                self.ends.take(|signal| match signal {
-                    libc::SIGCHLD => ended = true,
-                    other => events.push(Event::Signal(other)),
-                });
-                if ended {
-                    events.extend(std::iter::from_fn(Ends::reap).map(Event::Ended));
+    /// Takes in the signals that came.
+    fn take(&self, signals: &[i32], events: &mut Vec<Event>) {
+        for &signal in signals {
+            match signal {
+                // Several ends may share one signal.
+                libc::SIGCHLD => events.extend(std::iter::from_fn(Ends::reap).map(Event::Ended)),
+                signal if signal == self.waker.0 => {
+                    if let Spawner::Threads { done, .. } = &self.spawner {
+                        events.extend(done.try_iter());
+                    }
+                    events.push(Event::Input);
                 }
+                signal => events.push(Event::Signal(signal)),
             }
-            INPUT => {
-                self.input.rest();
-                events.push(Event::Input);
-            }
-            SPAWNED => {
-                if let Spawner::Threads { done, waker, .. } = &self.spawner {
-                    waker.rest();
-                    events.extend(done.try_iter());
-                }
-            }
-            fd => events.push(Event::Ready(fd as RawFd)),
         }
     }
-}
-
-fn waker() -> io::Result<Waker> {
-    Ok(Waker(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
 }
 
 fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spawner> {
@@ -201,9 +181,9 @@ fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spa
     let (sender, done) = channel();
     let queue = Arc::new(Mutex::new(queue));
     for _ in 0..threads {
-        let (queue, sender, waker) = (Arc::clone(&queue), sender.clone(), waker.clone());
+        let (queue, sender, waker) = (Arc::clone(&queue), sender.clone(), waker);
         let kernel = Kernel::new(ends.mask());
-        thread::Builder::new().name("spawner".into()).stack_size(64 * 1024).spawn(move || {
+        thread::Builder::new().name("spawner".into()).stack_size(256 * 1024).spawn(move || {
             loop {
                 let order = match queue.lock() {
                     Ok(queue) => queue.recv(),
@@ -218,7 +198,7 @@ fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spa
             }
         })?;
     }
-    Ok(Spawner::Threads { orders, done, waker })
+    Ok(Spawner::Threads { orders, done })
 }
 
 fn start(kernel: &Kernel, seq: u64, launch: Box<Launch>, asked: Instant) -> Event {
@@ -265,12 +245,16 @@ impl World for Live {
         // SAFETY: whoever asks keeps it open until it is forgotten or closed, which forgets it.
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };
         let token = epoll::EventData::new_u64(fd.as_raw_fd().cast_unsigned().into());
-        Ok(epoll::add(&self.epoll, fd, token, flags)?)
+        epoll::add(&self.epoll, fd, token, flags)?;
+        self.watched += 1;
+        Ok(())
     }
 
     fn forget(&mut self, fd: RawFd) {
         // SAFETY: as for `watch`; one that is closed already is an error that changes nothing.
-        let _ = epoll::delete(&self.epoll, unsafe { BorrowedFd::borrow_raw(fd) });
+        if epoll::delete(&self.epoll, unsafe { BorrowedFd::borrow_raw(fd) }).is_ok() {
+            self.watched -= 1;
+        }
     }
 
     fn wait(&mut self, until: Option<Instant>, events: &mut Vec<Event>) -> io::Result<()> {
@@ -280,6 +264,11 @@ impl World for Live {
             return Ok(());
         }
         let left = until.map(|until| until - self.now());
+        if self.watched == 0 {
+            let signal = self.ends.wait(left)?;
+            self.take(signal.as_slice(), events);
+            return Ok(());
+        }
         let left = left.map(|left| rustix::event::Timespec {
             tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),
@@ -293,7 +282,14 @@ impl World for Live {
             Err(error) => return Err(error.into()),
         }
         for event in &ready {
-            self.take(event.data.u64(), events);
+            match event.data.u64() {
+                ENDS => {
+                    let mut signals = Vec::new();
+                    self.ends.take(|signal| signals.push(signal));
+                    self.take(&signals, events);
+                }
+                fd => events.push(Event::Ready(fd as RawFd)),
+            }
         }
         self.ready = ready;
         Ok(())

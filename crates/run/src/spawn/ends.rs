@@ -3,6 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
 use crate::job::Account;
 
@@ -28,6 +29,7 @@ pub struct Reaped {
 #[derive(Debug)]
 pub struct Ends {
     fd: OwnedFd,
+    heard: libc::sigset_t,
     before: libc::sigset_t,
 }
 
@@ -39,7 +41,7 @@ impl Ends {
     /// What signalfd(2) says, as when there is no descriptor left.
     pub fn listen(signals: &[i32]) -> io::Result<Self> {
         // SAFETY: a set is valid once sigemptyset has written it; the calls are plain.
-        let (fd, before) = unsafe {
+        let (fd, heard, before) = unsafe {
             let mut heard = MaybeUninit::uninit();
             libc::sigemptyset(heard.as_mut_ptr());
             for &signal in [libc::SIGCHLD].iter().chain(signals) {
@@ -52,19 +54,43 @@ impl Ends {
             // Rust's runtime ignores it, and what is ignored stays ignored in a program.
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
             let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
-            (libc::signalfd(-1, heard.as_ptr(), flags), before.assume_init())
+            let fd = libc::signalfd(-1, heard.as_ptr(), flags);
+            (fd, heard.assume_init(), before.assume_init())
         };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: the kernel just gave us this descriptor.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Ends { fd, before })
+        Ok(Ends { fd, heard, before })
     }
 
     /// The mask that this process had before: what programs are to get.
     pub fn mask(&self) -> libc::sigset_t {
         self.before
+    }
+
+    /// Waits for a signal, at most so long; for one who waits for nothing else.
+    ///
+    /// # Errors
+    ///
+    /// What sigtimedwait(2) says; that none came in time, or that another one interrupted, is none.
+    pub fn wait(&self, at_most: Option<Duration>) -> io::Result<Option<i32>> {
+        let limit = at_most.map(|left| libc::timespec {
+            tv_sec: left.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        });
+        let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the set and the limit are ours, and nothing else is asked for.
+        let signal = unsafe { libc::sigtimedwait(&self.heard, std::ptr::null_mut(), limit) };
+        if signal >= 0 {
+            return Ok(Some(signal));
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::EINTR) => Ok(None),
+            _ => Err(error),
+        }
     }
 
     /// Takes all signals that wait, and hands them to `each`.
