@@ -199,3 +199,55 @@ fn copy(file: &File, offset: u64, left: u64, writer: &OwnedFd) -> Result<usize, 
         _ => rustix::io::write(writer, &piece[..count]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// What a job reads of a block, and how often there was no room for the rest.
+    fn through(block: Block) -> (Vec<u8>, u32) {
+        let mut sending = Sending::new(block, false);
+        sending.open().unwrap();
+        let mut reader = File::from(sending.reader.take().unwrap());
+        let (mut all, mut piece, mut waits) = (Vec::new(), vec![0; 100_000], 0);
+        while sending.write().unwrap() {
+            waits += 1;
+            let count = reader.read(&mut piece).unwrap();
+            all.extend_from_slice(&piece[..count]);
+        }
+        sending.close_unless_idle();
+        reader.read_to_end(&mut all).unwrap();
+        (all, waits)
+    }
+
+    #[test]
+    fn blocks_larger_than_the_pipe_follow_when_there_is_room() {
+        let bytes: Vec<u8> = (0..3_000_000_u32).map(|at| (at % 251) as u8).collect();
+        let whole = [b"head\n", &bytes[..]].concat();
+        let header: Arc<[u8]> = (*b"head\n").into();
+        let body = Body::Bytes(bytes.clone());
+        let (all, waits) = through(Block { header: Arc::clone(&header), body });
+        assert!(all == whole && waits > 0);
+
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[b"before", &bytes[..], b"behind"].concat()).unwrap();
+        let body = Body::Range { file: Arc::new(file), range: 6..3_000_006 };
+        let (all, waits) = through(Block { header, body });
+        assert!(all == whole && waits > 0);
+    }
+
+    #[test]
+    fn a_job_that_does_not_read_is_no_error() {
+        let body = Body::Bytes(vec![0; 3_000_000]);
+        let mut sending = Sending::new(Block { header: [].into(), body }, false);
+        sending.open().unwrap();
+        assert!(sending.write().unwrap());
+        sending.started();
+        assert!(!sending.write().unwrap());
+        sending.close_unless_idle();
+        assert_eq!((sending.writer(), sending.bytes()), (None, 3_000_000));
+    }
+}
