@@ -23,6 +23,8 @@ Examples:
                                          all pairs, in order, each line with its values
   whit run --joblog log --resume --timeout 10m --retries 3 ./job {} :::: list
                                          goes on where it was interrupted
+  whit run -S 8/web1,4/web2,: --trc {.}.mp3 lame {} {.}.mp3 ::: *.wav
+                                         on other hosts and here; files go there and come back
   whit run --bar --results out/ ./job ::: {1..100}
                                          a bar, and the output of each job in files
 

@@ -2,6 +2,8 @@
 //! command in such a folder; GNU parallel, where it is installed, is run with the same one.  One
 //! test has a real sshd on the loopback.
 
+#![allow(clippy::unwrap_used, reason = "a test may end by it")]
+
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
@@ -220,6 +222,7 @@ fn what_cannot_be_had_is_refused() {
         (vec!["-S", "a", "--env", "_", "echo", ":::", "1"], "--env _"),
         (vec!["-S", "me:secret@a", "echo", ":::", "1"], "password"),
         (vec!["--nonall", "echo"], "needs hosts"),
+        (vec!["-S", "a,:", "--wd", "...", "echo", ":::", "1"], "--workdir ..."),
         (vec!["-S", "a,@nobody", "echo", ":::", "1"], "no host is left"),
     ] {
         let output = world.whit(&line);

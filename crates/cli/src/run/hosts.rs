@@ -129,6 +129,10 @@ pub(crate) fn prepare(
     if !is_far {
         warn_of_idle(hosts);
     }
+    let is_here = logins.is_empty() || logins.iter().any(|login| login.place == Place::Here);
+    if is_here && jobs.workdir.as_deref().is_some_and(|folder| folder == "...") {
+        bail!("--workdir ...: only jobs on other hosts have folders of their own");
+    }
     if !hosts.is_used() {
         return Ok(None);
     }
