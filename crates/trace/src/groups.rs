@@ -69,8 +69,17 @@ impl Groups {
     /// # Errors
     /// When the kernel does not tell.
     pub fn take(&mut self, group: u32) -> Result<GroupCalls, Error> {
+        self.take_all(|id| id == group)
+    }
+
+    /// The same of all groups that are `wanted`, together: one pass over what is counted, where
+    /// [`take`](Self::take) makes one for each group.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn take_all(&mut self, wanted: impl Fn(u32) -> bool) -> Result<GroupCalls, Error> {
         let mut calls = GroupCalls::default();
-        for unit in self.counts.take_units(|id| id == group)? {
+        for unit in self.counts.take_units(wanted)? {
             calls.add(&unit);
         }
         Ok(calls)
@@ -92,6 +101,13 @@ impl GroupCalls {
         if unit.calls > 0 {
             let stats = self.calls.entry(CallId::of_slot(unit.slot as usize)).or_default();
             stats.merge(&crate::count::stats_of_unit(unit));
+        }
+    }
+
+    /// Adds what others have called.
+    pub fn merge(&mut self, other: &GroupCalls) {
+        for (call, stats) in &other.calls {
+            self.calls.entry(*call).or_default().merge(stats);
         }
     }
 

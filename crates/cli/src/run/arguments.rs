@@ -34,6 +34,8 @@ pub(crate) struct RunArguments {
     pub(crate) output: OutputArguments,
     #[command(flatten)]
     pub(crate) semaphore: SemaphoreArguments,
+    #[command(flatten)]
+    pub(crate) watch: WatchArguments,
 
     /// The command line with its replacement strings, then ::: values or :::: files
     #[arg(value_name = "COMMAND", trailing_var_arg = true)]
@@ -513,4 +515,22 @@ pub(crate) struct SemaphoreArguments {
     /// Run nothing: wait until all commands of this name have ended
     #[arg(long)]
     pub(crate) wait: bool,
+}
+
+/// What is seen of the machine meanwhile.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Seeing the machine")]
+pub(crate) struct WatchArguments {
+    /// Show once a second, on standard error, what jobs and machine do
+    #[arg(long)]
+    pub(crate) watch: bool,
+
+    /// Tell at the end, on standard error, what jobs and machine did
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true,
+          default_missing_value = "text")]
+    pub(crate) stats: Option<super::stats::Form>,
+
+    /// Count and time the system calls of jobs; the table comes at the end, on standard error
+    #[arg(long, conflicts_with = "tty")]
+    pub(crate) trace: bool,
 }

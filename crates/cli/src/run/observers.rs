@@ -5,6 +5,32 @@ use std::time::Instant;
 use run::Finished;
 use run::engine::{Observer, Running, Status};
 
+use super::arguments::WatchArguments;
+use super::panel::Panel;
+use super::stats::Stats;
+use super::trace::Tracer;
+
+/// Those that see the machine.
+///
+/// # Errors
+///
+/// What of it cannot be had here.
+pub(crate) fn of(watch: &WatchArguments) -> anyhow::Result<Vec<Box<dyn Observer>>> {
+    // Loading programs into the kernel takes its time, which is not the jobs'.
+    let tracer = watch.trace.then(Tracer::begin).transpose()?;
+    let mut observers: Vec<Box<dyn Observer>> = Vec::new();
+    if watch.watch {
+        observers.push(Box::new(Panel::begin()));
+    }
+    if let Some(form) = watch.stats {
+        observers.push(Box::new(Stats::begin(form)));
+    }
+    if let Some(tracer) = tracer {
+        observers.push(Box::new(tracer));
+    }
+    Ok(observers)
+}
+
 /// Passes everything on to each, in order.
 ///
 /// Notices stand last: whatever keeps lines on the terminal takes them away when it hears of a

@@ -29,7 +29,7 @@ use super::arguments::{
     StringArguments,
 };
 use super::notice::Notices;
-use super::observers::Observers;
+use super::observers::{self, Observers};
 use super::progress::ProgressLine;
 
 /// Signals that the engine takes.
@@ -189,7 +189,9 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     let machine = Box::new(machine);
     let parts = Parts { plan, feed, schedule, machine, collector, logs, world };
     let progress = ProgressLine::new(style, threads, slots, is_shown);
-    let observers: Vec<Box<dyn Observer>> = vec![Box::new(progress), Box::new(Notices)];
+    let mut observers = observers::of(&arguments.watch)?;
+    observers.push(Box::new(progress));
+    observers.push(Box::new(Notices));
     let observer = Box::new(Observers(observers));
     Ok(Prepared { parts, observer, after: after.unwrap_or_default() })
 }

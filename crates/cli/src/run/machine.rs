@@ -1,0 +1,217 @@
+//! What the machine does while jobs run: four small kernel files, for panels and statistics.
+//!
+//! [`Machine::look`] reads one of them (`/proc/loadavg`), [`Machine::see`] all: some 3 and 60 µs.
+
+use std::time::Instant;
+
+use procfs::loadavg::parse_loadavg;
+use procfs::meminfo;
+use procfs::pressure::parse_pressure;
+use procfs::scan::KeyIndex;
+use procfs::stat::{StatLine, parse_stat_totals};
+use procfs::{FileId, Host, ReadMode};
+
+/// Kinds of pressure, in the order of [`Seen::stalled_us`].
+pub(crate) const PRESSURES: [&str; 3] = ["cpu", "memory", "io"];
+
+/// The open files.
+pub(crate) struct Machine {
+    host: Host,
+    stat: FileId,
+    loadavg: FileId,
+    meminfo: FileId,
+    pressure: [FileId; 3],
+    memory_keys: KeyIndex,
+}
+
+/// How many threads want a CPU, and how many there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    /// Threads that run or wait for a CPU.
+    pub(crate) running: u64,
+    /// Threads that exist, those of the kernel included.
+    pub(crate) tasks: u64,
+}
+
+/// The machine at one moment.  What could not be read is `None`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// When.
+    pub(crate) at: Instant,
+    /// Run queue and threads.
+    pub(crate) load: Option<Load>,
+    /// CPU time since boot by kind, in ticks, as `/proc/stat` has it.
+    pub(crate) ticks: Option<[u64; 10]>,
+    /// Processes and threads begun since boot.
+    pub(crate) born: Option<u64>,
+    /// Memory in all, KiB.
+    pub(crate) memory_kib: Option<u64>,
+    /// What of it could still be had, KiB.
+    pub(crate) available_kib: Option<u64>,
+    /// How long somebody has stood still for want of each of [`PRESSURES`], since boot.
+    pub(crate) stalled_us: [Option<u64>; 3],
+}
+
+/// Where the CPUs' time went, in shares of 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shares {
+    /// Programs.
+    pub(crate) user: f64,
+    /// The kernel, interrupts included.
+    pub(crate) system: f64,
+    /// Nothing to do but wait for disks.
+    pub(crate) wait: f64,
+    /// Taken by other virtual machines.
+    pub(crate) stolen: f64,
+    /// Nothing to do.
+    pub(crate) idle: f64,
+}
+
+impl Machine {
+    /// Opens nothing yet: files are opened when they are first read.
+    pub(crate) fn new() -> Self {
+        let mut host = Host::new("/");
+        let mut file = |path: &str| host.file(path, ReadMode::Whole);
+        let (stat, loadavg) = (file("/proc/stat"), file("/proc/loadavg"));
+        let meminfo = file("/proc/meminfo");
+        let pressure = PRESSURES.map(|kind| file(&format!("/proc/pressure/{kind}")));
+        Machine { host, stat, loadavg, meminfo, pressure, memory_keys: meminfo::index() }
+    }
+
+    /// The run queue, which is what changes fastest.
+    pub(crate) fn look(&mut self) -> Option<Load> {
+        self.host.begin_tick();
+        self.load()
+    }
+
+    /// Everything.
+    pub(crate) fn see(&mut self) -> Seen {
+        self.host.begin_tick();
+        let mut seen = Seen {
+            at: Instant::now(),
+            load: self.load(),
+            ticks: None,
+            born: None,
+            memory_kib: None,
+            available_kib: None,
+            stalled_us: [None; 3],
+        };
+        if let Ok(text) = self.host.read(self.stat) {
+            for line in parse_stat_totals(text) {
+                match line {
+                    StatLine::Total(times) if times.count >= 4 => seen.ticks = Some(times.ticks),
+                    StatLine::Forks(born) => seen.born = Some(born),
+                    _ => {}
+                }
+            }
+        }
+        if let Ok(text) = self.host.read(self.meminfo) {
+            self.memory_keys.scan(text, |key, kib| match meminfo::KEYS[key] {
+                b"MemTotal:" => seen.memory_kib = Some(kib),
+                b"MemAvailable:" => seen.available_kib = Some(kib),
+                _ => {}
+            });
+        }
+        for (file, stalled_us) in self.pressure.iter().zip(&mut seen.stalled_us) {
+            // A kernel without pressure refuses to open these files, or to read them.
+            let text = self.host.read(*file).ok();
+            let some = text.and_then(|text| parse_pressure(text).some);
+            *stalled_us = some.map(|some| some.total_us);
+        }
+        seen
+    }
+
+    fn load(&mut self) -> Option<Load> {
+        let load = parse_loadavg(self.host.read(self.loadavg).ok()?)?;
+        Some(Load { running: load.running, tasks: load.tasks })
+    }
+}
+
+impl Seen {
+    /// Processes and threads that have begun since `before`.
+    pub(crate) fn born_since(&self, before: &Seen) -> Option<u64> {
+        self.born?.checked_sub(before.born?)
+    }
+
+    /// Those that have ended since `before`: what was born, less what there are more of.
+    pub(crate) fn died_since(&self, before: &Seen) -> Option<u64> {
+        (self.born_since(before)? + before.load?.tasks).checked_sub(self.load?.tasks)
+    }
+
+    /// Where the CPUs' time has gone since `before`; `None` without a tick.
+    pub(crate) fn shares_since(&self, before: &Seen) -> Option<Shares> {
+        let (now, then) = (self.ticks?, before.ticks?);
+        // The time of guests is within that of users.
+        let mut spent = [0_f64; 8];
+        for (kind, spent) in spent.iter_mut().enumerate() {
+            // Idle and wait can go back by a tick, which is none.
+            *spent = now[kind].saturating_sub(then[kind]) as f64;
+        }
+        let all: f64 = spent.iter().sum();
+        let [user, nice, system, idle, wait, irq, softirq, stolen] = spent.map(|one| one / all);
+        (all > 0.0).then_some(Shares {
+            user: user + nice,
+            system: system + irq + softirq,
+            wait,
+            stolen,
+            idle,
+        })
+    }
+
+    /// The share of the time since `before` in which somebody stood still for want of each of
+    /// [`PRESSURES`].
+    pub(crate) fn pressure_since(&self, before: &Seen) -> [Option<f64>; 3] {
+        let passed_us = (self.at - before.at).as_micros() as f64;
+        let mut shares = [None; 3];
+        for (kind, share) in shares.iter_mut().enumerate() {
+            let stalled = self.stalled_us[kind].zip(before.stalled_us[kind]);
+            let stalled = stalled.and_then(|(now, then)| now.checked_sub(then));
+            *share = stalled.filter(|_| passed_us > 0.0).map(|us| us as f64 / passed_us);
+        }
+        shares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::time::Duration;
+
+    use super::*;
+
+    fn seen(at: Instant, born: u64, tasks: u64, ticks: [u64; 10]) -> Seen {
+        Seen {
+            at,
+            load: Some(Load { running: 1, tasks }),
+            ticks: Some(ticks),
+            born: Some(born),
+            memory_kib: None,
+            available_kib: None,
+            stalled_us: [Some(born * 1000), None, None],
+        }
+    }
+
+    #[test]
+    fn differences_of_two_moments() {
+        let at = Instant::now();
+        let before = seen(at, 100, 50, [10, 0, 10, 100, 5, 0, 0, 0, 0, 0]);
+        let now = seen(at + Duration::from_secs(1), 130, 45, [30, 5, 25, 155, 5, 3, 2, 0, 20, 0]);
+        assert_eq!(now.born_since(&before), Some(30));
+        assert_eq!(now.died_since(&before), Some(35));
+        let shares = now.shares_since(&before).unwrap();
+        assert_eq!((shares.user, shares.system, shares.idle), (0.25, 0.2, 0.55));
+        assert_eq!(now.pressure_since(&before), [Some(0.03), None, None]);
+        assert_eq!(before.born_since(&now), None);
+        assert_eq!(now.shares_since(&now), None);
+    }
+
+    #[test]
+    fn this_machine_can_be_seen() {
+        let mut machine = Machine::new();
+        let seen = machine.see();
+        assert!(seen.load.unwrap().tasks > 1 && seen.born.unwrap() > 1);
+        assert!(seen.memory_kib.unwrap() > seen.available_kib.unwrap());
+        assert!(machine.look().is_some());
+    }
+}

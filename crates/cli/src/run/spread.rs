@@ -1,0 +1,100 @@
+//! How times are spread: a histogram in constant memory.
+
+use std::time::Duration;
+
+/// Steps of an octave, as a power of two: a quantile is right within a thirtieth.
+const STEP_BITS: u32 = 4;
+
+/// Steps in all: for every time that nanoseconds of 64 bits hold.
+const STEPS: usize = 64 << STEP_BITS;
+
+/// Counts of times, 8 KiB.
+#[derive(Debug)]
+pub(crate) struct Spread {
+    counts: Box<[u64; STEPS]>,
+    count: u64,
+    longest_ns: u64,
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Spread { counts: Box::new([0; STEPS]), count: 0, longest_ns: 0 }
+    }
+}
+
+impl Spread {
+    /// Counts one.
+    pub(crate) fn add(&mut self, time_ns: u64) {
+        self.counts[step(time_ns)] += 1;
+        self.count += 1;
+        self.longest_ns = self.longest_ns.max(time_ns);
+    }
+
+    /// The time that this share (0 to 1) of all did not go beyond; `None` if there were none.
+    pub(crate) fn quantile(&self, share: f64) -> Option<Duration> {
+        let wanted = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
+        let mut seen = 0;
+        let step = self.counts.iter().position(|count| {
+            seen += count;
+            seen >= wanted
+        })?;
+        let (from, to) = (floor_ns(step), floor_ns(step + 1));
+        Some(Duration::from_nanos((from + (to - from) / 2).min(self.longest_ns)))
+    }
+
+    /// The longest.
+    pub(crate) fn longest(&self) -> Option<Duration> {
+        (self.count > 0).then_some(Duration::from_nanos(self.longest_ns))
+    }
+}
+
+/// The step of a time: exact below 16 ns, then sixteen steps for each doubling.
+fn step(time_ns: u64) -> usize {
+    if time_ns < 1 << STEP_BITS {
+        return time_ns as usize;
+    }
+    let octave = time_ns.ilog2();
+    let within = (time_ns >> (octave - STEP_BITS)) as usize & ((1 << STEP_BITS) - 1);
+    (((octave - STEP_BITS + 1) as usize) << STEP_BITS) + within
+}
+
+/// The shortest time of a step.
+fn floor_ns(step: usize) -> u64 {
+    if step < 1 << STEP_BITS {
+        return step as u64;
+    }
+    let shift = (step >> STEP_BITS) as u32 - 1;
+    let within = (step & ((1 << STEP_BITS) - 1)) as u64;
+    ((1 << STEP_BITS) + within).checked_shl(shift).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn steps_and_their_floors_agree() {
+        for time_ns in [0, 1, 15, 16, 17, 31, 32, 33, 1_000, 123_456_789, u64::MAX / 2, u64::MAX] {
+            let step = step(time_ns);
+            assert!(step < STEPS && floor_ns(step) <= time_ns, "{time_ns}");
+            assert!(time_ns == u64::MAX || time_ns >> 63 == 1 || floor_ns(step + 1) > time_ns);
+        }
+    }
+
+    #[test]
+    fn quantiles_are_right_within_a_thirtieth() {
+        let mut spread = Spread::default();
+        assert_eq!((spread.quantile(0.5), spread.longest()), (None, None));
+        (1..=1000).for_each(|ms| spread.add(ms * 1_000_000));
+        for (share, ms) in [(0.5, 500.0), (0.99, 990.0)] {
+            let told = spread.quantile(share).unwrap().as_secs_f64() * 1e3;
+            assert!((told - ms).abs() < ms / 30.0, "{told} {ms}");
+        }
+        assert_eq!(spread.longest(), Some(Duration::from_secs(1)));
+        let mut one = Spread::default();
+        one.add(u64::MAX);
+        assert_eq!(one.quantile(0.99), one.longest());
+    }
+}

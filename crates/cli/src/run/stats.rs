@@ -1,0 +1,268 @@
+//! `--stats`: what all jobs took, at the end, on standard error, as text or as one JSON object.
+//!
+//! Costs two additions into histograms for each job, and one read of `/proc/loadavg` every
+//! [`LOOK`] for the longest run queue; the other kernel files are read at the beginning and at the
+//! end.  What jobs used is the kernel's account of each when it was waited for, so processes that a
+//! job left behind are not in it, and of a job that was tried several times the last try alone is.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use procfs::usage::{Whose, usage};
+use run::Finished;
+use run::engine::{Observer, Status};
+use serde_json::{Value, json};
+use trace::duration;
+
+use super::machine::{Load, Machine, Seen};
+use super::spread::Spread;
+
+/// How often the run queue is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// As what statistics are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Form {
+    /// Lines to be read
+    Text,
+    /// One JSON object in a line
+    Json,
+}
+
+/// Sums while jobs run.
+pub(crate) struct Stats {
+    form: Form,
+    machine: Machine,
+    begin: Seen,
+    next: Instant,
+    peak: Load,
+    totals: Totals,
+}
+
+/// What the jobs used, all together.
+#[derive(Default)]
+struct Totals {
+    /// Jobs that were started and have an account.
+    jobs: u64,
+    user_us: u64,
+    system_us: u64,
+    resident_kib: u64,
+    wall: Spread,
+    spawn: Spread,
+}
+
+impl Stats {
+    /// Counts from now on.
+    pub(crate) fn begin(form: Form) -> Self {
+        let mut machine = Machine::new();
+        let begin = machine.see();
+        let (next, peak) = (begin.at + LOOK, begin.load.unwrap_or_default());
+        Stats { form, machine, begin, next, peak, totals: Totals::default() }
+    }
+
+    fn look(&mut self) {
+        if let Some(Load { running, tasks }) = self.machine.look() {
+            self.peak.running = self.peak.running.max(running);
+            self.peak.tasks = self.peak.tasks.max(tasks);
+        }
+    }
+
+    fn report(&mut self, status: &Status) -> Report {
+        self.look();
+        let end = self.machine.see();
+        let own = usage(Whose::Own);
+        let totals = std::mem::take(&mut self.totals);
+        let wall = end.at - self.begin.at;
+        let per_job = |us: u64| (totals.jobs > 0).then(|| us as f64 / totals.jobs as f64);
+        Report {
+            wall,
+            jobs: status.ended,
+            failed: status.failed,
+            jobs_per_s: status.ended as f64 / wall.as_secs_f64().max(1e-9),
+            jobs_us: [per_job(totals.user_us), per_job(totals.system_us)],
+            runner_us: [per_job(own.user_us), per_job(own.system_us)],
+            // What held our memory before `exec` counts as the job's too.
+            job_kib: Some(totals.resident_kib).filter(|kib| *kib > own.resident_kib_max),
+            runner_kib: own.resident_kib_max,
+            wall_times: times(&totals.wall),
+            spawn_times: times(&totals.spawn),
+            born: end.born_since(&self.begin),
+            shares: end.shares_since(&self.begin).map(|shares| {
+                let super::machine::Shares { user, system, wait, stolen, idle } = shares;
+                [user, system, wait, stolen, idle].map(|share| share * 100.0)
+            }),
+            peak: self.peak,
+        }
+    }
+}
+
+/// Half, nearly all, and the longest.
+fn times(spread: &Spread) -> Option<[Duration; 3]> {
+    Some([spread.quantile(0.5)?, spread.quantile(0.99)?, spread.longest()?])
+}
+
+impl Observer for Stats {
+    fn ended(&mut self, finished: &Finished, _: &Status) {
+        let Some(account) = &finished.account else { return };
+        // Of a job that was never started (--dry-run, no such program) there is nothing to tell.
+        if account.spawn_ns == 0 {
+            return;
+        }
+        let totals = &mut self.totals;
+        totals.jobs += 1;
+        totals.user_us += account.user_us;
+        totals.system_us += account.system_us;
+        totals.resident_kib = totals.resident_kib.max(account.resident_kib);
+        totals.wall.add(finished.wall_ns);
+        totals.spawn.add(account.spawn_ns);
+    }
+
+    fn next_tick(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+
+    fn tick(&mut self, _: &Status, now: Instant) {
+        self.look();
+        self.next = now + LOOK;
+    }
+
+    fn tell(&mut self, _: &[u8]) {}
+
+    fn show(&mut self, _: &[u8]) {}
+
+    fn over(&mut self, status: &Status) {
+        let report = self.report(status);
+        let text = match self.form {
+            Form::Text => report.text(),
+            Form::Json => format!("{}\n", report.json()),
+        };
+        // Nobody is left to be told that this could not be told.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// What is told.
+struct Report {
+    wall: Duration,
+    jobs: u64,
+    failed: u64,
+    jobs_per_s: f64,
+    /// User and system time of a job on average.
+    jobs_us: [Option<f64>; 2],
+    /// The same of this process, shared out among the jobs.
+    runner_us: [Option<f64>; 2],
+    /// Of the largest job, if it was larger than this process.
+    job_kib: Option<u64>,
+    /// Of this process.
+    runner_kib: u64,
+    wall_times: Option<[Duration; 3]>,
+    spawn_times: Option<[Duration; 3]>,
+    born: Option<u64>,
+    /// User, system, wait, stolen, idle, in per cent.
+    shares: Option<[f64; 5]>,
+    peak: Load,
+}
+
+/// What stands for something that is not known.
+const MISSING: &str = "-";
+
+fn time_us(us: Option<f64>) -> String {
+    us.map_or_else(|| MISSING.to_owned(), |us| duration((us * 1e3) as u64))
+}
+
+fn spread(times: Option<[Duration; 3]>) -> String {
+    let Some(times) = times else { return MISSING.to_owned() };
+    let [half, most, longest] =
+        times.map(|time| duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)));
+    format!("p50 {half}, p99 {most}, max {longest}")
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let [job_user, job_system] = self.jobs_us.map(time_us);
+        let [own_user, own_system] = self.runner_us.map(time_us);
+        let mib = |kib: u64| format!("{:.1} MiB", kib as f64 / 1024.0);
+        let job_memory = match self.job_kib {
+            Some(kib) => format!("{} the largest job", mib(kib)),
+            None => "each job less".to_owned(),
+        };
+        let born = self.born.map_or_else(|| MISSING.to_owned(), |born| born.to_string());
+        let cpu = match self.shares {
+            Some([user, system, wait, stolen, idle]) => {
+                format!(
+                    "{user:.1}% user, {system:.1}% system, {wait:.1}% waiting, \
+                     {stolen:.1}% stolen, {idle:.1}% idle"
+                )
+            }
+            None => MISSING.to_owned(),
+        };
+        let Load { running, tasks } = self.peak;
+        format!(
+            "\
+jobs         {} in {:.3} s, {:.1}/s; {} failed
+CPU per job  {job_user} user, {job_system} system
+  whit run   {own_user} user, {own_system} system
+job time     {}
+start        {}
+peak memory  {} whit run, {job_memory}
+machine      {born} processes and threads born; at most {tasks} there, {running} of them runnable
+machine CPU  {cpu}
+",
+            self.jobs,
+            self.wall.as_secs_f64(),
+            self.jobs_per_s,
+            self.failed,
+            spread(self.wall_times),
+            spread(self.spawn_times),
+            mib(self.runner_kib),
+        )
+    }
+
+    fn json(&self) -> Value {
+        let times = |times: Option<[Duration; 3]>| {
+            times.map(|times| {
+                let [p50, p99, max] = times.map(|time| time.as_secs_f64());
+                json!({ "p50": p50, "p99": p99, "max": max })
+            })
+        };
+        let shares = self.shares.map(|[user, system, wait, stolen, idle]| {
+            json!({ "user": user, "system": system, "iowait": wait, "steal": stolen, "idle": idle })
+        });
+        json!({
+            "wall_s": self.wall.as_secs_f64(),
+            "jobs": self.jobs,
+            "failed": self.failed,
+            "jobs_per_s": self.jobs_per_s,
+            "cpu_per_job_us": {
+                "job_user": self.jobs_us[0],
+                "job_system": self.jobs_us[1],
+                "runner_user": self.runner_us[0],
+                "runner_system": self.runner_us[1],
+            },
+            "resident_peak_kib": { "job": self.job_kib, "runner": self.runner_kib },
+            "job_time_s": times(self.wall_times),
+            "spawn_time_s": times(self.spawn_times),
+            "machine": {
+                "born": self.born,
+                "run_queue_peak": self.peak.running,
+                "threads_peak": self.peak.tasks,
+                "cpu_percent": shares,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_not_zero() {
+        let mut stats = Stats::begin(Form::Text);
+        let report = stats.report(&Status::default());
+        let text = report.text();
+        assert!(text.contains("jobs         0 in"), "{text}");
+        assert!(text.contains("CPU per job  - user, - system"), "{text}");
+        assert!(report.json()["job_time_s"].is_null());
+    }
+}

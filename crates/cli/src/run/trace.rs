@@ -1,0 +1,180 @@
+//! `--trace`: the system calls of the jobs, by count and time, and those of the runner itself.
+//!
+//! The kernel counts ([`trace::Groups`]): by process group, and each job is one of its own.  What a
+//! job's process calls before it leaves our group (the first calls after `clone`) is counted as
+//! ours, and what leaves a job's group is still a job's.  Programs of the kernel run at each call of
+//! a job, some 0.3 µs; here, every [`TAKE_JOBS`] jobs the counts of those that ended are taken out
+//! of the kernel's table, which has room for some hundred thousand pairs of group and call.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use run::Finished;
+use run::engine::{Observer, Running, Status};
+use trace::{GroupCalls, Groups, Summary, Tally, duration};
+
+/// Jobs whose counts are left in the kernel's table: at some thirty different calls each, a small
+/// part of it.
+const TAKE_JOBS: usize = 1024;
+
+/// Calls of the runner that are named.
+const CALLS_NAMED: usize = 5;
+
+/// Counts while jobs run.
+pub(crate) struct Tracer {
+    groups: Groups,
+    own_group: u32,
+    /// Processes of jobs that run, by their number.
+    running: HashMap<u64, u32>,
+    /// Jobs that ended since counts were taken.
+    ended: usize,
+    started: u64,
+    jobs: GroupCalls,
+    /// What went wrong, once.
+    error: Option<bpf::Error>,
+    begin: Instant,
+}
+
+impl Tracer {
+    /// Counts from now on.
+    ///
+    /// # Errors
+    ///
+    /// Where programs may not be loaded into the kernel.
+    pub(crate) fn begin() -> anyhow::Result<Self> {
+        let own = i32::try_from(std::process::id()).context("a process id")?;
+        let groups = Groups::of_process(own).context("--trace")?;
+        // SAFETY: plain system call that cannot fail.
+        let own_group = unsafe { libc::getpgrp() }.cast_unsigned();
+        Ok(Tracer {
+            groups,
+            own_group,
+            running: HashMap::new(),
+            ended: 0,
+            started: 0,
+            jobs: GroupCalls::default(),
+            error: None,
+            begin: Instant::now(),
+        })
+    }
+
+    /// Takes the counts of jobs that have ended.
+    fn take(&mut self) {
+        self.ended = 0;
+        let kept: HashSet<u32> = self.running.values().copied().chain([self.own_group]).collect();
+        self.take_all(|group| !kept.contains(&group));
+    }
+
+    fn take_all(&mut self, wanted: impl Fn(u32) -> bool) {
+        match self.groups.take_all(wanted) {
+            Ok(taken) => self.jobs.merge(&taken),
+            Err(error) => self.error = self.error.take().or(Some(error)),
+        }
+    }
+
+    fn write(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        let wall = self.begin.elapsed();
+        let own_group = self.own_group;
+        self.take_all(|group| group != own_group);
+        let mut own = match self.groups.take(own_group) {
+            Ok(own) => own,
+            Err(error) => {
+                self.error = self.error.take().or(Some(error));
+                GroupCalls::default()
+            }
+        };
+        let started = self.started;
+        let per_job = |calls: u64| match started {
+            0 => "-".to_owned(),
+            jobs => format!("{:.1}", calls as f64 / jobs as f64),
+        };
+        let total = self.jobs.total();
+        let (calls, cpu) = (total.calls, cpu(&total));
+        writeln!(
+            to,
+            "system calls of {} jobs in {:.3} s: {calls}, {} a job; {cpu} on a CPU, {} from begin \
+             to end",
+            self.started,
+            wall.as_secs_f64(),
+            per_job(calls),
+            duration(total.wall_ns),
+        )?;
+        let summary = Summary::default();
+        let tally = Tally { calls: std::mem::take(&mut self.jobs.calls), ..Tally::default() };
+        if calls > 0 {
+            summary.write(&tally, to)?;
+        }
+        write_own(&mut own, per_job, &summary, to)?;
+        match self.groups.lost() {
+            Ok(0) => {}
+            Ok(lost) => writeln!(to, "not counted, for want of room: {lost} calls")?,
+            Err(error) => self.error = self.error.take().or(Some(error)),
+        }
+        match &self.error {
+            Some(error) => writeln!(to, "whit run: --trace: calls are missing: {error}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Time on a CPU, where it is known.
+fn cpu(stats: &trace::Stats) -> String {
+    stats.cpu_ns.map_or_else(|| "-".to_owned(), duration)
+}
+
+/// The runner's own calls, as one line.
+fn write_own(
+    own: &mut GroupCalls,
+    per_job: impl Fn(u64) -> String,
+    summary: &Summary,
+    to: &mut dyn Write,
+) -> io::Result<()> {
+    // Nothing but this makes such calls.
+    let reading: GroupCalls =
+        GroupCalls { calls: own.calls.extract_if(.., |call, _| call.name() == "bpf").collect() };
+    let total = own.total();
+    write!(
+        to,
+        "of whit run itself: {}, {} a job; {} on a CPU",
+        total.calls,
+        per_job(total.calls),
+        cpu(&total)
+    )?;
+    for (place, (name, stats)) in
+        summary.rows(own.calls.iter()).iter().take(CALLS_NAMED).enumerate()
+    {
+        let before = if place == 0 { ":" } else { "," };
+        write!(to, "{before} {name} {} in {}", stats.calls, duration(summary.time_ns(stats)))?;
+    }
+    let reading = reading.total();
+    writeln!(to, "; and {} of bpf in {} to read all this", reading.calls, cpu(&reading))
+}
+
+impl Observer for Tracer {
+    fn started(&mut self, job: &Running<'_>) {
+        self.started += 1;
+        self.running.insert(job.seq, job.pid.cast_unsigned());
+    }
+
+    fn ended(&mut self, finished: &Finished, _: &Status) {
+        if self.running.remove(&finished.seq).is_some() {
+            self.ended += 1;
+        }
+        if self.ended >= TAKE_JOBS {
+            self.take();
+        }
+    }
+
+    fn tell(&mut self, _: &[u8]) {}
+
+    fn show(&mut self, _: &[u8]) {}
+
+    fn over(&mut self, _: &Status) {
+        let mut text = Vec::new();
+        // Writing to memory does not fail, and nobody is left to be told that stderr did.
+        let _ = self.write(&mut text);
+        let _ = io::stderr().lock().write_all(&text);
+    }
+}
