@@ -211,7 +211,7 @@ impl Interval {
     fn own(&self) -> String {
         let a_job = match self.own_us.checked_mul(1000).and_then(|ns| ns.checked_div(self.ended)) {
             Some(ns) => format!("{} a job", duration(ns)),
-            None => format!("{} a job", MISSING),
+            None => format!("{MISSING} a job"),
         };
         let share = self.own_us as f64 / (self.seconds.max(1e-3) * 1e4);
         format!("{share:.1}% of a CPU, {a_job}")
