@@ -1,0 +1,293 @@
+//! The engine over simulated processes and a simulated clock: nothing is started and nobody waits.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use run::collect::{self, Collector};
+use run::engine::{
+    Engine, Event, Feed, Interest, Observer, Parts, Plan, Show, Stdin, Summary, Way, World,
+};
+use run::input::{self, Packer, Source};
+use run::joblog::{Format, Log};
+use run::quote::Shell;
+use run::schedule::{self, Halt, Jobs, Schedule, Timeout};
+use run::spawn::{Environment, Launch, Reaped, SpawnError};
+use run::template::{Packing, Syntax, Template};
+use run::{Account, Record};
+
+/// What a simulated command does: `TIME EXIT TEXT`, in milliseconds.
+struct Script {
+    takes: Duration,
+    exit: u8,
+    text: String,
+}
+
+impl Script {
+    fn of(launch: &Launch) -> Script {
+        let line = launch.arguments.words().iter().last().unwrap_or_default();
+        let line = String::from_utf8(line.to_vec()).expect("text");
+        let mut words = line.splitn(3, ' ');
+        let mut number =
+            || words.next().and_then(|word| word.parse::<u64>().ok()).expect("a number");
+        let (takes, exit) = (Duration::from_millis(number()), number());
+        Script {
+            takes,
+            exit: u8::try_from(exit).expect("a code"),
+            text: words.next().unwrap_or("").into(),
+        }
+    }
+}
+
+/// A machine that is not there.
+struct Fake {
+    now: Instant,
+    origin: Instant,
+    started: VecDeque<Event>,
+    /// Ends by their moments, and in the order of starts.
+    ends: BTreeMap<(Instant, i32), (u8, u8)>,
+    pids: i32,
+    /// So many starts fail for want of a process.
+    refusals: u32,
+    /// The most that ran at once.
+    most: std::rc::Rc<std::cell::Cell<usize>>,
+}
+
+impl World for Fake {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn epoch_ns(&self, at: Instant) -> u64 {
+        1_700_000_000_000_000_000 + u64::try_from((at - self.origin).as_nanos()).expect("a time")
+    }
+
+    fn spawn(&mut self, seq: u64, launch: Box<Launch>) {
+        let result = if self.refusals > 0 {
+            self.refusals -= 1;
+            Err(SpawnError::Busy(io::Error::from_raw_os_error(libc::EAGAIN)))
+        } else {
+            let script = Script::of(&launch);
+            // SAFETY: the collector keeps what it hands out open until the job is closed.
+            let stdout = launch.streams[1].map(|fd| unsafe { BorrowedFd::borrow_raw(fd) });
+            let mut stdout =
+                File::from(stdout.expect("a stream").try_clone_to_owned().expect("a copy"));
+            stdout.write_all(script.text.as_bytes()).expect("written");
+            self.pids += 1;
+            self.ends.insert((self.now + script.takes, self.pids), (script.exit, 0));
+            self.most.set(self.most.get().max(self.ends.len()));
+            Ok(self.pids)
+        };
+        let (at, took) = (self.now, Duration::ZERO);
+        self.started.push_back(Event::Started { seq, launch, result, at, took });
+    }
+
+    fn signal(&mut self, pid: i32, signal: i32) {
+        let key = self.ends.keys().find(|(_, other)| *other == pid).copied();
+        if let Some(key) = key {
+            self.ends.remove(&key);
+            self.ends.insert((self.now, pid), (0, u8::try_from(signal).expect("a signal")));
+        }
+    }
+
+    fn is_gone(&self, _pid: i32) -> bool {
+        true
+    }
+
+    fn watch(&mut self, _fd: RawFd, _interest: Interest) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn forget(&mut self, _fd: RawFd) {}
+
+    fn wait(&mut self, until: Option<Instant>, events: &mut Vec<Event>) -> io::Result<()> {
+        if !self.started.is_empty() {
+            events.extend(self.started.drain(..));
+            return Ok(());
+        }
+        let next = self.ends.keys().next().copied();
+        match (next, until) {
+            (Some((at, _)), Some(until)) if until < at => self.now = self.now.max(until),
+            (None, Some(until)) => self.now = self.now.max(until),
+            (None, None) => panic!("nothing runs and no timer is set: this would wait for ever"),
+            (Some(key @ (at, pid)), _) => {
+                self.now = self.now.max(at);
+                let (exit, signal) = self.ends.remove(&key).expect("an end");
+                let exit = (signal == 0).then_some(exit);
+                events.push(Event::Ended(Reaped {
+                    pid,
+                    exit,
+                    signal,
+                    account: Account::default(),
+                }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Keeps what is told.
+#[derive(Default)]
+struct Told(Vec<String>);
+
+impl Observer for Told {
+    fn tell(&mut self, text: &[u8]) {
+        self.0.push(String::from_utf8_lossy(text).into_owned());
+    }
+
+    fn show(&mut self, command: &[u8]) {
+        self.tell(command);
+    }
+}
+
+/// What a run came to.
+struct Run {
+    output: String,
+    /// Lines of the joblog: number, start and run time in milliseconds, exit value, signal.
+    log: Vec<(u64, u64, u64, i32, i32)>,
+    summary: Summary,
+    told: Vec<String>,
+    most: usize,
+}
+
+/// Runs these scripts.
+fn simulate(
+    scripts: &[&str],
+    jobs: u32,
+    keep_order: bool,
+    refusals: u32,
+    change: impl FnOnce(&mut schedule::Options),
+) -> Run {
+    let folder = tempfile::tempdir().expect("a folder");
+    let now = Instant::now();
+    let mut machine = schedule::Kernel::default();
+    let mut options = schedule::Options { jobs: Jobs::number(jobs), ..Default::default() };
+    change(&mut options);
+    let schedule = Schedule::new(options, now, &mut machine).expect("a schedule");
+    let mut template = Template::parse(&[], &Syntax::default()).expect("a template");
+    template.append_value();
+    let values = scripts.iter().map(|script| script.as_bytes().to_vec()).collect();
+    let sources = vec![(Source::Arguments(values), input::Linked::No)];
+    let input =
+        input::open(sources, &input::Options::default(), Box::new(io::empty())).expect("input");
+    let feed =
+        Feed::here(Packer::new(input, input::Packing::default()), Box::new(|_: &[Record]| true));
+    let mut output = tempfile::tempfile().expect("a file");
+    let copy = |file: &File| OwnedFd::from(file.try_clone().expect("a copy"));
+    let options =
+        collect::Options { keep_order, directory: folder.path().into(), ..Default::default() };
+    let collector = Collector::new(options, copy(&output), copy(&output)).expect("a collector");
+    let joblog = folder.path().join("joblog");
+    let log = Log::create(&joblog, Format::Columns, false).expect("a log");
+    let plan = Plan {
+        template,
+        way: Way::Shell { program: Arc::new(c"sh".into()), words: vec![b"sh".to_vec()] },
+        shell: Shell::default(),
+        packing: Packing::One,
+        tag: None,
+        place: None,
+        directory: None,
+        show: Show::Nowhere,
+        environment: Environment::new([], &[]),
+        own: 0,
+        stdin: Stdin::Inherited,
+        nice: 0,
+        shares_group: false,
+        is_done: None,
+        needs_text: true,
+        limit: None,
+        remote: None,
+        total: None,
+        zone_offset_s: 0,
+    };
+    let most = std::rc::Rc::<std::cell::Cell<usize>>::default();
+    let world = Fake {
+        now,
+        origin: now,
+        started: VecDeque::new(),
+        ends: BTreeMap::new(),
+        pids: 0,
+        refusals,
+        most: most.clone(),
+    };
+    let machine = Box::new(machine);
+    let parts = Parts { plan, feed, schedule, machine, collector, logs: vec![log], world };
+    let mut told = Told::default();
+    let summary = Engine::new(parts, &mut told).run().expect("run");
+    let mut text = String::new();
+    output.rewind().expect("a beginning");
+    output.read_to_string(&mut text).expect("text");
+    let log = std::fs::read_to_string(joblog).expect("a joblog");
+    let log = log.lines().skip(1).map(columns).collect();
+    Run { output: text, log, summary, told: told.0, most: most.get() }
+}
+
+fn columns(line: &str) -> (u64, u64, u64, i32, i32) {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let ms = |text: &str| (text.trim().parse::<f64>().expect("a time") * 1e3).round() as u64;
+    let number = |text: &str| text.parse().expect("a number");
+    let start_ms = ms(fields[2]) - 1_700_000_000_000;
+    (
+        fields[0].parse().expect("a number"),
+        start_ms,
+        ms(fields[3]),
+        number(fields[6]),
+        number(fields[7]),
+    )
+}
+
+#[test]
+fn as_many_as_there_are_slots_run_and_the_next_one_starts_at_an_end() {
+    let run = simulate(&["30 0 a", "10 0 b", "10 0 c", "20 3 d"], 2, false, 0, |_| {});
+    assert_eq!(run.log, [(2, 0, 10, 0, 0), (3, 10, 10, 0, 0), (1, 0, 30, 0, 0), (4, 20, 20, 3, 0)]);
+    assert_eq!((run.output.as_str(), run.most), ("bcad", 2));
+    assert_eq!((run.summary.exit_code, run.summary.failed, run.summary.ended), (1, 1, 4));
+    assert!(run.told.is_empty());
+}
+
+#[test]
+fn order_is_kept_whoever_ends_first() {
+    let run = simulate(&["30 0 a", "10 0 b", "5 0 c", "20 0 d"], 4, true, 0, |_| {});
+    assert_eq!(run.output, "abcd");
+    assert_eq!(run.log.iter().map(|line| line.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
+}
+
+#[test]
+fn a_timeout_ends_a_job_to_the_millisecond() {
+    let limit = |options: &mut schedule::Options| {
+        options.timeout = Some(Timeout::Fixed(Duration::from_millis(500)));
+    };
+    let run = simulate(&["3000 0 late", "400 0 soon"], 2, false, 0, limit);
+    assert_eq!(run.log, [(2, 0, 400, 0, 0), (1, 0, 500, -1, libc::SIGTERM)]);
+    assert_eq!(run.told.len(), 1);
+    assert_eq!(run.summary.exit_code, 1);
+}
+
+#[test]
+fn failed_jobs_are_tried_again_and_logged_once() {
+    let retries = |options: &mut schedule::Options| options.retries = Some(3);
+    let run = simulate(&["10 1 x", "10 0 y"], 1, false, 0, retries);
+    assert_eq!(run.log.iter().map(|line| (line.0, line.3)).collect::<Vec<_>>(), [(1, 1), (2, 0)]);
+    assert_eq!(run.output, "xy", "the output of the attempts before is dropped");
+}
+
+#[test]
+fn without_processes_jobs_wait_and_none_is_lost() {
+    let run = simulate(&["10 0 a", "10 0 b", "10 0 c", "10 0 d"], 3, true, 5, |_| {});
+    assert_eq!(run.output, "abcd");
+    assert_eq!(run.summary.ended, 4);
+    assert_eq!(run.told.len(), 1, "told once: {:?}", run.told);
+}
+
+#[test]
+fn halt_now_ends_those_that_run_and_starts_no_more() {
+    let halt = |options: &mut schedule::Options| {
+        options.halt = Halt::parse("now,fail=1").expect("a halt");
+    };
+    let run = simulate(&["50 0 a", "10 7 b", "50 0 c", "50 0 d"], 3, false, 0, halt);
+    assert_eq!(run.log, [(2, 0, 10, 7, 0)], "the others have neither output nor a line");
+    assert_eq!((run.output.as_str(), run.summary.exit_code), ("b", 7));
+}
