@@ -12,6 +12,7 @@ use super::parse::{Piece, Position, Replacement};
 use super::strings::{Number, What, Width};
 use super::value::{Cut, cut};
 use super::{Context, Flow, Packing, RenderError, Words};
+use crate::job::Record;
 use crate::quote::{self, Shell};
 
 thread_local! {
@@ -182,6 +183,7 @@ pub(super) fn walk(
     let mut job = Job {
         context,
         count: context.records.iter().map(|record| record.values.len()).sum(),
+        found: Cell::default(),
         computed: &mut computed,
         scope: None,
         flow: Flow::Run,
@@ -196,6 +198,8 @@ struct Job<'a> {
     context: &'a Context<'a>,
     /// Values of all records together.
     count: usize,
+    /// The record of the value found last, and how many values stand before it.
+    found: Cell<(usize, usize)>,
     computed: &'a mut Vec<u8>,
     /// The variables of expressions, made when the first is met.
     scope: Option<Box<Scope>>,
@@ -287,13 +291,21 @@ impl<'a> Job<'a> {
         usize::try_from(index).ok().filter(|index| *index < self.count)
     }
 
+    /// The value at this place among those of all records.  Values are asked for one after the
+    /// other: the search goes on where the last one ended.
     fn value_at(&self, index: usize) -> Option<&'a [u8]> {
-        let mut index = index;
-        for record in self.context.records {
-            match record.values.get(index) {
-                Some(value) => return Some(value),
-                None => index -= record.values.len(),
+        let records = self.context.records;
+        let (mut record, mut before) = self.found.get();
+        if index < before {
+            (record, before) = (0, 0);
+        }
+        while let Some(Record { values }) = records.get(record) {
+            if let Some(value) = values.get(index - before) {
+                self.found.set((record, before));
+                return Some(value);
             }
+            before += values.len();
+            record += 1;
         }
         None
     }

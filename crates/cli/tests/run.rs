@@ -1,0 +1,231 @@
+//! `whit run` with real processes: what it ends, what it leaves, and what it says to bad input.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn whit(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    command.arg("run").args(words).env("LC_ALL", "C").env_remove("PARALLEL");
+    command.env("PARALLEL_SHELL", "/bin/sh").stdin(Stdio::null());
+    command
+}
+
+fn run(words: &[&str]) -> Output {
+    whit(words).output().expect("whit runs")
+}
+
+fn run_on(words: &[&str], input: &[u8]) -> Output {
+    let mut command = whit(words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("whit starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || {
+        // Whoever refuses its input does not read it to the end.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().expect("whit ends");
+    writer.join().expect("written");
+    output
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Ended whatever happens to the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until `is_so`, for ten seconds at most.
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !is_so() {
+        assert!(Instant::now() < until, "{what}: not within ten seconds");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The process whose number a file holds, if it is there and no zombie.
+fn lives(pid_file: &Path) -> bool {
+    let Ok(pid) = std::fs::read_to_string(pid_file) else { return false };
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
+#[test]
+fn nothing_is_said_and_nothing_left_when_all_is_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = whit(&["-k", "echo", ":::", "a", "b c"]).env("TMPDIR", folder.path()).output();
+    let output = output.unwrap();
+    assert_eq!((text(&output.stdout), text(&output.stderr)), ("a\nb c\n".into(), String::new()));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert!(output.status.success());
+}
+
+#[test]
+fn empty_input_runs_nothing() {
+    let output = run_on(&["echo"], b"");
+    assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_told_as_a_shell_tells_it() {
+    let output = run(&["no-such-command-here", ":::", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("no-such-command-here"), "{}", text(&output.stderr));
+    let output = run(&["--joblog", "-", "no-such-command-here", ":::", "1"]);
+    assert!(text(&output.stdout).contains("\t127\t0\tno-such-command-here 1\n"));
+}
+
+#[test]
+fn a_million_lines_in_little_memory() {
+    let input: String = (0..1_000_000).map(|number| format!("{number}\n")).collect();
+    let output = run_on(&["-j2", "-X", "--shell", "auto", "/bin/echo"], input.as_bytes());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let mut numbers: Vec<u32> =
+        text(&output.stdout).split_whitespace().map(|word| word.parse().unwrap()).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers.len(), 1_000_000);
+    assert!(numbers.into_iter().eq(0..1_000_000));
+}
+
+#[test]
+fn a_nul_in_a_line_and_an_endless_line_are_no_crash() {
+    let output = run_on(&["-k", "echo", "-{}-"], b"a\0b\nc\n");
+    assert!(output.status.code().is_some(), "no signal ended it");
+    assert!(text(&output.stdout).contains("-c-"), "{}", text(&output.stdout));
+    let line = vec![b'x'; 40 << 20];
+    let output = run_on(&["echo"], &line);
+    assert_eq!(output.status.code(), Some(255));
+    assert!(text(&output.stderr).contains("longer than"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_job_that_ignores_term_is_killed_and_takes_its_children_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let (job, child) = (folder.path().join("job"), folder.path().join("child"));
+    let script = format!(
+        "trap '' TERM; echo $$ > {}; (trap '' TERM; sleep 30) & echo $! > {}; wait; sleep 30; {{}}",
+        job.display(),
+        child.display()
+    );
+    let begun = Instant::now();
+    let output =
+        run(&["--timeout", "0.3", "--term-seq", "TERM,200,KILL,50", &script, ":::", "true"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    wait_until("the job is gone", || !lives(&job));
+    wait_until("its child is gone", || !lives(&child));
+}
+
+#[test]
+fn killed_it_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("started");
+    let temporary = folder.path().join("temporary");
+    std::fs::create_dir(&temporary).unwrap();
+    let script = format!("echo x; touch {}; sleep 2; echo {{}}", mark.display());
+    let mut command = whit(&["-j2", &script, ":::", "1", "2"]);
+    command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut runner = Ended(command.spawn().unwrap());
+    wait_until("a job runs", || mark.exists());
+    runner.0.kill().unwrap();
+    runner.0.wait().unwrap();
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+}
+
+#[test]
+fn without_descriptors_or_processes_no_job_is_lost() {
+    // A limit of processes does not hold for root: of another user there are none yet.
+    let is_root = std::fs::metadata("/proc/self")
+        .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    if !is_root || !Path::new("/usr/bin/setpriv").exists() {
+        eprintln!("skipped: needs root and setpriv(1)");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .unwrap();
+    let program = folder.path().join("whit");
+    // Where the build is kept another user may not be let in.
+    if std::fs::hard_link(env!("CARGO_BIN_EXE_whit"), &program).is_err() {
+        eprintln!("skipped: the program cannot be linked to where another user may run it");
+        return;
+    }
+    let line = format!(
+        "ulimit -u 12; seq 200 | {} run --spawners 1 -j50 -k --shell never /bin/echo",
+        program.display()
+    );
+    let mut command = Command::new("/usr/bin/setpriv");
+    command.args(["--reuid=61234", "--regid=61234", "--clear-groups", "/bin/sh", "-c", &line]);
+    let output = command.env("TMPDIR", folder.path()).env("HOME", folder.path()).output().unwrap();
+    let expected: String = (1..=200).map(|number| format!("{number}\n")).collect();
+    assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
+    assert!(output.status.success());
+}
+
+#[test]
+fn output_of_many_noisy_jobs_is_never_mixed() {
+    let script = "i=0; while [ $i -lt 20 ]; do echo line {} $i; i=$((i+1)); done";
+    let input: String = (1..=300).map(|number| format!("{number}\n")).collect();
+    let output = run_on(&["-j20", script], input.as_bytes());
+    let output = text(&output.stdout);
+    let lines: Vec<&str> = output.lines().collect();
+    assert_eq!(lines.len(), 300 * 20);
+    for job in lines.chunks(20) {
+        let name = job[0].split(' ').nth(1).unwrap();
+        for (number, line) in job.iter().enumerate() {
+            assert_eq!(**line, *format!("line {name} {number}"));
+        }
+    }
+}
+
+#[test]
+fn the_next_run_goes_on_where_this_one_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let log = log.to_str().unwrap();
+    let first = run(&[
+        "-j1",
+        "--joblog",
+        log,
+        "--halt",
+        "now,fail=1",
+        "echo {}; exit {}",
+        ":::",
+        "0",
+        "1",
+        "0",
+    ]);
+    assert_eq!(first.status.code(), Some(1));
+    let second =
+        run(&["-j1", "--joblog", log, "--resume", "echo {}; exit {}", ":::", "0", "1", "0"]);
+    assert_eq!((text(&second.stdout), second.status.code()), ("0\n".into(), Some(0)));
+    let third =
+        run(&["-j1", "--joblog", log, "--resume-failed", "echo again {}", ":::", "0", "1", "0"]);
+    assert_eq!(text(&third.stdout), "again 1\n");
+    assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 1 + 2 + 1 + 1);
+}
+
+#[test]
+fn options_of_files_and_profiles_come_before_those_of_the_line() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("config"), "--tag\n").unwrap();
+    std::fs::write(home.path().join("mine"), "# a profile\n--tagstring 'p {}'\n").unwrap();
+    let of = |words: &[&str]| {
+        let output = whit(words).env("PARALLEL_HOME", home.path()).env("PARALLEL", "-k").output();
+        text(&output.unwrap().stdout)
+    };
+    assert_eq!(of(&["echo", ":::", "x"]), "x\tx\n");
+    assert_eq!(of(&["-J", "mine", "echo", ":::", "x"]), "p x\tx\n");
+    assert_eq!(of(&["--plain", "echo", ":::", "x"]), "x\n");
+}
