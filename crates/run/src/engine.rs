@@ -45,8 +45,8 @@ use crate::schedule::{Action, Ended, Halted, Machine, Reason, Schedule, Start, V
 use crate::spawn::{Arguments, Environment, Launch, Reaped, SpawnError};
 use crate::template::{Context, Flow, Packing, RenderError, Template, Values};
 
-/// Stands for the number of a job: the command of `--limit`.
-const LIMIT: u64 = 0;
+/// Stands for a slot: that of the command of `--limit`.
+const LIMIT: u32 = 0;
 
 /// The longest command line that a shell can be given: the kernel's limit of one argument
 /// (MAX_ARG_STRLEN, execve(2)).

@@ -65,7 +65,7 @@ impl World for Fake {
         1_700_000_000_000_000_000 + u64::try_from((at - self.origin).as_nanos()).expect("a time")
     }
 
-    fn spawn(&mut self, seq: u64, launch: Box<Launch>) {
+    fn spawn(&mut self, slot: u32, launch: Box<Launch>) {
         let result = if self.refusals > 0 {
             self.refusals -= 1;
             Err(SpawnError::Busy(io::Error::from_raw_os_error(libc::EAGAIN)))
@@ -82,7 +82,7 @@ impl World for Fake {
             Ok(self.pids)
         };
         let (at, took) = (self.now, Duration::ZERO);
-        self.started.push_back(Event::Started { seq, launch, result, at, took });
+        self.started.push_back(Event::Started { slot, launch, result, at, took });
     }
 
     fn signal(&mut self, pid: i32, signal: i32) {

@@ -6,9 +6,9 @@ impl<W: World> Engine<'_, W> {
     /// Takes in one event.
     pub(super) fn hear(&mut self, event: Event) -> Result<(), EngineError> {
         match event {
-            Event::Started { seq: LIMIT, launch: _, result, .. } => self.limit_started(result),
-            Event::Started { seq, launch, result, at, took } => {
-                self.started_one(seq, launch, result, at, took)
+            Event::Started { slot: LIMIT, launch: _, result, .. } => self.limit_started(result),
+            Event::Started { slot, launch, result, at, took } => {
+                self.started_one(slot, launch, result, at, took)
             }
             Event::Ended(reaped) => self.process_ended(reaped),
             Event::Ready(fd) => match self.writers.get(&fd) {
@@ -24,23 +24,16 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// The slot of a job that is being started.
-    fn slot_of(&self, seq: u64) -> Option<u32> {
-        let is_it = |job: &Option<Job>| job.as_ref().is_some_and(|job| job.seq == seq);
-        // Most often it is among the last to have been started, but there are few of them.
-        self.slots.iter().position(is_it).and_then(|slot| u32::try_from(slot).ok())
-    }
-
     fn started_one(
         &mut self,
-        seq: u64,
+        slot: u32,
         launch: Box<Launch>,
         result: Result<i32, SpawnError>,
         at: Instant,
         took: Duration,
     ) -> Result<(), EngineError> {
-        let Some(slot) = self.slot_of(seq) else { return Ok(()) };
-        let Some(job) = self.slots[slot as usize].as_mut() else { return Ok(()) };
+        let job = self.slots.get_mut(slot as usize).and_then(Option::as_mut);
+        let Some(job) = job else { return Ok(()) };
         match result {
             Ok(pid) => {
                 self.idle.push(launch);
@@ -50,7 +43,7 @@ impl<W: World> Engine<'_, W> {
                 }
                 self.pids.insert(pid, slot);
                 let (command, records) = (&job.command, &job.records);
-                let running = Running { seq, slot, pid, at, took, records, command };
+                let running = Running { seq: job.seq, slot, pid, at, took, records, command };
                 self.observer.started(&running);
                 match self.early.remove(&pid) {
                     Some(reaped) => self.process_ended(reaped),

@@ -117,7 +117,6 @@ impl<W: World> Engine<'_, W> {
         }
         self.open_stdin(&mut job)?;
         let launch = self.launch(&mut job, streams.stdout, streams.stderr)?;
-        let seq = job.seq;
         let place = slot as usize;
         if self.slots.len() <= place {
             self.slots.resize_with(place + 1, || None);
@@ -125,7 +124,7 @@ impl<W: World> Engine<'_, W> {
         self.slots[place] = Some(job);
         self.running += 1;
         self.started += 1;
-        self.world.spawn(seq, launch);
+        self.world.spawn(slot, launch);
         Ok(())
     }
 

@@ -21,8 +21,8 @@ use crate::spawn::{Ends, Kernel, Launch, Reaped, SpawnError};
 pub enum Event {
     /// A program that was to be started runs, or cannot.
     Started {
-        /// The job's number.
-        seq: u64,
+        /// The slot of the job.
+        slot: u32,
         /// What it was started with, to be used again.
         launch: Box<Launch>,
         /// Its process, or why there is none.
@@ -59,8 +59,8 @@ pub trait World {
     /// The same moment as nanoseconds since 1970, UTC.
     fn epoch_ns(&self, at: Instant) -> u64;
 
-    /// Starts a program; [`Event::Started`] tells how it went.
-    fn spawn(&mut self, seq: u64, launch: Box<Launch>);
+    /// Starts a program for the job in a slot; [`Event::Started`] tells how it went.
+    fn spawn(&mut self, slot: u32, launch: Box<Launch>);
 
     /// Sends a signal to a process group.
     fn signal(&mut self, pid: i32, signal: i32);
@@ -124,7 +124,7 @@ enum Spawner {
     /// This thread: no hand-over, and while a program is being started nothing else is done.
     Here(Kernel),
     /// Threads, each of which waits for its own programs.
-    Threads { orders: Sender<(u64, Box<Launch>, Instant)>, done: Receiver<Event> },
+    Threads { orders: Sender<(u32, Box<Launch>, Instant)>, done: Receiver<Event> },
 }
 
 impl Live {
@@ -177,7 +177,7 @@ impl Live {
 }
 
 fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spawner> {
-    let (orders, queue) = channel::<(u64, Box<Launch>, Instant)>();
+    let (orders, queue) = channel::<(u32, Box<Launch>, Instant)>();
     let (sender, done) = channel();
     let queue = Arc::new(Mutex::new(queue));
     for _ in 0..threads {
@@ -189,8 +189,8 @@ fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spa
                     Ok(queue) => queue.recv(),
                     Err(_) => return,
                 };
-                let Ok((seq, launch, asked)) = order else { return };
-                let event = start(&kernel, seq, launch, asked);
+                let Ok((slot, launch, asked)) = order else { return };
+                let event = start(&kernel, slot, launch, asked);
                 if sender.send(event).is_err() {
                     return;
                 }
@@ -201,10 +201,10 @@ fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spa
     Ok(Spawner::Threads { orders, done })
 }
 
-fn start(kernel: &Kernel, seq: u64, launch: Box<Launch>, asked: Instant) -> Event {
+fn start(kernel: &Kernel, slot: u32, launch: Box<Launch>, asked: Instant) -> Event {
     let result = kernel.spawn(&launch);
     let at = Instant::now();
-    Event::Started { seq, launch, result, at, took: at - asked }
+    Event::Started { slot, launch, result, at, took: at - asked }
 }
 
 impl World for Live {
@@ -217,12 +217,12 @@ impl World for Live {
         epoch_ns + u64::try_from((at - instant).as_nanos()).unwrap_or(0)
     }
 
-    fn spawn(&mut self, seq: u64, launch: Box<Launch>) {
+    fn spawn(&mut self, slot: u32, launch: Box<Launch>) {
         let asked = Instant::now();
         match &self.spawner {
-            Spawner::Here(kernel) => self.started.push_back(start(kernel, seq, launch, asked)),
+            Spawner::Here(kernel) => self.started.push_back(start(kernel, slot, launch, asked)),
             // The threads live as long as their end of the channel, which is ours.
-            Spawner::Threads { orders, .. } => drop(orders.send((seq, launch, asked))),
+            Spawner::Threads { orders, .. } => drop(orders.send((slot, launch, asked))),
         }
     }
 
