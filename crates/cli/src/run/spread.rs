@@ -33,6 +33,9 @@ impl Spread {
     /// The time that this share (0 to 1) of all did not go beyond; `None` if there were none.
     pub(crate) fn quantile(&self, share: f64) -> Option<Duration> {
         let wanted = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
+        if wanted == self.count {
+            return self.longest();
+        }
         let mut seen = 0;
         let step = self.counts.iter().position(|count| {
             seen += count;
@@ -65,7 +68,8 @@ fn floor_ns(step: usize) -> u64 {
     }
     let shift = (step >> STEP_BITS) as u32 - 1;
     let within = (step & ((1 << STEP_BITS) - 1)) as u64;
-    ((1 << STEP_BITS) + within).checked_shl(shift).unwrap_or(u64::MAX)
+    let floor_ns = u128::from((1 << STEP_BITS) + within) << shift;
+    u64::try_from(floor_ns).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
