@@ -62,6 +62,8 @@ impl Prepared {
 /// Puts everything together.
 pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     super::hosts::check(&arguments)?;
+    // The one command of a semaphore reads what we would.
+    let keeps_stdin = arguments.jobs.tty || super::semaphore::is_asked(&arguments.semaphore);
     // Signals are taken before anything could start a thread.
     let mut machine = schedule::Kernel::default();
     let threads = machine.threads();
@@ -171,7 +173,7 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         show,
         environment: Environment::new(environment(), &own),
         own: own.len(),
-        stdin: stdin_of_jobs(jobs.tty, blocks.as_ref())?,
+        stdin: stdin_of_jobs(keeps_stdin, blocks.as_ref())?,
         nice: jobs.nice,
         shares_group: jobs.tty,
         is_done: is_done(output)?,
@@ -606,9 +608,9 @@ fn environment() -> impl Iterator<Item = Vec<u8>> {
 }
 
 /// What jobs read.  Whoever reads our standard input has it by now: in its place comes nothing,
-/// unless jobs are to have the terminal.
-fn stdin_of_jobs(is_tty: bool, blocks: Option<&super::pipe::Asked>) -> anyhow::Result<Stdin> {
-    if !is_tty {
+/// unless jobs are to have ours.
+fn stdin_of_jobs(keeps_ours: bool, blocks: Option<&super::pipe::Asked>) -> anyhow::Result<Stdin> {
+    if !keeps_ours {
         let null = File::open("/dev/null").context("cannot open /dev/null")?;
         rustix::stdio::dup2_stdin(&null)?;
     }

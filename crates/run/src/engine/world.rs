@@ -176,6 +176,15 @@ impl Live {
     }
 }
 
+impl Drop for Live {
+    fn drop(&mut self) {
+        // A thread may wake us after we have stopped listening, or may have done so just before:
+        // ignored, that ends nobody.
+        // SAFETY: plain call.
+        unsafe { libc::signal(self.waker.0, libc::SIG_IGN) };
+    }
+}
+
 fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spawner> {
     let (orders, queue) = channel::<(u32, Box<Launch>, Instant)>();
     let (sender, done) = channel();
