@@ -84,7 +84,8 @@ fn lines(engine: &mut impl Engine, options: &LineOptions) -> Vec<Vec<String>> {
     // What is random, and what others change.
     let random =
         regex::Regex::new(r"^(getrandom|f?statfs|sysinfo)\(.*|^read\(3, .*, 4\) += 4$").unwrap();
-    let value = regex::Regex::new(r"(tv_nsec|u64|si_[us]time)=\d+|  +").unwrap();
+    let value =
+        regex::Regex::new(r"(tv_nsec|u64|si_[us]time)=\d+(?: /\* [0-9.]+ s \*/)?|  +").unwrap();
     let number = regex::Regex::new(r"\b\d+\b").unwrap();
     let plain = |line: &str| {
         let line = address.replace_all(line, "ADDRESS");
