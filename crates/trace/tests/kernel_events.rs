@@ -86,14 +86,15 @@ fn lines(engine: &mut impl Engine, options: &LineOptions) -> Vec<Vec<String>> {
         regex::Regex::new(r"^(getrandom|f?statfs|sysinfo)\(.*|^read\(3, .*, 4\) += 4$").unwrap();
     let value =
         regex::Regex::new(r"(tv_nsec|u64|si_[us]time)=\d+(?: /\* [0-9.]+ s \*/)?|  +").unwrap();
-    let number = regex::Regex::new(r"\b\d+\b").unwrap();
+    // Not the 311 of `cpython-311.so`, which is some process's number on another day.
+    let number = regex::Regex::new(r"(^|[^-.\w])(\d+)\b").unwrap();
     let plain = |line: &str| {
         let line = address.replace_all(line, "ADDRESS");
         let line = value.replace_all(&line, "$1 ");
         let line = random.replace_all(&line, "random $1");
         let name = |found: &regex::Captures<'_>| {
-            let task = tasks.iter().position(|task| found[0] == task.to_string());
-            task.map_or_else(|| found[0].to_owned(), |index| format!("TASK{index}"))
+            let task = tasks.iter().position(|task| found[2] == task.to_string());
+            task.map_or_else(|| found[0].to_owned(), |index| format!("{}TASK{index}", &found[1]))
         };
         number.replace_all(&line, name).into_owned()
     };
