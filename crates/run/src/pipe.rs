@@ -7,7 +7,7 @@
 //! A block is the buffer that was read into; only the bytes behind its last record are copied, to
 //! the beginning of the next one.  Buffers given back ([`Cutter::recycle`]) are used again.
 //!
-//! [`parts`] finds where a file is to be cut by reading around the borders alone.
+//! [`parts()`] finds where a file is to be cut by reading around the borders alone.
 
 mod cutter;
 mod parts;
