@@ -45,10 +45,7 @@ impl<W: World> Engine<'_, W> {
                 let (command, records) = (&job.command, &job.records);
                 let running = Running { seq: job.seq, slot, pid, at, took, records, command };
                 self.observer.started(&running);
-                match self.early.remove(&pid) {
-                    Some(reaped) => self.process_ended(reaped),
-                    None => Ok(()),
-                }
+                self.hear_early(pid)
             }
             Err(SpawnError::Busy(error)) => self.no_process(slot, launch, error),
             Err(error @ SpawnError::Program { pid, .. }) => {
@@ -60,6 +57,15 @@ impl<W: World> Engine<'_, W> {
                 self.settle(job, Outcome::Exited(error.exit_code()), Account::default(), false)
             }
             Err(error @ SpawnError::Refused(_)) => Err(error.into()),
+        }
+    }
+
+    /// Takes in the end of a process that has ended before its start was told, as it may where
+    /// other threads start programs.
+    fn hear_early(&mut self, pid: i32) -> Result<(), EngineError> {
+        match self.early.remove(&pid) {
+            Some(reaped) => self.process_ended(reaped),
+            None => Ok(()),
         }
     }
 
@@ -223,14 +229,17 @@ impl<W: World> Engine<'_, W> {
 
     fn limit_started(&mut self, result: Result<i32, SpawnError>) -> Result<(), EngineError> {
         match result {
-            Ok(pid) => self.limit = Some(pid),
+            Ok(pid) => {
+                self.limit = Some(pid);
+                self.hear_early(pid)
+            }
             // As if it had said "not now".
             Err(error) => {
                 self.observer.tell(format!("--limit: {error}").as_bytes());
                 self.schedule.limit_answered(1, self.world.now());
+                Ok(())
             }
         }
-        Ok(())
     }
 
     /// Does what is due.
