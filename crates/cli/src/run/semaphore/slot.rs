@@ -444,14 +444,20 @@ mod tests {
         assert!(!semaphore.folder().exists() && !semaphore.their_lock().exists());
     }
 
-    #[test]
-    fn patience_ends() {
-        let home = tempfile::tempdir().unwrap();
-        let semaphore = Semaphore::new(home.path(), OsStr::new("x"));
+    /// A semaphore whose one slot a process that lives holds, as parallel marks it.
+    fn held_by_parallel(home: &Path) -> Semaphore {
+        let semaphore = Semaphore::new(home, OsStr::new("x"));
         fs::create_dir_all(semaphore.folder()).unwrap();
         let parent = std::os::unix::process::parent_id();
         let host = String::from_utf8(semaphore.host.clone()).unwrap();
         fs::write(semaphore.folder().join(format!("{parent}@{host}")), "").unwrap();
+        semaphore
+    }
+
+    #[test]
+    fn patience_ends() {
+        let home = tempfile::tempdir().unwrap();
+        let semaphore = held_by_parallel(home.path());
         let short = Duration::from_millis(20);
         let wait = |wanted, patience| semaphore.wait(wanted, patience, None).unwrap();
         assert!(matches!(wait(Wanted::Empty, Patience::ThenNot(short)), Waited::TimedOut));
@@ -466,11 +472,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_somebody_who_has_left() {
         let home = tempfile::tempdir().unwrap();
-        let semaphore = Semaphore::new(home.path(), OsStr::new("x"));
-        fs::create_dir_all(semaphore.folder()).unwrap();
-        let parent = std::os::unix::process::parent_id();
-        let host = String::from_utf8(semaphore.host.clone()).unwrap();
-        fs::write(semaphore.folder().join(format!("{parent}@{host}")), "").unwrap();
+        let semaphore = held_by_parallel(home.path());
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let waited = semaphore.wait(Wanted::Slot(1), Patience::Endless, Some(writer.as_fd()));
