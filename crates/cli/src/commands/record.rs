@@ -21,6 +21,7 @@ use crate::record::facts::{self, Told};
 use crate::record::file::{RecordingFile, RecordingOptions};
 use crate::record::intervals::{Intervals, parse_duration, parse_intervals};
 use crate::record::live::{Live, Shown};
+use crate::record::memory;
 use crate::record::messages::{Messages, Severity, local};
 use crate::record::names::Place;
 use crate::record::output::{Address, Output, Screen};
@@ -39,6 +40,7 @@ pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     arguments.check()?;
+    memory::give_back_start();
     if !arguments.daemon {
         return record(&arguments, None);
     }
@@ -79,6 +81,7 @@ fn record(
     if let Some(parent) = parent.and_then(Option::take) {
         parent.ready();
     }
+    memory::give_back_start();
     let recorded = recorder.run(&mut clock, &mut signals, &mut sinks);
     sinks.messages.say(clock.now(), Severity::Information, "Terminating...");
     let closed = sinks.close(clock.now());
