@@ -22,8 +22,6 @@ pub(crate) struct Asked {
     timeout: Option<Duration>,
     /// Files to be cut where they lie; none: standard input.
     files: Option<Vec<PathBuf>>,
-    /// Jobs are given one block after the other.
-    pub(crate) goes_on: bool,
 }
 
 /// What is asked for, if anything is.  The sources are taken: they are cut, not read as values.
@@ -61,7 +59,7 @@ pub(crate) fn asked(
     let duration =
         |text: &String| units::duration(text).with_context(|| format!("--block-timeout {text}"));
     let timeout = pipe.block_timeout.as_ref().map(duration).transpose()?;
-    Ok(Some(Asked { options, timeout, files, goes_on: pipe.round_robin }))
+    Ok(Some(Asked { options, timeout, files }))
 }
 
 impl Asked {

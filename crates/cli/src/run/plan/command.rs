@@ -1,0 +1,161 @@
+//! The command line: the shell whose language it is in, its replacement strings, and how it
+//! becomes a process.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use run::engine::Way;
+use run::quote::Shell;
+use run::shell;
+use run::template::{self, Context, Packing, Syntax, Template};
+
+use super::input::Given;
+use super::packing;
+use crate::run::arguments::{RunArguments, StringArguments};
+
+/// The command line of all jobs.
+pub(super) struct Command {
+    /// What is made into command lines.
+    pub(super) template: Template,
+    /// The replacement strings, for whatever else holds some.
+    pub(super) syntax: Syntax,
+    /// The shell that runs it where one is needed.
+    pub(super) shell: PathBuf,
+    /// The language of that shell.
+    pub(super) dialect: Shell,
+    /// How records share a command line.
+    pub(super) packing: Packing,
+}
+
+impl Command {
+    /// Reads the command's words; `given` is what they are filled with.
+    pub(super) fn parse(
+        words: &[Vec<u8>],
+        arguments: &RunArguments,
+        given: &Given,
+    ) -> anyhow::Result<Self> {
+        let RunArguments { packing, strings, jobs, hosts, .. } = arguments;
+        let shell = match shell::Choice::parse(&jobs.shell.to_string_lossy()) {
+            shell::Choice::Named(name) => named_shell(&name)?,
+            _ => crate::run::shell::of_the_user(),
+        };
+        let dialect = Shell::of_program(shell.as_os_str().as_bytes());
+        let mut syntax = syntax(strings, given.values.names(), dialect)?;
+        if jobs.dry_run {
+            syntax.shell_quote = 0;
+        }
+        let mut template = Template::parse(words, &syntax)?;
+        let takes_none = hosts.nonall || packing.replace_args == Some(0) || packing.args == Some(0);
+        if given.blocks.is_none() && !takes_none && !template.has_values() {
+            template.append_value();
+        }
+        let packing = packing::of_template(packing);
+        Ok(Command { template, syntax, shell, dialect, packing })
+    }
+
+    /// Reads the text of an option that may hold replacement strings.
+    pub(super) fn option(&self, text: &OsStr) -> anyhow::Result<Template> {
+        Ok(Template::parse(&[text.as_bytes().to_vec()], &self.syntax)?)
+    }
+
+    /// How command lines become processes, decided once for all of them; `asked` is `--shell`.
+    pub(super) fn way(&self, asked: &OsStr) -> anyhow::Result<Way> {
+        let choice = shell::Choice::parse(&asked.to_string_lossy());
+        let reads = ["BASH_ENV", "ENV"].iter().any(|name| std::env::var_os(name).is_some());
+        let surroundings = shell::Surroundings {
+            shell: self.dialect,
+            reads_startup_file: reads,
+            functions: crate::run::shell::functions(),
+        };
+        let needed = shell::needed(&self.template, &surroundings);
+        if choice == shell::Choice::Never
+            && let Some(reason) = needed
+        {
+            bail!("--shell never: {reason}");
+        }
+        if needed.is_none() && !matches!(choice, shell::Choice::Named(_)) {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let name = program(&self.template);
+            match name.and_then(|name| shell::find(&name, path.as_bytes())) {
+                Some(program) => {
+                    let program = CString::new(program.into_os_string().into_vec())?;
+                    return Ok(Way::Direct { program: Arc::new(program) });
+                }
+                None if choice == shell::Choice::Never => bail!("--shell never: no such program"),
+                // The shell says that it does not know it, in the words that users know.
+                None => {}
+            }
+        }
+        let (program, mut words) = shell_words(&self.shell, b"")?;
+        words.pop();
+        Ok(Way::Shell { program, words })
+    }
+}
+
+/// The replacement strings that the options make; `names` are those of columns.
+fn syntax(strings: &StringArguments, names: &[Vec<u8>], shell: Shell) -> anyhow::Result<Syntax> {
+    let bytes = |text: &Option<OsString>| text.as_ref().map(|text| text.as_bytes().to_vec());
+    let rpl = strings
+        .rpl
+        .iter()
+        .map(|text| {
+            let text = text.as_bytes();
+            let at = text.iter().position(u8::is_ascii_whitespace);
+            let at = at.context("--rpl needs a name, a blank and an expression")?;
+            Ok((text[..at].to_vec(), text[at + 1..].to_vec()))
+        })
+        .collect::<anyhow::Result<_>>()?;
+    let parens = strings.parens.as_ref().map(|text| {
+        let text = text.as_bytes();
+        let (open, close) = text.split_at(text.len() / 2);
+        (open.to_vec(), close.to_vec())
+    });
+    Ok(Syntax {
+        plus: strings.plus,
+        parens,
+        rpl,
+        names: names.to_vec(),
+        renames: template::Renames {
+            value: bytes(&strings.replace).or_else(|| bytes(&strings.replace_default)),
+            without_extension: bytes(&strings.without_extension),
+            base_name: bytes(&strings.base_name),
+            directory: bytes(&strings.directory),
+            base_name_without_extension: bytes(&strings.base_name_without_extension),
+            seq: bytes(&strings.seqreplace),
+            slot: bytes(&strings.slotreplace),
+        },
+        quote_command: strings.quote,
+        shell,
+        shell_quote: strings.shell_quote.into(),
+    })
+}
+
+/// A shell by name or path.
+fn named_shell(name: &Path) -> anyhow::Result<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    shell::find(name.as_os_str().as_bytes(), path.as_bytes())
+        .with_context(|| format!("--shell {}: no such program", name.display()))
+}
+
+/// A program's file, and the words that it is started with.
+pub(super) type Started = (Arc<CString>, Vec<Vec<u8>>);
+
+/// What a shell is started with to run `text`.
+pub(super) fn shell_words(shell: &Path, text: &[u8]) -> anyhow::Result<Started> {
+    let program = CString::new(shell.as_os_str().as_bytes())?;
+    let words = vec![shell.as_os_str().as_bytes().to_vec(), b"-c".to_vec(), text.to_vec()];
+    Ok((Arc::new(program), words))
+}
+
+/// The first word of a template that needs no shell: it has no values in it.
+fn program(template: &Template) -> Option<Vec<u8>> {
+    let mut words = template::Words::default();
+    let packing = Packing::One;
+    let context =
+        Context { seq: 1, slot: 1, slots: 1, total: None, records: &[], packing, local_time_s: 0 };
+    template.render_words(&context, &mut words).ok()?;
+    words.iter().next().map(<[u8]>::to_vec)
+}

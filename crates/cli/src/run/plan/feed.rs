@@ -1,0 +1,70 @@
+//! Where the engine gets what it makes jobs of: read when it is wanted, by a thread, or before.
+
+use anyhow::bail;
+use run::engine::world::Waker;
+use run::engine::{Feed, Remote};
+use run::schedule::Options;
+
+use super::command::Command;
+use super::input::Given;
+use super::packing;
+use crate::run::arguments::PackingArguments;
+
+/// Whether the command or the schedule need to know how many jobs there are.
+///
+/// # Errors
+///
+/// When they do, and nobody can know it.
+pub(super) fn needs_total(
+    command: &Command,
+    schedule: &Options,
+    given: &Given,
+) -> anyhow::Result<bool> {
+    let needs_total = command.template.needs_total() || schedule.halt.needs_total();
+    if needs_total && given.blocks.as_ref().is_some_and(|blocks| !blocks.knows_total()) {
+        bail!(
+            "--pipe does not know how many jobs there will be, which --halt N% and total_jobs() need"
+        );
+    }
+    Ok(needs_total)
+}
+
+/// What decides how the engine gets its work.
+pub(super) struct Wanted<'a> {
+    /// How many jobs run at once.
+    pub(super) slots: u32,
+    /// Whether the number of jobs must be known before the first starts.
+    pub(super) needs_total: bool,
+    /// The hosts, where not all jobs run here.
+    pub(super) remote: Option<&'a Remote>,
+}
+
+/// What the engine takes its work from.
+pub(super) fn feed(
+    given: Given,
+    command: &Command,
+    packing: &PackingArguments,
+    wanted: &Wanted<'_>,
+    waker: Waker,
+) -> anyhow::Result<Feed> {
+    let Wanted { slots, needs_total, remote } = *wanted;
+    let Given { values, blocks, retried, reads_stdin } = given;
+    let fits = packing::fits(command, packing)?;
+    let packer = packing::packer(values, packing, slots);
+    Ok(match retried {
+        Some(commands) => Feed::Given(commands.into()),
+        None if let Some(blocks) = &blocks => blocks.feed(slots, waker)?,
+        // One job for each host, and no values (--nonall).
+        None if let Some(remote) = remote.filter(|remote| remote.is_pinned) => {
+            Feed::Known(vec![Vec::new(); remote.places.len()].into())
+        }
+        None if needs_total => Feed::known(packer, fits)?,
+        None if reads_stdin && !is_regular_stdin() => Feed::thread(packer, fits, waker)?,
+        None => Feed::here(packer, fits),
+    })
+}
+
+fn is_regular_stdin() -> bool {
+    rustix::fs::fstat(rustix::stdio::stdin())
+        .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file())
+}

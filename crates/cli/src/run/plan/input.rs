@@ -1,0 +1,121 @@
+//! What jobs are made of: `:::`, `-a` and the options of how values are read.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+
+use anyhow::bail;
+use run::input::{self, Input, Linked, Source};
+
+use super::joblog::{self, GivenJobs};
+use crate::run::arguments::{InputArguments, RunArguments};
+use crate::run::pipe;
+
+/// What jobs are made of.
+pub(super) struct Given {
+    /// The values; nothing of them is read yet but the names of `--header`.
+    pub(super) values: Input,
+    /// What is cut into blocks instead (`--pipe`, `--pipe-part`).
+    pub(super) blocks: Option<pipe::Asked>,
+    /// The command lines that are run again instead (`--retry-failed`).
+    pub(super) retried: Option<GivenJobs>,
+    /// Whether values come from standard input.
+    pub(super) reads_stdin: bool,
+}
+
+impl Given {
+    /// Opens the sources that `arguments` name; their words are taken, and those of the command
+    /// are given back.
+    pub(super) fn open(arguments: &mut RunArguments) -> anyhow::Result<(Vec<Vec<u8>>, Self)> {
+        let words = std::mem::take(&mut arguments.words);
+        let (command, mut sources) = take_sources(words, &arguments.input);
+        let blocks = pipe::asked(arguments, &mut sources)?;
+        let RunArguments { input, packing, hosts, output, .. } = &*arguments;
+        if hosts.nonall && (blocks.is_some() || !sources.is_empty()) {
+            bail!("--nonall takes no values");
+        }
+        let reads_stdin = !hosts.nonall
+            && (sources.iter().any(|(source, _)| *source == Source::Stdin) || sources.is_empty());
+        let retried = joblog::retried(output)?;
+        let mut options = match &blocks {
+            Some(_) => input::Options::default(),
+            None => options(input)?,
+        };
+        options.continued = packing.lines.or(packing.max_lines).is_some();
+        let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+        let values = input::open(sources, &options, Box::new(File::from(stdin)))?;
+        Ok((command, Given { values, blocks, retried, reads_stdin }))
+    }
+}
+
+/// The command's words, and the sources: those of `-a` come first.
+fn take_sources(words: Vec<OsString>, input: &InputArguments) -> (Vec<Vec<u8>>, input::Sources) {
+    let mut separators = input::Separators::default();
+    if let Some(word) = &input.arg_sep {
+        separators.arguments = word.as_bytes().to_vec();
+    }
+    if let Some(word) = &input.arg_file_sep {
+        separators.files = word.as_bytes().to_vec();
+    }
+    let words = words.into_iter().map(OsString::into_vec).collect();
+    let (command, given) = input::split(words, &separators);
+    let mut sources: input::Sources = input
+        .arg_files
+        .iter()
+        .map(|file| {
+            let bytes = file.as_bytes();
+            let (name, linked) = match bytes.strip_prefix(b"+") {
+                Some(name) => (name, Linked::Previous),
+                None => (bytes, Linked::No),
+            };
+            (input::file(name.to_vec()), linked)
+        })
+        .collect();
+    sources.extend(given);
+    (command, sources)
+}
+
+/// How sources are read.
+fn options(input: &InputArguments) -> anyhow::Result<input::Options> {
+    let mut options = input::Options {
+        link: input.link,
+        shuffle: input.shuf.then(seed),
+        skip_first_line: input.skip_first_line,
+        no_run_if_empty: input.no_run_if_empty,
+        ..input::Options::default()
+    };
+    if input.null {
+        options.delimiter = vec![0];
+    } else if let Some(text) = &input.delimiter {
+        options.delimiter = input::delimiter(text.as_bytes())?;
+    }
+    options.columns = match (&input.colsep, input.csv) {
+        (Some(separator), true) => input::Columns::Csv(separator.as_bytes().to_vec()),
+        (None, true) => input::Columns::Csv(b",".to_vec()),
+        (Some(regex), false) => input::Columns::Separator(regex.as_bytes().to_vec()),
+        (None, false) => input::Columns::None,
+    };
+    options.header = match input.header.as_deref() {
+        None => input::Header::None,
+        Some("0") => input::Header::FileNames,
+        Some(":" | ".*\\n") => input::Header::First,
+        Some(other) => bail!("--header {other}: only :, .*\\n and 0 are offered"),
+    };
+    options.trim = match input.trim.as_deref() {
+        None => None,
+        Some("n") => Some(input::Trim::None),
+        Some("l") => Some(input::Trim::Left),
+        Some("r") => Some(input::Trim::Right),
+        Some("lr" | "rl") => Some(input::Trim::Both),
+        Some(other) => bail!("--trim {other}: must be n, l, r, lr or rl"),
+    };
+    let end = input.end.as_ref().or(input.eof.as_ref());
+    options.end_of_file = end.filter(|end| !end.is_empty()).map(|end| end.as_bytes().to_vec());
+    Ok(options)
+}
+
+/// Something different each time.
+fn seed() -> u64 {
+    use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+    RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,80 @@
+//! The joblog: where it is written, and what it says of earlier runs.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use run::engine::IsDone;
+use run::joblog::{self, Format, Log};
+
+use crate::run::arguments::{OutputArguments, RunArguments};
+
+/// Jobs by their numbers and command lines.
+pub(super) type GivenJobs = Vec<(u64, Vec<u8>)>;
+
+/// The joblog's path, and whether it is added to.
+fn joblog(output: &OutputArguments) -> Option<(PathBuf, bool)> {
+    let name = output.joblog.as_ref()?;
+    let resumes = output.resume || output.resume_failed || output.retry_failed;
+    Some(match name.as_bytes().strip_prefix(b"+") {
+        Some(name) => (PathBuf::from(OsStr::from_bytes(name)), true),
+        None => (PathBuf::from(name), resumes),
+    })
+}
+
+/// Opens what jobs are written down in.
+pub(super) fn logs(arguments: &RunArguments) -> anyhow::Result<Vec<Log>> {
+    let mut logs = Vec::new();
+    // A dry run has done nothing that could be gone on after.
+    if arguments.jobs.dry_run {
+        return Ok(logs);
+    }
+    let output = &arguments.output;
+    if let Some((path, appends)) = joblog(output) {
+        logs.push(match path.as_os_str() == "-" {
+            true => Log::on(stdout()?, Format::Columns)?,
+            false => Log::create(&path, Format::Columns, appends)?,
+        });
+    }
+    if let Some(path) = &output.joblog_json {
+        logs.push(match path.as_os_str() == "-" {
+            true => Log::on(stdout()?, Format::Json)?,
+            false => Log::create(path, Format::Json, false)?,
+        });
+    }
+    Ok(logs)
+}
+
+fn stdout() -> io::Result<OwnedFd> {
+    Ok(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?)
+}
+
+/// What the joblog says of earlier runs.
+fn earlier(output: &OutputArguments, option: &str) -> anyhow::Result<joblog::Done> {
+    let (path, _) = joblog(output).with_context(|| format!("{option} needs --joblog"))?;
+    Ok(joblog::read(&path)?)
+}
+
+/// Which jobs are left out, by the joblog.
+pub(super) fn is_done(output: &OutputArguments) -> anyhow::Result<Option<IsDone>> {
+    if output.resume_failed {
+        let done = earlier(output, "--resume-failed")?;
+        return Ok(Some(Box::new(move |seq| done.succeeded(seq))));
+    }
+    if output.resume {
+        let done = earlier(output, "--resume")?;
+        return Ok(Some(Box::new(move |seq| done.was_run(seq))));
+    }
+    Ok(None)
+}
+
+/// The jobs of `--retry-failed`.
+pub(super) fn retried(output: &OutputArguments) -> anyhow::Result<Option<GivenJobs>> {
+    if !output.retry_failed {
+        return Ok(None);
+    }
+    Ok(Some(earlier(output, "--retry-failed")?.into_failed()))
+}

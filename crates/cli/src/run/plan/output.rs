@@ -1,0 +1,89 @@
+//! What becomes of the output of jobs: `--group`, `-k`, `--tag`, `--results`, `--progress` and
+//! their company.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use run::collect::{self, Collector, Results};
+use run::progress::Style;
+use run::template::Template;
+
+use super::command::Command;
+use crate::run::arguments::OutputArguments;
+
+/// What stands before each line of a job (`--tag`, `--tagstring`).
+pub(super) fn tag(output: &OutputArguments, command: &Command) -> anyhow::Result<Option<Template>> {
+    let value = command.syntax.renames.value.as_deref().unwrap_or(b"{}");
+    let text = match &output.tagstring {
+        Some(text) => text,
+        None if output.tag => OsStr::from_bytes(value),
+        None => return Ok(None),
+    };
+    command.option(text).map(Some)
+}
+
+/// What `--results` asks for; of files that replacement strings name, also their template.
+pub(super) fn results(
+    output: &OutputArguments,
+    command: &Command,
+) -> anyhow::Result<(Option<Results>, Option<Template>)> {
+    use collect::TableFormat::{Csv, Json, Tsv};
+    let Some(name) = output.results.as_deref() else { return Ok((None, None)) };
+    let path = Path::new(name);
+    for (ending, format) in [(".csv", Csv), (".tsv", Tsv), (".json", Json)] {
+        if let Some(stem) = name.as_bytes().strip_suffix(ending.as_bytes()) {
+            let file = (stem != b"-").then(|| path.to_owned());
+            return Ok((Some(Results::Table(format, file)), None));
+        }
+    }
+    let template = command.option(name)?;
+    Ok(match template.has_values() {
+        true => (Some(Results::Template), Some(template)),
+        false => (Some(Results::Tree(path.to_owned())), None),
+    })
+}
+
+/// How progress is shown, and whether before anybody asks (SIGUSR2).
+pub(super) fn progress_style(output: &OutputArguments) -> (Style, bool) {
+    let OutputArguments { progress, eta, bar, .. } = *output;
+    match () {
+        () if bar => (Style::Bar, true),
+        () if eta => (Style::Eta, true),
+        () => (Style::Progress, progress),
+    }
+}
+
+/// What keeps the output of jobs apart and writes it; `names` are those of columns.
+pub(super) fn collector(
+    output: &OutputArguments,
+    results: Option<Results>,
+    names: Vec<Vec<u8>>,
+) -> anyhow::Result<Collector> {
+    let mode = match () {
+        () if output.ungroup => collect::Mode::Ungroup,
+        () if output.line_buffer => collect::Mode::LineBuffer,
+        () => collect::Mode::Group,
+    };
+    let files = match () {
+        () if output.files0 => Some(0),
+        () if output.files => Some(b'\n'),
+        () => None,
+    };
+    let directory = output.tmpdir.clone().unwrap_or_else(std::env::temp_dir);
+    let OutputArguments { keep_order, color, color_failed, .. } = *output;
+    Ok(Collector::new(
+        collect::Options {
+            mode,
+            keep_order,
+            files,
+            results,
+            names,
+            directory,
+            color,
+            color_failed,
+        },
+        rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?,
+        rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?,
+    )?)
+}
