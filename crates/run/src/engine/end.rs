@@ -158,7 +158,7 @@ impl<W: World> Engine<'_, W> {
             }
             Verdict::Dropped => self.collector.abandon(job.slot, leftovers)?,
             Verdict::Done => {
-                self.tell_halt(ended.halt, &job.command, ended.outcome);
+                self.tell_halt(ended.halt, &job, ended.outcome);
                 self.finish(job, ended, account, leftovers, now)?;
             }
         }
@@ -254,7 +254,9 @@ impl<W: World> Engine<'_, W> {
 
     /// Does what the schedule asks for.
     pub(super) fn obey(&mut self) {
-        for action in self.schedule.actions() {
+        // A message needs the schedule too; there is hardly ever anything in it.
+        let actions: Vec<Action> = self.schedule.actions().collect();
+        for action in actions {
             let (Action::Signal { slot, .. } | Action::Tell { slot, .. }) = action;
             let Some(job) = self.slots.get(slot as usize).and_then(Option::as_ref) else {
                 continue;
@@ -271,8 +273,7 @@ impl<W: World> Engine<'_, W> {
                         Reason::LowMemory => "ended for want of memory, to be run again",
                         Reason::Limit => "ended because the limit asks for it, to be run again",
                     };
-                    let mut text = format!("job {} {why}: ", job.seq).into_bytes();
-                    text.extend_from_slice(&job.command);
+                    let text = self.naming(format!("job {} {why}", job.seq), job);
                     self.observer.tell(&text);
                 }
             }
@@ -280,13 +281,12 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Says what a job's end did to the whole.
-    fn tell_halt(&mut self, halt: Halted, command: &[u8], outcome: Outcome) {
+    fn tell_halt(&mut self, halt: Halted, job: &Job, outcome: Outcome) {
         if halt == Halted::No {
             return;
         }
         let what = if outcome.is_success() { "succeeded" } else { "failed" };
-        let mut text = format!("this job {what}: ").into_bytes();
-        text.extend_from_slice(command);
+        let text = self.naming(format!("this job {what}"), job);
         self.observer.tell(&text);
         if let Halted::Soon { running } = halt {
             let text = format!("starting no more jobs; waiting for {running} to end");
@@ -294,12 +294,24 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
+    /// A message that ends with a job's command line, if there is one.
+    fn naming(&self, message: String, job: &Job) -> Vec<u8> {
+        let mut text = message.into_bytes();
+        if let Some(command) = self.text(job) {
+            text.extend_from_slice(b": ");
+            text.extend_from_slice(&command);
+        }
+        text
+    }
+
     /// We were sent a signal.
     fn signalled(&mut self, signal: i32) {
         match signal {
             libc::SIGUSR1 => {
                 for job in self.slots.iter().flatten() {
-                    self.observer.show(&job.command);
+                    if let Some(command) = self.text(job) {
+                        self.observer.show(&command);
+                    }
                 }
             }
             libc::SIGUSR2 => {

@@ -17,7 +17,7 @@ pub(super) struct Job {
     pub(super) sending: Option<Box<Sending>>,
     /// Its command line, where that is given and not made from records.
     pub(super) given: Option<Vec<u8>>,
-    /// Its command line as text; empty where nobody asks for it.
+    /// Its command line as text; empty where nobody asks for it beforehand (see `Engine::text`).
     pub(super) command: Vec<u8>,
     /// The slot it runs in.
     pub(super) slot: u32,

@@ -1,5 +1,7 @@
 //! From records to a running program.
 
+use std::borrow::Cow;
+
 use super::*;
 use crate::job::Record;
 
@@ -153,15 +155,30 @@ impl<W: World> Engine<'_, W> {
             return Ok(Flow::Run);
         }
         let mut command = std::mem::take(&mut job.command);
-        let is_away = self.away(job).is_some();
-        let values = Values::Quoted(if is_away { Shell::Bourne } else { self.plan.shell });
-        let flow = self.plan.template.render(&self.context(job), values, &mut command)?;
+        let flow = self.render_text(job, &mut command)?;
         job.command = command;
         let (bytes, limit) = (job.command.len(), COMMAND_BYTES_MAX);
         if bytes >= limit && !matches!(self.plan.way, Way::Not) {
             return Err(EngineError::TooLong { seq: job.seq, bytes, limit });
         }
         Ok(flow)
+    }
+
+    fn render_text(&self, job: &Job, command: &mut Vec<u8>) -> Result<Flow, RenderError> {
+        let is_away = self.away(job).is_some();
+        let values = Values::Quoted(if is_away { Shell::Bourne } else { self.plan.shell });
+        self.plan.template.render(&self.context(job), values, command)
+    }
+
+    /// The command line of a job as text, made now if nobody has asked for it before; none if it
+    /// cannot be made.
+    pub(super) fn text<'b>(&self, job: &'b Job) -> Option<Cow<'b, [u8]>> {
+        if !job.command.is_empty() {
+            return Some(Cow::Borrowed(&job.command));
+        }
+        let mut command = Vec::new();
+        self.render_text(job, &mut command).ok()?;
+        (!command.is_empty()).then_some(Cow::Owned(command))
     }
 
     /// A template's text for a job, with its values as they are.
