@@ -1,9 +1,11 @@
 //! The engine over simulated processes and a simulated clock: nothing is started and nobody waits.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,10 +16,13 @@ use run::engine::{
 use run::input::{self, Packer, Source};
 use run::joblog::{Format, Log};
 use run::quote::Shell;
-use run::schedule::{self, Halt, Jobs, Schedule, Timeout};
+use run::schedule::{self, Delay, Halt, Jobs, Limit, Schedule, Timeout};
 use run::spawn::{Environment, Launch, Reaped, SpawnError};
 use run::template::{Packing, Syntax, Template};
 use run::{Account, Record};
+
+/// The slot that stands for the command of `--limit`.
+const LIMIT: u32 = 0;
 
 /// What a simulated command does: `TIME EXIT TEXT`, in milliseconds.
 struct Script {
@@ -44,7 +49,7 @@ impl Script {
 
 /// A machine that is not there.
 struct Fake {
-    now: Instant,
+    now: Rc<Cell<Instant>>,
     origin: Instant,
     started: VecDeque<Event>,
     /// Ends by their moments, and in the order of starts.
@@ -52,13 +57,41 @@ struct Fake {
     pids: i32,
     /// So many starts fail for want of a process.
     refusals: u32,
+    /// What the command of `--limit` answers, in this order: an exit code, or none if there is no
+    /// such program.
+    limit: VecDeque<Option<u8>>,
     /// The most that ran at once.
-    most: std::rc::Rc<std::cell::Cell<usize>>,
+    most: Rc<Cell<usize>>,
+}
+
+impl Fake {
+    fn advance(&self, to: Instant) {
+        self.now.set(self.now.get().max(to));
+    }
+
+    /// Runs the command of `--limit` as one of several spawning threads does whose news comes
+    /// late: it has ended, and been reaped, before its start is told.
+    fn answer(&mut self, launch: Box<Launch>) {
+        let answer = self.limit.pop_front().expect("the limit is not asked so often");
+        // The number of the one that cannot run is that of the process after the next.
+        let pid = self.pids + if answer.is_some() { 1 } else { 2 };
+        self.pids += i32::from(answer.is_some());
+        let exit = Some(answer.unwrap_or(127));
+        let reaped = Reaped { pid, exit, signal: 0, account: Account::default() };
+        self.started.push_back(Event::Ended(reaped));
+        let error = || io::Error::from_raw_os_error(libc::ENOENT);
+        let result = match answer {
+            Some(_) => Ok(pid),
+            None => Err(SpawnError::Program { program: "limit".into(), error: error(), pid }),
+        };
+        let (at, took) = (self.now(), Duration::ZERO);
+        self.started.push_back(Event::Started { slot: LIMIT, launch, result, at, took });
+    }
 }
 
 impl World for Fake {
     fn now(&self) -> Instant {
-        self.now
+        self.now.get()
     }
 
     fn epoch_ns(&self, at: Instant) -> u64 {
@@ -66,6 +99,9 @@ impl World for Fake {
     }
 
     fn spawn(&mut self, slot: u32, launch: Box<Launch>) {
+        if slot == LIMIT {
+            return self.answer(launch);
+        }
         let result = if self.refusals > 0 {
             self.refusals -= 1;
             Err(SpawnError::Busy(io::Error::from_raw_os_error(libc::EAGAIN)))
@@ -77,11 +113,11 @@ impl World for Fake {
                 File::from(stdout.expect("a stream").try_clone_to_owned().expect("a copy"));
             stdout.write_all(script.text.as_bytes()).expect("written");
             self.pids += 1;
-            self.ends.insert((self.now + script.takes, self.pids), (script.exit, 0));
+            self.ends.insert((self.now() + script.takes, self.pids), (script.exit, 0));
             self.most.set(self.most.get().max(self.ends.len()));
             Ok(self.pids)
         };
-        let (at, took) = (self.now, Duration::ZERO);
+        let (at, took) = (self.now(), Duration::ZERO);
         self.started.push_back(Event::Started { slot, launch, result, at, took });
     }
 
@@ -89,7 +125,7 @@ impl World for Fake {
         let key = self.ends.keys().find(|(_, other)| *other == pid).copied();
         if let Some(key) = key {
             self.ends.remove(&key);
-            self.ends.insert((self.now, pid), (0, u8::try_from(signal).expect("a signal")));
+            self.ends.insert((self.now(), pid), (0, u8::try_from(signal).expect("a signal")));
         }
     }
 
@@ -110,11 +146,11 @@ impl World for Fake {
         }
         let next = self.ends.keys().next().copied();
         match (next, until) {
-            (Some((at, _)), Some(until)) if until < at => self.now = self.now.max(until),
-            (None, Some(until)) => self.now = self.now.max(until),
+            (Some((at, _)), Some(until)) if until < at => self.advance(until),
+            (None, Some(until)) => self.advance(until),
             (None, None) => panic!("nothing runs and no timer is set: this would wait for ever"),
             (Some(key @ (at, pid)), _) => {
-                self.now = self.now.max(at);
+                self.advance(at);
                 let (exit, signal) = self.ends.remove(&key).expect("an end");
                 let exit = (signal == 0).then_some(exit);
                 events.push(Event::Ended(Reaped {
@@ -151,78 +187,104 @@ struct Run {
     summary: Summary,
     told: Vec<String>,
     most: usize,
+    /// From the beginning to the end of the run.
+    took: Duration,
 }
 
-/// Runs these scripts.
-fn simulate(
-    scripts: &[&str],
+/// What is run.
+#[derive(Default)]
+struct Given<'a> {
+    scripts: &'a [&'a str],
     jobs: u32,
+    options: schedule::Options,
     keep_order: bool,
     refusals: u32,
-    change: impl FnOnce(&mut schedule::Options),
-) -> Run {
-    let folder = tempfile::tempdir().expect("a folder");
-    let now = Instant::now();
-    let mut machine = schedule::Kernel::default();
-    let mut options = schedule::Options { jobs: Jobs::number(jobs), ..Default::default() };
-    change(&mut options);
-    let schedule = Schedule::new(options, now, &mut machine).expect("a schedule");
-    let mut template = Template::parse(&[], &Syntax::default()).expect("a template");
-    template.append_value();
-    let values = scripts.iter().map(|script| script.as_bytes().to_vec()).collect();
-    let sources = vec![(Source::Arguments(values), input::Linked::No)];
-    let input =
-        input::open(sources, &input::Options::default(), Box::new(io::empty())).expect("input");
-    let feed =
-        Feed::here(Packer::new(input, input::Packing::default()), Box::new(|_: &[Record]| true));
-    let mut output = tempfile::tempfile().expect("a file");
-    let copy = |file: &File| OwnedFd::from(file.try_clone().expect("a copy"));
-    let options =
-        collect::Options { keep_order, directory: folder.path().into(), ..Default::default() };
-    let collector = Collector::new(options, copy(&output), copy(&output)).expect("a collector");
-    let joblog = folder.path().join("joblog");
-    let log = Log::create(&joblog, Format::Columns, false).expect("a log");
-    let plan = Plan {
-        template,
-        way: Way::Shell { program: Arc::new(c"sh".into()), words: vec![b"sh".to_vec()] },
-        shell: Shell::default(),
-        packing: Packing::One,
-        tag: None,
-        place: None,
-        directory: None,
-        show: Show::Nowhere,
-        environment: Environment::new([], &[]),
-        own: 0,
-        stdin: Stdin::Inherited,
-        nice: 0,
-        shares_group: false,
-        is_done: None,
-        needs_text: true,
-        limit: None,
-        remote: None,
-        total: None,
-        zone_offset_s: 0,
-    };
-    let most = std::rc::Rc::<std::cell::Cell<usize>>::default();
-    let world = Fake {
-        now,
-        origin: now,
-        started: VecDeque::new(),
-        ends: BTreeMap::new(),
-        pids: 0,
-        refusals,
-        most: most.clone(),
-    };
-    let machine = Box::new(machine);
-    let parts = Parts { plan, feed, schedule, machine, collector, logs: vec![log], world };
-    let mut told = Told::default();
-    let summary = Engine::new(parts, &mut told).run().expect("run");
-    let mut text = String::new();
-    output.rewind().expect("a beginning");
-    output.read_to_string(&mut text).expect("text");
-    let log = std::fs::read_to_string(joblog).expect("a joblog");
-    let log = log.lines().skip(1).map(columns).collect();
-    Run { output: text, log, summary, told: told.0, most: most.get() }
+    limit: &'a [Option<u8>],
+    /// Jobs need no shell, and nobody asks for their command lines beforehand.
+    is_direct: bool,
+}
+
+impl Given<'_> {
+    fn plan(&self) -> Plan {
+        let words = if self.is_direct { vec![b"job".to_vec()] } else { Vec::new() };
+        let mut template = Template::parse(&words, &Syntax::default()).expect("a template");
+        template.append_value();
+        let program = Arc::new(c"sh".into());
+        Plan {
+            template,
+            way: match self.is_direct {
+                true => Way::Direct { program },
+                false => Way::Shell { program, words: vec![b"sh".to_vec()] },
+            },
+            shell: Shell::default(),
+            packing: Packing::One,
+            tag: None,
+            place: None,
+            directory: None,
+            show: Show::Nowhere,
+            environment: Environment::new([], &[]),
+            own: 0,
+            stdin: Stdin::Inherited,
+            nice: 0,
+            shares_group: false,
+            is_done: None,
+            needs_text: !self.is_direct,
+            limit: Some((Arc::new(c"limit".into()), vec![b"limit".to_vec()])),
+            remote: None,
+            total: None,
+            zone_offset_s: 0,
+        }
+    }
+
+    fn feed(&self) -> Feed {
+        let values = self.scripts.iter().map(|script| script.as_bytes().to_vec()).collect();
+        let sources = vec![(Source::Arguments(values), input::Linked::No)];
+        let options = input::Options::default();
+        let input = input::open(sources, &options, Box::new(io::empty())).expect("input");
+        let packer = Packer::new(input, input::Packing::default());
+        Feed::here(packer, Box::new(|_: &[Record]| true))
+    }
+
+    /// Runs it.
+    fn simulate(self) -> Run {
+        let folder = tempfile::tempdir().expect("a folder");
+        let now = Instant::now();
+        let mut machine = schedule::Kernel::default();
+        let (plan, feed) = (self.plan(), self.feed());
+        let options = schedule::Options { jobs: Jobs::number(self.jobs), ..self.options };
+        let schedule = Schedule::new(options, now, &mut machine).expect("a schedule");
+        let mut output = tempfile::tempfile().expect("a file");
+        let copy = |file: &File| OwnedFd::from(file.try_clone().expect("a copy"));
+        let options = collect::Options {
+            keep_order: self.keep_order,
+            directory: folder.path().into(),
+            ..Default::default()
+        };
+        let collector = Collector::new(options, copy(&output), copy(&output)).expect("a collector");
+        let joblog = folder.path().join("joblog");
+        let log = Log::create(&joblog, Format::Columns, false).expect("a log");
+        let (clock, most) = (Rc::new(Cell::new(now)), Rc::<Cell<usize>>::default());
+        let world = Fake {
+            now: clock.clone(),
+            origin: now,
+            started: VecDeque::new(),
+            ends: BTreeMap::new(),
+            pids: 0,
+            refusals: self.refusals,
+            limit: self.limit.iter().copied().collect(),
+            most: most.clone(),
+        };
+        let machine = Box::new(machine);
+        let parts = Parts { plan, feed, schedule, machine, collector, logs: vec![log], world };
+        let mut told = Told::default();
+        let summary = Engine::new(parts, &mut told).run().expect("run");
+        let mut text = String::new();
+        output.rewind().expect("a beginning");
+        output.read_to_string(&mut text).expect("text");
+        let log = std::fs::read_to_string(joblog).expect("a joblog");
+        let log = log.lines().skip(1).map(columns).collect();
+        Run { output: text, log, summary, told: told.0, most: most.get(), took: clock.get() - now }
+    }
 }
 
 fn columns(line: &str) -> (u64, u64, u64, i32, i32) {
@@ -241,7 +303,8 @@ fn columns(line: &str) -> (u64, u64, u64, i32, i32) {
 
 #[test]
 fn as_many_as_there_are_slots_run_and_the_next_one_starts_at_an_end() {
-    let run = simulate(&["30 0 a", "10 0 b", "10 0 c", "20 3 d"], 2, false, 0, |_| {});
+    let scripts = &["30 0 a", "10 0 b", "10 0 c", "20 3 d"];
+    let run = Given { scripts, jobs: 2, ..Given::default() }.simulate();
     assert_eq!(run.log, [(2, 0, 10, 0, 0), (3, 10, 10, 0, 0), (1, 0, 30, 0, 0), (4, 20, 20, 3, 0)]);
     assert_eq!((run.output.as_str(), run.most), ("bcad", 2));
     assert_eq!((run.summary.exit_code, run.summary.failed, run.summary.ended), (1, 1, 4));
@@ -250,33 +313,40 @@ fn as_many_as_there_are_slots_run_and_the_next_one_starts_at_an_end() {
 
 #[test]
 fn order_is_kept_whoever_ends_first() {
-    let run = simulate(&["30 0 a", "10 0 b", "5 0 c", "20 0 d"], 4, true, 0, |_| {});
+    let scripts = &["30 0 a", "10 0 b", "5 0 c", "20 0 d"];
+    let run = Given { scripts, jobs: 4, keep_order: true, ..Given::default() }.simulate();
     assert_eq!(run.output, "abcd");
     assert_eq!(run.log.iter().map(|line| line.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
 }
 
 #[test]
-fn a_timeout_ends_a_job_to_the_millisecond() {
-    let limit = |options: &mut schedule::Options| {
-        options.timeout = Some(Timeout::Fixed(Duration::from_millis(500)));
-    };
-    let run = simulate(&["3000 0 late", "400 0 soon"], 2, false, 0, limit);
-    assert_eq!(run.log, [(2, 0, 400, 0, 0), (1, 0, 500, -1, libc::SIGTERM)]);
-    assert_eq!(run.told.len(), 1);
-    assert_eq!(run.summary.exit_code, 1);
+fn a_timeout_ends_a_job_to_the_millisecond_and_names_its_command() {
+    for is_direct in [false, true] {
+        let timeout = Some(Timeout::Fixed(Duration::from_millis(500)));
+        let options = schedule::Options { timeout, ..Default::default() };
+        let scripts = &["3000 0 late", "400 0 soon"];
+        let run = Given { scripts, jobs: 2, options, is_direct, ..Given::default() }.simulate();
+        assert_eq!(run.log, [(2, 0, 400, 0, 0), (1, 0, 500, -1, libc::SIGTERM)]);
+        let command = if is_direct { "job '3000 0 late'" } else { "3000 0 late" };
+        assert_eq!(run.told, [format!("job 1 timed out: {command}")]);
+        assert_eq!(run.summary.exit_code, 1);
+    }
 }
 
 #[test]
 fn failed_jobs_are_tried_again_and_logged_once() {
-    let retries = |options: &mut schedule::Options| options.retries = Some(3);
-    let run = simulate(&["10 1 x", "10 0 y"], 1, false, 0, retries);
+    let options = schedule::Options { retries: Some(3), ..Default::default() };
+    let scripts = &["10 1 x", "10 0 y"];
+    let run = Given { scripts, jobs: 1, options, ..Given::default() }.simulate();
     assert_eq!(run.log.iter().map(|line| (line.0, line.3)).collect::<Vec<_>>(), [(1, 1), (2, 0)]);
     assert_eq!(run.output, "xy", "the output of the attempts before is dropped");
 }
 
 #[test]
 fn without_processes_jobs_wait_and_none_is_lost() {
-    let run = simulate(&["10 0 a", "10 0 b", "10 0 c", "10 0 d"], 3, true, 5, |_| {});
+    let scripts = &["10 0 a", "10 0 b", "10 0 c", "10 0 d"];
+    let given = Given { scripts, jobs: 3, keep_order: true, refusals: 5, ..Given::default() };
+    let run = given.simulate();
     assert_eq!(run.output, "abcd");
     assert_eq!(run.summary.ended, 4);
     assert_eq!(run.told.len(), 1, "told once: {:?}", run.told);
@@ -284,10 +354,43 @@ fn without_processes_jobs_wait_and_none_is_lost() {
 
 #[test]
 fn halt_now_ends_those_that_run_and_starts_no_more() {
-    let halt = |options: &mut schedule::Options| {
-        options.halt = Halt::parse("now,fail=1").expect("a halt");
-    };
-    let run = simulate(&["50 0 a", "10 7 b", "50 0 c", "50 0 d"], 3, false, 0, halt);
+    let halt = Halt::parse("now,fail=1").expect("a halt");
+    let options = schedule::Options { halt, ..Default::default() };
+    let scripts = &["50 0 a", "10 7 b", "50 0 c", "50 0 d"];
+    let run = Given { scripts, jobs: 3, options, is_direct: true, ..Given::default() }.simulate();
     assert_eq!(run.log, [(2, 0, 10, 7, 0)], "the others have neither output nor a line");
     assert_eq!((run.output.as_str(), run.summary.exit_code), ("b", 7));
+    assert_eq!(run.told, ["this job failed: job '10 7 b'"]);
+}
+
+#[test]
+fn the_answer_of_a_limit_is_heard_whose_end_comes_before_its_start() {
+    let limit = Some(Limit::parse(b"limit").expect("a limit"));
+    let options = schedule::Options { limit, ..Default::default() };
+    let scripts = &["10 0 a", "10 0 b"];
+    let answers = &[Some(1), Some(0), Some(0)];
+    let run = Given { scripts, jobs: 1, options, limit: answers, ..Given::default() }.simulate();
+    assert_eq!(run.log, [(1, 1000, 10, 0, 0), (2, 1010, 10, 0, 0)]);
+    assert_eq!(run.output, "ab");
+}
+
+#[test]
+fn a_limit_that_cannot_run_holds_jobs_back_and_is_told() {
+    let limit = Some(Limit::parse(b"limit").expect("a limit"));
+    let options = schedule::Options { limit, ..Default::default() };
+    let answers = &[None, Some(0)];
+    let run = Given { scripts: &["10 0 a"], jobs: 1, options, limit: answers, ..Given::default() };
+    let run = run.simulate();
+    assert_eq!(run.log, [(1, 1000, 10, 0, 0)]);
+    assert_eq!(run.told.len(), 1, "{:?}", run.told);
+}
+
+#[test]
+fn nothing_is_waited_for_when_no_job_is_left() {
+    let delay = Some(Delay::parse("5").expect("a delay"));
+    let options = schedule::Options { delay, ..Default::default() };
+    let run =
+        Given { scripts: &["10 0 a", "10 0 b"], jobs: 1, options, ..Given::default() }.simulate();
+    assert_eq!(run.log, [(1, 0, 10, 0, 0), (2, 5000, 10, 0, 0)]);
+    assert_eq!(run.took, Duration::from_millis(5010));
 }

@@ -235,6 +235,9 @@ impl<W: World> Engine<'_, W> {
             }
             // As if it had said "not now".
             Err(error) => {
+                if let SpawnError::Program { pid, .. } = error {
+                    self.early.remove(&pid);
+                }
                 self.observer.tell(format!("--limit: {error}").as_bytes());
                 self.schedule.limit_answered(1, self.world.now());
                 Ok(())

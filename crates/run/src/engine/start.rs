@@ -17,8 +17,13 @@ impl<W: World> Engine<'_, W> {
     pub(super) fn start_what_may(&mut self) -> Result<Option<Instant>, EngineError> {
         // The last of them may have been the end of what there is to do.
         while !(self.has_ended && self.again.is_empty()) {
-            match self.schedule.may_start(self.world.now(), &mut *self.machine) {
-                Start::Now { slot } => match self.wanted(slot)? {
+            let start = self.schedule.may_start(self.world.now(), &mut *self.machine);
+            if matches!(start, Start::At(_) | Start::Ask | Start::Asked) && !self.has_more()? {
+                // There is nothing to wait for.
+                return Ok(None);
+            }
+            match start {
+                Start::Now { slot } => match self.wanted()? {
                     Wanted::Job(job) => self.start(job, slot)?,
                     Wanted::NotYet => return Ok(None),
                     Wanted::End => self.has_ended = true,
@@ -35,8 +40,20 @@ impl<W: World> Engine<'_, W> {
         Ok(None)
     }
 
-    /// The job to be started in `slot`.
-    fn wanted(&mut self, slot: u32) -> Result<Wanted, EngineError> {
+    /// Whether another job is to be started, or may be; reads one ahead to know it.
+    fn has_more(&mut self) -> Result<bool, EngineError> {
+        if self.again.is_empty() && !self.has_ended {
+            match self.read_job()? {
+                Wanted::Job(job) => self.again.push_back(job),
+                Wanted::NotYet => return Ok(true),
+                Wanted::End => self.has_ended = true,
+            }
+        }
+        Ok(!self.again.is_empty())
+    }
+
+    /// The job to be started next.
+    fn wanted(&mut self) -> Result<Wanted, EngineError> {
         for at in 0..self.again.len() {
             if let Some(host) = self.host_for(self.again[at].seq)
                 && let Some(job) = self.again.remove(at)
@@ -48,6 +65,21 @@ impl<W: World> Engine<'_, W> {
             // Those that are left wait for room on a host where they have not failed.
             return Ok(Wanted::NotYet);
         }
+        let job = match self.read_job()? {
+            Wanted::Job(job) => job,
+            other => return Ok(other),
+        };
+        match self.host_for(job.seq) {
+            Some(host) => Ok(Wanted::Job(Job { host, ..job })),
+            None => {
+                self.again.push_back(job);
+                Ok(Wanted::NotYet)
+            }
+        }
+    }
+
+    /// Makes the next job of the input.
+    fn read_job(&mut self) -> Result<Wanted, EngineError> {
         loop {
             let (records, given, block) = match self.take_input()? {
                 Next::Records(records) => (records, None, None),
@@ -68,30 +100,20 @@ impl<W: World> Engine<'_, W> {
                 }
                 continue;
             }
-            let sending = block.map(|block| self.sending(block));
-            let now = self.world.now();
-            let command = Vec::new();
-            let took = Duration::ZERO;
-            let host = self.host_for(seq);
-            let job = Job {
+            return Ok(Wanted::Job(Job {
                 seq,
                 records,
-                sending,
+                sending: block.map(|block| self.sending(block)),
                 given,
-                command,
-                slot,
-                host: host.unwrap_or_default(),
+                command: Vec::new(),
+                slot: 0,
+                host: 0,
                 sent_bytes: 0,
                 bring: Vec::new(),
                 pid: None,
-                started: now,
-                took,
-            };
-            if host.is_some() {
-                return Ok(Wanted::Job(job));
-            }
-            self.again.push_back(job);
-            return Ok(Wanted::NotYet);
+                started: self.world.now(),
+                took: Duration::ZERO,
+            }));
         }
     }
 
