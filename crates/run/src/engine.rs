@@ -13,7 +13,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 mod away;
 mod blocks;
@@ -42,7 +42,7 @@ use crate::pipe::PipeError;
 use crate::quote::Shell;
 use crate::remote::files::PathError;
 use crate::schedule::{Action, Ended, Halted, Machine, Reason, Schedule, Start, Verdict};
-use crate::spawn::{Arguments, Environment, Launch, Reaped, SpawnError};
+use crate::spawn::{Child, Environment, Launch, Reaped, Remains, SpawnError};
 use crate::template::{Context, Flow, Packing, RenderError, Template, Values};
 
 /// Stands for a slot: that of the command of `--limit`.
@@ -251,7 +251,7 @@ pub struct Engine<'a, W> {
     idle: Vec<Box<Launch>>,
     told_busy: bool,
     /// The process of `--limit`, while it runs.
-    limit: Option<i32>,
+    limit: Option<Child>,
     /// How often we were asked to end.
     signals: u32,
     running: u64,

@@ -17,7 +17,7 @@ use run::input::{self, Packer, Source};
 use run::joblog::{Format, Log};
 use run::quote::Shell;
 use run::schedule::{self, Delay, Halt, Jobs, Limit, Schedule, Timeout};
-use run::spawn::{Environment, Launch, Reaped, SpawnError};
+use run::spawn::{Child, Environment, Launch, Reaped, SpawnError};
 use run::template::{Packing, Syntax, Template};
 use run::{Account, Record};
 
@@ -73,19 +73,14 @@ impl Fake {
     /// late: it has ended, and been reaped, before its start is told.
     fn answer(&mut self, launch: Box<Launch>) {
         let answer = self.limit.pop_front().expect("the limit is not asked so often");
-        // The number of the one that cannot run is that of the process after the next.
-        let pid = self.pids + if answer.is_some() { 1 } else { 2 };
-        self.pids += i32::from(answer.is_some());
+        self.pids += 1;
+        let pid = self.pids;
         let exit = Some(answer.unwrap_or(127));
         let reaped = Reaped { pid, exit, signal: 0, account: Account::default() };
         self.started.push_back(Event::Ended(reaped));
-        let error = || io::Error::from_raw_os_error(libc::ENOENT);
-        let result = match answer {
-            Some(_) => Ok(pid),
-            None => Err(SpawnError::Program { program: "limit".into(), error: error(), pid }),
-        };
-        let (at, took) = (self.now(), Duration::ZERO);
-        self.started.push_back(Event::Started { slot: LIMIT, launch, result, at, took });
+        let child = Child::new(pid, launch);
+        let child = if answer.is_some() { child } else { child.failing(libc::ENOENT) };
+        self.started.push_back(Event::Started { slot: LIMIT, result: Ok(child), at: self.now() });
     }
 }
 
@@ -104,7 +99,8 @@ impl World for Fake {
         }
         let result = if self.refusals > 0 {
             self.refusals -= 1;
-            Err(SpawnError::Busy(io::Error::from_raw_os_error(libc::EAGAIN)))
+            let error = io::Error::from_raw_os_error(libc::EAGAIN);
+            Err((launch, SpawnError::Busy(error)))
         } else {
             let script = Script::of(&launch);
             // SAFETY: the collector keeps what it hands out open until the job is closed.
@@ -115,10 +111,9 @@ impl World for Fake {
             self.pids += 1;
             self.ends.insert((self.now() + script.takes, self.pids), (script.exit, 0));
             self.most.set(self.most.get().max(self.ends.len()));
-            Ok(self.pids)
+            Ok(Child::new(self.pids, launch))
         };
-        let (at, took) = (self.now(), Duration::ZERO);
-        self.started.push_back(Event::Started { slot, launch, result, at, took });
+        self.started.push_back(Event::Started { slot, result, at: self.now() });
     }
 
     fn signal(&mut self, pid: i32, signal: i32) {
@@ -132,6 +127,8 @@ impl World for Fake {
     fn is_gone(&self, _pid: i32) -> bool {
         true
     }
+
+    fn kill_rest(&mut self, _pid: i32) {}
 
     fn watch(&mut self, _fd: RawFd, _interest: Interest) -> io::Result<()> {
         Ok(())

@@ -6,10 +6,8 @@ impl<W: World> Engine<'_, W> {
     /// Takes in one event.
     pub(super) fn hear(&mut self, event: Event) -> Result<(), EngineError> {
         match event {
-            Event::Started { slot: LIMIT, launch: _, result, .. } => self.limit_started(result),
-            Event::Started { slot, launch, result, at, took } => {
-                self.started_one(slot, launch, result, at, took)
-            }
+            Event::Started { slot: LIMIT, result, .. } => self.limit_started(result),
+            Event::Started { slot, result, at } => self.started_one(slot, result, at),
             Event::Ended(reaped) => self.process_ended(reaped),
             Event::Ready(fd) => match self.writers.get(&fd) {
                 Some(&slot) => self.write_stdin(slot),
@@ -27,36 +25,26 @@ impl<W: World> Engine<'_, W> {
     fn started_one(
         &mut self,
         slot: u32,
-        launch: Box<Launch>,
-        result: Result<i32, SpawnError>,
+        result: Result<Child, (Box<Launch>, SpawnError)>,
         at: Instant,
-        took: Duration,
     ) -> Result<(), EngineError> {
         let job = self.slots.get_mut(slot as usize).and_then(Option::as_mut);
         let Some(job) = job else { return Ok(()) };
         match result {
-            Ok(pid) => {
-                self.idle.push(launch);
-                (job.pid, job.started, job.took) = (Some(pid), at, took);
+            Ok(child) => {
+                let pid = child.pid;
+                (job.child, job.started) = (Some(child), at);
                 if let Some(sending) = &mut job.sending {
                     sending.started();
                 }
                 self.pids.insert(pid, slot);
                 let (command, records) = (&job.command, &job.records);
-                let running = Running { seq: job.seq, slot, pid, at, took, records, command };
+                let running = Running { seq: job.seq, slot, pid, at, records, command };
                 self.observer.started(&running);
                 self.hear_early(pid)
             }
-            Err(SpawnError::Busy(error)) => self.no_process(slot, launch, error),
-            Err(error @ SpawnError::Program { pid, .. }) => {
-                self.early.remove(&pid);
-                self.tell_job(&launch, &error);
-                self.idle.push(launch);
-                let Some(job) = self.slots[slot as usize].take() else { return Ok(()) };
-                self.running -= 1;
-                self.settle(job, Outcome::Exited(error.exit_code()), Account::default(), false)
-            }
-            Err(error @ SpawnError::Refused(_)) => Err(error.into()),
+            Err((launch, SpawnError::Busy(error))) => self.no_process(slot, launch, error),
+            Err((_, error)) => Err(error.into()),
         }
     }
 
@@ -110,28 +98,35 @@ impl<W: World> Engine<'_, W> {
     }
 
     fn process_ended(&mut self, reaped: Reaped) -> Result<(), EngineError> {
-        if self.limit == Some(reaped.pid) {
-            self.limit = None;
-            let code = reaped.exit.unwrap_or(1);
-            self.schedule.limit_answered(code, self.world.now());
+        if let Some(limit) = self.limit.take_if(|limit| limit.pid == reaped.pid) {
+            self.limit_ended(limit.ended(), reaped.exit);
             return Ok(());
         }
         let Some(slot) = self.pids.remove(&reaped.pid) else {
             self.early.insert(reaped.pid, reaped);
             return Ok(());
         };
-        let Some(job) = self.slots[slot as usize].take() else { return Ok(()) };
+        let Some(mut job) = self.slots[slot as usize].take() else { return Ok(()) };
         self.running -= 1;
-        let outcome = match reaped.exit {
+        let mut outcome = match reaped.exit {
             Some(code) => Outcome::Exited(code),
             None => Outcome::Signalled(reaped.signal),
         };
         let mut account = reaped.account;
-        account.spawn_ns = u64::try_from(job.took.as_nanos()).unwrap_or(u64::MAX);
+        if let Some(Remains { launch, took, error }) = job.child.take().map(Child::ended) {
+            job.started += took;
+            account.spawn_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+            if let Some(error) = error {
+                self.tell_job(&launch, &error);
+                outcome = Outcome::Exited(error.exit_code());
+                account = Account::default();
+            }
+            self.idle.push(launch);
+        }
         let mut leftovers = !self.plan.shares_group && !self.world.is_gone(reaped.pid);
         if leftovers && self.schedule.is_ending(slot) {
             // Its children outlived the signals that it died of.
-            self.world.signal(reaped.pid, libc::SIGKILL);
+            self.world.kill_rest(reaped.pid);
             leftovers = false;
         }
         self.settle(job, outcome, account, leftovers)
@@ -227,22 +222,35 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    fn limit_started(&mut self, result: Result<i32, SpawnError>) -> Result<(), EngineError> {
+    fn limit_started(
+        &mut self,
+        result: Result<Child, (Box<Launch>, SpawnError)>,
+    ) -> Result<(), EngineError> {
         match result {
-            Ok(pid) => {
-                self.limit = Some(pid);
+            Ok(child) => {
+                let pid = child.pid;
+                self.limit = Some(child);
                 self.hear_early(pid)
             }
-            // As if it had said "not now".
-            Err(error) => {
-                if let SpawnError::Program { pid, .. } = error {
-                    self.early.remove(&pid);
-                }
-                self.observer.tell(format!("--limit: {error}").as_bytes());
-                self.schedule.limit_answered(1, self.world.now());
+            Err((_, error)) => {
+                self.limit_failed(&error);
                 Ok(())
             }
         }
+    }
+
+    /// Takes in the answer of the command of `--limit`.
+    fn limit_ended(&mut self, ended: Remains, exit: Option<u8>) {
+        match ended.error {
+            Some(error) => self.limit_failed(&error),
+            None => self.schedule.limit_answered(exit.unwrap_or(1), self.world.now()),
+        }
+    }
+
+    /// As if it had said "not now".
+    fn limit_failed(&mut self, error: &SpawnError) {
+        self.observer.tell(format!("--limit: {error}").as_bytes());
+        self.schedule.limit_answered(1, self.world.now());
     }
 
     /// Does what is due.
@@ -266,8 +274,8 @@ impl<W: World> Engine<'_, W> {
             };
             match action {
                 Action::Signal { signal, .. } => {
-                    if let Some(pid) = job.pid {
-                        self.world.signal(pid, signal);
+                    if let Some(child) = &job.child {
+                        self.world.signal(child.pid, signal);
                     }
                 }
                 Action::Tell { reason, .. } => {
@@ -338,8 +346,8 @@ impl<W: World> Engine<'_, W> {
 
     /// Ends what still runs, at once: something cannot be gone on after.
     pub(super) fn end_all_now(&mut self) {
-        for pid in self.slots.iter().flatten().filter_map(|job| job.pid) {
-            self.world.signal(pid, libc::SIGKILL);
+        for child in self.slots.iter().flatten().filter_map(|job| job.child.as_ref()) {
+            self.world.signal(child.pid, libc::SIGKILL);
         }
     }
 }

@@ -1,10 +1,11 @@
 //! A job on its way from its records to its end.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::sending::Sending;
 use crate::job::Record;
 use crate::remote::files::FilePath;
+use crate::spawn::Child;
 
 /// A job that is to be started, or runs.
 #[derive(Debug)]
@@ -28,11 +29,9 @@ pub(super) struct Job {
     /// What is brought back from there.
     pub(super) bring: Vec<FilePath>,
     /// Its process, once it is known.
-    pub(super) pid: Option<i32>,
-    /// When it was started.
+    pub(super) child: Option<Child>,
+    /// When it was ordered; at its end, when it asked to become its program.
     pub(super) started: Instant,
-    /// From the order to its program running.
-    pub(super) took: Duration,
 }
 
 impl Job {

@@ -1,6 +1,6 @@
 //! What the engine tells while it runs: to progress lines, panels and statistics.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::job::{Finished, Record};
 
@@ -13,10 +13,8 @@ pub struct Running<'a> {
     pub slot: u32,
     /// Its process.
     pub pid: i32,
-    /// When its program ran.
+    /// When it was ordered.
     pub at: Instant,
-    /// From the order to its program running.
-    pub took: Duration,
     /// Its values.
     pub records: &'a [Record],
     /// Its command line; empty where nobody asked for it.
@@ -42,7 +40,7 @@ pub struct Status {
 
 /// Whoever wants to be told.
 pub trait Observer {
-    /// A job's program runs.
+    /// A job has a process.
     fn started(&mut self, job: &Running<'_>) {
         let _ = job;
     }

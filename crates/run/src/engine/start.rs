@@ -110,9 +110,8 @@ impl<W: World> Engine<'_, W> {
                 host: 0,
                 sent_bytes: 0,
                 bring: Vec::new(),
-                pid: None,
+                child: None,
                 started: self.world.now(),
-                took: Duration::ZERO,
             }));
         }
     }
@@ -120,7 +119,7 @@ impl<W: World> Engine<'_, W> {
     /// Makes a job's command line and starts it.
     fn start(&mut self, mut job: Job, slot: u32) -> Result<(), EngineError> {
         let now = self.world.now();
-        (job.slot, job.started, job.pid) = (slot, now, None);
+        (job.slot, job.started, job.child) = (slot, now, None);
         if self.render(&mut job)? == Flow::Skip {
             let ended = self.schedule.skipped(now);
             return self.finish(job, ended, Account::default(), false, now);
@@ -314,15 +313,9 @@ impl Plan {
     }
 
     fn new_launch(&self) -> Box<Launch> {
-        Box::new(Launch {
-            program: self.program(),
-            arguments: Arguments::default(),
-            environment: self.environment.another(),
-            streams: [None; 3],
-            directory: None,
-            nice: self.nice,
-            shares_group: self.shares_group,
-        })
+        let mut launch = Launch::new(self.program(), self.environment.another());
+        (launch.nice, launch.shares_group) = (self.nice, self.shares_group);
+        Box::new(launch)
     }
 }
 

@@ -9,28 +9,24 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use rustix::event::epoll;
 use rustix::fd::{BorrowedFd, OwnedFd};
 
-use crate::spawn::{Ends, Kernel, Launch, Reaped, SpawnError};
+use crate::spawn::{Child, Ends, Kernel, Launch, Reaped, SpawnError};
 
 /// Something the engine hears.
 #[derive(Debug)]
 pub enum Event {
-    /// A program that was to be started runs, or cannot.
+    /// There is a process for a program that was to be started, or there can be none.
     Started {
         /// The slot of the job.
         slot: u32,
-        /// What it was started with, to be used again.
-        launch: Box<Launch>,
-        /// Its process, or why there is none.
-        result: Result<i32, SpawnError>,
-        /// When its program ran.
+        /// The process, or why there is none and what was to be started.
+        result: Result<Child, (Box<Launch>, SpawnError)>,
+        /// When it was ordered.
         at: Instant,
-        /// From the order to the program running.
-        took: Duration,
     },
     /// A process has ended.
     Ended(Reaped),
@@ -62,11 +58,14 @@ pub trait World {
     /// Starts a program for the job in a slot; [`Event::Started`] tells how it went.
     fn spawn(&mut self, slot: u32, launch: Box<Launch>);
 
-    /// Sends a signal to a process group.
+    /// Sends a signal to the process group of a process that was not waited for.
     fn signal(&mut self, pid: i32, signal: i32);
 
     /// Whether nobody of a process group is left.
     fn is_gone(&self, pid: i32) -> bool;
+
+    /// Kills whoever is left of the group of a process that has ended.
+    fn kill_rest(&mut self, pid: i32);
 
     /// Watches a descriptor until it is closed or [`forget`](Self::forget)ten.
     ///
@@ -121,9 +120,9 @@ pub struct Live {
 /// Who starts programs.
 #[derive(Debug)]
 enum Spawner {
-    /// This thread: no hand-over, and while a program is being started nothing else is done.
+    /// This thread: no hand-over.
     Here(Kernel),
-    /// Threads, each of which waits for its own programs.
+    /// Threads: several processes are made at once.
     Threads { orders: Sender<(u32, Box<Launch>, Instant)>, done: Receiver<Event> },
 }
 
@@ -210,10 +209,8 @@ fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spa
     Ok(Spawner::Threads { orders, done })
 }
 
-fn start(kernel: &Kernel, slot: u32, launch: Box<Launch>, asked: Instant) -> Event {
-    let result = kernel.spawn(&launch);
-    let at = Instant::now();
-    Event::Started { slot, launch, result, at, took: at - asked }
+fn start(kernel: &Kernel, slot: u32, launch: Box<Launch>, at: Instant) -> Event {
+    Event::Started { slot, result: kernel.spawn(launch, at), at }
 }
 
 impl World for Live {
@@ -236,14 +233,24 @@ impl World for Live {
     }
 
     fn signal(&mut self, pid: i32, signal: i32) {
-        // The group may be gone: then there is nobody to be told.
-        // SAFETY: plain system call.
-        unsafe { libc::kill(-pid, signal) };
+        // There is no group yet while a child is about to make it, and none any more when all of
+        // it are gone: then there is nobody to be told.
+        // SAFETY: plain system calls.
+        unsafe {
+            if libc::kill(-pid, signal) != 0 {
+                libc::kill(pid, signal);
+            }
+        }
     }
 
     fn is_gone(&self, pid: i32) -> bool {
         // SAFETY: plain system call; signal 0 asks and does nothing.
         unsafe { libc::kill(-pid, 0) != 0 }
+    }
+
+    fn kill_rest(&mut self, pid: i32) {
+        // SAFETY: plain system call; its number alone may be somebody else's by now.
+        unsafe { libc::kill(-pid, libc::SIGKILL) };
     }
 
     fn watch(&mut self, fd: RawFd, interest: Interest) -> io::Result<()> {

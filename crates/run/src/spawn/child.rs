@@ -1,14 +1,16 @@
 //! `clone` and what the child does until it is the program.
 
-use std::cell::UnsafeCell;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::ptr;
+use std::time::Instant;
 
-use super::{Launch, SpawnError};
+use rustix::io::Errno;
+use rustix::{process, stdio};
 
-/// Stack of the child: it calls a dozen functions of a few variables each.
-const STACK_BYTES: usize = 32 * 1024;
+use super::execve::{IS_QUIET, execve};
+use super::{Child, Launch, SpawnError};
 
 /// Starts programs by the kernel.
 #[derive(Debug)]
@@ -17,114 +19,90 @@ pub struct Kernel {
     mask: libc::sigset_t,
 }
 
-/// What the child reads, and the one thing that it tells.
-struct Order<'a> {
-    launch: &'a Launch,
-    mask: &'a libc::sigset_t,
-    /// The error of the call that failed, 0 if none did.
-    failed: UnsafeCell<c_int>,
-}
-
-thread_local! {
-    /// The child's stack: the thread waits while it is in use, so each thread needs one.
-    static STACK: UnsafeCell<Box<Stack>> = UnsafeCell::new(Box::new(Stack([0; STACK_BYTES])));
-}
-
-#[repr(align(16))]
-struct Stack([u8; STACK_BYTES]);
-
 impl Kernel {
     /// A spawner whose children get `mask`, which is best what this process was started with.
     pub fn new(mask: libc::sigset_t) -> Self {
         Kernel { mask }
     }
 
-    /// Starts a program; its process number, which is its process group's as well.
+    /// Starts a program that was ordered at `ordered`; returns as soon as there is a process, which
+    /// tells at its end whether it could become the program.
+    ///
+    /// Signals must be blocked in this thread (see [`Ends`](super::Ends)).
     ///
     /// # Errors
     ///
-    /// [`SpawnError`]: whether it is worth trying again, and whose fault it is.
-    pub fn spawn(&self, launch: &Launch) -> Result<i32, SpawnError> {
-        let order = Order { launch, mask: &self.mask, failed: UnsafeCell::new(0) };
-        let pid = STACK.with(|stack| {
-            // SAFETY: the stack belongs to this thread, which waits in `clone` for as long as the
-            // child uses it (CLONE_VFORK); the end of an array is a pointer that may be made.
-            let top = unsafe { stack.get().as_ref().map(|stack| stack.0.as_ptr_range().end) };
-            let top = top.unwrap_or(ptr::null()).cast_mut().cast::<c_void>();
-            // SAFETY: `become_program` never returns into our frames; `order` outlives the call,
-            // since CLONE_VFORK holds this thread until the child has become the program or ended.
-            // Signals that are handled are blocked in this thread (see `Ends`), so no handler
-            // runs on the child's stack, and the child's changes of signal handling are its own
-            // (no CLONE_SIGHAND).
-            unsafe {
-                libc::clone(
-                    become_program,
-                    top,
-                    libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
-                    ptr::from_ref(&order).cast_mut().cast(),
-                )
-            }
-        });
-        if pid < 0 {
-            let error = io::Error::last_os_error();
-            return Err(match error.raw_os_error() {
-                Some(libc::EAGAIN | libc::ENOMEM) => SpawnError::Busy(error),
-                _ => SpawnError::Refused(error),
-            });
+    /// [`SpawnError::Busy`] or [`SpawnError::Refused`], with what was to be started.
+    pub fn spawn(
+        &self,
+        mut launch: Box<Launch>,
+        ordered: Instant,
+    ) -> Result<Child, (Box<Launch>, SpawnError)> {
+        launch.prepare(&self.mask, ordered.elapsed());
+        let top = launch.stack_top();
+        let waits = if IS_QUIET { 0 } else { libc::CLONE_VFORK };
+        let flags = libc::CLONE_VM | waits | libc::SIGCHLD;
+        // SAFETY: the child runs on the launch's own stack and reads the launch alone, which stays
+        // where it is and is nobody else's until the child has been waited for (see `Child`).
+        // Signals that are handled are blocked in this thread, so no handler runs on that stack;
+        // its signal handling and its descriptors are copies (no CLONE_SIGHAND, no CLONE_FILES).
+        let pid = unsafe {
+            libc::clone(become_program, top, flags, ptr::from_ref(&*launch).cast_mut().cast())
+        };
+        if pid >= 0 {
+            return Ok(Child::new(pid, launch));
         }
-        // SAFETY: the child has gone its way; nobody else has this cell.
-        let failed = unsafe { *order.failed.get() };
-        if failed == 0 {
-            return Ok(pid);
-        }
-        // It has ended without becoming the program: it is taken away here, by its number, so that
-        // nobody else hears of it.
-        // SAFETY: plain call; no status is asked for.
-        unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
-        let program = String::from_utf8_lossy(launch.program.as_bytes()).into_owned();
-        Err(SpawnError::Program { program, error: io::Error::from_raw_os_error(failed), pid })
+        let error = io::Error::last_os_error();
+        let error = match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::ENOMEM) => SpawnError::Busy(error),
+            _ => SpawnError::Refused(error),
+        };
+        Err((launch, error))
     }
 }
 
-/// The child.  It shares all memory with a thread that waits: it may call the kernel and nothing
-/// else, and writes nothing but the order's one cell.
-extern "C" fn become_program(order: *mut c_void) -> c_int {
-    // SAFETY: the pointer is the `Order` of the waiting thread.
-    let order = unsafe { &*order.cast::<Order<'_>>() };
-    let launch = order.launch;
-    // SAFETY: plain system calls with pointers that the waiting thread keeps true.
-    unsafe {
-        if !launch.shares_group {
-            libc::setpgid(0, 0);
-        }
-        let ready = place_streams(&launch.streams)
-            && launch.directory.as_ref().is_none_or(|path| libc::chdir(path.as_ptr()) == 0);
-        if ready {
-            if launch.nice != 0 {
-                // What the user may not have is left as it is, as nice(1) does.
-                libc::nice(launch.nice);
-            }
-            libc::sigprocmask(libc::SIG_SETMASK, order.mask, ptr::null_mut());
-            let words: *const *const c_char = launch.arguments.pointers();
-            libc::execve(launch.program.as_ptr(), words, launch.environment.pointers());
-        }
-        *order.failed.get() = *libc::__errno_location();
-        libc::_exit(127);
-    }
+/// The child.  It shares all memory with threads that run on, the thread-local storage of the one
+/// that started it too: it calls the kernel directly, never by a function that would set `errno`,
+/// allocates nothing, and writes to nothing but its stack and the launch's atomic cells.
+extern "C" fn become_program(launch: *mut c_void) -> c_int {
+    // SAFETY: the pointer is a launch that is left alone for as long as we need it.
+    let launch = unsafe { &*launch.cast::<Launch>() };
+    let Err(error) = prepare(launch);
+    launch.fails(error);
+    // Ends the process: by the C library's `clone`, which calls the kernel with it.
+    127
 }
 
-/// Makes `streams` the descriptors 0, 1 and 2; false when the kernel refuses.
-///
-/// # Safety
-///
-/// In the child alone: it replaces the standard descriptors.
-unsafe fn place_streams(streams: &[Option<i32>; 3]) -> bool {
-    streams.iter().zip(0..).all(|(&stream, target)| match stream {
-        // Ours are closed when a program starts, and are never below 3 (see `engine`).
-        // SAFETY: plain system call.
-        Some(stream) => unsafe { libc::dup2(stream, target) == target },
-        None => true,
-    })
+/// Everything up to the program.
+fn prepare(launch: &Launch) -> Result<std::convert::Infallible, Errno> {
+    if !launch.shares_group {
+        process::setpgid(None, None)?;
+    }
+    place_streams(&launch.streams)?;
+    if let Some(path) = &launch.directory {
+        process::chdir(&**path)?;
+    }
+    if launch.nice != 0 {
+        // What the user may not have is left as it is, as nice(1) does.
+        let _ = process::nice(launch.nice);
+    }
+    // SAFETY: the set is valid; this function tells errors by its value alone.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &launch.mask, ptr::null_mut()) };
+    launch.calls();
+    let (words, variables) = (launch.arguments.pointers(), launch.environment.pointers());
+    // SAFETY: both are lists of C strings that end with a null pointer.
+    Err(unsafe { execve(&launch.program, words, variables) })
+}
+
+/// Makes `streams` the descriptors 0, 1 and 2.
+fn place_streams(streams: &[Option<i32>; 3]) -> Result<(), Errno> {
+    // SAFETY: copied when we were made, and open then.  Ours are closed when a program starts, and
+    // are never below 3 (see `engine`).
+    let [stdin, stdout, stderr] =
+        streams.map(|stream| stream.map(|stream| unsafe { BorrowedFd::borrow_raw(stream) }));
+    stdin.map_or(Ok(()), stdio::dup2_stdin)?;
+    stdout.map_or(Ok(()), stdio::dup2_stdout)?;
+    stderr.map_or(Ok(()), stdio::dup2_stderr)
 }
 
 #[cfg(test)]
@@ -133,7 +111,7 @@ mod tests {
     use std::io::{Read as _, Seek as _};
     use std::os::fd::AsRawFd as _;
 
-    use super::super::{Arguments, Environment};
+    use super::super::{Arguments, Environment, Remains};
     use super::*;
 
     fn kernel() -> Kernel {
@@ -146,7 +124,7 @@ mod tests {
         Kernel::new(mask)
     }
 
-    fn launch(words: &[&str], own: &[&[u8]]) -> Launch {
+    fn launch(words: &[&str], own: &[&[u8]]) -> Box<Launch> {
         let mut arguments = Arguments::default();
         let fill = |list: &mut crate::template::Words| {
             words.iter().for_each(|word| list.push(word.as_bytes()));
@@ -156,29 +134,29 @@ mod tests {
         let common = [b"A=1".to_vec(), b"SEQ=x".to_vec()];
         let mut environment = Environment::new(common, &["SEQ".to_owned()]);
         environment.set(own);
-        Launch {
-            program: CString::new(words[0]).unwrap().into(),
-            arguments,
-            environment,
-            streams: [None; 3],
-            directory: None,
-            nice: 0,
-            shares_group: false,
-        }
+        let program = CString::new(words[0]).unwrap().into();
+        let mut launch = Launch::new(program, environment);
+        launch.arguments = arguments;
+        Box::new(launch)
+    }
+
+    fn wait_for(child: Child) -> (i32, Remains) {
+        let mut status = 0;
+        // SAFETY: plain call.
+        assert_eq!(unsafe { libc::waitpid(child.pid, &mut status, 0) }, child.pid);
+        (libc::WEXITSTATUS(status), child.ended())
     }
 
     fn run(words: &[&str], own: &[&[u8]]) -> (i32, String) {
         let mut file = tempfile::tempfile().unwrap();
         let mut request = launch(words, own);
         request.streams[1] = Some(file.as_raw_fd());
-        let pid = kernel().spawn(&request).unwrap();
-        let mut status = 0;
-        // SAFETY: plain call.
-        assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
+        let (status, ended) = wait_for(kernel().spawn(request, Instant::now()).unwrap());
+        assert!(ended.error.is_none() && !ended.took.is_zero());
         let mut text = String::new();
         file.rewind().unwrap();
         file.read_to_string(&mut text).unwrap();
-        (libc::WEXITSTATUS(status), text)
+        (status, text)
     }
 
     #[test]
@@ -205,10 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_cannot_run_is_told_and_leaves_no_process() {
+    fn a_program_that_cannot_run_is_told_at_its_end() {
         for (path, code) in [("/no/such/program", 127), ("/etc/passwd", 126), ("/", 126)] {
             let request = launch(&[path], &[]);
-            let error = kernel().spawn(&request).unwrap_err();
+            let (status, ended) = wait_for(kernel().spawn(request, Instant::now()).unwrap());
+            let error = ended.error.unwrap();
+            assert_eq!(status, 127);
             assert_eq!(error.exit_code(), code, "{error}");
             assert!(error.to_string().contains(path), "{error}");
         }
