@@ -196,8 +196,8 @@ fn parallels_and_ours_count_each_other() {
     }
     let place = Place::ours();
     let said = place.said(
-        "/usr/bin/sem --id x 'sleep 2.5; echo theirs'; sem --id x --st -1 echo no; echo $?
-        sem --id x --fg echo ours; sem --id x 'sleep 2.5; echo ours'
+        "/usr/bin/sem --id x 'sleep 4; echo theirs'; sem --id x --st -1 echo no; echo $?
+        sem --id x --fg echo ours; sem --id x 'sleep 4; echo ours'
         /usr/bin/sem --id x --st -1 echo no; echo $?; /usr/bin/sem --id x --fg echo theirs",
     );
     assert_eq!(said, "1\ntheirs\nours\n1\nours\ntheirs\n");

@@ -362,7 +362,7 @@ pub(crate) struct JobArguments {
     #[arg(long)]
     pub(crate) tty: bool,
 
-    /// Threads that start programs [one for each two CPU threads, at most 8]
+    /// Threads that start programs [one for each 16 CPU threads, 1 to 8]
     #[arg(long, value_name = "COUNT")]
     pub(crate) spawners: Option<usize>,
 

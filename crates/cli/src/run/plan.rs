@@ -68,7 +68,7 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     // Signals are taken before anything could start a thread.
     let mut machine = Kernel::default();
     let threads = machine.threads();
-    let spawners = arguments.jobs.spawners.unwrap_or_else(|| (threads as usize / 2).clamp(1, 8));
+    let spawners = arguments.jobs.spawners.unwrap_or_else(|| (threads as usize / 16).clamp(1, 8));
     let world = Live::new(SIGNALS, spawners).context("cannot listen for signals")?;
 
     let mut options = schedule::options(&arguments.schedule)?;
