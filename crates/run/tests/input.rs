@@ -5,8 +5,6 @@
 //! installed, these tests say so and pass.
 
 use std::io::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::process::{Command, Output, Stdio};
 
 use run::Record;
 use run::input::{
@@ -15,28 +13,11 @@ use run::input::{
 use run::quote::Shell;
 use run::template::{Context, Packing, Syntax, Template, Values};
 
-type Bytes = Vec<u8>;
+use beside_parallel::parallel;
 
-/// What `parallel` prints and how it ends, or `None` where there is none.
-#[allow(clippy::print_stdout, clippy::unwrap_used)]
-fn theirs(arguments: &[Bytes], input: &[u8]) -> Option<Output> {
-    let child = Command::new("parallel")
-        .args(["--will-cite", "-k", "--dry-run"])
-        .args(arguments.iter().map(|argument| std::ffi::OsStr::from_bytes(argument)))
-        .env("LC_ALL", "C")
-        .env("PARALLEL_SHELL", "/bin/sh")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    let Ok(mut child) = child else {
-        println!("skipped: parallel is not installed");
-        return None;
-    };
-    // One that reads no input closes it early.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    Some(child.wait_with_output().unwrap())
-}
+mod beside_parallel;
+
+type Bytes = Vec<u8>;
 
 /// What a command line asks for: the options of the real one that concern input.
 struct Asked {
@@ -170,7 +151,8 @@ fn context(seq: u64, packing: Packing, records: &[Record]) -> Context<'_> {
 /// Tries one command line; `false` when there is nothing to compare with.
 #[track_caller]
 fn same(arguments: &[Bytes], input: &[u8]) -> bool {
-    let Some(theirs) = theirs(arguments, input) else { return false };
+    let words = [b"--dry-run".as_slice()].into_iter().chain(arguments.iter().map(Vec::as_slice));
+    let Some(theirs) = parallel("/bin/sh", words, input) else { return false };
     if !theirs.status.success() {
         // Some links of nothing end it with an error of its own language.
         return true;

@@ -4,32 +4,21 @@
 //! Where it is not installed, these tests say so and pass.
 
 use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 use run::pipe::{BlockSize, Cutter, Header, Options, parts, unescape};
+
+use beside_parallel::parallel;
+
+mod beside_parallel;
 
 /// What ends each job's input in what is compared; no text of these tests holds it.
 const MARK: u8 = 1;
 
 /// What the jobs of `parallel` got, or `None` where there is none.
-#[allow(clippy::print_stdout, clippy::unwrap_used)]
 fn theirs(options: &[String], text: &[u8]) -> Option<Vec<u8>> {
-    let child = Command::new("parallel")
-        .args(["--will-cite", "-k", "-j2"])
-        .args(options)
-        .arg(r"cat; printf '\001'")
-        .env("LC_ALL", "C")
-        .env("PARALLEL_SHELL", "/bin/sh")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    let Ok(mut child) = child else {
-        println!("skipped: parallel is not installed");
-        return None;
-    };
-    let _ = child.stdin.take().unwrap().write_all(text);
-    Some(child.wait_with_output().unwrap().stdout)
+    let words = options.iter().map(String::as_str).chain([r"cat; printf '\001'"]);
+    let output = parallel("/bin/sh", ["-j2"].into_iter().chain(words), text)?;
+    Some(output.stdout)
 }
 
 fn parse(words: &[String]) -> Options {

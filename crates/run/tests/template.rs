@@ -5,12 +5,13 @@
 #![allow(clippy::unwrap_used, reason = "all of it is tests")]
 #![allow(clippy::print_stdout, reason = "a skipped test says why")]
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-
 use run::Record;
 use run::quote::Shell;
 use run::template::{Context, Packing, Syntax, Template, Values};
+
+use beside_parallel::parallel;
+
+mod beside_parallel;
 
 /// What `parallel` prints, or `None` where there is none.
 fn theirs(arguments: &[&[u8]], input: &[u8]) -> Option<Vec<u8>> {
@@ -19,23 +20,8 @@ fn theirs(arguments: &[&[u8]], input: &[u8]) -> Option<Vec<u8>> {
 
 /// The same for this shell.
 fn theirs_for(shell: &str, arguments: &[&[u8]], input: &[u8]) -> Option<Vec<u8>> {
-    use std::os::unix::ffi::OsStrExt as _;
-    let arguments = arguments.iter().map(|argument| std::ffi::OsStr::from_bytes(argument));
-    let child = Command::new("parallel")
-        .arg("--will-cite")
-        .args(["-k", "--dry-run"])
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .env("PARALLEL_SHELL", shell)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let Ok(mut child) = child else {
-        println!("skipped: parallel is not installed");
-        return None;
-    };
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    Some(child.wait_with_output().unwrap().stdout)
+    let words = [b"--dry-run".as_slice()].into_iter().chain(arguments.iter().copied());
+    Some(parallel(shell, words, input)?.stdout)
 }
 
 /// The same by us: one job for each chunk of records.
