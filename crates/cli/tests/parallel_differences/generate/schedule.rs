@@ -1,0 +1,82 @@
+//! Jobs that fail, what becomes of the others, and going on after a joblog.
+
+use super::Line;
+
+const CODES: &[&str] = &["0", "0", "1", "2", "3", "7", "101", "255"];
+
+impl Line<'_> {
+    /// What changes nothing to be seen, but has to be understood.
+    pub(super) fn harmless(&mut self) {
+        if self.random.percent(12) {
+            let text = self.random.pick(&[
+                "--delay 0.001",
+                "--timeout 20",
+                "--nice 1",
+                "--retries 1",
+                "--no-notice",
+                "--will-cite",
+                "--halt never",
+                "--noswap",
+                "--term-seq TERM,50,KILL,25",
+                "--shuf-not",
+            ]);
+            if text != "--shuf-not" {
+                self.option(text);
+            }
+        }
+        if self.random.percent(8) {
+            let text = self.random.pick(&["--trim l", "--trim r", "--trim lr", "--trim n"]);
+            self.option(text);
+        }
+        if self.random.percent(5) {
+            self.option("-r");
+        }
+    }
+
+    /// Jobs that fail, and what becomes of the others.
+    pub(super) fn failing(&mut self) {
+        self.serial = true;
+        let values: Vec<&str> =
+            (0..2 + self.random.below(5)).map(|_| self.random.pick(CODES)).collect();
+        self.source(&[":::"]);
+        self.source(&values);
+        let text = self.random.pick(&[
+            "exit {}",
+            "echo {}; exit {}",
+            "test {} = 0",
+            "if [ {} = 3 ]; then kill -9 $$; fi; echo {}",
+            "if [ {} = 2 ]; then kill -TERM $$; fi; exit {}",
+            "sh -c 'exit {}'",
+            "false",
+        ]);
+        self.command = vec![text.to_owned()];
+        if self.random.percent(75) {
+            let when = self.random.pick(&["now", "soon"]);
+            let what = self.random.pick(&["fail", "success", "done"]);
+            let limit = self.random.pick(&["1", "2", "3", "30%", "50%", "100%"]);
+            let halt = format!("{when},{what}={limit}");
+            let old = self.random.pick(&["0", "1", "2", "-1", "-2", "40%"]);
+            let text = if self.random.percent(20) { old.to_owned() } else { halt };
+            self.options.extend(["--halt".to_owned(), text]);
+        }
+        if self.random.percent(20) {
+            let option = self.random.pick(&["--retries 2", "--retries 3"]);
+            self.option(option);
+        }
+        self.output();
+    }
+
+    /// Going on after a joblog.
+    pub(super) fn going_on(&mut self) {
+        self.serial = true;
+        let option =
+            self.random.pick(&["--resume", "--resume-failed", "--retry-failed", "--joblog +log"]);
+        self.option(option);
+        if option != "--joblog +log" {
+            self.option("--joblog log");
+        }
+        self.source(&[":::", "1", "2", "3", "4"]);
+        let text = self.random.pick(&["echo {}", "exit {}", "echo", "echo {} {#}"]);
+        self.command = vec![text.to_owned()];
+    }
+}
