@@ -89,6 +89,9 @@ pub struct Options {
     pub color_failed: bool,
     /// Where temporary files are made.
     pub directory: PathBuf,
+    /// No command writes anything to its standard output
+    /// ([`redirects_output`](crate::shell::redirects_output)): grouped, they need no file for it.
+    pub stdout_unused: bool,
 }
 
 /// What is known of a job before it starts.
@@ -111,8 +114,8 @@ pub struct JobText<'a> {
 /// or abandoned.
 #[derive(Clone, Copy, Debug)]
 pub struct Streams {
-    /// Its descriptor 1.
-    pub stdout: RawFd,
+    /// Its descriptor 1; `None` leaves ours.
+    pub stdout: Option<RawFd>,
     /// Its descriptor 2.
     pub stderr: RawFd,
     /// Descriptors to be watched from now on: call [`Collector::readable`] when one is readable.

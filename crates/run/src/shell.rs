@@ -103,6 +103,15 @@ pub fn needed(template: &Template, surroundings: &Surroundings) -> Option<Reason
     is_the_shells.then(|| Reason::Builtin(String::from_utf8_lossy(&name).into_owned()))
 }
 
+/// Whether a shell that runs the command writes nothing to its own standard output: the command
+/// sends it to a file.
+pub fn redirects_output(template: &Template, surroundings: &Surroundings) -> bool {
+    surroundings.shell == Shell::Bourne
+        && !surroundings.reads_startup_file
+        && surroundings.functions.is_empty()
+        && template::redirects_output(template)
+}
+
 /// Keywords and builtins of sh, dash, bash, ksh and zsh whose meaning is not that of a program.
 const WORDS_OF_SHELLS: &str = ". : [ [[ ]] { } ! alias autoload bg bind bindkey break builtin \
     bye caller case cd chdir command compgen complete compopt continue coproc declare dirs \

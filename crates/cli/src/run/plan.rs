@@ -91,7 +91,9 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     let wanted = feed::Wanted { slots, needs_total, remote: remote.as_ref() };
     let feed = feed::feed(given, &command, &arguments.packing, &wanted, world.waker())?;
     let (results, place) = output::results(&arguments.output, &command)?;
-    let collector = output::collector(&arguments.output, results, command.syntax.names.clone())?;
+    // What ssh writes is another matter.
+    let stdout_unused = remote.is_none() && command.redirects_output();
+    let collector = output::collector(&arguments.output, results, &command, stdout_unused)?;
     let plan = Plan { remote, limit, place, ..jobs::plan(&arguments, command)? };
 
     let mut observers = observers::of(&arguments.watch)?;

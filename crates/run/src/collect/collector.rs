@@ -164,7 +164,7 @@ impl Collector {
                 if let Some(heading) = text.heading {
                     stdout.write(&[heading, b"\n"].concat())?;
                 }
-                let stdout = stdout.descriptor().as_raw_fd();
+                let stdout = Some(stdout.descriptor().as_raw_fd());
                 Ok(Streams { stdout, stderr: stderr.descriptor().as_raw_fd(), watch: None })
             }
         }
@@ -323,7 +323,7 @@ impl Collector {
             Some(stderr) => stderr.as_raw_fd(),
             None => temporary(&mut slot.files[1], &self.options.directory)?,
         };
-        let streams = Streams { stdout: saved.stdout.as_raw_fd(), stderr, watch: None };
+        let streams = Streams { stdout: Some(saved.stdout.as_raw_fd()), stderr, watch: None };
         slot.saved = Some(saved);
         Ok(streams)
     }
@@ -363,8 +363,11 @@ impl Collector {
     fn open_files(&mut self, index: usize) -> Result<Streams, CollectError> {
         let [stdout, stderr] = &mut self.slots[index].files;
         let folder = &self.options.directory;
-        let (stdout, stderr) = (temporary(stdout, folder)?, temporary(stderr, folder)?);
-        Ok(Streams { stdout, stderr, watch: None })
+        let stdout = match self.options.stdout_unused {
+            true => None,
+            false => Some(temporary(stdout, folder)?),
+        };
+        Ok(Streams { stdout, stderr: temporary(stderr, folder)?, watch: None })
     }
 
     fn close_files(&mut self, index: usize, mut finished: Finished) -> Result<(), CollectError> {
@@ -439,7 +442,7 @@ impl Collector {
         if live {
             outputs.write_heading(slot)?;
         }
-        Ok(Streams { stdout, stderr, watch })
+        Ok(Streams { stdout: Some(stdout), stderr, watch })
     }
 
     fn close_lines(&mut self, index: usize, mut finished: Finished) -> Result<(), CollectError> {

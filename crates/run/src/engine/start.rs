@@ -240,12 +240,12 @@ impl<W: World> Engine<'_, W> {
     fn launch(
         &mut self,
         job: &mut Job,
-        stdout: RawFd,
+        stdout: Option<RawFd>,
         stderr: RawFd,
     ) -> Result<Box<Launch>, EngineError> {
         let mut launch = self.idle.pop().unwrap_or_else(|| self.plan.new_launch());
         launch.directory = None;
-        launch.streams = [None, Some(stdout), Some(stderr)];
+        launch.streams = [None, stdout, Some(stderr)];
         if self.launch_away(job, &mut launch)? {
             return Ok(launch);
         }

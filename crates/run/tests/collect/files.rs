@@ -1,11 +1,13 @@
 //! `--files` and `--results`: folders, names of each job, tables.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use run::Record;
 use run::collect::{Collector, JobText, Mode, Options, Results, TableFormat, has_results};
 
-use super::support::{Bench, finished, options, write};
+use super::support::{Bench, collector, device, finished, options, pipe, write};
 
 fn with_results(mode: Mode, keep_order: bool, results: impl FnOnce(&Path) -> Results) -> Bench {
     Bench::with(|folder| Options {
@@ -167,4 +169,20 @@ fn ungrouped_a_table_has_no_output_in_it() {
     bench.drain();
     assert_eq!(bench.stdout(), "at once\n");
     assert!(read(&bench.folder.path().join("t.csv")).ends_with(",\"echo 1\",1,,\n"));
+}
+
+#[test]
+fn nothing_is_made_for_an_output_that_is_not_used() {
+    let (reader, writer) = pipe();
+    let options = Options { stdout_unused: true, ..Options::default() };
+    let mut collector = collector(options, writer, device("/dev/null"));
+    let text = JobText { heading: Some(b"shown"), ..JobText::default() };
+    let streams = collector.open(1, 1, &text).expect("streams");
+    assert_eq!(streams.stdout, None);
+    collector.close(finished(1, 1), false).expect("closed");
+    assert_eq!(collector.next_written().expect("written").map(|job| job.receive_bytes), Some(6));
+    drop(collector);
+    let mut text = String::new();
+    File::from(reader).read_to_string(&mut text).expect("read");
+    assert_eq!(text, "shown\n");
 }

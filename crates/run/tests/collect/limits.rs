@@ -83,7 +83,7 @@ fn an_output_that_a_full_disk_has_cut_is_an_error_that_says_so() {
     bench.open(1, 9, None);
     bench.close(1, 9);
     let streams = bench.open(1, 1, None);
-    assert!(fill(streams.stdout) > 100_000);
+    assert!(fill(streams.stdout.unwrap()) > 100_000);
     let error = bench.collector.close(support::finished(1, 1), false).expect_err("full");
     let start = format!("no space left for {}: free some", disk.0.display());
     assert!(error.to_string().starts_with(&start), "{error}");

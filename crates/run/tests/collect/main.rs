@@ -69,7 +69,7 @@ fn a_job_that_opens_its_output_anew_does_not_overwrite_itself() {
     let mut bench = Bench::new(Mode::Group, false);
     let streams = bench.open(1, 1, None);
     write(streams.stdout, "aaaaaa\n");
-    let path = format!("/proc/self/fd/{}", streams.stdout);
+    let path = format!("/proc/self/fd/{}", streams.stdout.unwrap());
     std::fs::OpenOptions::new().append(true).open(&path).map_or_else(
         |error| panic!("{path}: {error}"),
         |mut file| std::io::Write::write_all(&mut file, b"b\n").expect("written"),

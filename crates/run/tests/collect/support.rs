@@ -110,13 +110,15 @@ pub(crate) fn finished(slot: u32, seq: u64) -> Finished {
 }
 
 /// Writes as a job does; panics where a job would die.
-pub(crate) fn write(descriptor: RawFd, bytes: impl AsRef<[u8]>) {
+pub(crate) fn write(descriptor: impl Into<Option<RawFd>>, bytes: impl AsRef<[u8]>) {
     let file = borrowed(descriptor).try_clone_to_owned().expect("a descriptor");
     File::from(file).write_all(bytes.as_ref()).expect("written");
 }
 
 /// A descriptor that the collector keeps open.
-pub(crate) fn borrowed<'a>(descriptor: RawFd) -> BorrowedFd<'a> {
+pub(crate) fn borrowed<'a>(descriptor: impl Into<Option<RawFd>>) -> BorrowedFd<'a> {
+    let descriptor: Option<RawFd> = descriptor.into();
+    let descriptor = descriptor.expect("a descriptor of its own");
     // SAFETY: the collector keeps what it hands out open until the job is closed, and the tests
     // write before that.
     unsafe { BorrowedFd::borrow_raw(descriptor) }

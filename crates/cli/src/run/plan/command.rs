@@ -61,16 +61,24 @@ impl Command {
         Ok(Template::parse(&[text.as_bytes().to_vec()], &self.syntax)?)
     }
 
-    /// How command lines become processes, decided once for all of them; `asked` is `--shell`.
-    pub(super) fn way(&self, asked: &OsStr) -> anyhow::Result<Way> {
-        let choice = shell::Choice::parse(&asked.to_string_lossy());
+    /// Whether no job writes to the standard output that it is given.
+    pub(super) fn redirects_output(&self) -> bool {
+        shell::redirects_output(&self.template, &self.surroundings())
+    }
+
+    fn surroundings(&self) -> shell::Surroundings {
         let reads = ["BASH_ENV", "ENV"].iter().any(|name| std::env::var_os(name).is_some());
-        let surroundings = shell::Surroundings {
+        shell::Surroundings {
             shell: self.dialect,
             reads_startup_file: reads,
             functions: crate::run::shell::functions(),
-        };
-        let needed = shell::needed(&self.template, &surroundings);
+        }
+    }
+
+    /// How command lines become processes, decided once for all of them; `asked` is `--shell`.
+    pub(super) fn way(&self, asked: &OsStr) -> anyhow::Result<Way> {
+        let choice = shell::Choice::parse(&asked.to_string_lossy());
+        let needed = shell::needed(&self.template, &self.surroundings());
         if choice == shell::Choice::Never
             && let Some(reason) = needed
         {

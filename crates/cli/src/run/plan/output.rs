@@ -54,11 +54,13 @@ pub(super) fn progress_style(output: &OutputArguments) -> (Style, bool) {
     }
 }
 
-/// What keeps the output of jobs apart and writes it; `names` are those of columns.
+/// What keeps the output of jobs apart and writes it; `stdout_unused` if none of them writes any to
+/// its standard output.
 pub(super) fn collector(
     output: &OutputArguments,
     results: Option<Results>,
-    names: Vec<Vec<u8>>,
+    command: &Command,
+    stdout_unused: bool,
 ) -> anyhow::Result<Collector> {
     let mode = match () {
         () if output.ungroup => collect::Mode::Ungroup,
@@ -78,10 +80,11 @@ pub(super) fn collector(
             keep_order,
             files,
             results,
-            names,
+            names: command.syntax.names.clone(),
             directory,
             color,
             color_failed,
+            stdout_unused,
         },
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?,
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?,
