@@ -75,9 +75,9 @@ pub enum Packing {
     /// One record for each job: `{}` is all its values, with blanks between them.
     #[default]
     One,
-    /// `-m`, `--xargs`: the same over all records.
+    /// `-n`, `-l`, `-m`, `--xargs`: the same over all records.
     Join,
-    /// `-X`, `-N`, `-n`: the word that `{}` stands in is repeated for each value.
+    /// `-X`, `-N`, `-L`: the word that `{}` stands in is repeated for each value.
     Repeat,
 }
 
@@ -326,7 +326,7 @@ impl Template {
         Ok(flow)
     }
 
-    /// How long the command line would be, in bytes, for `-s`, `-X` and `-m`.
+    /// How long the command line would be, in bytes, for `-X` and `-m`.
     pub fn rendered_len(
         &self,
         context: &Context<'_>,
@@ -338,9 +338,10 @@ impl Template {
         })
     }
 
-    /// Measures a command line to which records are added one by one.
-    pub fn measure(&self, values: Values, packing: Packing) -> Measure<'_> {
-        Measure::new(self, values, packing)
+    /// Measures packed command lines for `-s`; `others` are the templates beside the command: its
+    /// tag, its folders.
+    pub fn measure(&self, others: &[&Template], packing: Packing, shell: Shell) -> Measure {
+        Measure::new(self, others, packing, shell)
     }
 
     /// Replaces `words` by the arguments that a shell would have made of the command line.  Only

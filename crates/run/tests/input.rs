@@ -49,7 +49,7 @@ fn parse(arguments: &[Bytes]) -> Asked {
     };
     let mut csv = false;
     let mut left = arguments.iter().peekable();
-    let mut count = None;
+    let (mut count, mut shared) = (None, Packing::One);
     while let Some(option) = left.next_if(|word| word.starts_with(b"-")) {
         let option = text(option);
         match option.as_str() {
@@ -73,9 +73,10 @@ fn parse(arguments: &[Bytes]) -> Asked {
                     "-a" => asked.sources.push((file(value.clone()), run::input::Linked::No)),
                     "-j" => asked.slots = u32::try_from(number.unwrap()).unwrap(),
                     "-s" => asked.limit = usize::try_from(number.unwrap()).unwrap(),
-                    "-n" | "-N" => count = Some(number.unwrap()),
+                    "-n" => (count, shared) = (Some(number.unwrap()), Packing::Join),
+                    "-N" => (count, shared) = (Some(number.unwrap()), Packing::Repeat),
                     "-L" => {
-                        count = Some(number.unwrap());
+                        (count, shared) = (Some(number.unwrap()), Packing::Repeat);
                         asked.options.continued = true;
                     }
                     "--trim" => {
@@ -103,7 +104,7 @@ fn parse(arguments: &[Bytes]) -> Asked {
     if let Some(count) = count {
         asked.records_max = count;
         if asked.packing == Packing::One {
-            asked.packing = Packing::Repeat;
+            asked.packing = shared;
         }
     }
     let (words, sources) = split(left.cloned().collect(), &Separators::default());
@@ -128,6 +129,7 @@ fn ours(arguments: &[Bytes], input: &[u8]) -> Bytes {
         exact: false,
     };
     let mut packer = Packer::new(input, packing);
+    let measure = template.measure(&[], asked.packing, Shell::Bourne);
     let mut out = Vec::new();
     let mut seq = 0;
     loop {
@@ -135,7 +137,7 @@ fn ours(arguments: &[Bytes], input: &[u8]) -> Bytes {
         let values = Values::Quoted(Shell::Bourne);
         let fits = |records: &[Record]| {
             let context = context(seq, asked.packing, records);
-            template.rendered_len(&context, values).is_ok_and(|length| length < asked.limit)
+            measure.length(&context, records).is_ok_and(|length| length < asked.limit)
         };
         let Ok(Some(records)) = packer.next(fits) else { return out };
         let context = context(seq, asked.packing, &records);

@@ -284,7 +284,7 @@ fn packed_values() {
     check_packed(&["-m"], command, &[source], one, &default, Packing::Join);
     check_packed(&["-X"], command, &[source], one, &default, Packing::Repeat);
     check_packed(&["-N2"], command, &[source], two, &default, Packing::Repeat);
-    check_packed(&["-n2"], &["e"], &[source], two, &default, Packing::Repeat);
+    check_packed(&["-n2"], command, &[source], two, &default, Packing::Join);
     check_packed(&["-N2", "-m"], command, &[source], two, &default, Packing::Repeat);
     check_packed(&["-X", "-q"], command, &[source], one, &quoted, Packing::Repeat);
     check_packed(&["-m", "-q"], command, &[source], one, &quoted, Packing::Join);

@@ -89,7 +89,7 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     let slots = schedule.slots();
 
     let wanted = feed::Wanted { slots, needs_total, remote: remote.as_ref() };
-    let feed = feed::feed(given, &command, &arguments.packing, &wanted, world.waker())?;
+    let feed = feed::feed(given, &command, &arguments, &wanted, world.waker())?;
     let (results, place) = output::results(&arguments.output, &command)?;
     // What ssh writes is another matter.
     let stdout_unused = remote.is_none() && command.redirects_output();

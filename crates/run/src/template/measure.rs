@@ -1,163 +1,212 @@
-//! How long a command line gets while records are added to it (`-m`, `-X`, `-s`).
+//! How long a command line counts as when records are added to it (`-s`).
 //!
-//! Each record is asked about once, so that rendering everything again for each of them would take
-//! time in the square of their number.  Where a record adds only its own part, as in all but the
-//! rarest templates, only that part is rendered; elsewhere the whole line is.
+//! Not the length that it has in the end: GNU parallel adds up what each record alone would make
+//! of the command's replacement strings, and users' scripts rely on which values it puts together.
+//! Its rules, found by running it:
+//!
+//! - text that is written once counts once; in words that are repeated (`-X`, `-N`, `-L`) it counts
+//!   for each value, whatever string stands in them;
+//! - `{}` counts as the record's values, quoted; `{2}` as the second value of each record, not of
+//!   all of them together; `{#}` and the like count once for each record;
+//! - between two values a blank counts for each repeated word, or, where values are joined, for
+//!   each string;
+//! - strings that only the tag, the working directory or the results' folder have count as if they
+//!   stood in the command once, their text does not;
+//! - with `-q` nothing counts as quoted, and all of it three times.
 
 use super::parse::{Piece, Position};
-use super::strings::What;
 use super::{Context, Packing, RenderError, Template, Values};
 use crate::job::Record;
+use crate::quote::Shell;
 
-/// The length of one command line that grows.
-#[derive(Debug)]
-pub struct Measure<'a> {
-    template: &'a Template,
-    values: Values,
-    packing: Packing,
-    /// What each record adds to, or `None` where the whole line has to be rendered.
-    growing: Option<Growing>,
-    /// Records that are in `length`.
-    records: usize,
-    /// One of them has a value: a word without any is written once all the same.
-    has_values: bool,
-    length: usize,
-}
+/// With `-q`: how often each byte counts.
+const QUOTED_FACTOR: usize = 3;
 
-/// The pieces that grow, with nothing between them.
-#[derive(Debug)]
-struct Growing {
-    template: Template,
-    /// How many blanks come before what a further record adds.
+/// What the length of a packed command line is made of.
+#[derive(Clone, Debug)]
+pub struct Measure {
+    /// Bytes that are written once.
+    once: usize,
+    /// Bytes that are written for each value.
+    for_each_value: usize,
+    /// Blanks from one value to the next.
     blanks: usize,
+    /// The replacement strings, with nothing between them.
+    strings: Template,
+    /// How many of them stand for all values.
+    of_all: usize,
+    /// How values are written.
+    values: Values,
+    /// How often each byte counts.
+    factor: usize,
 }
 
-impl<'a> Measure<'a> {
-    pub(super) fn new(template: &'a Template, values: Values, packing: Packing) -> Self {
-        let growing = growing(template, packing);
-        Measure { template, values, packing, growing, records: 0, has_values: false, length: 0 }
-    }
-
-    /// The length of the command line with these records.  Quick when they are those of the call
-    /// before and one more, or the first of a new line; they must not differ in any other way.
-    pub fn length(
-        &mut self,
-        context: &Context<'_>,
-        records: &[Record],
-    ) -> Result<usize, RenderError> {
-        let context = Context { records, packing: self.packing, ..*context };
-        let grows_by_one = records.len() == self.records + 1 && self.has_values;
-        match (&self.growing, records.last()) {
-            (Some(growing), Some(last)) if grows_by_one => {
-                let context = Context { records: std::slice::from_ref(last), ..context };
-                if !last.values.is_empty() {
-                    let added = growing.template.rendered_len(&context, self.values)?;
-                    self.length += added + growing.blanks;
-                }
-            }
-            _ => {
-                self.length = self.template.rendered_len(&context, self.values)?;
-                self.has_values = records.iter().any(|record| !record.values.is_empty());
+impl Measure {
+    pub(super) fn new(
+        command: &Template,
+        others: &[&Template],
+        packing: Packing,
+        shell: Shell,
+    ) -> Self {
+        let repeats = packing == Packing::Repeat;
+        let (mut once, mut for_each_value, mut blanks) = (0, 0, 0);
+        for piece in &command.pieces {
+            match piece {
+                Piece::Blank(text) => once += text.len(),
+                Piece::Join => once += 1,
+                Piece::Text(_) | Piece::Value(_) => {}
             }
         }
-        self.records = records.len();
-        Ok(self.length)
+        let is_value = |piece: &&Piece| matches!(piece, Piece::Value(_));
+        for word in command.pieces.split(|piece| matches!(piece, Piece::Blank(_) | Piece::Join)) {
+            let text: usize = word.iter().map(text_len).sum();
+            let strings = word.iter().filter(is_value).count();
+            match strings {
+                0 => once += text,
+                _ if repeats => (for_each_value, blanks) = (for_each_value + text, blanks + 1),
+                _ => (once, blanks) = (once + text, blanks + strings),
+            }
+        }
+        let mut pieces: Vec<Piece> = command.pieces.iter().filter(is_value).cloned().collect();
+        // There is no other way to tell whether two of them are the same; it is done once.
+        let mut known: Vec<String> = pieces.iter().map(|piece| format!("{piece:?}")).collect();
+        for piece in others.iter().flat_map(|other| &other.pieces).filter(is_value) {
+            let name = format!("{piece:?}");
+            if !known.contains(&name) {
+                known.push(name);
+                pieces.push(piece.clone());
+                blanks += usize::from(!repeats);
+            }
+        }
+        let is_of_all = |piece: &&Piece| matches!(piece, Piece::Value(value) if value.position == Position::All);
+        let is_quoted = command.quote_command.is_some();
+        Measure {
+            once,
+            for_each_value,
+            blanks,
+            of_all: pieces.iter().filter(is_of_all).count(),
+            values: if is_quoted { Values::Bare } else { Values::Quoted(shell) },
+            factor: if is_quoted { QUOTED_FACTOR } else { 1 },
+            strings: Template { pieces, is_unquoted: command.is_unquoted, ..Template::default() },
+        }
     }
-}
 
-/// The pieces that grow with each record, if all else stays as it is.
-fn growing(template: &Template, packing: Packing) -> Option<Growing> {
-    if template.quote_command.is_some() || template.shell_quote > 0 {
-        return None;
-    }
-    let is_all =
-        |piece: &Piece| matches!(piece, Piece::Value(value) if value.position == Position::All);
-    let mut pieces = Vec::new();
-    let mut blanks = 0;
-    for word in template.pieces.split(|piece| matches!(piece, Piece::Blank(_) | Piece::Join)) {
-        let has_all = word.iter().any(is_all);
-        for piece in word {
-            let Piece::Value(value) = piece else { continue };
-            let is_constant = match value.position {
-                Position::All | Position::Job => true,
-                // In a word that is repeated the first value is, too, and it is not the record's.
-                Position::At(place) => place == 1 && !has_all,
+    /// The length of the command line with these records, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// What a replacement string has against a record.
+    pub fn length(&self, context: &Context<'_>, records: &[Record]) -> Result<usize, RenderError> {
+        let mut values = 0;
+        let mut length = self.once;
+        for record in records {
+            let count = record.values.len();
+            let alone = Context {
+                records: std::slice::from_ref(record),
+                packing: Packing::One,
+                ..*context
             };
-            let looks_around =
-                matches!(value.what, What::Expression(_) | What::Unique | What::Ascending);
-            if !is_constant || looks_around {
-                return None;
-            }
+            // Blanks between values are counted below.
+            let blanks = self.of_all * count.saturating_sub(1);
+            length += self.strings.rendered_len(&alone, self.values)?.saturating_sub(blanks);
+            values += count;
         }
-        if !has_all {
-            continue;
-        }
-        if packing == Packing::Repeat {
-            pieces.extend_from_slice(word);
-            blanks += 1;
-        } else {
-            let before = pieces.len();
-            pieces.extend(word.iter().filter(|piece| is_all(piece)).cloned());
-            blanks += pieces.len() - before;
-        }
-        // Words are kept apart by a blank that is not counted.
-        pieces.push(Piece::Blank(Vec::new()));
+        length += self.for_each_value * values + self.blanks * values.saturating_sub(1);
+        Ok(length * self.factor)
     }
-    let is_unquoted = template.is_unquoted;
-    Some(Growing { template: Template { pieces, is_unquoted, ..Template::default() }, blanks })
+}
+
+fn text_len(piece: &Piece) -> usize {
+    match piece {
+        Piece::Text(text) | Piece::Blank(text) => text.len(),
+        Piece::Join | Piece::Value(_) => 0,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quote::Shell;
     use crate::template::Syntax;
 
+    const ONE: &[&[&str]] = &[&["aaa"], &["bbb"], &["ccc"]];
+    const TWO: &[&[&str]] = &[&["aaa", "dd"], &["bbb", "dd"], &["ccc", "dd"]];
+    const BLANK: &[&[&str]] = &[&["a b"], &["c d"], &["e f"]];
+
+    /// The lengths with one, two and three records.
+    fn lengths(
+        words: &[&str],
+        tag: &str,
+        packing: Packing,
+        records: &[&[&str]],
+        is_quoted: bool,
+    ) -> [usize; 3] {
+        let syntax = Syntax { quote_command: is_quoted, ..Syntax::default() };
+        let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+        let mut command = Template::parse(&words, &syntax).unwrap();
+        if !command.has_values() {
+            command.append_value();
+        }
+        let tag = Template::parse(&[tag.as_bytes().to_vec()], &Syntax::default()).unwrap();
+        let measure = command.measure(&[&tag], packing, Shell::Bourne);
+        let record = |values: &&[&str]| Record {
+            values: values.iter().map(|value| value.as_bytes().to_vec()).collect(),
+        };
+        let records: Vec<Record> = records.iter().map(record).collect();
+        let context = Context {
+            seq: 1,
+            slot: 1,
+            slots: 1,
+            total: None,
+            records: &[],
+            packing,
+            local_time_s: 0,
+        };
+        [1, 2, 3].map(|count| measure.length(&context, &records[..count]).unwrap())
+    }
+
+    /// Both ways of packing: what parallel counts.
     #[test]
-    fn the_length_is_that_of_the_whole_line() {
-        let records: Vec<Record> = (0..40)
-            .map(|index| Record {
-                values: (0..index % 3).map(|n| format!("a/{n}'{index}.x y").into_bytes()).collect(),
-            })
-            .chain([Record::of(""), Record::of("plain")])
-            .collect();
-        for command in [
-            "cat {}",
-            "cat x{}y {.}{/} {#} {1} z",
-            "{} {}",
-            "a {} {2}",
-            "a {}{1}",
-            "a {-1} {}",
-            "a {= $_=@arg =}",
-            "a",
-            "a {#}{} {%}b",
-            "a \"{}\" {}",
+    fn lengths_are_those_of_the_incumbent() {
+        for (command, tag, records, repeated, joined) in [
+            ("echo", "", ONE, [8, 12, 16], [8, 12, 16]),
+            ("echo {1} {}", "", ONE, [12, 20, 28], [12, 20, 28]),
+            ("echo {1}{}", "", ONE, [11, 18, 25], [11, 19, 27]),
+            ("echo {3} {}", "", ONE, [9, 14, 19], [9, 14, 19]),
+            ("echo {%}{}", "", ONE, [9, 14, 19], [9, 15, 21]),
+            ("echo \"{}\"", "", ONE, [10, 16, 22], [10, 14, 18]),
+            ("echo {} é", "", ONE, [11, 15, 19], [11, 15, 19]),
+            ("echo a b c {} d | x{} > y", "", ONE, [27, 36, 45], [27, 35, 43]),
+            ("echo {}", "<{}>", ONE, [8, 12, 16], [8, 12, 16]),
+            ("echo {/}", "{}{}", ONE, [11, 18, 25], [11, 19, 27]),
+            ("echo {}{}", "{}{}{.}", ONE, [14, 24, 34], [14, 26, 38]),
+            ("echo {}", "{#}", ONE, [9, 14, 19], [9, 15, 21]),
+            ("echo x{}", "", TWO, [13, 22, 31], [12, 19, 26]),
+            ("echo x{1}y{2}", "", TWO, [15, 26, 37], [14, 23, 32]),
+            ("echo {#} {}", "", TWO, [14, 24, 34], [14, 24, 34]),
+            ("echo {-1} {}", "", TWO, [15, 26, 37], [15, 26, 37]),
+            ("echo x{}{1}", "", TWO, [16, 28, 40], [16, 28, 40]),
+            ("{} x", "", BLANK, [5, 9, 13], [5, 9, 13]),
+            ("x={} x", "", BLANK, [9, 17, 25], [9, 15, 21]),
+            ("echo {}", "{.}", BLANK, [15, 26, 37], [15, 27, 39]),
+            ("echo {= uq() =} {}", "", BLANK, [14, 24, 34], [14, 24, 34]),
         ] {
-            for (packing, quote_command) in
-                [(Packing::Join, false), (Packing::Repeat, false), (Packing::Repeat, true)]
-            {
-                let syntax = Syntax { quote_command, ..Syntax::default() };
-                let template = Template::parse(&[command.as_bytes().to_vec()], &syntax).unwrap();
-                let mut context = Context {
-                    seq: 12,
-                    slot: 3,
-                    slots: 3,
-                    total: None,
-                    records: &[],
-                    packing,
-                    local_time_s: 0,
-                };
-                let values = Values::Quoted(Shell::Bourne);
-                let mut measure = template.measure(values, packing);
-                for _ in 0..2 {
-                    for count in 1..=records.len() {
-                        let length = measure.length(&context, &records[..count]).unwrap();
-                        context.records = &records[..count];
-                        let whole = template.rendered_len(&context, values).unwrap();
-                        assert_eq!(length, whole, "{command} {packing:?} {count}");
-                    }
-                }
-            }
+            let lengths = |packing| lengths(&[command], tag, packing, records, false);
+            assert_eq!(lengths(Packing::Repeat), repeated, "{command} <{tag}>");
+            assert_eq!(lengths(Packing::Join), joined, "{command} <{tag}>");
+        }
+    }
+
+    #[test]
+    fn quoted_commands_count_three_times() {
+        for (words, records, repeated, joined) in [
+            (&["echo", "{}"][..], ONE, [24, 36, 48], [24, 36, 48]),
+            (&["echo", "xy{}"], ONE, [30, 48, 66], [30, 42, 54]),
+            (&["echo", "x y{}"], ONE, [33, 48, 63], [33, 45, 57]),
+            (&["echo", "it's", "{}"], ONE, [39, 51, 63], [39, 51, 63]),
+            (&["echo", "{}"], BLANK, [24, 36, 48], [24, 36, 48]),
+        ] {
+            assert_eq!(lengths(words, "", Packing::Repeat, records, true), repeated, "{words:?}");
+            assert_eq!(lengths(words, "", Packing::Join, records, true), joined, "{words:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use run::schedule::Options;
 use super::command::Command;
 use super::input::Given;
 use super::packing;
-use crate::run::arguments::PackingArguments;
+use crate::run::arguments::RunArguments;
 
 /// Whether the command or the schedule need to know how many jobs there are.
 ///
@@ -43,14 +43,14 @@ pub(super) struct Wanted<'a> {
 pub(super) fn feed(
     given: Given,
     command: &Command,
-    packing: &PackingArguments,
+    arguments: &RunArguments,
     wanted: &Wanted<'_>,
     waker: Waker,
 ) -> anyhow::Result<Feed> {
     let Wanted { slots, needs_total, remote } = *wanted;
     let Given { values, blocks, retried, reads_stdin } = given;
-    let fits = packing::fits(command, packing)?;
-    let packer = packing::packer(values, packing, slots);
+    let fits = packing::fits(command, arguments)?;
+    let packer = packing::packer(values, &arguments.packing, slots);
     Ok(match retried {
         Some(commands) => Feed::Given(commands.into()),
         None if let Some(blocks) = &blocks => blocks.feed(slots, waker)?,

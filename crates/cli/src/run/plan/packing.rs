@@ -4,26 +4,31 @@ use anyhow::Context as _;
 use run::engine::COMMAND_BYTES_MAX;
 use run::engine::feed::Fits;
 use run::input::{self, Input, Packer};
-use run::template::{Context, Packing, Values};
+use run::template::{Context, Measure, Packing, Template, Values};
 use run::{Record, units};
 
 use super::command::Command;
-use crate::run::arguments::PackingArguments;
+use super::output;
+use crate::run::arguments::{PackingArguments, RunArguments};
 
 /// How many records a job gets at most, where that is said.
 fn records_max(packing: &PackingArguments) -> Option<u64> {
     let PackingArguments { replace_args, args, lines, max_lines, .. } = *packing;
-    replace_args.or(args).or(lines).or(max_lines.map(|lines| lines.max(1)))
+    replace_args.or(args).or(max_lines.map(|lines| lines.max(1))).or(lines)
 }
 
 /// How records share a command line.
+///
+/// As GNU parallel has it: `-X` and `-N` repeat words, beside whatever else, even for one record of
+/// several values; so does `-L`, but not beside `-m` and `--xargs`.
 pub(super) fn of_template(packing: &PackingArguments) -> Packing {
-    if records_max(packing).is_some_and(|records| records > 1) || packing.context_replace {
-        Packing::Repeat
-    } else if packing.multiple || packing.xargs {
-        Packing::Join
-    } else {
-        Packing::One
+    let PackingArguments { replace_args, lines, context_replace, multiple, xargs, .. } = *packing;
+    let joins = multiple || xargs;
+    match records_max(packing) {
+        _ if context_replace || replace_args.is_some() => Packing::Repeat,
+        _ if lines.is_some() && !joins => Packing::Repeat,
+        None | Some(1) if !joins => Packing::One,
+        _ => Packing::Join,
     }
 }
 
@@ -45,12 +50,14 @@ pub(super) fn packer(input: Input, packing: &PackingArguments, slots: u32) -> Pa
 const TOTAL_MAX: u64 = 999_999_999;
 
 /// What says whether a command line with so many records can still be run.
-pub(super) fn fits(command: &Command, arguments: &PackingArguments) -> anyhow::Result<Fits> {
-    let mut bytes_max = COMMAND_BYTES_MAX;
-    if let Some(text) = &arguments.chars {
-        let asked = units::size(text).with_context(|| format!("-s {text}"))?;
-        bytes_max = bytes_max.min(usize::try_from(asked).unwrap_or(usize::MAX));
-    }
+pub(super) fn fits(command: &Command, arguments: &RunArguments) -> anyhow::Result<Fits> {
+    let asked = match &arguments.packing.chars {
+        Some(text) => {
+            let bytes = units::size(text).with_context(|| format!("-s {text}"))?;
+            Some((usize::try_from(bytes).unwrap_or(usize::MAX), measure(command, arguments)?))
+        }
+        None => None,
+    };
     let (template, packing) = (command.template.clone(), command.packing);
     let values = Values::Quoted(command.dialect);
     Ok(Box::new(move |records: &[Record]| {
@@ -63,6 +70,72 @@ pub(super) fn fits(command: &Command, arguments: &PackingArguments) -> anyhow::R
             packing,
             local_time_s: 0,
         };
-        template.rendered_len(&context, values).is_ok_and(|bytes| bytes <= bytes_max)
+        let is_short = asked.as_ref().is_none_or(|(limit, measure)| {
+            measure.length(&context, records).is_ok_and(|bytes| bytes < *limit)
+        });
+        is_short
+            && template.rendered_len(&context, values).is_ok_and(|bytes| bytes <= COMMAND_BYTES_MAX)
     }))
+}
+
+/// What counts for `-s`: the command, and the replacement strings of what is made beside it.
+fn measure(command: &Command, arguments: &RunArguments) -> anyhow::Result<Measure> {
+    let tag = output::tag(&arguments.output, command)?;
+    let directory = arguments.jobs.workdir.as_deref();
+    let directory = directory.map(|text| command.option(text)).transpose()?;
+    let (_, place) = output::results(&arguments.output, command)?;
+    let others: Vec<&Template> = [&tag, &directory, &place].into_iter().flatten().collect();
+    Ok(command.template.measure(&others, command.packing, command.dialect))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(options: &str) -> PackingArguments {
+        #[derive(clap::Parser)]
+        struct Alone {
+            #[command(flatten)]
+            packing: PackingArguments,
+        }
+        let words = std::iter::once("run").chain(options.split_whitespace());
+        <Alone as clap::Parser>::try_parse_from(words).unwrap().packing
+    }
+
+    #[test]
+    fn words_are_repeated_where_the_incumbent_repeats_them() {
+        for (options, expected) in [
+            ("", Packing::One),
+            ("-n 1", Packing::One),
+            ("-l 1", Packing::One),
+            ("-n 2", Packing::Join),
+            ("-l 2", Packing::Join),
+            ("-m", Packing::Join),
+            ("--xargs -n 2", Packing::Join),
+            ("-m -L 2", Packing::Join),
+            ("-L 2 --xargs", Packing::Join),
+            ("-N 1", Packing::Repeat),
+            ("-L 1", Packing::Repeat),
+            ("-L 2 -n 3", Packing::Repeat),
+            ("-N 2 -m", Packing::Repeat),
+            ("-X -n 2", Packing::Repeat),
+            ("-X --xargs", Packing::Repeat),
+            ("-l 2 -X", Packing::Repeat),
+        ] {
+            assert_eq!(of_template(&arguments(options)), expected, "{options}");
+        }
+    }
+
+    #[test]
+    fn of_several_numbers_one_counts() {
+        for (options, expected) in [
+            ("-N 3 -n 2 -L 1", Some(3)),
+            ("-n 2 -L 3", Some(2)),
+            ("-L 2 -l 3", Some(3)),
+            ("-l 0", Some(1)),
+            ("-X", None),
+        ] {
+            assert_eq!(records_max(&arguments(options)), expected, "{options}");
+        }
+    }
 }
