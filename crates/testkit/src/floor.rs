@@ -1,10 +1,14 @@
 //! The floor of running jobs: what nobody can go below who starts the same programs.
 //!
-//! A loop of `clone(CLONE_VM | CLONE_VFORK)`, `execve` and `wait4`, and nothing else: two system
-//! calls of the parent and one of the child for each job.  No shell, no look-up of paths, no pipes,
-//! no signals, no process groups, no joblog; all strings are made beforehand.  A runner that does
-//! more is measured by how much more that costs.
+//! A loop of `clone(CLONE_VM)`, `execve` and `wait4`, and nothing else: two system calls of the
+//! parent and one of the child for each job.  No shell, no look-up of paths, no pipes, no signals,
+//! no process groups, no joblog; all strings are made beforehand.  A runner that does more is
+//! measured by how much more that costs.
+//!
+//! There are two: the loop that everybody knows, which stands still until the child has become its
+//! program (`CLONE_VFORK`, as `vfork` and `posix_spawn` have it), and one that goes on meanwhile.
 
+use std::collections::HashMap;
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -41,12 +45,6 @@ impl Pointers {
     }
 }
 
-/// What the child reads, in the memory that it shares with its parent.
-struct Start<'a> {
-    program: &'a Program,
-    environment: &'a Pointers,
-}
-
 impl Program {
     /// A program by its path and its words, of which the first is its own name.
     ///
@@ -65,19 +63,24 @@ impl Program {
     }
 }
 
+/// Whether the loop waits for a child to become its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loop {
+    /// It stands still for so long.
+    Waits,
+    /// It goes on: each child has a stack of its own.
+    GoesOn,
+}
+
 /// Runs every program once, `at_once` at a time, with this process's environment; gives how many
 /// did not end with 0, those that could not be started among them.
-///
-/// So many loops share the programs, each in a thread of its own and with its part of those at
-/// once: one loop stands still while a child turns into its program, several use several CPUs for
-/// that.
 ///
 /// SIGPIPE, which Rust's runtime ignores and `execve` would hand down so, is at its default
 /// meanwhile.  Children of other threads are left alone.
 ///
 /// # Errors
 /// Those of `clone` and `wait4`.  What runs then is left running.
-pub fn run(programs: &[Program], at_once: usize, loops: usize) -> io::Result<u64> {
+pub fn run(programs: &[Program], at_once: usize, how: Loop) -> io::Result<u64> {
     let variables = std::env::vars_os().map(|(name, value)| {
         CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).map_err(io::Error::from)
     });
@@ -85,89 +88,99 @@ pub fn run(programs: &[Program], at_once: usize, loops: usize) -> io::Result<u64
     let environment = Pointers::to(&variables);
     // SAFETY: changes what a signal does; no handler of ours is involved.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-    let result = run_loops(programs, &environment, at_once, loops.max(1));
+    let result = run_loop(programs, &environment, at_once.clamp(1, programs.len().max(1)), how);
     // SAFETY: puts back what was there.
     unsafe { libc::signal(libc::SIGPIPE, before) };
     result
 }
 
-fn run_loops(
+fn run_loop(
     programs: &[Program],
     environment: &Pointers,
     at_once: usize,
-    loops: usize,
+    how: Loop,
 ) -> io::Result<u64> {
-    let at_once_each = (at_once / loops).max(1);
-    if loops == 1 {
-        return run_loop(programs, environment, at_once_each);
-    }
-    let part = programs.len().div_ceil(loops).max(1);
-    std::thread::scope(|scope| {
-        let parts = programs.chunks(part);
-        let run = |part| scope.spawn(move || run_loop(part, environment, at_once_each));
-        let threads: Vec<_> = parts.map(run).collect();
-        let ended = threads.into_iter().map(|thread| match thread.join() {
-            Ok(failed) => failed,
-            Err(_) => Err(io::Error::other("a loop panicked")),
-        });
-        ended.sum()
-    })
-}
-
-fn run_loop(programs: &[Program], environment: &Pointers, at_once: usize) -> io::Result<u64> {
-    let mut stack = vec![0_u8; STACK_BYTES + STACK_ALIGNMENT];
-    let misaligned = stack.as_ptr().addr() % STACK_ALIGNMENT;
-    let stack = &mut stack[STACK_ALIGNMENT - misaligned..][..STACK_BYTES];
-    let (mut running, mut failed) = (0, 0);
-    for program in programs {
-        if running == at_once {
-            failed += u64::from(!wait()?);
-        } else {
-            running += 1;
+    let mut places: Vec<Place<'_>> = (0..at_once).map(|_| Place::new(environment)).collect();
+    let mut free: Vec<usize> = (0..at_once).collect();
+    let mut taken = HashMap::new();
+    let mut failed = 0;
+    let mut run = || {
+        for program in programs {
+            let place = match free.pop() {
+                Some(place) => place,
+                None => {
+                    let (pid, is_well) = wait()?;
+                    failed += u64::from(!is_well);
+                    taken.remove(&pid).unwrap_or_default()
+                }
+            };
+            taken.insert(start(&mut places[place], program, how)?, place);
         }
-        start(&Start { program, environment }, stack)?;
+        for _ in 0..taken.len() {
+            failed += u64::from(!wait()?.1);
+        }
+        Ok(failed)
+    };
+    let result = run();
+    if result.is_err() {
+        // Children may still be on their way to their programs.
+        std::mem::forget(places);
     }
-    for _ in 0..running {
-        failed += u64::from(!wait()?);
-    }
-    Ok(failed)
+    result
 }
 
-/// Starts a program; returns when the child has gone over to it, or has failed to.
-fn start(start: &Start<'_>, stack: &mut [u8]) -> io::Result<()> {
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    let end = stack.as_mut_ptr_range().end;
-    // SAFETY: `execute` runs on `stack`, of which `end` is the aligned end that grows downwards,
-    // and in our memory, while the kernel holds this thread: nothing else uses the stack or changes
-    // what `start` borrows until the child has left both by `execve` or `_exit`.  No signal handler
-    // can run on it: testkit installs none.
+/// What one child at a time has of our memory.
+struct Place<'a> {
+    stack: Vec<u8>,
+    program: Option<&'a Program>,
+    environment: &'a Pointers,
+}
+
+impl<'a> Place<'a> {
+    fn new(environment: &'a Pointers) -> Self {
+        Place { stack: vec![0; STACK_BYTES], program: None, environment }
+    }
+}
+
+/// Starts a program; gives its process.
+fn start<'a>(place: &mut Place<'a>, program: &'a Program, how: Loop) -> io::Result<i32> {
+    place.program = Some(program);
+    let end = place.stack.as_mut_ptr_range().end;
+    let end = end.wrapping_sub(end.addr() % STACK_ALIGNMENT);
+    let wait = if how == Loop::Waits { libc::CLONE_VFORK } else { 0 };
+    let flags = libc::CLONE_VM | wait | libc::SIGCHLD;
+    // SAFETY: `execute` runs on the place's stack, of which `end` is the aligned end that grows
+    // downwards, and in our memory: nobody else uses the place until this child has been waited
+    // for, when it has left both by `execve` or `_exit`.  No signal handler can run on the stack:
+    // testkit installs none.
     let pid =
-        unsafe { libc::clone(execute, end.cast(), flags, ptr::from_ref(start).cast_mut().cast()) };
-    if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        unsafe { libc::clone(execute, end.cast(), flags, ptr::from_ref(place).cast_mut().cast()) };
+    if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 
 /// All that a child does.
-extern "C" fn execute(start: *mut c_void) -> c_int {
-    // SAFETY: `start` is what the function of that name handed to `clone`, which outlives us.
-    let Start { program, environment } = unsafe { &*start.cast_const().cast::<Start<'_>>() };
+extern "C" fn execute(place: *mut c_void) -> c_int {
+    // SAFETY: it is what `start` handed to `clone`, and nobody changes it while we need it.
+    let Place { program, environment, .. } = unsafe { &*place.cast_const().cast::<Place<'_>>() };
+    let Some(program) = program else { return 127 };
     // SAFETY: the path is a string of C, and both lists end in a null pointer.  Neither call
-    // allocates or touches anything that the parent relies on, but for `errno`, which it does not
-    // read before it has made a call that failed itself.
+    // allocates or touches anything that the parent relies on, but for `errno`, which it reads
+    // only after a call that failed itself.
     unsafe {
         libc::execve(program.path.as_ptr(), program.argv.0.as_ptr(), environment.0.as_ptr());
         libc::_exit(127)
     }
 }
 
-/// Waits for any child of this thread; gives whether it ended well.
-fn wait() -> io::Result<bool> {
+/// Waits for any child of this thread; gives its process and whether it ended well.
+fn wait() -> io::Result<(i32, bool)> {
     let mut status = 0;
     loop {
         // SAFETY: the pointer is to a live value of the type that the call fills; the account of
         // resources is not asked for.
         let pid = unsafe { libc::wait4(-1, &raw mut status, libc::__WNOTHREAD, ptr::null_mut()) };
         if pid >= 0 {
-            return Ok(status == 0);
+            return Ok((pid, status == 0));
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
@@ -186,12 +199,12 @@ mod tests {
 
     #[test]
     fn every_program_runs_once_with_its_words() {
-        for loops in [1, 3] {
+        for how in [Loop::Waits, Loop::GoesOn] {
             let folder = tempfile::tempdir().unwrap();
             let path = |number: usize| folder.path().join(number.to_string());
             let job = |number| shell(&format!("echo \"$PATH\" >> '{}'", path(number).display()));
             let programs: Vec<Program> = (0..40).map(job).collect();
-            assert_eq!(run(&programs, 7, loops).unwrap(), 0);
+            assert_eq!(run(&programs, 7, how).unwrap(), 0);
             let expected = format!("{}\n", std::env::var("PATH").unwrap());
             for number in 0..40 {
                 assert_eq!(std::fs::read_to_string(path(number)).unwrap(), expected);
@@ -203,9 +216,9 @@ mod tests {
     fn failures_are_counted() {
         let missing = Program::new(Path::new("/nonexistent"), ["nonexistent"]).unwrap();
         let programs = [shell("exit 3"), shell(":"), missing, shell("kill -9 $$"), shell("exit 0")];
-        assert_eq!(run(&programs, 2, 1).unwrap(), 3);
-        assert_eq!(run(&programs, 100, 2).unwrap(), 3);
-        assert_eq!(run(&[], 0, 4).unwrap(), 0);
+        assert_eq!(run(&programs, 2, Loop::Waits).unwrap(), 3);
+        assert_eq!(run(&programs, 100, Loop::GoesOn).unwrap(), 3);
+        assert_eq!(run(&[], 0, Loop::GoesOn).unwrap(), 0);
         assert!(Program::new(Path::new("/bin/sh"), ["a\0b"]).is_err());
     }
 
@@ -213,10 +226,10 @@ mod tests {
     fn so_many_run_at_once_and_a_broken_pipe_ends_them() {
         let start = std::time::Instant::now();
         let programs: Vec<Program> = (0..6).map(|_| shell("sleep 0.2")).collect();
-        assert_eq!(run(&programs, 3, 1).unwrap(), 0);
+        assert_eq!(run(&programs, 3, Loop::GoesOn).unwrap(), 0);
         let took = start.elapsed().as_secs_f64();
         assert!(took > 0.39, "{took}");
         // A shell that was started with the signal ignored would not die of it.
-        assert_eq!(run(&[shell("kill -PIPE $$; exit 0")], 1, 1).unwrap(), 1);
+        assert_eq!(run(&[shell("kill -PIPE $$; exit 0")], 1, Loop::Waits).unwrap(), 1);
     }
 }

@@ -1,5 +1,5 @@
 //! The benchmark of running jobs: the blog's experiment and its relatives, under `whit run`,
-//! `xargs -P`, GNU parallel where it is installed, and the floor (a bare loop of vfork and exec).
+//! `xargs -P`, GNU parallel where it is installed, and the floor (a bare loop of clone and exec).
 //!
 //! Everybody is a program of its own, started in turn, round after round, with the same arguments
 //! from the same file, and compared by medians.  CPU of a job is that of the runner and of all it
@@ -189,10 +189,7 @@ fn place(plan: &Plan, folder: &Path) -> String {
 
 /// Everybody who can take part, and why others cannot.
 fn contestants(plan: &Plan, tools: &Tools, notes: &mut Vec<String>) -> anyhow::Result<Vec<Who>> {
-    let mut all = vec![Who::Floor];
-    if load::cpus() > 1 {
-        all.push(Who::Floors);
-    }
+    let mut all = vec![Who::Floor, Who::Vfork];
     probe(tools.runner(Who::Whit)).context("whit runs no jobs here")?;
     all.push(Who::Whit);
     match &tools.xargs {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use testkit::floor::Loop;
 
 use crate::bench::processes::crowd;
 use crate::bench::programs::Programs;
@@ -38,8 +39,9 @@ enum What {
         jobs: u64,
         /// How many at once
         at_once: usize,
-        /// How many loops share them
-        loops: usize,
+        /// Wait until each has become its program
+        #[arg(long)]
+        wait: bool,
     },
     /// The sleepers that `processes` watches: started by it, not by people
     #[command(hide = true)]
@@ -217,8 +219,9 @@ pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
         What::Processes(arguments) => processes(&arguments)?,
         What::Trace(arguments) => traced(&arguments)?,
         What::Spawn(arguments) => spawned(&arguments)?,
-        What::Floor { load, jobs, at_once, loops } => {
-            spawn::load::run_floor(load, jobs, at_once, loops)?;
+        What::Floor { load, jobs, at_once, wait } => {
+            let how = if wait { Loop::Waits } else { Loop::GoesOn };
+            spawn::load::run_floor(load, jobs, at_once, how)?;
         }
         What::Load { what, units, slices, folder } => load::run(what, units, slices, &folder)?,
         What::Crowd { processes, threads } => crowd::keep(processes, threads)?,

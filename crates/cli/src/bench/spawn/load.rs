@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, ensure};
-use testkit::floor::{self, Program};
+use testkit::floor::{self, Loop, Program};
 
 use super::super::programs::on_path;
 
@@ -61,8 +61,8 @@ impl Load {
 pub(crate) enum Who {
     /// The bare loop.
     Floor,
-    /// As many of them as there are CPUs.
-    Floors,
+    /// The same, standing still until each child has become its program.
+    Vfork,
     Whit,
     Xargs,
     Parallel,
@@ -73,7 +73,7 @@ impl Who {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Who::Floor => "floor",
-            Who::Floors => "floor, CPU each",
+            Who::Vfork => "vfork loop",
             Who::Whit => "whit run",
             Who::Xargs => "xargs -P",
             Who::Parallel => "GNU parallel",
@@ -114,7 +114,7 @@ impl Tools {
                 command
             }
             Who::Parallel => Command::new(self.parallel.as_ref()?),
-            Who::Floor | Who::Floors | Who::Xargs => return None,
+            Who::Floor | Who::Vfork | Who::Xargs => return None,
         };
         command.arg("--plain").env("PARALLEL_SHELL", &self.shell).env_remove("PARALLEL");
         command.env("LC_ALL", "C");
@@ -133,11 +133,10 @@ impl Tools {
         let job = load.job()?;
         let at_once = at_once.to_string();
         let mut command = match who {
-            Who::Floor | Who::Floors => {
-                let loops = if who == Who::Floor { 1 } else { cpus() };
+            Who::Floor | Who::Vfork => {
                 let mut command = Command::new(&self.whit);
                 command.args(["bench", "floor", load.name(), &of.count.to_string(), &at_once]);
-                command.arg(loops.to_string());
+                command.args((who == Who::Vfork).then_some("--wait"));
                 command
             }
             Who::Xargs => {
@@ -164,11 +163,6 @@ impl Tools {
     }
 }
 
-/// CPUs that this process may use.
-pub(crate) fn cpus() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 /// How many jobs, and a file with the argument of each on a line: 1, 2, 3 …
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Jobs<'a> {
@@ -193,7 +187,7 @@ pub(crate) fn check(load: Load, jobs: u64, folder: &Path) -> anyhow::Result<()> 
 }
 
 /// The floor's turn: in a process of its own, as all the others.
-pub(crate) fn run_floor(load: Load, jobs: u64, at_once: usize, loops: usize) -> anyhow::Result<()> {
+pub(crate) fn run_floor(load: Load, jobs: u64, at_once: usize, how: Loop) -> anyhow::Result<()> {
     let path = |name: &str| on_path(name).with_context(|| format!("{name} is not installed"));
     let (program, words) = match load {
         Load::Blog => (path("sh")?, ["sh", "-c"].as_slice()),
@@ -211,7 +205,7 @@ pub(crate) fn run_floor(load: Load, jobs: u64, at_once: usize, loops: usize) -> 
         Program::new(&program, words)
     });
     let programs = programs.collect::<std::io::Result<Vec<_>>>()?;
-    let failed = floor::run(&programs, at_once, loops)?;
+    let failed = floor::run(&programs, at_once, how)?;
     ensure!(failed == 0, "{failed} of {jobs} jobs failed");
     Ok(())
 }
@@ -231,7 +225,8 @@ mod tests {
         };
         let jobs = Jobs { count: 9, arguments: Path::new("list") };
         let text = |who, load| tools.command(who, load, 5, jobs).map(|one| text_of(&one));
-        assert_eq!(text(Who::Floor, Load::Sh).unwrap(), "whit bench floor sh 9 5 1");
+        assert_eq!(text(Who::Floor, Load::Sh).unwrap(), "whit bench floor sh 9 5");
+        assert_eq!(text(Who::Vfork, Load::Sh).unwrap(), "whit bench floor sh 9 5 --wait");
         assert_eq!(
             text(Who::Whit, Load::Blog).unwrap(),
             "whit run --plain -a list -j 5 echo {} $(date) > log.{}.txt"

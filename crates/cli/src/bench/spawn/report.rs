@@ -65,8 +65,8 @@ fn jobs(plan: &Plan, results: &Results, out: &mut String) -> std::fmt::Result {
     out.push_str(
         "\nCPU: of the runner and all its jobs.  own: of the runner's process alone, by the \
          kernel's\naccount of it at its end.  calls: what one more job costs, runner and job.  \
-         x floor: how many\ntimes as long as the bare loop, of which the second row has one for each CPU.  \
-         x parallel: how many\ntimes faster than GNU parallel.  LC_ALL=C for everybody, and sh \
+         x floor: how many\ntimes as long as the bare loop; the vfork loop stands still until each child \
+         runs its program.\nx parallel: how many times faster than GNU parallel.  LC_ALL=C for everybody, and sh \
          for those that choose a shell.\n",
     );
     Ok(())
