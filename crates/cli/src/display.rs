@@ -51,11 +51,12 @@ pub(crate) struct DisplayArguments {
     #[arg(short = 's', long = "subsys", value_name = "LETTERS", allow_hyphen_values = true)]
     pub(crate) subsystems: Option<String>,
 
-    /// Every summary subsystem but k, which slows every system call of the machine
+    /// Every summary subsystem but k, which slows every system call of the machine, and o, which
+    /// only whit run records
     #[arg(long, conflicts_with = "subsystems")]
     pub(crate) all: bool,
 
-    /// Every summary and every detail subsystem but k and K
+    /// Every summary and every detail subsystem but k, K and o
     #[arg(long = "ALL", conflicts_with_all = ["subsystems", "all"])]
     pub(crate) all_detail: bool,
 

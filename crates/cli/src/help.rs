@@ -27,6 +27,8 @@ Examples:
                                          on other hosts and here; files go there and come back
   whit run --bar --results out/ ./job ::: {1..100}
                                          a bar, and the output of each job in files
+  whit run --record runs/ -j8 make -C {} ::: */
+                                         and the machine meanwhile, for whit play runs/
 
 Exit codes: 0 all did well; 1 to 100 so many did not, 101 more; 255 something else went wrong.
 Signals: HUP and the first TERM start no more jobs, the second TERM and INT end those that run,

@@ -10,6 +10,7 @@ pub(crate) mod panel;
 pub(crate) mod pipe;
 pub(crate) mod plan;
 pub(crate) mod progress;
+pub(crate) mod record;
 pub(crate) mod semaphore;
 pub(crate) mod shell;
 pub(crate) mod signals;

@@ -158,7 +158,6 @@ const REFUSED_OF_PARALLEL: &[(&[&str], &str)] = &[
     ),
     (&["--shard", "--bin", "--group-by", "--groupby"], "blocks are not sorted by a column"),
     (&["--tee", "--cat", "--fifo"], "a job reads its block from standard input"),
-    (&["--record"], "whit record -f FOLDER beside it records the machine"),
     (
         &["--compress", "--compress-program", "--decompress-program"],
         "temporary files are not compressed",

@@ -20,6 +20,7 @@ mod infiniband;
 mod inode;
 mod instance;
 mod interrupt;
+mod job;
 mod kernel;
 mod memory;
 mod network;
@@ -38,6 +39,7 @@ mod tcp;
 mod trial;
 mod whit;
 
+pub use job::JobCounters;
 pub use kernel::{Refusals, SharedKernel};
 pub use process::counters::{
     ExitWay, Ledger, PassTotals, ProcessCounters, ProcessWay, start_ticks,
@@ -109,6 +111,8 @@ pub struct Limits {
     /// What the recorder knows about itself, for the source `whit`; `None` when nobody records,
     /// and then those fields are missing.
     pub recorder: Option<std::sync::Arc<RecorderCounters>>,
+    /// What the runner knows about its jobs, for the source `job`; `None` when nobody runs any.
+    pub jobs: Option<std::sync::Arc<JobCounters>>,
     /// How to name the sensors of a collectl recording; `None` for the names as they are.
     pub sensors: Option<std::sync::Arc<dyn SensorRules>>,
     /// Which processes to record, and what of them.
@@ -153,9 +157,10 @@ pub struct Entry {
     pub open: fn(&mut Host, &std::sync::Arc<Limits>) -> Box<dyn Source>,
 }
 
-/// Sources that cost every task of the machine something, recorded or not: they are opened only
-/// where their letters are given by name, never as a part of all.
-pub const BY_NAME_ONLY: &[&str] = &["syscall"];
+/// Sources that are opened only where their letters are given by name, never as a part of all:
+/// one that costs every task of the machine something, recorded or not, and one of which there is
+/// nothing but in the recordings of the program that runs jobs.
+pub const BY_NAME_ONLY: &[&str] = &["job", "syscall"];
 
 impl Entry {
     /// Whether it is a part of all: not one of [`BY_NAME_ONLY`].
@@ -179,6 +184,7 @@ pub static ALL: &[Entry] = &[
     infiniband::ENTRY,
     inode::ENTRY,
     interrupt::ENTRY,
+    job::ENTRY,
     memory::ENTRY,
     network::ENTRY,
     nfs::ENTRY,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use procfs::{Host, SystemClock};
 use sample::{Snapshot, State};
-use source::{Entry, Limits, ProcessLimits, RecorderCounters, Sampler, Way};
+use source::{Entry, JobCounters, Limits, ProcessLimits, RecorderCounters, Sampler, Way};
 use testkit::{CountingAllocator, allocations_of};
 
 #[global_allocator]
@@ -24,7 +24,8 @@ fn a_warm_sample_allocates_nothing() {
         let entries: Vec<&'static Entry> = vec![entry];
         let mut host = Host::new("/");
         let recorder = Some(Arc::new(RecorderCounters::default()));
-        let limits = Arc::new(Limits { recorder, ..Limits::default() });
+        let jobs = Some(Arc::new(JobCounters::default()));
+        let limits = Arc::new(Limits { recorder, jobs, ..Limits::default() });
         let mut sampler = Sampler::open(&mut host, &entries, &limits);
         let mut snapshot = Snapshot::new(&sampler.defs());
         let mut clock = SystemClock;

@@ -6,11 +6,11 @@ use sample::text::escape_into;
 use sample::{Cadence, Field, Frame, Kind, Layout, Meta, Options, Row, SourceDef, Track, Unit};
 
 /// Brief mode's order; whit's own letters come last.
-pub(crate) const BRIEF: &str = "cjmbydntsixfpgqrvakw";
+pub(crate) const BRIEF: &str = "cjmbydntsixfpgqrvakow";
 /// Verbose mode's order, summaries and details.
-pub(crate) const VERBOSE: &str = "cCjJdDfFimMbBnNstTExXyYZpgGqQrRvVaAkKw";
+pub(crate) const VERBOSE: &str = "cCjJdDfFimMbBnNstTExXyYZpgGqQrRvVaAkKow";
 /// Summary plot columns, which share a line.
-pub(crate) const PLOT_SUMMARY: &str = "cmsndifxtybjpgqrvakw";
+pub(crate) const PLOT_SUMMARY: &str = "cmsndifxtybjpgqrvakow";
 /// Detail plot columns.
 pub(crate) const PLOT_DETAIL: &str = "CDEMFNTXBYZJGQRVAK";
 

@@ -33,6 +33,9 @@ pub(crate) struct Group<'a> {
     pub(crate) selection: String,
 }
 
+/// The key of what a recording of ours holds beside the letters that are shown without `-s`.
+pub(crate) const RECORDED_BESIDE: &str = "subsystems_beside";
+
 /// The letters that collectl's own `--all` and `--ALL` stand for.
 const COLLECTL_LETTERS: &str = "bcdfijmnstxBCDEFJMNTXYZ";
 
@@ -534,7 +537,9 @@ fn holds(recording: &Recording, letter: char) -> bool {
         Origin::Whit => {
             let serves = |entry: &&source::Entry| entry.def.letters.contains(letter);
             let mut serving = source::ALL.iter().filter(serves);
-            letter == 'w' || serving.any(|entry| entry.def.asked_by(letters))
+            let beside = recording.meta.get(RECORDED_BESIDE).unwrap_or_default();
+            letter == 'w'
+                || serving.any(|entry| entry.def.asked_by(letters) || entry.def.asked_by(beside))
         }
     }
 }

@@ -173,11 +173,12 @@ impl PlotOutput {
 pub(crate) fn ensure_directory(place: &Place) -> anyhow::Result<()> {
     let directory = &place.directory;
     match std::fs::create_dir(directory) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error)
-            .with_context(|| format!("-f: cannot make the directory {}", directory.display())),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(error).with_context(|| format!("cannot make the directory {}", directory.display()))
+        }
         // Plot files are opened with their first line; who may not write should learn it now.
         _ => rustix::fs::access(directory, Access::WRITE_OK)
-            .with_context(|| format!("-f: cannot write to the directory {}", directory.display())),
+            .with_context(|| format!("cannot write to the directory {}", directory.display())),
     }
 }
 

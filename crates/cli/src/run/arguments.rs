@@ -530,6 +530,11 @@ pub(crate) struct WatchArguments {
           default_missing_value = "text")]
     pub(crate) stats: Option<super::stats::Form>,
 
+    /// Record the machine and what becomes of the jobs, a sample a second, for whit play: a folder
+    /// or prefix, as -f of whit record
+    #[arg(long, value_name = "PATH")]
+    pub(crate) record: Option<PathBuf>,
+
     /// Count and time the system calls of jobs; the table comes at the end, on standard error
     #[arg(long, conflicts_with = "tty")]
     pub(crate) trace: bool,

@@ -7,6 +7,7 @@ use run::engine::{Observer, Running, Status};
 
 use super::arguments::WatchArguments;
 use super::panel::Panel;
+use super::record;
 use super::stats::Stats;
 use super::trace::Tracer;
 
@@ -18,7 +19,11 @@ use super::trace::Tracer;
 pub(crate) fn of(watch: &WatchArguments) -> anyhow::Result<Vec<Box<dyn Observer>>> {
     // Loading programs into the kernel takes its time, which is not the jobs'.
     let tracer = watch.trace.then(Tracer::begin).transpose()?;
+    let recorder = watch.record.as_deref().map(record::Recorder::begin).transpose()?;
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
+    if let Some(recorder) = recorder {
+        observers.push(Box::new(recorder));
+    }
     if watch.watch {
         observers.push(Box::new(Panel::begin()));
     }
@@ -45,6 +50,10 @@ impl Observer for Observers {
 
     fn ended(&mut self, finished: &Finished, status: &Status) {
         self.0.iter_mut().for_each(|one| one.ended(finished, status));
+    }
+
+    fn not_counted(&mut self, status: &Status) {
+        self.0.iter_mut().for_each(|one| one.not_counted(status));
     }
 
     fn next_tick(&self) -> Option<Instant> {

@@ -39,7 +39,8 @@ impl<W: World> Engine<'_, W> {
                 }
                 self.pids.insert(pid, slot);
                 let (command, records) = (&job.command, &job.records);
-                let running = Running { seq: job.seq, slot, pid, at, records, command };
+                let (seq, running) = (job.seq, self.running);
+                let running = Running { seq, slot, pid, at, records, command, running };
                 self.observer.started(&running);
                 self.hear_early(pid)
             }
@@ -150,8 +151,12 @@ impl<W: World> Engine<'_, W> {
             Verdict::Again => {
                 self.collector.abandon(job.slot, leftovers)?;
                 self.again.push_back(job);
+                self.tell_not_counted();
             }
-            Verdict::Dropped => self.collector.abandon(job.slot, leftovers)?,
+            Verdict::Dropped => {
+                self.collector.abandon(job.slot, leftovers)?;
+                self.tell_not_counted();
+            }
             Verdict::Done => {
                 self.tell_halt(ended.halt, &job, ended.outcome);
                 self.finish(job, ended, account, leftovers, now)?;
@@ -208,6 +213,11 @@ impl<W: World> Engine<'_, W> {
         let status = self.status();
         self.observer.ended(finished, &status);
         Ok(())
+    }
+
+    fn tell_not_counted(&mut self) {
+        let status = self.status();
+        self.observer.not_counted(&status);
     }
 
     /// How far all jobs are.

@@ -19,6 +19,8 @@ pub struct Running<'a> {
     pub records: &'a [Record],
     /// Its command line; empty where nobody asked for it.
     pub command: &'a [u8],
+    /// How many jobs run now, this one and those that are being started included.
+    pub running: u64,
 }
 
 /// How far all jobs are.
@@ -48,6 +50,12 @@ pub trait Observer {
     /// A job has ended for good.
     fn ended(&mut self, finished: &Finished, status: &Status) {
         let _ = (finished, status);
+    }
+
+    /// A job's program has ended and that does not count: the job is run again, or dropped because
+    /// everything is to end.
+    fn not_counted(&mut self, status: &Status) {
+        let _ = status;
     }
 
     /// When [`tick`](Self::tick) is to be called next; `None`: never.

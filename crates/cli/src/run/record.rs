@@ -1,0 +1,239 @@
+//! `--record`: a recording of the machine and of the jobs while they run, for `whit play`.
+//!
+//! A thread of this process takes a sample when all begins, one every second, and one when all has
+//! ended, so that even a short run is an interval.  A thread, because neither may wait for the
+//! other: jobs not for a slow disk, samples not for a reader that stopped reading our output.  It
+//! inherits the signal mask of the engine's thread and takes no signals.  The engine tells numbers
+//! of jobs by counters ([`JobCounters`]), from which source `job` makes a row.
+//!
+//! Costs some 0.3 ms of CPU a sample, which `-s w` of the recording shows, and two loads and
+//! stores for the start and ten for the end of a job.  What cannot be written is told once and
+//! counted; the jobs go on.
+
+use std::io::{PipeReader, PipeWriter};
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread::{self, JoinHandle};
+
+use anyhow::{Context as _, anyhow};
+use procfs::{Host, SystemClock};
+use run::Finished;
+use run::engine::{Observer, Running, Status};
+use sample::{Clock as _, Snapshot, State, Wake};
+use source::{Entry, JobCounters, Limits, RecorderCounters, Sampler};
+
+use crate::play::run::RECORDED_BESIDE;
+use crate::record::facts::{self, Told};
+use crate::record::file::{RecordingFile, RecordingOptions};
+use crate::record::intervals::Intervals;
+use crate::record::messages::{Messages, Severity};
+use crate::record::names::Place;
+use crate::record::plot::ensure_directory;
+
+/// Between two samples.
+const INTERVAL_NS: u64 = 1_000_000_000;
+
+/// What is shown of it unless `-s` says otherwise: CPUs, disks, memory, network, jobs, pressure
+/// and the run queue, which together tell what jobs waited for.
+const SHOWN: &str = "cdmnopr";
+
+/// What is recorded beside that: each CPU, as one job may keep one of many busy, and what
+/// recording costs.  With them among those shown there would be no brief lines.
+const BESIDE: &str = "Cw";
+
+/// The recording thread, and what it is told.
+pub(crate) struct Recorder {
+    counters: Arc<JobCounters>,
+    /// Set before `stop` is closed, which alone might be a signal's doing.
+    is_over: Arc<AtomicBool>,
+    /// Closed when there is nothing more to be recorded.
+    stop: Option<PipeWriter>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Recorder {
+    /// Begins a recording at `path`, which means what it means to `whit record -f`; the first
+    /// sample has been taken when this returns.
+    ///
+    /// # Errors
+    ///
+    /// When there can be no recording: nothing has been run then.
+    pub(crate) fn begin(path: &Path) -> anyhow::Result<Self> {
+        let name = || format!("--record {}", path.display());
+        let counters = Arc::new(JobCounters::default());
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (stopped, stop) = std::io::pipe().with_context(name)?;
+        let (tell, told) = sync_channel(1);
+        let (jobs, over, path) = (Arc::clone(&counters), Arc::clone(&is_over), path.to_owned());
+        let record = move || match Recording::begin(&path, jobs) {
+            Ok(mut recording) => {
+                recording.take();
+                // Whoever began us waits for this.
+                let _ = tell.send(Ok(()));
+                recording.go_on(&stopped, &over);
+            }
+            Err(error) => drop(tell.send(Err(error))),
+        };
+        let thread = thread::Builder::new().name("record".into()).spawn(record);
+        let thread = Some(thread.with_context(name)?);
+        let recorder = Recorder { counters, is_over, stop: Some(stop), thread };
+        match told.recv() {
+            Ok(begun) => begun.with_context(name)?,
+            Err(_) => return Err(anyhow!("{}: the thread that records has ended", name())),
+        }
+        Ok(recorder)
+    }
+
+    /// Has the last sample taken and the recording ended.
+    fn end(&mut self) {
+        self.is_over.store(true, Ordering::Release);
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            eprintln!("whit run: --record: the thread that records has ended early");
+        }
+    }
+
+    fn set(&self, status: &Status) {
+        self.counters.failed.set(status.failed);
+        self.counters.running.set(status.running);
+        self.counters.total.set(status.total.unwrap_or(0));
+    }
+}
+
+impl Observer for Recorder {
+    fn started(&mut self, job: &Running<'_>) {
+        self.counters.started.add(1);
+        self.counters.running.set(job.running);
+    }
+
+    fn ended(&mut self, finished: &Finished, status: &Status) {
+        self.counters.ended.add(1);
+        self.counters.wall_ns.add(finished.wall_ns);
+        if let Some(account) = &finished.account {
+            self.counters.user_us.add(account.user_us);
+            self.counters.system_us.add(account.system_us);
+            self.counters.spawn_ns.add(account.spawn_ns);
+        }
+        self.set(status);
+    }
+
+    fn not_counted(&mut self, status: &Status) {
+        self.counters.again.add(1);
+        self.set(status);
+    }
+
+    fn tell(&mut self, _: &[u8]) {}
+
+    fn show(&mut self, _: &[u8]) {}
+
+    fn over(&mut self, status: &Status) {
+        self.set(status);
+        self.end();
+    }
+}
+
+impl Drop for Recorder {
+    /// Something else could not be had, and no jobs are run.
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// What the thread works with.
+struct Recording {
+    host: Host,
+    sampler: Sampler,
+    snapshot: Snapshot,
+    file: RecordingFile,
+    counters: Arc<RecorderCounters>,
+    messages: Messages,
+    /// When the next sample is due, on the clock that counts suspended time.
+    due_ns: u64,
+}
+
+impl Recording {
+    fn begin(path: &Path, jobs: Arc<JobCounters>) -> anyhow::Result<Self> {
+        let now = SystemClock.now();
+        let zone = crate::zone::local();
+        let words: Vec<_> = std::env::args_os().collect();
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let told = Told {
+            subsystems: SHOWN,
+            intervals: Intervals { first_ns: INTERVAL_NS, second_every: 1, third_every: 1 },
+            command_line: &words.join(" "),
+            comment: None,
+            zone: &zone,
+            now,
+        };
+        let mut meta = facts::gather(Path::new("/"), &told);
+        meta.set(RECORDED_BESIDE, BESIDE);
+        let place = Place::new(path, meta.host());
+        ensure_directory(&place)?;
+        let messages = Messages {
+            logged: false,
+            quiet: false,
+            daemon: false,
+            place: None,
+            zone: zone.clone(),
+        };
+        let counters = Arc::new(RecorderCounters::default());
+        let recorder = Some(Arc::clone(&counters));
+        let limits = Arc::new(Limits { recorder, jobs: Some(jobs), ..Limits::default() });
+        let mut host = Host::new("/");
+        let is_wanted = |entry: &&Entry| [SHOWN, BESIDE].iter().any(|l| entry.def.asked_by(l));
+        let entries: Vec<&'static Entry> = source::ALL.iter().filter(is_wanted).collect();
+        let sampler = Sampler::open(&mut host, &entries, &limits);
+        let defs = sampler.defs();
+        let snapshot = Snapshot::new(&defs);
+        let wanted = RecordingOptions { keeps_text: false, sync_ns: None };
+        let told = (now, &messages);
+        let file = RecordingFile::create(place, meta, defs, &wanted, Arc::clone(&counters), told)?;
+        Ok(Recording {
+            host,
+            sampler,
+            snapshot,
+            file,
+            counters,
+            messages,
+            due_ns: now.monotonic_ns,
+        })
+    }
+
+    /// Takes a sample now, and works out when the next one is due.
+    fn take(&mut self) {
+        let now = SystemClock.now();
+        let missed = now.monotonic_ns.saturating_sub(self.due_ns) / INTERVAL_NS;
+        if now.monotonic_ns >= self.due_ns {
+            self.due_ns += (missed + 1) * INTERVAL_NS;
+        }
+        self.snapshot.gap.ticks_missed = missed;
+        self.counters.samples.add(1);
+        self.counters.ticks_missed.add(missed);
+        let (host, snapshot) = (&mut self.host, &mut self.snapshot);
+        self.sampler.sample_from(now, host, &mut SystemClock, |_, _| State::Ok, snapshot);
+        self.file.append(snapshot, host, &self.messages);
+    }
+
+    /// Takes a sample whenever one is due, and a last one when all is over.
+    fn go_on(mut self, stopped: &PipeReader, is_over: &AtomicBool) {
+        loop {
+            let wake = SystemClock.sleep_until_readable(self.due_ns, stopped.as_fd());
+            self.counters.calls.add(2);
+            if is_over.load(Ordering::Acquire) {
+                break;
+            }
+            if wake == Wake::Due {
+                self.take();
+            }
+        }
+        self.take();
+        if let Err(error) = self.file.close() {
+            self.messages.say(SystemClock.now(), Severity::Error, &format!("--record: {error:#}"));
+        }
+    }
+}
