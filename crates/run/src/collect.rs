@@ -22,6 +22,7 @@ use crate::job::Record;
 
 mod collector;
 mod color;
+mod groups;
 mod lines;
 mod order;
 mod results;
@@ -76,6 +77,8 @@ pub struct Options {
     pub mode: Mode,
     /// In the order of the jobs' numbers, not in that of their ends.
     pub keep_order: bool,
+    /// What the jobs of a group wrote comes together, when the group is over; not line by line.
+    pub grouped: bool,
     /// Save it to files and print their names, each followed by this byte (`\n`, or NUL).
     pub files: Option<u8>,
     /// Save it to files or a table.
@@ -104,6 +107,8 @@ pub struct JobText<'a> {
     pub heading: Option<&'a [u8]>,
     /// The name of its files, for [`Results::Template`].
     pub place: Option<&'a [u8]>,
+    /// The group it is in, for [`Options::grouped`].
+    pub group: usize,
     /// Its argument records, for [`Results::Tree`] and the tables.
     pub records: &'a [Record],
 }

@@ -18,6 +18,7 @@ use std::time::Instant;
 mod away;
 mod blocks;
 mod end;
+mod everywhere;
 pub mod feed;
 mod job;
 pub mod observe;
@@ -29,6 +30,7 @@ pub mod world;
 
 pub use away::{Reached, Remote};
 pub use blocks::{Block, Blocks, Ranges};
+use everywhere::Everywhere;
 pub use feed::{Feed, Next};
 use job::Job;
 pub use observe::{Observer, Running, Status};
@@ -224,6 +226,8 @@ pub struct Parts<W> {
 pub struct Engine<'a, W> {
     plan: Plan,
     feed: Feed,
+    /// How far each host is, where all jobs run on every one of them.
+    everywhere: Option<Everywhere>,
     schedule: Schedule,
     machine: Box<dyn Machine>,
     collector: Collector,
@@ -266,13 +270,17 @@ impl<'a, W: World> Engine<'a, W> {
     /// Puts the parts together.
     pub fn new(parts: Parts<W>, observer: &'a mut dyn Observer) -> Self {
         let Parts { plan, feed, mut schedule, machine, collector, logs, world } = parts;
-        let total = plan.total.or(feed.left());
+        let hosts = plan.remote.as_ref().filter(|remote| remote.is_everywhere);
+        let hosts = hosts.map(|remote| remote.places.len());
+        let left = feed.left().map(|left| left * hosts.unwrap_or(1) as u64);
+        let total = plan.total.or(left);
         if let Some(total) = total {
             schedule.set_total(total);
         }
         Engine {
             plan,
             feed,
+            everywhere: hosts.map(Everywhere::new),
             schedule,
             machine,
             collector,
@@ -313,7 +321,10 @@ impl<'a, W: World> Engine<'a, W> {
         let status = self.status();
         self.observer.over(&status);
         done?;
-        self.summary.exit_code = self.schedule.exit_code();
+        self.summary.exit_code = match &self.everywhere {
+            Some(everywhere) if !self.schedule.is_stopped() => everywhere.exit_code(),
+            _ => self.schedule.exit_code(),
+        };
         self.summary.failed = self.schedule.failed();
         Ok(self.summary)
     }
@@ -324,7 +335,8 @@ impl<'a, W: World> Engine<'a, W> {
             let mut until = self.start_what_may()?;
             self.hand_out()?;
             if self.is_finished() {
-                return Ok(());
+                self.collector.end_all_groups();
+                return self.log_written();
             }
             for timer in [self.schedule.next_timer(), self.observer.next_tick()] {
                 until = match (until, timer) {

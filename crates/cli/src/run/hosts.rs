@@ -39,6 +39,10 @@ pub(crate) struct HostArguments {
     #[arg(long, value_name = "COMMAND")]
     pub(crate) ssh: Option<String>,
 
+    /// Run all jobs on each host, one at a time and in order, on -j hosts at once
+    #[arg(long, conflicts_with = "nonall")]
+    pub(crate) onall: bool,
+
     /// Run the command once on each host, without values
     #[arg(long)]
     pub(crate) nonall: bool,
@@ -75,7 +79,12 @@ pub(crate) struct HostArguments {
 impl HostArguments {
     /// Whether any host is named.
     pub(crate) fn is_used(&self) -> bool {
-        !self.logins.is_empty() || !self.login_files.is_empty()
+        !self.logins.is_empty() || !self.login_files.is_empty() || self.is_everywhere()
+    }
+
+    /// Whether every host runs all jobs.
+    pub(crate) fn is_everywhere(&self) -> bool {
+        self.onall || self.nonall
     }
 }
 
@@ -91,12 +100,12 @@ pub(crate) struct Prepared {
 
 /// Refuses what cannot be had on other hosts.
 pub(crate) fn check(arguments: &RunArguments) -> anyhow::Result<()> {
-    let RunArguments { hosts, schedule, jobs, output, .. } = arguments;
+    let RunArguments { hosts, schedule, jobs, .. } = arguments;
     if !hosts.is_used() {
-        if hosts.nonall {
-            bail!("--nonall needs hosts: -S or --sshloginfile");
-        }
         return Ok(());
+    }
+    if hosts.is_everywhere() {
+        check_everywhere(arguments)?;
     }
     if hosts.variables.iter().any(|names| names.split(',').any(|name| name == "_")) {
         bail!("--env _: there is no record of an earlier environment; name the variables");
@@ -108,10 +117,34 @@ pub(crate) fn check(arguments: &RunArguments) -> anyhow::Result<()> {
         (schedule.memfree.is_some(), "--memfree: it is this machine's"),
         (schedule.memsuspend.is_some(), "--memsuspend: it is this machine's"),
         (schedule.noswap, "--noswap: it is this machine's"),
-        (hosts.nonall && output.retry_failed, "--nonall and --retry-failed: leave one out"),
     ] {
         if is_given {
             bail!("-S cannot be had with {option}");
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what cannot be had where every host runs all jobs.
+fn check_everywhere(arguments: &RunArguments) -> anyhow::Result<()> {
+    let RunArguments { hosts, pipe, output, .. } = arguments;
+    let name = if hosts.onall { "--onall" } else { "--nonall" };
+    let is_tree = output.results.as_ref().is_some_and(|name| {
+        let name = name.as_bytes();
+        ![&b".csv"[..], b".tsv", b".json"].iter().any(|ending| name.ends_with(ending))
+    });
+    for (is_given, what) in [
+        (output.resume, "--resume: the joblog has a job 1 of each host"),
+        (output.resume_failed, "--resume-failed: the joblog has a job 1 of each host"),
+        (output.retry_failed, "--retry-failed: the joblog has a job 1 of each host"),
+        (
+            is_tree,
+            "--results of files: those of one host would replace those of another; a table (.csv) has all",
+        ),
+        (pipe.pipe || pipe.pipe_part, "--pipe: a block is read once"),
+    ] {
+        if is_given {
+            bail!("{name} cannot be had with {what}");
         }
     }
     Ok(())
@@ -144,12 +177,12 @@ pub(crate) fn prepare(
     if each.is_file() || each.is_auto() {
         bail!("-S cannot be had with a -j that changes: give a number");
     }
-    let limits = match hosts.nonall {
+    let limits = match hosts.is_everywhere() {
         true => vec![1; logins.len()],
         false => limits(&logins, &each, &connection, machine)?,
     };
     let counted = Hosts::new(&limits);
-    let slots = match hosts.nonall {
+    let slots = match hosts.is_everywhere() {
         true => each.evaluate(machine)?,
         false => counted.slots(),
     };
@@ -185,8 +218,8 @@ pub(crate) fn prepare(
         current,
         home,
         unique: [&host, b"-".as_slice(), std::process::id().to_string().as_bytes()].concat(),
-        is_pinned: hosts.nonall,
-        tags_host: hosts.nonall && output.tag && output.tagstring.is_none(),
+        is_everywhere: hosts.is_everywhere(),
+        tags_host: hosts.is_everywhere() && output.tag && output.tagstring.is_none(),
     };
     Ok(Some(Prepared { remote, slots, after }))
 }
@@ -223,7 +256,14 @@ fn read_logins(hosts: &HostArguments) -> anyhow::Result<Vec<Login>> {
             name => read_file(Path::new(name), &mut entries)?,
         }
     }
-    Ok(login::choose(entries))
+    if entries.is_empty() && hosts.is_everywhere() {
+        add(login::split(":")?.remove(0), &mut entries)?;
+    }
+    let mut logins = login::choose(entries);
+    if hosts.is_everywhere() {
+        logins.sort_by(|one, other| one.name.cmp(&other.name));
+    }
+    Ok(logins)
 }
 
 /// Adds an entry, or those of the file that it stands for.

@@ -93,7 +93,9 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     let (results, place) = output::results(&arguments.output, &command)?;
     // What ssh writes is another matter.
     let stdout_unused = remote.is_none() && command.redirects_output();
-    let collector = output::collector(&arguments.output, results, &command, stdout_unused)?;
+    let grouped = arguments.hosts.is_everywhere();
+    let collector =
+        output::collector(&arguments.output, results, &command, stdout_unused, grouped)?;
     let plan = Plan { remote, limit, place, ..jobs::plan(&arguments, command)? };
 
     let mut observers = observers::of(&arguments.watch)?;

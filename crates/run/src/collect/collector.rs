@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::color::Colors;
+use super::groups::Groups;
 use super::lines::{Lines, Outlet};
 use super::order::{Held, Order, Piece, Store};
 use super::results::{self, Saved};
@@ -24,6 +25,8 @@ pub struct Collector {
     outputs: Outputs,
     slots: Vec<Slot>,
     order: Order,
+    /// Where jobs are written by their groups.
+    groups: Option<Groups>,
     store: Store,
     space: Space,
     /// What is read from pipes.
@@ -126,6 +129,7 @@ impl Collector {
         let outputs = Outputs { sinks, table, buffers: Buffers::default(), colors };
         Ok(Collector {
             store: Store::new(options.directory.clone()),
+            groups: options.grouped.then(|| Groups::new(options.keep_order)),
             options,
             outputs,
             slots: Vec::new(),
@@ -150,7 +154,7 @@ impl Collector {
             self.order.begin(seq, slot);
         }
         let slot = &mut self.slots[index];
-        (slot.seq, slot.running) = (seq, true);
+        (slot.seq, slot.group, slot.running) = (seq, text.group, true);
         slot.tag.set(text.tag);
         slot.heading.set(text.heading);
         if let Some(saved) = self.saved(text)? {
@@ -251,18 +255,40 @@ impl Collector {
         if let Some(finished) = self.written.pop_front() {
             return Ok(Some(finished));
         }
+        if let Some(groups) = &mut self.groups {
+            let ready = groups.next_ready();
+            return ready.map(|held| self.write_held(held)).transpose();
+        }
         if !self.keeps_order() {
             return Ok(None);
         }
         while let Some(held) = self.order.next_ended() {
             let Some(held) = held else { continue };
-            self.outputs.write(&held.finished, &held.texts(&self.store), held.name.as_deref())?;
-            let Held { finished, pieces, .. } = *held;
-            self.store.release(pieces)?;
-            return Ok(Some(finished));
+            return self.write_held(*held).map(Some);
         }
         self.advance()?;
         Ok(None)
+    }
+
+    fn write_held(&mut self, held: Held) -> Result<Finished, CollectError> {
+        self.outputs.write(&held.finished, &held.texts(&self.store), held.name.as_deref())?;
+        let Held { finished, pieces, .. } = held;
+        self.store.release(pieces)?;
+        Ok(finished)
+    }
+
+    /// No job of this group comes any more: what it wrote is ready ([`Collector::next_written`]).
+    pub fn end_group(&mut self, group: usize) {
+        if let Some(groups) = &mut self.groups {
+            groups.end(group);
+        }
+    }
+
+    /// No job comes any more: what is held of groups that did not get to their end is ready.
+    pub fn end_all_groups(&mut self) {
+        if let Some(groups) = &mut self.groups {
+            groups.end_all();
+        }
     }
 
     /// Writes to standard error at once (`-t`, and messages).
@@ -273,11 +299,11 @@ impl Collector {
     /// Jobs that have ended, but that wait for others that come first: if those never end, nothing
     /// is written of them, as GNU parallel has it.
     pub fn held_count(&self) -> usize {
-        self.order.held_count()
+        self.order.held_count() + self.groups.as_ref().map_or(0, Groups::held_count)
     }
 
     fn keeps_order(&self) -> bool {
-        self.options.keep_order && self.options.mode != Mode::Ungroup
+        self.options.keep_order && self.options.mode != Mode::Ungroup && self.groups.is_none()
     }
 
     fn index(&mut self, slot: u32) -> usize {
@@ -390,9 +416,9 @@ impl Collector {
         name: Option<Vec<u8>>,
     ) -> Result<(), CollectError> {
         let keeps_order = self.keeps_order();
-        let Collector { slots, order, store, outputs, written, .. } = self;
+        let Collector { slots, order, groups, store, outputs, written, .. } = self;
         let slot = &mut slots[index];
-        if !keeps_order || order.is_first(slot.seq) {
+        if groups.is_none() && (!keeps_order || order.is_first(slot.seq)) {
             outputs.write(&finished, &slot.texts(lengths), name.as_deref())?;
             written.push_back(finished);
             if keeps_order {
@@ -410,7 +436,11 @@ impl Collector {
                 };
             }
             let (tag, heading) = (slot.tag.to_owned(), slot.heading.to_owned());
-            order.end(slot.seq, Some(Box::new(Held { finished, tag, heading, pieces, name })));
+            let held = Held { finished, tag, heading, pieces, name };
+            match groups {
+                Some(groups) => groups.hold(slot.group, held),
+                None => order.end(slot.seq, Some(Box::new(held))),
+            }
         }
         for (file, length) in slot.files.iter().zip(lengths) {
             if let (Some(file), true) = (file, length > 0) {

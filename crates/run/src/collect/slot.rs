@@ -35,6 +35,8 @@ impl Words {
 pub(super) struct Slot {
     /// The job that runs in it.
     pub(super) seq: u64,
+    /// The group it is in.
+    pub(super) group: usize,
     pub(super) running: bool,
     pub(super) tag: Words,
     /// What is still to be written before its output.

@@ -50,24 +50,35 @@ pub struct Remote {
     pub home: Vec<u8>,
     /// What no other run on any host has in the names of its folders.
     pub unique: Vec<u8>,
-    /// `--nonall`: job n runs on host n.
-    pub is_pinned: bool,
-    /// `--nonall --tag`: lines begin with the host.
+    /// `--onall`: every host runs all jobs.
+    pub is_everywhere: bool,
+    /// `--onall --tag`: lines begin with the host.
     pub tags_host: bool,
 }
 
 impl Remote {
     /// The host for a job, if there is room for it.
-    fn pick(&self, seq: u64) -> Option<usize> {
-        let own = usize::try_from(seq - 1).unwrap_or(usize::MAX);
-        self.hosts.pick(seq, |at| !self.is_pinned || at == own)
+    fn pick(&self, job: &Job) -> Option<usize> {
+        self.hosts.pick(job.seq, |at| !self.is_everywhere || at == job.host)
     }
 }
 
 impl<W: World> Engine<'_, W> {
     /// The host for a job, if there is room for it; 0 where all run here.
-    pub(super) fn host_for(&self, seq: u64) -> Option<usize> {
-        self.plan.remote.as_ref().map_or(Some(0), |remote| remote.pick(seq))
+    pub(super) fn host_for(&self, job: &Job) -> Option<usize> {
+        self.plan.remote.as_ref().map_or(Some(0), |remote| remote.pick(job))
+    }
+
+    /// The slot that a job is told of: where every host runs all jobs, each has one.
+    pub(super) fn slot_on_host(&self, job: &Job) -> u32 {
+        if self.everywhere.is_some() { 1 } else { job.slot }
+    }
+
+    /// How many jobs there are for each host, if all run everywhere; how many there are, if not.
+    pub(super) fn total_on_host(&self) -> Option<u64> {
+        let hosts = self.plan.remote.as_ref().filter(|remote| remote.is_everywhere);
+        let hosts = hosts.map_or(1, |remote| remote.places.len().max(1) as u64);
+        self.total.map(|total| total / hosts)
     }
 
     /// The hosts, if the job is not to run here, and which of them it is.
@@ -156,12 +167,13 @@ impl<W: World> Engine<'_, W> {
     ) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut all = remote.environment.clone();
         let mut add = |name: &[u8], value: String| all.push((name.to_vec(), value.into_bytes()));
-        add(b"PARALLEL_SEQ", job.seq.to_string());
-        add(b"PARALLEL_JOBSLOT", job.slot.to_string());
+        let slot = self.slot_on_host(job);
+        add(b"PARALLEL_SEQ", job.number.to_string());
+        add(b"PARALLEL_JOBSLOT", slot.to_string());
         add(b"PARALLEL_SSHLOGIN", reached.login.name.clone());
         add(b"PARALLEL_SSHHOST", reached.login.host().to_owned());
         if let Some(name) = &remote.slot_variable {
-            add(name, job.slot.saturating_sub(1).to_string());
+            add(name, slot.saturating_sub(1).to_string());
         }
         all
     }

@@ -155,6 +155,9 @@ impl<W: World> Engine<'_, W> {
             }
             Verdict::Dropped => {
                 self.collector.abandon(job.slot, leftovers)?;
+                if let Some(everywhere) = &mut self.everywhere {
+                    everywhere.ended(job.host, false);
+                }
                 self.tell_not_counted();
             }
             Verdict::Done => {
@@ -178,7 +181,7 @@ impl<W: World> Engine<'_, W> {
         let (here, host) = (self.away(&job).is_none(), self.host_name(&job));
         let records = if job.sending.is_some() { Vec::new() } else { job.records };
         let finished = Finished {
-            seq: job.seq,
+            seq: job.number,
             slot: job.slot,
             host,
             start_ns: self.world.epoch_ns(job.started),
@@ -195,10 +198,20 @@ impl<W: World> Engine<'_, W> {
             self.feed.give_back(sending.into_block());
         }
         self.summary.ended += 1;
-        if outcome == Outcome::Skipped {
-            return self.log(&finished);
+        if let Some(everywhere) = &mut self.everywhere {
+            everywhere.ended(job.host, outcome.is_success());
         }
-        self.collector.close(finished, leftovers)?;
+        if outcome == Outcome::Skipped {
+            self.log(&finished)?;
+        } else {
+            self.collector.close(finished, leftovers)?;
+        }
+        self.end_hosts()?;
+        self.log_written()
+    }
+
+    /// Writes down the jobs whose output is written by now.
+    pub(super) fn log_written(&mut self) -> Result<(), EngineError> {
         while let Some(finished) = self.collector.next_written()? {
             self.log(&finished)?;
         }
@@ -294,7 +307,7 @@ impl<W: World> Engine<'_, W> {
                         Reason::LowMemory => "ended for want of memory, to be run again",
                         Reason::Limit => "ended because the limit asks for it, to be run again",
                     };
-                    let text = self.naming(format!("job {} {why}", job.seq), job);
+                    let text = self.naming(format!("job {} {why}", job.number), job);
                     self.observer.tell(&text);
                 }
             }

@@ -10,8 +10,10 @@ use crate::spawn::Child;
 /// A job that is to be started, or runs.
 #[derive(Debug)]
 pub(super) struct Job {
-    /// Its number, from 1.
+    /// Its number among all jobs, from 1.
     pub(super) seq: u64,
+    /// What it is called: the same, or its number on its host where all hosts run all jobs.
+    pub(super) number: u64,
     /// Its values.
     pub(super) records: Vec<Record>,
     /// What it reads, with `--pipe`.
@@ -35,6 +37,24 @@ pub(super) struct Job {
 }
 
 impl Job {
+    /// One of which nothing is known yet but what it is given.
+    pub(super) fn new(seq: u64, records: Vec<Record>, now: Instant) -> Self {
+        Job {
+            seq,
+            number: seq,
+            records,
+            sending: None,
+            given: None,
+            command: Vec::new(),
+            slot: 0,
+            host: 0,
+            sent_bytes: 0,
+            bring: Vec::new(),
+            child: None,
+            started: now,
+        }
+    }
+
     /// Its values where it has any: a block is none.
     pub(super) fn own_records(&self) -> &[Record] {
         if self.sending.is_some() { &[] } else { &self.records }

@@ -6,7 +6,7 @@ use super::*;
 use crate::job::Record;
 
 /// What comes next.
-enum Wanted {
+pub(super) enum Wanted {
     Job(Job),
     NotYet,
     End,
@@ -55,7 +55,7 @@ impl<W: World> Engine<'_, W> {
     /// The job to be started next.
     fn wanted(&mut self) -> Result<Wanted, EngineError> {
         for at in 0..self.again.len() {
-            if let Some(host) = self.host_for(self.again[at].seq)
+            if let Some(host) = self.host_for(&self.again[at])
                 && let Some(job) = self.again.remove(at)
             {
                 return Ok(Wanted::Job(Job { host, ..job }));
@@ -69,7 +69,7 @@ impl<W: World> Engine<'_, W> {
             Wanted::Job(job) => job,
             other => return Ok(other),
         };
-        match self.host_for(job.seq) {
+        match self.host_for(&job) {
             Some(host) => Ok(Wanted::Job(Job { host, ..job })),
             None => {
                 self.again.push_back(job);
@@ -80,6 +80,9 @@ impl<W: World> Engine<'_, W> {
 
     /// Makes the next job of the input.
     fn read_job(&mut self) -> Result<Wanted, EngineError> {
+        if self.everywhere.is_some() {
+            return self.job_of_every_host();
+        }
         loop {
             let (records, given, block) = match self.take_input()? {
                 Next::Records(records) => (records, None, None),
@@ -100,19 +103,9 @@ impl<W: World> Engine<'_, W> {
                 }
                 continue;
             }
-            return Ok(Wanted::Job(Job {
-                seq,
-                records,
-                sending: block.map(|block| self.sending(block)),
-                given,
-                command: Vec::new(),
-                slot: 0,
-                host: 0,
-                sent_bytes: 0,
-                bring: Vec::new(),
-                child: None,
-                started: self.world.now(),
-            }));
+            let sending = block.map(|block| self.sending(block));
+            let job = Job::new(seq, records, self.world.now());
+            return Ok(Wanted::Job(Job { sending, given, ..job }));
         }
     }
 
@@ -155,10 +148,10 @@ impl<W: World> Engine<'_, W> {
     fn context<'b>(&self, job: &'b Job) -> Context<'b> {
         let now_s = self.world.epoch_ns(job.started) / 1_000_000_000;
         Context {
-            seq: job.seq,
-            slot: job.slot,
+            seq: job.number,
+            slot: self.slot_on_host(job),
             slots: self.schedule.slots(),
-            total: self.total,
+            total: self.total_on_host(),
             records: &job.records,
             packing: self.plan.packing,
             local_time_s: now_s.cast_signed() + self.plan.zone_offset_s,
@@ -229,6 +222,7 @@ impl<W: World> Engine<'_, W> {
             tag: self.plan.tag.as_ref().map(|_| &*tag),
             heading: (self.plan.show == Show::Output).then_some(&*job.command),
             place: self.plan.place.as_ref().map(|_| &*place),
+            group: job.host,
             records: job.own_records(),
         };
         let streams = self.collector.open(job.slot, job.seq, &text);
@@ -272,10 +266,11 @@ impl<W: World> Engine<'_, W> {
         })?;
         let mut seq = Number::default();
         let (mut slot, mut place) = (Number::default(), Number::default());
+        let on_host = self.slot_on_host(job);
         let own = [
-            seq.text(job.seq),
-            slot.text(job.slot.into()),
-            place.text(u64::from(job.slot.saturating_sub(1))),
+            seq.text(job.number),
+            slot.text(on_host.into()),
+            place.text(u64::from(on_host.saturating_sub(1))),
         ];
         launch.environment.set(&own[..self.plan.own.min(own.len())]);
         launch.streams[0] = job.sending.as_ref().and_then(|sending| sending.reader());

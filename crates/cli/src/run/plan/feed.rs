@@ -48,16 +48,15 @@ pub(super) fn feed(
     waker: Waker,
 ) -> anyhow::Result<Feed> {
     let Wanted { slots, needs_total, remote } = *wanted;
-    let Given { values, blocks, retried, reads_stdin } = given;
+    let Given { values, blocks, retried, reads_stdin, takes_no_values } = given;
     let fits = packing::fits(command, arguments)?;
-    let packer = packing::packer(values, &arguments.packing, slots);
+    // Where every host runs all jobs, each has one slot.
+    let spread = if remote.is_some_and(|remote| remote.is_everywhere) { 1 } else { slots };
+    let packer = packing::packer(values, &arguments.packing, spread);
     Ok(match retried {
         Some(commands) => Feed::Given(commands.into()),
         None if let Some(blocks) = &blocks => blocks.feed(slots, waker)?,
-        // One job for each host, and no values (--nonall).
-        None if let Some(remote) = remote.filter(|remote| remote.is_pinned) => {
-            Feed::Known(vec![Vec::new(); remote.places.len()].into())
-        }
+        None if takes_no_values => Feed::Known([Vec::new()].into()),
         None if needs_total => Feed::known(packer, fits)?,
         None if reads_stdin && !is_regular_stdin() => Feed::thread(packer, fits, waker)?,
         None => Feed::here(packer, fits),

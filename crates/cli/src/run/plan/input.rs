@@ -19,6 +19,8 @@ pub(super) struct Given {
     pub(super) blocks: Option<pipe::Asked>,
     /// The command lines that are run again instead (`--retry-failed`).
     pub(super) retried: Option<GivenJobs>,
+    /// Whether there is one job, without values (`--nonall`).
+    pub(super) takes_no_values: bool,
     /// Whether values come from standard input.
     pub(super) reads_stdin: bool,
 }
@@ -34,7 +36,8 @@ impl Given {
         if hosts.nonall && (blocks.is_some() || !sources.is_empty()) {
             bail!("--nonall takes no values");
         }
-        let reads_stdin = !hosts.nonall
+        let takes_no_values = hosts.nonall;
+        let reads_stdin = !takes_no_values
             && (sources.iter().any(|(source, _)| *source == Source::Stdin) || sources.is_empty());
         let retried = joblog::retried(output)?;
         let mut options = match &blocks {
@@ -44,7 +47,7 @@ impl Given {
         options.continued = packing.lines.or(packing.max_lines).is_some();
         let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
         let values = input::open(sources, &options, Box::new(File::from(stdin)))?;
-        Ok((command, Given { values, blocks, retried, reads_stdin }))
+        Ok((command, Given { values, blocks, retried, takes_no_values, reads_stdin }))
     }
 }
 

@@ -55,15 +55,18 @@ pub(super) fn progress_style(output: &OutputArguments) -> (Style, bool) {
 }
 
 /// What keeps the output of jobs apart and writes it; `stdout_unused` if none of them writes any to
-/// its standard output.
+/// its standard output, and `grouped` if what one host said is written in one piece.
 pub(super) fn collector(
     output: &OutputArguments,
     results: Option<Results>,
     command: &Command,
     stdout_unused: bool,
+    grouped: bool,
 ) -> anyhow::Result<Collector> {
     let mode = match () {
         () if output.ungroup => collect::Mode::Ungroup,
+        // With -k, one host after the other.
+        () if grouped && output.keep_order => collect::Mode::Group,
         () if output.line_buffer => collect::Mode::LineBuffer,
         () => collect::Mode::Group,
     };
@@ -85,6 +88,7 @@ pub(super) fn collector(
             color,
             color_failed,
             stdout_unused,
+            grouped,
         },
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?,
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?,

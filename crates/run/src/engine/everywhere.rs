@@ -1,0 +1,197 @@
+//! `--onall` and `--nonall`: every host runs a job for each record, one job at a time and in order.
+//!
+//! A host goes on with the next record while others are still at an earlier one, so records are
+//! kept until the last host has had them: all of them, if there are more hosts than may run at
+//! once.  Jobs are numbered on each host from 1, and each host has one slot.  What a host's jobs
+//! wrote is written together when the last of them has ended.
+
+use std::collections::VecDeque;
+
+use super::feed::Feed;
+use super::start::Wanted;
+use super::*;
+use crate::job::Record;
+
+/// Hosts that fail count up to this in the exit code; 101 is "more".
+const FAILURES_MAX: usize = 100;
+
+/// How far each host is.
+#[derive(Debug)]
+pub(super) struct Everywhere {
+    hosts: Vec<Host>,
+    /// Records that not all hosts have had.
+    read: VecDeque<Vec<Record>>,
+    /// How many are left out at the front of those: all hosts have had them.
+    first: usize,
+    /// There are no more.
+    is_over: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Host {
+    /// How many records it has had.
+    given: usize,
+    /// Its job runs, or is to be tried again.
+    is_busy: bool,
+    has_failed: bool,
+    /// It was said to have ended.
+    was_told: bool,
+}
+
+/// What there is for a host.
+enum Turn {
+    Job { host: usize, number: u64, records: Vec<Record> },
+    NotYet,
+    End,
+}
+
+impl Everywhere {
+    pub(super) fn new(hosts: usize) -> Self {
+        let hosts = vec![Host::default(); hosts];
+        Everywhere { hosts, read: VecDeque::new(), first: 0, is_over: false }
+    }
+
+    /// A record for the first host that waits for one.  Those that have begun come first of all, so
+    /// that with fewer slots than hosts one host is done before another begins.
+    fn take(&mut self, feed: &mut Feed) -> Result<Turn, EngineError> {
+        let mut must_wait = false;
+        for at in 0..self.hosts.len() {
+            let Host { given, is_busy: false, .. } = self.hosts[at] else { continue };
+            if given == self.first + self.read.len() && !self.is_over {
+                match feed.take()? {
+                    Next::Records(records) => self.read.push_back(records),
+                    Next::NotYet => must_wait = true,
+                    Next::End | Next::Given { .. } | Next::Block(_) => self.is_over = true,
+                }
+            }
+            let Some(records) = self.read.get(given - self.first).cloned() else { continue };
+            let host = &mut self.hosts[at];
+            (host.given, host.is_busy) = (given + 1, true);
+            self.forget();
+            return Ok(Turn::Job { host: at, number: given as u64 + 1, records });
+        }
+        let all_given = self.hosts.iter().all(|host| host.given == self.first + self.read.len());
+        Ok(if self.is_over && all_given && !must_wait { Turn::End } else { Turn::NotYet })
+    }
+
+    /// Forgets the records that all hosts have had.
+    fn forget(&mut self) {
+        let had = self.hosts.iter().map(|host| host.given).min().unwrap_or_default();
+        while self.first < had && self.read.pop_front().is_some() {
+            self.first += 1;
+        }
+    }
+
+    /// A host's job has ended for good.
+    pub(super) fn ended(&mut self, host: usize, good: bool) {
+        if let Some(host) = self.hosts.get_mut(host) {
+            host.is_busy = false;
+            host.has_failed |= !good;
+        }
+    }
+
+    /// A host that has ended and was not named yet.
+    fn next_over(&mut self) -> Option<usize> {
+        let all = self.first + self.read.len();
+        let is_over = |host: &Host| !host.was_told && !host.is_busy && host.given == all;
+        let at = self.hosts.iter().position(is_over).filter(|_| self.is_over)?;
+        self.hosts[at].was_told = true;
+        Some(at)
+    }
+
+    /// How many hosts had a job that failed.
+    pub(super) fn exit_code(&self) -> u8 {
+        let failed = self.hosts.iter().filter(|host| host.has_failed).count();
+        u8::try_from(failed.min(FAILURES_MAX + 1)).unwrap_or(u8::MAX)
+    }
+}
+
+impl<W: World> Engine<'_, W> {
+    /// The next job, where every host runs all of them.
+    pub(super) fn job_of_every_host(&mut self) -> Result<Wanted, EngineError> {
+        let Some(everywhere) = &mut self.everywhere else { return Ok(Wanted::End) };
+        Ok(match everywhere.take(&mut self.feed)? {
+            Turn::Job { host, number, records } => {
+                self.seq += 1;
+                let now = self.world.now();
+                Wanted::Job(Job { host, number, ..Job::new(self.seq, records, now) })
+            }
+            Turn::NotYet => Wanted::NotYet,
+            Turn::End => {
+                self.end_hosts()?;
+                Wanted::End
+            }
+        })
+    }
+
+    /// Writes what the hosts said that have ended.
+    pub(super) fn end_hosts(&mut self) -> Result<(), EngineError> {
+        let Some(everywhere) = &mut self.everywhere else { return Ok(()) };
+        while let Some(host) = everywhere.next_over() {
+            self.collector.end_group(host);
+        }
+        self.log_written()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(values: &[&str]) -> Feed {
+        Feed::Known(values.iter().map(|value| vec![Record::of(*value)]).collect())
+    }
+
+    /// Host and number of the next job.
+    fn next(everywhere: &mut Everywhere, feed: &mut Feed) -> Option<(usize, u64)> {
+        match everywhere.take(feed) {
+            Ok(Turn::Job { host, number, records }) => {
+                assert_eq!(records.len(), 1);
+                Some((host, number))
+            }
+            Ok(Turn::NotYet) => None,
+            Ok(Turn::End) => Some((usize::MAX, 0)),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn a_host_is_done_before_another_begins() {
+        let (mut everywhere, mut feed) = (Everywhere::new(2), feed(&["x", "y"]));
+        // That a host is done shows when it is looked whether there is more.
+        for (job, over) in [((0, 1), None), ((0, 2), None), ((1, 1), Some(0)), ((1, 2), None)] {
+            assert_eq!(next(&mut everywhere, &mut feed), Some(job));
+            assert_eq!(everywhere.next_over(), over);
+            everywhere.ended(job.0, job != (0, 1));
+        }
+        assert_eq!(next(&mut everywhere, &mut feed), Some((usize::MAX, 0)));
+        assert_eq!(everywhere.next_over(), Some(1));
+        assert_eq!((everywhere.next_over(), everywhere.exit_code()), (None, 1));
+        assert!(everywhere.read.is_empty());
+    }
+
+    #[test]
+    fn hosts_go_on_at_their_own_pace() {
+        let (mut everywhere, mut feed) = (Everywhere::new(2), feed(&["x", "y", "z"]));
+        assert_eq!(next(&mut everywhere, &mut feed), Some((0, 1)));
+        assert_eq!(next(&mut everywhere, &mut feed), Some((1, 1)));
+        assert_eq!(next(&mut everywhere, &mut feed), None, "both are busy");
+        everywhere.ended(1, true);
+        assert_eq!(next(&mut everywhere, &mut feed), Some((1, 2)));
+        everywhere.ended(1, true);
+        assert_eq!(next(&mut everywhere, &mut feed), Some((1, 3)));
+        everywhere.ended(1, true);
+        assert_eq!(next(&mut everywhere, &mut feed), None);
+        assert_eq!(everywhere.next_over(), Some(1), "one host is over before the other");
+        everywhere.ended(0, true);
+        assert_eq!(next(&mut everywhere, &mut feed), Some((0, 2)));
+        assert_eq!(everywhere.read.len(), 1, "what all have had is forgotten");
+    }
+
+    #[test]
+    fn without_records_all_hosts_are_over() {
+        let (mut everywhere, mut feed) = (Everywhere::new(1), feed(&[]));
+        assert_eq!(next(&mut everywhere, &mut feed), Some((usize::MAX, 0)));
+        assert_eq!((everywhere.next_over(), everywhere.exit_code()), (Some(0), 0));
+    }
+}
