@@ -3,68 +3,11 @@
 //! jobs really are given it.
 
 use std::fs;
-use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
-/// Whether there is something to compare with.
-#[allow(clippy::print_stdout)]
-fn has_parallel() -> bool {
-    let found = Command::new("parallel").arg("--version").output();
-    let has = found.is_ok_and(|output| output.stdout.starts_with(b"GNU parallel"));
-    if !has {
-        println!("skipped: parallel is not installed");
-    }
-    has
-}
+mod beside_parallel;
 
-#[allow(clippy::unwrap_used)]
-fn run(mut command: Command, folder: &Path, input: &[u8]) -> Output {
-    let mut child = command
-        .current_dir(folder)
-        .env("LC_ALL", "C")
-        .env("HOME", folder)
-        .env("PARALLEL_SHELL", "/bin/sh")
-        .env_remove("PARALLEL")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_vec();
-    let writer = std::thread::spawn(move || {
-        // Who does not read to the end is what some of these are about.
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    output
-}
-
-fn ours(words: &[&str], folder: &Path, input: &[u8]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
-    command.arg("run").args(words);
-    run(command, folder, input)
-}
-
-fn theirs(words: &[&str], folder: &Path, input: &[u8]) -> Output {
-    let mut command = Command::new("parallel");
-    command.arg("--will-cite").args(words);
-    run(command, folder, input)
-}
-
-fn lines(count: u32) -> Vec<u8> {
-    (1..=count).flat_map(|number| format!("{number}\n").into_bytes()).collect()
-}
-
-#[track_caller]
-fn same(words: &[&str], folder: &Path, input: &[u8]) {
-    let (ours, theirs) = (ours(words, folder, input), theirs(words, folder, input));
-    let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(text(&ours), text(&theirs), "{words:?}");
-    assert_eq!(ours.status.code(), theirs.status.code(), "{words:?}");
-}
+use beside_parallel::{has_parallel, lines, ours, run, same, same_joblog};
 
 #[test]
 fn jobs_get_the_blocks_that_parallel_gives_them() {
@@ -121,26 +64,13 @@ fn the_joblog_has_what_parallel_says_was_sent() {
     }
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), lines(1000)).unwrap();
-    let columns = || {
-        let text = fs::read_to_string(folder.path().join("log")).unwrap();
-        let send = |line: &str| {
-            let columns: Vec<&str> = line.split('\t').collect();
-            [columns[0], columns[4], columns[5], columns[8]].map(str::to_owned)
-        };
-        let mut lines: Vec<_> = text.lines().map(send).collect();
-        lines.sort();
-        lines
-    };
     let forms: &[&[&str]] = &[
         &["-k", "--pipe", "--header", ":", "--block", "2k", "--joblog", "log", "head -2"],
         &["-k", "--pipe-part", "--block", "2k", "-a", "file", "--joblog", "log", "wc"],
         &["-j2", "--round-robin", "--pipe", "--block", "1k", "--joblog", "log", "cat >/dev/null"],
     ];
     for words in forms {
-        ours(words, folder.path(), &lines(1000));
-        let of_ours = columns();
-        theirs(words, folder.path(), &lines(1000));
-        assert_eq!(of_ours, columns(), "{words:?}");
+        same_joblog(words, folder.path(), &lines(1000));
     }
 }
 
@@ -207,8 +137,12 @@ fn what_means_nothing_for_blocks_is_refused_by_name() {
         (&["--pipe-part", "-a", "/no/such", "wc"], "/no/such"),
         (&["--pipe", "--block", "-1", "wc"], "--pipe-part"),
         (&["--pipe", "--round-robin", "--retries", "2", "wc"], "no --retries"),
-        (&["--pipe", "--cat", "wc {}"], "--cat"),
-        (&["--pipe", "--fifo", "wc {}"], "--fifo"),
+        (&["--pipe", "--cat", "--fifo", "wc {}"], "cannot be used with '--fifo'"),
+        (&["--pipe", "--cat", "--round-robin", "wc {}"], "use --fifo"),
+        (&["--cat", "-q", "wc", "{}"], "-q would quote"),
+        (&["--cat", "-S", ":", "wc {}"], "this machine alone"),
+        (&["--cat", "--shell", "never", "wc {}"], "not quoted"),
+        (&["--semaphore", "--fifo", "wc {}"], "no --fifo"),
         (&["--pipe", "--tee", "wc"], "--tee"),
     ];
     for (words, expected) in forms {

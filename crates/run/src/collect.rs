@@ -34,6 +34,7 @@ mod temporary;
 
 pub use collector::Collector;
 pub use results::{folder_of, has_results};
+pub(crate) use temporary::Temporary;
 
 /// How output of jobs that run at the same time is kept apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

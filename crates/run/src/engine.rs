@@ -34,6 +34,7 @@ use everywhere::Everywhere;
 pub use feed::{Feed, Next};
 use job::Job;
 pub use observe::{Observer, Running, Status};
+pub use sending::By;
 pub use world::{Event, Interest, Live, World};
 
 use crate::collect::{CollectError, Collector, JobText, Streams};
@@ -126,10 +127,12 @@ pub enum Stdin {
     /// Ours: the terminal (`--tty`), or `/dev/null`, which the cli has put in its place.  What is
     /// inherited costs no call.
     Inherited,
-    /// The block that the job was given, by a pipe; ours for whatever has no block.
+    /// The block that the job was given; ours for whatever has no block.
     Block {
         /// Jobs are given further blocks while they run (`--round-robin`).
         goes_on: bool,
+        /// How they get at it.
+        by: By,
     },
 }
 
@@ -169,7 +172,8 @@ pub struct Plan {
     /// The environment; its own variables get the values of [`Plan::own`].
     pub environment: Environment,
     /// How many variables of its own a job has: of `PARALLEL_SEQ`, `PARALLEL_JOBSLOT` and the
-    /// slot from 0 (`--process-slot-var`), in this order.
+    /// slot from 0 (`--process-slot-var`), in this order; behind them stands that of a block's name
+    /// (see [`By`]), where there is one.
     pub own: usize,
     /// What jobs read.
     pub stdin: Stdin,

@@ -20,11 +20,13 @@ mod arguments;
 mod child;
 mod ends;
 mod execve;
+mod fill;
 mod launch;
 
 pub use arguments::{Arguments, Environment};
 pub use child::Kernel;
 pub use ends::{Ends, Reaped};
+pub use fill::Fill;
 pub use launch::{Child, Launch, Remains};
 
 /// Why a program was not started.
@@ -41,6 +43,9 @@ pub enum SpawnError {
         /// What the kernel said.
         error: io::Error,
     },
+    /// The file that it is to read cannot be filled.
+    #[error("cannot write a temporary file for a job: {0}")]
+    Fill(io::Error),
     /// No process can be made at all.
     #[error("cannot start a process: {0}")]
     Refused(io::Error),

@@ -186,6 +186,14 @@ pub(crate) struct PipeArguments {
     #[arg(long = "remove-rec-sep", visible_alias = "rrs", alias = "removerecsep")]
     pub(crate) remove_separators: bool,
 
+    /// A block is a file, whose name is {}
+    #[arg(long, conflicts_with = "fifo")]
+    pub(crate) cat: bool,
+
+    /// A block is a pipe that has a name, which is {}
+    #[arg(long)]
+    pub(crate) fifo: bool,
+
     /// A job for each slot, which is given one block after the other
     #[arg(long, visible_alias = "round", alias = "robin", alias = "roundrobin")]
     pub(crate) round_robin: bool,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use run::engine::world::Waker;
-use run::engine::{Blocks, Feed, Ranges};
+use run::engine::{Blocks, By, Feed, Ranges};
 use run::input::{Linked, Source, Sources};
 use run::pipe::{self, BlockSize, Cutter, Header};
 use run::units;
@@ -34,7 +34,7 @@ pub(crate) fn asked(
     sources: &mut Sources,
 ) -> anyhow::Result<Option<Asked>> {
     let RunArguments { pipe, input, packing, .. } = arguments;
-    if !pipe.pipe && !pipe.pipe_part {
+    if !pipe.is_used() {
         return match without_pipe(pipe) {
             Some(option) => bail!("{option} is of --pipe and --pipe-part"),
             None => Ok(None),
@@ -60,6 +60,27 @@ pub(crate) fn asked(
         |text: &String| units::duration(text).with_context(|| format!("--block-timeout {text}"));
     let timeout = pipe.block_timeout.as_ref().map(duration).transpose()?;
     Ok(Some(Asked { options, timeout, files }))
+}
+
+/// How jobs get at their blocks.
+pub(crate) fn by(arguments: &RunArguments) -> By {
+    match () {
+        () if arguments.pipe.cat => By::File(arguments.output.temporary_folder()),
+        () if arguments.pipe.fifo => By::Fifo,
+        () => By::Stdin,
+    }
+}
+
+impl PipeArguments {
+    /// Whether there are blocks.
+    pub(crate) fn is_used(&self) -> bool {
+        self.pipe || self.pipe_part || self.is_named()
+    }
+
+    /// Whether jobs are told the name of their block.
+    pub(crate) fn is_named(&self) -> bool {
+        self.cat || self.fifo
+    }
 }
 
 impl Asked {
@@ -128,7 +149,8 @@ fn without_pipe(pipe: &PipeArguments) -> Option<&'static str> {
 
 /// Refuses options that mean nothing for blocks.
 fn refuse(arguments: &RunArguments) -> anyhow::Result<()> {
-    let RunArguments { pipe, input, packing, jobs, schedule, output, .. } = arguments;
+    let RunArguments { pipe, input, packing, jobs, schedule, output, hosts, strings, .. } =
+        arguments;
     if pipe.pipe && pipe.pipe_part {
         bail!("--pipe cuts standard input and --pipe-part files: only one of them");
     }
@@ -159,6 +181,15 @@ fn refuse(arguments: &RunArguments) -> anyhow::Result<()> {
     }
     if pipe.round_robin && schedule.retries.is_some() {
         bail!("--round-robin keeps no blocks: there is no --retries");
+    }
+    if pipe.round_robin && pipe.cat {
+        bail!("--round-robin gives one block after the other, which --cat cannot: use --fifo");
+    }
+    if pipe.is_named() && strings.quote {
+        bail!("-q would quote the variable that holds the name of a block (--cat, --fifo)");
+    }
+    if pipe.is_named() && hosts.is_used() {
+        bail!("--cat and --fifo work on this machine alone: elsewhere a block is standard input");
     }
     Ok(())
 }

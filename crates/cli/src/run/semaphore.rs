@@ -139,6 +139,9 @@ fn one_job(mut arguments: RunArguments) -> anyhow::Result<RunArguments> {
     if arguments.pipe.pipe_part {
         bail!("--semaphore and --pipe-part do not go together");
     }
+    if arguments.pipe.cat || arguments.pipe.fifo {
+        bail!("--semaphore gives the command our standard input: there is no --cat and no --fifo");
+    }
     // The command has our standard input in any case, whole.
     arguments.pipe.pipe = false;
     input.no_run_if_empty = false;

@@ -15,7 +15,7 @@ use super::sink::{self, CHUNK_BYTES, Source};
 
 /// A file of ours that has no name.
 #[derive(Debug)]
-pub(super) struct Temporary {
+pub(crate) struct Temporary {
     file: OwnedFd,
 }
 
@@ -30,7 +30,7 @@ impl Temporary {
     }
 
     /// An empty one that we alone write to.
-    pub(super) fn for_us(folder: &Path) -> Result<Self, CollectError> {
+    pub(crate) fn for_us(folder: &Path) -> Result<Self, CollectError> {
         Self::open(folder, OFlags::empty())
     }
 
@@ -80,7 +80,7 @@ impl Temporary {
     }
 
     /// Adds bytes at `offset`.
-    pub(super) fn write_at(
+    pub(crate) fn write_at(
         &self,
         mut bytes: &[u8],
         mut offset: u64,

@@ -33,9 +33,14 @@ impl<W: World> Engine<'_, W> {
         match result {
             Ok(child) => {
                 let pid = child.pid;
+                let was_filled = job.sending.as_ref().is_some_and(|sending| sending.is_part());
                 (job.child, job.started) = (Some(child), at);
                 if let Some(sending) = &mut job.sending {
                     sending.started();
+                }
+                if was_filled && self.schedule.is_ending(slot) {
+                    // It was to end while its file was still being filled, and could not hear it.
+                    self.world.signal(pid, libc::SIGKILL);
                 }
                 self.pids.insert(pid, slot);
                 let (command, records) = (&job.command, &job.records);

@@ -3,6 +3,8 @@
 //! The pipe is made as large as the kernel allows (1 MiB as a rule), so that most blocks are in it
 //! before the job is started and cost one `write`; the rest follows whenever there is room.  Of a
 //! file's range nothing is copied: `splice` puts the file's own pages into the pipe.
+//!
+//! A job may also be told a name to open instead ([`named`]).
 
 use std::fs::File;
 use std::io;
@@ -14,6 +16,12 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
 use super::blocks::{Block, Body, PIPE_BYTES};
+use crate::collect::Temporary;
+
+mod named;
+
+pub use named::By;
+pub(super) use named::NAME;
 
 /// What a pipe holds that nobody has asked for more (pipe(7)).
 const DEFAULT_PIPE_BYTES: usize = 64 << 10;
@@ -39,11 +47,15 @@ pub(super) struct Sending {
     stays_open: bool,
     /// The job has closed its end.
     is_refused: bool,
+    /// The job opens it by a name, for which our own descriptor is kept.
+    is_named: bool,
+    /// What it opens, where that is a file.
+    file: Option<Temporary>,
 }
 
 impl Sending {
     /// A block that is still all here.
-    pub(super) fn new(block: Block, stays_open: bool) -> Self {
+    pub(super) fn new(block: Block, stays_open: bool, by: &By) -> Self {
         Sending {
             block,
             sent: 0,
@@ -53,6 +65,8 @@ impl Sending {
             copies: false,
             stays_open,
             is_refused: false,
+            is_named: *by != By::Stdin,
+            file: None,
         }
     }
 
@@ -74,9 +88,9 @@ impl Sending {
         Ok(fd)
     }
 
-    /// The job's end, while we have it.
+    /// What is to be the job's standard input, while we have it.
     pub(super) fn reader(&self) -> Option<RawFd> {
-        self.reader.as_ref().map(AsRawFd::as_raw_fd)
+        self.reader.as_ref().filter(|_| !self.is_named).map(AsRawFd::as_raw_fd)
     }
 
     /// Our end, while something is to be written.
@@ -86,7 +100,9 @@ impl Sending {
 
     /// The program has its end.
     pub(super) fn started(&mut self) {
-        self.reader = None;
+        if !self.is_named {
+            self.reader = None;
+        }
     }
 
     /// Whether all of the block has gone and the pipe waits for another.
@@ -120,7 +136,7 @@ impl Sending {
 
     /// Closes the pipe.
     pub(super) fn close(&mut self) {
-        (self.reader, self.writer) = (None, None);
+        (self.reader, self.writer, self.file) = (None, None, None);
     }
 
     /// All is here again, for another attempt.
@@ -209,7 +225,7 @@ mod tests {
 
     /// What a job reads of a block, and how often there was no room for the rest.
     fn through(block: Block) -> (Vec<u8>, u32) {
-        let mut sending = Sending::new(block, false);
+        let mut sending = Sending::new(block, false, &By::Stdin);
         sending.open().unwrap();
         let mut reader = File::from(sending.reader.take().unwrap());
         let (mut all, mut piece, mut waits) = (Vec::new(), vec![0; 100_000], 0);
@@ -242,7 +258,7 @@ mod tests {
     #[test]
     fn a_job_that_does_not_read_is_no_error() {
         let body = Body::Bytes(vec![0; 3_000_000]);
-        let mut sending = Sending::new(Block { header: [].into(), body }, false);
+        let mut sending = Sending::new(Block { header: [].into(), body }, false, &By::Stdin);
         sending.open().unwrap();
         assert!(sending.write().unwrap());
         sending.started();

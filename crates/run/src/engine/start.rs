@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::sending::NAME;
 use super::*;
 use crate::job::Record;
 
@@ -86,7 +87,10 @@ impl<W: World> Engine<'_, W> {
         loop {
             let (records, given, block) = match self.take_input()? {
                 Next::Records(records) => (records, None, None),
-                // Values are empty words then.
+                // Values are empty words then, or the name that the block has.
+                Next::Block(block) if self.by().is_named() => {
+                    (vec![Record::of(NAME)], None, Some(block))
+                }
                 Next::Block(block) => (vec![Record::of("")], None, Some(block)),
                 Next::Given { seq, command } => {
                     self.seq = seq - 1;
@@ -180,7 +184,11 @@ impl<W: World> Engine<'_, W> {
 
     fn render_text(&self, job: &Job, command: &mut Vec<u8>) -> Result<Flow, RenderError> {
         let is_away = self.away(job).is_some();
-        let values = Values::Quoted(if is_away { Shell::Bourne } else { self.plan.shell });
+        let values = match self.by().is_named() {
+            // The shell is to see its variable.
+            true => Values::Bare,
+            false => Values::Quoted(if is_away { Shell::Bourne } else { self.plan.shell }),
+        };
         self.plan.template.render(&self.context(job), values, command)
     }
 
@@ -267,13 +275,25 @@ impl<W: World> Engine<'_, W> {
         let mut seq = Number::default();
         let (mut slot, mut place) = (Number::default(), Number::default());
         let on_host = self.slot_on_host(job);
-        let own = [
+        let numbers = [
             seq.text(job.number),
             slot.text(on_host.into()),
             place.text(u64::from(on_host.saturating_sub(1))),
         ];
-        launch.environment.set(&own[..self.plan.own.min(own.len())]);
-        launch.streams[0] = job.sending.as_ref().and_then(|sending| sending.reader());
+        let count = self.plan.own.min(numbers.len());
+        let mut own: [&[u8]; 4] = Default::default();
+        own[..count].copy_from_slice(&numbers[..count]);
+        let sending = job.sending.as_ref();
+        let name = sending.and_then(|sending| sending.name()).unwrap_or_default();
+        own[count] = name.as_bytes();
+        launch.environment.set(&own[..count + usize::from(!name.is_empty())]);
+        launch.streams[0] = sending.and_then(|sending| sending.reader());
+        launch.fill = match sending {
+            Some(sending) => {
+                sending.fill().map_err(|error| EngineError::Stdin { seq: job.seq, error })?
+            }
+            None => None,
+        };
         if self.plan.directory.is_some() {
             let mut path = Vec::new();
             self.bare(self.plan.directory.as_ref(), job, &mut path)?;

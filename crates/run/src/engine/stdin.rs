@@ -19,12 +19,23 @@ impl<W: World> Engine<'_, W> {
 
     /// What takes a block to a job.
     pub(super) fn sending(&self, block: Block) -> Box<Sending> {
-        Box::new(Sending::new(block, self.goes_on()))
+        Box::new(Sending::new(block, self.goes_on(), self.by()))
+    }
+
+    /// How jobs get at their blocks.
+    pub(super) fn by(&self) -> &By {
+        match &self.plan.stdin {
+            Stdin::Block { by, .. } => by,
+            Stdin::Inherited => &By::Stdin,
+        }
     }
 
     /// Makes the pipe of a job that is about to be started, and writes what goes into it.
     pub(super) fn open_stdin(&mut self, job: &mut Job) -> Result<(), EngineError> {
         let Some(sending) = &mut job.sending else { return Ok(()) };
+        if let By::File(folder) = self.by() {
+            return Ok(sending.make_file(folder)?);
+        }
         let failed = |error| EngineError::Stdin { seq: job.seq, error };
         sending.open().map_err(failed)?;
         if !sending.write().map_err(failed)? {

@@ -209,8 +209,13 @@ fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spa
     Ok(Spawner::Threads { orders, done })
 }
 
-fn start(kernel: &Kernel, slot: u32, launch: Box<Launch>, at: Instant) -> Event {
-    Event::Started { slot, result: kernel.spawn(launch, at), at }
+fn start(kernel: &Kernel, slot: u32, mut launch: Box<Launch>, at: Instant) -> Event {
+    let filled = launch.fill.take().map_or(Ok(()), |fill| fill.run());
+    let result = match filled {
+        Ok(()) => kernel.spawn(launch, at),
+        Err(error) => Err((launch, SpawnError::Fill(error))),
+    };
+    Event::Started { slot, result, at }
 }
 
 impl World for Live {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use super::{Arguments, Environment, SpawnError};
+use super::{Arguments, Environment, Fill, SpawnError};
 
 /// Stack of a child: it calls a dozen functions of a few variables each.  Only what is touched of
 /// it takes memory, a page or two.
@@ -35,6 +35,8 @@ pub struct Launch {
     pub nice: i32,
     /// Whether it stays in our process group, as one that asks the terminal must.
     pub shares_group: bool,
+    /// A file that is to be filled before it starts.
+    pub fill: Option<Fill>,
     /// Its signal mask, by the spawner.
     pub(super) mask: libc::sigset_t,
     stack: Box<[u8]>,
@@ -57,6 +59,7 @@ impl Launch {
             directory: None,
             nice: 0,
             shares_group: false,
+            fill: None,
             // SAFETY: all zeros is a value of this plain structure: the empty set.
             mask: unsafe { MaybeUninit::zeroed().assume_init() },
             stack: vec![0; STACK_BYTES].into_boxed_slice(),

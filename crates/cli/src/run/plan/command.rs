@@ -28,6 +28,8 @@ pub(super) struct Command {
     pub(super) dialect: Shell,
     /// How records share a command line.
     pub(super) packing: Packing,
+    /// Values are a variable of the shell, which holds the name of a block.
+    pub(super) is_named: bool,
 }
 
 impl Command {
@@ -49,11 +51,12 @@ impl Command {
         }
         let mut template = Template::parse(words, &syntax)?;
         let takes_none = hosts.nonall || packing.replace_args == Some(0) || packing.args == Some(0);
-        if given.blocks.is_none() && !takes_none && !template.has_values() {
+        let is_named = arguments.pipe.is_named();
+        if (given.blocks.is_none() || is_named) && !takes_none && !template.has_values() {
             template.append_value();
         }
         let packing = packing::of_template(packing);
-        Ok(Command { template, syntax, shell, dialect, packing })
+        Ok(Command { template, syntax, shell, dialect, packing, is_named })
     }
 
     /// Reads the text of an option that may hold replacement strings.
@@ -78,7 +81,10 @@ impl Command {
     /// How command lines become processes, decided once for all of them; `asked` is `--shell`.
     pub(super) fn way(&self, asked: &OsStr) -> anyhow::Result<Way> {
         let choice = shell::Choice::parse(&asked.to_string_lossy());
-        let needed = shell::needed(&self.template, &self.surroundings());
+        let needed = match self.is_named {
+            true => Some(shell::Reason::Unquoted),
+            false => shell::needed(&self.template, &self.surroundings()),
+        };
         if choice == shell::Choice::Never
             && let Some(reason) = needed
         {

@@ -23,7 +23,7 @@ pub(super) fn plan(arguments: &RunArguments, command: Command) -> anyhow::Result
     };
     let is_written = output.joblog.is_some() || output.joblog_json.is_some();
     let is_sent = hosts.is_used() || output.results.is_some();
-    let (environment, own) = environment(jobs);
+    let (environment, own) = environment(jobs, command.is_named);
     Ok(Plan {
         way: if is_dry { Way::Not } else { command.way(&jobs.shell)? },
         shell: command.dialect,
@@ -48,13 +48,15 @@ pub(super) fn plan(arguments: &RunArguments, command: Command) -> anyhow::Result
 }
 
 /// Their environment, and how many of its variables each has of its own.
-fn environment(jobs: &JobArguments) -> (Environment, usize) {
-    let own: Vec<String> = ["PARALLEL_SEQ", "PARALLEL_JOBSLOT"]
+fn environment(jobs: &JobArguments, is_named: bool) -> (Environment, usize) {
+    let mut own: Vec<String> = ["PARALLEL_SEQ", "PARALLEL_JOBSLOT"]
         .into_iter()
         .map(str::to_owned)
         .chain(jobs.process_slot_var.clone())
         .collect();
-    (Environment::new(variables(), &own), own.len())
+    let count = own.len();
+    own.extend(is_named.then(|| "PARALLEL_TMP".to_owned()));
+    (Environment::new(variables(), &own), count)
 }
 
 /// The variables that all of them have.
@@ -82,8 +84,8 @@ fn stdin(arguments: &RunArguments) -> anyhow::Result<Stdin> {
         let null = File::open("/dev/null").context("cannot open /dev/null")?;
         rustix::stdio::dup2_stdin(&null)?;
     }
-    Ok(match pipe.pipe || pipe.pipe_part {
-        true => Stdin::Block { goes_on: pipe.round_robin },
+    Ok(match pipe.is_used() {
+        true => Stdin::Block { goes_on: pipe.round_robin, by: crate::run::pipe::by(arguments) },
         false => Stdin::Inherited,
     })
 }

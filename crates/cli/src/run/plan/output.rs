@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use run::collect::{self, Collector, Results};
 use run::progress::Style;
@@ -75,7 +75,7 @@ pub(super) fn collector(
         () if output.files => Some(b'\n'),
         () => None,
     };
-    let directory = output.tmpdir.clone().unwrap_or_else(std::env::temp_dir);
+    let directory = output.temporary_folder();
     let OutputArguments { keep_order, color, color_failed, .. } = *output;
     Ok(Collector::new(
         collect::Options {
@@ -93,4 +93,11 @@ pub(super) fn collector(
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?,
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?,
     )?)
+}
+
+impl OutputArguments {
+    /// Where temporary files are made.
+    pub(crate) fn temporary_folder(&self) -> PathBuf {
+        self.tmpdir.clone().unwrap_or_else(std::env::temp_dir)
+    }
 }

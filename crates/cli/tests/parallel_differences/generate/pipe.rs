@@ -28,5 +28,12 @@ impl Line<'_> {
         let command = self.random.pick(&["cat", "wc", "echo {#}; cat", "tr a-z A-Z", "wc -l"]);
         self.command = vec![command.to_owned()];
         self.output();
+        if self.random.percent(30) {
+            let name = self.random.pick(&["--cat", "--fifo"]);
+            self.option(name);
+            let commands =
+                ["cat {}", "cat", "wc -l <{}", "{ cat {}; echo {#}; }", "cat {}; exit {#}"];
+            self.command = vec![self.random.pick(&commands).to_owned()];
+        }
     }
 }
