@@ -147,9 +147,6 @@ const REFUSED_OF_PARALLEL: &[(&[&str], &str)] = &[
         "jobs have no terminal of their own; --line-buffer shows their lines",
     ),
     (&["--hgrp", "--hostgroups"], "-S @GROUP keeps the hosts of a group; jobs cannot choose one"),
-    (&["--filter-hosts"], "a job that fails is tried on another host with --retries"),
-    (&["--ssh-delay", "--sshdelay"], "it is --delay, or MaxStartups of sshd_config(5)"),
-    (&["-M", "--controlmaster"], "it is --ssh 'ssh -oControlMaster=auto -oControlPath=…'"),
     (&["--rsync-opts"], "files go by tar"),
     (
         &["--record-env", "--session"],

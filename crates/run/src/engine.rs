@@ -28,7 +28,7 @@ mod start;
 mod stdin;
 pub mod world;
 
-pub use away::{Reached, Remote};
+pub use away::{Reached, Remote, SshDelay};
 pub use blocks::{Block, Blocks, Ranges};
 use everywhere::Everywhere;
 pub use feed::{Feed, Next};

@@ -4,21 +4,27 @@
 //! many jobs they get; all of them at the same time.  Base files are sent before the first job and
 //! removed after the last by commands of their own.
 
+mod filter;
+mod masters;
+
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use run::engine::{Observer as _, Reached, Remote};
+use run::engine::{Observer as _, Reached, Remote, SshDelay};
 use run::remote::files::FilePath;
 use run::remote::{Connection, Entry, Hosts, Login, Place, Workdir, command, login};
-use run::schedule::{Jobs, Machine, Swapped};
+use run::schedule::{Jobs, Limit, Machine, Swapped};
 use run::shell;
 use run::template::{Syntax, Template};
+use run::units;
 
+use self::masters::Masters;
 use super::arguments::RunArguments;
 use super::notice::Notices;
 
@@ -38,6 +44,18 @@ pub(crate) struct HostArguments {
     /// The program that logs in, with its options [$PARALLEL_SSH, else ssh]
     #[arg(long, value_name = "COMMAND")]
     pub(crate) ssh: Option<String>,
+
+    /// Leave out hosts that let nobody in or have no shell
+    #[arg(long)]
+    pub(crate) filter_hosts: bool,
+
+    /// Wait so long between two starts on other hosts
+    #[arg(long, alias = "sshdelay", value_name = "DURATION")]
+    pub(crate) ssh_delay: Option<String>,
+
+    /// One connection to each host, which its jobs share; of OpenSSH's ssh alone
+    #[arg(short = 'M', long)]
+    pub(crate) controlmaster: bool,
 
     /// Run all jobs on each host, one at a time and in order, on -j hosts at once
     #[arg(long, conflicts_with = "nonall")]
@@ -94,8 +112,23 @@ pub(crate) struct Prepared {
     pub(crate) remote: Remote,
     /// How many jobs run at once on all hosts.
     pub(crate) slots: u32,
+    /// What is to be done after all jobs.
+    pub(crate) after: After,
+}
+
+/// What is done after all jobs, when this is dropped.
+#[derive(Default)]
+pub(crate) struct After {
     /// Commands that remove the base files.
-    pub(crate) after: Vec<Vec<Vec<u8>>>,
+    base: Vec<Vec<Vec<u8>>>,
+    /// Connections that are ended, later than those commands.
+    _masters: Option<Masters>,
+}
+
+impl Drop for After {
+    fn drop(&mut self) {
+        clean(&self.base);
+    }
 }
 
 /// Refuses what cannot be had on other hosts.
@@ -110,6 +143,8 @@ pub(crate) fn check(arguments: &RunArguments) -> anyhow::Result<()> {
     if hosts.variables.iter().any(|names| names.split(',').any(|name| name == "_")) {
         bail!("--env _: there is no record of an earlier environment; name the variables");
     }
+    let limit = schedule.limit.as_ref().and_then(|text| Limit::parse(text.as_bytes()).ok());
+    let is_rule = limit.is_some_and(|limit| !matches!(limit, Limit::Command(_)));
     for (is_given, option) in [
         (jobs.tty, "--tty: jobs there have no terminal"),
         (jobs.nice != 0, "--nice: write nice(1) into the command"),
@@ -117,6 +152,7 @@ pub(crate) fn check(arguments: &RunArguments) -> anyhow::Result<()> {
         (schedule.memfree.is_some(), "--memfree: it is this machine's"),
         (schedule.memsuspend.is_some(), "--memsuspend: it is this machine's"),
         (schedule.noswap, "--noswap: it is this machine's"),
+        (is_rule, "--limit of load, mem or io: they are this machine's; a command can ask hosts"),
     ] {
         if is_given {
             bail!("-S cannot be had with {option}");
@@ -169,10 +205,20 @@ pub(crate) fn prepare(
     if !hosts.is_used() {
         return Ok(None);
     }
+    let mut connection = connection(hosts)?;
+    let logins = match hosts.filter_hosts {
+        true => filter::reachable(logins, &connection)?,
+        false => logins,
+    };
     if logins.is_empty() {
         bail!("-S: no host is left of those that are named");
     }
-    let connection = connection(hosts)?;
+    let alive = alive()?;
+    let shares = hosts.controlmaster && is_far && !jobs.dry_run;
+    let _masters = match shares && masters::is_openssh(&connection) {
+        true => Some(Masters::make(&logins, &mut connection, &alive)?),
+        false => None,
+    };
     let each = Jobs::parse(schedule.jobs.as_deref().unwrap_or("100%"))?;
     if each.is_file() || each.is_auto() {
         bail!("-S cannot be had with a -j that changes: give a number");
@@ -190,24 +236,21 @@ pub(crate) fn prepare(
     let home = std::env::var_os("HOME").unwrap_or_default().into_vec();
     let places = logins.into_iter().map(|login| reached(login, &connection));
     let places: Vec<Reached> = places.collect::<anyhow::Result<_>>()?;
-    let mut after = Vec::new();
+    let mut base = Vec::new();
     if !hosts.base_files.is_empty() && is_far && !jobs.dry_run {
         let text = jobs.workdir.as_deref().unwrap_or_default().as_bytes();
         if text == b"..." || Template::parse(&[text.to_vec()], syntax)?.has_values() {
             bail!("--basefile needs a --workdir that is the same for all jobs");
         }
         let workdir = Workdir::parse(text, &current, &home, b"");
-        after = send_base(hosts, &places, &connection, &workdir)?;
+        base = send_base(hosts, &places, &connection, &workdir)?;
     }
-    let (alive, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let alive = rustix::io::fcntl_dupfd_cloexec(&alive, 3)?;
-    // It is held open until we end, however that comes: then the jobs there end too.
-    std::mem::forget(writer);
     let host = rustix::system::uname().nodename().to_bytes().to_vec();
     let remote = Remote {
         places,
         hosts: counted,
         connection,
+        delay: ssh_delay(hosts)?,
         shell: Arc::new(CString::from(c"/bin/sh")),
         send: sent(hosts, syntax)?,
         bring: templates(hosts.bring.iter().chain(&hosts.trc), syntax)?,
@@ -221,7 +264,22 @@ pub(crate) fn prepare(
         is_everywhere: hosts.is_everywhere(),
         tags_host: hosts.is_everywhere() && output.tag && output.tagstring.is_none(),
     };
-    Ok(Some(Prepared { remote, slots, after }))
+    Ok(Some(Prepared { remote, slots, after: After { base, _masters } }))
+}
+
+/// The reading end of a pipe whose other end is open until we end, however that comes: then
+/// whatever reads it there ends too.
+fn alive() -> anyhow::Result<OwnedFd> {
+    let (alive, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    std::mem::forget(writer);
+    Ok(rustix::io::fcntl_dupfd_cloexec(&alive, 3)?)
+}
+
+/// The time between two starts on other hosts.
+fn ssh_delay(hosts: &HostArguments) -> anyhow::Result<Option<SshDelay>> {
+    let Some(text) = &hosts.ssh_delay else { return Ok(None) };
+    let wait = units::duration(text).with_context(|| format!("--ssh-delay {text}"))?;
+    Ok(Some(SshDelay::new(wait)))
 }
 
 /// Tells of options that do nothing, as no job runs on another host.
@@ -431,7 +489,7 @@ fn send_base(
 }
 
 /// Runs what comes after all jobs.
-pub(crate) fn clean(commands: &[Vec<Vec<u8>>]) {
+fn clean(commands: &[Vec<Vec<u8>>]) {
     let start = |line: &Vec<Vec<u8>>| words(line).stdin(Stdio::null()).spawn();
     let children: Vec<io::Result<Child>> = commands.iter().map(start).collect();
     for child in children {

@@ -43,14 +43,14 @@ pub(crate) struct Prepared {
     parts: Parts<Live>,
     observer: Box<dyn Observer>,
     /// What is run after all jobs.
-    after: Vec<Vec<Vec<u8>>>,
+    after: super::hosts::After,
 }
 
 impl Prepared {
     /// Runs all jobs.
     pub(crate) fn run(mut self) -> Result<Summary, EngineError> {
         let summary = Engine::new(self.parts, &mut *self.observer).run();
-        super::hosts::clean(&self.after);
+        drop(self.after);
         summary
     }
 

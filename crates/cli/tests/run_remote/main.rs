@@ -8,6 +8,7 @@
     reason = "a test may end by it, and says why it skips"
 )]
 
+mod connections;
 mod everywhere;
 mod sshd;
 mod world;
@@ -153,6 +154,8 @@ fn what_cannot_be_had_is_refused() {
     for (line, part) in [
         (vec!["-S", "a", "--nice", "5", "echo", ":::", "1"], "--nice"),
         (vec!["-S", "a", "--memfree", "1G", "echo", ":::", "1"], "--memfree"),
+        (vec!["-S", "a", "--load", "9", "echo", ":::", "1"], "--load"),
+        (vec!["-S", "a", "--limit", "mem 1G", "echo", ":::", "1"], "--limit of load, mem or io"),
         (vec!["-S", "a", "--env", "_", "echo", ":::", "1"], "--env _"),
         (vec!["-S", "me:secret@a", "echo", ":::", "1"], "password"),
         (vec!["-S", "a,:", "--wd", "...", "echo", ":::", "1"], "--workdir ..."),

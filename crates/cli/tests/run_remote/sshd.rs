@@ -90,6 +90,15 @@ fn a_real_sshd_runs_jobs_and_ends_them_with_their_connection() {
     assert_eq!(fs::read_to_string(folder.join("file.up")).unwrap(), "SENT\n");
     assert!(world.joblog()[0].starts_with(&format!("1|127.0.0.1:{port}|5|20|3|0|")));
 
+    let shared = ["--ssh", &ssh, "-M", "--filter-hosts", "-k", "-S", &login];
+    let output =
+        world.whit(&[&shared[..], &["echo $SSH_CLIENT {}", ":::", "1", "2", "3"]].concat());
+    let output_text = text(&output);
+    let mut clients: Vec<&str> =
+        output_text.lines().map(|line| line.rsplit_once(' ').unwrap().0).collect();
+    clients.dedup();
+    assert_eq!(clients.len(), 1, "all jobs share one connection: {output_text}");
+
     let pid_file = world.path("pid");
     let job = format!("echo $$ > {}; sleep 60; :", pid_file.display());
     let line = ["--ssh", &ssh, "-S", &login, "--timeout", "2", &job, ":::", "1"];

@@ -9,7 +9,8 @@ use tempfile::TempDir;
 
 /// Finds the host among the words that whit and parallel log in with; the rest is the command.
 const SSH: &str = r#"#!/bin/bash
-while :; do case $1 in -p|-l) shift 2;; *) break;; esac; done
+for word; do case $word in -o*|-O*) echo "$word" >> FOLDER/options;; esac; done
+while :; do case $1 in -p|-l) shift 2;; -Oexit) exit 0;; -o*) shift;; *) break;; esac; done
 host=$1; shift
 [ "$1" = -- ] && shift
 [ "$host" = broken ] && { echo "$host" >> FOLDER/tried; exit 255; }

@@ -7,6 +7,7 @@
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use super::*;
 use crate::remote::files::FilePath;
@@ -30,6 +31,8 @@ pub struct Remote {
     pub hosts: Hosts,
     /// How they are reached.
     pub connection: Connection,
+    /// `--ssh-delay`: the time between two starts on other hosts.
+    pub delay: Option<SshDelay>,
     /// The shell here that runs what sends files and brings them back.
     pub shell: Arc<CString>,
     /// `--transferfile`.
@@ -56,17 +59,58 @@ pub struct Remote {
     pub tags_host: bool,
 }
 
+/// `--ssh-delay`.
+#[derive(Clone, Copy, Debug)]
+pub struct SshDelay {
+    wait: Duration,
+    /// No job starts on another host before this moment.
+    until: Option<Instant>,
+}
+
+impl SshDelay {
+    /// Waits so long after each start.
+    pub fn new(wait: Duration) -> Self {
+        SshDelay { wait, until: None }
+    }
+}
+
 impl Remote {
     /// The host for a job, if there is room for it.
-    fn pick(&self, job: &Job) -> Option<usize> {
-        self.hosts.pick(job.seq, |at| !self.is_everywhere || at == job.host)
+    fn pick(&self, job: &Job, now: Instant) -> Option<usize> {
+        let allowed = |at: usize| !self.is_everywhere || at == job.host;
+        let host = self.hosts.pick(job.seq, allowed)?;
+        if self.is_here(host) || self.delayed_until(now).is_none() {
+            return Some(host);
+        }
+        // Those that need no ssh need not wait.
+        let here = |at| allowed(at) && self.is_here(at) && !self.hosts.has_failed(job.seq, at);
+        self.hosts.pick(job.seq, here)
+    }
+
+    fn is_here(&self, host: usize) -> bool {
+        self.places.get(host).is_none_or(|reached| reached.login.place == Place::Here)
+    }
+
+    /// The moment before which no job starts on another host, if that is still to come.
+    pub(super) fn delayed_until(&self, now: Instant) -> Option<Instant> {
+        self.delay?.until.filter(|until| *until > now)
+    }
+
+    /// A job has been started there.
+    pub(super) fn started(&mut self, host: usize, now: Instant) {
+        self.hosts.started(host);
+        if !self.is_here(host)
+            && let Some(delay) = &mut self.delay
+        {
+            delay.until = Some(now + delay.wait);
+        }
     }
 }
 
 impl<W: World> Engine<'_, W> {
     /// The host for a job, if there is room for it; 0 where all run here.
     pub(super) fn host_for(&self, job: &Job) -> Option<usize> {
-        self.plan.remote.as_ref().map_or(Some(0), |remote| remote.pick(job))
+        self.plan.remote.as_ref().map_or(Some(0), |remote| remote.pick(job, self.world.now()))
     }
 
     /// The slot that a job is told of: where every host runs all jobs, each has one.

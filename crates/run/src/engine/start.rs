@@ -26,7 +26,10 @@ impl<W: World> Engine<'_, W> {
             match start {
                 Start::Now { slot } => match self.wanted()? {
                     Wanted::Job(job) => self.start(job, slot)?,
-                    Wanted::NotYet => return Ok(None),
+                    Wanted::NotYet => {
+                        let remote = self.plan.remote.as_ref();
+                        return Ok(remote.and_then(|it| it.delayed_until(self.world.now())));
+                    }
                     Wanted::End => self.has_ended = true,
                 },
                 Start::At(at) => return Ok(Some(at)),
@@ -126,7 +129,7 @@ impl<W: World> Engine<'_, W> {
         }
         self.schedule.started(job.seq, slot, now);
         if let Some(remote) = &mut self.plan.remote {
-            remote.hosts.started(job.host);
+            remote.started(job.host, now);
         }
         let streams = self.open_output(&job)?;
         if let Way::Not = self.plan.way {

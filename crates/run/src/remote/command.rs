@@ -7,7 +7,7 @@
 //! A job whose standard input is nothing can be tied to the connection ([`Stdin::Alive`]): when
 //! the ssh here is ended, the job there gets a TERM and a second later a KILL.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::files::{self, FilePath};
 use super::login::Ssh;
@@ -18,7 +18,8 @@ use crate::quote::{Shell, quote};
 pub struct Connection {
     /// `--ssh`: the program and its options.
     pub program: Vec<Vec<u8>>,
-    /// `--controlmaster`: the folder for the sockets of connections that are kept.
+    /// `--controlmaster`: the folder for the sockets of connections that are kept; only of a
+    /// program that is OpenSSH's.
     pub control: Option<PathBuf>,
 }
 
@@ -36,10 +37,9 @@ impl Connection {
         if ssh.program.is_empty() {
             self.program.iter().for_each(|word| add(word));
             if let Some(folder) = &self.control {
-                let path = folder.join("%C");
-                add(b"-oControlMaster=auto");
-                add(&[b"-oControlPath=", path.as_os_str().as_encoded_bytes()].concat());
-                add(b"-oControlPersist=5");
+                // A job never becomes the master: it would not end before all others.
+                add(b"-oControlMaster=no");
+                add(&control_path(folder));
             }
         } else {
             ssh.program.iter().for_each(|word| add(word.as_bytes()));
@@ -57,6 +57,23 @@ impl Connection {
         words
     }
 
+    /// `--controlmaster`: the words that make the connection which all jobs of a host share, and
+    /// the words that end it.  It writes a line when it stands, and lives as long as its standard
+    /// input is open.
+    pub fn master(&self, ssh: &Ssh) -> Option<[Vec<Vec<u8>>; 2]> {
+        let folder = self.control.as_ref().filter(|_| ssh.program.is_empty())?;
+        let plain = Connection { program: Vec::new(), control: None };
+        let mut make = self.program.clone();
+        make.extend([b"-oControlMaster=yes".to_vec(), control_path(folder)]);
+        let mut end = self.program.clone();
+        end.extend([control_path(folder), b"-Oexit".to_vec()]);
+        let host = plain.words(ssh);
+        make.extend_from_slice(&host);
+        end.extend_from_slice(&host[..host.len() - 1]);
+        make.push(for_any_shell(b"echo; exec cat >/dev/null"));
+        Some([make, end])
+    }
+
     /// The words that ask a host for its CPU threads: it writes a number.
     pub fn ask_threads(&self, ssh: &Ssh) -> Vec<Vec<u8>> {
         let mut words = self.words(ssh);
@@ -64,12 +81,17 @@ impl Connection {
         words
     }
 
-    /// `--filter-hosts`: the words that do nothing but log in.
+    /// `--filter-hosts`: the words that log in and start the shell that jobs need.
     pub fn ask_alive(&self, ssh: &Ssh) -> Vec<Vec<u8>> {
         let mut words = self.words(ssh);
-        words.push(b"true".to_vec());
+        words.push(for_any_shell(b":"));
         words
     }
+}
+
+/// The option of ssh that says where its socket is.
+fn control_path(folder: &Path) -> Vec<u8> {
+    [b"-oControlPath=", folder.join("%C").as_os_str().as_encoded_bytes()].concat()
 }
 
 /// What a job's standard input is.

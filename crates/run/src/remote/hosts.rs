@@ -62,6 +62,11 @@ impl Hosts {
         })
     }
 
+    /// Whether a job that is to be tried again has failed there.
+    pub fn has_failed(&self, seq: u64, host: usize) -> bool {
+        self.failures.get(&seq).is_some_and(|failed| failed.contains(&host))
+    }
+
     /// A job has been started there.
     pub fn started(&mut self, host: usize) {
         if let Some(host) = self.hosts.get_mut(host) {
