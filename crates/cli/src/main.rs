@@ -20,6 +20,7 @@ mod display;
 mod doctor;
 mod export;
 mod help;
+mod memory;
 mod play;
 mod record;
 mod rename;

@@ -12,7 +12,6 @@ pub(crate) mod facts;
 pub(crate) mod file;
 pub(crate) mod intervals;
 pub(crate) mod live;
-pub(crate) mod memory;
 pub(crate) mod messages;
 pub(crate) mod names;
 pub(crate) mod output;

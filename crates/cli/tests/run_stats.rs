@@ -75,3 +75,58 @@ fn lines_where_there_is_no_terminal() {
     assert!(lines.last().unwrap().contains(" 0 running, 2 done, 0 failed;"), "{told}");
     assert_eq!(text(&output.stdout), "0\n1.2\n");
 }
+
+/// The object of the one job that `command` is run as.
+fn account_of(command: &str) -> serde_json::Value {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let shell = ["--shell", "/bin/sh", "--joblog-json", log.to_str().unwrap()];
+    let output = whit(&[&shell[..], &[command, ":::", "1"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    serde_json::from_slice(&std::fs::read(&log).unwrap()).unwrap()
+}
+
+#[test]
+fn the_shells_time_is_told_from_the_commands() {
+    let times =
+        |account: &serde_json::Value| ["shell_us", "command_us"].map(|name| account[name].as_u64());
+    let loops = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+    let account = account_of(&format!("{loops}; /bin/true {{}}; :"));
+    let [Some(shell), Some(command)] = times(&account) else {
+        eprintln!("skipped: this kernel does not tell: {account}");
+        return;
+    };
+    assert!(shell > 10_000 && shell > 5 * command, "the shell worked: {account}");
+    let all = account["user_us"].as_u64().unwrap() + account["system_us"].as_u64().unwrap();
+    assert!(all.abs_diff(shell + command) <= 2, "{account}");
+    let burn = "BEGIN { for (i = 0; i < 3000000; i++) x += i }";
+    let account = account_of(&format!("awk '{burn}' {{}}; :"));
+    let [Some(shell), Some(command)] = times(&account) else { panic!("{account}") };
+    assert!(command > 10_000 && command > 5 * shell, "awk worked: {account}");
+    // A shell that becomes its last command has no time of its own left.
+    let account = account_of(&format!("exec awk '{burn}' {{}}"));
+    assert_eq!(account["shell_us"], 0, "{account}");
+    assert_eq!(account["shell_became_command"], true, "{account}");
+    assert!(account["command_us"].as_u64().unwrap() > 10_000, "{account}");
+}
+
+#[test]
+fn without_a_shell_all_is_the_commands() {
+    let output = whit(&["--stats=json", "--shell", "never", "true", ":::", "1", "2"]);
+    let stats: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+    let number = |name: &str| stats["cpu_per_job_us"][name].as_f64().unwrap();
+    assert!(number("shell").abs() < 1e-9, "{stats}");
+    let all = number("job_user") + number("job_system");
+    assert!((number("command") - all).abs() < 1e-6, "{stats}");
+}
+
+/// `true` holds less memory than whit itself; 64 MiB are the job's own, and told as such.
+#[test]
+fn memory_that_may_be_ours_is_not_told_as_a_jobs() {
+    let account = account_of("/bin/true {}");
+    assert!(account.get("resident_kib").is_none(), "{account}");
+    assert!(account.get("minor_faults").is_some(), "{account}");
+    let account = account_of("dd if=/dev/zero of=/dev/null bs=64M count={}");
+    let resident_kib = account["resident_kib"].as_u64().unwrap();
+    assert!((60 << 10..300 << 10).contains(&resident_kib), "{account}");
+}

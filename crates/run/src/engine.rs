@@ -9,7 +9,7 @@
 //! process group is gone, and what keeping its output apart costs ([`crate::collect`]).
 
 use std::collections::{HashMap, VecDeque};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -119,6 +119,16 @@ pub enum Way {
     },
     /// It is not started at all (`--dry-run`).
     Not,
+}
+
+impl Way {
+    /// The shell's file, where there is one.
+    pub fn shell(&self) -> Option<&CStr> {
+        match self {
+            Way::Shell { program, .. } => Some(program),
+            Way::Direct { .. } | Way::Not => None,
+        }
+    }
 }
 
 /// What jobs get as their standard input.

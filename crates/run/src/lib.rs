@@ -33,4 +33,4 @@ pub mod spawn;
 pub mod template;
 pub mod units;
 
-pub use job::{Account, Finished, Outcome, Record, Work};
+pub use job::{Account, Finished, Outcome, Record, ShellTime, Work};

@@ -18,6 +18,7 @@ use std::io;
 
 mod arguments;
 mod child;
+mod details;
 mod ends;
 mod execve;
 mod fill;
@@ -25,6 +26,7 @@ mod launch;
 
 pub use arguments::{Arguments, Environment};
 pub use child::Kernel;
+pub use details::Details;
 pub use ends::{Ends, Reaped};
 pub use fill::Fill;
 pub use launch::{Child, Launch, Remains};

@@ -14,6 +14,7 @@ use view::export::Setting;
 
 use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS, hardware};
 use crate::doctor;
+use crate::memory;
 pub(crate) use crate::record::arguments::RecordArguments;
 use crate::record::budget::Budget;
 use crate::record::daemon::{self, Parent, PidFile, User};
@@ -21,7 +22,6 @@ use crate::record::facts::{self, Told};
 use crate::record::file::{RecordingFile, RecordingOptions};
 use crate::record::intervals::{Intervals, parse_duration, parse_intervals};
 use crate::record::live::{Live, Shown};
-use crate::record::memory;
 use crate::record::messages::{Messages, Severity, local};
 use crate::record::names::Place;
 use crate::record::output::{Address, Output, Screen};

@@ -18,11 +18,13 @@ use anyhow::Context as _;
 use run::engine::{Engine, EngineError, Live, Observer, Parts, Plan, Summary};
 use run::progress::Style;
 use run::schedule::{Jobs, Kernel, Machine as _, Schedule};
+use run::spawn::Details;
 
 use super::arguments::RunArguments;
 use super::notice::Notices;
 use super::observers::{self, Observers};
 use super::progress::ProgressLine;
+use crate::memory;
 use command::Command;
 use input::Given;
 
@@ -69,7 +71,7 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     let mut machine = Kernel::default();
     let threads = machine.threads();
     let spawners = arguments.jobs.spawners.unwrap_or_else(|| (threads as usize / 16).clamp(1, 8));
-    let world = Live::new(SIGNALS, spawners).context("cannot listen for signals")?;
+    let mut world = Live::new(SIGNALS, spawners).context("cannot listen for signals")?;
 
     let mut options = schedule::options(&arguments.schedule)?;
     let logs = joblog::logs(&arguments)?;
@@ -101,6 +103,10 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     let mut observers = observers::of(&arguments.watch)?;
     observers.push(Box::new(ProgressLine::new(style, threads, slots, is_shown)));
     observers.push(Box::new(Notices));
+    if arguments.watch.stats.is_some() || arguments.output.joblog_json.is_some() {
+        memory::give_back_start();
+        world.look_at_ends(Details::new(plan.way.shell()));
+    }
     let machine = Box::new(machine);
     Ok(Prepared {
         parts: Parts { plan, feed, schedule, machine, collector, logs, world },

@@ -4,13 +4,15 @@
 //! [`LOOK`] for the longest run queue; the other kernel files are read at the beginning and at the
 //! end.  What jobs used is the kernel's account of each when it was waited for, so processes that a
 //! job left behind are not in it, and of a job that was tried several times the last try alone is.
+//! What of it the shell used, and whose memory it was, costs seven system calls more for a job
+//! ([`run::spawn::Details`]).
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use procfs::usage::{Whose, usage};
-use run::Finished;
 use run::engine::{Observer, Status};
+use run::{Finished, ShellTime};
 use serde_json::{Value, json};
 use trace::duration;
 
@@ -46,9 +48,26 @@ struct Totals {
     jobs: u64,
     user_us: u64,
     system_us: u64,
-    resident_kib: u64,
+    /// Time of shells, and how many jobs it is known of.
+    shell_ns: u64,
+    told_shell: u64,
+    /// Jobs whose shell became the command.
+    became: u64,
+    /// Of the largest job whose own is known.
+    resident_kib: Option<u64>,
     wall: Spread,
     spawn: Spread,
+}
+
+impl Totals {
+    /// CPU time of a job on average by who used it, the shell and the command, where that is known
+    /// of all of them.
+    fn split_us(&self) -> Option<[f64; 2]> {
+        let jobs = Some(self.jobs).filter(|jobs| *jobs > 0 && *jobs == self.told_shell)? as f64;
+        let shell_us = self.shell_ns as f64 / 1e3;
+        let all_us = (self.user_us + self.system_us) as f64;
+        Some([shell_us, (all_us - shell_us).max(0.0)].map(|us| us / jobs))
+    }
 }
 
 impl Stats {
@@ -81,8 +100,9 @@ impl Stats {
             jobs_per_s: status.ended as f64 / wall.as_secs_f64().max(1e-9),
             jobs_us: [per_job(totals.user_us), per_job(totals.system_us)],
             runner_us: [per_job(own.user_us), per_job(own.system_us)],
-            // What held our memory before `exec` counts as the job's too.
-            job_kib: Some(totals.resident_kib).filter(|kib| *kib > own.resident_kib_max),
+            split_us: totals.split_us(),
+            became: totals.became,
+            job_kib: totals.resident_kib,
             runner_kib: own.resident_kib_max,
             wall_times: times(&totals.wall),
             spawn_times: times(&totals.spawn),
@@ -112,6 +132,11 @@ impl Observer for Stats {
         totals.jobs += 1;
         totals.user_us += account.user_us;
         totals.system_us += account.system_us;
+        if let Some(shell_ns) = account.shell.ns() {
+            totals.shell_ns += shell_ns;
+            totals.told_shell += 1;
+        }
+        totals.became += u64::from(account.shell == ShellTime::Became);
         totals.resident_kib = totals.resident_kib.max(account.resident_kib);
         totals.wall.add(finished.wall_ns);
         totals.spawn.add(account.spawn_ns);
@@ -149,6 +174,10 @@ struct Report {
     jobs_per_s: f64,
     /// User and system time of a job on average.
     jobs_us: [Option<f64>; 2],
+    /// What of it shells and commands used, each user and system time together.
+    split_us: Option<[f64; 2]>,
+    /// Jobs whose shell became the command, which has its time.
+    became: u64,
     /// The same of this process, shared out among the jobs.
     runner_us: [Option<f64>; 2],
     /// Of the largest job, if it was larger than this process.
@@ -181,6 +210,14 @@ impl Report {
     fn text(&self) -> String {
         let [job_user, job_system] = self.jobs_us.map(time_us);
         let [own_user, own_system] = self.runner_us.map(time_us);
+        let [shell, command] = match self.split_us {
+            Some(split_us) => split_us.map(|us| time_us(Some(us))),
+            None => [MISSING; 2].map(str::to_owned),
+        };
+        let became = match self.became {
+            0 => String::new(),
+            jobs => format!("; in {jobs} jobs it became the command, which has its time"),
+        };
         let mib = |kib: u64| format!("{:.1} MiB", kib as f64 / 1024.0);
         let job_memory = match self.job_kib {
             Some(kib) => format!("{} the largest job", mib(kib)),
@@ -201,6 +238,8 @@ impl Report {
             "\
 jobs         {} in {:.3} s, {:.1}/s; {} failed
 CPU per job  {job_user} user, {job_system} system
+  command    {command}
+  shell      {shell}{became}
   whit run   {own_user} user, {own_system} system
 job time     {}
 start        {}
@@ -236,9 +275,12 @@ machine CPU  {cpu}
             "cpu_per_job_us": {
                 "job_user": self.jobs_us[0],
                 "job_system": self.jobs_us[1],
+                "command": self.split_us.map(|[_, command]| command),
+                "shell": self.split_us.map(|[shell, _]| shell),
                 "runner_user": self.runner_us[0],
                 "runner_system": self.runner_us[1],
             },
+            "shell_became_command": self.became,
             "resident_peak_kib": { "job": self.job_kib, "runner": self.runner_kib },
             "job_time_s": times(self.wall_times),
             "spawn_time_s": times(self.spawn_times),
@@ -264,5 +306,7 @@ mod tests {
         assert!(text.contains("jobs         0 in"), "{text}");
         assert!(text.contains("CPU per job  - user, - system"), "{text}");
         assert!(report.json()["job_time_s"].is_null());
+        assert!(text.contains("  command    -\n  shell      -\n"), "{text}");
+        assert!(report.json()["cpu_per_job_us"]["shell"].is_null());
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Instant, SystemTime};
 use rustix::event::epoll;
 use rustix::fd::{BorrowedFd, OwnedFd};
 
-use crate::spawn::{Child, Ends, Kernel, Launch, Reaped, SpawnError};
+use crate::spawn::{Child, Details, Ends, Kernel, Launch, Reaped, SpawnError};
 
 /// Something the engine hears.
 #[derive(Debug)]
@@ -115,6 +115,7 @@ pub struct Live {
     /// A moment by both clocks.
     origin: (Instant, u64),
     ready: Vec<epoll::Event>,
+    details: Option<Details>,
 }
 
 /// Who starts programs.
@@ -149,7 +150,8 @@ impl Live {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let origin = (Instant::now(), u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
         let (started, ready) = (VecDeque::new(), Vec::with_capacity(64));
-        Ok(Live { epoll, ends, waker, watched: 0, spawner, started, origin, ready })
+        let details = None;
+        Ok(Live { epoll, ends, waker, watched: 0, spawner, started, origin, ready, details })
     }
 
     /// What a thread that reads input wakes us with.
@@ -157,12 +159,20 @@ impl Live {
         self.waker
     }
 
+    /// Has processes looked at when they have ended, for what `wait4` does not tell.
+    pub fn look_at_ends(&mut self, details: Details) {
+        self.details = Some(details);
+    }
+
     /// Takes in the signals that came.
-    fn take(&self, signals: &[i32], events: &mut Vec<Event>) {
+    fn take(&mut self, signals: &[i32], events: &mut Vec<Event>) {
         for &signal in signals {
             match signal {
                 // Several ends may share one signal.
-                libc::SIGCHLD => events.extend(std::iter::from_fn(Ends::reap).map(Event::Ended)),
+                libc::SIGCHLD => {
+                    let next = || Ends::reap(self.details.as_mut());
+                    events.extend(std::iter::from_fn(next).map(Event::Ended));
+                }
                 signal if signal == self.waker.0 => {
                     if let Spawner::Threads { done, .. } = &self.spawner {
                         events.extend(done.try_iter());

@@ -1,12 +1,12 @@
 //! `--joblog-json`: everything that is known of a job, one JSON object a line.
 //!
 //! What is not known is left out: a job that ran elsewhere has no account, one that ended by itself
-//! no signal.  JSON holds no bytes: a command or value that is not UTF-8 has U+FFFD in the place of
+//! no signal, one whose memory the kernel cannot tell from ours no peak of it.  JSON holds no bytes: a command or value that is not UTF-8 has U+FFFD in the place of
 //! what is not, and its bytes as hexadecimal digits beside it.
 
 use serde_json::{Map, Value};
 
-use crate::job::{Finished, Outcome};
+use crate::job::{Finished, Outcome, ShellTime};
 
 /// Adds the line of a job.
 pub(super) fn push(finished: &Finished, line: &mut Vec<u8>) {
@@ -55,7 +55,16 @@ pub(super) fn push(finished: &Finished, line: &mut Vec<u8>) {
     if let Some(account) = &finished.account {
         put("user_us", account.user_us.into());
         put("system_us", account.system_us.into());
-        put("resident_kib", account.resident_kib.into());
+        if let (Some(shell_ns), Some(command_us)) = (account.shell.ns(), account.command_us()) {
+            put("shell_us", (shell_ns / 1000).into());
+            put("command_us", command_us.into());
+        }
+        if account.shell == ShellTime::Became {
+            put("shell_became_command", true.into());
+        }
+        if let Some(resident_kib) = account.resident_kib {
+            put("resident_kib", resident_kib.into());
+        }
         put("voluntary_switches", account.voluntary_switches.into());
         put("involuntary_switches", account.involuntary_switches.into());
         put("minor_faults", account.minor_faults.into());
@@ -82,7 +91,12 @@ mod tests {
 
     #[test]
     fn a_line_holds_everything() {
-        let account = Account { user_us: 1500, resident_kib: 3000, ..Account::default() };
+        let account = Account {
+            user_us: 1500,
+            resident_kib: Some(3000),
+            shell: ShellTime::Own(400_900),
+            ..Account::default()
+        };
         let finished = Finished {
             records: vec![Record { values: vec![b"a\"b\n".to_vec(), vec![0xff]] }],
             account: Some(account),
@@ -98,7 +112,15 @@ mod tests {
         assert_eq!(value["values"], serde_json::json!([["a\"b\n", "\u{fffd}"]]));
         assert_eq!(value["values_hex"], serde_json::json!([["6122620a", "ff"]]));
         assert_eq!((&value["user_us"], &value["resident_kib"]), (&1500.into(), &3000.into()));
+        assert_eq!((&value["shell_us"], &value["command_us"]), (&400.into(), &1100.into()));
         for name in ["signal", "command_hex"] {
+            assert!(value.get(name).is_none(), "{name}");
+        }
+        let finished = Finished { account: Some(Account::default()), ..finished };
+        let mut line = Vec::new();
+        push(&finished, &mut line);
+        let value: Value = serde_json::from_slice(&line).expect("JSON");
+        for name in ["resident_kib", "shell_us", "command_us", "shell_became_command"] {
             assert!(value.get(name).is_none(), "{name}");
         }
     }

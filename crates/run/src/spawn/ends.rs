@@ -5,7 +5,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use crate::job::Account;
+use super::Details;
+use crate::job::{Account, ShellTime};
 
 /// A process that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,21 +113,46 @@ impl Ends {
         }
     }
 
-    /// The next process that has ended, if one has.
-    pub fn reap() -> Option<Reaped> {
-        let mut status = 0;
-        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: both places are ours.
-        let pid = unsafe { libc::wait4(-1, &mut status, libc::WNOHANG, usage.as_mut_ptr()) };
-        if pid <= 0 {
-            return None;
-        }
-        // SAFETY: zeroed is valid, and the kernel has written it.
-        let usage = unsafe { usage.assume_init() };
-        let exit = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status) as u8);
-        let signal = if libc::WIFSIGNALED(status) { libc::WTERMSIG(status) as u8 } else { 0 };
-        Some(Reaped { pid, exit, signal, account: account(&usage) })
+    /// The next process that has ended, if one has; looked at by `details` before it is gone.
+    pub fn reap(details: Option<&mut Details>) -> Option<Reaped> {
+        let Some(details) = details else { return take_away(-1) };
+        let pid = first_ended()?;
+        let shell = details.shell(pid);
+        let mut reaped = take_away(pid)?;
+        let account = &mut reaped.account;
+        account.shell = shell;
+        account.resident_kib =
+            account.resident_kib.take().and_then(|kib| details.resident_kib(kib));
+        Some(reaped)
     }
+}
+
+/// A process that has ended, which is left as it is.
+fn first_ended() -> Option<i32> {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the place is ours; zeros are valid, and stay where no process has ended.
+    let pid = unsafe {
+        libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), flags);
+        info.assume_init_ref().si_pid()
+    };
+    (pid > 0).then_some(pid)
+}
+
+/// Waits for a process that has ended; -1 is any.
+fn take_away(pid: i32) -> Option<Reaped> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both places are ours.
+    let pid = unsafe { libc::wait4(pid, &mut status, libc::WNOHANG, usage.as_mut_ptr()) };
+    if pid <= 0 {
+        return None;
+    }
+    // SAFETY: zeroed is valid, and the kernel has written it.
+    let usage = unsafe { usage.assume_init() };
+    let exit = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status) as u8);
+    let signal = if libc::WIFSIGNALED(status) { libc::WTERMSIG(status) as u8 } else { 0 };
+    Some(Reaped { pid, exit, signal, account: account(&usage) })
 }
 
 impl AsRawFd for Ends {
@@ -152,11 +178,12 @@ fn account(usage: &libc::rusage) -> Account {
     Account {
         user_us: us(usage.ru_utime),
         system_us: us(usage.ru_stime),
-        resident_kib: usage.ru_maxrss.cast_unsigned(),
+        resident_kib: Some(usage.ru_maxrss.cast_unsigned()),
         voluntary_switches: usage.ru_nvcsw.cast_unsigned(),
         involuntary_switches: usage.ru_nivcsw.cast_unsigned(),
         minor_faults: usage.ru_minflt.cast_unsigned(),
         major_faults: usage.ru_majflt.cast_unsigned(),
         spawn_ns: 0,
+        shell: ShellTime::Unknown,
     }
 }

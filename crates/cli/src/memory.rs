@@ -5,6 +5,9 @@
 //! counts as resident for as long as a recorder runs: months.  One `madvise(2)` when the command
 //! line is read, so that the highest mark stays low, and one before the first sample unmap the
 //! code; what is needed comes back from the page cache, some fifty minor faults each.
+//!
+//! `whit run` does so where it tells the memory of jobs: the kernel counts ours into it, so the
+//! less we hold, the smaller the jobs whose own can be told.
 
 use std::ffi::{c_char, c_void};
 use std::ptr;
