@@ -1,12 +1,13 @@
 //! The loop that joins the parts: input, schedule, spawner, output, joblog.
 //!
-//! One thread does everything but start programs and read from pipes; it sleeps in `epoll_wait`
-//! until a process ends, a timer is due, a descriptor is ready or there is more input, and never
-//! looks whether something might have happened.
+//! One thread does everything but read from pipes (and, on large machines, start programs); it
+//! sleeps in `sigtimedwait`, or in `epoll_wait` where descriptors are watched, until a process
+//! ends, a timer is due or there is more input, and never looks whether something might have
+//! happened.
 //!
-//! For a job of a plain program it makes some ten system calls: `clone`, the `epoll_wait` and the
-//! `read` that tell of its end (shared by all that end together), `wait4`, one look whether its
-//! process group is gone, and what keeping its output apart costs ([`crate::collect`]).
+//! For a job of a plain program it makes half a dozen system calls: `clone`, the `sigtimedwait`
+//! that tells of its end (shared by all that end together), `wait4`, one look whether its process
+//! group is gone, and what keeping its output apart costs ([`crate::collect`]).
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{CStr, CString};
