@@ -39,7 +39,7 @@ pub struct Launch {
     pub fill: Option<Fill>,
     /// Its signal mask, by the spawner.
     pub(super) mask: libc::sigset_t,
-    stack: Box<[u8]>,
+    stack: Box<[MaybeUninit<u8>]>,
     /// When the order was given, and when the child asked to become its program: CLOCK_MONOTONIC,
     /// ns; 0 as long as it has not.
     ordered_ns: u64,
@@ -62,7 +62,7 @@ impl Launch {
             fill: None,
             // SAFETY: all zeros is a value of this plain structure: the empty set.
             mask: unsafe { MaybeUninit::zeroed().assume_init() },
-            stack: vec![0; STACK_BYTES].into_boxed_slice(),
+            stack: Box::new_uninit_slice(STACK_BYTES),
             ordered_ns: 0,
             called_ns: AtomicU64::new(0),
             failed: AtomicI32::new(0),
