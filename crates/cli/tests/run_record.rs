@@ -162,6 +162,30 @@ fn a_recording_that_cannot_be_written_stops_no_job() {
 }
 
 #[test]
+fn runs_at_the_same_time_have_a_recording_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let running: Vec<Guard> =
+        (0..3).map(|_| start(folder.path(), &["sleep", ":::", "0.5"])).collect();
+    for mut run in running {
+        assert!(run.0.wait().unwrap().success());
+    }
+    assert_eq!(recordings_in(folder.path()).len(), 3);
+}
+
+#[test]
+fn a_run_that_is_interrupted_ends_its_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = start(folder.path(), &["-j2", "sleep", ":::", "20", "20"]);
+    let open = longer_than(folder.path(), 0);
+    let pid = rustix::process::Pid::from_child(&running.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert!(!running.0.wait().unwrap().success());
+    assert!(bytes_in(folder.path()) < open, "a recording that was ended holds no room for more");
+    assert!((sum(folder.path(), "started") - 2.0).abs() < 1e-6);
+    assert!((sum(folder.path(), "again") - 2.0).abs() < 1e-6, "dropped, and not ended");
+}
+
+#[test]
 fn without_a_recording_nothing_is_run() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("no/such/folder");

@@ -364,6 +364,7 @@ impl Plan {
             let wanted = RecordingOptions {
                 keeps_text: arguments.raw,
                 sync_ns: arguments.sync.map(|seconds| seconds.saturating_mul(1_000_000_000)),
+                beside_others: false,
             };
             let told = (now, &sinks.messages);
             let recording = RecordingFile::create(

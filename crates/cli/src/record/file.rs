@@ -28,6 +28,7 @@ pub(crate) struct RecordingFile {
     options: WriterOptions,
     writer: Writer,
     counters: Arc<RecorderCounters>,
+    beside_others: bool,
     /// `--raw`.
     keeps_text: bool,
     told_texts_left_out: bool,
@@ -42,6 +43,9 @@ pub(crate) struct RecordingFile {
 pub(crate) struct RecordingOptions {
     pub(crate) keeps_text: bool,
     pub(crate) sync_ns: Option<u64>,
+    /// Whether others may record in the same place at the same time: a name that one of them has
+    /// is passed over then, and is an error otherwise, as nobody wants two recorders by mistake.
+    pub(crate) beside_others: bool,
 }
 
 impl RecordingFile {
@@ -59,8 +63,10 @@ impl RecordingFile {
     ) -> anyhow::Result<Self> {
         let options =
             WriterOptions { sync_blocks: wanted.sync_ns.is_some(), ..WriterOptions::default() };
-        let writer = open(&place, &meta, &defs, options, now, messages)?;
+        let others = wanted.beside_others;
+        let writer = open(&place, &meta, &defs, (options, others), now, messages)?;
         Ok(RecordingFile {
+            beside_others: others,
             place,
             meta,
             defs,
@@ -144,7 +150,8 @@ impl RecordingFile {
         self.meta.set("started_ns", now.realtime_ns.to_string());
         let date = local(now, &messages.zone).strftime("%Y%m%d-%H%M%S").to_string();
         self.meta.set("date", date);
-        match open(&self.place, &self.meta, &self.defs, self.options, now, messages) {
+        let options = (self.options, self.beside_others);
+        match open(&self.place, &self.meta, &self.defs, options, now, messages) {
             Ok(writer) => {
                 let old = std::mem::replace(&mut self.writer, writer);
                 close(old, now, messages);
@@ -185,7 +192,7 @@ fn open(
     place: &Place,
     meta: &Meta,
     defs: &[&'static SourceDef],
-    options: WriterOptions,
+    (options, beside_others): (WriterOptions, bool),
     now: Moment,
     messages: &Messages,
 ) -> anyhow::Result<Writer> {
@@ -197,7 +204,11 @@ fn open(
         match Writer::create(&path, meta, defs, options) {
             Err(Error::Exists { .. }) if tried < NAMES_TRIED => tried += 1,
             // Our own, begun in this very second: a roll needs another name.
-            Err(Error::Locked { pid, .. }) if pid == own && tried < NAMES_TRIED => tried += 1,
+            Err(Error::Locked { pid, .. })
+                if (pid == own || beside_others) && tried < NAMES_TRIED =>
+            {
+                tried += 1;
+            }
             Ok(writer) => return Ok(writer),
             Err(error) => {
                 let hint = "the directory of -f must exist and be writable";

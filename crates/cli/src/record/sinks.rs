@@ -427,7 +427,7 @@ mod tests {
         let messages = messages(directory);
         let place = Place::new(directory, "h");
         let defs: Vec<&'static SourceDef> = recorder.sampler.defs();
-        let wanted = RecordingOptions { keeps_text: false, sync_ns: None };
+        let wanted = RecordingOptions { keeps_text: false, sync_ns: None, beside_others: false };
         let counters = recorder.counters.clone();
         let mut sinks = Sinks::new(messages);
         let recording = RecordingFile::create(

@@ -190,7 +190,7 @@ impl Recording {
         let sampler = Sampler::open(&mut host, &entries, &limits);
         let defs = sampler.defs();
         let snapshot = Snapshot::new(&defs);
-        let wanted = RecordingOptions { keeps_text: false, sync_ns: None };
+        let wanted = RecordingOptions { keeps_text: false, sync_ns: None, beside_others: true };
         let told = (now, &messages);
         let file = RecordingFile::create(place, meta, defs, &wanted, Arc::clone(&counters), told)?;
         Ok(Recording {
