@@ -146,7 +146,6 @@ const REFUSED_OF_PARALLEL: &[(&[&str], &str)] = &[
         &["--tmux", "--tmuxpane"],
         "jobs have no terminal of their own; --line-buffer shows their lines",
     ),
-    (&["--hgrp", "--hostgroups"], "-S @GROUP keeps the hosts of a group; jobs cannot choose one"),
     (&["--rsync-opts"], "files go by tar"),
     (
         &["--record-env", "--session"],

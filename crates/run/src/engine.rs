@@ -21,6 +21,7 @@ mod blocks;
 mod end;
 mod everywhere;
 pub mod feed;
+mod hostgroups;
 mod job;
 pub mod observe;
 mod queue;
@@ -33,6 +34,7 @@ pub use away::{Reached, Remote, SshDelay};
 pub use blocks::{Block, Blocks, Ranges};
 use everywhere::Everywhere;
 pub use feed::{Feed, Next};
+pub use hostgroups::Newcomers;
 use job::Job;
 pub use observe::{Observer, Running, Status};
 pub use sending::By;
@@ -85,6 +87,9 @@ pub enum EngineError {
     /// No process can be started at all.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+    /// A host that a value names cannot be had.
+    #[error("{0}")]
+    Host(String),
     /// A file cannot be sent to another host, or brought back.
     #[error(transparent)]
     Path(#[from] PathError),

@@ -140,6 +140,11 @@ impl Schedule {
         self.tally.set_total(total);
     }
 
+    /// How many jobs may run at once from now on: hosts have come or gone.
+    pub fn set_slots(&mut self, slots: u32) {
+        self.slots.set_limit(slots);
+    }
+
     /// Whether the next job may start; nothing is taken by asking.
     pub fn may_start(&mut self, now: Instant, machine: &mut dyn Machine) -> Start {
         if self.stopped {

@@ -6,6 +6,7 @@
 
 mod filter;
 mod masters;
+mod newcomers;
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -44,6 +45,10 @@ pub(crate) struct HostArguments {
     /// The program that logs in, with its options [$PARALLEL_SSH, else ssh]
     #[arg(long, value_name = "COMMAND")]
     pub(crate) ssh: Option<String>,
+
+    /// A value x@GROUP+… is x, for hosts of these groups alone
+    #[arg(long, visible_alias = "hgrp", conflicts_with_all = ["onall", "nonall"])]
+    pub(crate) hostgroups: bool,
 
     /// Leave out hosts that let nobody in or have no shell
     #[arg(long)]
@@ -97,7 +102,10 @@ pub(crate) struct HostArguments {
 impl HostArguments {
     /// Whether any host is named.
     pub(crate) fn is_used(&self) -> bool {
-        !self.logins.is_empty() || !self.login_files.is_empty() || self.is_everywhere()
+        !self.logins.is_empty()
+            || !self.login_files.is_empty()
+            || self.is_everywhere()
+            || self.hostgroups
     }
 
     /// Whether every host runs all jobs.
@@ -234,6 +242,7 @@ pub(crate) fn prepare(
     };
     let current = std::env::current_dir().unwrap_or_default().into_os_string().into_vec();
     let home = std::env::var_os("HOME").unwrap_or_default().into_vec();
+    let newcomers = hosts.hostgroups.then(|| newcomers::Newcomers::new(&each, &connection));
     let places = logins.into_iter().map(|login| reached(login, &connection));
     let places: Vec<Reached> = places.collect::<anyhow::Result<_>>()?;
     let mut base = Vec::new();
@@ -261,6 +270,8 @@ pub(crate) fn prepare(
         current,
         home,
         unique: [&host, b"-".as_slice(), std::process::id().to_string().as_bytes()].concat(),
+        newcomers: newcomers
+            .map(|newcomers| Box::new(newcomers) as Box<dyn run::engine::Newcomers>),
         is_everywhere: hosts.is_everywhere(),
         tags_host: hosts.is_everywhere() && output.tag && output.tagstring.is_none(),
     };
@@ -314,7 +325,7 @@ fn read_logins(hosts: &HostArguments) -> anyhow::Result<Vec<Login>> {
             name => read_file(Path::new(name), &mut entries)?,
         }
     }
-    if entries.is_empty() && hosts.is_everywhere() {
+    if entries.is_empty() && (hosts.is_everywhere() || hosts.hostgroups) {
         add(login::split(":")?.remove(0), &mut entries)?;
     }
     let mut logins = login::choose(entries);

@@ -10,6 +10,7 @@
 
 mod connections;
 mod everywhere;
+mod hostgroups;
 mod sshd;
 mod world;
 

@@ -277,6 +277,19 @@ impl Collector {
         Ok(finished)
     }
 
+    /// The job `seq` will be started, but others of higher numbers before it.
+    pub fn expect(&mut self, seq: u64) {
+        if self.keeps_order() {
+            // Slots count from 1.
+            self.order.begin(seq, 0);
+        }
+    }
+
+    /// The job `seq` is not started after all.
+    pub fn pass_over(&mut self, seq: u64) {
+        self.order.end(seq, None);
+    }
+
     /// No job of this group comes any more: what it wrote is ready ([`Collector::next_written`]).
     pub fn end_group(&mut self, group: usize) {
         if let Some(groups) = &mut self.groups {

@@ -53,6 +53,8 @@ pub struct Remote {
     pub home: Vec<u8>,
     /// What no other run on any host has in the names of its folders.
     pub unique: Vec<u8>,
+    /// `--hostgroups`: makes hosts of groups that no host is in.
+    pub newcomers: Option<Box<dyn Newcomers>>,
     /// `--onall`: every host runs all jobs.
     pub is_everywhere: bool,
     /// `--onall --tag`: lines begin with the host.
@@ -77,7 +79,10 @@ impl SshDelay {
 impl Remote {
     /// The host for a job, if there is room for it.
     fn pick(&self, job: &Job, now: Instant) -> Option<usize> {
-        let allowed = |at: usize| !self.is_everywhere || at == job.host;
+        let allowed = |at: usize| match &job.groups {
+            Some(groups) => self.places[at].is_in(groups),
+            None => !self.is_everywhere || at == job.host,
+        };
         let host = self.hosts.pick(job.seq, allowed)?;
         if self.is_here(host) || self.delayed_until(now).is_none() {
             return Some(host);
@@ -216,6 +221,10 @@ impl<W: World> Engine<'_, W> {
         add(b"PARALLEL_JOBSLOT", slot.to_string());
         add(b"PARALLEL_SSHLOGIN", reached.login.name.clone());
         add(b"PARALLEL_SSHHOST", reached.login.host().to_owned());
+        if let Some([host, value]) = self.groups_of(job) {
+            add(b"PARALLEL_HOSTGROUPS", host);
+            add(b"PARALLEL_ARGHOSTGROUPS", value);
+        }
         if let Some(name) = &remote.slot_variable {
             add(name, slot.saturating_sub(1).to_string());
         }

@@ -207,6 +207,7 @@ impl<W: World> Engine<'_, W> {
             everywhere.ended(job.host, outcome.is_success());
         }
         if outcome == Outcome::Skipped {
+            self.collector.pass_over(job.seq);
             self.log(&finished)?;
         } else {
             self.collector.close(finished, leftovers)?;

@@ -26,6 +26,8 @@ pub(super) struct Job {
     pub(super) slot: u32,
     /// The host it runs on, where there are several.
     pub(super) host: usize,
+    /// The groups of the hosts that may run it, where its values name any.
+    pub(super) groups: Option<Vec<String>>,
     /// How much was sent there before it, bytes.
     pub(super) sent_bytes: u64,
     /// What is brought back from there.
@@ -48,6 +50,7 @@ impl Job {
             command: Vec::new(),
             slot: 0,
             host: 0,
+            groups: None,
             sent_bytes: 0,
             bring: Vec::new(),
             child: None,

@@ -48,7 +48,7 @@ impl<W: World> Engine<'_, W> {
     fn has_more(&mut self) -> Result<bool, EngineError> {
         if self.again.is_empty() && !self.has_ended {
             match self.read_job()? {
-                Wanted::Job(job) => self.again.push_back(job),
+                Wanted::Job(job) => self.put_aside(job),
                 Wanted::NotYet => return Ok(true),
                 Wanted::End => self.has_ended = true,
             }
@@ -69,15 +69,17 @@ impl<W: World> Engine<'_, W> {
             // Those that are left wait for room on a host where they have not failed.
             return Ok(Wanted::NotYet);
         }
-        let job = match self.read_job()? {
-            Wanted::Job(job) => job,
-            other => return Ok(other),
-        };
-        match self.host_for(&job) {
-            Some(host) => Ok(Wanted::Job(Job { host, ..job })),
-            None => {
-                self.again.push_back(job);
-                Ok(Wanted::NotYet)
+        loop {
+            let job = match self.read_job()? {
+                Wanted::Job(job) => job,
+                other => return Ok(other),
+            };
+            if let Some(host) = self.host_for(&job) {
+                return Ok(Wanted::Job(Job { host, ..job }));
+            }
+            self.put_aside(job);
+            if !self.may_look_further() {
+                return Ok(Wanted::NotYet);
             }
         }
     }
@@ -88,7 +90,7 @@ impl<W: World> Engine<'_, W> {
             return self.job_of_every_host();
         }
         loop {
-            let (records, given, block) = match self.take_input()? {
+            let (mut records, given, block) = match self.take_input()? {
                 Next::Records(records) => (records, None, None),
                 // Values are empty words then, or the name that the block has.
                 Next::Block(block) if self.by().is_named() => {
@@ -110,9 +112,10 @@ impl<W: World> Engine<'_, W> {
                 }
                 continue;
             }
+            let groups = self.take_groups(&mut records)?;
             let sending = block.map(|block| self.sending(block));
             let job = Job::new(seq, records, self.world.now());
-            return Ok(Wanted::Job(Job { sending, given, ..job }));
+            return Ok(Wanted::Job(Job { sending, given, groups, ..job }));
         }
     }
 
@@ -284,8 +287,13 @@ impl<W: World> Engine<'_, W> {
             place.text(u64::from(on_host.saturating_sub(1))),
         ];
         let count = self.plan.own.min(numbers.len());
-        let mut own: [&[u8]; 4] = Default::default();
+        let mut own: [&[u8]; 6] = Default::default();
         own[..count].copy_from_slice(&numbers[..count]);
+        let groups = self.groups_of(job);
+        if let Some([host, value]) = &groups {
+            (own[count], own[count + 1]) = (host.as_bytes(), value.as_bytes());
+        }
+        let count = if groups.is_some() { count + 2 } else { count };
         let sending = job.sending.as_ref();
         let name = sending.and_then(|sending| sending.name()).unwrap_or_default();
         own[count] = name.as_bytes();

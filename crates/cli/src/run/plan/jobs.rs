@@ -23,7 +23,7 @@ pub(super) fn plan(arguments: &RunArguments, command: Command) -> anyhow::Result
     };
     let is_written = output.joblog.is_some() || output.joblog_json.is_some();
     let is_sent = hosts.is_used() || output.results.is_some();
-    let (environment, own) = environment(jobs, command.is_named);
+    let (environment, own) = environment(jobs, command.is_named, hosts.hostgroups);
     Ok(Plan {
         way: if is_dry { Way::Not } else { command.way(&jobs.shell)? },
         shell: command.dialect,
@@ -47,14 +47,16 @@ pub(super) fn plan(arguments: &RunArguments, command: Command) -> anyhow::Result
     })
 }
 
-/// Their environment, and how many of its variables each has of its own.
-fn environment(jobs: &JobArguments, is_named: bool) -> (Environment, usize) {
+/// Their environment, and how many numbers are among the variables that each has of its own.
+fn environment(jobs: &JobArguments, is_named: bool, has_groups: bool) -> (Environment, usize) {
     let mut own: Vec<String> = ["PARALLEL_SEQ", "PARALLEL_JOBSLOT"]
         .into_iter()
         .map(str::to_owned)
         .chain(jobs.process_slot_var.clone())
         .collect();
     let count = own.len();
+    let groups = ["PARALLEL_HOSTGROUPS", "PARALLEL_ARGHOSTGROUPS"].map(str::to_owned);
+    own.extend(groups.into_iter().filter(|_| has_groups));
     own.extend(is_named.then(|| "PARALLEL_TMP".to_owned()));
     (Environment::new(variables(), &own), count)
 }

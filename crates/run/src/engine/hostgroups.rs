@@ -1,0 +1,135 @@
+//! `--hostgroups`: a value `x@one+two` is `x`, for the hosts of the groups `one` and `two` alone.
+//!
+//! The first value of a job decides; of the others the groups are taken off.  A value without any
+//! is for all hosts.  Where no host has any of a job's groups, each is taken for the login of a
+//! host that joins the others, as GNU parallel does.
+
+use super::*;
+use crate::job::Record;
+
+/// Jobs whose hosts are busy while others may have room: so many are put aside.
+pub(super) const ASIDE_MAX: usize = 1024;
+
+/// Makes hosts out of logins.
+pub trait Newcomers: std::fmt::Debug {
+    /// The host of a login, and how many jobs it gets.
+    ///
+    /// # Errors
+    ///
+    /// Why it is no login, or cannot be reached.
+    fn reach(&mut self, login: &str) -> Result<(Reached, u32), String>;
+}
+
+/// The groups behind the first `@` of a value, which are taken off it; none if nothing is there.
+fn take(value: &mut Vec<u8>) -> Option<Vec<String>> {
+    let at = memchr::memchr(b'@', value)?;
+    let text = String::from_utf8_lossy(&value[at + 1..]).into_owned();
+    let groups: Vec<String> =
+        text.split('+').filter(|group| !group.is_empty()).map(str::to_owned).collect();
+    if groups.is_empty() {
+        return None;
+    }
+    value.truncate(at);
+    Some(groups)
+}
+
+/// Takes the groups off all values; those of the first.
+fn take_all(records: &mut [Record]) -> Option<Vec<String>> {
+    let mut values = records.iter_mut().flat_map(|record| &mut record.values);
+    let groups = values.next().and_then(take);
+    for value in values {
+        take(value);
+    }
+    groups
+}
+
+impl<W: World> Engine<'_, W> {
+    /// Takes the groups off a job's values, and makes hosts of those that are none of any host.
+    pub(super) fn take_groups(
+        &mut self,
+        records: &mut [Record],
+    ) -> Result<Option<Vec<String>>, EngineError> {
+        let Some(remote) = &mut self.plan.remote else { return Ok(None) };
+        let Some(newcomers) = &mut remote.newcomers else { return Ok(None) };
+        let Some(groups) = take_all(records) else { return Ok(None) };
+        if remote.places.iter().any(|reached| reached.is_in(&groups)) {
+            return Ok(Some(groups));
+        }
+        for group in &groups {
+            let (mut reached, limit) = newcomers.reach(group).map_err(EngineError::Host)?;
+            let text = format!("{group} is in no -S: taken for a host");
+            self.observer.tell(text.as_bytes());
+            if !reached.login.groups.contains(group) {
+                reached.login.groups.push(group.clone());
+            }
+            remote.places.push(reached);
+            remote.hosts.add(limit);
+        }
+        self.schedule.set_slots(remote.hosts.slots());
+        Ok(Some(groups))
+    }
+
+    /// Keeps a job until its host has room; those that come later may start before it.
+    pub(super) fn put_aside(&mut self, job: Job) {
+        self.collector.expect(job.seq);
+        self.again.push_back(job);
+    }
+
+    /// Whether another job may be looked for while one waits for its host.
+    pub(super) fn may_look_further(&self) -> bool {
+        let remote = self.plan.remote.as_ref();
+        remote.is_some_and(|remote| remote.newcomers.is_some()) && self.again.len() < ASIDE_MAX
+    }
+
+    /// The groups of a job's host and of its value: `PARALLEL_HOSTGROUPS`, `PARALLEL_ARGHOSTGROUPS`.
+    pub(super) fn groups_of(&self, job: &Job) -> Option<[String; 2]> {
+        let remote = self.plan.remote.as_ref().filter(|remote| remote.newcomers.is_some())?;
+        let host = remote.places.get(job.host)?.login.groups.join("+");
+        let value = match &job.groups {
+            Some(groups) => groups.join("+"),
+            None => {
+                let all = remote.places.iter().flat_map(|reached| &reached.login.groups);
+                all.map(String::as_str).collect::<Vec<_>>().join("+")
+            }
+        };
+        Some([host, value])
+    }
+}
+
+impl Reached {
+    /// Whether it is in one of these groups.
+    pub(super) fn is_in(&self, groups: &[String]) -> bool {
+        self.login.groups.iter().any(|group| groups.contains(group))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_stand_behind_the_first_at() {
+        let taken = |text: &str| {
+            let mut value = text.as_bytes().to_vec();
+            let groups = take(&mut value).map(|groups| groups.join(" "));
+            (String::from_utf8(value).unwrap(), groups)
+        };
+        assert_eq!(taken("x"), ("x".into(), None));
+        assert_eq!(taken("x@one"), ("x".into(), Some("one".into())));
+        assert_eq!(taken("x@one+two+"), ("x".into(), Some("one two".into())));
+        assert_eq!(taken("x@me@one"), ("x".into(), Some("me@one".into())));
+        assert_eq!(taken("x@"), ("x@".into(), None));
+        assert_eq!(taken("@one"), (String::new(), Some("one".into())));
+    }
+
+    #[test]
+    fn the_first_value_decides() {
+        let record = |values: &[&str]| Record {
+            values: values.iter().map(|value| value.as_bytes().to_vec()).collect(),
+        };
+        let mut records = [record(&["x@one", "y@two"]), record(&["z@three"])];
+        assert_eq!(take_all(&mut records), Some(vec!["one".to_owned()]));
+        assert_eq!(records, [record(&["x", "y"]), record(&["z"])]);
+        assert_eq!(take_all(&mut [record(&["x", "y@two"])]), None);
+    }
+}
