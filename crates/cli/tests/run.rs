@@ -174,6 +174,12 @@ fn without_descriptors_or_processes_no_job_is_lost() {
 }
 
 #[test]
+fn tags_know_how_many_jobs_there_are() {
+    let output = run(&["-j1", "--plus", "--tagstring", "{#}/{##}", "echo", ":::", "a", "b"]);
+    assert_eq!(text(&output.stdout), "1/2\ta\n2/2\tb\n", "{}", text(&output.stderr));
+}
+
+#[test]
 fn output_of_many_noisy_jobs_is_never_mixed() {
     let script = "i=0; while [ $i -lt 20 ]; do echo line {} $i; i=$((i+1)); done";
     let input: String = (1..=300).map(|number| format!("{number}\n")).collect();

@@ -78,7 +78,7 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     let (words, given) = Given::open(&mut arguments)?;
     let command = Command::parse(&words, &arguments, &given)?;
     let (style, is_shown) = output::progress_style(&arguments.output);
-    let needs_total = feed::needs_total(&command, &options, &given)?
+    let needs_total = feed::needs_total(&command, &arguments, &options, &given)?
         || (matches!(style, Style::Eta | Style::Bar) && arguments.output.total_jobs.is_none());
 
     let limit = schedule::limit(&options, &command.shell)?;

@@ -11,6 +11,7 @@
 //! Both are started by `sh`, in folders of the same files.  Skips, and says so, without parallel.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "all of it is tests, helpers too")]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -180,11 +181,12 @@ fn typed(case: &Case) -> String {
     format!("{words} <<< {start:?}{rest}")
 }
 
-/// Whether parallel has answered, and not hung, found that a part of it is missing, or failed in
-/// its own code (as with `--link` and a source of no values).
-fn has_answered(answer: &Answer) -> bool {
+/// Why parallel has no answer, if it has none: it hung, a part of it is missing, or it failed in its
+/// own code (as with `--link` and a source of no values).
+fn why_no_answer(answer: &Answer) -> Option<&'static str> {
     let failures = ["module Text::CSV is not installed", "Can't call method"];
-    answer.code != TIMED_OUT && !failures.iter().any(|text| answer.errors.contains(text))
+    let failed = failures.into_iter().find(|text| answer.errors.contains(text));
+    failed.or((answer.code == TIMED_OUT).then_some("it hung"))
 }
 
 /// What differs, for people; `None` where nothing does.
@@ -259,7 +261,8 @@ fn random_command_lines_answer_alike() {
     if let Some(folder) = &cache.0 {
         fs::create_dir_all(folder).unwrap();
     }
-    let (next, unanswered) = (AtomicU64::new(0), AtomicU64::new(0));
+    let next = AtomicU64::new(0);
+    let unanswered = Mutex::new(BTreeMap::<&str, u64>::new());
     let found = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -273,8 +276,8 @@ fn random_command_lines_answer_alike() {
                     }
                     let case = generate::case(seed + number);
                     let (their, our) = (cache.answer(&case, &theirs), ours.answer(&case));
-                    if !has_answered(&their) {
-                        unanswered.fetch_add(1, Ordering::Relaxed);
+                    if let Some(why) = why_no_answer(&their) {
+                        *unanswered.lock().unwrap().entry(why).or_default() += 1;
                         continue;
                     }
                     found.lock().unwrap().extend(difference(seed + number, &case, &our, &their));
@@ -283,8 +286,12 @@ fn random_command_lines_answer_alike() {
         }
     });
     let found = found.into_inner().unwrap();
-    let unanswered = unanswered.into_inner();
+    let reasons = unanswered.into_inner().unwrap();
+    let unanswered: u64 = reasons.values().sum();
     eprintln!("parallel had no answer to {unanswered} of {count}");
+    for (why, number) in reasons {
+        eprintln!("  {number}: {why}");
+    }
     assert!(unanswered * 10 < count, "{unanswered} of {count} compare nothing");
     let shown: String = found.iter().take(SHOWN).map(String::as_str).collect();
     let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parallel_differences.txt");

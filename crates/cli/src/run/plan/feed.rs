@@ -4,23 +4,27 @@ use anyhow::bail;
 use run::engine::world::Waker;
 use run::engine::{Feed, Remote};
 use run::schedule::Options;
+use run::template::Template;
 
 use super::command::Command;
 use super::input::Given;
-use super::packing;
+use super::{output, packing};
 use crate::run::arguments::RunArguments;
 
-/// Whether the command or the schedule need to know how many jobs there are.
+/// Whether the command, what is made beside it or the schedule need to know how many jobs there are.
 ///
 /// # Errors
 ///
 /// When they do, and nobody can know it.
 pub(super) fn needs_total(
     command: &Command,
+    arguments: &RunArguments,
     schedule: &Options,
     given: &Given,
 ) -> anyhow::Result<bool> {
-    let needs_total = command.template.needs_total() || schedule.halt.needs_total();
+    let needs_total = command.template.needs_total()
+        || output::beside(arguments, command)?.iter().any(Template::needs_total)
+        || schedule.halt.needs_total();
     if needs_total && given.blocks.as_ref().is_some_and(|blocks| !blocks.knows_total()) {
         bail!(
             "--pipe does not know how many jobs there will be, which --halt N% and total_jobs() need"

@@ -10,7 +10,7 @@ use run::progress::Style;
 use run::template::Template;
 
 use super::command::Command;
-use crate::run::arguments::OutputArguments;
+use crate::run::arguments::{OutputArguments, RunArguments};
 
 /// What stands before each line of a job (`--tag`, `--tagstring`).
 pub(super) fn tag(output: &OutputArguments, command: &Command) -> anyhow::Result<Option<Template>> {
@@ -42,6 +42,15 @@ pub(super) fn results(
         true => (Some(Results::Template), Some(template)),
         false => (Some(Results::Tree(path.to_owned())), None),
     })
+}
+
+/// What is made for each job beside its command: its tag, its folder, its file.
+pub(super) fn beside(arguments: &RunArguments, command: &Command) -> anyhow::Result<Vec<Template>> {
+    let tag = tag(&arguments.output, command)?;
+    let directory = arguments.jobs.workdir.as_deref();
+    let directory = directory.map(|text| command.option(text)).transpose()?;
+    let (_, place) = results(&arguments.output, command)?;
+    Ok([tag, directory, place].into_iter().flatten().collect())
 }
 
 /// How progress is shown, and whether before anybody asks (SIGUSR2).

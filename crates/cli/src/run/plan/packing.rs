@@ -80,12 +80,9 @@ pub(super) fn fits(command: &Command, arguments: &RunArguments) -> anyhow::Resul
 
 /// What counts for `-s`: the command, and the replacement strings of what is made beside it.
 fn measure(command: &Command, arguments: &RunArguments) -> anyhow::Result<Measure> {
-    let tag = output::tag(&arguments.output, command)?;
-    let directory = arguments.jobs.workdir.as_deref();
-    let directory = directory.map(|text| command.option(text)).transpose()?;
-    let (_, place) = output::results(&arguments.output, command)?;
-    let others: Vec<&Template> = [&tag, &directory, &place].into_iter().flatten().collect();
-    Ok(command.template.measure(&others, command.packing, command.dialect))
+    let beside = output::beside(arguments, command)?;
+    let beside: Vec<&Template> = beside.iter().collect();
+    Ok(command.template.measure(&beside, command.packing, command.dialect))
 }
 
 #[cfg(test)]

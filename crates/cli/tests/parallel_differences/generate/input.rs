@@ -167,7 +167,9 @@ impl Line<'_> {
                 self.width = 2;
             }
             2 => {
-                self.option("--csv --header :");
+                // Debian's parallel lacks the module that --csv needs: only a few of them.
+                let is_csv = self.random.percent(10);
+                self.option(if is_csv { "--csv --header :" } else { "--colsep , --header :" });
                 self.source(&["::::", "csv"]);
                 self.names = &["n", "v"];
                 self.width = 2;
@@ -231,17 +233,24 @@ impl Line<'_> {
     pub(super) fn packed(&mut self) {
         self.serial = true;
         let number = 1 + self.random.below(3);
-        let option = match self.random.below(9) {
+        let option = match self.random.below(10) {
             0..=2 => format!("-N {number}"),
             3..=4 => format!("-n {number}"),
             5 => format!("-L {number}"),
-            6 => "-X".to_owned(),
-            7 => "-m".to_owned(),
+            6 => format!("-l{number}"),
+            7 => "-X".to_owned(),
+            8 => "-m".to_owned(),
             _ => "--xargs".to_owned(),
         };
         self.option(&option);
-        if self.random.percent(10) {
-            let text = self.random.pick(&["-s 30", "-s 60", "-s 1000"]);
+        if self.random.percent(20) {
+            let text = self.random.pick(&["-X", "-m", "--xargs", "-n 2", "-N 2", "-L 2", "-l3"]);
+            self.option(text);
+        }
+        if self.random.percent(20) {
+            let text = self
+                .random
+                .pick(&["-s 20", "-s 30", "-s 40", "-s 50", "-s 60", "-s 80", "-s 1000"]);
             self.option(text);
         }
         if self.random.percent(60) {
@@ -253,7 +262,21 @@ impl Line<'_> {
             self.source(&["::::", name]);
         }
         self.width = if option.starts_with("-N") { number } else { 1 };
-        self.command();
+        if self.random.percent(15) {
+            self.width = 2;
+            self.source(&[":::"]);
+            let values = self.values(2);
+            self.source(&values);
+        }
+        if self.random.percent(10) {
+            self.option("-q");
+            let (one, two) = (self.replacement(), self.replacement());
+            let program = self.random.pick(&["echo", "printf", "printf %s"]).split(' ');
+            self.command = program.map(str::to_owned).collect();
+            self.command.extend([format!("pre {one}post-{two}"), "$x".to_owned(), two]);
+        } else {
+            self.command();
+        }
         self.output();
     }
 }

@@ -62,8 +62,13 @@ impl Line<'_> {
         if self.random.percent(20) {
             let option = self.random.pick(&["--retries 2", "--retries 3"]);
             self.option(option);
+            self.output();
+            // What parallel shows of an attempt that failed is what it saw before its end: this
+            // depends on the time it took.
+            self.options.retain(|option| option != "--lb");
+        } else {
+            self.output();
         }
-        self.output();
     }
 
     /// Going on after a joblog.
