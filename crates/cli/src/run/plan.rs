@@ -75,14 +75,16 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
 
     let mut options = schedule::options(&arguments.schedule)?;
     let logs = joblog::logs(&arguments)?;
-    let (words, given) = Given::open(&mut arguments)?;
+    // It may read the first line of a terminal, or open a pipe that nobody writes to.
+    let (words, given) = world.interruptibly(|| Given::open(&mut arguments))?;
     let command = Command::parse(&words, &arguments, &given)?;
     let (style, is_shown) = output::progress_style(&arguments.output);
     let needs_total = feed::needs_total(&command, &arguments, &options, &given)?
         || (matches!(style, Style::Eta | Style::Bar) && arguments.output.total_jobs.is_none());
 
     let limit = schedule::limit(&options, &command.shell)?;
-    let hosts = super::hosts::prepare(&arguments, &command.syntax, &mut machine)?;
+    let prepare_hosts = || super::hosts::prepare(&arguments, &command.syntax, &mut machine);
+    let hosts = world.interruptibly(prepare_hosts)?;
     if let Some(hosts) = &hosts {
         options.jobs = Jobs::number(hosts.slots);
     }
@@ -91,7 +93,7 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     let slots = schedule.slots();
 
     let wanted = feed::Wanted { slots, needs_total, remote: remote.as_ref() };
-    let feed = feed::feed(given, &command, &arguments, &wanted, world.waker())?;
+    let feed = feed::feed(given, &command, &arguments, &wanted, &world)?;
     let (results, place) = output::results(&arguments.output, &command)?;
     // What ssh writes is another matter.
     let stdout_unused = remote.is_none() && command.redirects_output();

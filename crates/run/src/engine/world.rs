@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -152,6 +153,21 @@ impl Live {
         let (started, ready) = (VecDeque::new(), Vec::with_capacity(64));
         let details = None;
         Ok(Live { epoll, ends, waker, watched: 0, spawner, started, origin, ready, details })
+    }
+
+    /// Does what may take long before the first job starts: meanwhile signals do what they do to
+    /// any program, so that a user can interrupt it.
+    pub fn interruptibly<T>(&self, work: impl FnOnce() -> T) -> T {
+        let mut ours = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: the first set is valid, and the kernel writes the second.
+        let ours = unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &self.ends.mask(), ours.as_mut_ptr());
+            ours.assume_init()
+        };
+        let done = work();
+        // SAFETY: a valid set.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &ours, std::ptr::null_mut()) };
+        done
     }
 
     /// What a thread that reads input wakes us with.

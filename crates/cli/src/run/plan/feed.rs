@@ -1,8 +1,7 @@
 //! Where the engine gets what it makes jobs of: read when it is wanted, by a thread, or before.
 
 use anyhow::bail;
-use run::engine::world::Waker;
-use run::engine::{Feed, Remote};
+use run::engine::{Feed, Live, Remote};
 use run::schedule::Options;
 use run::template::Template;
 
@@ -49,7 +48,7 @@ pub(super) fn feed(
     command: &Command,
     arguments: &RunArguments,
     wanted: &Wanted<'_>,
-    waker: Waker,
+    world: &Live,
 ) -> anyhow::Result<Feed> {
     let Wanted { slots, needs_total, remote } = *wanted;
     let Given { values, blocks, retried, reads_stdin, takes_no_values } = given;
@@ -59,10 +58,10 @@ pub(super) fn feed(
     let packer = packing::packer(values, &arguments.packing, spread);
     Ok(match retried {
         Some(commands) => Feed::Given(commands.into()),
-        None if let Some(blocks) = &blocks => blocks.feed(slots, waker)?,
+        None if let Some(blocks) = &blocks => blocks.feed(slots, world.waker())?,
         None if takes_no_values => Feed::Known([Vec::new()].into()),
-        None if needs_total => Feed::known(packer, fits)?,
-        None if reads_stdin && !is_regular_stdin() => Feed::thread(packer, fits, waker)?,
+        None if needs_total => world.interruptibly(|| Feed::known(packer, fits))?,
+        None if reads_stdin && !is_regular_stdin() => Feed::thread(packer, fits, world.waker())?,
         None => Feed::here(packer, fits),
     })
 }
