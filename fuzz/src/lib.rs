@@ -8,6 +8,7 @@
 //! one likes.
 
 pub mod collectl;
+pub mod jobs;
 pub mod machines;
 pub mod parsers;
 mod show;
@@ -28,6 +29,12 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("recording_frames", recording_frames),
     ("recording_head", recording_head),
     ("recording_reader", recording_reader),
+    ("run_input", jobs::run_input),
+    ("run_joblog", jobs::run_joblog),
+    ("run_logins", jobs::run_logins),
+    ("run_options", jobs::run_options),
+    ("run_pipe", jobs::run_pipe),
+    ("run_template", jobs::run_template),
     ("sources", machines::sources),
 ];
 

@@ -66,7 +66,7 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
         "collectl_plain" => seeds.extend(collectls()),
         "collectl_gzip" => seeds.extend(collectls().iter().map(|file| unpacked(file))),
         "sources" => seeds.extend(whit_fuzz::machines::seeds()),
-        _ => {}
+        name => seeds.extend(whit_fuzz::jobs::seeds(name)),
     }
     seeds
 }

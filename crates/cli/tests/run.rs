@@ -235,3 +235,46 @@ fn options_of_files_and_profiles_come_before_those_of_the_line() {
     assert_eq!(of(&["-J", "mine", "echo", ":::", "x"]), "p x\tx\n");
     assert_eq!(of(&["--plain", "echo", ":::", "x"]), "x\n");
 }
+
+#[test]
+fn what_has_to_be_read_before_the_first_job_can_be_interrupted() {
+    for option in [["--bar", "--plain"], ["--header", ":"]] {
+        let mut command = whit(&[option.as_slice(), &["echo"]].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = Ended(command.spawn().expect("whit starts"));
+        let until = Instant::now() + Duration::from_secs(10);
+        while child.0.try_wait().expect("a child").is_none() {
+            assert!(Instant::now() < until, "{option:?}: it does not hear");
+            // SAFETY: plain system call.
+            unsafe { libc::kill(child.0.id().cast_signed(), libc::SIGINT) };
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_told_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    std::fs::write(&log, "1\t:\t1\t1\t0\t0\t0\t0\techo 1\n2 strange\n").unwrap();
+    let log = log.to_str().unwrap();
+    for (words, says) in [
+        (&["--rpl", "() 1", "echo ()", ":::", "a"][..], "--rpl \"()\" is no tag"),
+        (&["--csv", "--colsep", "", "echo", ":::", "a,b"], "--colsep ''"),
+        (&["--resume-failed", "--joblog", log, "echo", ":::", "1"], "line 2 of the joblog"),
+        (&["--retry-failed", "--joblog", log], "line 2 of the joblog"),
+        (&["-j", "x", "echo", ":::", "1"], "-j"),
+        (&["-a", "/nowhere/at/all", "echo"], "/nowhere/at/all"),
+        (&["--halt", "now,fail=x", "echo", ":::", "1"], "--halt"),
+    ] {
+        let output = run(words);
+        let said = text(&output.stderr);
+        assert_eq!(
+            (output.status.code(), said.lines().count()),
+            (Some(255), 1),
+            "{words:?} {said}"
+        );
+        assert!(said.contains(says), "{words:?}: {said}");
+        assert!(output.stdout.is_empty(), "{words:?}");
+    }
+}

@@ -205,6 +205,11 @@ pub enum InputError {
         /// Why not.
         error: String,
     },
+    /// Nothing between the columns of CSV.
+    #[error(
+        "--colsep '' leaves the columns of --csv without a separator: give one or leave it out"
+    )]
+    Separator,
     /// A delimiter that cannot be one.
     #[error(
         "the delimiter {text:?} of -d is empty or unreadable: give characters, \\n, \\054 or \\x2c"

@@ -15,7 +15,7 @@ use crate::job::Finished;
 mod json;
 mod past;
 
-pub use past::{Done, read};
+pub use past::{Done, read, read_from};
 
 /// What a line of a [`Log`] looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

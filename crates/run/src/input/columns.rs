@@ -43,6 +43,7 @@ impl Cut {
                 };
                 (how, Trim::Both)
             }
+            Columns::Csv(separator) if separator.is_empty() => return Err(InputError::Separator),
             Columns::Csv(separator) => (How::Csv(separator.clone()), Trim::None),
         };
         Ok(Cut { how, trim: options.trim.unwrap_or(default) })

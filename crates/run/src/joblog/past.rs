@@ -85,28 +85,39 @@ impl Done {
 }
 
 /// Reads a joblog.  A file that is not there has run nothing.
+///
+/// # Errors
+///
+/// What the kernel says, or a line that is longer than any job's.
 pub fn read(path: &Path) -> Result<Done, LogError> {
-    let error = |verb| move |source| LogError::Io { verb, path: path.into(), source };
-    let file = match File::open(path) {
-        Err(none) if none.kind() == ErrorKind::NotFound => return Ok(Done::default()),
-        opened => opened.map_err(error("open"))?,
-    };
-    let mut reader = BufReader::new(file);
+    match File::open(path) {
+        Ok(file) => read_from(BufReader::new(file), path),
+        Err(none) if none.kind() == ErrorKind::NotFound => Ok(Done::default()),
+        Err(source) => Err(LogError::Io { verb: "open", path: path.into(), source }),
+    }
+}
+
+/// The same from what is open already; `path` is what errors call it.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_from(mut reader: impl BufRead, path: &Path) -> Result<Done, LogError> {
+    let error = |source| LogError::Io { verb: "read", path: path.into(), source };
     let mut done = Done::default();
     let mut text = Vec::new();
-    let mut number = 0;
-    loop {
+    for number in 1.. {
         text.clear();
         let mut limited = std::io::Read::take(&mut reader, LINE_BYTES_MAX);
-        if limited.read_until(b'\n', &mut text).map_err(error("read"))? == 0 {
-            return Ok(done);
+        if limited.read_until(b'\n', &mut text).map_err(error)? == 0 {
+            break;
         }
-        number += 1;
         if text.len() as u64 == LINE_BYTES_MAX && !text.ends_with(b"\n") {
             return Err(LogError::Line { path: path.into(), line: number });
         }
         done.add(&text, number);
     }
+    Ok(done)
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 
 mod range;
 
+use std::collections::HashMap;
+
 use thiserror::Error;
 
 /// Hosts that one `-S` or one line may stand for: as many as anybody has.
@@ -181,15 +183,20 @@ pub fn read_lines(text: &str) -> Result<Vec<Entry>, LoginError> {
 pub fn choose(entries: Vec<Entry>) -> Vec<Login> {
     let mut wanted: Vec<String> = Vec::new();
     let mut logins: Vec<Login> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for entry in entries {
         match entry {
             Entry::Groups(groups) => wanted.extend(groups),
-            Entry::Login(login) => match logins.iter_mut().find(|known| known.name == login.name) {
-                Some(known) => {
+            Entry::Login(login) => match places.get(&login.name) {
+                Some(&place) => {
+                    let known = &mut logins[place];
                     known.threads = login.threads.or(known.threads);
                     known.groups.extend(login.groups);
                 }
-                None => logins.push(login),
+                None => {
+                    places.insert(login.name.clone(), logins.len());
+                    logins.push(login);
+                }
             },
             Entry::UserFile | Entry::MachineFile | Entry::Stdin => {}
         }

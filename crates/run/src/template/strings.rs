@@ -147,7 +147,10 @@ impl Strings {
             return Ok(Some((tag.len(), what.clone())));
         }
         for dynamic in &self.dynamic {
-            if let Some(groups) = dynamic.tag.captures(text) {
+            let groups = dynamic.tag.captures(text);
+            if let Some(groups) =
+                groups.filter(|groups| groups.get(0).is_some_and(|all| !all.is_empty()))
+            {
                 let values: Vec<Vec<u8>> = (groups.iter().skip(1))
                     .map(|group| group.map_or(Vec::new(), |group| group.as_bytes().to_vec()))
                     .collect();
@@ -206,6 +209,10 @@ fn dynamic_tag(tag: &[u8]) -> Result<Option<Regex>, TemplateError> {
     let regex = Regex::new(&pattern).map_err(|error| {
         TemplateError::Expression(format!("--rpl {text:?}: this is no tag with groups: {error}"))
     })?;
+    if regex.is_match(b"") {
+        let why = "it is found where nothing stands";
+        return Err(TemplateError::Expression(format!("--rpl {text:?} is no tag: {why}")));
+    }
     Ok(Some(regex))
 }
 

@@ -52,20 +52,21 @@ fn stdout() -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?)
 }
 
-/// What the joblog says of earlier runs.
-fn earlier(output: &OutputArguments, option: &str) -> anyhow::Result<joblog::Done> {
+/// What the joblog says of earlier runs, and where it is.
+fn earlier(output: &OutputArguments, option: &str) -> anyhow::Result<(joblog::Done, PathBuf)> {
     let (path, _) = joblog(output).with_context(|| format!("{option} needs --joblog"))?;
-    Ok(joblog::read(&path)?)
+    Ok((joblog::read(&path)?, path))
 }
 
 /// Which jobs are left out, by the joblog.
 pub(super) fn is_done(output: &OutputArguments) -> anyhow::Result<Option<IsDone>> {
     if output.resume_failed {
-        let done = earlier(output, "--resume-failed")?;
+        let (done, path) = earlier(output, "--resume-failed")?;
+        let done = done.strict(&path)?;
         return Ok(Some(Box::new(move |seq| done.succeeded(seq))));
     }
     if output.resume {
-        let done = earlier(output, "--resume")?;
+        let (done, _) = earlier(output, "--resume")?;
         return Ok(Some(Box::new(move |seq| done.was_run(seq))));
     }
     Ok(None)
@@ -76,5 +77,6 @@ pub(super) fn retried(output: &OutputArguments) -> anyhow::Result<Option<GivenJo
     if !output.retry_failed {
         return Ok(None);
     }
-    Ok(Some(earlier(output, "--retry-failed")?.into_failed()))
+    let (done, path) = earlier(output, "--retry-failed")?;
+    Ok(Some(done.strict(&path)?.into_failed()))
 }
