@@ -188,8 +188,9 @@ pub fn run_pipe(bytes: &[u8]) {
             assert!(ends_record(&options, block, &blocks[at + 1]), "{block:?} is no whole record");
         }
     }
-    // A line of which nobody knows yet whether it is blank may be given to a job.
-    if options.drop_blank_lines {
+    // A line of which nobody knows yet whether it is blank may be given to a job, and a pattern
+    // that matches up to the end of a full block might have matched more.
+    if options.drop_blank_lines || options.regexp {
         return;
     }
     // How much each read(2) gives changes nothing.

@@ -83,8 +83,7 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         || (matches!(style, Style::Eta | Style::Bar) && arguments.output.total_jobs.is_none());
 
     let limit = schedule::limit(&options, &command.shell)?;
-    let prepare_hosts = || super::hosts::prepare(&arguments, &command.syntax, &mut machine);
-    let hosts = world.interruptibly(prepare_hosts)?;
+    let hosts = super::hosts::prepare(&arguments, &command.syntax, &mut machine)?;
     if let Some(hosts) = &hosts {
         options.jobs = Jobs::number(hosts.slots);
     }

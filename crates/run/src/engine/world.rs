@@ -156,7 +156,8 @@ impl Live {
     }
 
     /// Does what may take long before the first job starts: meanwhile signals do what they do to
-    /// any program, so that a user can interrupt it.
+    /// any program, so that a user can interrupt it.  It must start no thread, which would keep the
+    /// signals from us.
     pub fn interruptibly<T>(&self, work: impl FnOnce() -> T) -> T {
         let mut ours = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the first set is valid, and the kernel writes the second.
