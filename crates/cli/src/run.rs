@@ -16,4 +16,5 @@ pub(crate) mod shell;
 pub(crate) mod signals;
 pub(crate) mod spread;
 pub(crate) mod stats;
+pub(crate) mod tee;
 pub(crate) mod trace;

@@ -152,7 +152,6 @@ const REFUSED_OF_PARALLEL: &[(&[&str], &str)] = &[
         "jobs here get the whole environment, those on other hosts what --env names",
     ),
     (&["--shard", "--bin", "--group-by", "--groupby"], "blocks are not sorted by a column"),
-    (&["--tee"], "a job reads its block from standard input"),
     (
         &["--compress", "--compress-program", "--decompress-program"],
         "temporary files are not compressed",

@@ -143,7 +143,13 @@ fn what_means_nothing_for_blocks_is_refused_by_name() {
         (&["--cat", "-S", ":", "wc {}"], "this machine alone"),
         (&["--cat", "--shell", "never", "wc {}"], "not quoted"),
         (&["--semaphore", "--fifo", "wc {}"], "no --fifo"),
-        (&["--pipe", "--tee", "wc"], "--tee"),
+        (&["--tee", "wc", ":::", "a"], "--tee is of --pipe"),
+        (&["--pipe", "--tee", "wc"], "name them by :::"),
+        (&["--pipe", "--tee", "-j2", "wc", ":::", "a", "b", "c"], "need -j3"),
+        (&["--pipe", "--tee", "--block", "1k", "wc", ":::", "a"], "no --block"),
+        (&["--pipe", "--tee", "--retries", "2", "wc", ":::", "a"], "no --retries"),
+        (&["--pipe", "--tee", "--cat", "wc", ":::", "a"], "no --fifo"),
+        (&["--pipe-part", "--tee", "wc", ":::", "a"], "name it by -a"),
     ];
     for (words, expected) in forms {
         let output = ours(words, folder.path(), b"a\n");

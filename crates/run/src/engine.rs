@@ -28,6 +28,7 @@ mod queue;
 mod sending;
 mod start;
 mod stdin;
+mod tee;
 pub mod world;
 
 pub use away::{Reached, Remote, SshDelay};
@@ -38,6 +39,7 @@ pub use hostgroups::Newcomers;
 use job::Job;
 pub use observe::{Observer, Running, Status};
 pub use sending::By;
+pub use tee::Tee;
 pub use world::{Event, Interest, Live, World};
 
 use crate::collect::{CollectError, Collector, JobText, Streams};
@@ -354,6 +356,7 @@ impl<'a, W: World> Engine<'a, W> {
         loop {
             let mut until = self.start_what_may()?;
             self.hand_out()?;
+            self.pass_on()?;
             if self.is_finished() {
                 self.collector.end_all_groups();
                 return self.log_written();

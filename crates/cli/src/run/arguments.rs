@@ -194,6 +194,10 @@ pub(crate) struct PipeArguments {
     #[arg(long)]
     pub(crate) fifo: bool,
 
+    /// Each job of the values is given all of the input; they run at the same time
+    #[arg(long)]
+    pub(crate) tee: bool,
+
     /// A job for each slot, which is given one block after the other
     #[arg(long, visible_alias = "round", alias = "robin", alias = "roundrobin")]
     pub(crate) round_robin: bool,

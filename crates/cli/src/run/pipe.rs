@@ -34,6 +34,9 @@ pub(crate) fn asked(
     sources: &mut Sources,
 ) -> anyhow::Result<Option<Asked>> {
     let RunArguments { pipe, input, packing, .. } = arguments;
+    if pipe.tee {
+        return Ok(None);
+    }
     if !pipe.is_used() {
         return match without_pipe(pipe) {
             Some(option) => bail!("{option} is of --pipe and --pipe-part"),

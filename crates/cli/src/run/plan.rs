@@ -82,6 +82,9 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     let needs_total = feed::needs_total(&command, &arguments, &options, &given)?
         || (matches!(style, Style::Eta | Style::Bar) && arguments.output.total_jobs.is_none());
 
+    if given.tee.is_some() && arguments.schedule.jobs.is_none() {
+        options.jobs = Jobs::parse("0")?;
+    }
     let limit = schedule::limit(&options, &command.shell)?;
     let hosts = super::hosts::prepare(&arguments, &command.syntax, &mut machine)?;
     if let Some(hosts) = &hosts {

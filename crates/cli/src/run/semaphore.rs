@@ -142,6 +142,9 @@ fn one_job(mut arguments: RunArguments) -> anyhow::Result<RunArguments> {
     if arguments.pipe.cat || arguments.pipe.fifo {
         bail!("--semaphore gives the command our standard input: there is no --cat and no --fifo");
     }
+    if arguments.pipe.tee {
+        bail!("--semaphore and --tee do not go together");
+    }
     // The command has our standard input in any case, whole.
     arguments.pipe.pipe = false;
     input.no_run_if_empty = false;

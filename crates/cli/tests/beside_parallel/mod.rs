@@ -66,8 +66,9 @@ pub(crate) fn ours(words: &[&str], folder: &Path, input: &[u8]) -> Output {
 
 /// What parallel does.
 pub(crate) fn theirs(words: &[&str], folder: &Path, input: &[u8]) -> Output {
-    let mut command = Command::new("parallel");
-    command.arg("--will-cite").args(words);
+    // It leaves processes behind now and then, which would keep its output open for ever.
+    let mut command = Command::new("timeout");
+    command.args(["30", "parallel", "--will-cite"]).args(words);
     run(command, folder, input)
 }
 

@@ -40,6 +40,8 @@ pub struct Block {
 pub(super) enum Body {
     /// In memory.
     Bytes(Vec<u8>),
+    /// In memory, for several jobs.
+    Shared(Arc<Vec<u8>>),
     /// In a file.
     Range { file: Arc<File>, range: Range<u64> },
 }
@@ -49,6 +51,7 @@ impl Block {
     pub(super) fn len(&self) -> u64 {
         let body = match &self.body {
             Body::Bytes(bytes) => bytes.len() as u64,
+            Body::Shared(bytes) => bytes.len() as u64,
             Body::Range { range, .. } => range.end - range.start,
         };
         self.header.len() as u64 + body

@@ -184,7 +184,7 @@ impl<W: World> Engine<'_, W> {
         let Ended { outcome, attempt, .. } = ended;
         // What ssh used here says nothing about the job.
         let (here, host) = (self.away(&job).is_none(), self.host_name(&job));
-        let records = if job.sending.is_some() { Vec::new() } else { job.records };
+        let records = if job.is_block { Vec::new() } else { job.records };
         let finished = Finished {
             seq: job.number,
             slot: job.slot,

@@ -12,6 +12,7 @@ use std::thread;
 use super::EngineError;
 use super::blocks::{Block, Blocks, Ranges};
 use super::queue::{Queue, Taken};
+use super::tee::Tee;
 use super::world::Waker;
 use crate::Record;
 use crate::input::{InputError, Packer};
@@ -59,6 +60,8 @@ pub enum Feed {
     Blocks(Blocks),
     /// Ranges of files (`--pipe-part`).
     Ranges(Ranges),
+    /// Records that are known, and all of the input for each job (`--tee`).
+    Tee(VecDeque<Vec<Record>>, Tee),
 }
 
 fn size_bytes(records: &[Record]) -> usize {
@@ -110,7 +113,7 @@ impl Feed {
     /// How many jobs are still to come, if that is known.
     pub fn left(&self) -> Option<u64> {
         match self {
-            Feed::Known(all) => Some(all.len() as u64),
+            Feed::Known(all) | Feed::Tee(all, _) => Some(all.len() as u64),
             Feed::Given(all) => Some(all.len() as u64),
             Feed::Ranges(ranges) => Some(ranges.left() as u64),
             Feed::Here { .. } | Feed::Thread(_) | Feed::Blocks(_) => None,
@@ -125,7 +128,7 @@ impl Feed {
     pub fn take(&mut self) -> Result<Next, EngineError> {
         let found = match self {
             Feed::Here { packer, fits } => packer.next(fits)?,
-            Feed::Known(all) => all.pop_front(),
+            Feed::Known(all) | Feed::Tee(all, _) => all.pop_front(),
             Feed::Given(all) => {
                 let next = all.pop_front();
                 return Ok(next.map_or(Next::End, |(seq, command)| Next::Given { seq, command }));
@@ -145,6 +148,14 @@ impl Feed {
             },
         };
         Ok(found.map_or(Next::End, Next::Records))
+    }
+
+    /// What all jobs are given, if they are.
+    pub(super) fn tee(&self) -> Option<&Tee> {
+        match self {
+            Feed::Tee(_, tee) => Some(tee),
+            _ => None,
+        }
     }
 
     /// What is worth a warning since this was last asked for.

@@ -16,6 +16,8 @@ pub(super) struct Job {
     pub(super) number: u64,
     /// Its values.
     pub(super) records: Vec<Record>,
+    /// Whether it was made for a block, and has no values of its own.
+    pub(super) is_block: bool,
     /// What it reads, with `--pipe`.
     pub(super) sending: Option<Box<Sending>>,
     /// Its command line, where that is given and not made from records.
@@ -45,6 +47,7 @@ impl Job {
             seq,
             number: seq,
             records,
+            is_block: false,
             sending: None,
             given: None,
             command: Vec::new(),
@@ -60,6 +63,6 @@ impl Job {
 
     /// Its values where it has any: a block is none.
     pub(super) fn own_records(&self) -> &[Record] {
-        if self.sending.is_some() { &[] } else { &self.records }
+        if self.is_block { &[] } else { &self.records }
     }
 }

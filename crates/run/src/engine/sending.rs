@@ -146,11 +146,11 @@ impl Sending {
     }
 
     /// What the joblog says was sent: all of a stream's block, whether the job read it or not;
-    /// nothing of a file, which the job is given rather than sent.
+    /// nothing of a file, or of what all jobs are given, which is rather there than sent.
     pub(super) fn bytes(&self) -> u64 {
         match self.block.body {
             Body::Bytes(_) => self.earlier + self.block.len(),
-            Body::Range { .. } => 0,
+            Body::Range { .. } | Body::Shared(_) => 0,
         }
     }
 
@@ -176,6 +176,7 @@ impl Sending {
                     rustix::io::write(writer, &self.block.header[self.sent as usize..])
                 }
                 Body::Bytes(bytes) => rustix::io::write(writer, &bytes[in_body as usize..]),
+                Body::Shared(bytes) => rustix::io::write(writer, &bytes[in_body as usize..]),
                 Body::Range { file, range } if self.copies => {
                     copy(file, range.start + in_body, length - self.sent, writer)
                 }

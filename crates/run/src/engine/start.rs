@@ -113,9 +113,13 @@ impl<W: World> Engine<'_, W> {
                 continue;
             }
             let groups = self.take_groups(&mut records)?;
-            let sending = block.map(|block| self.sending(block));
+            let is_block = block.is_some();
+            let sending = match block {
+                Some(block) => Some(self.sending(block)),
+                None => self.feed.tee().map(Tee::begin),
+            };
             let job = Job::new(seq, records, self.world.now());
-            return Ok(Wanted::Job(Job { sending, given, groups, ..job }));
+            return Ok(Wanted::Job(Job { is_block, sending, given, groups, ..job }));
         }
     }
 

@@ -52,7 +52,8 @@ impl Command {
         let mut template = Template::parse(words, &syntax)?;
         let takes_none = hosts.nonall || packing.replace_args == Some(0) || packing.args == Some(0);
         let is_named = arguments.pipe.is_named();
-        if (given.blocks.is_none() || is_named) && !takes_none && !template.has_values() {
+        let has_place = given.blocks.is_none() && given.tee.is_none();
+        if (has_place || is_named) && !takes_none && !template.has_values() {
             template.append_value();
         }
         let packing = packing::of_template(packing);

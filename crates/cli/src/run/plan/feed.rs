@@ -51,7 +51,7 @@ pub(super) fn feed(
     world: &Live,
 ) -> anyhow::Result<Feed> {
     let Wanted { slots, needs_total, remote } = *wanted;
-    let Given { values, blocks, retried, reads_stdin, takes_no_values } = given;
+    let Given { values, blocks, tee, retried, reads_stdin, takes_no_values } = given;
     let fits = packing::fits(command, arguments)?;
     // Where every host runs all jobs, each has one slot.
     let spread = if remote.is_some_and(|remote| remote.is_everywhere) { 1 } else { slots };
@@ -59,6 +59,10 @@ pub(super) fn feed(
     Ok(match retried {
         Some(commands) => Feed::Given(commands.into()),
         None if let Some(blocks) = &blocks => blocks.feed(slots, world.waker())?,
+        None if let Some(tee) = &tee => {
+            let values = world.interruptibly(|| Feed::known(packer, fits))?;
+            tee.feed(values, slots, world.waker())?
+        }
         None if takes_no_values => Feed::Known([Vec::new()].into()),
         None if needs_total => world.interruptibly(|| Feed::known(packer, fits))?,
         None if reads_stdin && !is_regular_stdin() => Feed::thread(packer, fits, world.waker())?,

@@ -9,7 +9,7 @@ use run::input::{self, Input, Linked, Source};
 
 use super::joblog::{self, GivenJobs};
 use crate::run::arguments::{InputArguments, RunArguments};
-use crate::run::pipe;
+use crate::run::{pipe, tee};
 
 /// What jobs are made of.
 pub(super) struct Given {
@@ -17,6 +17,8 @@ pub(super) struct Given {
     pub(super) values: Input,
     /// What is cut into blocks instead (`--pipe`, `--pipe-part`).
     pub(super) blocks: Option<pipe::Asked>,
+    /// What each job is given all of beside its values (`--tee`).
+    pub(super) tee: Option<tee::Asked>,
     /// The command lines that are run again instead (`--retry-failed`).
     pub(super) retried: Option<GivenJobs>,
     /// Whether there is one job, without values (`--nonall`).
@@ -32,6 +34,7 @@ impl Given {
         let words = std::mem::take(&mut arguments.words);
         let (command, mut sources) = take_sources(words, &arguments.input);
         let blocks = pipe::asked(arguments, &mut sources)?;
+        let tee = tee::asked(arguments, &mut sources)?;
         let RunArguments { input, packing, hosts, output, .. } = &*arguments;
         if hosts.nonall && (blocks.is_some() || !sources.is_empty()) {
             bail!("--nonall takes no values");
@@ -47,7 +50,7 @@ impl Given {
         options.continued = packing.lines.or(packing.max_lines).is_some();
         let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
         let values = input::open(sources, &options, Box::new(File::from(stdin)))?;
-        Ok((command, Given { values, blocks, retried, takes_no_values, reads_stdin }))
+        Ok((command, Given { values, blocks, tee, retried, takes_no_values, reads_stdin }))
     }
 }
 

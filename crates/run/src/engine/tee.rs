@@ -1,0 +1,163 @@
+//! All of the input for each of the jobs (`--tee`).
+//!
+//! A thread reads the stream a bounded way ahead.  What it has read goes to all jobs, and the next
+//! piece follows when all of them have taken this one: the slowest sets the pace, and memory holds
+//! a few MiB however long the stream is.  A job that has ended, or closed its standard input, is
+//! waited for no longer.
+//!
+//! Nothing is given to anybody before all jobs have been started, since who came later would miss
+//! the beginning.  Of a file each job is given all, at a pace of its own.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
+use std::os::fd::AsFd as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::blocks::{Block, Body, PIPE_BYTES};
+use super::queue::{Queue, Taken};
+use super::sending::Sending;
+use super::world::Waker;
+use super::*;
+
+/// Bytes read at a time.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Buffers kept for the reading thread: those that it has ahead.
+const SPARE_MAX: usize = 16;
+
+/// What all jobs are given.
+pub enum Tee {
+    /// A stream, read by a thread.
+    Stream(Stream),
+    /// A file of this size, in bytes.
+    File(Arc<File>, u64),
+}
+
+/// A stream that a thread reads.
+pub struct Stream {
+    queue: Arc<Queue<Vec<u8>, PipeError>>,
+    spare: Spare,
+}
+
+/// Buffers to be used again.
+type Spare = Arc<Mutex<Vec<Vec<u8>>>>;
+
+impl Tee {
+    /// Has a thread read `stream`, which wakes the engine when that waits for more.
+    ///
+    /// # Errors
+    ///
+    /// When no thread can be started.
+    pub fn stream(stream: File, waker: Waker) -> io::Result<Self> {
+        // More at a time from a pipe; anything else refuses, and loses nothing.
+        let _ = rustix::pipe::fcntl_setpipe_size(&stream, PIPE_BYTES);
+        let queue = Arc::new(Queue::new(waker));
+        let spare = Spare::default();
+        let (ours, buffers) = (Arc::clone(&queue), Arc::clone(&spare));
+        thread::Builder::new().name("input".into()).spawn(move || {
+            let error = read_all(stream, &ours, &buffers).err();
+            ours.end(error.map(PipeError::from));
+        })?;
+        Ok(Tee::Stream(Stream { queue, spare }))
+    }
+
+    /// What a job is started with.
+    pub(super) fn begin(&self) -> Box<Sending> {
+        let body = match self {
+            Tee::Stream(_) => Body::Shared(Arc::default()),
+            Tee::File(file, bytes) => Body::Range { file: Arc::clone(file), range: 0..*bytes },
+        };
+        let block = Block { header: Arc::default(), body };
+        Box::new(Sending::new(block, matches!(self, Tee::Stream(_)), &By::Stdin))
+    }
+}
+
+impl Stream {
+    /// Gives back what one job has taken; whoever is the last gives the buffer.
+    fn give_back(&self, block: Block) {
+        let Body::Shared(bytes) = block.body else { return };
+        let Some(bytes) = Arc::into_inner(bytes) else { return };
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < SPARE_MAX {
+            spare.push(bytes);
+        }
+    }
+}
+
+fn read_all(mut stream: File, queue: &Queue<Vec<u8>, PipeError>, spare: &Spare) -> io::Result<()> {
+    loop {
+        let kept = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut piece = kept.unwrap_or_default();
+        piece.resize(PIECE_BYTES, 0);
+        let count = loop {
+            match stream.read(&mut piece) {
+                Ok(count) => break count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Somebody made our standard input so.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let mut ready = [PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::IN)];
+                    let _ = poll(&mut ready, None);
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        if count == 0 {
+            return Ok(());
+        }
+        piece.truncate(count);
+        queue.put(piece, count);
+    }
+}
+
+impl<W: World> Engine<'_, W> {
+    /// Gives the next piece of the stream to all jobs, when all have taken the one before.
+    pub(super) fn pass_on(&mut self) -> Result<(), EngineError> {
+        while self.have_all_taken() {
+            let Some(Tee::Stream(stream)) = self.feed.tee() else { return Ok(()) };
+            match stream.queue.take()? {
+                Taken::NotYet => return Ok(()),
+                Taken::Item(piece) => self.give_all(&Arc::new(piece))?,
+                Taken::End => {
+                    let jobs = self.slots.iter_mut().flatten();
+                    jobs.filter_map(|job| job.sending.as_mut()).for_each(|it| it.close_writer());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all jobs run, somebody reads, and nobody has anything left to read.
+    fn have_all_taken(&self) -> bool {
+        let Some(Tee::Stream(_)) = self.feed.tee() else { return false };
+        let is_last = self.has_ended || self.feed.left() == Some(0);
+        if !is_last || !self.again.is_empty() {
+            return false;
+        }
+        let mut readers = 0;
+        for job in self.slots.iter().flatten() {
+            let Some(sending) = job.sending.as_ref() else { continue };
+            if job.child.is_none() || sending.writer().is_some() && !sending.is_idle() {
+                return false;
+            }
+            readers += usize::from(sending.writer().is_some());
+        }
+        readers > 0
+    }
+
+    fn give_all(&mut self, piece: &Arc<Vec<u8>>) -> Result<(), EngineError> {
+        for slot in 0..self.slots.len() {
+            let sending = self.slots[slot].as_mut().and_then(|job| job.sending.as_mut());
+            let Some(sending) = sending.filter(|sending| sending.is_idle()) else { continue };
+            let body = Body::Shared(Arc::clone(piece));
+            let before = sending.go_on(Block { header: Arc::default(), body });
+            if let Some(Tee::Stream(stream)) = self.feed.tee() {
+                stream.give_back(before);
+            }
+            self.write_stdin(u32::try_from(slot).unwrap_or(u32::MAX))?;
+        }
+        Ok(())
+    }
+}
