@@ -25,6 +25,7 @@ mod hostgroups;
 mod job;
 pub mod observe;
 mod queue;
+mod rereading;
 mod sending;
 mod start;
 mod stdin;
@@ -38,6 +39,7 @@ pub use feed::{Feed, Next};
 pub use hostgroups::Newcomers;
 use job::Job;
 pub use observe::{Observer, Running, Status};
+pub use rereading::{Logins, Rereading};
 pub use sending::By;
 pub use tee::Tee;
 pub use world::{Event, Interest, Live, World};
@@ -354,6 +356,7 @@ impl<'a, W: World> Engine<'a, W> {
     fn run_all(&mut self) -> Result<(), EngineError> {
         let mut events = Vec::new();
         loop {
+            let look = self.reread_hosts();
             let mut until = self.start_what_may()?;
             self.hand_out()?;
             self.pass_on()?;
@@ -361,7 +364,7 @@ impl<'a, W: World> Engine<'a, W> {
                 self.collector.end_all_groups();
                 return self.log_written();
             }
-            for timer in [self.schedule.next_timer(), self.observer.next_tick()] {
+            for timer in [self.schedule.next_timer(), self.observer.next_tick(), look] {
                 until = match (until, timer) {
                     (Some(one), Some(other)) => Some(one.min(other)),
                     (one, other) => one.or(other),

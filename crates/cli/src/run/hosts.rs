@@ -5,11 +5,12 @@
 //! removed after the last by commands of their own.
 
 mod filter;
+mod logins;
 mod masters;
 mod newcomers;
 
 use std::ffi::{CString, OsStr, OsString};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -17,17 +18,23 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use run::engine::{Observer as _, Reached, Remote, SshDelay};
+use run::engine::world::Waker;
+use run::engine::{Observer as _, Reached, Remote, Rereading, SshDelay};
 use run::remote::files::FilePath;
-use run::remote::{Connection, Entry, Hosts, Login, Place, Workdir, command, login};
+use run::remote::{Connection, Hosts, Login, Place, Workdir, command};
 use run::schedule::{Jobs, Limit, Machine, Swapped};
 use run::shell;
 use run::template::{Syntax, Template};
 use run::units;
 
+use self::logins::Sources;
 use self::masters::Masters;
+use self::newcomers::{Files, Newcomers};
 use super::arguments::RunArguments;
 use super::notice::Notices;
+
+/// What is read of a host's answer: a number, and what a talkative login says before it.
+const ANSWER_BYTES_MAX: u64 = 4096;
 
 /// Where jobs run.
 #[derive(Clone, clap::Args)]
@@ -38,7 +45,7 @@ pub(crate) struct HostArguments {
     #[arg(short = 'S', long = "sshlogin", value_name = "LOGINS")]
     pub(crate) logins: Vec<String>,
 
-    /// Logins from the lines of a file, read once; - is standard input, .. ~/.parallel/sshloginfile
+    /// Logins from the lines of a file, read again when it has changed; - is standard input, .. ~/.parallel/sshloginfile
     #[arg(long = "sshloginfile", visible_alias = "slf", value_name = "FILE")]
     pub(crate) login_files: Vec<String>,
 
@@ -199,9 +206,12 @@ pub(crate) fn prepare(
     arguments: &RunArguments,
     syntax: &Syntax,
     machine: &mut dyn Machine,
+    waker: Waker,
 ) -> anyhow::Result<Option<Prepared>> {
     let RunArguments { hosts, schedule, jobs, output, .. } = arguments;
-    let logins = if hosts.is_used() { read_logins(hosts)? } else { Vec::new() };
+    let sources = Sources::of(hosts)?;
+    let stamps = sources.stamps();
+    let logins = if hosts.is_used() { sources.read()? } else { Vec::new() };
     let is_far = logins.iter().any(|login| login.place != Place::Here);
     if !is_far {
         warn_of_idle(hosts);
@@ -242,7 +252,19 @@ pub(crate) fn prepare(
     };
     let current = std::env::current_dir().unwrap_or_default().into_os_string().into_vec();
     let home = std::env::var_os("HOME").unwrap_or_default().into_vec();
-    let newcomers = hosts.hostgroups.then(|| newcomers::Newcomers::new(&each, &connection));
+    let names = logins.iter().map(|login| login.name.clone());
+    let known = names.zip(limits.iter().copied()).collect();
+    let newcomers = Newcomers {
+        jobs: each,
+        connection: connection.clone(),
+        needs_base: !hosts.base_files.is_empty(),
+    };
+    let rereading = (!stamps.is_empty() && !hosts.is_everywhere()).then(|| {
+        let (newcomers, found) = (newcomers.clone(), Arc::default());
+        let filters = hosts.filter_hosts;
+        let files = Files { sources, newcomers, filters, known, stamps, waker, found };
+        Rereading::new(Box::new(files))
+    });
     let places = logins.into_iter().map(|login| reached(login, &connection));
     let places: Vec<Reached> = places.collect::<anyhow::Result<_>>()?;
     let mut base = Vec::new();
@@ -270,8 +292,8 @@ pub(crate) fn prepare(
         current,
         home,
         unique: [&host, b"-".as_slice(), std::process::id().to_string().as_bytes()].concat(),
-        newcomers: newcomers
-            .map(|newcomers| Box::new(newcomers) as Box<dyn run::engine::Newcomers>),
+        rereading,
+        newcomers: hosts.hostgroups.then(|| Box::new(newcomers) as Box<_>),
         is_everywhere: hosts.is_everywhere(),
         tags_host: hosts.is_everywhere() && output.tag && output.tagstring.is_none(),
     };
@@ -309,67 +331,6 @@ fn warn_of_idle(hosts: &HostArguments) {
     }
 }
 
-/// The hosts to use, files of logins read.
-fn read_logins(hosts: &HostArguments) -> anyhow::Result<Vec<Login>> {
-    let mut entries = Vec::new();
-    for text in &hosts.logins {
-        for entry in login::split(text)? {
-            add(entry, &mut entries)?;
-        }
-    }
-    for name in &hosts.login_files {
-        match name.as_str() {
-            ".." => add(Entry::UserFile, &mut entries)?,
-            "." => add(Entry::MachineFile, &mut entries)?,
-            "-" => add(Entry::Stdin, &mut entries)?,
-            name => read_file(Path::new(name), &mut entries)?,
-        }
-    }
-    if entries.is_empty() && (hosts.is_everywhere() || hosts.hostgroups) {
-        add(login::split(":")?.remove(0), &mut entries)?;
-    }
-    let mut logins = login::choose(entries);
-    if hosts.is_everywhere() {
-        logins.sort_by(|one, other| one.name.cmp(&other.name));
-    }
-    Ok(logins)
-}
-
-/// Adds an entry, or those of the file that it stands for.
-fn add(entry: Entry, entries: &mut Vec<Entry>) -> anyhow::Result<()> {
-    match entry {
-        Entry::UserFile => {
-            let home = super::config::home().context("-S ..: HOME is not set")?;
-            read_file(&home.join("sshloginfile"), entries)
-        }
-        Entry::MachineFile => read_file(Path::new("/etc/parallel/sshloginfile"), entries),
-        Entry::Stdin => {
-            let text = io::read_to_string(io::stdin()).context("cannot read logins")?;
-            read_text(&text, "standard input", entries)
-        }
-        entry => {
-            entries.push(entry);
-            Ok(())
-        }
-    }
-}
-
-fn read_file(path: &Path, entries: &mut Vec<Entry>) -> anyhow::Result<()> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path);
-    read_text(&text.with_context(|| format!("cannot read logins of {name}"))?, &name, entries)
-}
-
-fn read_text(text: &str, name: &str, entries: &mut Vec<Entry>) -> anyhow::Result<()> {
-    for entry in login::read_lines(text)? {
-        if !matches!(entry, Entry::Login(_) | Entry::Groups(_)) {
-            bail!("{name}: a file of logins cannot name another one");
-        }
-        entries.push(entry);
-    }
-    Ok(())
-}
-
 fn connection(hosts: &HostArguments) -> anyhow::Result<Connection> {
     let asked = hosts.ssh.clone().or_else(|| std::env::var("PARALLEL_SSH").ok());
     let Some(text) = asked.filter(|text| !text.trim().is_empty()) else {
@@ -396,7 +357,7 @@ fn reached(login: Login, connection: &Connection) -> anyhow::Result<Reached> {
         }
     };
     let program = Arc::new(CString::new(program.into_os_string().into_vec())?);
-    Ok(Reached { login, program })
+    Ok(Reached { login, program, is_newcomer: false })
 }
 
 fn templates<'a>(
@@ -452,8 +413,7 @@ fn limits(
     let mut limits = Vec::new();
     for (login, asked) in logins.iter().zip(asked) {
         sized.threads = login.threads.or_else(|| {
-            let answer = asked?.and_then(Child::wait_with_output).ok();
-            let text = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
+            let text = asked?.ok().and_then(answer);
             let number = text.and_then(|text| text.trim().parse().ok()).filter(|&n: &u32| n > 0);
             if number.is_none() {
                 let text = format!("{} does not tell its CPU threads: it gets 1", login.name);
@@ -464,6 +424,14 @@ fn limits(
         limits.push(jobs.evaluate(&mut sized)?);
     }
     Ok(limits)
+}
+
+/// What a child writes.  It may be the engine that waits for its end.
+fn answer(mut child: Child) -> Option<String> {
+    let mut bytes = Vec::new();
+    child.stdout.take()?.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let _ = child.wait();
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Sends the base files to all hosts at the same time; the commands that remove them again.

@@ -86,7 +86,7 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         options.jobs = Jobs::parse("0")?;
     }
     let limit = schedule::limit(&options, &command.shell)?;
-    let hosts = super::hosts::prepare(&arguments, &command.syntax, &mut machine)?;
+    let hosts = super::hosts::prepare(&arguments, &command.syntax, &mut machine, world.waker())?;
     if let Some(hosts) = &hosts {
         options.jobs = Jobs::number(hosts.slots);
     }

@@ -11,6 +11,7 @@
 mod connections;
 mod everywhere;
 mod hostgroups;
+mod logins;
 mod sshd;
 mod world;
 

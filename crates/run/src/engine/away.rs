@@ -20,6 +20,8 @@ pub struct Reached {
     pub login: Login,
     /// The file of the program that logs in; the user's shell for this machine.
     pub program: Arc<CString>,
+    /// It came because a value named it (`--hostgroups`), and is in no file of logins.
+    pub is_newcomer: bool,
 }
 
 /// Where jobs run, if not all of them here.
@@ -53,6 +55,8 @@ pub struct Remote {
     pub home: Vec<u8>,
     /// What no other run on any host has in the names of its folders.
     pub unique: Vec<u8>,
+    /// `--sshloginfile`: whether hosts have come or gone.
+    pub rereading: Option<Rereading>,
     /// `--hostgroups`: makes hosts of groups that no host is in.
     pub newcomers: Option<Box<dyn Newcomers>>,
     /// `--onall`: every host runs all jobs.

@@ -57,10 +57,20 @@ impl<W: World> Engine<'_, W> {
     /// Takes in the end of a process that has ended before its start was told, as it may where
     /// other threads start programs.
     fn hear_early(&mut self, pid: i32) -> Result<(), EngineError> {
-        match self.early.remove(&pid) {
+        let reaped = self.early.remove(&pid);
+        if !self.early.is_empty() && !self.awaits_start() {
+            self.early.clear();
+        }
+        match reaped {
             Some(reaped) => self.process_ended(reaped),
             None => Ok(()),
         }
+    }
+
+    /// Whether a process may be there whose start is not told yet.
+    fn awaits_start(&self) -> bool {
+        let starts = |job: &Job| job.child.is_none();
+        self.plan.limit.is_some() || self.slots.iter().flatten().any(starts)
     }
 
     /// There was no process for a job: it is tried again when others have ended, or later.
@@ -109,7 +119,10 @@ impl<W: World> Engine<'_, W> {
             return Ok(());
         }
         let Some(slot) = self.pids.remove(&reaped.pid) else {
-            self.early.insert(reaped.pid, reaped);
+            // If not, it is no job: an ssh that asks a host, or that others share.
+            if self.awaits_start() {
+                self.early.insert(reaped.pid, reaped);
+            }
             return Ok(());
         };
         let Some(mut job) = self.slots[slot as usize].take() else { return Ok(()) };
@@ -151,6 +164,9 @@ impl<W: World> Engine<'_, W> {
         self.close_stdin(&mut job, ended.verdict == Verdict::Again);
         if let Some(remote) = &mut self.plan.remote {
             remote.hosts.ended(job.host, job.seq, ended.verdict == Verdict::Again);
+            if let Some(rereading) = &mut remote.rereading {
+                rereading.job_ended();
+            }
         }
         match ended.verdict {
             Verdict::Again => {

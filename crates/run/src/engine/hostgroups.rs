@@ -62,6 +62,7 @@ impl<W: World> Engine<'_, W> {
             if !reached.login.groups.contains(group) {
                 reached.login.groups.push(group.clone());
             }
+            reached.is_newcomer = true;
             remote.places.push(reached);
             remote.hosts.add(limit);
         }

@@ -81,13 +81,17 @@ impl Connection {
         words
     }
 
-    /// `--filter-hosts`: the words that log in and start the shell that jobs need.
+    /// `--filter-hosts`: the words that log in and start the shell that jobs need, which writes
+    /// [`ALIVE`].
     pub fn ask_alive(&self, ssh: &Ssh) -> Vec<Vec<u8>> {
         let mut words = self.words(ssh);
-        words.push(for_any_shell(b":"));
+        words.push(for_any_shell(&[b"echo ", ALIVE].concat()));
         words
     }
 }
+
+/// What a host writes that has a shell.
+pub const ALIVE: &[u8] = b"whit is let in";
 
 /// The option of ssh that says where its socket is.
 fn control_path(folder: &Path) -> Vec<u8> {

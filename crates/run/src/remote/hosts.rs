@@ -37,6 +37,13 @@ impl Hosts {
         self.hosts.len() - 1
     }
 
+    /// Gives a host so many jobs from now on.
+    pub fn set_limit(&mut self, host: usize, limit: u32) {
+        if let Some(host) = self.hosts.get_mut(host) {
+            host.limit = limit;
+        }
+    }
+
     /// Starts no more jobs on a host, or does so again.
     pub fn set_open(&mut self, host: usize, open: bool) {
         if let Some(host) = self.hosts.get_mut(host) {

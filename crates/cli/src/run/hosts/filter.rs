@@ -3,12 +3,14 @@
 //! All are asked at the same time, before anything else; one that says nothing for as long as ssh
 //! itself would try in vain is taken to be down.
 
+use std::io;
 use std::process::Stdio;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use run::engine::Observer as _;
+use run::remote::command::ALIVE;
 use run::remote::{Connection, Login, Place};
 
 use super::words;
@@ -25,15 +27,16 @@ pub(super) fn reachable(logins: Vec<Login>, connection: &Connection) -> anyhow::
         let Place::There(ssh) = &login.place else { continue };
         let mut command = words(&connection.ask_alive(ssh));
         // What ssh says of a host is told by the message that leaves it out.
-        let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        let stderr = child.stderr.take();
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let sender = sender.clone();
         // The thread ends with ssh: nobody else waits for what it writes.
         thread::Builder::new().name("hosts".into()).spawn(move || {
-            let text = stderr.and_then(|stderr| std::io::read_to_string(stderr).ok());
+            let out = stdout.and_then(|stdout| io::read_to_string(stdout).ok()).unwrap_or_default();
+            let error = stderr.and_then(|stderr| io::read_to_string(stderr).ok());
             // Nobody may be left to hear of it.
-            let _ = sender.send((at, text.unwrap_or_default()));
+            let _ = sender.send((at, (out, error.unwrap_or_default())));
         })?;
         asked.push((at, child, None));
     }
@@ -57,11 +60,14 @@ pub(super) fn reachable(logins: Vec<Login>, connection: &Connection) -> anyhow::
                 let _ = child.wait();
                 format!("no answer within {} s", ANSWER_TIME_MAX.as_secs())
             }
-            Some(_) if child.wait()?.success() => continue,
-            Some(text) => match text.trim().lines().last() {
-                Some(line) => line.to_owned(),
-                None => "no shell there".to_owned(),
-            },
+            Some((out, error)) => {
+                // While jobs run it may be the engine that hears of its end: what it wrote tells.
+                let _ = child.wait();
+                if out.as_bytes().windows(ALIVE.len()).any(|part| part == ALIVE) {
+                    continue;
+                }
+                error.trim().lines().last().unwrap_or("no shell there").to_owned()
+            }
         };
         down[at] = true;
         Notices.tell(format!("{name} is left out: {why}").as_bytes());

@@ -1,0 +1,127 @@
+//! What `-S` and `--sshloginfile` name, read as often as the files change.
+//!
+//! A file's name is looked for here and then in the user's folder, as with parallel.
+
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use run::remote::{Entry, Login, login};
+
+use super::HostArguments;
+use crate::run::config;
+
+/// Where logins come from.
+#[derive(Clone, Debug)]
+pub(super) struct Sources {
+    parts: Vec<Part>,
+    /// Hosts by their names (`--onall`), not in the order in which they are named.
+    is_sorted: bool,
+    /// Jobs run here if nothing else is named.
+    or_here: bool,
+}
+
+/// What a word stands for.
+#[derive(Clone, Debug)]
+enum Part {
+    Entry(Entry),
+    File(PathBuf),
+}
+
+/// What tells whether a file has changed: its number, its size and when it was changed (stat(2)).
+/// All zero if it is not there.
+pub(super) type Stamps = Vec<[u64; 4]>;
+
+impl Sources {
+    /// Reads the words, and standard input where one of them asks for it.
+    pub(super) fn of(hosts: &HostArguments) -> anyhow::Result<Self> {
+        let mut parts = Vec::new();
+        for text in &hosts.logins {
+            for entry in login::split(text)? {
+                add(entry, &mut parts)?;
+            }
+        }
+        for name in &hosts.login_files {
+            match name.as_str() {
+                ".." => add(Entry::UserFile, &mut parts)?,
+                "." => add(Entry::MachineFile, &mut parts)?,
+                "-" => add(Entry::Stdin, &mut parts)?,
+                name => parts.push(Part::File(file(name))),
+            }
+        }
+        let is_sorted = hosts.is_everywhere();
+        Ok(Sources { parts, is_sorted, or_here: is_sorted || hosts.hostgroups })
+    }
+
+    /// The hosts to use, as the files name them now.
+    pub(super) fn read(&self) -> anyhow::Result<Vec<Login>> {
+        let mut entries = Vec::new();
+        for part in &self.parts {
+            match part {
+                Part::Entry(entry) => entries.push(entry.clone()),
+                Part::File(path) => {
+                    let name = path.display().to_string();
+                    let text = std::fs::read_to_string(path);
+                    let text = text.with_context(|| format!("cannot read logins of {name}"))?;
+                    entries.extend(lines(&text, &name)?);
+                }
+            }
+        }
+        if entries.is_empty() && self.or_here && self.parts.is_empty() {
+            entries = login::split(":")?;
+        }
+        let mut logins = login::choose(entries);
+        if self.is_sorted {
+            logins.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        Ok(logins)
+    }
+
+    /// What the files are now; nothing if there are none.
+    pub(super) fn stamps(&self) -> Stamps {
+        let paths = self.parts.iter().filter_map(|part| match part {
+            Part::File(path) => Some(path),
+            Part::Entry(_) => None,
+        });
+        let stamp = |path: &PathBuf| {
+            std::fs::metadata(path).map_or([0; 4], |file| {
+                let changed = [file.mtime().cast_unsigned(), file.mtime_nsec().cast_unsigned()];
+                [file.ino(), file.size(), changed[0], changed[1]]
+            })
+        };
+        paths.map(stamp).collect()
+    }
+}
+
+/// Adds an entry, or what it stands for.
+fn add(entry: Entry, parts: &mut Vec<Part>) -> anyhow::Result<()> {
+    match entry {
+        Entry::UserFile => {
+            let home = config::home().context("-S ..: HOME is not set")?;
+            parts.push(Part::File(home.join("sshloginfile")));
+        }
+        Entry::MachineFile => parts.push(Part::File("/etc/parallel/sshloginfile".into())),
+        Entry::Stdin => {
+            let text = io::read_to_string(io::stdin()).context("cannot read logins")?;
+            parts.extend(lines(&text, "standard input")?.into_iter().map(Part::Entry));
+        }
+        entry => parts.push(Part::Entry(entry)),
+    }
+    Ok(())
+}
+
+/// The file of a name.
+fn file(name: &str) -> PathBuf {
+    let path = Path::new(name);
+    let in_home = config::home().map(|home| home.join(name));
+    in_home.filter(|file| !path.exists() && file.exists()).unwrap_or_else(|| path.to_owned())
+}
+
+fn lines(text: &str, name: &str) -> anyhow::Result<Vec<Entry>> {
+    let entries = login::read_lines(text)?;
+    if entries.iter().any(|entry| !matches!(entry, Entry::Login(_) | Entry::Groups(_))) {
+        bail!("{name}: a file of logins cannot name another one");
+    }
+    Ok(entries)
+}
