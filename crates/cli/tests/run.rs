@@ -278,3 +278,34 @@ fn what_cannot_be_done_is_told_in_one_line() {
         assert!(output.stdout.is_empty(), "{words:?}");
     }
 }
+
+#[test]
+fn jobs_stop_and_go_on_with_the_runner() {
+    use std::os::unix::process::CommandExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    let script = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep {{}}", file.display());
+    let mut command = whit(&[&script, ":::", "60"]);
+    // A group of its own, which is not left alone: its parent is not in it.
+    command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
+    let runner = Ended(command.spawn().expect("whit starts"));
+    wait_until("the job runs", || lives(&file));
+    let state = |pid: &str| {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap();
+        stat.rsplit(") ").next().and_then(|rest| rest.chars().next())
+    };
+    let job = std::fs::read_to_string(&file).unwrap();
+    let runner_pid = runner.0.id();
+    // SAFETY: plain system calls on a child of ours.
+    let send = |signal| unsafe { libc::kill(runner_pid.cast_signed(), signal) };
+    send(libc::SIGTSTP);
+    wait_until("both are stopped", || {
+        [&job, &runner_pid.to_string()].iter().all(|pid| state(pid) == Some('T'))
+    });
+    send(libc::SIGCONT);
+    wait_until("both go on", || {
+        [&job, &runner_pid.to_string()].iter().all(|pid| state(pid) == Some('S'))
+    });
+    send(libc::SIGINT);
+    wait_until("the job is ended", || !lives(&file));
+}

@@ -301,6 +301,11 @@ impl Schedule {
         self.running.get(slot).is_some_and(|job| job.fate != Fate::Runs)
     }
 
+    /// Whether the job in a slot is suspended for want of memory.
+    pub fn is_suspended(&self, slot: u32) -> bool {
+        self.running.get(slot).is_some_and(|job| job.suspended)
+    }
+
     /// Whether no job will start any more.
     pub fn is_stopped(&self) -> bool {
         self.stopped

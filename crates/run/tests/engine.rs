@@ -124,6 +124,8 @@ impl World for Fake {
         }
     }
 
+    fn stop(&mut self) {}
+
     fn is_gone(&self, _pid: i32) -> bool {
         true
     }

@@ -80,6 +80,10 @@ impl Observer for Observers {
         self.0.iter_mut().for_each(|one| one.toggle(status));
     }
 
+    fn stopping(&mut self) {
+        self.0.iter_mut().for_each(|one| one.stopping());
+    }
+
     fn over(&mut self, status: &Status) {
         self.0.iter_mut().for_each(|one| one.over(status));
     }

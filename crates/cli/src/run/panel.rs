@@ -95,6 +95,13 @@ impl Observer for Panel {
 
     fn show(&mut self, _: &[u8]) {}
 
+    fn stopping(&mut self) {
+        // The next tick sets it up again, for a terminal of whatever size.
+        if let Some(screen) = &mut self.screen {
+            write(&screen.leave());
+        }
+    }
+
     fn over(&mut self, status: &Status) {
         match &mut self.screen {
             Some(screen) => write(&screen.leave()),

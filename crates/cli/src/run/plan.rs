@@ -38,7 +38,8 @@ mod packing;
 mod schedule;
 
 /// Signals that the engine takes.
-const SIGNALS: &[i32] = &[libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2];
+const SIGNALS: &[i32] =
+    &[libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGTSTP, libc::SIGUSR1, libc::SIGUSR2];
 
 /// An engine that is ready, and who is told.
 pub(crate) struct Prepared {

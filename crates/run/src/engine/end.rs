@@ -374,6 +374,7 @@ impl<W: World> Engine<'_, W> {
                 let status = self.status();
                 self.observer.toggle(&status);
             }
+            libc::SIGTSTP => self.stop(),
             libc::SIGHUP => self.schedule.stop_starting(),
             libc::SIGTERM if self.signals == 0 => {
                 self.signals += 1;
@@ -385,6 +386,25 @@ impl<W: World> Engine<'_, W> {
             _ => {
                 self.summary.signal = signal;
                 self.schedule.end_all(self.world.now());
+            }
+        }
+    }
+
+    /// The user wants the terminal: jobs, which have groups of their own, stop with us.
+    fn stop(&mut self) {
+        self.observer.stopping();
+        self.signal_running(libc::SIGSTOP);
+        self.world.stop();
+        self.signal_running(libc::SIGCONT);
+    }
+
+    /// Sends a signal to all jobs but those that are suspended already.
+    fn signal_running(&mut self, signal: i32) {
+        for job in self.slots.iter().flatten() {
+            if let Some(child) =
+                job.child.as_ref().filter(|_| !self.schedule.is_suspended(job.slot))
+            {
+                self.world.signal(child.pid, signal);
             }
         }
     }

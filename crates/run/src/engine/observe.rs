@@ -79,6 +79,9 @@ pub trait Observer {
         let _ = status;
     }
 
+    /// We are about to be stopped (Ctrl-Z): the terminal is somebody else's until the next call.
+    fn stopping(&mut self) {}
+
     /// Everything is over, well or not: the last that is told.
     fn over(&mut self, status: &Status) {
         let _ = status;

@@ -62,6 +62,9 @@ pub trait World {
     /// Sends a signal to the process group of a process that was not waited for.
     fn signal(&mut self, pid: i32, signal: i32);
 
+    /// Stops this process, as the terminal's stop key does any other, until it is continued.
+    fn stop(&mut self);
+
     /// Whether nobody of a process group is left.
     fn is_gone(&self, pid: i32) -> bool;
 
@@ -273,6 +276,12 @@ impl World for Live {
                 libc::kill(pid, signal);
             }
         }
+    }
+
+    fn stop(&mut self) {
+        // What the signal does by itself: where nobody could continue us, nothing.
+        // SAFETY: plain system call.
+        self.interruptibly(|| unsafe { libc::kill(libc::getpid(), libc::SIGTSTP) });
     }
 
     fn is_gone(&self, pid: i32) -> bool {
