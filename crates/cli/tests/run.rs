@@ -103,6 +103,11 @@ fn a_nul_in_a_line_and_an_endless_line_are_no_crash() {
     let output = run_on(&["-k", "echo", "-{}-"], b"a\0b\nc\n");
     assert!(output.status.code().is_some(), "no signal ended it");
     assert!(text(&output.stdout).contains("-c-"), "{}", text(&output.stdout));
+    for options in [&["echo"][..], &["--halt", "soon,fail=50%", "echo"]] {
+        let told = text(&run_on(options, b"a\0b\nc\n").stderr);
+        assert_eq!(told.lines().count(), 1, "{told}");
+        assert!(told.contains("a NUL in the input") && told.contains("--null"), "{told}");
+    }
     let line = vec![b'x'; 40 << 20];
     let output = run_on(&["echo"], &line);
     assert_eq!(output.status.code(), Some(255));

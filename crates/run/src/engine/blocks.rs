@@ -108,12 +108,11 @@ pub struct Blocks {
     shared: Arc<Shared>,
 }
 
-/// What goes beside the queue.
+/// What goes back to the thread.
 #[derive(Default)]
 struct Shared {
     /// Buffers to be used again.
     spare: Mutex<Vec<Vec<u8>>>,
-    warnings: Mutex<Vec<String>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -148,7 +147,7 @@ impl Blocks {
     }
 
     pub(super) fn take_warnings(&self) -> Vec<String> {
-        std::mem::take(&mut *lock(&self.shared.warnings))
+        self.queue.take_warnings()
     }
 
     pub(super) fn give_back(&self, block: Block) {
@@ -190,10 +189,7 @@ impl Reader {
                 }
                 since = Instant::now();
             }
-            let warnings = self.cutter.take_warnings();
-            if !warnings.is_empty() {
-                lock(&self.shared.warnings).extend(warnings);
-            }
+            self.queue.warn(self.cutter.take_warnings());
             if ended {
                 return Ok(());
             }

@@ -84,7 +84,9 @@ impl Feed {
         let ours = Arc::clone(&queue);
         thread::Builder::new().name("input".into()).spawn(move || {
             loop {
-                match packer.next(&mut fits) {
+                let next = packer.next(&mut fits);
+                ours.warn(packer.input().take_warnings());
+                match next {
                     Ok(Some(records)) => {
                         let bytes = size_bytes(&records);
                         ours.put(records, bytes);
@@ -97,17 +99,18 @@ impl Feed {
         Ok(Feed::Thread(queue))
     }
 
-    /// Reads everything now, so that the number of jobs is known.
+    /// Reads everything now, so that the number of jobs is known; beside it what is worth a
+    /// warning.
     ///
     /// # Errors
     ///
     /// What the input says.
-    pub fn known(mut packer: Packer, mut fits: Fits) -> Result<Self, InputError> {
+    pub fn known(mut packer: Packer, mut fits: Fits) -> Result<(Self, Vec<String>), InputError> {
         let mut all = VecDeque::new();
         while let Some(records) = packer.next(&mut fits)? {
             all.push_back(records);
         }
-        Ok(Feed::Known(all))
+        Ok((Feed::Known(all), packer.input().take_warnings()))
     }
 
     /// How many jobs are still to come, if that is known.
@@ -161,6 +164,8 @@ impl Feed {
     /// What is worth a warning since this was last asked for.
     pub fn take_warnings(&mut self) -> Vec<String> {
         match self {
+            Feed::Here { packer, .. } => packer.input().take_warnings(),
+            Feed::Thread(queue) => queue.take_warnings(),
             Feed::Blocks(blocks) => blocks.take_warnings(),
             _ => Vec::new(),
         }

@@ -23,6 +23,7 @@ struct State<T, E> {
     items: VecDeque<(T, usize)>,
     bytes: usize,
     ended: Option<Option<E>>,
+    warnings: Vec<String>,
     /// The engine found nothing and waits to be woken.
     is_wanted: bool,
 }
@@ -47,7 +48,13 @@ impl<T, E> State<T, E> {
 impl<T, E> Queue<T, E> {
     /// An empty one, whose taker is woken by `waker`.
     pub fn new(waker: Waker) -> Self {
-        let state = State { items: VecDeque::new(), bytes: 0, ended: None, is_wanted: false };
+        let state = State {
+            items: VecDeque::new(),
+            bytes: 0,
+            ended: None,
+            warnings: Vec::new(),
+            is_wanted: false,
+        };
         Queue { state: Mutex::new(state), room: Condvar::new(), waker }
     }
 
@@ -66,6 +73,18 @@ impl<T, E> Queue<T, E> {
         while state.is_full() {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Leaves what is worth a warning to whoever takes.
+    pub fn warn(&self, warnings: Vec<String>) {
+        if !warnings.is_empty() {
+            self.state().warnings.extend(warnings);
+        }
+    }
+
+    /// What is worth a warning since this was last asked for.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().warnings)
     }
 
     /// Nothing more will come, because of this error or because it is the end.

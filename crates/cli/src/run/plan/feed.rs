@@ -1,7 +1,9 @@
 //! Where the engine gets what it makes jobs of: read when it is wanted, by a thread, or before.
 
 use anyhow::bail;
-use run::engine::{Feed, Live, Remote};
+use run::engine::feed::Fits;
+use run::engine::{Feed, Live, Observer as _, Remote};
+use run::input::Packer;
 use run::schedule::Options;
 use run::template::Template;
 
@@ -9,6 +11,7 @@ use super::command::Command;
 use super::input::Given;
 use super::{output, packing};
 use crate::run::arguments::RunArguments;
+use crate::run::notice::Notices;
 
 /// Whether the command, what is made beside it or the schedule need to know how many jobs there are.
 ///
@@ -60,14 +63,23 @@ pub(super) fn feed(
         Some(commands) => Feed::Given(commands.into()),
         None if let Some(blocks) = &blocks => blocks.feed(slots, world.waker())?,
         None if let Some(tee) = &tee => {
-            let values = world.interruptibly(|| Feed::known(packer, fits))?;
+            let values = read_all(packer, fits, world)?;
             tee.feed(values, slots, world.waker())?
         }
         None if takes_no_values => Feed::Known([Vec::new()].into()),
-        None if needs_total => world.interruptibly(|| Feed::known(packer, fits))?,
+        None if needs_total => read_all(packer, fits, world)?,
         None if reads_stdin && !is_regular_stdin() => Feed::thread(packer, fits, world.waker())?,
         None => Feed::here(packer, fits),
     })
+}
+
+/// Reads everything before the first job starts, as long as a user has the patience.
+fn read_all(packer: Packer, fits: Fits, world: &Live) -> anyhow::Result<Feed> {
+    let (feed, warnings) = world.interruptibly(|| Feed::known(packer, fits))?;
+    for warning in warnings {
+        Notices.tell(warning.as_bytes());
+    }
+    Ok(feed)
 }
 
 fn is_regular_stdin() -> bool {
