@@ -162,7 +162,7 @@ const REFUSED_OF_PARALLEL: &[(&[&str], &str)] = &[
         "a script begins with #!/usr/bin/env -S whit run",
     ),
     (&["--tmpl", "--template"], "replacement strings are those of the command"),
-    (&["--filter", "--match", "--milestone"], "skip() in an expression leaves a job out"),
+    (&["--match", "--milestone"], "skip() in an expression leaves a job out"),
     (&["--ctag", "--ctagstring"], "it is --color with --tag"),
     (
         &["-p", "--interactive", "-o", "--open-tty"],

@@ -29,6 +29,10 @@ fn jobs_get_the_blocks_that_parallel_gives_them() {
         &["-k", "--pipe", "--block", "2k", "head -c 3; echo; exit {#}"],
         &["-k", "--pipe", "--retries", "2", "--block", "2k", "wc; false"],
         &["-k", "-j2", "--pipe", "--round-robin", "--block", "1k", "cat >/dev/null; echo {#}"],
+        &["-k", "-j2", "--pipe", "--round-robin", "-N", "200", "cat"],
+        &["-k", "-j3", "--pipe", "--round-robin", "-N", "150", "--tag", "echo {#} {%}; cat"],
+        &["-k", "-j2", "--pipe", "--round-robin", "--header", ":", "-N", "200", "cat; exit {#}"],
+        &["-k", "-j4", "--pipe", "--round-robin", "-L", "500", "echo {#}; cat"],
     ];
     for words in forms {
         same(words, folder.path(), &text);

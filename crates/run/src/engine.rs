@@ -21,6 +21,7 @@ mod blocks;
 mod end;
 mod everywhere;
 pub mod feed;
+mod filter;
 mod hostgroups;
 mod job;
 pub mod observe;
@@ -36,6 +37,7 @@ pub use away::{Reached, Remote, SshDelay};
 pub use blocks::{Block, Blocks, Ranges};
 use everywhere::Everywhere;
 pub use feed::{Feed, Next};
+pub use filter::FilterError;
 pub use hostgroups::Newcomers;
 use job::Job;
 pub use observe::{Observer, Running, Status};
@@ -82,6 +84,9 @@ pub enum EngineError {
     /// A command line could not be made.
     #[error(transparent)]
     Render(#[from] RenderError),
+    /// A condition could not be read.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
     /// Output could not be kept or written.
     #[error(transparent)]
     Collect(#[from] CollectError),
@@ -181,6 +186,8 @@ pub struct Plan {
     pub shell: Shell,
     /// How records share a command line.
     pub packing: Packing,
+    /// Conditions (`--filter`): a job for which one of them does not hold is not run.
+    pub filters: Vec<Template>,
     /// What stands before each line of output.
     pub tag: Option<Template>,
     /// Where output is saved, for [`crate::collect::Results::Template`].

@@ -231,6 +231,7 @@ impl Given<'_> {
             limit: Some((Arc::new(c"limit".into()), vec![b"limit".to_vec()])),
             remote: None,
             total: None,
+            filters: Vec::new(),
             zone_offset_s: 0,
         }
     }

@@ -91,6 +91,11 @@ pub(crate) struct InputArguments {
           default_missing_value = "", hide_short_help = true)]
     pub(crate) eof: Option<OsString>,
 
+    /// Run the jobs for which this holds: a condition with replacement strings, as '{1} < {2}' or
+    /// '"{}" ne "x"'; all of them, if there are several
+    #[arg(long, value_name = "CONDITION", allow_hyphen_values = true)]
+    pub(crate) filter: Vec<OsString>,
+
     /// In any order
     #[arg(long)]
     pub(crate) shuf: bool,

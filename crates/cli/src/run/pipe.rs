@@ -161,6 +161,7 @@ fn refuse(arguments: &RunArguments) -> anyhow::Result<()> {
         (input.null, "-0 (use --recend '\\0')"),
         (input.delimiter.is_some(), "-d (use --recend)"),
         (input.colsep.is_some(), "--colsep"),
+        (!input.filter.is_empty(), "--filter"),
         (input.link, "--link"),
         (input.trim.is_some(), "--trim"),
         (input.end.is_some() || input.eof.is_some(), "-E"),

@@ -127,7 +127,7 @@ impl<W: World> Engine<'_, W> {
     fn start(&mut self, mut job: Job, slot: u32) -> Result<(), EngineError> {
         let now = self.world.now();
         (job.slot, job.started, job.child) = (slot, now, None);
-        if self.render(&mut job)? == Flow::Skip {
+        if self.render(&mut job)? == Flow::Skip || self.is_filtered(&job)? {
             let ended = self.schedule.skipped(now);
             return self.finish(job, ended, Account::default(), false, now);
         }
@@ -159,7 +159,7 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// What a template needs to know of a job.
-    fn context<'b>(&self, job: &'b Job) -> Context<'b> {
+    pub(super) fn context<'b>(&self, job: &'b Job) -> Context<'b> {
         let now_s = self.world.epoch_ns(job.started) / 1_000_000_000;
         Context {
             seq: job.number,

@@ -7,10 +7,11 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use anyhow::Context as _;
 use run::engine::{Plan, Show, Stdin, Way};
 use run::spawn::Environment;
+use run::template::Template;
 
 use super::command::Command;
 use super::{joblog, output};
-use crate::run::arguments::{JobArguments, RunArguments};
+use crate::run::arguments::{InputArguments, JobArguments, RunArguments};
 
 /// How jobs run; what else a plan holds is not said by their options alone.
 pub(super) fn plan(arguments: &RunArguments, command: Command) -> anyhow::Result<Plan> {
@@ -29,6 +30,7 @@ pub(super) fn plan(arguments: &RunArguments, command: Command) -> anyhow::Result
         shell: command.dialect,
         packing: command.packing,
         tag: output::tag(output, &command)?,
+        filters: filters(&arguments.input, &command)?,
         place: None,
         directory: jobs.workdir.as_deref().map(|text| command.option(text)).transpose()?,
         show,
@@ -45,6 +47,11 @@ pub(super) fn plan(arguments: &RunArguments, command: Command) -> anyhow::Result
         zone_offset_s: zone_offset_s(),
         template: command.template,
     })
+}
+
+/// The conditions under which jobs run.
+fn filters(input: &InputArguments, command: &Command) -> anyhow::Result<Vec<Template>> {
+    input.filter.iter().map(|text| command.option(text)).collect()
 }
 
 /// Their environment, and how many numbers are among the variables that each has of its own.

@@ -1,0 +1,78 @@
+//! Jobs that are left out by a condition (`--filter`).
+//!
+//! The condition's replacement strings are filled in, as they are, and what that makes is read as
+//! an expression: `{1} < {2}` becomes `3 < 5`.  So a text needs quotes around it: `"{}" ne "x"`.
+
+use super::*;
+use crate::template::{Syntax, TemplateError};
+
+/// What stands around the expression: bytes that no command line has.
+const OPEN: u8 = 1;
+const CLOSE: u8 = 2;
+
+/// A condition that cannot be read once it is filled in.
+#[derive(Debug, thiserror::Error)]
+#[error("--filter {text:?} of job {seq} is no condition: {error}")]
+pub struct FilterError {
+    seq: u64,
+    text: String,
+    error: TemplateError,
+}
+
+/// Whether what a condition became for a job holds.
+fn holds(text: &[u8], context: &Context<'_>) -> Result<bool, EngineError> {
+    let code = [&[OPEN, b'('], text, b") or skip()", &[CLOSE]].concat();
+    let syntax = Syntax { parens: Some((vec![OPEN], vec![CLOSE])), ..Syntax::default() };
+    let template = Template::parse(&[code], &syntax).map_err(|error| FilterError {
+        seq: context.seq,
+        text: String::from_utf8_lossy(text).into_owned(),
+        error,
+    })?;
+    Ok(template.render(context, Values::Bare, &mut Vec::new())? == Flow::Run)
+}
+
+impl<W: World> Engine<'_, W> {
+    /// Whether one of the conditions leaves a job out.
+    pub(super) fn is_filtered(&self, job: &Job) -> Result<bool, EngineError> {
+        let mut text = Vec::new();
+        for filter in &self.plan.filters {
+            self.bare(Some(filter), job, &mut text)?;
+            if !holds(&text, &self.context(job))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Record;
+    use crate::template::Packing;
+
+    #[test]
+    fn conditions_are_expressions_of_what_was_filled_in() {
+        let records = [Record::of("7")];
+        let context = Context {
+            seq: 3,
+            slot: 1,
+            slots: 1,
+            total: None,
+            records: &records,
+            packing: Packing::One,
+            local_time_s: 0,
+        };
+        for (text, expected) in [
+            ("3 < 5", true),
+            ("5 < 3", false),
+            ("\"a b\" ne \"c\"", true),
+            ("0", false),
+            ("1 < 2 and 2 < 1", false),
+        ] {
+            assert_eq!(holds(text.as_bytes(), &context).unwrap(), expected, "{text}");
+        }
+        let error = holds(b"3 <", &context).unwrap_err().to_string();
+        assert!(error.contains("--filter \"3 <\" of job 3"), "{error}");
+    }
+}
