@@ -270,6 +270,8 @@ fn what_cannot_be_done_is_told_in_one_line() {
         (&["--retry-failed", "--joblog", log], "line 2 of the joblog"),
         (&["-j", "x", "echo", ":::", "1"], "-j"),
         (&["-a", "/nowhere/at/all", "echo"], "/nowhere/at/all"),
+        (&["--joblog", "/nowhere/x", "echo", ":::", "1"], "(os error 2)"),
+        (&["--tmpdir", "/nowhere", "echo", ":::", "1"], "(os error 2)"),
         (&["--halt", "now,fail=x", "echo", ":::", "1"], "--halt"),
     ] {
         let output = run(words);
@@ -280,8 +282,13 @@ fn what_cannot_be_done_is_told_in_one_line() {
             "{words:?} {said}"
         );
         assert!(said.contains(says), "{words:?}: {said}");
+        assert!(said.matches("os error").count() < 2, "{words:?} says it twice: {said}");
         assert!(output.stdout.is_empty(), "{words:?}");
     }
+    let output = run(&["--workdir", "/nowhere", "echo", ":::", "1"]);
+    let said = text(&output.stderr);
+    assert!(said.starts_with("whit run: cannot enter /nowhere: "), "{said}");
+    assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1));
 }
 
 #[test]

@@ -148,11 +148,11 @@ pub enum CollectError {
         what: &'static str,
     },
     /// Anything else.
-    #[error("cannot {what}: {source}")]
+    #[error("cannot {what}: {error}")]
     Io {
         /// What was tried.
         what: String,
         /// Why it failed.
-        source: io::Error,
+        error: io::Error,
     },
 }

@@ -41,14 +41,14 @@ impl Format {
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// It could not be opened, read or written.
-    #[error("cannot {verb} the joblog {}: {source}", path.display())]
+    #[error("cannot {verb} the joblog {}: {error}", path.display())]
     Io {
         /// What was tried: open, read, write.
         verb: &'static str,
         /// Which file.
         path: PathBuf,
         /// Why it failed.
-        source: io::Error,
+        error: io::Error,
     },
     /// A line is not one of a joblog.
     #[error("line {line} of the joblog {} is not one: mend it or choose another file", path.display())]
@@ -73,7 +73,7 @@ impl Log {
     /// Opens a file: a new one with a header (where the format has one), or, with `append`, one
     /// that is added to as it is.
     pub fn create(path: &Path, format: Format, append: bool) -> Result<Self, LogError> {
-        let error = |source| LogError::Io { verb: "open", path: path.into(), source };
+        let error = |error| LogError::Io { verb: "open", path: path.into(), error };
         let mut options = OpenOptions::new();
         options.create(true).read(append).append(true);
         let mut file = options.open(path).map_err(error)?;
@@ -119,7 +119,7 @@ impl Log {
     fn write_line(&mut self) -> Result<(), LogError> {
         let written = self.file.write_all(&self.line);
         self.line.clear();
-        written.map_err(|source| LogError::Io { verb: "write", path: self.path.clone(), source })
+        written.map_err(|error| LogError::Io { verb: "write", path: self.path.clone(), error })
     }
 }
 

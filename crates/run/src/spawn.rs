@@ -45,6 +45,14 @@ pub enum SpawnError {
         /// What the kernel said.
         error: io::Error,
     },
+    /// The folder that it is to run in cannot be entered.
+    #[error("cannot enter {folder}: {error}")]
+    Folder {
+        /// Its path.
+        folder: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
     /// The file that it is to read cannot be filled.
     #[error("cannot write a temporary file for a job: {0}")]
     Fill(io::Error),
@@ -58,7 +66,11 @@ impl SpawnError {
     /// cannot be run.
     pub fn exit_code(&self) -> u8 {
         match self {
-            SpawnError::Program { error, .. } if error.raw_os_error() == Some(libc::ENOENT) => 127,
+            SpawnError::Program { error, .. } | SpawnError::Folder { error, .. }
+                if error.raw_os_error() == Some(libc::ENOENT) =>
+            {
+                127
+            }
             _ => 126,
         }
     }

@@ -563,7 +563,7 @@ fn create(path: &Path) -> Result<Sink, CollectError> {
     match File::create(path) {
         Ok(file) => Ok(Sink::new(file.into(), path)),
         Err(source) => {
-            Err(CollectError::Io { what: format!("write to {}", path.display()), source })
+            Err(CollectError::Io { what: format!("write to {}", path.display()), error: source })
         }
     }
 }

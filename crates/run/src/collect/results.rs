@@ -187,7 +187,7 @@ fn escaped(value: &[u8]) -> Vec<u8> {
 fn failed(what: &str, path: &Path, error: std::io::Error) -> CollectError {
     match error.raw_os_error() {
         Some(code) => super::sink::failed(what, path, Errno::from_raw_os_error(code)),
-        None => CollectError::Io { what: format!("{what} {}", path.display()), source: error },
+        None => CollectError::Io { what: format!("{what} {}", path.display()), error },
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn failed(what: &str, path: &Path, error: Errno) -> CollectError {
     match error {
         Errno::NOSPC | Errno::DQUOT => CollectError::Full { what: path.display().to_string() },
         Errno::PIPE => CollectError::ReaderGone,
-        _ => CollectError::Io { what: format!("{what} {}", path.display()), source: error.into() },
+        _ => CollectError::Io { what: format!("{what} {}", path.display()), error: error.into() },
     }
 }
 

@@ -93,7 +93,7 @@ pub fn read(path: &Path) -> Result<Done, LogError> {
     match File::open(path) {
         Ok(file) => read_from(BufReader::new(file), path),
         Err(none) if none.kind() == ErrorKind::NotFound => Ok(Done::default()),
-        Err(source) => Err(LogError::Io { verb: "open", path: path.into(), source }),
+        Err(error) => Err(LogError::Io { verb: "open", path: path.into(), error }),
     }
 }
 
@@ -103,7 +103,7 @@ pub fn read(path: &Path) -> Result<Done, LogError> {
 ///
 /// As [`read`].
 pub fn read_from(mut reader: impl BufRead, path: &Path) -> Result<Done, LogError> {
-    let error = |source| LogError::Io { verb: "read", path: path.into(), source };
+    let error = |error| LogError::Io { verb: "read", path: path.into(), error };
     let mut done = Done::default();
     let mut text = Vec::new();
     for number in 1.. {

@@ -49,6 +49,19 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// Why it never became its program, `error` being what the kernel said last: the folder is
+    /// looked at again, as a child tells no more than one number.
+    fn refusal(&self, error: io::Error) -> SpawnError {
+        let shown = |path: &CString| String::from_utf8_lossy(path.as_bytes()).into_owned();
+        let enters = |path: &&CString| {
+            rustix::fs::access(path.as_c_str(), rustix::fs::Access::EXEC_OK).is_ok()
+        };
+        match self.directory.as_ref().filter(|path| !enters(path)) {
+            Some(folder) => SpawnError::Folder { folder: shown(folder), error },
+            None => SpawnError::Program { program: shown(&self.program), error },
+        }
+    }
+
     /// A program without words yet, in our directory and with our standard descriptors.
     pub fn new(program: Arc<CString>, environment: Environment) -> Self {
         Launch {
@@ -143,10 +156,7 @@ impl Child {
         let took = Duration::from_nanos(called_ns.saturating_sub(launch.ordered_ns));
         let error = match *launch.failed.get_mut() {
             0 => None,
-            code => Some(SpawnError::Program {
-                program: String::from_utf8_lossy(launch.program.as_bytes()).into_owned(),
-                error: io::Error::from_raw_os_error(code),
-            }),
+            code => Some(launch.refusal(io::Error::from_raw_os_error(code))),
         };
         Remains { launch, took: if called_ns == 0 { Duration::ZERO } else { took }, error }
     }
