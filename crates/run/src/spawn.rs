@@ -54,7 +54,7 @@ pub enum SpawnError {
         error: io::Error,
     },
     /// The file that it is to read cannot be filled.
-    #[error("cannot write a temporary file for a job: {0}")]
+    #[error("cannot write a temporary file for a job: {0}; --tmpdir names another folder")]
     Fill(io::Error),
     /// No process can be made at all.
     #[error("cannot start a process: {0}")]

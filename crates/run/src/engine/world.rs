@@ -114,12 +114,41 @@ pub struct Live {
     /// `epoll_wait` and a `read` would.
     watched: usize,
     spawner: Spawner,
+    /// Who fills files for this thread, once there was one to be filled.
+    copier: Option<Copier>,
     /// What was started by this thread and is not told yet.
     started: VecDeque<Event>,
     /// A moment by both clocks.
     origin: (Instant, u64),
     ready: Vec<epoll::Event>,
     details: Option<Details>,
+}
+
+/// A thread that fills files, so that a large one keeps nobody else waiting.
+#[derive(Debug)]
+struct Copier {
+    orders: Sender<(u32, Box<Launch>, Instant)>,
+    done: Receiver<Filled>,
+}
+
+/// A job whose file is filled, or cannot be.
+type Filled = (u32, Box<Launch>, Instant, io::Result<()>);
+
+impl Copier {
+    fn new(waker: Waker) -> io::Result<Self> {
+        let (orders, queue) = channel::<(u32, Box<Launch>, Instant)>();
+        let (sender, done) = channel();
+        thread::Builder::new().name("copier".into()).stack_size(256 * 1024).spawn(move || {
+            for (slot, mut launch, at) in queue {
+                let result = launch.fill.take().map_or(Ok(()), |fill| fill.run());
+                if sender.send((slot, launch, at, result)).is_err() {
+                    return;
+                }
+                waker.wake();
+            }
+        })?;
+        Ok(Copier { orders, done })
+    }
 }
 
 /// Who starts programs.
@@ -155,7 +184,18 @@ impl Live {
         let origin = (Instant::now(), u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
         let (started, ready) = (VecDeque::new(), Vec::with_capacity(64));
         let details = None;
-        Ok(Live { epoll, ends, waker, watched: 0, spawner, started, origin, ready, details })
+        Ok(Live {
+            epoll,
+            ends,
+            waker,
+            watched: 0,
+            spawner,
+            copier: None,
+            started,
+            origin,
+            ready,
+            details,
+        })
     }
 
     /// Does what may take long before the first job starts: meanwhile signals do what they do to
@@ -197,11 +237,28 @@ impl Live {
                     if let Spawner::Threads { done, .. } = &self.spawner {
                         events.extend(done.try_iter());
                     }
+                    events.extend(self.filled());
                     events.push(Event::Input);
                 }
                 signal => events.push(Event::Signal(signal)),
             }
         }
+    }
+}
+
+impl Live {
+    /// Starts the jobs whose files have been filled.
+    fn filled(&self) -> Vec<Event> {
+        let (Some(copier), Spawner::Here(kernel)) = (&self.copier, &self.spawner) else {
+            return Vec::new();
+        };
+        let start = |(slot, launch, at, result): Filled| match result {
+            Ok(()) => start(kernel, slot, launch, at),
+            Err(error) => {
+                Event::Started { slot, result: Err((launch, SpawnError::Fill(error))), at }
+            }
+        };
+        copier.done.try_iter().map(start).collect()
     }
 }
 
@@ -260,6 +317,15 @@ impl World for Live {
 
     fn spawn(&mut self, slot: u32, launch: Box<Launch>) {
         let asked = Instant::now();
+        if launch.fill.is_some() && matches!(self.spawner, Spawner::Here(_)) {
+            // Without a thread it is done here.
+            self.copier = self.copier.take().or_else(|| Copier::new(self.waker).ok());
+            if let Some(copier) = &self.copier {
+                // The thread lives as long as its end of the channel, which is ours.
+                drop(copier.orders.send((slot, launch, asked)));
+                return;
+            }
+        }
         match &self.spawner {
             Spawner::Here(kernel) => self.started.push_back(start(kernel, slot, launch, asked)),
             // The threads live as long as their end of the channel, which is ours.

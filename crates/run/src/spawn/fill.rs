@@ -1,6 +1,6 @@
 //! A part of a file that is copied into another one before a program starts.
 //!
-//! It is done by the thread that starts the program, so that a large part keeps nobody else
+//! It is done by a thread other than the engine's, so that a large part keeps nobody else
 //! waiting.  `copy_file_range` copies within the kernel, or not at all where the file system can
 //! share blocks.
 
