@@ -215,6 +215,8 @@ pub struct Template {
     is_unquoted: bool,
     /// What `{}` is, for a command that gets one appended.
     value: Option<What>,
+    /// It got one.
+    has_appended: bool,
     /// `-q`, and the shell it is for.
     quote_command: Option<Shell>,
     /// How often the line is quoted again.
@@ -230,6 +232,7 @@ impl Default for Template {
             pieces: Vec::new(),
             is_unquoted: false,
             value: None,
+            has_appended: false,
             quote_command: None,
             shell_quote: 0,
             shell: Shell::default(),
@@ -271,6 +274,7 @@ impl Template {
         }
         let what = self.value.clone().unwrap_or(What::Value(Cut::Whole));
         self.pieces.push(Piece::Value(Replacement { what, position: Position::All }));
+        self.has_appended = true;
         self.settle();
     }
 

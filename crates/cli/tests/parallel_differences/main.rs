@@ -88,16 +88,16 @@ impl Runner {
         // Answers are kept for runs in other folders.
         let home = self.folder.with_file_name("home").display().to_string();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&home, "HOME");
+        let has = |words: &[&str]| case.words.iter().any(|word| words.contains(&&**word));
+        // Parallel counts a last line without an end twice.
+        let received = |log: String| if has(&BY_LINES) { without_received(&log) } else { log };
         let logs = ["joblog", "log"].map(|name| {
             let log = fs::read(self.folder.join(name)).unwrap_or_default();
-            let has = |words: &[&str]| case.words.iter().any(|word| words.contains(&&**word));
-            let log = without_times(&text(&log), !has(&ONE_AT_ONCE));
-            // Parallel counts a last line without an end twice.
-            if has(&BY_LINES) { without_received(&log) } else { log }
+            received(without_times(&text(&log), !has(&ONE_AT_ONCE)))
         });
         Answer {
             code: output.status.code().unwrap_or(-1),
-            output: without_times(&text(&output.stdout), false),
+            output: received(without_times(&text(&output.stdout), false)),
             joblog: logs.concat(),
             errors: text(&output.stderr),
         }
@@ -110,9 +110,10 @@ const ONE_AT_ONCE: [&str; 2] = ["-j1", "--jobs"];
 /// Words by which output comes line by line.
 const BY_LINES: [&str; 2] = ["--lb", "--line-buffer"];
 
-/// A joblog without the bytes received.
+/// A joblog, or an output with one in it, that [`without_times`] has come from, without the bytes
+/// received.
 fn without_received(log: &str) -> String {
-    let received = Regex::new(r"(?m)^((?:[^\t\n]*\t){5})\d+\t").unwrap();
+    let received = Regex::new(r"(\t:\tSTART\tTIME\t\d+\t)\d+\t").unwrap();
     received.replace_all(log, "${1}RECEIVED\t").into_owned()
 }
 
@@ -304,6 +305,8 @@ fn random_command_lines_answer_alike() {
 fn times_of_joblogs_do_not_count() {
     let line = "x1\t:\t1795286811.189\t     0.001\t0\t2\t0\t0\techo a\n";
     assert_eq!(without_times(line, false), "x1\t:\tSTART\tTIME\t0\t2\t0\t0\techo a\n");
+    let log = without_received(&without_times(line, false));
+    assert_eq!(log, "x1\t:\tSTART\tTIME\t0\tRECEIVED\t0\t0\techo a\n");
     let narrow = line.replace("     0", "0");
     assert_eq!(without_times(&narrow, false), narrow);
     assert_eq!(without_times("b\na", true), "ab\n");

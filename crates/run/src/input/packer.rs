@@ -69,6 +69,20 @@ impl Packer {
         &mut self.input
     }
 
+    /// Reads everything now; how many records there are for jobs that are still to come.
+    ///
+    /// # Errors
+    ///
+    /// One that passes.
+    pub fn read_ahead(&mut self) -> Result<u64, InputError> {
+        let mut all = VecDeque::new();
+        while let Some(record) = self.read()? {
+            all.push_back(record);
+        }
+        self.waiting = all;
+        Ok(self.waiting.len() as u64)
+    }
+
     /// The records of the next job, or `None` at the end.  `fits` says whether a command with
     /// these records is within the limits; with many records it is asked some ten times a job, not
     /// for each of them.  After an error that passes (`WouldBlock` of a stream) it may be called
@@ -214,6 +228,13 @@ mod tests {
         assert_eq!(jobs(&mut packer(&DIGITS[..5], pack(2)), 99).unwrap(), ["1 2", "3 4", "5"]);
         assert_eq!(jobs(&mut packer(&DIGITS[..2], pack(0)), 99).unwrap(), ["", ""]);
         assert_eq!(jobs(&mut packer(&[], pack(2)), 99).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn what_was_read_ahead_is_packed_as_before() {
+        let mut packer = packer(&DIGITS[..5], Packing { records_max: 2, ..Packing::default() });
+        assert_eq!(packer.read_ahead().unwrap(), 5);
+        assert_eq!(jobs(&mut packer, 99).unwrap(), ["1 2", "3 4", "5"]);
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! - between two values a blank counts for each repeated word, or, where values are joined, for
 //!   each string;
 //! - strings that only the tag, the working directory or the results' folder have count as if they
-//!   stood in the command once, their text does not;
+//!   stood in the command once, their text does not; a `{}` that the command only got appended
+//!   counts beside theirs;
 //! - with `-q` nothing counts as quoted, and all of it three times.
 
 use super::parse::{Piece, Position};
@@ -69,11 +70,12 @@ impl Measure {
         }
         let mut pieces: Vec<Piece> = command.pieces.iter().filter(is_value).cloned().collect();
         // There is no other way to tell whether two of them are the same; it is done once.
-        let mut known: Vec<String> = pieces.iter().map(|piece| format!("{piece:?}")).collect();
+        let written = pieces.len() - usize::from(command.has_appended);
+        let name = |piece: &Piece| format!("{piece:?}");
+        let mut known: Vec<String> = pieces[..written].iter().map(name).collect();
         for piece in others.iter().flat_map(|other| &other.pieces).filter(is_value) {
-            let name = format!("{piece:?}");
-            if !known.contains(&name) {
-                known.push(name);
+            if !known.contains(&name(piece)) {
+                known.push(name(piece));
                 pieces.push(piece.clone());
                 blanks += usize::from(!repeats);
             }
@@ -177,6 +179,7 @@ mod tests {
             ("echo {} é", "", ONE, [11, 15, 19], [11, 15, 19]),
             ("echo a b c {} d | x{} > y", "", ONE, [27, 36, 45], [27, 35, 43]),
             ("echo {}", "<{}>", ONE, [8, 12, 16], [8, 12, 16]),
+            ("echo", "{}", ONE, [11, 18, 25], [11, 19, 27]),
             ("echo {/}", "{}{}", ONE, [11, 18, 25], [11, 19, 27]),
             ("echo {}{}", "{}{}{.}", ONE, [14, 24, 34], [14, 26, 38]),
             ("echo {}", "{#}", ONE, [9, 14, 19], [9, 15, 21]),

@@ -55,10 +55,18 @@ pub(super) fn feed(
 ) -> anyhow::Result<Feed> {
     let Wanted { slots, needs_total, remote } = *wanted;
     let Given { values, blocks, tee, retried, reads_stdin, takes_no_values } = given;
-    let fits = packing::fits(command, arguments)?;
     // Where every host runs all jobs, each has one slot.
     let spread = if remote.is_some_and(|remote| remote.is_everywhere) { 1 } else { slots };
-    let packer = packing::packer(values, &arguments.packing, spread);
+    let mut packer = packing::packer(values, &arguments.packing, spread);
+    let has_values = blocks.is_none() && retried.is_none() && !takes_no_values;
+    let total = match needs_total && has_values {
+        true => {
+            let records = world.interruptibly(|| packer.read_ahead())?;
+            Some(packing::jobs_of(records, &arguments.packing))
+        }
+        false => None,
+    };
+    let fits = packing::fits(command, arguments, total)?;
     Ok(match retried {
         Some(commands) => Feed::Given(commands.into()),
         None if let Some(blocks) = &blocks => blocks.feed(slots, world.waker())?,

@@ -49,8 +49,18 @@ pub(super) fn packer(input: Input, packing: &PackingArguments, slots: u32) -> Pa
 /// A number of jobs of as many digits as there may be, for measuring command lines.
 const TOTAL_MAX: u64 = 999_999_999;
 
-/// What says whether a command line with so many records can still be run.
-pub(super) fn fits(command: &Command, arguments: &RunArguments) -> anyhow::Result<Fits> {
+/// How many jobs parallel takes so many records for before it packs them: without a number, as many.
+pub(super) fn jobs_of(records: u64, packing: &PackingArguments) -> u64 {
+    records.div_ceil(records_max(packing).unwrap_or(1).max(1))
+}
+
+/// What says whether a command line with so many records can still be run; `total` is the number of
+/// jobs that `-s` counts with.
+pub(super) fn fits(
+    command: &Command,
+    arguments: &RunArguments,
+    total: Option<u64>,
+) -> anyhow::Result<Fits> {
     let asked = match &arguments.packing.chars {
         Some(text) => {
             let bytes = units::size(text).with_context(|| format!("-s {text}"))?;
@@ -71,6 +81,7 @@ pub(super) fn fits(command: &Command, arguments: &RunArguments) -> anyhow::Resul
             local_time_s: 0,
         };
         let is_short = asked.as_ref().is_none_or(|(limit, measure)| {
+            let context = Context { total: total.or(context.total), ..context };
             measure.length(&context, records).is_ok_and(|bytes| bytes < *limit)
         });
         is_short
@@ -134,5 +145,13 @@ mod tests {
         ] {
             assert_eq!(records_max(&arguments(options)), expected, "{options}");
         }
+    }
+
+    #[test]
+    fn jobs_are_counted_before_they_are_packed() {
+        assert_eq!(jobs_of(12, &arguments("-X")), 12);
+        assert_eq!(jobs_of(12, &arguments("-N 12")), 1);
+        assert_eq!(jobs_of(5, &arguments("-n 2")), 3);
+        assert_eq!(jobs_of(5, &arguments("-n 0")), 5);
     }
 }

@@ -268,6 +268,10 @@ impl Line<'_> {
             let values = self.values(2);
             self.source(&values);
         }
+        if self.random.percent(15) {
+            let text = self.random.pick(&["--colsep ,", "--link", "--header :", "-r", "--trim lr"]);
+            self.option(text);
+        }
         if self.random.percent(10) {
             self.option("-q");
             let (one, two) = (self.replacement(), self.replacement());
@@ -278,5 +282,11 @@ impl Line<'_> {
             self.command();
         }
         self.output();
+        // Where command lines are filled parallel takes the number of values for that of jobs.
+        if self.options.iter().any(|option| ["-X", "-m", "--xargs", "-s"].contains(&&**option)) {
+            for word in self.options.iter_mut().chain(&mut self.command) {
+                *word = word.replace("{##}", "{..}");
+            }
+        }
     }
 }

@@ -58,6 +58,8 @@ impl Line<'_> {
             let old = self.random.pick(&["0", "1", "2", "-1", "-2", "40%"]);
             let text = if self.random.percent(20) { old.to_owned() } else { halt };
             self.options.extend(["--halt".to_owned(), text]);
+        } else {
+            self.serial = self.random.percent(50);
         }
         if self.random.percent(20) {
             let option = self.random.pick(&["--retries 2", "--retries 3"]);
