@@ -4,6 +4,7 @@
 //! many jobs they get; all of them at the same time.  Base files are sent before the first job and
 //! removed after the last by commands of their own.
 
+mod answers;
 mod filter;
 mod logins;
 mod masters;

@@ -87,7 +87,9 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         options.jobs = Jobs::parse("0")?;
     }
     let limit = schedule::limit(&options, &command.shell)?;
-    let hosts = super::hosts::prepare(&arguments, &command.syntax, &mut machine, world.waker())?;
+    let waker = world.waker();
+    let prepare_hosts = || super::hosts::prepare(&arguments, &command.syntax, &mut machine, waker);
+    let hosts = world.interruptibly(prepare_hosts)?;
     if let Some(hosts) = &hosts {
         options.jobs = Jobs::number(hosts.slots);
     }

@@ -5,11 +5,8 @@
 //! process behind that nobody owns.  Where it cannot be made, jobs log in by themselves.  The
 //! sockets are in a folder that only we may read.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Stdio};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,6 +15,7 @@ use run::engine::Observer as _;
 use run::remote::{Connection, Login, Place};
 use tempfile::TempDir;
 
+use super::answers::{Answer, hear};
 use super::words;
 use crate::run::notice::Notices;
 
@@ -67,31 +65,23 @@ impl Masters {
         let folder = folder()?;
         connection.control = Some(folder.path().to_owned());
         let mut masters = Masters { _folder: folder, ends: Vec::new(), children: Vec::new() };
-        let (sender, ready) = mpsc::channel();
+        let (mut names, mut answers) = (Vec::new(), Vec::new());
         for login in logins {
             let Place::There(ssh) = &login.place else { continue };
             let Some([make, end]) = connection.master(ssh) else { continue };
             let mut command = words(&make);
             let command = command.stdin(alive.try_clone()?).stdout(Stdio::piped());
             let mut child = command.spawn().context("--controlmaster: cannot start ssh")?;
-            let stdout = child.stdout.take().map(OwnedFd::from).map(File::from);
+            answers.push(Answer::of(child.stdout.take(), true));
+            names.push(&login.name);
             masters.ends.push(end);
             masters.children.push(child);
-            let (sender, name) = (sender.clone(), login.name.clone());
-            thread::Builder::new().name("master".into()).spawn(move || {
-                let stands = stdout.is_some_and(|mut out| matches!(out.read(&mut [0]), Ok(1)));
-                // Nobody may be left to hear of it.
-                let _ = sender.send((name, stands));
-            })?;
         }
-        drop(sender);
-        let until = Instant::now() + READY_TIME_MAX;
-        for _ in 0..masters.children.len() {
-            let wait = until.saturating_duration_since(Instant::now());
-            let Ok((name, stands)) = ready.recv_timeout(wait) else { break };
-            if !stands {
-                Notices
-                    .tell(format!("{name}: no connection to share; each job logs in").as_bytes());
+        hear(&mut answers, Instant::now() + READY_TIME_MAX);
+        for (name, answer) in names.into_iter().zip(answers) {
+            if answer.text.is_empty() {
+                let text = format!("{name}: no connection to share; each job logs in");
+                Notices.tell(text.as_bytes());
             }
         }
         Ok(masters)
