@@ -31,7 +31,7 @@ use run::units;
 use self::logins::Sources;
 use self::masters::Masters;
 use self::newcomers::{Files, Newcomers};
-use super::arguments::RunArguments;
+use super::arguments::{JobArguments, RunArguments};
 use super::notice::Notices;
 
 /// What is read of a host's answer: a number, and what a talkative login says before it.
@@ -212,18 +212,8 @@ pub(crate) fn prepare(
     let RunArguments { hosts, schedule, jobs, output, .. } = arguments;
     let sources = Sources::of(hosts)?;
     let stamps = sources.stamps();
-    let logins = if hosts.is_used() { sources.read()? } else { Vec::new() };
-    let is_far = logins.iter().any(|login| login.place != Place::Here);
-    if !is_far {
-        warn_of_idle(hosts);
-    }
-    let is_here = logins.is_empty() || logins.iter().any(|login| login.place == Place::Here);
-    if is_here && jobs.workdir.as_deref().is_some_and(|folder| folder == "...") {
-        bail!("--workdir ...: only jobs on other hosts have folders of their own");
-    }
-    if !hosts.is_used() {
-        return Ok(None);
-    }
+    let Some(logins) = logins(arguments, &sources)? else { return Ok(None) };
+    let is_far = is_far(&logins);
     let mut connection = connection(hosts)?;
     let logins = match hosts.filter_hosts {
         true => filter::reachable(logins, &connection)?,
@@ -268,15 +258,13 @@ pub(crate) fn prepare(
     });
     let places = logins.into_iter().map(|login| reached(login, &connection));
     let places: Vec<Reached> = places.collect::<anyhow::Result<_>>()?;
-    let mut base = Vec::new();
-    if !hosts.base_files.is_empty() && is_far && !jobs.dry_run {
-        let text = jobs.workdir.as_deref().unwrap_or_default().as_bytes();
-        if text == b"..." || Template::parse(&[text.to_vec()], syntax)?.has_values() {
-            bail!("--basefile needs a --workdir that is the same for all jobs");
+    let base = match !hosts.base_files.is_empty() && is_far && !jobs.dry_run {
+        true => {
+            let workdir = base_workdir(jobs, syntax, &current, &home)?;
+            send_base(hosts, &places, &connection, &workdir)?
         }
-        let workdir = Workdir::parse(text, &current, &home, b"");
-        base = send_base(hosts, &places, &connection, &workdir)?;
-    }
+        false => Vec::new(),
+    };
     let host = rustix::system::uname().nodename().to_bytes().to_vec();
     let remote = Remote {
         places,
@@ -299,6 +287,39 @@ pub(crate) fn prepare(
         tags_host: hosts.is_everywhere() && output.tag && output.tagstring.is_none(),
     };
     Ok(Some(Prepared { remote, slots, after: After { base, _masters } }))
+}
+
+/// The logins that are named; none where jobs run here without any.
+fn logins(arguments: &RunArguments, sources: &Sources) -> anyhow::Result<Option<Vec<Login>>> {
+    let RunArguments { hosts, jobs, .. } = arguments;
+    let logins = if hosts.is_used() { sources.read()? } else { Vec::new() };
+    if !is_far(&logins) {
+        warn_of_idle(hosts);
+    }
+    let is_here = logins.is_empty() || logins.iter().any(|login| login.place == Place::Here);
+    if is_here && jobs.workdir.as_deref().is_some_and(|folder| folder == "...") {
+        bail!("--workdir ...: only jobs on other hosts have folders of their own");
+    }
+    Ok(hosts.is_used().then_some(logins))
+}
+
+/// Whether any of them is not this machine.
+fn is_far(logins: &[Login]) -> bool {
+    logins.iter().any(|login| login.place != Place::Here)
+}
+
+/// Where base files go: the folder that all jobs share.
+fn base_workdir(
+    jobs: &JobArguments,
+    syntax: &Syntax,
+    current: &[u8],
+    home: &[u8],
+) -> anyhow::Result<Workdir> {
+    let text = jobs.workdir.as_deref().unwrap_or_default().as_bytes();
+    if text == b"..." || Template::parse(&[text.to_vec()], syntax)?.has_values() {
+        bail!("--basefile needs a --workdir that is the same for all jobs");
+    }
+    Ok(Workdir::parse(text, current, home, b""))
 }
 
 /// The reading end of a pipe whose other end is open until we end, however that comes: then
