@@ -2,7 +2,7 @@
 //!
 //! [`prepare`] joins what the files beside it make, in the order in which one needs the other; a
 //! new option belongs into the one that its group of arguments
-//! ([`RunArguments`](super::arguments::RunArguments)) is read by:
+//! ([`RunArguments`]) is read by:
 //!
 //! 1. `schedule`: when jobs start and end;
 //! 2. `joblog`: where they are written down, and which of them were run before;
