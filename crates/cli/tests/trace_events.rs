@@ -97,7 +97,8 @@ fn normal(lines: &str) -> Vec<String> {
         (r"^(\[pid +)?\d+\]? ", "PID "),
         (r"= \d{3,}$", "= NUMBER"),
         (r"pipe:\[\d+\]", "pipe"),
-        (r"\bkill\(\d+", "kill(PID"),
+        // The number's digits move the column of what the call returned.
+        (r"\bkill\(\d+(.*\)) +=", "kill(PID$1 ="),
         (r"getrandom\(.*", "getrandom"),
         (r"si_[us]time=\d+", "si_time"),
         (r"st_(size|ino)=\d+|st_[acm]time.*?[,}]|tv_n?u?sec=\d+", "STAT"),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::world::{World, has_parallel, text};
+use crate::world::{World, text};
 
 #[test]
 fn every_host_runs_all_jobs_as_with_parallel() {
@@ -33,19 +33,7 @@ fn every_host_runs_all_jobs_as_with_parallel() {
         all.push(words);
     }
     all.push(vec!["-k", "--joblog", "log", "--onall", "-S", "a,b", "echo {}", "::::", "list"]);
-    let expects_parallel = has_parallel();
-    for line in &all {
-        let ours = world.whit(line);
-        let log = world.joblog();
-        assert!(!log.is_empty(), "{}", String::from_utf8_lossy(&ours.stderr));
-        if !expects_parallel {
-            continue;
-        }
-        let theirs = world.command("parallel").args(line).output().unwrap();
-        assert_eq!(text(&ours), text(&theirs), "{line:?}");
-        assert_eq!(ours.status.code(), theirs.status.code(), "{line:?}");
-        assert_eq!(log, world.joblog(), "{line:?}");
-    }
+    world.compare(&all);
 }
 
 #[test]

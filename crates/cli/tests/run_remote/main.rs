@@ -17,7 +17,7 @@ mod world;
 
 use std::fs;
 
-use world::{World, has_parallel, text};
+use world::{World, text};
 
 #[test]
 fn a_host_is_as_with_parallel() {
@@ -51,19 +51,7 @@ fn a_host_is_as_with_parallel() {
         vec!["--joblog", "log", "-S", ":", "echo $PARALLEL_SSHLOGIN {}; pwd", ":::", "1"],
         vec!["--joblog", "log", "--plus", "-S", "2/a", "echo {host} {sshlogin} {}", ":::", "1"],
     ];
-    let expects_parallel = has_parallel();
-    for line in &lines {
-        let ours = world.whit(line);
-        let log = world.joblog();
-        assert!(!log.is_empty(), "{}", String::from_utf8_lossy(&ours.stderr));
-        if !expects_parallel {
-            continue;
-        }
-        let theirs = world.command("parallel").args(line).output().unwrap();
-        assert_eq!(text(&ours), text(&theirs), "{line:?}");
-        assert_eq!(ours.status.code(), theirs.status.code(), "{line:?}");
-        assert_eq!(log, world.joblog(), "{line:?}");
-    }
+    world.compare(&lines);
 }
 
 #[test]

@@ -53,6 +53,24 @@ impl World {
         command.arg("run").args(words).output().unwrap()
     }
 
+    /// Runs each command line, which writes a joblog `log`, by whit and by GNU parallel where that
+    /// is installed: output, exit code and joblog are the same.
+    pub(crate) fn compare(&self, lines: &[Vec<&str>]) {
+        let expects_parallel = has_parallel();
+        for line in lines {
+            let ours = self.whit(line);
+            let log = self.joblog();
+            assert!(!log.is_empty(), "{}", String::from_utf8_lossy(&ours.stderr));
+            if !expects_parallel {
+                continue;
+            }
+            let theirs = self.command("parallel").args(line).output().unwrap();
+            assert_eq!(text(&ours), text(&theirs), "{line:?}");
+            assert_eq!(ours.status.code(), theirs.status.code(), "{line:?}");
+            assert_eq!(log, self.joblog(), "{line:?}");
+        }
+    }
+
     /// Seq, host, bytes sent and received, exit code, signal and command of each line.
     pub(crate) fn joblog(&self) -> Vec<String> {
         let text = fs::read_to_string(self.path("here/log")).unwrap();
