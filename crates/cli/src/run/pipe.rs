@@ -80,6 +80,18 @@ impl PipeArguments {
         self.pipe || self.pipe_part || self.is_named()
     }
 
+    /// What says how the input is cut, and whether it is given.
+    pub(crate) fn of_cutting(&self) -> [(bool, &'static str); 6] {
+        [
+            (self.block.is_some(), "--block"),
+            (self.block_timeout.is_some(), "--block-timeout"),
+            (self.recstart.is_some(), "--recstart"),
+            (self.recend.is_some(), "--recend"),
+            (self.regexp, "--regexp"),
+            (self.remove_separators, "--remove-rec-sep"),
+        ]
+    }
+
     /// Whether jobs are told the name of their block.
     pub(crate) fn is_named(&self) -> bool {
         self.cat || self.fifo
@@ -138,16 +150,8 @@ fn files(sources: Sources) -> anyhow::Result<Vec<PathBuf>> {
 
 /// An option that means nothing where nothing is cut.
 fn without_pipe(pipe: &PipeArguments) -> Option<&'static str> {
-    let given = [
-        (pipe.block.is_some(), "--block"),
-        (pipe.block_timeout.is_some(), "--block-timeout"),
-        (pipe.recstart.is_some(), "--recstart"),
-        (pipe.recend.is_some(), "--recend"),
-        (pipe.regexp, "--regexp"),
-        (pipe.remove_separators, "--remove-rec-sep"),
-        (pipe.round_robin, "--round-robin"),
-    ];
-    given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
+    let mut given = pipe.of_cutting().into_iter().chain([(pipe.round_robin, "--round-robin")]);
+    given.find_map(|(is_given, name)| is_given.then_some(name))
 }
 
 /// Refuses options that mean nothing for blocks.

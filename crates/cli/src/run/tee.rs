@@ -62,15 +62,8 @@ fn refuse(arguments: &RunArguments) -> anyhow::Result<()> {
     if pipe.pipe && pipe.pipe_part {
         bail!("--pipe is of standard input and --pipe-part of files: only one of them");
     }
-    let given = [
-        (pipe.is_named(), "--cat and no --fifo"),
-        (pipe.round_robin, "--round-robin"),
-        (pipe.block.is_some(), "--block"),
-        (pipe.block_timeout.is_some(), "--block-timeout"),
-        (pipe.recstart.is_some(), "--recstart"),
-        (pipe.recend.is_some(), "--recend"),
-        (pipe.regexp, "--regexp"),
-        (pipe.remove_separators, "--remove-rec-sep"),
+    let of_pipe = [(pipe.is_named(), "--cat and no --fifo"), (pipe.round_robin, "--round-robin")];
+    let others = [
         (input.header.is_some(), "--header"),
         (packing.replace_args.is_some(), "-N"),
         (packing.args.is_some(), "-n"),
@@ -83,7 +76,7 @@ fn refuse(arguments: &RunArguments) -> anyhow::Result<()> {
         (output.retry_failed, "--retry-failed"),
         (hosts.is_used() || hosts.nonall, "-S"),
     ];
-    for (is_given, name) in given {
+    for (is_given, name) in of_pipe.into_iter().chain(pipe.of_cutting()).chain(others) {
         if is_given {
             bail!("--tee gives each job all of the input, once: there is no {name}");
         }
