@@ -1,16 +1,18 @@
 //! What tests and benchmarks share: fake kernel trees, a simulated clock, a counting allocator,
-//! a small bench harness, and the floor of starting programs.
+//! a small bench harness, the floor of starting programs, and the one way to skip a test.
 //!
-//! Prints nothing: what is measured is handed back.
+//! Prints nothing but skips: what is measured is handed back.
 
 pub mod alloc;
 pub mod bench;
 pub mod clock;
 pub mod fake;
 pub mod floor;
+mod skip;
 pub mod tmpfs;
 pub mod trees;
 
 pub use alloc::{Allocations, CountingAllocator, allocations_of};
 pub use clock::{Event, SimClock};
 pub use fake::{FakeHost, as_nobody};
+pub use skip::{LEDGER, skip};
