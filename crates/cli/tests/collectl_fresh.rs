@@ -32,14 +32,14 @@ const INTERVALS_MIN: usize = 4;
 #[test]
 fn play_prints_what_collectl_prints_of_this_machine() {
     if !has_collectl() {
-        eprintln!("skipped: collectl is not installed (apt-get install collectl)");
+        testkit::skip("collectl", "not installed (apt-get install collectl)");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let recording = match record(folder.path()) {
         Ok(recording) => recording,
         Err(complaint) => {
-            eprintln!("skipped: collectl does not record here: {complaint}");
+            testkit::skip("collectl", &format!("does not record here: {complaint}"));
             return;
         }
     };

@@ -320,7 +320,7 @@ fn verdicts(cases: &[Case]) -> Vec<Verdict> {
 #[test]
 fn play_prints_what_collectl_prints() {
     if !has_collectl() {
-        eprintln!("skipped: collectl is not installed (apt-get install collectl)");
+        testkit::skip("collectl", "not installed (apt-get install collectl)");
         return;
     }
     let asked = std::env::var("WHIT_COLLECTL").unwrap_or_default();

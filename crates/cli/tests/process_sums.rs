@@ -70,7 +70,7 @@ fn short_lives_are_in_the_sums_of_their_command() {
     let intervals: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     if intervals.iter().any(|interval| interval["total"]["ends_lost"].is_null()) {
-        eprintln!("skipped: nothing tells of ends here (BPF or taskstats need privileges)");
+        testkit::skip("exit events", "BPF and taskstats need privileges");
         return;
     }
     let mut found: HashMap<String, (f64, u64)> = HashMap::new();
@@ -105,15 +105,15 @@ fn recorded_by_collectl(folder: &Path, letters: &str) -> Option<std::path::PathB
         .args([letters, "-i1:1", "-c4", "-f"])
         .arg(folder.join("raw"))
         .output();
-    let told = |why: &str| eprintln!("skipped: {why}");
+    let skip = |why: &str| testkit::skip("collectl", why);
     if made.is_err() {
-        told("collectl is not installed");
+        skip("not installed");
         return None;
     }
     let files = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
     let file = files.into_iter().find(|path| path.to_string_lossy().ends_with(".raw.gz"));
     if file.is_none() {
-        told("collectl records nothing here");
+        skip("records nothing here");
     }
     file
 }
@@ -140,7 +140,7 @@ fn slab_lists_and_digests_are_collectls() {
         }
     }
     if shown == 0 {
-        eprintln!("skipped: no slabs here (they need root)");
+        testkit::skip("/proc/slabinfo", "no slabs here (they need root)");
         return;
     }
     let digest = |command: &mut Command, name: &str| {
@@ -163,7 +163,7 @@ const ORDERS: &str = "vsz rss syst usrt time accum rkb wkb iokb rkbc wkbc iokbc 
 #[test]
 fn process_lists_and_digests_are_collectls() {
     if Command::new("collectl").arg("-v").output().is_err() {
-        eprintln!("skipped: collectl is not installed");
+        testkit::skip("collectl", "not installed");
         return;
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))

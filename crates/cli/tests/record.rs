@@ -2,7 +2,6 @@
 //! space, cut off from its readers.
 //!
 //! What needs root or a program that is not there says so and passes.
-#![allow(clippy::print_stderr, reason = "a test that skips says why")]
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 use std::io::{BufRead, BufReader, Read};
@@ -327,7 +326,7 @@ impl Drop for SmallDisk {
 fn a_full_disk_is_told_once_survived_and_counted() {
     let folder = folder();
     let Some(disk) = SmallDisk::mount(folder.path()) else {
-        eprintln!("skipped: mounting a small tmpfs needs root");
+        testkit::skip("a full tmpfs", "mounting a small tmpfs needs root");
         return;
     };
     let place = disk.0.to_str().unwrap();
@@ -536,7 +535,7 @@ fn system_calls_a_sample_are_the_files_and_two() {
     for (arguments, most) in [(["-scdnm", "-i0"], 8.0), (["-scdnm", "-i0.002"], 8.05)] {
         let most = most + further;
         let Some(calls) = calls_a_sample(&arguments) else {
-            eprintln!("skipped: strace is not installed or may not trace");
+            testkit::skip("strace", "not installed, or it may not trace");
             return;
         };
         assert!(calls <= most, "{arguments:?}: {calls} calls a sample");
@@ -624,7 +623,7 @@ fn on_a_terminal(columns: u16, arguments: &[&str]) -> Option<String> {
 fn a_narrow_terminal_without_colour() {
     for arguments in [&["-scdn", "-i0.02", "-c3"][..], &["-scdn", "-i0.02", "-c3", "--verbose"]] {
         let Some(said) = on_a_terminal(40, arguments) else {
-            eprintln!("skipped: no pseudo terminals here");
+            testkit::skip("a pseudo terminal", "none is to be had here");
             return;
         };
         assert!(said.contains('#') && said.lines().count() >= 4, "{said}");

@@ -46,7 +46,7 @@ fn what_is_wrong_is_told_in_one_line() {
 #[test]
 fn what_is_read_seldom_is_shown_at_once_when_nothing_else_is_asked_for() {
     if !Path::new("/proc/self/mountinfo").exists() {
-        eprintln!("skipped: no mounted volumes to be seen");
+        testkit::skip("mounted volumes", "no /proc/self/mountinfo");
         return;
     }
     let output = whit("record -sv -i0.1 -c2 --csv --fields filesystem");

@@ -42,7 +42,7 @@ fn open(host: Host, process: ProcessLimits) -> Reader {
 fn open_way(way: Way, limits: ProcessLimits) -> Option<Reader> {
     let reader = open(Host::new("/"), ProcessLimits { way: Some(way), ..limits });
     if way == Way::Iterator && reader.limits.processes.way() != Some("iterator") {
-        eprintln!("skipped: {}", reader.limits.processes.way_reason());
+        testkit::skip("the BPF iterator", &reader.limits.processes.way_reason().to_string());
         return None;
     }
     Some(reader)
@@ -250,7 +250,7 @@ fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
         Some(child)
     };
     let (Some(one), Some(two)) = (begin("1"), begin("2")) else {
-        eprintln!("skipped: python3 is not installed");
+        testkit::skip("python3", "not installed");
         return;
     };
     // Both sleep; what they have used stands still.
@@ -295,7 +295,7 @@ fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
     }
     match procfs::mountinfo::unified_hierarchy() {
         Some(_) => assert!(groups > 2, "{groups}"),
-        None => eprintln!("skipped: the unified hierarchy is not mounted"),
+        None => testkit::skip("control groups", "the unified hierarchy is not mounted"),
     }
 }
 
@@ -303,12 +303,12 @@ fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
 fn a_process_that_is_moved_to_another_group_is_found_there() {
     let _quiet = without_lock_holders();
     let Some(hierarchy) = procfs::mountinfo::unified_hierarchy() else {
-        eprintln!("skipped: the unified hierarchy is not mounted");
+        testkit::skip("control groups", "the unified hierarchy is not mounted");
         return;
     };
     let group = hierarchy.join(format!("whit-test-{}", std::process::id()));
     if let Err(error) = std::fs::create_dir(&group) {
-        eprintln!("skipped: {}: {error}", group.display());
+        testkit::skip("control groups", &format!("cannot make {}: {error}", group.display()));
         return;
     }
     let child = Kept(Command::new("sleep").arg("65").spawn().unwrap());
@@ -358,7 +358,7 @@ fn names_of_any_bytes_come_out_as_they_are() {
             .stdout(Stdio::piped())
             .spawn();
         let Ok(child) = child else {
-            eprintln!("skipped: python3 is not installed");
+            testkit::skip("python3", "not installed");
             return;
         };
         let mut child = Kept(child);
@@ -453,7 +453,7 @@ fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
     // The first reading waits longer: nothing is known of anybody.
     assert_eq!(reader.read(), State::Ok);
     let Some(holder) = lock_holder() else {
-        eprintln!("skipped: no python3, or a kernel that does not fill memory in advance");
+        testkit::skip("a held mmap lock", "no python3, or no MAP_POPULATE in this kernel");
         return;
     };
     let id = holder.0.id();
@@ -483,7 +483,7 @@ fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
     let longest = by_hand[by_hand.len() - 1];
     eprintln!("by hand {by_hand:?}, readings that gave up waiting {late:?}");
     if longest < Duration::from_millis(60) {
-        eprintln!("skipped: the lock is not held for long on this machine");
+        testkit::skip("a held mmap lock", "nobody holds it for long on this machine");
         return;
     }
     assert!(!late.is_empty(), "every reading waited for the command line");
@@ -686,7 +686,7 @@ fn what_is_read_here() {
 /// possible here.
 fn under(before: &str) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can give up rights");
+        testkit::skip("fewer rights", "only root can give up rights");
         return None;
     }
     // Nobody may look into the folder that the test was built in, so it gets a copy; made by a
@@ -706,7 +706,7 @@ fn under(before: &str) -> Option<String> {
     let out = String::from_utf8_lossy(&out.stdout).into_owned();
     let told = out.lines().find(|line| line.contains("told: ")).map(str::to_owned);
     if told.is_none() {
-        eprintln!("skipped: `{before}` does not work here: {out}");
+        testkit::skip("fewer rights", &format!("`{before}` does not work here: {out}"));
     }
     eprintln!("{before}: {told:?}");
     told
@@ -734,7 +734,7 @@ fn hidden_processes_are_said_to_be_hidden() {
         --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \"$@\"' sh";
     let Some(told) = under(hidden) else { return };
     if told.contains("CAP_SYS_PTRACE") {
-        eprintln!("skipped: this kernel does not hide processes here");
+        testkit::skip("hidden processes", "this kernel does not hide them here");
         return;
     }
     assert!(told.contains("Ok Some(\"unprivileged\")"), "{told}");

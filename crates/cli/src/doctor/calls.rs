@@ -228,7 +228,7 @@ mod tests {
     fn cat_is_counted_in_the_kernel_and_the_price_is_told() {
         let found = examine();
         if found.way != "kernel" {
-            eprintln!("skipped: {}", found.why);
+            testkit::skip("counting in the kernel", &found.why);
             return;
         }
         check(found.calls.as_ref().unwrap());
@@ -244,7 +244,7 @@ mod tests {
         assert!(!found.why.is_empty() && found.price.is_none());
         match found.calls {
             Ok(calls) => check(&calls),
-            Err(why) => eprintln!("skipped: {why}"),
+            Err(why) => testkit::skip("ptrace", &why),
         }
     }
 
@@ -252,7 +252,7 @@ mod tests {
     fn both_ways_count_the_same() {
         let (kernel, ptrace) = (examine(), by_ptrace());
         let (Ok(kernel), Ok(ptrace), "kernel") = (&kernel.calls, &ptrace, kernel.way) else {
-            eprintln!("skipped: {} {ptrace:?}", kernel.why);
+            testkit::skip("counting in the kernel", &format!("{} {ptrace:?}", kernel.why));
             return;
         };
         let counts = |calls: &[Calls]| {
