@@ -7,9 +7,9 @@
 use anyhow::{Context, bail, ensure};
 use regex::bytes::Regex;
 use sample::{NameFilter, Options};
+use source::InstanceNames;
 use view::{GroupForm, Groups, Setup, TopList, View};
 
-use crate::rename::Names;
 pub(crate) use letters::{known_letters, merge_letters};
 use letters::{letters_of, part_after};
 
@@ -316,9 +316,9 @@ impl DisplayArguments {
     }
 
     /// `--dskremap`, and `--envremap` where `sensors` are this program's own.
-    pub(crate) fn names(&self, sensors: bool) -> anyhow::Result<Names> {
+    pub(crate) fn names(&self, sensors: bool) -> anyhow::Result<InstanceNames> {
         let sensors = self.envremap.as_deref().filter(|_| sensors);
-        Names::new(self.dskremap.as_deref(), sensors)
+        Ok(InstanceNames::new(self.dskremap.as_deref(), sensors)?)
     }
 
     /// Whether the letters, or other switches, cannot be shown on one line.

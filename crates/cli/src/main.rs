@@ -23,7 +23,6 @@ mod help;
 mod memory;
 mod play;
 mod record;
-mod rename;
 mod run;
 mod top;
 mod trace;

@@ -52,7 +52,7 @@ struct Environment {
     reads: u64,
     ipmi: Option<FileId>,
     /// How to name the sensors of a recording.
-    rules: Option<Arc<dyn SensorRules>>,
+    rules: Option<Arc<SensorRules>>,
 }
 
 struct Sensor {

@@ -29,6 +29,7 @@ mod numa;
 mod pressure;
 mod process;
 mod process_total;
+mod rename;
 mod sampler;
 mod schedstat;
 mod slab;
@@ -45,6 +46,7 @@ pub use process::counters::{
     ExitWay, Ledger, PassTotals, ProcessCounters, ProcessWay, start_ticks,
 };
 pub use process::{Candidate, Choice, Chooser, ProcessLimits, Way};
+pub use rename::{InstanceNames, RenameError, RuleError, SensorRules};
 pub use sampler::Sampler;
 pub use trial::Trial;
 pub use whit::{Counter, RecorderCounters};
@@ -114,7 +116,7 @@ pub struct Limits {
     /// What the runner knows about its jobs, for the source `job`; `None` when nobody runs any.
     pub jobs: Option<std::sync::Arc<JobCounters>>,
     /// How to name the sensors of a collectl recording; `None` for the names as they are.
-    pub sensors: Option<std::sync::Arc<dyn SensorRules>>,
+    pub sensors: Option<std::sync::Arc<SensorRules>>,
     /// Which processes to record, and what of them.
     pub process: ProcessLimits,
     /// What the sources about processes tell each other.
@@ -125,17 +127,6 @@ pub struct Limits {
     pub refusals: Refusals,
     /// Ways of learning of ends that are left out, so that the next best is taken.
     pub exit_ways: ExitWays,
-}
-
-/// Names for the sensors of a collectl recording: collectl's `--envrules` and `--envremap`.  The
-/// matching is handed in, so that this crate needs no regular expressions.
-pub trait SensorRules: Send + Sync {
-    /// Whether to pass over a line that `ipmitool` printed.
-    fn ignores(&self, line: &[u8]) -> bool;
-    /// What to take for the name that the line begins with.
-    fn before(&self, told: &[u8]) -> Vec<u8>;
-    /// What to take for the short name that was made of it, still without its number.
-    fn after(&self, short: &[u8]) -> Vec<u8>;
 }
 
 /// Ways of learning of ends that are not to be used.

@@ -18,7 +18,6 @@ use crate::play::plot_files::ToPlotFiles;
 use crate::play::run::{self, Group, OneView, Outcome};
 use crate::play::to_digests::ToDigests;
 use crate::play::{diff, extract};
-use crate::rename;
 
 /// Arguments of `whit play`.
 #[derive(clap::Args)]
@@ -139,8 +138,9 @@ impl PlayArguments {
     }
 
     /// How to name the sensors of collectl's recordings.
-    pub(crate) fn sensor_rules(&self) -> anyhow::Result<Option<Arc<dyn SensorRules>>> {
-        rename::sensors(self.envrules.as_deref(), self.display.envremap.as_deref())
+    pub(crate) fn sensor_rules(&self) -> anyhow::Result<Option<Arc<SensorRules>>> {
+        let (file, remap) = (self.envrules.as_deref(), self.display.envremap.as_deref());
+        Ok(SensorRules::read(file, remap)?.map(Arc::new))
     }
 
     /// The digests that are made.

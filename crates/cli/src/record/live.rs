@@ -5,11 +5,10 @@
 use std::sync::Arc;
 
 use sample::{History, Meta, Options, SourceDef};
-use source::RecorderCounters;
+use source::{InstanceNames, RecorderCounters};
 use view::View;
 
 use super::output::Output;
-use crate::rename::Names;
 
 /// A view and where its text goes.
 pub(crate) struct Live {
@@ -75,13 +74,13 @@ pub(crate) struct Shown {
     pub(crate) defs: Vec<&'static SourceDef>,
     pub(crate) history: History,
     /// New names for instances.
-    pub(crate) names: Names,
+    pub(crate) names: InstanceNames,
 }
 
 impl Shown {
     /// An empty history of `defs`.
     pub(crate) fn new(meta: Meta, options: Options, defs: Vec<&'static SourceDef>) -> Self {
         let history = History::new(&defs);
-        Shown { meta, options, defs, history, names: Names::default() }
+        Shown { meta, options, defs, history, names: InstanceNames::default() }
     }
 }

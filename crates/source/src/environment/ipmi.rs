@@ -28,7 +28,7 @@ const WORDS: [(&[u8], Kind); 3] =
 const LINES_MAX: usize = 1024;
 
 /// Fills a row for each sensor that collectl shows: fans, then power, then temperatures.
-pub(super) fn fill(text: &[u8], rules: Option<&dyn SensorRules>, table: &mut Table) {
+pub(super) fn fill(text: &[u8], rules: Option<&SensorRules>, table: &mut Table) {
     let mut sensors: Vec<(Kind, Vec<u8>, i64, u64)> = procfs::scan::lines(text)
         .take(LINES_MAX)
         .filter(|line| !rules.is_some_and(|rules| rules.ignores(line)))
@@ -56,7 +56,7 @@ pub(super) fn fill(text: &[u8], rules: Option<&dyn SensorRules>, table: &mut Tab
 }
 
 /// Kind, name, hundredths and digits after the point.
-fn parse_line(line: &[u8], rules: Option<&dyn SensorRules>) -> Option<(Kind, Vec<u8>, i64, u64)> {
+fn parse_line(line: &[u8], rules: Option<&SensorRules>) -> Option<(Kind, Vec<u8>, i64, u64)> {
     let mut columns = line.split(|&b| b == b',');
     let (name, value) = (columns.next()?, columns.next().unwrap_or_default());
     // A value in hexadecimal stands in the first column; the second then tells a state.
@@ -78,7 +78,7 @@ fn hundredths(value: &[u8]) -> i64 {
 }
 
 /// collectl's short name: the first letter of what stands before the word, the word, its number.
-fn short_name(name: &[u8], rules: Option<&dyn SensorRules>) -> Option<(Kind, Vec<u8>)> {
+fn short_name(name: &[u8], rules: Option<&SensorRules>) -> Option<(Kind, Vec<u8>)> {
     let mut name: Vec<u8> = name.iter().copied().filter(|b| !matches!(b, b'.' | b'/')).collect();
     if let Some(rules) = rules {
         name = rules.before(&name);

@@ -2,17 +2,15 @@
 //! sensors.
 //!
 //! Names are changed in a snapshot on its way to the views, so that filters, totals and headings
-//! all see the new ones; a recording keeps the kernel's.  An expression is tried once for each
-//! name it meets; afterwards a name costs one look into a table.
+//! all see the new ones; a recording keeps the kernel's.  Each expression is tried once for each
+//! name; afterwards a name costs one look into a table.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
-use std::sync::Arc;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail, ensure};
 use regex::bytes::{NoExpand, Regex};
 use sample::{Snapshot, SourceDef, Table};
-use source::SensorRules;
 
 /// Names that are remembered.  No machine has as many disks; a recording that does is played with
 /// the names beyond it as they are.
@@ -43,13 +41,85 @@ fn apply_all(rules: &[Rule], name: &[u8]) -> Vec<u8> {
     rules.iter().fold(name.to_vec(), |name, rule| rule.apply(&name))
 }
 
-fn compile(option: &str, pattern: &str) -> anyhow::Result<Regex> {
-    Regex::new(pattern).with_context(|| format!("{option}: '{pattern}' is no regular expression"))
+fn compile(what: &'static str, pattern: &str) -> Result<Regex, RenameError> {
+    Regex::new(pattern).map_err(|source| RenameError::Pattern {
+        what,
+        pattern: pattern.to_owned(),
+        source,
+    })
+}
+
+/// A rule for names that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RenameError {
+    /// An expression that is none.
+    #[error("{what}: '{pattern}' is no regular expression")]
+    Pattern {
+        /// The option, or that it is a rule of a file.
+        what: &'static str,
+        /// The expression.
+        pattern: String,
+        /// What is wrong with it.
+        #[source]
+        source: regex::Error,
+    },
+    /// A rule for disks of another form.
+    #[error("--dskremap: '{0}' is not PATTERN:TEXT (sd:disk_)")]
+    DiskRule(String),
+    /// A rule for sensors of another form.
+    #[error("--envremap: '{0}' is not /PATTERN/TEXT/ (/Temp/T/)")]
+    SensorRule(String),
+    /// The file of rules cannot be read.
+    #[error("--envrules: {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// The file of rules is not one.
+    #[error("--envrules: {}: larger than {RULES_BYTES_MAX} bytes", .0.display())]
+    FileTooLarge(PathBuf),
+    /// A line of the file of rules is wrong.
+    #[error("--envrules: {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        #[source]
+        source: RuleError,
+    },
+}
+
+/// A line of a file of rules that is none.
+#[derive(Debug, thiserror::Error)]
+pub enum RuleError {
+    /// A rule before any heading.
+    #[error("line {0}: [pre], [post] or [ignore] must come first")]
+    NoHeading(usize),
+    /// A line of another form.
+    #[error("line {line}: '{text}' is not /PATTERN/TEXT/")]
+    Form {
+        /// Its number.
+        line: usize,
+        /// The line.
+        text: String,
+    },
+    /// Its expression is none.
+    #[error("line {line}")]
+    Pattern {
+        /// Its number.
+        line: usize,
+        /// What is wrong with it.
+        #[source]
+        source: Box<RenameError>,
+    },
 }
 
 /// New names for the instances of sources.
 #[derive(Default)]
-pub(crate) struct Names {
+pub struct InstanceNames {
     of: Vec<NamesOf>,
 }
 
@@ -63,13 +133,13 @@ struct NamesOf {
     taken: HashSet<Vec<u8>>,
 }
 
-impl Names {
+impl InstanceNames {
     /// `--dskremap aaa:bbb,…`: the first match of an expression becomes a text; and `--envremap
     /// /aaa/bbb/,…` for our own sensors.
     ///
     /// # Errors
     /// One line that names the part that is wrong.
-    pub(crate) fn new(disks: Option<&str>, sensors: Option<&str>) -> anyhow::Result<Self> {
+    pub fn new(disks: Option<&str>, sensors: Option<&str>) -> Result<Self, RenameError> {
         let disks = disks.map(disk_rules).transpose()?.map(|rules| ("disk", rules));
         let sensors = sensors.map(sensor_rules).transpose()?.map(|rules| ("environment", rules));
         let of = disks.into_iter().chain(sensors).map(|(source, rules)| NamesOf {
@@ -78,11 +148,11 @@ impl Names {
             known: HashMap::new(),
             taken: HashSet::new(),
         });
-        Ok(Names { of: of.collect() })
+        Ok(InstanceNames { of: of.collect() })
     }
 
     /// Gives the instances of a snapshot their new names; `defs` are its sources.
-    pub(crate) fn apply(&mut self, snapshot: &mut Snapshot, defs: &[&'static SourceDef]) {
+    pub fn apply(&mut self, snapshot: &mut Snapshot, defs: &[&'static SourceDef]) {
         for names in &mut self.of {
             let Some(at) = defs.iter().position(|def| def.name == names.source) else { continue };
             if snapshot.fresh.get(at) == Some(&true)
@@ -128,11 +198,10 @@ impl NamesOf {
     }
 }
 
-fn disk_rules(given: &str) -> anyhow::Result<Vec<Rule>> {
-    let rule = |part: &str| -> anyhow::Result<Rule> {
+fn disk_rules(given: &str) -> Result<Vec<Rule>, RenameError> {
+    let rule = |part: &str| -> Result<Rule, RenameError> {
         let split = part.rsplit_once(':').filter(|(pattern, _)| !pattern.is_empty());
-        let (pattern, with) = split
-            .with_context(|| format!("--dskremap: '{part}' is not PATTERN:TEXT (sd:disk_)"))?;
+        let (pattern, with) = split.ok_or_else(|| RenameError::DiskRule(part.to_owned()))?;
         Ok(Rule {
             pattern: compile("--dskremap", pattern)?,
             with: with.as_bytes().to_vec(),
@@ -142,12 +211,12 @@ fn disk_rules(given: &str) -> anyhow::Result<Vec<Rule>> {
     given.split(',').map(rule).collect()
 }
 
-fn sensor_rules(given: &str) -> anyhow::Result<Vec<Rule>> {
-    let rule = |part: &str| -> anyhow::Result<Rule> {
+fn sensor_rules(given: &str) -> Result<Vec<Rule>, RenameError> {
+    let rule = |part: &str| -> Result<Rule, RenameError> {
         let mut parts = part.split('/');
         let (start, pattern, with, end) = (parts.next(), parts.next(), parts.next(), parts.next());
         let (Some(""), Some(pattern), Some(with), Some(_)) = (start, pattern, with, end) else {
-            bail!("--envremap: '{part}' is not /PATTERN/TEXT/ (/Temp/T/)");
+            return Err(RenameError::SensorRule(part.to_owned()));
         };
         Ok(Rule {
             pattern: compile("--envremap", pattern)?,
@@ -161,53 +230,57 @@ fn sensor_rules(given: &str) -> anyhow::Result<Vec<Rule>> {
 /// The rules of `--envrules` and `--envremap` for the sensors of a collectl recording, which are
 /// what `ipmitool` printed.
 #[derive(Debug, Default)]
-struct Sensors {
+pub struct SensorRules {
     ignored: Vec<Regex>,
     before: Vec<Rule>,
     after: Vec<Rule>,
 }
 
-impl SensorRules for Sensors {
-    fn ignores(&self, line: &[u8]) -> bool {
+impl SensorRules {
+    /// Reads a file of rules and the expressions of `--envremap`; `None` if neither is given.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line of it or an expression is wrong.
+    pub fn read(file: Option<&Path>, remap: Option<&str>) -> Result<Option<Self>, RenameError> {
+        if file.is_none() && remap.is_none() {
+            return Ok(None);
+        }
+        let mut rules = SensorRules::default();
+        if let Some(path) = file {
+            let failed = |source| RenameError::Read { path: path.to_owned(), source };
+            if std::fs::metadata(path).map_err(failed)?.len() > RULES_BYTES_MAX {
+                return Err(RenameError::FileTooLarge(path.to_owned()));
+            }
+            let text = std::fs::read_to_string(path).map_err(failed)?;
+            rules
+                .parse(&text)
+                .map_err(|source| RenameError::File { path: path.to_owned(), source })?;
+        }
+        rules.after.extend(remap.map(sensor_rules).transpose()?.unwrap_or_default());
+        Ok(Some(rules))
+    }
+
+    /// Whether to pass over a line that `ipmitool` printed.
+    #[must_use]
+    pub fn ignores(&self, line: &[u8]) -> bool {
         self.ignored.iter().any(|pattern| pattern.is_match(line))
     }
 
-    fn before(&self, told: &[u8]) -> Vec<u8> {
-        apply_all(&self.before, told)
+    /// What to take for the name that the line begins with.
+    #[must_use]
+    pub fn before(&self, name: &[u8]) -> Vec<u8> {
+        apply_all(&self.before, name)
     }
 
-    fn after(&self, short: &[u8]) -> Vec<u8> {
+    /// What to take for the short name that was made of it, still without its number.
+    #[must_use]
+    pub fn after(&self, short: &[u8]) -> Vec<u8> {
         apply_all(&self.after, short)
     }
-}
 
-/// Reads a file of rules and the expressions of `--envremap`; `None` if neither is given.
-///
-/// # Errors
-/// The file cannot be read, or a line of it or an expression is none.
-pub(crate) fn sensors(
-    file: Option<&Path>,
-    remap: Option<&str>,
-) -> anyhow::Result<Option<Arc<dyn SensorRules>>> {
-    if file.is_none() && remap.is_none() {
-        return Ok(None);
-    }
-    let mut sensors = Sensors::default();
-    if let Some(file) = file {
-        let name = || format!("--envrules: {}", file.display());
-        let length = std::fs::metadata(file).with_context(name)?.len();
-        ensure!(length <= RULES_BYTES_MAX, "{}: larger than {RULES_BYTES_MAX} bytes", name());
-        let text = std::fs::read_to_string(file).with_context(name)?;
-        sensors.read(&text).with_context(name)?;
-    }
-    sensors.after.extend(remap.map(sensor_rules).transpose()?.unwrap_or_default());
-    Ok(Some(Arc::new(sensors)))
-}
-
-impl Sensors {
-    /// Reads `[pre]`, `[post]` and `[ignore]` with lines of `/PATTERN/TEXT/`.
-    fn read(&mut self, text: &str) -> anyhow::Result<()> {
-        let mut stanza = "";
+    /// Parses `[pre]`, `[post]` and `[ignore]` with lines of `/PATTERN/TEXT/`.
+    fn parse(&mut self, text: &str) -> Result<(), RuleError> {
+        let mut heading = "";
         for (at, line) in text.lines().enumerate() {
             if line.starts_with('#') || line.trim().is_empty() {
                 continue;
@@ -215,36 +288,35 @@ impl Sensors {
             let number = at + 1;
             if line.contains('>') && line.contains('<') && !line.starts_with('/') {
                 // collectl's own file begins a machine's rules so; another machine's end ours.
-                if stanza.is_empty() { continue } else { break }
+                if heading.is_empty() { continue } else { break }
             }
             match line {
-                "[pre]" | "[post]" | "[ignore]" => {
-                    stanza = line;
-                    continue;
-                }
-                _ => ensure!(
-                    !stanza.is_empty(),
-                    "line {number}: [pre], [post] or [ignore] must come first"
-                ),
+                "[pre]" | "[post]" | "[ignore]" => heading = line,
+                _ if heading.is_empty() => return Err(RuleError::NoHeading(number)),
+                _ => self.rule(heading, number, line)?,
             }
-            let mut parts = line.split('/').skip(1);
-            let (Some(pattern), with) = (parts.next(), parts.next()) else {
-                bail!("line {number}: '{line}' is not /PATTERN/TEXT/");
-            };
-            let regex = compile("a rule", pattern).with_context(|| format!("line {number}"))?;
-            match (stanza, with) {
-                ("[ignore]", _) => self.ignored.push(regex),
-                (_, None) => bail!("line {number}: '{line}' is not /PATTERN/TEXT/"),
-                ("[pre]", Some(with)) => {
-                    let expands = with.contains('$');
-                    let with = if expands { in_braces(with) } else { with.to_owned() };
-                    self.before.push(Rule { pattern: regex, with: with.into_bytes(), expands });
-                }
-                (_, Some(with)) => {
-                    let with = with.as_bytes().to_vec();
-                    self.after.push(Rule { pattern: regex, with, expands: false });
-                }
-            }
+        }
+        Ok(())
+    }
+
+    /// Adds the rule of a line.
+    fn rule(&mut self, heading: &str, number: usize, line: &str) -> Result<(), RuleError> {
+        let form = || RuleError::Form { line: number, text: line.to_owned() };
+        let mut parts = line.split('/').skip(1);
+        let (Some(pattern), with) = (parts.next(), parts.next()) else { return Err(form()) };
+        let pattern = compile("a rule", pattern)
+            .map_err(|source| RuleError::Pattern { line: number, source: Box::new(source) })?;
+        if heading == "[ignore]" {
+            self.ignored.push(pattern);
+            return Ok(());
+        }
+        let with = with.ok_or_else(form)?;
+        if heading == "[pre]" {
+            let expands = with.contains('$');
+            let with = if expands { in_braces(with) } else { with.to_owned() };
+            self.before.push(Rule { pattern, with: with.into_bytes(), expands });
+        } else {
+            self.after.push(Rule { pattern, with: with.as_bytes().to_vec(), expands: false });
         }
         Ok(())
     }
@@ -283,7 +355,7 @@ mod tests {
     };
 
     fn renamed(given: &str, disks: &[&str]) -> Vec<String> {
-        let mut names = Names::new(Some(given), None).unwrap();
+        let mut names = InstanceNames::new(Some(given), None).unwrap();
         let mut snapshot = Snapshot::new(&[&DEF]);
         let mut last = Vec::new();
         for _ in 0..3 {
@@ -309,15 +381,15 @@ mod tests {
         assert_eq!(renamed("sd.:disk", &["sda", "sdb"]), ["disk", "sdb"], "two stay two");
         assert_eq!(renamed("(s)d:$1", &["sda"]), ["$1a"], "as it stands");
         for wrong in ["sda", ":x", "(:x", "a:b,"] {
-            assert!(Names::new(Some(wrong), None).is_err(), "{wrong}");
+            assert!(InstanceNames::new(Some(wrong), None).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn rules_for_sensors_are_read() {
-        let mut rules = Sensors::default();
+        let mut rules = SensorRules::default();
         rules
-            .read("# what\n\n[pre]\n/CPU(\\d) Diode/CPUTemp$1D/\n/Zone /Z/\n[post]\n/Temp/T/\n[ignore]\n/^PSU/\n")
+            .parse("# what\n\n[pre]\n/CPU(\\d) Diode/CPUTemp$1D/\n/Zone /Z/\n[post]\n/Temp/T/\n[ignore]\n/^PSU/\n")
             .unwrap();
         assert_eq!(rules.before(b"CPU2 Diode"), b"CPUTemp2D");
         assert_eq!(rules.before(b"Zone 1"), b"Z1");
@@ -329,10 +401,10 @@ mod tests {
             ("[pre]\n/a", "line 2: '/a' is not"),
             ("[pre]\n\n/(/x/", "line 3"),
         ] {
-            let text = format!("{:#}", Sensors::default().read(wrong).unwrap_err());
+            let text = SensorRules::default().parse(wrong).unwrap_err().to_string();
             assert!(text.contains(why), "{text}");
         }
         assert!(sensor_rules("/a/b/,/c/d").is_err());
-        assert!(sensors(Some(Path::new("/nowhere")), None).is_err());
+        assert!(SensorRules::read(Some(Path::new("/nowhere")), None).is_err());
     }
 }
