@@ -21,7 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("bpf", &[]),
     ("trace", &["bpf"]),
     ("run", &[]),
-    ("source", &["sample", "procfs", "bpf", "trace"]),
+    ("source", &["sample", "procfs", "bpf"]),
     ("recording", &["sample", "procfs"]),
     ("view", &["sample"]),
     ("testkit", &["sample", "procfs"]),

@@ -1,42 +1,55 @@
 //! Programs that run in the kernel, and their loader.
 //!
-//! * [`Tasks`]: every task of the machine in one pass, as binary records (`iter/task`);
-//! * [`Lives`]: what every process was called with when it began and amounted to when it ended
-//!   (`tp_btf` on exec and exit, through a ring);
-//! * [`Counts`]: system calls, counted and timed (`tp_btf` on their begin and end);
-//! * [`Events`]: system calls told one by one (the same, through a ring);
-//! * [`Nothing`]: programs at every call that do nothing, for benchmarks.
+//! * [`TaskIterator`]: every task of the machine in one pass, as binary records (`iter/task`);
+//! * [`ProcessEvents`]: an event for each process that begins a program, exits, or is freed
+//!   (`tp_btf` at `sched_process_exec`, `_exit` and `_free`, through a ring buffer);
+//! * [`SyscallCounts`]: system calls, counted and timed (`tp_btf` at `sys_enter` and `sys_exit`);
+//! * [`SyscallEvents`]: an event for each system call, signal, new task and exit (the same, through
+//!   a ring buffer);
+//! * [`EmptyPrograms`]: programs at every call that do nothing, for benchmarks;
+//! * [`CallId`] and [`Histogram`]: which system call a slot of these arrays stands for, and how its
+//!   durations are spread.
 //!
 //! The programs are C (`programs/*.bpf.c`), compiled by clang and checked in as objects
-//! (`objects/*.bpf.o`, rebuilt by `cargo xtask bpf`), so that who builds or uses whit needs no
-//! clang.  The loader fits them to the running kernel by its BTF.  They need `CAP_BPF` and
-//! `CAP_PERFMON` (or `CAP_SYS_ADMIN`) and a kernel with BTF, 5.8 or later; what is missing is told
-//! by [`Error`], and callers then read `/proc`.  No kprobe and no fentry: some kernels have none.
+//! (`objects/*.bpf.o`, rebuilt by `cargo xtask bpf`), so building whit needs no clang.  The loader
+//! fits them to the running kernel by its BTF.  They need `CAP_BPF` and `CAP_PERFMON` (or
+//! `CAP_SYS_ADMIN`) and a kernel with BTF, 5.8 or later; [`Error`] says what is missing, and callers
+//! then read `/proc`.  No kprobe and no fentry: some kernels have none.
 //!
-//! Costs at start what it takes to parse the kernel's BTF (tens of milliseconds, memory given back
-//! afterwards), then what each part says of itself.
+//! A start costs the parsing of the kernel's BTF (tens of milliseconds, memory given back
+//! afterwards), and what the head of each file says.
+//!
+//! Uses no other crate of ours.  Begin with `loader.rs`, then `task_iterator.rs`, the shortest of
+//! the programs.
 
-mod calls;
-mod counts;
+mod call_id;
+mod call_names;
 mod cputime;
-mod events;
-mod lives;
-mod load;
-mod nothing;
+mod empty;
+mod histogram;
+mod loader;
+mod mapped;
+mod process_events;
 mod records;
-mod ring;
-mod shared;
-mod tasks;
+mod ring_buffer;
+mod settings;
+mod syscall_counts;
+mod syscall_events;
+mod syscall_programs;
+mod task_iterator;
 
-pub use calls::{RunTime, SLOTS};
-pub use counts::{CallCount, CountSettings, Counts, STEPS, Split, Uncounted, UnitCount};
+pub use call_id::{Abi, CallId, SLOTS};
 pub use cputime::{CpuTime, adjusted};
-pub use events::{
-    CAPTURES_MAX, CallRecord, Capture, EventSettings, Events, Extent, Happening, Head, PIECE_BYTES,
-    Piece, Pieces, Shape,
+pub use empty::EmptyPrograms;
+pub use histogram::{Histogram, STEPS};
+pub use loader::{Error, KernelTypes};
+pub use process_events::{LostEvents, ProcessEvent, ProcessEvents};
+pub use records::{ExecEvent, ExitEvent, FreeEvent, TaskRecord, ThreadGroup};
+pub use settings::{CountSettings, Split};
+pub use syscall_counts::{CallCount, SyscallCounts, Uncounted, UnitCount};
+pub use syscall_events::{
+    CAPTURES_MAX, CallRecord, CaptureKind, CaptureLength, EventHeader, EventRecord, EventSettings,
+    MemoryCapture, MemoryPiece, MemoryPieces, PIECE_BYTES, SyscallEvents,
 };
-pub use lives::{Life, Lives, Lost};
-pub use load::{Error, Kernel};
-pub use nothing::Nothing;
-pub use records::{Exec, Exit, Group, Settled, Task};
-pub use tasks::Tasks;
+pub use syscall_programs::ProgramRunTime;
+pub use task_iterator::TaskIterator;

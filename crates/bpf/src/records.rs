@@ -21,13 +21,13 @@ macro_rules! records {
     };
 }
 
-records!(Task, Group, Exec, Exit, Settled);
+records!(TaskRecord, ThreadGroup, ExecEvent, ExitEvent, FreeEvent);
 
 /// What a thread has used and how it stands.  For a process's only thread, and for the leader of
-/// several, a [`Group`] comes with it.
+/// several, a [`ThreadGroup`] comes with it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Task {
+pub struct TaskRecord {
     /// When it began, on the clock that counts suspended time.
     pub start_boottime_ns: u64,
     /// Time in user mode, as sampled by the kernel's tick: to be scaled to `run_ns`.
@@ -91,7 +91,7 @@ pub struct Task {
 /// What the threads of a process share, and what those that have ended have left.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Group {
+pub struct ThreadGroup {
     /// Id of its control group in the unified hierarchy: the inode of the group's directory.
     pub cgroup: u64,
     /// User time of threads that have ended.
@@ -108,7 +108,7 @@ pub struct Group {
     pub child_user_ns: u64,
     /// System time, likewise.
     pub child_system_ns: u64,
-    /// As in [`Task`], of threads that have ended.
+    /// As in [`TaskRecord`], of threads that have ended.
     pub minor_faults: u64,
     /// Likewise.
     pub major_faults: u64,
@@ -116,7 +116,7 @@ pub struct Group {
     pub child_minor_faults: u64,
     /// Major faults, likewise.
     pub child_major_faults: u64,
-    /// As in [`Task`], of threads that have ended.
+    /// As in [`TaskRecord`], of threads that have ended.
     pub voluntary_switches: u64,
     /// Likewise.
     pub involuntary_switches: u64,
@@ -176,7 +176,7 @@ pub(crate) const ARGUMENTS_BYTES: usize = 256;
 /// A process has begun another program.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Exec {
+pub struct ExecEvent {
     pub(crate) kind: u32,
     /// The process.
     pub pid: i32,
@@ -193,7 +193,7 @@ pub struct Exec {
 /// A process has ended: its whole account, with all its threads.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Exit {
+pub struct ExitEvent {
     pub(crate) kind: u32,
     /// The process.
     pub pid: i32,
@@ -201,17 +201,17 @@ pub struct Exit {
     pub time_ns: u64,
     /// When it began, on the same clock.
     pub start_boottime_ns: u64,
-    /// As in [`Task`], of all its threads.
+    /// As in [`TaskRecord`], of all its threads.
     pub user_ns: u64,
     /// Likewise.
     pub system_ns: u64,
-    /// Likewise; without what its last thread used since the latest tick, which [`Settled`] tells.
+    /// Likewise; without what its last thread used since the latest tick, which [`FreeEvent`] tells.
     pub run_ns: u64,
-    /// As in [`Group`].
+    /// As in [`ThreadGroup`].
     pub previous_user_ns: u64,
     /// Likewise.
     pub previous_system_ns: u64,
-    /// As in [`Task`], of all its threads.
+    /// As in [`TaskRecord`], of all its threads.
     pub minor_faults: u64,
     /// Likewise.
     pub major_faults: u64,
@@ -235,7 +235,7 @@ pub struct Exit {
     pub cancelled_write_bytes: u64,
     /// The most pages that were resident.
     pub peak_resident_pages: u64,
-    /// As in [`Group`].
+    /// As in [`ThreadGroup`].
     pub cgroup: u64,
     /// The process that it was a child of.
     pub parent: i32,
@@ -252,7 +252,7 @@ pub struct Exit {
 /// A process that has ended is gone for good: what it has used in all, its end included.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Settled {
+pub struct FreeEvent {
     pub(crate) kind: u32,
     /// The process.
     pub pid: i32,

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::process::Command;
 
-use bpf::{Error, Kernel, Life, Lives, Tasks};
+use bpf::{Error, KernelTypes, ProcessEvent, ProcessEvents, TaskIterator};
 
 /// The kernel, or the reason why these tests mean nothing here.
-fn open<T>(load: impl FnOnce(&Kernel) -> Result<T, Error>) -> Option<T> {
-    match Kernel::open().and_then(|kernel| load(&kernel)) {
+fn open<T>(load: impl FnOnce(&KernelTypes) -> Result<T, Error>) -> Option<T> {
+    match KernelTypes::open().and_then(|kernel| load(&kernel)) {
         Ok(loaded) => Some(loaded),
         Err(error @ (Error::Denied(_) | Error::NoBtf(_) | Error::Namespace)) => {
             eprintln!("skipped: {error}");
@@ -20,7 +20,7 @@ fn open<T>(load: impl FnOnce(&Kernel) -> Result<T, Error>) -> Option<T> {
 
 #[test]
 fn a_pass_sees_this_process_and_its_threads() {
-    let Some(mut tasks) = open(Tasks::open) else { return };
+    let Some(mut tasks) = open(TaskIterator::open) else { return };
     let own = std::process::id().cast_signed();
     let (begin, wait) = (std::sync::Barrier::new(4), std::sync::Barrier::new(4));
     let (mut threads, mut leaders, mut last) = (0, 0, 0);
@@ -53,7 +53,7 @@ fn a_pass_sees_this_process_and_its_threads() {
 
 #[test]
 fn passes_can_be_repeated() {
-    let Some(mut tasks) = open(Tasks::open) else { return };
+    let Some(mut tasks) = open(TaskIterator::open) else { return };
     for _ in 0..100 {
         let mut count = 0;
         tasks.pass(|_, _| count += 1).expect("a pass");
@@ -63,7 +63,7 @@ fn passes_can_be_repeated() {
 
 #[test]
 fn every_short_life_is_told_from_its_command_line_to_its_exit_code() {
-    let Some(mut lives) = open(Lives::open) else { return };
+    let Some(mut lives) = open(ProcessEvents::open) else { return };
     let mut children = HashMap::new();
     for code in 0..50 {
         let script = format!("exit {code}");
@@ -73,13 +73,13 @@ fn every_short_life_is_told_from_its_command_line_to_its_exit_code() {
     }
     let (mut begun, mut ended) = (0, 0);
     lives.drain(|life| match life {
-        Life::Exec(exec, arguments) => {
+        ProcessEvent::Exec(exec, arguments) => {
             if let Some(code) = children.get(&exec.pid) {
                 assert_eq!(arguments, format!("/bin/sh\0-c\0exit {code}\0").as_bytes());
                 begun += 1;
             }
         }
-        Life::Exit(exit) => {
+        ProcessEvent::Exit(exit) => {
             if let Some(code) = children.get(&exit.pid) {
                 assert_eq!(exit.code, code << 8);
                 assert_eq!(exit.parent, std::process::id().cast_signed());
@@ -90,7 +90,7 @@ fn every_short_life_is_told_from_its_command_line_to_its_exit_code() {
                 ended += 1;
             }
         }
-        Life::Settled(_) => {}
+        ProcessEvent::Free(_) => {}
     });
     let lost = lives.lost().expect("the count of lost events");
     assert_eq!((begun + lost.execs as usize, ended + lost.exits as usize), (50, 50), "{lost:?}");
@@ -98,7 +98,7 @@ fn every_short_life_is_told_from_its_command_line_to_its_exit_code() {
 
 #[test]
 fn a_process_ends_with_the_account_of_all_its_threads() {
-    let Some(mut lives) = open(Lives::open) else { return };
+    let Some(mut lives) = open(ProcessEvents::open) else { return };
     // Eight threads that work for 20 ms each and are still there when the process ends.
     let script = "import threading, time, os\n\
         def work():\n  begin = time.thread_time()\n  while time.thread_time() - begin < .02: pass\n  done.wait(); time.sleep(9)\n\
@@ -112,7 +112,7 @@ fn a_process_ends_with_the_account_of_all_its_threads() {
     child.wait().expect("wait");
     let mut found = false;
     lives.drain(|life| {
-        if let Life::Exit(exit) = life
+        if let ProcessEvent::Exit(exit) = life
             && exit.pid == child.id().cast_signed()
         {
             found = true;
@@ -126,7 +126,7 @@ fn a_process_ends_with_the_account_of_all_its_threads() {
 #[test]
 #[allow(clippy::zombie_processes, reason = "waited for by wait4")]
 fn the_time_on_a_cpu_is_the_one_that_the_parent_is_told() {
-    let Some(mut lives) = open(Lives::open) else { return };
+    let Some(mut lives) = open(ProcessEvents::open) else { return };
     let mut children = HashMap::new();
     for _ in 0..50 {
         let child = Command::new("/bin/true").spawn().expect("true");
@@ -136,7 +136,7 @@ fn the_time_on_a_cpu_is_the_one_that_the_parent_is_told() {
     std::thread::sleep(std::time::Duration::from_millis(500));
     let (mut ours, mut theirs, mut count) = (0, 0, 0);
     lives.drain(|life| {
-        if let Life::Settled(settled) = life
+        if let ProcessEvent::Free(settled) = life
             && let Some(cpu_ns) = children.remove(&settled.pid)
         {
             ours += settled.run_ns;

@@ -4,22 +4,22 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use bpf::{Error, Kernel};
+use bpf::{Error, KernelTypes};
 
 /// The kernel's types while sources are being opened: [`Limits`](crate::Limits) holds it.
 #[derive(Default)]
-pub struct SharedKernel(Mutex<Option<Kernel>>);
+pub struct SharedKernel(Mutex<Option<KernelTypes>>);
 
 impl SharedKernel {
     /// Loads a program with the kernel's types, which the first who asks has parsed.
     ///
     /// # Errors
-    /// Those of [`Kernel::open`] and of `load`.
-    pub fn load<T>(&self, load: impl FnOnce(&Kernel) -> Result<T, Error>) -> Result<T, Error> {
+    /// Those of [`KernelTypes::open`] and of `load`.
+    pub fn load<T>(&self, load: impl FnOnce(&KernelTypes) -> Result<T, Error>) -> Result<T, Error> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = match held.take() {
             Some(kernel) => kernel,
-            None => Kernel::open()?,
+            None => KernelTypes::open()?,
         };
         load(held.insert(kernel))
     }

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use bpf::Tasks;
+use bpf::TaskIterator;
 use procfs::Host;
 use sample::{Cadence, SourceDef, State, Table};
 
@@ -58,7 +58,7 @@ fn iterator(host: &Host, limits: &Limits) -> Result<Iterator, String> {
     if limits.process.way == Some(Way::Proc) {
         return Err("the iterator was not to be used".to_owned());
     }
-    let tasks = limits.kernel.load(Tasks::open).map_err(|error| error.to_string())?;
+    let tasks = limits.kernel.load(TaskIterator::open).map_err(|error| error.to_string())?;
     Ok(Iterator::new(tasks, limits.processes.users()))
 }
 

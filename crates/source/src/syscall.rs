@@ -20,10 +20,9 @@
 
 use std::sync::Arc;
 
-use bpf::{CallCount, CountSettings, Counts, Error, STEPS};
+use bpf::{Abi, CallCount, CallId, CountSettings, Error, Histogram, SLOTS, STEPS, SyscallCounts};
 use procfs::Host;
 use sample::{Cadence, Field, RowMut, SourceDef, State, Table, Unit};
-use trace::{Abi, CallId, Histogram, SLOTS};
 
 use crate::process::fields::fields;
 use crate::{Entry, Limits, Source};
@@ -54,7 +53,7 @@ fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
     }
     let own_process = std::process::id().cast_signed();
     let settings = CountSettings { everybody: true, own_process, ..CountSettings::default() };
-    let counts = limits.kernel.load(|kernel| Counts::open(kernel, &settings));
+    let counts = limits.kernel.load(|kernel| SyscallCounts::open(kernel, &settings));
     let counting = counts.map(Counting::new).map_err(|error| {
         limits.refusals.tell(SYSCALL.name, error.to_string());
         state_of(&error)
@@ -77,7 +76,7 @@ struct Syscalls {
 }
 
 struct Counting {
-    counts: Counts,
+    counts: SyscallCounts,
     /// The calls that were made so far, in the order in which they were seen.
     seen: Vec<Seen>,
     is_seen: [bool; SLOTS],
@@ -92,7 +91,7 @@ struct Seen {
 }
 
 impl Counting {
-    fn new(counts: Counts) -> Self {
+    fn new(counts: SyscallCounts) -> Self {
         Counting { counts, seen: Vec::new(), is_seen: [false; SLOTS], calls: 0 }
     }
 

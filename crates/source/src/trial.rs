@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bpf::{Lives, Tasks};
+use bpf::{ProcessEvents, TaskIterator};
 
 use crate::{Limits, exit};
 
@@ -26,8 +26,8 @@ impl Trial {
         let limits = Arc::new(Limits::default());
         let text = |error: bpf::Error| error.to_string();
         let trial = Trial {
-            iterator: limits.kernel.load(Tasks::open).map(drop).map_err(text),
-            ring: limits.kernel.load(Lives::open).map(drop).map_err(text),
+            iterator: limits.kernel.load(TaskIterator::open).map(drop).map_err(text),
+            ring: limits.kernel.load(ProcessEvents::open).map(drop).map_err(text),
             taskstats: exit::try_taskstats(&limits).map_err(|error| error.to_string()),
         };
         limits.kernel.release();

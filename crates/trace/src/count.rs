@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use bpf::{CountSettings, Counts, Error, Kernel, STEPS, Split};
+use bpf::{CountSettings, Error, KernelTypes, Split, SyscallCounts};
 
 pub use self::events::{Criteria, EventCounts};
 use crate::engine::Weight;
@@ -15,12 +15,9 @@ use crate::{CallId, Histogram, Stats, Tally, Unit};
 
 mod events;
 
-// Both sides cut time into the same steps.
-const _: () = assert!(STEPS == crate::STEPS && bpf::SLOTS == crate::SLOTS);
-
 /// The programs, counting.
 pub struct KernelCounts {
-    counts: Counts,
+    counts: SyscallCounts,
     split: Split,
     measuring: Option<OwnedFd>,
 }
@@ -31,7 +28,7 @@ impl KernelCounts {
     /// # Errors
     /// Without permission, without BTF, and when the kernel does not take them.
     pub fn open(settings: &CountSettings) -> Result<Self, Error> {
-        let counts = Counts::open(&Kernel::open()?, settings)?;
+        let counts = SyscallCounts::open(&KernelTypes::open()?, settings)?;
         Ok(KernelCounts { counts, split: settings.split, measuring: None })
     }
 
@@ -40,7 +37,7 @@ impl KernelCounts {
     /// # Errors
     /// When the kernel does not run the pass over all tasks.
     pub fn watch(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
-        self.counts.seed(ids)
+        self.counts.watch(ids)
     }
 
     /// Has the kernel measure its programs from now on, or no longer.  While it does, a call costs
@@ -49,7 +46,7 @@ impl KernelCounts {
     /// # Errors
     /// When the kernel refuses.
     pub fn measure(&mut self, on: bool) -> Result<(), Error> {
-        self.measuring = if on { Some(Counts::measure()?) } else { None };
+        self.measuring = if on { Some(SyscallCounts::measure()?) } else { None };
         Ok(())
     }
 
@@ -106,7 +103,7 @@ impl KernelCounts {
             let unit = match self.split {
                 Split::Process => Unit::Process(number, name),
                 Split::Thread => Unit::Thread(number, name),
-                Split::Group => Unit::Group(u64::from(count.id)),
+                Split::ProcessGroup => Unit::Group(u64::from(count.id)),
                 Split::Command | Split::None => Unit::Command(name),
             };
             let stats = stats_of_unit(&count);

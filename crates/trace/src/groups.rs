@@ -10,13 +10,13 @@
 
 use std::collections::BTreeMap;
 
-use bpf::{CountSettings, Counts, Error, Kernel, Split, UnitCount};
+use bpf::{CountSettings, Error, KernelTypes, Split, SyscallCounts, UnitCount};
 
 use crate::{CallId, Stats};
 
-/// Counts, by process group.
+/// SyscallCounts, by process group.
 pub struct Groups {
-    counts: Counts,
+    counts: SyscallCounts,
 }
 
 /// What the processes of a group have called.
@@ -27,28 +27,28 @@ pub struct GroupCalls {
 }
 
 impl Groups {
-    /// Counts what this process (all its threads) calls and begins from now on.
+    /// SyscallCounts what this process (all its threads) calls and begins from now on.
     ///
     /// # Errors
     /// Without permission, without BTF, when the kernel does not take the programs.
     pub fn of_process(process: i32) -> Result<Self, Error> {
         let settings = CountSettings {
             follow: true,
-            seed_threads: true,
-            split: Split::Group,
+            whole_processes: true,
+            split: Split::ProcessGroup,
             ..CountSettings::default()
         };
-        let mut groups = Groups { counts: Counts::open(&Kernel::open()?, &settings)? };
+        let mut groups = Groups { counts: SyscallCounts::open(&KernelTypes::open()?, &settings)? };
         groups.watch(&[process])?;
         Ok(groups)
     }
 
-    /// Counts these processes too; gives the threads of them that exist.
+    /// SyscallCounts these processes too; gives the threads of them that exist.
     ///
     /// # Errors
     /// When the kernel does not run the pass over all tasks.
     pub fn watch(&mut self, processes: &[i32]) -> Result<Vec<i32>, Error> {
-        self.counts.seed(processes)
+        self.counts.watch(processes)
     }
 
     /// What each group has called so far.

@@ -10,7 +10,6 @@
 //! * [`Tally`]: calls, errors, times and histograms, in all and by process, command or thread;
 //! * [`Groups`]: the same by process group, for who runs jobs.
 
-mod abi;
 mod count;
 mod decode;
 mod digits;
@@ -19,14 +18,13 @@ mod event;
 mod flags;
 mod groups;
 mod line;
-mod names;
 mod select;
 mod summary;
 mod table;
 mod tally;
 mod tasks;
 
-pub use abi::{Abi, CallId, SLOTS};
+pub use bpf::{Abi, CallId, Histogram, SLOTS, STEPS};
 pub use count::{Criteria, EventCounts, KernelCounts};
 pub use decode::{Capture, Copied, Length, Style, When};
 pub use event::{Call, End, Event, Memory, Signal, What};
@@ -40,4 +38,4 @@ pub use summary::details::{
 pub use summary::machine::{json, write_csv, write_csv_heading};
 pub use summary::{Column, Row, Sort, Summary};
 pub use table::{argument_count, captures};
-pub use tally::{Histogram, STEPS, Stats, Tally, Unit, error_of};
+pub use tally::{Stats, Tally, Unit, error_of};

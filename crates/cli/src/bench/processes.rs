@@ -120,13 +120,14 @@ pub(crate) const ITERATOR: &str = "bare iterator";
 pub(crate) fn run_all(plan: &Plan, programs: &Programs) -> anyhow::Result<Results> {
     let mut results = Results::default();
     let progress = Progress::new();
-    let mut tasks = match bpf::Kernel::open().and_then(|kernel| bpf::Tasks::open(&kernel)) {
-        Ok(tasks) => Some(tasks),
-        Err(error) => {
-            results.notes.push(format!("no bare iterator, and whit reads /proc: {error}"));
-            None
-        }
-    };
+    let mut tasks =
+        match bpf::KernelTypes::open().and_then(|kernel| bpf::TaskIterator::open(&kernel)) {
+            Ok(tasks) => Some(tasks),
+            Err(error) => {
+                results.notes.push(format!("no bare iterator, and whit reads /proc: {error}"));
+                None
+            }
+        };
     if programs.collectl.is_none() {
         results.notes.push("collectl is not installed: its rows are missing".into());
     }
@@ -144,7 +145,7 @@ struct Bench<'a> {
     plan: &'a Plan,
     programs: &'a Programs,
     progress: &'a Progress,
-    tasks: Option<&'a mut bpf::Tasks>,
+    tasks: Option<&'a mut bpf::TaskIterator>,
 }
 
 /// Which contestants a case has, and with what they are called.

@@ -181,8 +181,8 @@ impl Results {
 pub(crate) fn run_all(plan: &Plan, programs: &Programs) -> anyhow::Result<Results> {
     let mut results = Results::default();
     let progress = Progress::new();
-    let kernel = match bpf::Kernel::open() {
-        Ok(kernel) => bpf::Nothing::open(&kernel).map(|_| kernel),
+    let kernel = match bpf::KernelTypes::open() {
+        Ok(kernel) => bpf::EmptyPrograms::open(&kernel).map(|_| kernel),
         Err(error) => Err(error),
     };
     if let Err(error) = &kernel {
@@ -220,7 +220,7 @@ struct Bench<'a> {
     plan: &'a Plan,
     programs: &'a Programs,
     progress: &'a Progress,
-    kernel: Option<bpf::Kernel>,
+    kernel: Option<bpf::KernelTypes>,
     folder: &'a Path,
 }
 
@@ -272,7 +272,7 @@ impl Bench<'_> {
         let mut floor = None;
         match (&tracer.how, &self.kernel) {
             (How::Beside, _) => beside = Some(Beside::start(&self.programs.whit)?),
-            (How::Floor, Some(kernel)) => floor = Some(bpf::Nothing::open(kernel)?),
+            (How::Floor, Some(kernel)) => floor = Some(bpf::EmptyPrograms::open(kernel)?),
             _ => {}
         }
         let (whole, said) = tracer.run(&self.load(what, size))?;

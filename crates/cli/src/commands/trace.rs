@@ -311,7 +311,7 @@ fn settings(arguments: &TraceArguments, target: &Target) -> anyhow::Result<Count
         everybody: matches!(target, Target::Everybody),
         own_process: std::process::id().cast_signed(),
         follow: arguments.follow > 0,
-        seed_threads: arguments.follow > 0,
+        whole_processes: arguments.follow > 0,
         from_exec: matches!(target, Target::Command(_)),
         slower_than_ns: u64::try_from(arguments.slower_than.as_nanos()).unwrap_or(u64::MAX),
         ..CountSettings::default()

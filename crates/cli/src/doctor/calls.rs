@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use bpf::{CountSettings, Counts, Kernel};
+use bpf::{CountSettings, KernelTypes, SyscallCounts};
 use trace::engine::{Engine as _, Progress, Ptrace, Scope, Wanted};
 use trace::{CallId, Event, Memory, SLOTS, Stats, Tally, What};
 
@@ -64,7 +64,7 @@ pub(crate) struct Price {
 /// Finds it out on this machine.
 pub(crate) fn examine() -> SystemCalls {
     let bare_ns = getppid_ns();
-    match Kernel::open().and_then(|kernel| by_kernel(&kernel, bare_ns)) {
+    match KernelTypes::open().and_then(|kernel| by_kernel(&kernel, bare_ns)) {
         Ok((calls, price)) => {
             SystemCalls { way: "kernel", why: String::new(), calls, price: Some(price) }
         }
@@ -76,19 +76,19 @@ pub(crate) fn examine() -> SystemCalls {
 
 type Found = (Result<Vec<Calls>, String>, Price);
 
-fn by_kernel(kernel: &Kernel, bare_ns: f64) -> Result<Found, bpf::Error> {
-    let mut counts = Counts::open(kernel, &CountSettings::default())?;
+fn by_kernel(kernel: &KernelTypes, bare_ns: f64) -> Result<Found, bpf::Error> {
+    let mut counts = SyscallCounts::open(kernel, &CountSettings::default())?;
     let not_selected_ns = getppid_ns();
-    counts.seed(&[rustix::thread::gettid().as_raw_nonzero().get()])?;
+    counts.watch(&[rustix::thread::gettid().as_raw_nonzero().get()])?;
     let price = Price { bare_ns, not_selected_ns, counted_ns: getppid_ns() };
     drop(counts);
     let settings = CountSettings { from_exec: true, ..CountSettings::default() };
-    let mut counts = Counts::open(kernel, &settings)?;
+    let mut counts = SyscallCounts::open(kernel, &settings)?;
     let mut held = match Held::start() {
         Ok(held) => held,
         Err(error) => return Ok((Err(error), price)),
     };
-    counts.seed(&[held.process()])?;
+    counts.watch(&[held.process()])?;
     if let Err(error) = held.run_to_end() {
         return Ok((Err(error), price));
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
-use bpf::{CpuTime, Exit, Life, Lives, Lost, adjusted};
+use bpf::{CpuTime, ExitEvent, LostEvents, ProcessEvent, ProcessEvents, adjusted};
 use procfs::Host;
 use sample::{RowMut, Table};
 
@@ -36,9 +36,9 @@ const SHOWN: u32 = u32::MAX;
 
 /// The ring, and what came out of it since the last tick.
 pub(super) struct Ring {
-    lives: Lives,
+    lives: ProcessEvents,
     waiting: Waiting,
-    lost: Lost,
+    lost: LostEvents,
 }
 
 /// Ends that wait for the next tick.
@@ -58,7 +58,7 @@ struct Waiting {
 }
 
 struct End {
-    exit: Exit,
+    exit: ExitEvent,
     line: Range<u32>,
     settled: bool,
 }
@@ -82,8 +82,8 @@ impl Ring {
             refused: 0,
             is_last: false,
         };
-        let lives = limits.kernel.load(Lives::open)?;
-        Ok(Ring { lives, waiting, lost: Lost::default() })
+        let lives = limits.kernel.load(ProcessEvents::open)?;
+        Ok(Ring { lives, waiting, lost: LostEvents::default() })
     }
 
     pub(super) fn attention(&self) -> Attention<'_> {
@@ -100,13 +100,13 @@ impl Ring {
         lives.drain(|life| {
             events += 1;
             match life {
-                Life::Exec(exec, arguments) => {
+                ProcessEvent::Exec(exec, arguments) => {
                     counters.execs.add(1);
                     let key = (exec.pid.cast_unsigned(), exec.start_boottime_ns);
                     waiting.lines.put(key, arguments);
                 }
-                Life::Exit(exit) => waiting.ended(exit, &mut ledger),
-                Life::Settled(settled) => {
+                ProcessEvent::Exit(exit) => waiting.ended(exit, &mut ledger),
+                ProcessEvent::Free(settled) => {
                     let key = (settled.pid.cast_unsigned(), settled.start_boottime_ns);
                     waiting.settled(key, settled.run_ns, &mut ledger);
                 }
@@ -135,7 +135,7 @@ impl Ring {
 }
 
 impl Waiting {
-    fn ended(&mut self, exit: &Exit, ledger: &mut Ledger) {
+    fn ended(&mut self, exit: &ExitEvent, ledger: &mut Ledger) {
         let key = (exit.pid.cast_unsigned(), exit.start_boottime_ns);
         let counted_ns = ledger.ended(exit.pid, start_ticks(exit.start_boottime_ns), exit.run_ns);
         let line = self.lines.take(key).unwrap_or_default();
@@ -220,7 +220,7 @@ fn set_line(row: &mut RowMut<'_>, line: &[u8]) {
 }
 
 /// What it was.
-fn set_facts(host: &Host, names: &mut Names, row: &mut RowMut<'_>, exit: &Exit) {
+fn set_facts(host: &Host, names: &mut Names, row: &mut RowMut<'_>, exit: &ExitEvent) {
     row.set_text(super::COMMAND, until_zero(&exit.command));
     row.set_text(super::ORIGIN, b"bpf");
     row.set_signed(super::PARENT, exit.parent.into());
@@ -233,7 +233,7 @@ fn set_facts(host: &Host, names: &mut Names, row: &mut RowMut<'_>, exit: &Exit) 
 }
 
 /// What it used.
-fn set_account(row: &mut RowMut<'_>, exit: &Exit) {
+fn set_account(row: &mut RowMut<'_>, exit: &ExitEvent) {
     let sampled = CpuTime { user_ns: exit.user_ns, system_ns: exit.system_ns };
     let shown = CpuTime { user_ns: exit.previous_user_ns, system_ns: exit.previous_system_ns };
     let time = adjusted(sampled, exit.run_ns, shown);

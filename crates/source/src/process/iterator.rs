@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use bpf::{CpuTime, Group, Task, Tasks, adjusted};
+use bpf::{CpuTime, TaskIterator, TaskRecord, ThreadGroup, adjusted};
 use procfs::Host;
 use procfs::passwd::Users;
 use sample::{RowMut, State, Table};
@@ -64,7 +64,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of_task(task: &Task) -> Self {
+    fn of_task(task: &TaskRecord) -> Self {
         Sums {
             sampled: CpuTime { user_ns: task.user_ns, system_ns: task.system_ns },
             counts: [
@@ -86,7 +86,7 @@ impl Sums {
     }
 
     /// What threads that have ended have left.  Their delay is not kept by the kernel.
-    fn of_ended(group: &Group) -> Self {
+    fn of_ended(group: &ThreadGroup) -> Self {
         Sums {
             sampled: CpuTime { user_ns: group.user_ns, system_ns: group.system_ns },
             counts: [
@@ -131,7 +131,7 @@ struct Shared {
 
 /// Reads by the iterator.
 pub(super) struct Iterator {
-    tasks: Tasks,
+    tasks: TaskIterator,
     pass: Pass,
 }
 
@@ -144,14 +144,14 @@ struct Pass {
     /// Threads that went by before their process.
     early: Vec<(i32, Sums, bool)>,
     /// Processes of which nobody can say whether they are wanted without their command line.
-    undecided: Vec<(Task, Group, usize)>,
+    undecided: Vec<(TaskRecord, ThreadGroup, usize)>,
     totals: PassTotals,
     first: bool,
     page_kib: u64,
 }
 
 impl Iterator {
-    pub(super) fn new(tasks: Tasks, users: Arc<Mutex<Users>>) -> Self {
+    pub(super) fn new(tasks: TaskIterator, users: Arc<Mutex<Users>>) -> Self {
         let page_kib = rustix::param::page_size() as u64 / 1024;
         Iterator { tasks, pass: Pass { page_kib, desk: Desk::new(users), ..Pass::default() } }
     }
@@ -199,8 +199,8 @@ impl Pass {
     /// A process goes by, that is, its first thread.
     fn process(
         &mut self,
-        task: &Task,
-        group: &Group,
+        task: &TaskRecord,
+        group: &ThreadGroup,
         limits: &ProcessLimits,
         books: &mut Books<'_>,
         table: &mut Table,
@@ -235,7 +235,7 @@ impl Pass {
         }
     }
 
-    fn count(&mut self, task: &Task) {
+    fn count(&mut self, task: &TaskRecord) {
         self.totals.threads += 1;
         self.totals.running += u64::from(task.state | task.exit_state == 0);
     }
@@ -244,8 +244,8 @@ impl Pass {
     #[inline]
     fn choose(
         &mut self,
-        task: &Task,
-        group: &Group,
+        task: &TaskRecord,
+        group: &ThreadGroup,
         start: u64,
         limits: &ProcessLimits,
     ) -> Option<usize> {
@@ -280,8 +280,8 @@ impl Pass {
     #[inline]
     fn row(
         &mut self,
-        task: &Task,
-        group: &Group,
+        task: &TaskRecord,
+        group: &ThreadGroup,
         slot: usize,
         limits: &ProcessLimits,
         table: &mut Table,
@@ -300,7 +300,7 @@ impl Pass {
     }
 
     /// A further thread of a process goes by.
-    fn thread(&mut self, task: &Task, limits: &ProcessLimits, table: &mut Table) {
+    fn thread(&mut self, task: &TaskRecord, limits: &ProcessLimits, table: &mut Table) {
         self.count(task);
         let sums = Sums::of_task(task);
         let lives = task.flags & EXITING == 0;
@@ -384,12 +384,12 @@ impl Pass {
     }
 }
 
-fn shown_by_kernel(group: &Group) -> CpuTime {
+fn shown_by_kernel(group: &ThreadGroup) -> CpuTime {
     CpuTime { user_ns: group.previous_user_ns, system_ns: group.previous_system_ns }
 }
 
 /// For what is inferred about its children; what it has used itself is still to come.
-fn seen(task: &Task, group: &Group, start: u64) -> Seen {
+fn seen(task: &TaskRecord, group: &ThreadGroup, start: u64) -> Seen {
     let children = Used {
         user_ns: group.child_user_ns,
         system_ns: group.child_system_ns,
@@ -431,7 +431,7 @@ pub(super) fn until_zero(command: &[u8; 16]) -> &[u8] {
 
 /// What a task says of itself, thread or process.
 #[inline]
-fn describe(row: &mut RowMut<'_>, task: &Task) {
+fn describe(row: &mut RowMut<'_>, task: &TaskRecord) {
     row.set_text(COMMAND, until_zero(&task.command));
     row.set_text(STATE, state(task));
     row.set_signed(TGID, task.tgid.into());
@@ -445,7 +445,7 @@ fn describe(row: &mut RowMut<'_>, task: &Task) {
 
 /// What its threads have in common.
 #[inline]
-fn describe_group(row: &mut RowMut<'_>, task: &Task, group: &Group, page_kib: u64) {
+fn describe_group(row: &mut RowMut<'_>, task: &TaskRecord, group: &ThreadGroup, page_kib: u64) {
     row.set_signed(PARENT, group.parent.into());
     row.set(UID, group.uid.into());
     row.set(CGROUP_ID, group.cgroup);
@@ -465,7 +465,7 @@ fn describe_group(row: &mut RowMut<'_>, task: &Task, group: &Group, page_kib: u6
 
 /// Sizes as `/proc` makes them of the same counts (fs/proc/task_mmu.c).
 #[inline]
-fn memory(row: &mut RowMut<'_>, group: &Group, page_kib: u64) {
+fn memory(row: &mut RowMut<'_>, group: &ThreadGroup, page_kib: u64) {
     // Counts of single CPUs are added up late, so that a small sum may be below 0.
     let pages = |count: i64| u64::try_from(count).unwrap_or(0);
     let resident =
@@ -514,7 +514,7 @@ fn usage(
 }
 
 /// The letter that `/proc` shows (fs/proc/array.c and `task_state_index` of `sched.h`).
-fn state(task: &Task) -> &'static [u8] {
+fn state(task: &TaskRecord) -> &'static [u8] {
     const UNINTERRUPTIBLE: u32 = 0x2;
     const REPORTED: u32 = 0x7f;
     const NO_LOAD: u32 = 0x400;

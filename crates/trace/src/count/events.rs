@@ -93,7 +93,7 @@ impl EventCounts {
             Split::Process => Unit::Process(event.process, self.name(event.process)),
             Split::Thread => Unit::Thread(event.thread, self.name(event.thread)),
             Split::Command => Unit::Command(self.name(event.thread)),
-            Split::Group => {
+            Split::ProcessGroup => {
                 let process = rustix::process::Pid::from_raw(event.process);
                 let group = rustix::process::getpgid(process);
                 Unit::Group(

@@ -23,7 +23,7 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::Duration;
 
-use bpf::{CountSettings, EventSettings, Events, Kernel, PIECE_BYTES};
+use bpf::{CountSettings, EventSettings, KernelTypes, PIECE_BYTES, SyscallEvents};
 use rustix::event::{Timespec, epoll};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -103,7 +103,7 @@ impl KernelSettings {
         EventSettings {
             calls: CountSettings {
                 follow: self.scope != Scope::Thread,
-                seed_threads: self.scope != Scope::Thread,
+                whole_processes: self.scope != Scope::Thread,
                 command: self.command,
                 cgroup: self.cgroup,
                 calls: (!self.wanted.is_all()).then_some(calls),
@@ -142,7 +142,7 @@ enum Left {
 /// Tells events from the kernel.
 pub struct KernelEvents {
     /// `None` once it has let go.
-    events: Option<Events>,
+    events: Option<SyscallEvents>,
     epoll: OwnedFd,
     /// Nothing ends by itself.
     everybody: bool,
@@ -212,7 +212,7 @@ impl KernelEvents {
     }
 
     fn open(raw: &EventSettings, backlog_max: usize) -> Result<Self, Error> {
-        let events = Events::open(&Kernel::open()?, raw)?;
+        let events = SyscallEvents::open(&KernelTypes::open()?, raw)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
         // The ring is readable whenever anything is in it; only that somebody wakes us is of interest.
         watch(&epoll, events.as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET)?;
@@ -238,7 +238,7 @@ impl KernelEvents {
 
     fn name(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
         match &mut self.events {
-            Some(events) => Ok(events.seed(ids)?),
+            Some(events) => Ok(events.watch(ids)?),
             None => Ok(Vec::new()),
         }
     }
@@ -256,7 +256,7 @@ impl KernelEvents {
     ///
     /// When the kernel refuses.
     pub fn measure(&mut self, on: bool) -> Result<(), Error> {
-        self.measuring = if on { Some(Events::measure()?) } else { None };
+        self.measuring = if on { Some(SyscallEvents::measure()?) } else { None };
         Ok(())
     }
 
@@ -356,7 +356,7 @@ impl KernelEvents {
     /// Whether nobody is left to watch.
     fn is_over(&self) -> bool {
         let command_is_over = self.launch.is_none() || self.end.is_some();
-        let alive = self.events.as_ref().map_or(0, Events::alive);
+        let alive = self.events.as_ref().map_or(0, SyscallEvents::alive);
         !self.everybody && command_is_over && alive == 0
     }
 
@@ -433,7 +433,7 @@ impl Engine for KernelEvents {
     }
 
     fn weight(&self) -> Weight {
-        let Some(Ok(run_time)) = self.events.as_ref().map(Events::run_time) else {
+        let Some(Ok(run_time)) = self.events.as_ref().map(SyscallEvents::run_time) else {
             return self.weight;
         };
         Weight {

@@ -37,7 +37,7 @@ pub(crate) fn walk(passes: u64) -> io::Result<(Measurement, usize)> {
 }
 
 /// Runs the kernel's iterator `passes` times.
-pub(crate) fn iterate(tasks: &mut bpf::Tasks, passes: u64) -> io::Result<Measurement> {
+pub(crate) fn iterate(tasks: &mut bpf::TaskIterator, passes: u64) -> io::Result<Measurement> {
     measured(|| {
         for _ in 0..passes {
             let mut sum = 0_u64;

@@ -56,7 +56,7 @@ impl Counter {
         let found = counts.watch(&pid.map_or_else(|| watched.clone(), |pid| vec![pid]))?;
         for process in &watched {
             ensure!(
-                settings.seed_threads && target::is_there(*process) || found.contains(process),
+                settings.whole_processes && target::is_there(*process) || found.contains(process),
                 "-p {process}: no such process; it may have ended"
             );
         }

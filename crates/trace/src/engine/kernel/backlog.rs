@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 
-use bpf::{Events, Happening};
+use bpf::{EventRecord, SyscallEvents};
 
 /// Bytes of a block.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -38,7 +38,7 @@ impl Backlog {
     }
 
     /// Takes a block's worth out of the ring; whether that is empty now.
-    pub(super) fn fill(&mut self, events: &mut Events) -> bool {
+    pub(super) fn fill(&mut self, events: &mut SyscallEvents) -> bool {
         let room = |block: &Vec<u8>| BLOCK_BYTES.saturating_sub(block.len());
         // What is left of a block is used if it is worth it.
         if self.blocks.back().is_none_or(|block| room(block) < BLOCK_BYTES / 2) {
@@ -58,8 +58,8 @@ impl Backlog {
     }
 
     /// The first record, and how many bytes it takes; nothing in the place of what makes no sense.
-    pub(super) fn first(&self) -> Option<(Option<Happening<'_>>, usize)> {
-        Happening::first(self.rest())
+    pub(super) fn first(&self) -> Option<(Option<EventRecord<'_>>, usize)> {
+        EventRecord::first(self.rest())
     }
 
     /// Gives up the first bytes, which are told.
@@ -85,7 +85,7 @@ impl Backlog {
         let (mut place, mut at) = self.searched.get().max((0, self.told + first_room));
         let mut found = None;
         while let Some(block) = self.blocks.get(place) {
-            while let Some((happening, room)) = Happening::first(&block[at..]) {
+            while let Some((happening, room)) = EventRecord::first(&block[at..]) {
                 found = happening.filter(|happening| happening.head().thread == thread);
                 if found.is_some() {
                     break;
@@ -100,7 +100,7 @@ impl Backlog {
         }
         self.searched.set((place, at));
         found.map(|happening| match happening {
-            Happening::Enter(_, pieces) | Happening::Exit(_, pieces) => pieces.bytes(),
+            EventRecord::Enter(_, pieces) | EventRecord::Exit(_, pieces) => pieces.bytes(),
             _ => &[],
         })
     }

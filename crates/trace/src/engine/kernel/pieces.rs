@@ -1,7 +1,7 @@
 //! The memory of a task as it was copied in the kernel: pieces of it, some at the begin of a call and
 //! some at its end.
 
-use bpf::Pieces;
+use bpf::MemoryPieces;
 
 use crate::Memory;
 use crate::engine::ptrace::TaskMemory;
@@ -14,7 +14,7 @@ pub(super) enum Those {
     OfExit,
 }
 
-/// Pieces of a task's memory; of what stands in several, the first holds.
+/// MemoryPieces of a task's memory; of what stands in several, the first holds.
 pub(super) struct Copies<'a> {
     pub(super) sources: [(&'a [u8], Those); 3],
     /// The task itself, for what is in no piece, if it is in the call still.
@@ -28,7 +28,7 @@ fn find(pieces: &[u8], those: Those, address: u64) -> Option<&[u8]> {
         Those::OfEnter => of_enter,
         Those::OfExit => !of_enter,
     };
-    Pieces::of(pieces).filter(|piece| counts(piece.is_of_enter)).find_map(|piece| {
+    MemoryPieces::of(pieces).filter(|piece| counts(piece.is_of_enter)).find_map(|piece| {
         let skip = usize::try_from(address.checked_sub(piece.address)?).ok()?;
         piece.bytes.get(skip..).filter(|rest| !rest.is_empty())
     })

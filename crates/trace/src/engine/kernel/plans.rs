@@ -1,12 +1,12 @@
 //! What is copied in the kernel for each call: the table's captures as the program takes them.
 
-use bpf::{CAPTURES_MAX, Extent, PIECE_BYTES, Shape};
+use bpf::{CAPTURES_MAX, CaptureKind, CaptureLength, PIECE_BYTES};
 
 use crate::engine::Wanted;
 use crate::{CallId, Capture, Copied, Length, SLOTS, When, captures};
 
 /// The captures of all wanted calls that have any, by place.
-pub(super) fn plans(wanted: &Wanted, data_bytes: u32) -> Vec<(usize, Vec<bpf::Capture>)> {
+pub(super) fn plans(wanted: &Wanted, data_bytes: u32) -> Vec<(usize, Vec<bpf::MemoryCapture>)> {
     (0..SLOTS)
         .map(|slot| (slot, CallId::of_slot(slot)))
         .filter(|(_, call)| wanted.has(*call))
@@ -19,44 +19,46 @@ pub(super) fn plans(wanted: &Wanted, data_bytes: u32) -> Vec<(usize, Vec<bpf::Ca
         .collect()
 }
 
-fn extent(length: Length) -> Extent {
+fn extent(length: Length) -> CaptureLength {
     match length {
-        Length::Fixed(count) => Extent::Fixed(u16::try_from(count).unwrap_or(u16::MAX)),
-        Length::Argument(index) => Extent::Argument(index),
-        Length::Result => Extent::Result,
-        Length::Behind(index) => Extent::Behind(index),
+        Length::Fixed(count) => CaptureLength::Fixed(u16::try_from(count).unwrap_or(u16::MAX)),
+        Length::Argument(index) => CaptureLength::Argument(index),
+        Length::Result => CaptureLength::Result,
+        Length::Behind(index) => CaptureLength::Behind(index),
     }
 }
 
-fn of(capture: &Capture, data_bytes: u32) -> bpf::Capture {
-    let mut raw = bpf::Capture {
+fn of(capture: &Capture, data_bytes: u32) -> bpf::MemoryCapture {
+    let mut raw = bpf::MemoryCapture {
         argument: capture.argument,
         at_enter: capture.when != When::Exit,
         at_exit: capture.when != When::Enter,
-        shape: Shape::Text,
-        count: Extent::All,
-        total: Extent::All,
+        shape: CaptureKind::Text,
+        count: CaptureLength::All,
+        total: CaptureLength::All,
         size: 1,
         bytes_max: PIECE_BYTES,
     };
     match capture.what {
         Copied::Text => (),
-        Copied::Texts => raw.shape = Shape::Texts,
-        Copied::Pointers => raw.shape = Shape::Pointers,
+        Copied::Texts => raw.shape = CaptureKind::Texts,
+        Copied::Pointers => raw.shape = CaptureKind::Pointers,
         Copied::Bytes { count, size } => {
-            (raw.shape, raw.count, raw.size) = (Shape::Bytes, extent(count), size);
+            (raw.shape, raw.count, raw.size) = (CaptureKind::Bytes, extent(count), size);
         }
         Copied::Data(bytes) => {
-            (raw.shape, raw.count, raw.bytes_max) = (Shape::Bytes, extent(bytes), data_bytes);
+            (raw.shape, raw.count, raw.bytes_max) = (CaptureKind::Bytes, extent(bytes), data_bytes);
         }
         Copied::Vectors { count, total } => {
-            (raw.shape, raw.count) = (Shape::Vectors, extent(count));
-            raw.total = total.map_or(Extent::All, extent);
+            (raw.shape, raw.count) = (CaptureKind::Vectors, extent(count));
+            raw.total = total.map_or(CaptureLength::All, extent);
         }
-        Copied::Message => raw.shape = Shape::Message,
-        Copied::Messages { count } => (raw.shape, raw.count) = (Shape::Messages, extent(count)),
-        Copied::Mask => raw.shape = Shape::Mask,
-        Copied::CloneResults => raw.shape = Shape::CloneResults,
+        Copied::Message => raw.shape = CaptureKind::Message,
+        Copied::Messages { count } => {
+            (raw.shape, raw.count) = (CaptureKind::Messages, extent(count));
+        }
+        Copied::Mask => raw.shape = CaptureKind::Mask,
+        Copied::CloneResults => raw.shape = CaptureKind::CloneResults,
     }
     raw
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use bpf::{CallRecord, Happening};
+use bpf::{CallRecord, EventRecord};
 
 use super::super::Each;
 use super::pieces::{Copies, Those};
@@ -40,7 +40,7 @@ impl Teller {
     /// Hands over one record.
     pub(super) fn tell(
         &mut self,
-        first: &Happening<'_>,
+        first: &EventRecord<'_>,
         later: &[u8],
         task: Option<i32>,
         each: &mut Each<'_>,
@@ -53,7 +53,7 @@ impl Teller {
             what,
         };
         match first {
-            Happening::Enter(record, pieces) => {
+            EventRecord::Enter(record, pieces) => {
                 let pieces = pieces.bytes();
                 let what = What::Enter(call_of(record));
                 let sources = [(pieces, Those::All), (later, Those::OfEnter), (&[], Those::All)];
@@ -61,8 +61,8 @@ impl Teller {
                 self.keep(head.thread, pieces);
                 flow
             }
-            Happening::Exit(record, pieces) => self.tell_exit(record, pieces.bytes(), each),
-            Happening::Signal(_, info) => {
+            EventRecord::Exit(record, pieces) => self.tell_exit(record, pieces.bytes(), each),
+            EventRecord::Signal(_, info) => {
                 let mut bytes = [0; 128];
                 bytes[..info.len()].copy_from_slice(info);
                 let signal = Signal::from_siginfo(&bytes);
@@ -73,14 +73,14 @@ impl Teller {
                 }
                 flow
             }
-            Happening::Began(_, parent) => each(&event(What::Began { parent: *parent }), &()),
-            Happening::Superseded(_, former) => {
+            EventRecord::Began(_, parent) => each(&event(What::Began { parent: *parent }), &()),
+            EventRecord::Superseded(_, former) => {
                 if let Some(pieces) = self.begun.remove(former) {
                     self.begun.insert(head.thread, pieces);
                 }
                 each(&event(What::Superseded { former: *former }), &())
             }
-            Happening::Ended(_, code) => {
+            EventRecord::Ended(_, code) => {
                 self.begun.remove(&head.thread);
                 each(&event(What::Ended(end_of(*code))), &())
             }

@@ -3,13 +3,13 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 #![allow(clippy::unwrap_used, reason = "all of it is tests")]
 
-use bpf::{CountSettings, Counts, Error, Kernel, Split};
+use bpf::{CountSettings, Error, KernelTypes, Split, SyscallCounts};
 
 const GETPPID: usize = 110;
 const CHDIR: usize = 80;
 
-fn open(settings: &CountSettings) -> Option<Counts> {
-    match Kernel::open().and_then(|kernel| Counts::open(&kernel, settings)) {
+fn open(settings: &CountSettings) -> Option<SyscallCounts> {
+    match KernelTypes::open().and_then(|kernel| SyscallCounts::open(&kernel, settings)) {
         Ok(counts) => Some(counts),
         Err(error @ (Error::Denied(_) | Error::NoBtf(_) | Error::Namespace)) => {
             eprintln!("skipped: {error}");
@@ -35,7 +35,7 @@ fn every_call_of_a_seeded_thread_is_counted_and_no_other() {
     let Some(mut counts) = open(&settings) else { return };
     getppid(1_000);
     let own = own_thread();
-    assert_eq!(counts.seed(&[own]).unwrap(), [own]);
+    assert_eq!(counts.watch(&[own]).unwrap(), [own]);
     std::thread::scope(|scope| {
         scope.spawn(|| getppid(5_000));
     });
@@ -60,7 +60,7 @@ fn every_call_of_a_seeded_thread_is_counted_and_no_other() {
 #[test]
 fn a_call_that_waits_takes_wall_time_and_no_cpu_time() {
     let Some(mut counts) = open(&CountSettings::default()) else { return };
-    counts.seed(&[own_thread()]).unwrap();
+    counts.watch(&[own_thread()]).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(100));
     // Some systems sleep by nanosleep, others by clock_nanosleep.
     let slept = counts.call(230).or_else(|| counts.call(35)).unwrap();
@@ -73,7 +73,7 @@ fn children_are_counted_when_they_are_to_be_followed() {
     for follow in [false, true] {
         let settings = CountSettings { follow, ..CountSettings::default() };
         let Some(mut counts) = open(&settings) else { return };
-        counts.seed(&[own_thread()]).unwrap();
+        counts.watch(&[own_thread()]).unwrap();
         for _ in 0..20 {
             std::process::Command::new("/bin/true").status().unwrap();
         }
@@ -97,7 +97,7 @@ fn what_is_not_wanted_is_not_counted() {
         [(some, (10, 0)), (slow, (0, 0)), (failed, (0, 1)), (good, (10, 0)), (stranger, (0, 0))]
     {
         let Some(mut counts) = open(&settings) else { return };
-        counts.seed(&[own_thread()]).unwrap();
+        counts.watch(&[own_thread()]).unwrap();
         getppid(10);
         assert!(rustix::process::chdir("/nowhere at all").is_err());
         let of = |slot: usize| counts.call(slot).map_or(0, |call| call.calls);
@@ -122,9 +122,9 @@ fn cost() {
         return;
     };
     time("not selected");
-    counts.seed(&[own_thread()]).unwrap();
+    counts.watch(&[own_thread()]).unwrap();
     time("counted");
-    let on = Counts::measure().unwrap();
+    let on = SyscallCounts::measure().unwrap();
     time("measured");
     drop(on);
     let run = counts.run_time().unwrap();
@@ -136,7 +136,7 @@ fn cost() {
     else {
         return;
     };
-    counts.seed(&[own_thread()]).unwrap();
+    counts.watch(&[own_thread()]).unwrap();
     time("by process");
     drop(counts);
     let Some(_counts) =

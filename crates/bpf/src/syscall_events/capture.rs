@@ -9,7 +9,7 @@ pub const PIECE_BYTES: u32 = 32768;
 
 /// How much: `struct extent` of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Extent {
+pub enum CaptureLength {
     /// All that there is.
     #[default]
     All,
@@ -25,7 +25,7 @@ pub enum Extent {
 
 /// What is copied: `enum copied` of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum CaptureKind {
     /// A text that a zero ends.
     Text = 1,
     /// An array of pointers to texts.
@@ -48,7 +48,7 @@ pub enum Shape {
 
 /// One thing to copy for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capture {
+pub struct MemoryCapture {
     /// The argument that points to it.
     pub argument: u8,
     /// As the call begins.
@@ -56,11 +56,11 @@ pub struct Capture {
     /// As it ends.
     pub at_exit: bool,
     /// What.
-    pub shape: Shape,
+    pub shape: CaptureKind,
     /// How many elements.
-    pub count: Extent,
+    pub count: CaptureLength,
     /// Bytes in all, of vectors.
-    pub total: Extent,
+    pub total: CaptureLength,
     /// Bytes of an element.
     pub size: u32,
     /// Never more bytes than these.
@@ -69,7 +69,7 @@ pub struct Capture {
 
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct RawExtent {
+struct RawLength {
     kind: u8,
     index: u8,
     fixed: u16,
@@ -82,47 +82,47 @@ struct RawCapture {
     when: u8,
     kind: u8,
     unused: u8,
-    count: RawExtent,
-    total: RawExtent,
+    count: RawLength,
+    total: RawLength,
     size: u32,
     bytes_max: u32,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-pub(crate) struct RawPlan {
+pub(crate) struct RawCaptures {
     count: u32,
     when: u32,
     captures: [RawCapture; CAPTURES_MAX],
 }
 
 // SAFETY: integers and arrays of them, laid out by C without padding.
-unsafe impl Pod for RawPlan {}
+unsafe impl Pod for RawCaptures {}
 
-impl RawExtent {
-    fn of(extent: Extent) -> Self {
+impl RawLength {
+    fn of(extent: CaptureLength) -> Self {
         let (kind, index, fixed) = match extent {
-            Extent::All => (0, 0, 0),
-            Extent::Fixed(fixed) => (1, 0, fixed),
-            Extent::Argument(index) => (2, index, 0),
-            Extent::Result => (3, 0, 0),
-            Extent::Behind(index) => (4, index, 0),
+            CaptureLength::All => (0, 0, 0),
+            CaptureLength::Fixed(fixed) => (1, 0, fixed),
+            CaptureLength::Argument(index) => (2, index, 0),
+            CaptureLength::Result => (3, 0, 0),
+            CaptureLength::Behind(index) => (4, index, 0),
         };
-        RawExtent { kind, index, fixed }
+        RawLength { kind, index, fixed }
     }
 }
 
-impl RawPlan {
-    pub(crate) fn of(captures: &[Capture]) -> Self {
-        let mut plan = RawPlan::default();
+impl RawCaptures {
+    pub(crate) fn of(captures: &[MemoryCapture]) -> Self {
+        let mut plan = RawCaptures::default();
         for (raw, capture) in plan.captures.iter_mut().zip(captures) {
             *raw = RawCapture {
                 argument: capture.argument,
                 when: u8::from(capture.at_enter) | u8::from(capture.at_exit) << 1,
                 kind: capture.shape as u8,
                 unused: 0,
-                count: RawExtent::of(capture.count),
-                total: RawExtent::of(capture.total),
+                count: RawLength::of(capture.count),
+                total: RawLength::of(capture.total),
                 size: capture.size,
                 bytes_max: capture.bytes_max.min(PIECE_BYTES),
             };

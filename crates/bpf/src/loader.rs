@@ -6,7 +6,8 @@
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 
-use aya::programs::{Program, ProgramError};
+use aya::maps::Map;
+use aya::programs::{BtfTracePoint, Iter, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader};
 
 /// What keeps a program out of the kernel.
@@ -83,11 +84,11 @@ fn check_namespace() -> Result<(), Error> {
 
 /// The running kernel's types, which programs are fitted to.  Drop it when all are loaded: it
 /// takes 30 MB.
-pub struct Kernel {
+pub struct KernelTypes {
     pub(crate) types: Option<Btf>,
 }
 
-impl Kernel {
+impl KernelTypes {
     /// Reads the kernel's BTF.
     ///
     /// # Errors
@@ -95,7 +96,7 @@ impl Kernel {
     pub fn open() -> Result<Self, Error> {
         check_namespace()?;
         let types = Btf::from_sys_fs().map_err(|error| Error::NoBtf(error.to_string()))?;
-        Ok(Kernel { types: Some(types) })
+        Ok(KernelTypes { types: Some(types) })
     }
 
     /// Creates an object's maps and fits its programs to this kernel.
@@ -135,9 +136,39 @@ impl Kernel {
         load(program, types).map_err(|error| Error::from_loader(&error))?;
         Ok(program)
     }
+
+    /// Loads the program `name` of `object` and attaches it to a tracepoint, until the object is
+    /// dropped.
+    pub(crate) fn attach(
+        &self,
+        object: &mut Ebpf,
+        name: &str,
+        tracepoint: &str,
+    ) -> Result<(), Error> {
+        let program: &mut BtfTracePoint =
+            self.program(object, name, |program: &mut BtfTracePoint, types| {
+                program.load(tracepoint, types)
+            })?;
+        program.attach().map_err(|error| Error::from_loader(&error))?;
+        Ok(())
+    }
+
+    /// Loads the task iterator `name` of `object`, for [`open_iterator`] to open.
+    pub(crate) fn iterator(&self, object: &mut Ebpf, name: &str) -> Result<OwnedFd, Error> {
+        let program: &mut Iter =
+            self.program(object, name, |program: &mut Iter, types| program.load("task", types))?;
+        let program = program.fd().map_err(|error| Error::from_loader(&error))?;
+        link_iterator(program.as_fd()).map_err(|error| Error::from_loader(&error))
+    }
 }
 
-impl Drop for Kernel {
+/// Takes a map out of an object.  Its programs must have been loaded before: they are loaded with
+/// the descriptors of its maps.
+pub(crate) fn take_map(object: &mut Ebpf, name: &str) -> Result<Map, Error> {
+    object.take_map(name).ok_or_else(|| Error::Refused(format!("no map `{name}`")))
+}
+
+impl Drop for KernelTypes {
     /// Gives the memory back to the system.
     fn drop(&mut self) {
         self.types = None;
@@ -155,8 +186,8 @@ const LINK_CREATE: libc::c_long = 28;
 /// `BPF_TRACE_ITER`.
 const TRACE_ITER: u32 = 28;
 
-/// Attaches a loaded iterator program, for [`open_iterator`] to open.
-pub(crate) fn link_iterator(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+/// Attaches a loaded iterator program.
+fn link_iterator(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     // prog_fd, target_fd, attach_type, flags, and the 64-bit words of what follows in the union.
     let mut attributes = [0_u32; 16];
     attributes[0] = program.as_raw_fd().cast_unsigned();

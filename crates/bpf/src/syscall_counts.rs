@@ -7,68 +7,22 @@
 //! Numbers of calls are places here ([`SLOTS`]): those of 64-bit programs first, then those of
 //! 32-bit programs, the last of each standing for all beyond.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use aya::maps::{Array, HashMap, Map, MapData, PerCpuHashMap};
+use aya::maps::{Array, HashMap, MapData, PerCpuHashMap};
 use aya::{Ebpf, Pod, include_bytes_aligned};
 
-use crate::calls::{self, RunTime, SLOTS, Seeds, attach, iterator, take, words, wrong};
-use crate::shared::Shared;
-use crate::{Error, Kernel};
+use crate::loader::take_map;
+use crate::mapped::MappedArray;
+use crate::settings::{CountSettings, Split};
+use crate::syscall_programs::{self, ProgramRunTime, WatchedTasks, words, wrong};
+use crate::{Error, KernelTypes, SLOTS, STEPS};
 
 /// The object made of `programs/count.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/count.bpf.o");
 
-/// Steps of a histogram: `STEPS` of the program, four to an octave.
-pub const STEPS: usize = 160;
 /// Pairs of unit and call that a split keeps, of 80 bytes or so each; more are counted as lost.
 const UNITS_MAX: u32 = 1 << 18;
-
-/// What each call is counted for, beside the sum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Split {
-    /// Nothing.
-    #[default]
-    None,
-    /// The process, under the name of its first thread.
-    Process,
-    /// The thread.
-    Thread,
-    /// All tasks of one name.
-    Command,
-    /// The process group.
-    Group,
-}
-
-/// Whose and which calls are counted.
-#[derive(Clone, Debug, Default)]
-pub struct CountSettings {
-    /// Every task's but those of `own_process`; else only those given to [`Counts::seed`].
-    pub everybody: bool,
-    /// The process that is never watched when everybody is.
-    pub own_process: i32,
-    /// Those of a watched task's children and threads made from now on too.
-    pub follow: bool,
-    /// The numbers given to [`Counts::seed`] are processes', not threads'.
-    pub seed_threads: bool,
-    /// Of a task given to [`Counts::seed`], only from its next `execve` on.
-    pub from_exec: bool,
-    /// Only those of tasks of this name, ended by a zero.
-    pub command: Option<[u8; 16]>,
-    /// Only those of tasks in or below this control group of the unified hierarchy: its id and how
-    /// far below the root it is.
-    pub cgroup: Option<(u64, u32)>,
-    /// Only these places, a bit each.
-    pub calls: Option<[u64; SLOTS / 64]>,
-    /// Only those that failed.
-    pub errors_only: bool,
-    /// Only those that did not.
-    pub successes_only: bool,
-    /// Only those that took at least so long.
-    pub slower_than_ns: u64,
-    /// What to split them by.
-    pub split: Split,
-}
 
 /// `struct stats`: what one CPU has counted of one call.
 #[repr(C)]
@@ -177,12 +131,12 @@ pub struct Uncounted {
 }
 
 /// The programs, attached, and what they have counted.
-pub struct Counts {
-    counts: Shared<RawStats>,
-    used: Shared<u64>,
+pub struct SyscallCounts {
+    counts: MappedArray<RawStats>,
+    used: MappedArray<u64>,
     failures: PerCpuHashMap<MapData, Failure, u64>,
     units: HashMap<MapData, RawUnit, RawUnitStats>,
-    seeds: Seeds,
+    watched: WatchedTasks,
     lost: Array<MapData, u64>,
     pending: OwnedFd,
     // Dropping it takes the programs off their tracepoints.
@@ -198,13 +152,13 @@ const TRACEPOINTS: [(&str, &str); 4] = [
     ("enter", "sys_enter"),
 ];
 
-impl Counts {
+impl SyscallCounts {
     /// Loads and attaches the programs.  Unless everybody is watched, nobody is before
-    /// [`Counts::seed`].
+    /// [`SyscallCounts::watch`].
     ///
     /// # Errors
     /// Without permission, or when the kernel does not take the programs.
-    pub fn open(kernel: &Kernel, settings: &CountSettings) -> Result<Self, Error> {
+    pub fn open(kernel: &KernelTypes, settings: &CountSettings) -> Result<Self, Error> {
         let raw = settings.raw();
         let cpus = aya::util::nr_cpus().map_err(|(_, error)| Error::Read(error))?;
         let slots = u32::try_from(cpus * SLOTS).unwrap_or(u32::MAX);
@@ -214,22 +168,22 @@ impl Counts {
             loader.override_global("settings", &raw, true);
             loader.map_max_entries("counts", slots).map_max_entries("units", units);
         })?;
-        let pending = iterator(kernel, &mut object, "pending")?;
+        let pending = kernel.iterator(&mut object, "pending")?;
         for (name, tracepoint) in TRACEPOINTS {
             if name != "fork" || settings.follow {
-                attach(kernel, &mut object, name, tracepoint)?;
+                kernel.attach(&mut object, name, tracepoint)?;
             }
         }
         // Not before: a program is loaded with the descriptors of its maps.
-        let seeds = Seeds::open(kernel, &mut object)?;
+        let watched = WatchedTasks::open(kernel, &mut object)?;
         let wrong = |error: aya::maps::MapError| wrong(&error);
-        Ok(Counts {
-            counts: Shared::map(&take(&mut object, "counts")?, cpus * SLOTS)?,
-            used: Shared::map(&take(&mut object, "used")?, SLOTS)?,
-            failures: take(&mut object, "failures")?.try_into().map_err(wrong)?,
-            units: take(&mut object, "units")?.try_into().map_err(wrong)?,
-            seeds,
-            lost: take(&mut object, "lost")?.try_into().map_err(wrong)?,
+        Ok(SyscallCounts {
+            counts: MappedArray::map(&take_map(&mut object, "counts")?, cpus * SLOTS)?,
+            used: MappedArray::map(&take_map(&mut object, "used")?, SLOTS)?,
+            failures: take_map(&mut object, "failures")?.try_into().map_err(wrong)?,
+            units: take_map(&mut object, "units")?.try_into().map_err(wrong)?,
+            watched,
+            lost: take_map(&mut object, "lost")?.try_into().map_err(wrong)?,
             pending,
             programs: object,
         })
@@ -239,8 +193,8 @@ impl Counts {
     ///
     /// # Errors
     /// When the kernel does not run the pass over all tasks.
-    pub fn seed(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
-        self.seeds.name(ids)
+    pub fn watch(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
+        self.watched.watch(ids)
     }
 
     /// Whether a call at this place has ended so far: one look into 8 KB, for who looks often.
@@ -349,9 +303,9 @@ impl Counts {
     /// When the kernel does not tell.
     pub fn uncounted(&self) -> Result<Uncounted, Error> {
         let of_kind = |kind: u32| self.lost.get(&kind, 0).map_err(|error| wrong(&error));
-        let missed = calls::info(&self.programs, "leave", "recursion_misses")?;
+        let missed = syscall_programs::info(&self.programs, "leave", "recursion_misses")?;
         Ok(Uncounted {
-            calls: missed.max(calls::info(&self.programs, "enter", "recursion_misses")?),
+            calls: missed.max(syscall_programs::info(&self.programs, "enter", "recursion_misses")?),
             errors: of_kind(0)?,
             units: of_kind(1)?,
             tasks: of_kind(2)?,
@@ -364,22 +318,14 @@ impl Counts {
     /// # Errors
     /// When the kernel refuses (5.8 or later, with `CAP_SYS_ADMIN`).
     pub fn measure() -> Result<OwnedFd, Error> {
-        calls::measure()
+        syscall_programs::measure()
     }
 
     /// What was measured so far.
     ///
     /// # Errors
     /// When the kernel does not tell.
-    pub fn run_time(&self) -> Result<RunTime, Error> {
-        RunTime::of(&self.programs)
-    }
-}
-
-/// The descriptor of a map that aya knows as an array.
-pub(crate) fn array_descriptor(map: &Map) -> Result<BorrowedFd<'_>, Error> {
-    match map {
-        Map::Array(data) => Ok(data.fd().as_fd()),
-        _ => Err(Error::Refused("a map is not an array".to_owned())),
+    pub fn run_time(&self) -> Result<ProgramRunTime, Error> {
+        ProgramRunTime::of(&self.programs)
     }
 }

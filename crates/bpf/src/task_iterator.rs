@@ -6,14 +6,13 @@
 //! meanwhile may or may not be seen; none is seen twice.
 
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use aya::include_bytes_aligned;
-use aya::programs::Iter;
 
-use crate::load::{link_iterator, open_iterator};
-use crate::records::{Group, Record as _, Task};
-use crate::{Error, Kernel};
+use crate::loader::open_iterator;
+use crate::records::{Record as _, TaskRecord, ThreadGroup};
+use crate::{Error, KernelTypes};
 
 /// The object made of `programs/task.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/task.bpf.o");
@@ -23,25 +22,20 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// The iterator, loaded and ready to be run any number of times.
 #[derive(Debug)]
-pub struct Tasks {
+pub struct TaskIterator {
     link: OwnedFd,
     buffer: Box<[u8]>,
 }
 
-impl Tasks {
+impl TaskIterator {
     /// Loads the program.
     ///
     /// # Errors
     /// Without permission, or when the kernel does not take the program.
-    pub fn open(kernel: &Kernel) -> Result<Self, Error> {
+    pub fn open(kernel: &KernelTypes) -> Result<Self, Error> {
         let mut object = kernel.load(OBJECT)?;
-        let program: &mut Iter =
-            kernel.program(&mut object, "tasks", |program: &mut Iter, types| {
-                program.load("task", types)
-            })?;
-        let program = program.fd().map_err(|error| Error::from_loader(&error))?;
-        let link = link_iterator(program.as_fd()).map_err(|error| Error::from_loader(&error))?;
-        Ok(Tasks { link, buffer: vec![0; READ_BYTES].into() })
+        let link = kernel.iterator(&mut object, "tasks")?;
+        Ok(TaskIterator { link, buffer: vec![0; READ_BYTES].into() })
     }
 
     /// Calls `each` with every task, in the order of their numbers; with the leader of a process
@@ -49,7 +43,10 @@ impl Tasks {
     ///
     /// # Errors
     /// When the kernel does not run the pass, or the records make no sense.
-    pub fn pass(&mut self, mut each: impl FnMut(&Task, Option<&Group>)) -> Result<u64, Error> {
+    pub fn pass(
+        &mut self,
+        mut each: impl FnMut(&TaskRecord, Option<&ThreadGroup>),
+    ) -> Result<u64, Error> {
         let file = open_iterator(&self.link).map_err(Error::Read)?;
         let mut calls = 2;
         loop {
@@ -69,12 +66,15 @@ impl Tasks {
 }
 
 /// Calls `each` with every task of these bytes; `None` if they end within a record.
-fn for_each(mut bytes: &[u8], each: &mut impl FnMut(&Task, Option<&Group>)) -> Option<()> {
+fn for_each(
+    mut bytes: &[u8],
+    each: &mut impl FnMut(&TaskRecord, Option<&ThreadGroup>),
+) -> Option<()> {
     while !bytes.is_empty() {
-        let (task, rest) = Task::take(bytes)?;
+        let (task, rest) = TaskRecord::take(bytes)?;
         bytes = rest;
         if task.pid == task.tgid {
-            let (group, rest) = Group::take(bytes)?;
+            let (group, rest) = ThreadGroup::take(bytes)?;
             bytes = rest;
             each(&task, Some(&group));
         } else {

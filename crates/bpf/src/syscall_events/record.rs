@@ -1,12 +1,12 @@
 //! What has happened, as it stands in the ring.
 
 use crate::records::Record;
-use crate::ring;
+use crate::ring_buffer;
 
 /// What every record begins with.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Head {
+pub struct EventHeader {
     /// When, on the monotonic clock.
     pub time_ns: u64,
     /// The thread.
@@ -17,7 +17,7 @@ pub struct Head {
     flags: u32,
 }
 
-impl Head {
+impl EventHeader {
     /// The call is one of 32-bit programs.
     #[must_use]
     pub fn is_compat(&self) -> bool {
@@ -42,7 +42,7 @@ impl Head {
 #[derive(Clone, Copy, Debug)]
 pub struct CallRecord {
     /// Whose and when.
-    pub head: Head,
+    pub head: EventHeader,
     /// Its number.
     pub number: u64,
     /// Its words.
@@ -58,14 +58,14 @@ pub struct CallRecord {
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct ValueRecord {
-    head: Head,
+    head: EventHeader,
     value: i64,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct SignalRecord {
-    head: Head,
+    head: EventHeader,
     siginfo: [u8; 48],
 }
 
@@ -78,7 +78,7 @@ struct PieceRecord {
 }
 
 // SAFETY: integers and arrays of them, laid out by C without padding.
-unsafe impl Record for Head {}
+unsafe impl Record for EventHeader {}
 // SAFETY: likewise.
 unsafe impl Record for CallRecord {}
 // SAFETY: likewise.
@@ -88,16 +88,16 @@ unsafe impl Record for SignalRecord {}
 // SAFETY: likewise.
 unsafe impl Record for PieceRecord {}
 
-/// Pieces of memory as they stand in a record: address, bytes, and whether they belong to the begin
+/// MemoryPieces of memory as they stand in a record: address, bytes, and whether they belong to the begin
 /// of the call.
 #[derive(Clone, Debug)]
-pub struct Pieces<'a>(&'a [u8]);
+pub struct MemoryPieces<'a>(&'a [u8]);
 
-impl<'a> Pieces<'a> {
-    /// Those in these bytes, which were taken from [`Pieces::bytes`].
+impl<'a> MemoryPieces<'a> {
+    /// Those in these bytes, which were taken from [`MemoryPieces::bytes`].
     #[must_use]
     pub fn of(bytes: &'a [u8]) -> Self {
-        Pieces(bytes)
+        MemoryPieces(bytes)
     }
 
     /// All of them, to be kept.
@@ -109,7 +109,7 @@ impl<'a> Pieces<'a> {
 
 /// One piece of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct MemoryPiece<'a> {
     /// Where it stands.
     pub address: u64,
     /// What stands there.
@@ -118,47 +118,47 @@ pub struct Piece<'a> {
     pub is_of_enter: bool,
 }
 
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
+impl<'a> Iterator for MemoryPieces<'a> {
+    type Item = MemoryPiece<'a>;
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<MemoryPiece<'a>> {
         let (piece, rest) = PieceRecord::take(self.0)?;
         let bytes = piece.bytes as usize;
         let found = rest.get(..bytes)?;
         self.0 = rest.get(bytes.next_multiple_of(8)..).unwrap_or_default();
-        Some(Piece { address: piece.address, bytes: found, is_of_enter: piece.phase == 1 })
+        Some(MemoryPiece { address: piece.address, bytes: found, is_of_enter: piece.phase == 1 })
     }
 }
 
 /// What has happened.
 #[derive(Clone, Debug)]
-pub enum Happening<'a> {
+pub enum EventRecord<'a> {
     /// A call begins.
-    Enter(CallRecord, Pieces<'a>),
+    Enter(CallRecord, MemoryPieces<'a>),
     /// A call ends.
-    Exit(CallRecord, Pieces<'a>),
+    Exit(CallRecord, MemoryPieces<'a>),
     /// A signal is delivered; the first bytes of `siginfo_t`.
-    Signal(Head, [u8; 48]),
+    Signal(EventHeader, [u8; 48]),
     /// A new task, of this process.
-    Began(Head, i32),
+    Began(EventHeader, i32),
     /// The task had this number before it began a program.
-    Superseded(Head, i32),
+    Superseded(EventHeader, i32),
     /// A task ends, with this code as `wait(2)` gives it.
-    Ended(Head, u32),
+    Ended(EventHeader, u32),
 }
 
-impl<'a> Happening<'a> {
-    /// The first of those that [`Events::take`](super::Events::take) has moved, and how many bytes it
+impl<'a> EventRecord<'a> {
+    /// The first of those that [`SyscallEvents::take`](super::SyscallEvents::take) has moved, and how many bytes it
     /// takes; nothing in the place of what makes no sense, `None` at the end.
     #[must_use]
     pub fn first(bytes: &'a [u8]) -> Option<(Option<Self>, usize)> {
-        let (record, room) = ring::first(bytes)?;
+        let (record, room) = ring_buffer::first(bytes)?;
         Some((Self::parse(record), room))
     }
 
     /// Whose it is.
     #[must_use]
-    pub fn head(&self) -> &Head {
+    pub fn head(&self) -> &EventHeader {
         match self {
             Self::Enter(call, _) | Self::Exit(call, _) => &call.head,
             Self::Signal(head, _)
@@ -170,11 +170,15 @@ impl<'a> Happening<'a> {
 
     /// What these bytes say; `None` if they make no sense.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
-        let (head, _) = Head::take(bytes)?;
+        let (head, _) = EventHeader::take(bytes)?;
         let value = || ValueRecord::take(bytes).map(|(record, _)| record.value);
         Some(match head.kind {
-            1 => CallRecord::take(bytes).map(|(call, rest)| Self::Enter(call, Pieces(rest)))?,
-            2 => CallRecord::take(bytes).map(|(call, rest)| Self::Exit(call, Pieces(rest)))?,
+            1 => {
+                CallRecord::take(bytes).map(|(call, rest)| Self::Enter(call, MemoryPieces(rest)))?
+            }
+            2 => {
+                CallRecord::take(bytes).map(|(call, rest)| Self::Exit(call, MemoryPieces(rest)))?
+            }
             3 => Self::Signal(head, SignalRecord::take(bytes)?.0.siginfo),
             4 => Self::Began(head, value()? as i32),
             5 => Self::Superseded(head, value()? as i32),
@@ -200,10 +204,11 @@ mod tests {
             bytes.extend(text);
             bytes.resize(bytes.len().next_multiple_of(8), 0);
         }
-        let pieces: Vec<_> = Pieces::of(&bytes).map(|piece| (piece.address, piece.bytes)).collect();
+        let pieces: Vec<_> =
+            MemoryPieces::of(&bytes).map(|piece| (piece.address, piece.bytes)).collect();
         assert_eq!(pieces, [(0x1000, &b"one"[..]), (0x2000, b"12345678")]);
-        assert_eq!(Pieces::of(&bytes[..bytes.len() - 1]).count(), 1);
-        assert!(Happening::parse(&bytes[..20]).is_none());
-        assert!(Happening::parse(&[0xff; 256]).is_none());
+        assert_eq!(MemoryPieces::of(&bytes[..bytes.len() - 1]).count(), 1);
+        assert!(EventRecord::parse(&bytes[..20]).is_none());
+        assert!(EventRecord::parse(&[0xff; 256]).is_none());
     }
 }

@@ -9,11 +9,11 @@
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 
 use aya::maps::{Array, MapData, RingBuf};
-use aya::programs::BtfTracePoint;
 use aya::{Ebpf, include_bytes_aligned};
 
-use crate::records::{ARGUMENTS_BYTES, Exec, Exit, Record as _, Settled};
-use crate::{Error, Kernel};
+use crate::loader::take_map;
+use crate::records::{ARGUMENTS_BYTES, ExecEvent, ExitEvent, FreeEvent, Record as _};
+use crate::{Error, KernelTypes};
 
 /// The object made of `programs/exit.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/exit.bpf.o");
@@ -21,7 +21,7 @@ pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/exit.bpf.o"
 /// `enum kind` of the program.
 const EXEC: u32 = 1;
 const EXIT: u32 = 2;
-const SETTLED: u32 = 3;
+const FREE: u32 = 3;
 
 /// The programs and what they hang on.
 const TRACEPOINTS: [(&str, &str); 3] = [
@@ -32,19 +32,19 @@ const TRACEPOINTS: [(&str, &str); 3] = [
 
 /// One thing that happened.
 #[derive(Clone, Copy, Debug)]
-pub enum Life<'a> {
+pub enum ProcessEvent<'a> {
     /// A process has begun a program; with the first bytes of its command line, the arguments
     /// ended by a zero each.
-    Exec(&'a Exec, &'a [u8]),
+    Exec(&'a ExecEvent, &'a [u8]),
     /// A process has ended.
-    Exit(&'a Exit),
+    Exit(&'a ExitEvent),
     /// A process that has ended, maybe long ago, is gone for good.
-    Settled(&'a Settled),
+    Free(&'a FreeEvent),
 }
 
 /// Events that found the ring full, since the program was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostEvents {
     /// Programs begun of which the command line is not known.
     pub execs: u64,
     /// Processes ended of which nothing is known.
@@ -52,31 +52,25 @@ pub struct Lost {
 }
 
 /// The ring and what keeps it filled.
-pub struct Lives {
+pub struct ProcessEvents {
     ring: RingBuf<MapData>,
     lost: Array<MapData, u64>,
     // Dropping it takes the programs off their tracepoints.
     _programs: Ebpf,
 }
 
-impl Lives {
+impl ProcessEvents {
     /// Loads and attaches the programs: from now on nothing that ends is missed.
     ///
     /// # Errors
-    /// As [`Tasks::open`](crate::Tasks::open).
-    pub fn open(kernel: &Kernel) -> Result<Self, Error> {
+    /// As [`TaskIterator::open`](crate::TaskIterator::open).
+    pub fn open(kernel: &KernelTypes) -> Result<Self, Error> {
         let mut object = kernel.load(OBJECT)?;
         for (name, tracepoint) in TRACEPOINTS {
-            let program: &mut BtfTracePoint =
-                kernel.program(&mut object, name, |program: &mut BtfTracePoint, types| {
-                    program.load(tracepoint, types)
-                })?;
-            program.attach().map_err(|error| Error::from_loader(&error))?;
+            kernel.attach(&mut object, name, tracepoint)?;
         }
-        let mut map = |name: &str| {
-            object.take_map(name).ok_or_else(|| Error::Refused(format!("no map `{name}`")))
-        };
-        Ok(Lives {
+        let mut map = |name| take_map(&mut object, name);
+        Ok(ProcessEvents {
             ring: map("events")?.try_into().map_err(|error| Error::from_loader(&error))?,
             lost: map("lost")?.try_into().map_err(|error| Error::from_loader(&error))?,
             _programs: object,
@@ -85,7 +79,7 @@ impl Lives {
 
     /// Calls `each` with every event since the last time, in the order in which they happened on
     /// each CPU.  Makes no system call.
-    pub fn drain(&mut self, mut each: impl FnMut(Life<'_>)) {
+    pub fn drain(&mut self, mut each: impl FnMut(ProcessEvent<'_>)) {
         while let Some(item) = self.ring.next() {
             if let Some(life) = parse(&item) {
                 each(life.borrow());
@@ -97,13 +91,13 @@ impl Lives {
     ///
     /// # Errors
     /// When the map cannot be read.
-    pub fn lost(&self) -> Result<Lost, Error> {
+    pub fn lost(&self) -> Result<LostEvents, Error> {
         let count = |kind: u32| self.lost.get(&kind, 0).map_err(|error| Error::from_loader(&error));
-        Ok(Lost { execs: count(EXEC)?, exits: count(EXIT)? })
+        Ok(LostEvents { execs: count(EXEC)?, exits: count(EXIT)? })
     }
 }
 
-impl AsFd for Lives {
+impl AsFd for ProcessEvents {
     /// Readable when the ring is half full.
     fn as_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the ring owns the descriptor, and the borrow keeps the ring.
@@ -113,17 +107,17 @@ impl AsFd for Lives {
 
 /// An event copied out of the ring; the arguments stay where they are.
 enum Parsed<'a> {
-    Exec(Exec, &'a [u8]),
-    Exit(Exit),
-    Settled(Settled),
+    Exec(ExecEvent, &'a [u8]),
+    Exit(ExitEvent),
+    Free(FreeEvent),
 }
 
 impl Parsed<'_> {
-    fn borrow(&self) -> Life<'_> {
+    fn borrow(&self) -> ProcessEvent<'_> {
         match self {
-            Parsed::Exec(exec, arguments) => Life::Exec(exec, arguments),
-            Parsed::Exit(exit) => Life::Exit(exit),
-            Parsed::Settled(settled) => Life::Settled(settled),
+            Parsed::Exec(exec, arguments) => ProcessEvent::Exec(exec, arguments),
+            Parsed::Exit(exit) => ProcessEvent::Exit(exit),
+            Parsed::Free(free) => ProcessEvent::Free(free),
         }
     }
 }
@@ -132,12 +126,12 @@ impl Parsed<'_> {
 fn parse(bytes: &[u8]) -> Option<Parsed<'_>> {
     match u32::from_ne_bytes(*bytes.first_chunk()?) {
         EXEC => {
-            let (exec, rest) = Exec::take(bytes)?;
+            let (exec, rest) = ExecEvent::take(bytes)?;
             let kept = (exec.arguments_bytes as usize).min(ARGUMENTS_BYTES).min(rest.len());
             Some(Parsed::Exec(exec, &rest[..kept]))
         }
-        EXIT => Some(Parsed::Exit(Exit::take(bytes)?.0)),
-        SETTLED => Some(Parsed::Settled(Settled::take(bytes)?.0)),
+        EXIT => Some(Parsed::Exit(ExitEvent::take(bytes)?.0)),
+        FREE => Some(Parsed::Free(FreeEvent::take(bytes)?.0)),
         _ => None,
     }
 }

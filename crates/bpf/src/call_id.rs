@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::names;
+use crate::call_names as names;
 
 /// A table of system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

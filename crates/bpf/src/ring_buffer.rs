@@ -63,7 +63,7 @@ impl Drop for Mapping {
 }
 
 /// The reader's end of a ring.
-pub(crate) struct Ring {
+pub(crate) struct RingBuffer {
     /// A page with the number up to where it was read.
     read: Mapping,
     /// A page with the number up to where it was written, and twice the data.
@@ -76,9 +76,9 @@ pub(crate) struct Ring {
 }
 
 // SAFETY: the mappings belong to this value alone, and the kernel's side is the only other one.
-unsafe impl Send for Ring {}
+unsafe impl Send for RingBuffer {}
 
-impl Ring {
+impl RingBuffer {
     /// Maps a ring of so many bytes.
     pub(crate) fn map(map: Map, bytes: u32) -> Result<Self, Error> {
         let Map::RingBuf(map) = map else {
@@ -91,7 +91,7 @@ impl Ring {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let read = Mapping::new(descriptor, page, access, 0)?;
         let written = Mapping::new(descriptor, page + 2 * bytes, ProtFlags::READ, page)?;
-        Ok(Ring { read, written, bytes, data: page, map })
+        Ok(RingBuffer { read, written, bytes, data: page, map })
     }
 
     /// Up to where it was written, in bytes since it was made.
@@ -146,7 +146,7 @@ impl Ring {
     }
 }
 
-impl AsFd for Ring {
+impl AsFd for RingBuffer {
     /// Readable as long as the ring is not empty; an edge comes when a program asks for it.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.map.fd().as_fd()
@@ -158,7 +158,7 @@ fn room_of(header: u32) -> usize {
     (HEADER + (header & !(BUSY | DISCARDED)) as usize).next_multiple_of(8)
 }
 
-/// The first of the records that [`Ring::take`] copied and how many bytes it took; `None` where none
+/// The first of the records that [`RingBuffer::take`] copied and how many bytes it took; `None` where none
 /// is.  One that was given up is empty.
 pub(crate) fn first(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let header = u32::from_ne_bytes(*bytes.first_chunk()?);

@@ -3,26 +3,27 @@
 //!
 //! A watched call pays for two records of 112 bytes in a ring, and for each piece of memory that is
 //! copied.  Records that find the ring full are counted and lost.  The reader fetches them every some
-//! milliseconds ([`Events::take`], no system call); the ring's descriptor becomes readable once when
+//! milliseconds ([`SyscallEvents::take`], no system call); the ring's descriptor becomes readable once when
 //! a quarter of it is in use.
 
-mod happening;
-mod plan;
+mod capture;
+mod record;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use aya::maps::Array;
 use aya::{Ebpf, Pod, include_bytes_aligned};
 
-use crate::calls::{self, RunTime, SLOTS, Seeds, attach, take, wrong};
-use crate::counts::CountSettings;
-use crate::ring::Ring;
-use crate::shared::Shared;
-use crate::{Error, Kernel};
+use crate::loader::take_map;
+use crate::mapped::MappedArray;
+use crate::ring_buffer::RingBuffer;
+use crate::settings::CountSettings;
+use crate::syscall_programs::{self, ProgramRunTime, WatchedTasks, wrong};
+use crate::{Error, KernelTypes, SLOTS};
 
-pub use happening::{CallRecord, Happening, Head, Piece, Pieces};
-use plan::RawPlan;
-pub use plan::{CAPTURES_MAX, Capture, Extent, PIECE_BYTES, Shape};
+use capture::RawCaptures;
+pub use capture::{CAPTURES_MAX, CaptureKind, CaptureLength, MemoryCapture, PIECE_BYTES};
+pub use record::{CallRecord, EventHeader, EventRecord, MemoryPiece, MemoryPieces};
 
 /// The object made of `programs/events.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/events.bpf.o");
@@ -46,7 +47,7 @@ pub struct EventSettings {
     /// Bytes of data without a form that are worth copying, at most [`PIECE_BYTES`] − 2.
     pub data_bytes: u32,
     /// What is copied for each call, by its place; nothing if empty.
-    pub captures: Vec<(usize, Vec<Capture>)>,
+    pub captures: Vec<(usize, Vec<MemoryCapture>)>,
 }
 
 /// `struct telling` of the program.
@@ -74,21 +75,21 @@ const TRACEPOINTS: [(&str, &str); 7] = [
 ];
 
 /// The programs, attached, and their ring.
-pub struct Events {
-    ring: Ring,
-    counts: Shared<u64>,
-    seeds: Seeds,
+pub struct SyscallEvents {
+    ring: RingBuffer,
+    counts: MappedArray<u64>,
+    watched: WatchedTasks,
     // Dropping it takes the programs off their tracepoints.
     programs: Ebpf,
 }
 
-impl Events {
+impl SyscallEvents {
     /// Loads and attaches the programs.  Unless everybody is watched, nobody is before
-    /// [`Events::seed`].
+    /// [`SyscallEvents::watch`].
     ///
     /// # Errors
     /// Without permission, or when the kernel does not take the programs.
-    pub fn open(kernel: &Kernel, settings: &EventSettings) -> Result<Self, Error> {
+    pub fn open(kernel: &KernelTypes, settings: &EventSettings) -> Result<Self, Error> {
         let mut raw = settings.calls.raw();
         raw.threads_only = u32::from(settings.threads_only);
         let telling = RawTelling {
@@ -105,23 +106,23 @@ impl Events {
             loader.map_max_entries("events", settings.ring_bytes);
             loader.map_max_entries("scratches", u32::try_from(cpus).unwrap_or(u32::MAX));
         })?;
-        let fits = object.map_mut("plans").map(Array::<_, RawPlan>::try_from);
+        let fits = object.map_mut("plans").map(Array::<_, RawCaptures>::try_from);
         let mut plans = fits
             .ok_or_else(|| Error::Refused("no map `plans`".to_owned()))?
             .map_err(|e| wrong(&e))?;
         for (slot, captures) in settings.captures.iter().filter(|(slot, _)| *slot < SLOTS) {
-            plans.set(*slot as u32, RawPlan::of(captures), 0).map_err(|error| wrong(&error))?;
+            plans.set(*slot as u32, RawCaptures::of(captures), 0).map_err(|error| wrong(&error))?;
         }
         for (name, tracepoint) in TRACEPOINTS {
             if name != "fork" || settings.calls.follow {
-                attach(kernel, &mut object, name, tracepoint)?;
+                kernel.attach(&mut object, name, tracepoint)?;
             }
         }
-        let seeds = Seeds::open(kernel, &mut object)?;
-        Ok(Events {
-            ring: Ring::map(take(&mut object, "events")?, settings.ring_bytes)?,
-            counts: Shared::map(&take(&mut object, "counts")?, COUNTS)?,
-            seeds,
+        let watched = WatchedTasks::open(kernel, &mut object)?;
+        Ok(SyscallEvents {
+            ring: RingBuffer::map(take_map(&mut object, "events")?, settings.ring_bytes)?,
+            counts: MappedArray::map(&take_map(&mut object, "counts")?, COUNTS)?,
+            watched,
             programs: object,
         })
     }
@@ -130,13 +131,13 @@ impl Events {
     ///
     /// # Errors
     /// When the kernel does not run the pass over all tasks.
-    pub fn seed(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
-        self.seeds.name(ids)
+    pub fn watch(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
+        self.watched.watch(ids)
     }
 
     /// Moves what has happened out of the ring to the end of `into`, but no more than `room` bytes
     /// unless it is one record; whether nothing is left.  Makes no system call.
-    /// [`Happening::first`] reads it.
+    /// [`EventRecord::first`] reads it.
     pub fn take(&mut self, into: &mut Vec<u8>, room: usize) -> bool {
         self.ring.take(into, room)
     }
@@ -161,29 +162,29 @@ impl Events {
     /// When the kernel does not tell.
     pub fn lost(&self) -> Result<u64, Error> {
         let count = |index| self.counts.read(index).unwrap_or(0);
-        let missed = calls::info(&self.programs, "leave", "recursion_misses")?
-            + calls::info(&self.programs, "enter", "recursion_misses")?;
+        let missed = syscall_programs::info(&self.programs, "leave", "recursion_misses")?
+            + syscall_programs::info(&self.programs, "enter", "recursion_misses")?;
         Ok(count(LOST) + count(LOST_TASKS) + missed)
     }
 
-    /// As [`Counts::measure`](crate::Counts::measure).
+    /// As [`SyscallCounts::measure`](crate::SyscallCounts::measure).
     ///
     /// # Errors
     /// When the kernel refuses.
     pub fn measure() -> Result<OwnedFd, Error> {
-        calls::measure()
+        syscall_programs::measure()
     }
 
     /// What was measured so far.
     ///
     /// # Errors
     /// When the kernel does not tell.
-    pub fn run_time(&self) -> Result<RunTime, Error> {
-        RunTime::of(&self.programs)
+    pub fn run_time(&self) -> Result<ProgramRunTime, Error> {
+        ProgramRunTime::of(&self.programs)
     }
 }
 
-impl AsFd for Events {
+impl AsFd for SyscallEvents {
     /// Readable once when a quarter of the ring is in use.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.ring.as_fd()
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn structures_are_as_long_as_those_of_the_program() {
-        assert_eq!(size_of::<RawPlan>(), 8 + CAPTURES_MAX * 20);
+        assert_eq!(size_of::<RawCaptures>(), 8 + CAPTURES_MAX * 20);
         assert_eq!(size_of::<CallRecord>(), 104);
     }
 }

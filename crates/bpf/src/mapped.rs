@@ -10,11 +10,10 @@ use aya::maps::Map;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::Error;
-use crate::counts::array_descriptor;
 
 /// A mapped array of `T`, which is plain integers.
 #[derive(Debug)]
-pub(crate) struct Shared<T> {
+pub(crate) struct MappedArray<T> {
     start: *const T,
     length: usize,
     bytes: usize,
@@ -22,15 +21,17 @@ pub(crate) struct Shared<T> {
 }
 
 // SAFETY: the memory is owned by this value alone, and only read, as integers.
-unsafe impl<T: aya::Pod> Send for Shared<T> {}
+unsafe impl<T: aya::Pod> Send for MappedArray<T> {}
 
-impl<T: aya::Pod> Shared<T> {
+impl<T: aya::Pod> MappedArray<T> {
     /// Maps an array of so many values; it must have been made with `BPF_F_MMAPABLE`.
     pub(crate) fn map(map: &Map, length: usize) -> Result<Self, Error> {
         // The kernel lays values out at multiples of eight bytes.
         assert!(size_of::<T>().is_multiple_of(8) && align_of::<T>() <= 8);
         let bytes = length * size_of::<T>();
-        let descriptor = array_descriptor(map)?;
+        let Map::Array(map) = map else {
+            return Err(Error::Refused("a map is not an array".to_owned()));
+        };
         // SAFETY: a new mapping, at an address that the kernel chooses.
         let start = unsafe {
             mmap(
@@ -38,12 +39,12 @@ impl<T: aya::Pod> Shared<T> {
                 bytes,
                 ProtFlags::READ,
                 MapFlags::SHARED,
-                descriptor.as_fd(),
+                map.fd().as_fd(),
                 0,
             )
         };
         let start = start.map_err(|error| Error::Read(error.into()))?.cast_const().cast();
-        Ok(Shared { start, length, bytes, _values: PhantomData })
+        Ok(MappedArray { start, length, bytes, _values: PhantomData })
     }
 
     /// Values in the array.
@@ -65,7 +66,7 @@ impl<T: aya::Pod> Shared<T> {
     }
 }
 
-impl<T> Drop for Shared<T> {
+impl<T> Drop for MappedArray<T> {
     fn drop(&mut self) {
         // SAFETY: mapped by us with this length, and nothing points into it any more.
         let _ = unsafe { munmap(self.start.cast_mut().cast(), self.bytes) };

@@ -5,34 +5,29 @@
 //! runs two programs of two instructions.  Nobody who is told of calls by the kernel's tracepoints
 //! can cost less.
 
-use aya::programs::BtfTracePoint;
 use aya::{Ebpf, include_bytes_aligned};
 
-use crate::{Error, Kernel};
+use crate::{Error, KernelTypes};
 
 /// The object made of `programs/nothing.bpf.c`.
 static OBJECT: &[u8] = include_bytes_aligned!("../objects/nothing.bpf.o");
 
 /// The programs, attached until this is dropped.
 #[derive(Debug)]
-pub struct Nothing {
+pub struct EmptyPrograms {
     _programs: Ebpf,
 }
 
-impl Nothing {
+impl EmptyPrograms {
     /// Loads and attaches them.
     ///
     /// # Errors
     /// Without permission, or when the kernel does not take the programs.
-    pub fn open(kernel: &Kernel) -> Result<Self, Error> {
+    pub fn open(kernel: &KernelTypes) -> Result<Self, Error> {
         let mut object = kernel.load(OBJECT)?;
         for (name, tracepoint) in [("leave", "sys_exit"), ("enter", "sys_enter")] {
-            let program: &mut BtfTracePoint =
-                kernel.program(&mut object, name, |program: &mut BtfTracePoint, types| {
-                    program.load(tracepoint, types)
-                })?;
-            program.attach().map_err(|error| Error::from_loader(&error))?;
+            kernel.attach(&mut object, name, tracepoint)?;
         }
-        Ok(Nothing { _programs: object })
+        Ok(EmptyPrograms { _programs: object })
     }
 }
