@@ -8,11 +8,11 @@ use std::io::Read;
 
 use run::input::{self, Columns, Header, Packer, Trim};
 use run::pipe::{self, BlockSize, Cutter};
-use run::quote::Shell;
 use run::remote::{Connection, Entry, Place, login};
 use run::schedule::{Delay, Halt, Jobs, Limit, Load, TermSequence, Timeout};
-use run::template::{Context, Packing, Syntax, Template, Values, Words};
-use run::{Record, joblog, shell, units};
+use run::{joblog, units};
+use template::quote::Shell;
+use template::{Context, Packing, Record, Syntax, Template, Values, shell};
 
 const SHELLS: [Shell; 4] = [Shell::Bourne, Shell::Csh, Shell::Fish, Shell::Rc];
 
@@ -80,13 +80,13 @@ fn render(template: &Template, context: &Context<'_>, values: Values) {
         assert_eq!(length, text.len(), "{}", String::from_utf8_lossy(&text));
     }
     let surroundings = shell::Surroundings::default();
-    let mut words = Words::default();
+    let mut words = Vec::new();
     let direct = template.render_words(context, &mut words);
     if shell::needed(template, &surroundings).is_none() && rendered.is_ok() {
         let has_nul =
             context.records.iter().flat_map(|record| &record.values).any(|v| v.contains(&0));
         assert!(direct.is_ok() || has_nul, "{direct:?}");
-        assert!(has_nul || words.iter().all(|word| !word.contains(&0)));
+        assert!(has_nul || words.last().is_none_or(|last| *last == 0));
     }
 }
 

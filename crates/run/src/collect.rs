@@ -18,7 +18,7 @@ use std::io;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
-use crate::job::Record;
+use template::Record;
 
 mod collector;
 mod color;
@@ -94,7 +94,7 @@ pub struct Options {
     /// Where temporary files are made.
     pub directory: PathBuf,
     /// No command writes anything to its standard output
-    /// ([`redirects_output`](crate::shell::redirects_output)): grouped, they need no file for it.
+    /// ([`redirects_output`](template::shell::redirects_output)): grouped, they need no file for it.
     pub stdout_unused: bool,
 }
 

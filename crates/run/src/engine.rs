@@ -48,14 +48,14 @@ pub use world::{Event, Interest, Live, World};
 
 use crate::collect::{CollectError, Collector, JobText, Streams};
 use crate::input::InputError;
-use crate::job::{Account, Finished, Outcome};
+use crate::job::{Finished, Outcome};
 use crate::joblog::{Log, LogError};
 use crate::pipe::PipeError;
-use crate::quote::Shell;
 use crate::remote::files::PathError;
 use crate::schedule::{Action, Ended, Halted, Machine, Reason, Schedule, Start, Verdict};
-use crate::spawn::{Child, Environment, Launch, Reaped, Remains, SpawnError};
-use crate::template::{Context, Flow, Packing, RenderError, Template, Values};
+use spawn::{Child, Environment, Launch, Reaped, Reclaimed, ResourceUsage, SpawnError};
+use template::quote::Shell;
+use template::{Context, Flow, Packing, RenderError, Template, Values};
 
 /// Stands for a slot: that of the command of `--limit`.
 const LIMIT: u32 = 0;

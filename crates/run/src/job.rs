@@ -1,20 +1,7 @@
-//! What the parts hand to each other: records, work, and how a job ended.
-//!
-//! Values are bytes, not text: file names need not be UTF-8.
+//! What the parts hand to each other: what a job is given, and how it ended.
 
-/// One combination of the input sources' values: what `{1}`, `{2}` … stand for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
-    /// The values, by position; with columns (`--colsep`), those of all sources numbered on.
-    pub values: Vec<Vec<u8>>,
-}
-
-impl Record {
-    /// A record of one value.
-    pub fn of(value: impl Into<Vec<u8>>) -> Self {
-        Record { values: vec![value.into()] }
-    }
-}
+use spawn::ResourceUsage;
+use template::Record;
 
 /// What one job is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,65 +52,6 @@ impl Outcome {
     }
 }
 
-/// What a job used, by the kernel's account of it and of the children that it waited for
-/// (getrusage(2)).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    /// User time, microseconds.
-    pub user_us: u64,
-    /// System time, microseconds.
-    pub system_us: u64,
-    /// Peak resident memory of the largest of them, KiB; `None` where it was not above the runner's
-    /// own, which the kernel counts into it.  May be the runner's own unless details are asked for
-    /// ([`Details`](crate::spawn::Details)).
-    pub resident_kib: Option<u64>,
-    /// Times it gave the CPU away.
-    pub voluntary_switches: u64,
-    /// Times the CPU was taken from it.
-    pub involuntary_switches: u64,
-    /// Page faults that needed no reading.
-    pub minor_faults: u64,
-    /// Page faults that read from a disk.
-    pub major_faults: u64,
-    /// From the moment it could start to its program running, nanoseconds.
-    pub spawn_ns: u64,
-    /// What of the CPU time was the shell's.
-    pub shell: ShellTime,
-}
-
-/// What of a job's CPU time was the shell's that ran it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ShellTime {
-    /// Nobody asked, or the kernel does not tell.
-    #[default]
-    Unknown,
-    /// There was no shell.
-    NoShell,
-    /// The shell became the command (`exec`, or its last one): what it had used until then is in
-    /// the command's.
-    Became,
-    /// So many nanoseconds.
-    Own(u64),
-}
-
-impl ShellTime {
-    /// Nanoseconds, where they are known.
-    pub fn ns(self) -> Option<u64> {
-        match self {
-            ShellTime::Unknown => None,
-            ShellTime::NoShell | ShellTime::Became => Some(0),
-            ShellTime::Own(ns) => Some(ns),
-        }
-    }
-}
-
-impl Account {
-    /// What of the CPU time was not the shell's, microseconds, where that is known.
-    pub fn command_us(&self) -> Option<u64> {
-        Some((self.user_us + self.system_us).saturating_sub(self.shell.ns()? / 1000))
-    }
-}
-
 /// A job that has ended: a line of the joblog.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
@@ -150,5 +78,5 @@ pub struct Finished {
     /// Its argument records: `V1` … of `--results` as a table.
     pub records: Vec<Record>,
     /// What it used; `None` where it ran elsewhere.
-    pub account: Option<Account>,
+    pub usage: Option<ResourceUsage>,
 }

@@ -22,7 +22,7 @@ pub use past::{Done, read, read_from};
 pub enum Format {
     /// Nine columns separated by TAB, under a header: the joblog as GNU parallel has it.
     Columns,
-    /// A JSON object with everything of [`Finished`] and its account.
+    /// A JSON object with everything of [`Finished`] and its resource usage.
     Json,
 }
 
@@ -201,7 +201,7 @@ mod tests {
             attempt: 1,
             command: command.to_vec(),
             records: Vec::new(),
-            account: None,
+            usage: None,
         }
     }
 

@@ -2,17 +2,16 @@
 //!
 //! The parts, in the order in which a job goes through them:
 //!
-//! 1. [`input`] gives [`Record`]s (one combination of the input sources' values each) and packs
+//! 1. [`input`] gives [`Record`](template::Record)s (one combination of the input sources' values each) and packs
 //!    them into [`Work`] (what one job is given);
-//! 2. [`template`] makes the command line of it, with values quoted by [`quote`], and
-//!    [`shell`] tells whether a shell is needed to run it;
+//! 2. crate [`template`] makes the command line of it, with its values quoted, and tells whether a shell is needed to run it;
 //! 3. [`schedule`] says when the next job may start, and what becomes of those that fail or take
 //!    too long;
-//! 4. [`spawn`] starts it at the kernel's own price and tells how it ended;
+//! 4. crate [`spawn`] starts it at the kernel's own price and waits for its exit;
 //! 5. [`collect`] keeps its output apart from everybody else's and writes it;
 //! 6. [`joblog`] writes it down, and reads what was written to go on later.
 //!
-//! [`engine`] joins them.  Everything but [`spawn`] and [`engine`] can be tested without starting
+//! [`engine`] joins them.  Everything but [`engine`] can be tested without starting
 //! a process: the spawner is behind a trait that has a fake, and time comes in as an argument.
 //!
 //! Nothing here prints, ends the process or reads the environment: what a user has set is handed
@@ -25,12 +24,9 @@ pub mod job;
 pub mod joblog;
 pub mod pipe;
 pub mod progress;
-pub mod quote;
 pub mod remote;
 pub mod schedule;
 pub mod shell;
-pub mod spawn;
-pub mod template;
 pub mod units;
 
-pub use job::{Account, Finished, Outcome, Record, ShellTime, Work};
+pub use job::{Finished, Outcome, Work};

@@ -1,25 +1,10 @@
-//! Which shell runs a job, and whether one is needed at all.
-//!
-//! A shell costs 50 system calls and an exec for each job (dash), or 83 (bash).  It is needed only
-//! where the template has something for it to do; the values never have, as they are quoted.  So
-//! this is decided once, when the template is known.
-//!
-//! A template runs without a shell when its text has no byte that is special to any of sh, dash,
-//! bash, ksh and zsh, outside of quotes that hold plain text; when its first word is a fixed one,
-//! and neither a word of the language, nor a builtin that may differ from the program of its name,
-//! nor a function.  `true` and `false` are taken from the disk: they differ from the builtins only
-//! when their one argument is `--help` or `--version`.
+//! Which shell runs the jobs (`--shell`).
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
-
-use crate::quote::Shell;
-use crate::template::{self, Template};
+use std::path::PathBuf;
 
 /// What the user wants (`--shell`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
+pub enum ShellChoice {
     /// A shell where the template needs one.
     #[default]
     Auto,
@@ -29,199 +14,13 @@ pub enum Choice {
     Named(PathBuf),
 }
 
-impl Choice {
+impl ShellChoice {
     /// `auto`, `never`, or the name of a shell.
     pub fn parse(text: &str) -> Self {
         match text {
-            "auto" => Choice::Auto,
-            "never" => Choice::Never,
-            name => Choice::Named(name.into()),
+            "auto" => ShellChoice::Auto,
+            "never" => ShellChoice::Never,
+            name => ShellChoice::Named(name.into()),
         }
-    }
-}
-
-/// Why a template needs a shell.
-#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
-pub enum Reason {
-    /// There is no command: each record is a command line.
-    #[default]
-    #[error("each argument is a command line")]
-    NoCommand,
-    /// The program itself is made of a value, and not quoted.
-    #[error("the command begins with a replacement string")]
-    StartsWithValue,
-    /// A value stands between quotes.
-    #[error("a replacement string stands between quotes")]
-    ValueInQuotes,
-    /// A replacement string's text is for the shell to read: `{slot}`, `uq()`.
-    #[error("a replacement string is not quoted")]
-    Unquoted,
-    /// A byte that is special to shells.
-    #[error("{0:?} means something to a shell")]
-    Special(char),
-    /// The first word sets a variable.
-    #[error("the command sets a variable")]
-    Assignment,
-    /// The first word is a part of the shell or one of its functions.
-    #[error("{0} is a builtin, a keyword or a function of the shell")]
-    Builtin(String),
-    /// The shell's own rules are not known well enough to do without it.
-    #[error("the shell is neither sh nor one like it")]
-    OtherShell,
-    /// The shell would read a file first that may define anything.
-    #[error("the shell reads a file before each command")]
-    StartupFile,
-}
-
-/// What the user's surroundings make of plain words.
-#[derive(Clone, Debug, Default)]
-pub struct Surroundings {
-    /// The language of the shell that would run the command.
-    pub shell: Shell,
-    /// It reads a file before each command, which may define anything: `$BASH_ENV`, `.zshenv`,
-    /// `.cshrc`, fish's configuration.
-    pub reads_startup_file: bool,
-    /// Functions that it would find in the environment (`BASH_FUNC_name%%`).
-    pub functions: Vec<Vec<u8>>,
-}
-
-/// Why `template` needs a shell, or `None` when [`Template::render_words`] makes the same
-/// arguments.
-pub fn needed(template: &Template, surroundings: &Surroundings) -> Option<Reason> {
-    if surroundings.shell != Shell::Bourne {
-        return Some(Reason::OtherShell);
-    }
-    if surroundings.reads_startup_file {
-        return Some(Reason::StartupFile);
-    }
-    let name = match template::first_word(template) {
-        Ok(name) => name,
-        Err(reason) => return Some(reason),
-    };
-    let is_the_shells = WORDS_OF_SHELLS.split(' ').any(|word| word.as_bytes() == name)
-        || surroundings.functions.contains(&name);
-    is_the_shells.then(|| Reason::Builtin(String::from_utf8_lossy(&name).into_owned()))
-}
-
-/// Whether a shell that runs the command writes nothing to its own standard output: the command
-/// sends it to a file.
-pub fn redirects_output(template: &Template, surroundings: &Surroundings) -> bool {
-    surroundings.shell == Shell::Bourne
-        && !surroundings.reads_startup_file
-        && surroundings.functions.is_empty()
-        && template::redirects_output(template)
-}
-
-/// Keywords and builtins of sh, dash, bash, ksh and zsh whose meaning is not that of a program.
-const WORDS_OF_SHELLS: &str = ". : [ [[ ]] { } ! alias autoload bg bind bindkey break builtin \
-    bye caller case cd chdir command compgen complete compopt continue coproc declare dirs \
-    disable disown do done echo elif else emulate enable end esac eval exec exit export fc fg fi \
-    float for foreach function functions getln getopts hash help history if in integer jobs kill \
-    let limit local log logout mapfile nameref nocorrect noglob popd print printf private pushd \
-    pushln pwd r read readarray readonly rehash repeat return sched select set setopt shift shopt \
-    source stop suspend test then time times trap ttyctl type typeset ulimit umask unalias \
-    unfunction unhash unlimit unset unsetopt until vared wait whence where which while zcompile \
-    zformat zle zmodload zparseopts zstyle";
-
-/// The program that `name` means: itself when it has a slash, else the first executable regular
-/// file of this name in the folders of `path` (`$PATH`; an empty part is the current folder).
-pub fn find(name: &[u8], path: &[u8]) -> Option<PathBuf> {
-    if name.is_empty() {
-        return None;
-    }
-    if name.contains(&b'/') {
-        return Some(PathBuf::from(OsStr::from_bytes(name)));
-    }
-    path.split(|byte| *byte == b':').find_map(|folder| {
-        let folder = if folder.is_empty() { b"." } else { folder };
-        let file = Path::new(OsStr::from_bytes(folder)).join(OsStr::from_bytes(name));
-        let is_file = std::fs::metadata(&file).is_ok_and(|found| found.is_file());
-        let may_run = || rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).is_ok();
-        (is_file && may_run()).then_some(file)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::template::Syntax;
-
-    fn reason(command: &str) -> Option<Reason> {
-        let mut template =
-            Template::parse(&[command.as_bytes().to_vec()], &Syntax::default()).unwrap();
-        if !template.has_values() {
-            template.append_value();
-        }
-        needed(&template, &Surroundings::default())
-    }
-
-    #[test]
-    fn plain_commands_need_none() {
-        for command in [
-            "true",
-            "gzip -9 {}",
-            "cp {} out/{/.}.x",
-            "awk '{print $1}' {}",
-            "  sleep\t{}  ",
-            r"grep -e a\ b \;\' {}",
-            "sed \"s/a/b c/\" x=y a#b {#}",
-            "'touch' \"\" {1}{2}",
-            "/bin/echo {}",
-        ] {
-            assert_eq!(reason(command), None, "{command}");
-        }
-    }
-
-    #[test]
-    fn others_do_and_say_why() {
-        let builtin = |name: &str| Reason::Builtin(name.to_owned());
-        for (command, why) in [
-            ("", Reason::StartsWithValue),
-            ("{} x", Reason::StartsWithValue),
-            ("x{} y", Reason::StartsWithValue),
-            ("A=1 env", Reason::Assignment),
-            ("A={} env", Reason::Assignment),
-            ("echo {}", builtin("echo")),
-            ("'cd' {}", builtin("cd")),
-            ("if true", builtin("if")),
-            ("cat \"{}\"", Reason::ValueInQuotes),
-            ("cat 'a b'{}", Reason::ValueInQuotes),
-            ("cat {} | wc", Reason::Special('|')),
-            ("cat ~/{}", Reason::Special('~')),
-            ("cat #{}", Reason::Special('#')),
-            ("cat \"$x\"", Reason::Special('$')),
-            ("cat 'x", Reason::ValueInQuotes),
-            ("cat x\ny", Reason::Special('\n')),
-            ("cat {a,b}", Reason::Special('{')),
-            ("cat \\{}", Reason::Special('\\')),
-        ] {
-            assert_eq!(reason(command), Some(why), "{command}");
-        }
-    }
-
-    #[test]
-    fn surroundings_can_ask_for_one() {
-        let template = Template::parse(&[b"ls {}".to_vec()], &Syntax::default()).unwrap();
-        let mut surroundings = Surroundings::default();
-        assert_eq!(needed(&template, &surroundings), None);
-        surroundings.functions.push(b"ls".to_vec());
-        assert_eq!(needed(&template, &surroundings), Some(Reason::Builtin("ls".to_owned())));
-        surroundings.reads_startup_file = true;
-        assert_eq!(needed(&template, &surroundings), Some(Reason::StartupFile));
-        surroundings.shell = Shell::Fish;
-        assert_eq!(needed(&template, &surroundings), Some(Reason::OtherShell));
-    }
-
-    #[test]
-    fn programs_are_found_in_the_path() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("sh")).unwrap();
-        std::fs::write(folder.path().join("cat"), "").unwrap();
-        let path = [folder.path().as_os_str().as_bytes(), b"::/bin"].concat();
-        assert_eq!(find(b"sh", &path), Some(PathBuf::from("/bin/sh")), "a folder is no program");
-        assert_eq!(find(b"cat", &path), Some(PathBuf::from("/bin/cat")), "nor a file without x");
-        assert_eq!(find(b"a/b", &path), Some(PathBuf::from("a/b")));
-        assert_eq!(find(b"no-such-program", &path), None);
-        assert_eq!(find(b"", &path), None);
     }
 }

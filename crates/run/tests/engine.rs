@@ -15,11 +15,11 @@ use run::engine::{
 };
 use run::input::{self, Packer, Source};
 use run::joblog::{Format, Log};
-use run::quote::Shell;
 use run::schedule::{self, Delay, Halt, Jobs, Limit, Schedule, Timeout};
-use run::spawn::{Child, Environment, Launch, Reaped, SpawnError};
-use run::template::{Packing, Syntax, Template};
-use run::{Account, Record};
+use spawn::{Child, Environment, Launch, Reaped, ResourceUsage, SpawnError};
+use template::Record;
+use template::quote::Shell;
+use template::{Packing, Syntax, Template};
 
 /// The slot that stands for the command of `--limit`.
 const LIMIT: u32 = 0;
@@ -33,7 +33,7 @@ struct Script {
 
 impl Script {
     fn of(launch: &Launch) -> Script {
-        let line = launch.arguments.words().iter().last().unwrap_or_default();
+        let line = launch.arguments.words().last().unwrap_or_default();
         let line = String::from_utf8(line.to_vec()).expect("text");
         let mut words = line.splitn(3, ' ');
         let mut number =
@@ -76,7 +76,7 @@ impl Fake {
         self.pids += 1;
         let pid = self.pids;
         let exit = Some(answer.unwrap_or(127));
-        let reaped = Reaped { pid, exit, signal: 0, account: Account::default() };
+        let reaped = Reaped { pid, exit, signal: 0, usage: ResourceUsage::default() };
         self.started.push_back(Event::Ended(reaped));
         let child = Child::new(pid, launch);
         let child = if answer.is_some() { child } else { child.failing(libc::ENOENT) };
@@ -156,7 +156,7 @@ impl World for Fake {
                     pid,
                     exit,
                     signal,
-                    account: Account::default(),
+                    usage: ResourceUsage::default(),
                 }));
             }
         }

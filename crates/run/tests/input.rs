@@ -6,12 +6,12 @@
 
 use std::io::Write as _;
 
-use run::Record;
 use run::input::{
     Columns, Header, Options, Packer, Separators, Source, Trim, delimiter, file, open, split,
 };
-use run::quote::Shell;
-use run::template::{Context, Packing, Syntax, Template, Values};
+use template::Record;
+use template::quote::Shell;
+use template::{Context, Packing, Syntax, Template, Values};
 
 use beside_parallel::parallel;
 

@@ -24,9 +24,8 @@ use run::engine::{Observer as _, Reached, Remote, Rereading, SshDelay};
 use run::remote::files::FilePath;
 use run::remote::{Connection, Hosts, Login, Place, Workdir, command};
 use run::schedule::{Jobs, Limit, Machine, Swapped};
-use run::shell;
-use run::template::{Syntax, Template};
 use run::units;
+use template::{Syntax, Template};
 
 use self::logins::Sources;
 use self::masters::Masters;
@@ -371,7 +370,7 @@ fn reached(login: Login, connection: &Connection) -> anyhow::Result<Reached> {
         Place::There(ssh) => {
             let words = connection.words(ssh);
             let path = std::env::var_os("PATH").unwrap_or_default();
-            let found = words.first().and_then(|name| shell::find(name, path.as_bytes()));
+            let found = words.first().and_then(|name| spawn::find_program(name, path.as_bytes()));
             found.with_context(|| {
                 let name = words.first().map(|name| String::from_utf8_lossy(name).into_owned());
                 format!("-S {}: there is no program {}", login.name, name.unwrap_or_default())

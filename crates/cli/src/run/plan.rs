@@ -18,7 +18,7 @@ use anyhow::Context as _;
 use run::engine::{Engine, EngineError, Live, Observer, Parts, Plan, Summary};
 use run::progress::Style;
 use run::schedule::{Jobs, Kernel, Machine as _, Schedule};
-use run::spawn::Details;
+use spawn::ExitDetails;
 
 use super::arguments::RunArguments;
 use super::notice::Notices;
@@ -112,7 +112,7 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     observers.push(Box::new(Notices));
     if arguments.watch.stats.is_some() || arguments.output.joblog_json.is_some() {
         memory::give_back_start();
-        world.look_at_ends(Details::new(plan.way.shell()));
+        world.look_at_ends(ExitDetails::new(plan.way.shell()));
     }
     let machine = Box::new(machine);
     Ok(Prepared {

@@ -114,10 +114,10 @@ impl Observer for Recorder {
     fn ended(&mut self, finished: &Finished, status: &Status) {
         self.counters.ended.add(1);
         self.counters.wall_ns.add(finished.wall_ns);
-        if let Some(account) = &finished.account {
-            self.counters.user_us.add(account.user_us);
-            self.counters.system_us.add(account.system_us);
-            self.counters.spawn_ns.add(account.spawn_ns);
+        if let Some(usage) = &finished.usage {
+            self.counters.user_us.add(usage.user_us);
+            self.counters.system_us.add(usage.system_us);
+            self.counters.spawn_ns.add(usage.spawn_ns);
         }
         self.set(status);
     }

@@ -2,18 +2,19 @@
 //!
 //! Costs two additions into histograms for each job, and one read of `/proc/loadavg` every
 //! [`LOOK`] for the longest run queue; the other kernel files are read at the beginning and at the
-//! end.  What jobs used is the kernel's account of each when it was waited for, so processes that a
+//! end.  What jobs used is what the kernel says of each when it is waited for (getrusage(2)), so processes that a
 //! job left behind are not in it, and of a job that was tried several times the last try alone is.
 //! What of it the shell used, and whose memory it was, costs seven system calls more for a job
-//! ([`run::spawn::Details`]).
+//! ([`spawn::ExitDetails`]).
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use procfs::usage::{Whose, usage};
+use run::Finished;
 use run::engine::{Observer, Status};
-use run::{Finished, ShellTime};
 use serde_json::{Value, json};
+use spawn::ShellTime;
 use trace::duration;
 
 use super::machine::{Load, Machine, Seen};
@@ -44,7 +45,7 @@ pub(crate) struct Stats {
 /// What the jobs used, all together.
 #[derive(Default)]
 struct Totals {
-    /// Jobs that were started and have an account.
+    /// Jobs that were started and whose usage is known.
     jobs: u64,
     user_us: u64,
     system_us: u64,
@@ -123,23 +124,23 @@ fn times(spread: &Spread) -> Option<[Duration; 3]> {
 
 impl Observer for Stats {
     fn ended(&mut self, finished: &Finished, _: &Status) {
-        let Some(account) = &finished.account else { return };
+        let Some(usage) = &finished.usage else { return };
         // Of a job that was never started (--dry-run, no such program) there is nothing to tell.
-        if account.spawn_ns == 0 {
+        if usage.spawn_ns == 0 {
             return;
         }
         let totals = &mut self.totals;
         totals.jobs += 1;
-        totals.user_us += account.user_us;
-        totals.system_us += account.system_us;
-        if let Some(shell_ns) = account.shell.ns() {
+        totals.user_us += usage.user_us;
+        totals.system_us += usage.system_us;
+        if let Some(shell_ns) = usage.shell.ns() {
             totals.shell_ns += shell_ns;
             totals.told_shell += 1;
         }
-        totals.became += u64::from(account.shell == ShellTime::Became);
-        totals.resident_kib = totals.resident_kib.max(account.resident_kib);
+        totals.became += u64::from(usage.shell == ShellTime::Became);
+        totals.resident_kib = totals.resident_kib.max(usage.resident_kib);
         totals.wall.add(finished.wall_ns);
-        totals.spawn.add(account.spawn_ns);
+        totals.spawn.add(usage.spawn_ns);
     }
 
     fn next_tick(&self) -> Option<Instant> {

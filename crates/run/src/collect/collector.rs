@@ -16,7 +16,8 @@ use super::slot::Slot;
 use super::space::Space;
 use super::temporary::Temporary;
 use super::{CollectError, JobText, Mode, Options, Results, Streams, TableFormat, table};
-use crate::job::{Finished, Record};
+use crate::job::Finished;
+use template::Record;
 
 /// Collects the output of jobs.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags, SeekFrom, seek};
 use rustix::io::Errno;
 
 use super::{CollectError, JobText, Results};
-use crate::job::Record;
+use template::Record;
 
 /// Bytes that a file's name may have (NAME_MAX of Linux): longer values are cut.
 const NAME_BYTES_MAX: usize = 255;

@@ -7,8 +7,9 @@
 use super::CollectError;
 use super::TableFormat;
 use super::sink::{Buffers, Text};
-use crate::job::{Finished, Record};
+use crate::job::Finished;
 use crate::joblog::push_seconds;
+use template::Record;
 
 /// How a field is written.
 type Take<'a> = dyn FnMut(&[u8]) -> Result<(), CollectError> + 'a;
@@ -214,7 +215,7 @@ mod tests {
             attempt: 1,
             command: b"echo 'q\"r,s'; echo err'q\"r,s' >&2; ".to_vec(),
             records: values.iter().map(|value| Record::of(*value)).collect(),
-            account: None,
+            usage: None,
         };
         let mut out = Vec::new();
         let mut buffers = Buffers::default();

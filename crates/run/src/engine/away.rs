@@ -190,7 +190,7 @@ impl<W: World> Engine<'_, W> {
                 if word.len() >= limit {
                     return Err(EngineError::TooLong { seq, bytes: word.len(), limit });
                 }
-                list.push(word);
+                spawn::push_word(list, word);
             }
             Ok(())
         })?;

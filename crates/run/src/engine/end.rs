@@ -115,7 +115,7 @@ impl<W: World> Engine<'_, W> {
 
     fn process_ended(&mut self, reaped: Reaped) -> Result<(), EngineError> {
         if let Some(limit) = self.limit.take_if(|limit| limit.pid == reaped.pid) {
-            self.limit_ended(limit.ended(), reaped.exit);
+            self.limit_ended(limit.reclaim(), reaped.exit);
             return Ok(());
         }
         let Some(slot) = self.pids.remove(&reaped.pid) else {
@@ -131,14 +131,14 @@ impl<W: World> Engine<'_, W> {
             Some(code) => Outcome::Exited(code),
             None => Outcome::Signalled(reaped.signal),
         };
-        let mut account = reaped.account;
-        if let Some(Remains { launch, took, error }) = job.child.take().map(Child::ended) {
+        let mut usage = reaped.usage;
+        if let Some(Reclaimed { launch, took, error }) = job.child.take().map(Child::reclaim) {
             job.started += took;
-            account.spawn_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+            usage.spawn_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
             if let Some(error) = error {
                 self.tell_job(&launch, &error);
                 outcome = Outcome::Exited(error.exit_code());
-                account = Account::default();
+                usage = ResourceUsage::default();
             }
             self.idle.push(launch);
         }
@@ -148,7 +148,7 @@ impl<W: World> Engine<'_, W> {
             self.world.kill_rest(reaped.pid);
             leftovers = false;
         }
-        self.settle(job, outcome, account, leftovers)
+        self.settle(job, outcome, usage, leftovers)
     }
 
     /// What becomes of a job that has ended.
@@ -156,7 +156,7 @@ impl<W: World> Engine<'_, W> {
         &mut self,
         mut job: Job,
         outcome: Outcome,
-        account: Account,
+        usage: ResourceUsage,
         leftovers: bool,
     ) -> Result<(), EngineError> {
         let now = self.world.now();
@@ -183,7 +183,7 @@ impl<W: World> Engine<'_, W> {
             }
             Verdict::Done => {
                 self.tell_halt(ended.halt, &job, ended.outcome);
-                self.finish(job, ended, account, leftovers, now)?;
+                self.finish(job, ended, usage, leftovers, now)?;
             }
         }
         Ok(())
@@ -193,7 +193,7 @@ impl<W: World> Engine<'_, W> {
         &mut self,
         job: Job,
         ended: Ended,
-        account: Account,
+        usage: ResourceUsage,
         leftovers: bool,
         now: Instant,
     ) -> Result<(), EngineError> {
@@ -213,7 +213,7 @@ impl<W: World> Engine<'_, W> {
             attempt,
             command: job.command,
             records,
-            account: here.then_some(account),
+            usage: here.then_some(usage),
         };
         if let Some(sending) = job.sending {
             self.feed.give_back(sending.into_block());
@@ -285,7 +285,7 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Takes in the answer of the command of `--limit`.
-    fn limit_ended(&mut self, ended: Remains, exit: Option<u8>) {
+    fn limit_ended(&mut self, ended: Reclaimed, exit: Option<u8>) {
         match ended.error {
             Some(error) => self.limit_failed(&error),
             None => self.schedule.limit_answered(exit.unwrap_or(1), self.world.now()),

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::feed::Feed;
 use super::start::Wanted;
 use super::*;
-use crate::job::Record;
+use template::Record;
 
 /// Hosts that fail count up to this in the exit code; 101 is "more".
 const FAILURES_MAX: usize = 100;

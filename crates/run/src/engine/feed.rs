@@ -14,8 +14,8 @@ use super::blocks::{Block, Blocks, Ranges};
 use super::queue::{Queue, Taken};
 use super::tee::Tee;
 use super::world::Waker;
-use crate::Record;
 use crate::input::{InputError, Packer};
+use template::Record;
 
 /// Says whether a command with these records is within the limits.
 pub type Fits = Box<dyn FnMut(&[Record]) -> bool + Send>;

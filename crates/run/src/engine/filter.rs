@@ -4,7 +4,7 @@
 //! an expression: `{1} < {2}` becomes `3 < 5`.  So a text needs quotes around it: `"{}" ne "x"`.
 
 use super::*;
-use crate::template::{Syntax, TemplateError};
+use template::{Syntax, TemplateError};
 
 /// What stands around the expression: bytes that no command line has.
 const OPEN: u8 = 1;
@@ -48,8 +48,8 @@ impl<W: World> Engine<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Record;
-    use crate::template::Packing;
+    use template::Packing;
+    use template::Record;
 
     #[test]
     fn conditions_are_expressions_of_what_was_filled_in() {

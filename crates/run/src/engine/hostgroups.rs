@@ -5,7 +5,7 @@
 //! host that joins the others, as GNU parallel does.
 
 use super::*;
-use crate::job::Record;
+use template::Record;
 
 /// Jobs whose hosts are busy while others may have room: so many are put aside.
 pub(super) const ASIDE_MAX: usize = 1024;

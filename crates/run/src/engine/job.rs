@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use super::sending::Sending;
-use crate::job::Record;
 use crate::remote::files::FilePath;
-use crate::spawn::Child;
+use spawn::Child;
+use template::Record;
 
 /// A job that is to be started, or runs.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use crate::job::{Finished, Record};
+use crate::job::Finished;
+use template::Record;
 
 /// A job that runs.
 #[derive(Clone, Copy, Debug)]

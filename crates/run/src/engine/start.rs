@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::sending::NAME;
 use super::*;
-use crate::job::Record;
+use template::Record;
 
 /// What comes next.
 pub(super) enum Wanted {
@@ -129,7 +129,7 @@ impl<W: World> Engine<'_, W> {
         (job.slot, job.started, job.child) = (slot, now, None);
         if self.render(&mut job)? == Flow::Skip || self.is_filtered(&job)? {
             let ended = self.schedule.skipped(now);
-            return self.finish(job, ended, Account::default(), false, now);
+            return self.finish(job, ended, ResourceUsage::default(), false, now);
         }
         if self.plan.show == Show::Error {
             self.observer.show(&job.command);
@@ -140,7 +140,7 @@ impl<W: World> Engine<'_, W> {
         }
         let streams = self.open_output(&job)?;
         if let Way::Not = self.plan.way {
-            return self.settle(job, Outcome::Exited(0), Account::default(), false);
+            return self.settle(job, Outcome::Exited(0), ResourceUsage::default(), false);
         }
         for fd in streams.watch.into_iter().flatten() {
             self.world.watch(fd, Interest::Read)?;
@@ -272,12 +272,12 @@ impl<W: World> Engine<'_, W> {
             }
             Way::Shell { words, .. } => {
                 for word in words {
-                    list.push(word);
+                    spawn::push_word(list, word);
                 }
                 if memchr::memchr(0, &job.command).is_some() {
                     return Err(RenderError::Nul { seq: job.seq });
                 }
-                list.push(&job.command);
+                spawn::push_word(list, &job.command);
                 Ok(())
             }
             Way::Not => Ok(()),
@@ -303,9 +303,9 @@ impl<W: World> Engine<'_, W> {
         own[count] = name.as_bytes();
         launch.environment.set(&own[..count + usize::from(!name.is_empty())]);
         launch.streams[0] = sending.and_then(|sending| sending.reader());
-        launch.fill = match sending {
+        launch.input_copy = match sending {
             Some(sending) => {
-                sending.fill().map_err(|error| EngineError::Stdin { seq: job.seq, error })?
+                sending.input_copy().map_err(|error| EngineError::Stdin { seq: job.seq, error })?
             }
             None => None,
         };
@@ -323,8 +323,8 @@ impl<W: World> Engine<'_, W> {
         let mut launch = self.plan.new_launch();
         let Some((program, words)) = &self.plan.limit else { return Ok(()) };
         launch.program = Arc::clone(program);
-        let fill = |list: &mut crate::template::Words| {
-            words.iter().for_each(|word| list.push(word));
+        let fill = |list: &mut Vec<u8>| {
+            words.iter().for_each(|word| spawn::push_word(list, word));
             Ok::<_, RenderError>(())
         };
         launch.arguments.set(fill)?;

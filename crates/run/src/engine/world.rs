@@ -15,7 +15,7 @@ use std::time::{Instant, SystemTime};
 use rustix::event::epoll;
 use rustix::fd::{BorrowedFd, OwnedFd};
 
-use crate::spawn::{Child, Details, Ends, Kernel, Launch, Reaped, SpawnError};
+use spawn::{Child, ExitDetails, Launch, Reaped, SignalFd, SpawnError, Spawner};
 
 /// Something the engine hears.
 #[derive(Debug)]
@@ -97,23 +97,23 @@ pub struct Waker(i32);
 impl Waker {
     /// Wakes it.
     pub fn wake(&self) {
-        // SAFETY: plain system call; the signal is blocked in all threads (see `Ends`).
+        // SAFETY: plain system call; the signal is blocked in all threads (see `SignalFd`).
         unsafe { libc::kill(libc::getpid(), self.0) };
     }
 }
 
 /// The token of signals among the descriptors that are watched.
-const ENDS: u64 = u64::MAX;
+const SIGNALS: u64 = u64::MAX;
 
 /// This machine.
 pub struct Live {
     epoll: OwnedFd,
-    ends: Ends,
+    signal_fd: SignalFd,
     waker: Waker,
     /// Descriptors that are watched.  As long as there are none, one call tells of a signal where
     /// `epoll_wait` and a `read` would.
     watched: usize,
-    spawner: Spawner,
+    starter: Starter,
     /// Who fills files for this thread, once there was one to be filled.
     copier: Option<Copier>,
     /// What was started by this thread and is not told yet.
@@ -121,7 +121,7 @@ pub struct Live {
     /// A moment by both clocks.
     origin: (Instant, u64),
     ready: Vec<epoll::Event>,
-    details: Option<Details>,
+    details: Option<ExitDetails>,
 }
 
 /// A thread that fills files, so that a large one keeps nobody else waiting.
@@ -140,7 +140,7 @@ impl Copier {
         let (sender, done) = channel();
         thread::Builder::new().name("copier".into()).stack_size(256 * 1024).spawn(move || {
             for (slot, mut launch, at) in queue {
-                let result = launch.fill.take().map_or(Ok(()), |fill| fill.run());
+                let result = launch.input_copy.take().map_or(Ok(()), |copy| copy.run());
                 if sender.send((slot, launch, at, result)).is_err() {
                     return;
                 }
@@ -153,9 +153,9 @@ impl Copier {
 
 /// Who starts programs.
 #[derive(Debug)]
-enum Spawner {
+enum Starter {
     /// This thread: no hand-over.
-    Here(Kernel),
+    Here(Spawner),
     /// Threads: several processes are made at once.
     Threads { orders: Sender<(u32, Box<Launch>, Instant)>, done: Receiver<Event> },
 }
@@ -171,14 +171,14 @@ impl Live {
     pub fn new(signals: &[i32], threads: usize) -> io::Result<Self> {
         let waker = Waker(libc::SIGRTMIN());
         let heard: Vec<i32> = signals.iter().copied().chain([waker.0]).collect();
-        let ends = Ends::listen(&heard)?;
+        let signal_fd = SignalFd::listen(&heard)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        // SAFETY: the descriptor is that of `ends`, which lives as long.
-        let fd = unsafe { BorrowedFd::borrow_raw(ends.as_raw_fd()) };
-        epoll::add(&epoll, fd, epoll::EventData::new_u64(ENDS), epoll::EventFlags::IN)?;
-        let spawner = match threads {
-            0 | 1 => Spawner::Here(Kernel::new(ends.mask())),
-            _ => spawning_threads(threads, &ends, waker)?,
+        // SAFETY: the descriptor is `signal_fd`'s, which lives as long.
+        let fd = unsafe { BorrowedFd::borrow_raw(signal_fd.as_raw_fd()) };
+        epoll::add(&epoll, fd, epoll::EventData::new_u64(SIGNALS), epoll::EventFlags::IN)?;
+        let starter = match threads {
+            0 | 1 => Starter::Here(Spawner::new(signal_fd.mask())),
+            _ => spawning_threads(threads, &signal_fd, waker)?,
         };
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let origin = (Instant::now(), u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
@@ -186,10 +186,10 @@ impl Live {
         let details = None;
         Ok(Live {
             epoll,
-            ends,
+            signal_fd,
             waker,
             watched: 0,
-            spawner,
+            starter,
             copier: None,
             started,
             origin,
@@ -205,7 +205,7 @@ impl Live {
         let mut ours = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the first set is valid, and the kernel writes the second.
         let ours = unsafe {
-            libc::pthread_sigmask(libc::SIG_SETMASK, &self.ends.mask(), ours.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_SETMASK, &self.signal_fd.mask(), ours.as_mut_ptr());
             ours.assume_init()
         };
         let done = work();
@@ -220,7 +220,7 @@ impl Live {
     }
 
     /// Has processes looked at when they have ended, for what `wait4` does not tell.
-    pub fn look_at_ends(&mut self, details: Details) {
+    pub fn look_at_ends(&mut self, details: ExitDetails) {
         self.details = Some(details);
     }
 
@@ -230,11 +230,11 @@ impl Live {
             match signal {
                 // Several ends may share one signal.
                 libc::SIGCHLD => {
-                    let next = || Ends::reap(self.details.as_mut());
+                    let next = || spawn::reap(self.details.as_mut());
                     events.extend(std::iter::from_fn(next).map(Event::Ended));
                 }
                 signal if signal == self.waker.0 => {
-                    if let Spawner::Threads { done, .. } = &self.spawner {
+                    if let Starter::Threads { done, .. } = &self.starter {
                         events.extend(done.try_iter());
                     }
                     events.extend(self.filled());
@@ -249,13 +249,13 @@ impl Live {
 impl Live {
     /// Starts the jobs whose files have been filled.
     fn filled(&self) -> Vec<Event> {
-        let (Some(copier), Spawner::Here(kernel)) = (&self.copier, &self.spawner) else {
+        let (Some(copier), Starter::Here(spawner)) = (&self.copier, &self.starter) else {
             return Vec::new();
         };
         let start = |(slot, launch, at, result): Filled| match result {
-            Ok(()) => start(kernel, slot, launch, at),
+            Ok(()) => start(spawner, slot, launch, at),
             Err(error) => {
-                Event::Started { slot, result: Err((launch, SpawnError::Fill(error))), at }
+                Event::Started { slot, result: Err((launch, SpawnError::InputCopy(error))), at }
             }
         };
         copier.done.try_iter().map(start).collect()
@@ -271,13 +271,13 @@ impl Drop for Live {
     }
 }
 
-fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spawner> {
+fn spawning_threads(threads: usize, signal_fd: &SignalFd, waker: Waker) -> io::Result<Starter> {
     let (orders, queue) = channel::<(u32, Box<Launch>, Instant)>();
     let (sender, done) = channel();
     let queue = Arc::new(Mutex::new(queue));
     for _ in 0..threads {
         let (queue, sender, waker) = (Arc::clone(&queue), sender.clone(), waker);
-        let kernel = Kernel::new(ends.mask());
+        let spawner = Spawner::new(signal_fd.mask());
         thread::Builder::new().name("spawner".into()).stack_size(256 * 1024).spawn(move || {
             loop {
                 let order = match queue.lock() {
@@ -285,7 +285,7 @@ fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spa
                     Err(_) => return,
                 };
                 let Ok((slot, launch, asked)) = order else { return };
-                let event = start(&kernel, slot, launch, asked);
+                let event = start(&spawner, slot, launch, asked);
                 if sender.send(event).is_err() {
                     return;
                 }
@@ -293,14 +293,14 @@ fn spawning_threads(threads: usize, ends: &Ends, waker: Waker) -> io::Result<Spa
             }
         })?;
     }
-    Ok(Spawner::Threads { orders, done })
+    Ok(Starter::Threads { orders, done })
 }
 
-fn start(kernel: &Kernel, slot: u32, mut launch: Box<Launch>, at: Instant) -> Event {
-    let filled = launch.fill.take().map_or(Ok(()), |fill| fill.run());
+fn start(spawner: &Spawner, slot: u32, mut launch: Box<Launch>, at: Instant) -> Event {
+    let filled = launch.input_copy.take().map_or(Ok(()), |copy| copy.run());
     let result = match filled {
-        Ok(()) => kernel.spawn(launch, at),
-        Err(error) => Err((launch, SpawnError::Fill(error))),
+        Ok(()) => spawner.spawn(launch, at),
+        Err(error) => Err((launch, SpawnError::InputCopy(error))),
     };
     Event::Started { slot, result, at }
 }
@@ -317,7 +317,7 @@ impl World for Live {
 
     fn spawn(&mut self, slot: u32, launch: Box<Launch>) {
         let asked = Instant::now();
-        if launch.fill.is_some() && matches!(self.spawner, Spawner::Here(_)) {
+        if launch.input_copy.is_some() && matches!(self.starter, Starter::Here(_)) {
             // Without a thread it is done here.
             self.copier = self.copier.take().or_else(|| Copier::new(self.waker).ok());
             if let Some(copier) = &self.copier {
@@ -326,10 +326,10 @@ impl World for Live {
                 return;
             }
         }
-        match &self.spawner {
-            Spawner::Here(kernel) => self.started.push_back(start(kernel, slot, launch, asked)),
+        match &self.starter {
+            Starter::Here(spawner) => self.started.push_back(start(spawner, slot, launch, asked)),
             // The threads live as long as their end of the channel, which is ours.
-            Spawner::Threads { orders, .. } => drop(orders.send((slot, launch, asked))),
+            Starter::Threads { orders, .. } => drop(orders.send((slot, launch, asked))),
         }
     }
 
@@ -388,7 +388,7 @@ impl World for Live {
         }
         let left = until.map(|until| until - self.now());
         if self.watched == 0 {
-            let signal = self.ends.wait(left)?;
+            let signal = self.signal_fd.wait(left)?;
             self.take(signal.as_slice(), events);
             return Ok(());
         }
@@ -406,9 +406,9 @@ impl World for Live {
         }
         for event in &ready {
             match event.data.u64() {
-                ENDS => {
+                SIGNALS => {
                     let mut signals = Vec::new();
-                    self.ends.take(|signal| signals.push(signal));
+                    self.signal_fd.take(|signal| signals.push(signal));
                     self.take(&signals, events);
                 }
                 fd => events.push(Event::Ready(fd as RawFd)),

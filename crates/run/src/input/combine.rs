@@ -11,7 +11,7 @@ use super::link::Link;
 use super::product::Product;
 use super::values::{Reading, Values};
 use super::{Header, InputError, Linked, Options, Source, Sources};
-use crate::Record;
+use template::Record;
 
 /// Records of all sources, one at a time.  After an error that passes (`WouldBlock` of a stream) it
 /// may be asked again.

@@ -2,7 +2,7 @@
 
 use super::values::{Cells, Reading, Values};
 use super::{InputError, Linked};
-use crate::Record;
+use template::Record;
 
 pub(super) struct Link {
     sources: Vec<Cycled>,

@@ -5,7 +5,7 @@ use std::mem;
 
 use super::values::shown;
 use super::{Input, InputError};
-use crate::Record;
+use template::Record;
 
 /// How many records go into one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

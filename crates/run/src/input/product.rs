@@ -6,7 +6,7 @@
 
 use super::values::{Cells, Reading, Values};
 use super::{InputError, Linked};
-use crate::Record;
+use template::Record;
 
 pub(super) struct Product {
     axes: Vec<Axis>,

@@ -1,12 +1,13 @@
 //! `--joblog-json`: everything that is known of a job, one JSON object a line.
 //!
-//! What is not known is left out: a job that ran elsewhere has no account, one that ended by itself
+//! What is not known is left out: a job that ran elsewhere has no resource usage, one that ended by itself
 //! no signal, one whose memory the kernel cannot tell from ours no peak of it.  JSON holds no bytes: a command or value that is not UTF-8 has U+FFFD in the place of
 //! what is not, and its bytes as hexadecimal digits beside it.
 
 use serde_json::{Map, Value};
 
-use crate::job::{Finished, Outcome, ShellTime};
+use crate::job::{Finished, Outcome};
+use spawn::ShellTime;
 
 /// Adds the line of a job.
 pub(super) fn push(finished: &Finished, line: &mut Vec<u8>) {
@@ -52,24 +53,24 @@ pub(super) fn push(finished: &Finished, line: &mut Vec<u8>) {
     if values.any(|value| std::str::from_utf8(value).is_err()) {
         put("values_hex", each(|value| hexadecimal(value).into()));
     }
-    if let Some(account) = &finished.account {
-        put("user_us", account.user_us.into());
-        put("system_us", account.system_us.into());
-        if let (Some(shell_ns), Some(command_us)) = (account.shell.ns(), account.command_us()) {
+    if let Some(usage) = &finished.usage {
+        put("user_us", usage.user_us.into());
+        put("system_us", usage.system_us.into());
+        if let (Some(shell_ns), Some(command_us)) = (usage.shell.ns(), usage.command_us()) {
             put("shell_us", (shell_ns / 1000).into());
             put("command_us", command_us.into());
         }
-        if account.shell == ShellTime::Became {
+        if usage.shell == ShellTime::Became {
             put("shell_became_command", true.into());
         }
-        if let Some(resident_kib) = account.resident_kib {
+        if let Some(resident_kib) = usage.resident_kib {
             put("resident_kib", resident_kib.into());
         }
-        put("voluntary_switches", account.voluntary_switches.into());
-        put("involuntary_switches", account.involuntary_switches.into());
-        put("minor_faults", account.minor_faults.into());
-        put("major_faults", account.major_faults.into());
-        put("spawn_ns", account.spawn_ns.into());
+        put("voluntary_switches", usage.voluntary_switches.into());
+        put("involuntary_switches", usage.involuntary_switches.into());
+        put("minor_faults", usage.minor_faults.into());
+        put("major_faults", usage.major_faults.into());
+        put("spawn_ns", usage.spawn_ns.into());
     }
     line.extend_from_slice(Value::Object(object).to_string().as_bytes());
     line.push(b'\n');
@@ -87,19 +88,20 @@ fn hexadecimal(bytes: &[u8]) -> String {
 mod tests {
     use super::super::tests::job;
     use super::*;
-    use crate::job::{Account, Record};
+    use spawn::ResourceUsage;
+    use template::Record;
 
     #[test]
     fn a_line_holds_everything() {
-        let account = Account {
+        let usage = ResourceUsage {
             user_us: 1500,
             resident_kib: Some(3000),
             shell: ShellTime::Own(400_900),
-            ..Account::default()
+            ..ResourceUsage::default()
         };
         let finished = Finished {
             records: vec![Record { values: vec![b"a\"b\n".to_vec(), vec![0xff]] }],
-            account: Some(account),
+            usage: Some(usage),
             ..job(7, Outcome::Exited(3), b"echo \"x\"")
         };
         let mut line = Vec::new();
@@ -116,7 +118,7 @@ mod tests {
         for name in ["signal", "command_hex"] {
             assert!(value.get(name).is_none(), "{name}");
         }
-        let finished = Finished { account: Some(Account::default()), ..finished };
+        let finished = Finished { usage: Some(ResourceUsage::default()), ..finished };
         let mut line = Vec::new();
         push(&finished, &mut line);
         let value: Value = serde_json::from_slice(&line).expect("JSON");

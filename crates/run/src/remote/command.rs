@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::{self, FilePath};
 use super::login::Ssh;
-use crate::quote::{Shell, quote};
+use template::quote::{Shell, quote};
 
 /// How hosts are reached.
 #[derive(Clone, Debug, PartialEq, Eq)]

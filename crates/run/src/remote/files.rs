@@ -9,7 +9,7 @@
 use thiserror::Error;
 
 use super::command::join_words;
-use crate::quote::{Shell, quote};
+use template::quote::{Shell, quote};
 
 /// What is wrong with a path.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

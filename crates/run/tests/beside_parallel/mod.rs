@@ -6,10 +6,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Command, Output, Stdio};
 
 /// What the installed `parallel` answers to these arguments and this standard input, its jobs run
-/// by `shell`; `None`, and a word about it, where there is none.
+/// by `shell`; `None` where there is none, which is said.
 ///
 /// It takes some 0.3 s: put much into each call.
-#[allow(clippy::print_stdout, reason = "a skipped test says why")]
 pub(crate) fn parallel<A: AsRef<[u8]>>(
     shell: &str,
     arguments: impl IntoIterator<Item = A>,
@@ -22,7 +21,7 @@ pub(crate) fn parallel<A: AsRef<[u8]>>(
     }
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let Ok(mut child) = child else {
-        println!("skipped: parallel is not installed");
+        testkit::skip("GNU parallel", "not installed");
         return None;
     };
     // One that reads no input closes it early.

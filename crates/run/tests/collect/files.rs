@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use run::Record;
 use run::collect::{Collector, JobText, Mode, Options, Results, TableFormat, has_results};
+use template::Record;
 
 use super::support::{Bench, collector, device, finished, options, pipe, write};
 

@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 
 use run::collect::{JobText, Mode, Options, Results, TableFormat};
 use run::joblog::{self, Format, Log};
-use run::{Finished, Outcome, Record};
+use run::{Finished, Outcome};
+use template::Record;
 
 use super::support::{Bench, options, write};
 
@@ -103,7 +104,7 @@ fn past_jobs(path: &Path) -> Vec<Finished> {
             attempt: 1,
             command,
             records: vec![Record { values: values.to_vec() }],
-            account: None,
+            usage: None,
         });
     }
     jobs

@@ -6,7 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
 
 use run::collect::{CollectError, Collector, JobText, Mode, Options, Streams};
-use run::{Finished, Outcome, Record};
+use run::{Finished, Outcome};
+use template::Record;
 
 /// A collector that writes to two files, and the folder of its temporary ones.
 pub(crate) struct Bench {
@@ -105,7 +106,7 @@ pub(crate) fn finished(slot: u32, seq: u64) -> Finished {
         attempt: 1,
         command: format!("echo {seq}").into_bytes(),
         records: vec![Record::of(seq.to_string())],
-        account: None,
+        usage: None,
     }
 }
 

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use run::engine::Way;
-use run::quote::Shell;
-use run::shell;
-use run::template::{self, Context, Packing, Syntax, Template};
+use run::shell::ShellChoice;
+use template::quote::Shell;
+use template::{Context, Packing, Syntax, Template, shell};
 
 use super::input::Given;
 use super::packing;
@@ -40,8 +40,8 @@ impl Command {
         given: &Given,
     ) -> anyhow::Result<Self> {
         let RunArguments { packing, strings, jobs, hosts, .. } = arguments;
-        let shell = match shell::Choice::parse(&jobs.shell.to_string_lossy()) {
-            shell::Choice::Named(name) => named_shell(&name)?,
+        let shell = match ShellChoice::parse(&jobs.shell.to_string_lossy()) {
+            ShellChoice::Named(name) => named_shell(&name)?,
             _ => crate::run::shell::of_the_user(),
         };
         let dialect = Shell::of_program(shell.as_os_str().as_bytes());
@@ -81,25 +81,25 @@ impl Command {
 
     /// How command lines become processes, decided once for all of them; `asked` is `--shell`.
     pub(super) fn way(&self, asked: &OsStr) -> anyhow::Result<Way> {
-        let choice = shell::Choice::parse(&asked.to_string_lossy());
+        let choice = ShellChoice::parse(&asked.to_string_lossy());
         let needed = match self.is_named {
             true => Some(shell::Reason::Unquoted),
             false => shell::needed(&self.template, &self.surroundings()),
         };
-        if choice == shell::Choice::Never
+        if choice == ShellChoice::Never
             && let Some(reason) = needed
         {
             bail!("--shell never: {reason}");
         }
-        if needed.is_none() && !matches!(choice, shell::Choice::Named(_)) {
+        if needed.is_none() && !matches!(choice, ShellChoice::Named(_)) {
             let path = std::env::var_os("PATH").unwrap_or_default();
             let name = program(&self.template);
-            match name.and_then(|name| shell::find(&name, path.as_bytes())) {
+            match name.and_then(|name| spawn::find_program(&name, path.as_bytes())) {
                 Some(program) => {
                     let program = CString::new(program.into_os_string().into_vec())?;
                     return Ok(Way::Direct { program: Arc::new(program) });
                 }
-                None if choice == shell::Choice::Never => bail!("--shell never: no such program"),
+                None if choice == ShellChoice::Never => bail!("--shell never: no such program"),
                 // The shell says that it does not know it, in the words that users know.
                 None => {}
             }
@@ -151,7 +151,7 @@ fn syntax(strings: &StringArguments, names: &[Vec<u8>], shell: Shell) -> anyhow:
 /// A shell by name or path.
 fn named_shell(name: &Path) -> anyhow::Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    shell::find(name.as_os_str().as_bytes(), path.as_bytes())
+    spawn::find_program(name.as_os_str().as_bytes(), path.as_bytes())
         .with_context(|| format!("--shell {}: no such program", name.display()))
 }
 
@@ -167,10 +167,10 @@ pub(super) fn shell_words(shell: &Path, text: &[u8]) -> anyhow::Result<Started> 
 
 /// The first word of a template that needs no shell: it has no values in it.
 fn program(template: &Template) -> Option<Vec<u8>> {
-    let mut words = template::Words::default();
+    let mut words = Vec::new();
     let packing = Packing::One;
     let context =
         Context { seq: 1, slot: 1, slots: 1, total: None, records: &[], packing, local_time_s: 0 };
     template.render_words(&context, &mut words).ok()?;
-    words.iter().next().map(<[u8]>::to_vec)
+    template::words(&words).next().map(<[u8]>::to_vec)
 }

@@ -5,7 +5,7 @@ use run::engine::feed::Fits;
 use run::engine::{Feed, Live, Observer as _, Remote};
 use run::input::Packer;
 use run::schedule::Options;
-use run::template::Template;
+use template::Template;
 
 use super::command::Command;
 use super::input::Given;

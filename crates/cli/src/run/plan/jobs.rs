@@ -6,8 +6,8 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use anyhow::Context as _;
 use run::engine::{Plan, Show, Stdin, Way};
-use run::spawn::Environment;
-use run::template::Template;
+use spawn::Environment;
+use template::Template;
 
 use super::command::Command;
 use super::{joblog, output};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use run::collect::{self, Collector, Results};
 use run::progress::Style;
-use run::template::Template;
+use template::Template;
 
 use super::command::Command;
 use crate::run::arguments::{OutputArguments, RunArguments};

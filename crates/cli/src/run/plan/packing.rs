@@ -4,8 +4,9 @@ use anyhow::Context as _;
 use run::engine::COMMAND_BYTES_MAX;
 use run::engine::feed::Fits;
 use run::input::{self, Input, Packer};
-use run::template::{Context, Measure, Packing, Template, Values};
-use run::{Record, units};
+use run::units;
+use template::Record;
+use template::{Context, Measure, Packing, Template, Values};
 
 use super::command::Command;
 use super::output;

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Body, Sending};
 use crate::collect::{CollectError, Temporary};
-use crate::spawn::Fill;
+use spawn::InputCopy;
 
 /// What stands in a command line for the name.
 pub(in crate::engine) const NAME: &str = "$PARALLEL_TMP";
@@ -42,7 +42,7 @@ impl By {
 
 impl Sending {
     /// Makes the file, and fills it with a block that is in memory; for a part of a file see
-    /// [`fill`](Self::fill).
+    /// [`input_copy`](Self::input_copy).
     pub(in crate::engine) fn make_file(&mut self, folder: &Path) -> Result<(), CollectError> {
         let file = Temporary::for_us(folder)?;
         if let Body::Bytes(bytes) = &self.block.body {
@@ -64,11 +64,11 @@ impl Sending {
     /// # Errors
     ///
     /// When there is no descriptor left.
-    pub(in crate::engine) fn fill(&self) -> io::Result<Option<Fill>> {
+    pub(in crate::engine) fn input_copy(&self) -> io::Result<Option<InputCopy>> {
         let (Some(file), Body::Range { file: from, range }) = (&self.file, &self.block.body) else {
             return Ok(None);
         };
-        Ok(Some(Fill {
+        Ok(Some(InputCopy {
             header: self.block.header.clone(),
             from: from.clone(),
             range: range.clone(),

@@ -9,7 +9,7 @@ use super::regexes::compile;
 use super::sprintf::sprintf;
 use super::syntax::{Binary, Change, Function, Logic, Node, Pattern, Substitute, Table, Target};
 use crate::quote::{self, Shell};
-use crate::template::{Context, RenderError};
+use crate::{Context, RenderError};
 
 /// Longest text an expression may make, bytes: above what an argument can be (128 KiB), so that
 /// `"x" x 1e9` is an error and not all of the memory.

@@ -8,7 +8,7 @@
 
 use super::parse::Piece;
 use super::render::{self, Arguments};
-use super::{Context, Flow, RenderError, Template, Words};
+use super::{Context, Flow, RenderError, Template};
 use crate::shell::Reason;
 
 /// The first word of a template that a shell would only take apart into words, or why it would do
@@ -34,7 +34,7 @@ pub(crate) fn first_word(template: &Template) -> Result<Vec<u8>, Reason> {
 pub(super) fn render(
     template: &Template,
     context: &Context<'_>,
-    words: &mut Words,
+    words: &mut Vec<u8>,
 ) -> Result<Flow, RenderError> {
     words.clear();
     let pieces = match &template.plain {
@@ -42,10 +42,11 @@ pub(super) fn render(
         Err(reason) => return Err(RenderError::NeedsShell(reason.clone())),
     };
     let is_quoted = template.quote_command.is_some();
-    let mut sink = Arguments { words, has_begun: is_quoted, is_quoted };
+    let mut sink = Arguments { words, count: 0, has_begun: is_quoted, is_quoted };
     let flow = render::walk(pieces, context, &mut sink)?;
     sink.end_word();
-    if memchr::memchr_iter(0, &words.bytes).count() != words.ends.len() {
+    let count = sink.count;
+    if memchr::memchr_iter(0, words).count() != count {
         return Err(RenderError::Nul { seq: context.seq });
     }
     Ok(flow)

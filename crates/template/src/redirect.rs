@@ -179,7 +179,7 @@ fn begins_name(rest: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::template::Syntax;
+    use crate::Syntax;
 
     fn redirects(command: &str) -> bool {
         let template = Template::parse(&[command.as_bytes().to_vec()], &Syntax::default());

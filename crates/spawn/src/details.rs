@@ -17,7 +17,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::fs::FileExt as _;
 
-use crate::job::ShellTime;
+use crate::usage::ShellTime;
 
 /// Bytes of a program's name that the kernel keeps (TASK_COMM_LEN without its NUL).
 const NAME_BYTES: usize = 15;
@@ -34,7 +34,7 @@ const SLACK_KIB: u64 = 512;
 
 /// Looks at processes that have ended.
 #[derive(Debug)]
-pub struct Details {
+pub struct ExitDetails {
     /// The name of the shell that runs the jobs, as the kernel knows it.
     shell: Option<Vec<u8>>,
     status: Option<File>,
@@ -42,7 +42,7 @@ pub struct Details {
     own_kib: u64,
 }
 
-impl Details {
+impl ExitDetails {
     /// For jobs that the shell of this path runs; `None`: that are started without one.
     ///
     /// Our own peak is forgotten: what counts is what we hold from now on.
@@ -54,11 +54,11 @@ impl Details {
         // proc_pid_clear_refs(5).  Where it cannot be, more peaks are not known.
         let _ = fs::write("/proc/self/clear_refs", "5");
         let status = File::open("/proc/self/status").ok();
-        Details { shell: shell.map(name), status, own_kib: 0 }
+        ExitDetails { shell: shell.map(name), status, own_kib: 0 }
     }
 
     /// The CPU time of a job's shell, for a process that was not waited for yet.
-    pub(super) fn shell(&self, pid: i32) -> ShellTime {
+    pub(crate) fn shell(&self, pid: i32) -> ShellTime {
         let Some(shell) = &self.shell else { return ShellTime::NoShell };
         let mut bytes = [0; SMALL_BYTES];
         let name = read(&format!("/proc/{pid}/comm"), &mut bytes);
@@ -73,7 +73,7 @@ impl Details {
     }
 
     /// The peak of a process that the kernel says had `kib`, if it is its own.
-    pub(super) fn resident_kib(&mut self, kib: u64) -> Option<u64> {
+    pub(crate) fn resident_kib(&mut self, kib: u64) -> Option<u64> {
         if kib <= self.own_kib + SLACK_KIB {
             return None;
         }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_peak_below_ours_is_not_known() {
-        let mut details = Details::new(None);
+        let mut details = ExitDetails::new(None);
         assert_eq!(details.resident_kib(SLACK_KIB), None);
         let own = peak_kib(&fs::read("/proc/self/status").unwrap()).unwrap();
         // The other tests of this process hold memory too.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use super::{Arguments, Environment, Fill, SpawnError};
+use crate::{Arguments, Environment, InputCopy, SpawnError};
 
 /// Stack of a child: it calls a dozen functions of a few variables each.  Only what is touched of
 /// it takes memory, a page or two.
@@ -36,9 +36,9 @@ pub struct Launch {
     /// Whether it stays in our process group, as one that asks the terminal must.
     pub shares_group: bool,
     /// A file that is to be filled before it starts.
-    pub fill: Option<Fill>,
+    pub input_copy: Option<InputCopy>,
     /// Its signal mask, by the spawner.
-    pub(super) mask: libc::sigset_t,
+    pub(crate) mask: libc::sigset_t,
     stack: Box<[MaybeUninit<u8>]>,
     /// When the order was given, and when the child asked to become its program: CLOCK_MONOTONIC,
     /// ns; 0 as long as it has not.
@@ -72,7 +72,7 @@ impl Launch {
             directory: None,
             nice: 0,
             shares_group: false,
-            fill: None,
+            input_copy: None,
             // SAFETY: all zeros is a value of this plain structure: the empty set.
             mask: unsafe { MaybeUninit::zeroed().assume_init() },
             stack: Box::new_uninit_slice(STACK_BYTES),
@@ -83,7 +83,7 @@ impl Launch {
     }
 
     /// Makes it ready for its next child: ordered so long ago.
-    pub(super) fn prepare(&mut self, mask: &libc::sigset_t, waited: Duration) {
+    pub(crate) fn prepare(&mut self, mask: &libc::sigset_t, waited: Duration) {
         self.mask = *mask;
         let waited_ns = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
         self.ordered_ns = monotonic_ns().saturating_sub(waited_ns);
@@ -92,18 +92,18 @@ impl Launch {
     }
 
     /// Where the child's stack begins: it grows downwards.
-    pub(super) fn stack_top(&mut self) -> *mut c_void {
+    pub(crate) fn stack_top(&mut self) -> *mut c_void {
         let end = self.stack.as_mut_ptr_range().end;
         end.wrapping_sub(end.addr() % STACK_ALIGNMENT).cast()
     }
 
     /// By the child: it is about to become its program.
-    pub(super) fn calls(&self) {
+    pub(crate) fn calls(&self) {
         self.called_ns.store(monotonic_ns(), Relaxed);
     }
 
     /// By the child: a call that it cannot do without has failed.
-    pub(super) fn fails(&self, error: rustix::io::Errno) {
+    pub(crate) fn fails(&self, error: rustix::io::Errno) {
         self.failed.store(error.raw_os_error(), Relaxed);
     }
 }
@@ -116,7 +116,7 @@ fn monotonic_ns() -> u64 {
 
 /// A process that was started, with what it reads until it is its program.
 ///
-/// Dropping it leaks that, as the process may still read it: hand it to [`ended`](Self::ended).
+/// Dropping it leaks that, as the process may still read it: hand it to [`reclaim`](Self::reclaim).
 #[derive(Debug)]
 pub struct Child {
     /// Its number, which is its process group's as well.
@@ -126,7 +126,7 @@ pub struct Child {
 
 /// What is left of a process that has ended.
 #[derive(Debug)]
-pub struct Remains {
+pub struct Reclaimed {
     /// What it was started with, to be used again.
     pub launch: Box<Launch>,
     /// From the order to its asking the kernel to be its program; 0 where it never came so far.
@@ -150,7 +150,7 @@ impl Child {
     }
 
     /// Takes back what it was started with, once the process has been waited for.
-    pub fn ended(self) -> Remains {
+    pub fn reclaim(self) -> Reclaimed {
         let mut launch = ManuallyDrop::into_inner(self.launch);
         let called_ns = *launch.called_ns.get_mut();
         let took = Duration::from_nanos(called_ns.saturating_sub(launch.ordered_ns));
@@ -158,6 +158,6 @@ impl Child {
             0 => None,
             code => Some(launch.refusal(io::Error::from_raw_os_error(code))),
         };
-        Remains { launch, took: if called_ns == 0 { Duration::ZERO } else { took }, error }
+        Reclaimed { launch, took: if called_ns == 0 { Duration::ZERO } else { took }, error }
     }
 }

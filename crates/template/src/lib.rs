@@ -1,29 +1,37 @@
-//! The command line as a template: replacement strings, and what they become for each job.
+//! The language of replacement strings: a command line as a template, and what it becomes for each
+//! job.
 //!
 //! A template is parsed once ([`Template::parse`]) and rendered for each job, as text for a shell
 //! ([`Template::render`]) or as the words of a program's arguments ([`Template::render_words`]).
 //! The built-in strings (`{}`, `{.}`, `{/}`, `{//}`, `{/.}`, `{#}`, `{%}`, with or without a
 //! position) are slices of the values: rendering them allocates nothing once the buffers are warm.
+//!
+//! [`quote`] writes values so that a shell reads each as one word; [`shell`] tells whether a
+//! template needs a shell at all.
+//!
+//! Uses nothing of ours and does no I/O.  Begin reading with [`Template::parse`] in this file, then
+//! `parse.rs` (what a command line is made of), `render.rs` (how it is written) and
+//! `expression.rs` (the small language between `{=` and `=}`).
+
+#![forbid(unsafe_code)]
 
 mod direct;
 mod expression;
 mod measure;
 mod parse;
 mod plus;
+pub mod quote;
 mod redirect;
 mod render;
+pub mod shell;
 mod strings;
 mod value;
 
-use crate::job::Record;
-use crate::quote::{self, Shell};
-use crate::shell::Reason;
-
-pub(crate) use direct::first_word;
 pub use measure::Measure;
 use parse::{Piece, Position, Replacement};
-pub(crate) use redirect::redirects_output;
+use quote::Shell;
 use render::{Line, QuotedLine};
+use shell::Reason;
 use strings::What;
 use value::Cut;
 
@@ -147,7 +155,7 @@ pub enum RenderError {
     /// [`Context::total`] is missing although [`Template::needs_total`] asked for it.
     #[error("the number of all jobs is not known")]
     NoTotal,
-    /// The template is one that only a shell can read ([`crate::shell::needed`]).
+    /// The template is one that only a shell can read ([`shell::needed`]).
     #[error("the command needs a shell: {0}")]
     NeedsShell(Reason),
     /// The expression failed for this job's values.
@@ -155,56 +163,24 @@ pub enum RenderError {
     Expression(String),
 }
 
-/// Words for a program: one buffer, each word ended by a NUL, as execve(2) wants them.
+/// One combination of the input sources' values: what `{1}`, `{2}` … stand for.  Values are bytes,
+/// not text: file names need not be UTF-8.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words {
-    bytes: Vec<u8>,
-    /// Where each word ends: the place of its NUL.
-    ends: Vec<usize>,
+pub struct Record {
+    /// The values, by position; with columns (`--colsep`), those of all sources numbered on.
+    pub values: Vec<Vec<u8>>,
 }
 
-impl Words {
-    /// Forgets the words and keeps the memory.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
+impl Record {
+    /// A record of one value.
+    pub fn of(value: impl Into<Vec<u8>>) -> Self {
+        Record { values: vec![value.into()] }
     }
+}
 
-    /// How many words there are.
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// The words, without their NULs.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.ends.len()).map(|index| &self.bytes[self.start(index)..self.ends[index]])
-    }
-
-    /// Where in [`Words::bytes`] a word begins; it goes on to its NUL.
-    pub fn start(&self, index: usize) -> usize {
-        if index == 0 { 0 } else { self.ends[index - 1] + 1 }
-    }
-
-    /// All words, each followed by a NUL.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Appends a word.
-    pub fn push(&mut self, word: &[u8]) {
-        self.bytes.extend_from_slice(word);
-        self.end_word();
-    }
-
-    pub(crate) fn end_word(&mut self) {
-        self.ends.push(self.bytes.len());
-        self.bytes.push(0);
-    }
+/// The words that [`Template::render_words`] wrote, without their NULs.
+pub fn words(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+    list.split_inclusive(|byte| *byte == 0).map(|word| word.strip_suffix(&[0]).unwrap_or(word))
 }
 
 /// A command line with replacement strings.
@@ -348,12 +324,12 @@ impl Template {
         Measure::new(self, others, packing, shell)
     }
 
-    /// Replaces `words` by the arguments that a shell would have made of the command line.  Only
-    /// for templates that need no shell ([`crate::shell::needed`]).
+    /// Replaces `words` by the arguments that a shell would have made of the command line, each
+    /// ended by a NUL.  Only for templates that need no shell ([`shell::needed`]).
     pub fn render_words(
         &self,
         context: &Context<'_>,
-        words: &mut Words,
+        words: &mut Vec<u8>,
     ) -> Result<Flow, RenderError> {
         direct::render(self, context, words)
     }
@@ -487,7 +463,7 @@ mod tests {
     fn a_nul_is_no_part_of_an_argument() {
         let template = parse("e {}", &Syntax::default()).unwrap();
         let records = [Record::of("a\0b")];
-        let mut words = Words::default();
+        let mut words = Vec::new();
         let error = template.render_words(&context(&records), &mut words).unwrap_err();
         assert_eq!(error, RenderError::Nul { seq: 7 });
         let template = parse("e | {}", &Syntax::default()).unwrap();

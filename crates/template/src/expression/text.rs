@@ -4,7 +4,7 @@
 use super::parse::{Parser, program};
 use super::regexes::compile;
 use super::syntax::{Change, Node, Pattern, Substitute, Table, Target};
-use crate::template::TemplateError;
+use crate::TemplateError;
 
 type Result<T> = std::result::Result<T, TemplateError>;
 

@@ -19,7 +19,7 @@ const COPY_BYTES: u64 = 256 << 10;
 
 /// What is copied, and where to.
 #[derive(Debug)]
-pub struct Fill {
+pub struct InputCopy {
     /// Comes first.
     pub header: Arc<[u8]>,
     /// The file that the rest comes from.
@@ -30,7 +30,7 @@ pub struct Fill {
     pub into: OwnedFd,
 }
 
-impl Fill {
+impl InputCopy {
     /// Copies.  A file that has become shorter gives what is left of it.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ mod tests {
         // The last range is larger than the file, as if that had become shorter.
         for (range, by_memory) in [(5..600_005, false), (5..600_005, true), (5..800_000, false)] {
             let mut into = tempfile::tempfile().unwrap();
-            let fill = Fill {
+            let fill = InputCopy {
                 header: (*b"head\n").into(),
                 from: Arc::clone(&from),
                 range: range.clone(),

@@ -11,8 +11,8 @@ use super::expression::Scope;
 use super::parse::{Piece, Position, Replacement};
 use super::strings::{Number, What, Width};
 use super::value::{Cut, cut};
-use super::{Context, Flow, Packing, RenderError, Words};
-use crate::job::Record;
+use super::{Context, Flow, Packing, RenderError};
+use crate::Record;
 use crate::quote::{self, Shell};
 
 thread_local! {
@@ -132,7 +132,10 @@ impl Sink for QuotedLine<'_> {
 
 /// A program's words.
 pub(super) struct Arguments<'a> {
-    pub(super) words: &'a mut Words,
+    /// Each ended by a NUL.
+    pub(super) words: &'a mut Vec<u8>,
+    /// How many there are.
+    pub(super) count: usize,
     /// Something of a word is there, if only an empty value.
     pub(super) has_begun: bool,
     /// Each of the command's words is quoted (`-q`): blanks are text, an empty word is one.
@@ -142,7 +145,8 @@ pub(super) struct Arguments<'a> {
 impl Arguments<'_> {
     pub(super) fn end_word(&mut self) {
         if self.has_begun {
-            self.words.end_word();
+            self.words.push(0);
+            self.count += 1;
         }
         self.has_begun = self.is_quoted;
     }
@@ -150,7 +154,7 @@ impl Arguments<'_> {
 
 impl Sink for Arguments<'_> {
     fn text(&mut self, text: &[u8]) {
-        self.words.bytes.extend_from_slice(text);
+        self.words.extend_from_slice(text);
         self.has_begun = true;
     }
 
@@ -167,8 +171,8 @@ impl Sink for Arguments<'_> {
     }
 
     fn value(&mut self, first: &[u8], second: &[u8], _quoted: bool) {
-        self.words.bytes.extend_from_slice(first);
-        self.words.bytes.extend_from_slice(second);
+        self.words.extend_from_slice(first);
+        self.words.extend_from_slice(second);
         self.has_begun = true;
     }
 }

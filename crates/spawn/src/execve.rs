@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 /// Whether there is such a call for this processor; where not, a thread must wait for its child
 /// (`CLONE_VFORK`), and the C library's will do.
-pub(super) const IS_QUIET: bool =
+pub(crate) const IS_QUIET: bool =
     cfg!(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"));
 
 /// Makes this process another program; returns only if that cannot be.
@@ -17,7 +17,7 @@ pub(super) const IS_QUIET: bool =
 /// # Safety
 ///
 /// `words` and `variables` are lists of C strings, each ended by a null pointer.
-pub(super) unsafe fn execve(
+pub(crate) unsafe fn execve(
     program: &CStr,
     words: *const *const c_char,
     variables: *const *const c_char,

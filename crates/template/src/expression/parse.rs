@@ -5,7 +5,7 @@
 
 use super::syntax::{ASSIGNING, Function, LEVELS, Logic, Node, Operator, Target};
 use super::text;
-use crate::template::TemplateError;
+use crate::TemplateError;
 
 /// How deep an expression may be nested: what a person writes has a handful of levels, and each
 /// takes a part of the stack.

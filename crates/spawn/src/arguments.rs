@@ -5,12 +5,17 @@
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
-use crate::template::Words;
+/// Appends a word and the NUL that ends it.
+pub fn push_word(words: &mut Vec<u8>, word: &[u8]) {
+    words.extend_from_slice(word);
+    words.push(0);
+}
 
 /// The words of a program, and the pointers to them.
 #[derive(Debug, Default)]
 pub struct Arguments {
-    words: Words,
+    /// Each word is ended by a NUL.
+    words: Vec<u8>,
     pointers: Vec<*const c_char>,
 }
 
@@ -20,32 +25,39 @@ unsafe impl Send for Arguments {}
 unsafe impl Sync for Arguments {}
 
 impl Arguments {
-    /// Fills in the words; none of them may have a NUL within.
+    /// Has `fill` write the words, each ended by a NUL ([`push_word`]).
     ///
     /// # Errors
     ///
     /// What `fill` says; there are no words then.
-    pub fn set<E>(&mut self, fill: impl FnOnce(&mut Words) -> Result<(), E>) -> Result<(), E> {
+    pub fn set<E>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         self.pointers.clear();
         self.words.clear();
         let filled = fill(&mut self.words);
-        if filled.is_ok() {
-            let base = self.words.bytes().as_ptr();
+        if filled.is_err() {
+            self.words.clear();
+        }
+        if self.words.last().is_some_and(|last| *last != 0) {
+            self.words.push(0);
+        }
+        let base = self.words.as_ptr();
+        let mut start = 0;
+        for nul in memchr::memchr_iter(0, &self.words) {
             // A start lies within the bytes, so that no pointer leaves them.
-            let starts = (0..self.words.len()).map(|index| self.words.start(index));
-            self.pointers.extend(starts.map(|start| base.wrapping_add(start).cast::<c_char>()));
+            self.pointers.push(base.wrapping_add(start).cast::<c_char>());
+            start = nul + 1;
         }
         self.pointers.push(std::ptr::null());
         filled
     }
 
-    /// The words.
-    pub fn words(&self) -> &Words {
-        &self.words
+    /// The words, without their NULs.
+    pub fn words(&self) -> impl Iterator<Item = &[u8]> {
+        self.words.split_inclusive(|byte| *byte == 0).map(|word| &word[..word.len() - 1])
     }
 
     /// The list for execve(2), ended by a null pointer.
-    pub(super) fn pointers(&self) -> *const *const c_char {
+    pub(crate) fn pointers(&self) -> *const *const c_char {
         debug_assert!(!self.pointers.is_empty(), "set() comes first");
         self.pointers.as_ptr()
     }
@@ -113,7 +125,7 @@ impl Environment {
     }
 
     /// The list for execve(2), ended by a null pointer.
-    pub(super) fn pointers(&self) -> *const *const c_char {
+    pub(crate) fn pointers(&self) -> *const *const c_char {
         self.pointers.as_ptr()
     }
 }

@@ -2,48 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "all of it is tests")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-use run::Record;
-use run::quote::Shell;
-use run::template::{Context, Packing, Syntax, Template, Values, Words};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: everything is done by the system's allocator; the counter is a plain number of this
-// thread that needs no allocation.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
+use template::quote::Shell;
+use template::{Context, Packing, Record, Syntax, Template, Values};
+use testkit::{CountingAllocator, allocations_of};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn check(words: &[&str], syntax: &Syntax, packing: Packing, with_words: bool) {
     let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
     let template = Template::parse(&words, syntax).unwrap();
     let records = [Record::of("a b/it's.tar.gz"), Record::of("plain"), Record::of("")];
-    let (mut line, mut arguments) = (Vec::new(), Words::default());
+    let (mut line, mut arguments) = (Vec::new(), Vec::new());
     let mut render = |seq: u64| {
         let context = Context {
             seq,
@@ -62,9 +32,8 @@ fn check(words: &[&str], syntax: &Syntax, packing: Packing, with_words: bool) {
         }
     };
     (1000..1010).for_each(&mut render);
-    let before = ALLOCATIONS.get();
-    (1010..2010).for_each(&mut render);
-    assert_eq!(ALLOCATIONS.get() - before, 0, "{words:?} {packing:?}");
+    let ((), allocations) = allocations_of(|| (1010..2010).for_each(&mut render));
+    assert_eq!(allocations.count, 0, "{words:?} {packing:?}");
 }
 
 #[test]

@@ -5,9 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "all of it is tests")]
 #![allow(clippy::print_stdout, reason = "a skipped test says why")]
 
-use run::Record;
-use run::quote::Shell;
-use run::template::{Context, Packing, Syntax, Template, Values};
+use template::quote::Shell;
+use template::{Context, Packing, Record, Syntax, Template, Values};
 
 use beside_parallel::parallel;
 
@@ -562,7 +561,7 @@ fn other_shells_quote_otherwise() {
         let mut ours = Vec::new();
         for value in &values {
             ours.extend_from_slice(b"e ");
-            run::quote::quote(shell, value, &mut ours);
+            template::quote::quote(shell, value, &mut ours);
             ours.push(b'\n');
         }
         same(&ours, &theirs, name);

@@ -9,10 +9,9 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
-use run::Record;
-use run::quote::Shell;
-use run::shell::{Surroundings, needed};
-use run::template::{Context, Packing, Syntax, Template, Values, Words};
+use template::quote::Shell;
+use template::shell::{Surroundings, needed};
+use template::{Context, Packing, Record, Syntax, Template, Values};
 
 /// The arguments of each command line, as `sh` finds them.
 fn by_shell(lines: &[Vec<u8>]) -> Vec<Vec<Vec<u8>>> {
@@ -91,9 +90,9 @@ proptest! {
             };
             let mut line = Vec::new();
             template.render(&context, Values::Quoted(Shell::Bourne), &mut line).unwrap();
-            let mut words = Words::default();
+            let mut words = Vec::new();
             template.render_words(&context, &mut words).unwrap();
-            let mut words: Vec<Vec<u8>> = words.iter().map(<[u8]>::to_vec).collect();
+            let mut words: Vec<Vec<u8>> = template::words(&words).map(<[u8]>::to_vec).collect();
             prop_assert_eq!(words.remove(0), b"x".to_vec());
             ours.push((words, command, packing));
             lines.push(line);

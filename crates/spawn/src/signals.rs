@@ -1,12 +1,12 @@
-//! Ends of processes: SIGCHLD by a descriptor, statuses and accounts by `wait4`.
+//! SignalFd of processes: SIGCHLD by a descriptor, statuses and accounts by `wait4`.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use super::Details;
-use crate::job::{Account, ShellTime};
+use crate::details::ExitDetails;
+use crate::usage::{ResourceUsage, ShellTime};
 
 /// A process that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Reaped {
     /// The signal that ended it, or 0.
     pub signal: u8,
     /// What it used.
-    pub account: Account,
+    pub usage: ResourceUsage,
 }
 
 /// Where ends and other signals are heard.
@@ -28,13 +28,13 @@ pub struct Reaped {
 /// have it so.  Its signals are blocked in the thread that made it and in all threads that this
 /// one starts; programs get the mask from before.
 #[derive(Debug)]
-pub struct Ends {
+pub struct SignalFd {
     fd: OwnedFd,
     heard: libc::sigset_t,
     before: libc::sigset_t,
 }
 
-impl Ends {
+impl SignalFd {
     /// Blocks SIGCHLD and `signals` and listens for them.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Ends {
         }
         // SAFETY: the kernel just gave us this descriptor.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Ends { fd, heard, before })
+        Ok(SignalFd { fd, heard, before })
     }
 
     /// The mask that this process had before: what programs are to get.
@@ -112,19 +112,18 @@ impl Ends {
             }
         }
     }
+}
 
-    /// The next process that has ended, if one has; looked at by `details` before it is gone.
-    pub fn reap(details: Option<&mut Details>) -> Option<Reaped> {
-        let Some(details) = details else { return take_away(-1) };
-        let pid = first_ended()?;
-        let shell = details.shell(pid);
-        let mut reaped = take_away(pid)?;
-        let account = &mut reaped.account;
-        account.shell = shell;
-        account.resident_kib =
-            account.resident_kib.take().and_then(|kib| details.resident_kib(kib));
-        Some(reaped)
-    }
+/// The next process that has ended, if one has; looked at by `details` before it is gone.
+pub fn reap(details: Option<&mut ExitDetails>) -> Option<Reaped> {
+    let Some(details) = details else { return take_away(-1) };
+    let pid = first_ended()?;
+    let shell = details.shell(pid);
+    let mut reaped = take_away(pid)?;
+    let usage = &mut reaped.usage;
+    usage.shell = shell;
+    usage.resident_kib = usage.resident_kib.take().and_then(|kib| details.resident_kib(kib));
+    Some(reaped)
 }
 
 /// A process that has ended, which is left as it is.
@@ -152,16 +151,16 @@ fn take_away(pid: i32) -> Option<Reaped> {
     let usage = unsafe { usage.assume_init() };
     let exit = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status) as u8);
     let signal = if libc::WIFSIGNALED(status) { libc::WTERMSIG(status) as u8 } else { 0 };
-    Some(Reaped { pid, exit, signal, account: account(&usage) })
+    Some(Reaped { pid, exit, signal, usage: resource_usage(&usage) })
 }
 
-impl AsRawFd for Ends {
+impl AsRawFd for SignalFd {
     fn as_raw_fd(&self) -> RawFd {
         self.fd.as_raw_fd()
     }
 }
 
-impl Drop for Ends {
+impl Drop for SignalFd {
     fn drop(&mut self) {
         // SAFETY: plain calls; the mask is the one that was in force, and a SIGPIPE that waits is
         // forgotten once it is ignored.
@@ -172,10 +171,10 @@ impl Drop for Ends {
     }
 }
 
-/// getrusage(2)'s account in our units.
-fn account(usage: &libc::rusage) -> Account {
+/// getrusage(2)'s numbers in our units.
+fn resource_usage(usage: &libc::rusage) -> ResourceUsage {
     let us = |time: libc::timeval| (time.tv_sec * 1_000_000 + time.tv_usec).cast_unsigned();
-    Account {
+    ResourceUsage {
         user_us: us(usage.ru_utime),
         system_us: us(usage.ru_stime),
         resident_kib: Some(usage.ru_maxrss.cast_unsigned()),

@@ -17,7 +17,7 @@
 
 use super::parse::{Piece, Position};
 use super::{Context, Packing, RenderError, Template, Values};
-use crate::job::Record;
+use crate::Record;
 use crate::quote::Shell;
 
 /// With `-q`: how often each byte counts.
@@ -128,7 +128,7 @@ fn text_len(piece: &Piece) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::template::Syntax;
+    use crate::Syntax;
 
     const ONE: &[&[&str]] = &[&["aaa"], &["bbb"], &["ccc"]];
     const TWO: &[&[&str]] = &[&["aaa", "dd"], &["bbb", "dd"], &["ccc", "dd"]];

@@ -9,26 +9,26 @@ use std::time::Instant;
 use rustix::io::Errno;
 use rustix::{process, stdio};
 
-use super::execve::{IS_QUIET, execve};
-use super::{Child, Launch, SpawnError};
+use crate::execve::{IS_QUIET, execve};
+use crate::{Child, Launch, SpawnError};
 
 /// Starts programs by the kernel.
 #[derive(Debug)]
-pub struct Kernel {
+pub struct Spawner {
     /// What the child gets as its signal mask: the one this process was started with.
     mask: libc::sigset_t,
 }
 
-impl Kernel {
+impl Spawner {
     /// A spawner whose children get `mask`, which is best what this process was started with.
     pub fn new(mask: libc::sigset_t) -> Self {
-        Kernel { mask }
+        Spawner { mask }
     }
 
     /// Starts a program that was ordered at `ordered`; returns as soon as there is a process, which
     /// tells at its end whether it could become the program.
     ///
-    /// Signals must be blocked in this thread (see [`Ends`](super::Ends)).
+    /// Signals must be blocked in this thread (see [`SignalFd`](crate::SignalFd)).
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ extern "C" fn become_program(launch: *mut c_void) -> c_int {
     let launch = unsafe { &*launch.cast::<Launch>() };
     let Err(error) = prepare(launch);
     launch.fails(error);
-    // Ends the process: by the C library's `clone`, which calls the kernel with it.
+    // SignalFd the process: by the C library's `clone`, which calls the kernel with it.
     127
 }
 
@@ -111,23 +111,23 @@ mod tests {
     use std::io::{Read as _, Seek as _};
     use std::os::fd::AsRawFd as _;
 
-    use super::super::{Arguments, Environment, Remains};
     use super::*;
+    use crate::{Arguments, Environment, Reclaimed};
 
-    fn kernel() -> Kernel {
+    fn spawner() -> Spawner {
         // SAFETY: an empty set is valid after sigemptyset.
         let mask = unsafe {
             let mut mask = std::mem::zeroed();
             libc::sigemptyset(&mut mask);
             mask
         };
-        Kernel::new(mask)
+        Spawner::new(mask)
     }
 
     fn launch(words: &[&str], own: &[&[u8]]) -> Box<Launch> {
         let mut arguments = Arguments::default();
-        let fill = |list: &mut crate::template::Words| {
-            words.iter().for_each(|word| list.push(word.as_bytes()));
+        let fill = |list: &mut Vec<u8>| {
+            words.iter().for_each(|word| crate::push_word(list, word.as_bytes()));
             Ok::<_, ()>(())
         };
         arguments.set(fill).unwrap();
@@ -140,18 +140,18 @@ mod tests {
         Box::new(launch)
     }
 
-    fn wait_for(child: Child) -> (i32, Remains) {
+    fn wait_for(child: Child) -> (i32, Reclaimed) {
         let mut status = 0;
         // SAFETY: plain call.
         assert_eq!(unsafe { libc::waitpid(child.pid, &mut status, 0) }, child.pid);
-        (libc::WEXITSTATUS(status), child.ended())
+        (libc::WEXITSTATUS(status), child.reclaim())
     }
 
     fn run(words: &[&str], own: &[&[u8]]) -> (i32, String) {
         let mut file = tempfile::tempfile().unwrap();
         let mut request = launch(words, own);
         request.streams[1] = Some(file.as_raw_fd());
-        let (status, ended) = wait_for(kernel().spawn(request, Instant::now()).unwrap());
+        let (status, ended) = wait_for(spawner().spawn(request, Instant::now()).unwrap());
         assert!(ended.error.is_none() && !ended.took.is_zero());
         let mut text = String::new();
         file.rewind().unwrap();
@@ -172,7 +172,7 @@ mod tests {
         let (_, text) = run(&["/bin/cat", "/proc/self/stat"], &[]);
         let fields: Vec<&str> = text.split(' ').collect();
         assert_eq!(fields[0], fields[4], "its group is its own");
-        let _ends = super::super::Ends::listen(&[]).unwrap();
+        let _ends = crate::SignalFd::listen(&[]).unwrap();
         let (_, text) = run(&["/bin/grep", "SigIgn\\|SigBlk", "/proc/self/status"], &[]);
         let masks: Vec<u64> = text
             .lines()
@@ -186,7 +186,7 @@ mod tests {
     fn a_program_that_cannot_run_is_told_at_its_end() {
         for (path, code) in [("/no/such/program", 127), ("/etc/passwd", 126), ("/", 126)] {
             let request = launch(&[path], &[]);
-            let (status, ended) = wait_for(kernel().spawn(request, Instant::now()).unwrap());
+            let (status, ended) = wait_for(spawner().spawn(request, Instant::now()).unwrap());
             let error = ended.error.unwrap();
             assert_eq!(status, 127);
             assert_eq!(error.exit_code(), code, "{error}");
