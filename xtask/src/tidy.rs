@@ -26,6 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("source", &["sample", "procfs", "bpf"]),
     ("recording", &["sample", "procfs"]),
     ("view", &["sample"]),
+    ("feed", &["sample", "procfs", "source", "recording"]),
     ("testkit", &["sample", "procfs"]),
     (
         "cli",
@@ -40,6 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "source",
             "recording",
             "view",
+            "feed",
             "testkit",
         ],
     ),

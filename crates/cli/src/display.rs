@@ -10,7 +10,9 @@ use sample::{NameFilter, Options};
 use source::InstanceNames;
 use view::{GroupForm, Groups, Setup, TopList, View};
 
-pub(crate) use letters::{known_letters, merge_letters};
+#[cfg(test)]
+pub(crate) use letters::known_letters;
+pub(crate) use letters::merge_letters;
 use letters::{letters_of, part_after};
 
 mod letters;

@@ -1,12 +1,9 @@
-//! Playing recordings: from files to views.
+//! Playing recordings: from the feed's frames to views, files and comparisons.
 
+pub(crate) mod arguments;
 pub(crate) mod diff;
-pub(crate) mod extract;
-pub(crate) mod feed;
-pub(crate) mod files;
-pub(crate) mod glob;
-pub(crate) mod period;
+pub(crate) mod digests;
+pub(crate) mod frames;
+mod notes;
 pub(crate) mod plot_files;
-pub(crate) mod run;
-pub(crate) mod to_digests;
-mod writer;
+pub(crate) mod views;

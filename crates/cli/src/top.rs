@@ -8,10 +8,12 @@
 
 use std::time::Duration;
 
+use procfs::SystemClock;
+use sample::Clock as _;
+
 mod app;
 mod columns;
 mod ended;
-mod feed;
 mod fields;
 mod format;
 mod keys;
@@ -24,15 +26,13 @@ mod terminal;
 mod tests;
 mod values;
 
-pub(crate) use app::{App, Feed, interval, limits};
+pub(crate) use app::{App, Samples, interval, open, open_recording};
 pub(crate) use columns::Column;
-pub(crate) use feed::{Live, Motion, Recorded};
 pub(crate) use model::Settings;
 pub(crate) use terminal::check;
 pub(crate) use values::Grouping;
 
 use app::Then;
-use feed::now_ns;
 use screen::Theme;
 use terminal::{Ours, Wake};
 
@@ -48,7 +48,7 @@ pub(crate) fn show(app: &mut App, count: Option<u64>) -> anyhow::Result<()> {
     let mut ours = Ours::take()?;
     let mut left = count;
     let mut due_ns = now_ns();
-    if let Feed::Live(_) = app.feed {
+    if let Samples::Live(_) = app.feed {
         app.tick()?;
         due_ns += FIRST_PAUSE_NS;
     }
@@ -90,6 +90,11 @@ pub(crate) fn show(app: &mut App, count: Option<u64>) -> anyhow::Result<()> {
     }
 }
 
+/// The clock that ticks go by, in nanoseconds.
+fn now_ns() -> u64 {
+    SystemClock.now().monotonic_ns
+}
+
 /// The next tick: a whole number of intervals on, or from now where one was missed.
 fn next(due_ns: u64, seconds: f64) -> u64 {
     let interval_ns = (seconds * 1e9) as u64;
@@ -121,9 +126,9 @@ fn events_done(
 
 fn draw(app: &mut App, ours: &mut Ours, theme: Theme) -> anyhow::Result<()> {
     ours.screen.draw(|frame| screen::draw(app, frame.buffer_mut(), theme))?;
-    if let Feed::Live(live) = &app.feed {
+    if let Samples::Live(live) = &app.feed {
         // The wait, the terminal's size (which is asked of the terminal itself), the write.
-        live.counters.calls.add(CALLS_A_SCREEN);
+        live.counters().calls.add(CALLS_A_SCREEN);
     }
     Ok(())
 }

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, ensure};
+use feed::{Feed as _, Motion};
 use sample::Clock as _;
 
 use crate::record::facts::{self, Told};
 use crate::record::intervals::Intervals;
-use crate::top::{self, App, Column, Feed, Grouping, Live, Motion, Recorded, Settings};
+use crate::top::{self, App, Column, Grouping, Samples, Settings};
 
 /// Arguments of `whit top`.
 #[derive(clap::Args)]
@@ -102,21 +103,21 @@ fn live(arguments: &TopArguments, seconds: f64, settings: Settings) -> anyhow::R
         now: procfs::SystemClock.now(),
     };
     let meta = facts::gather(root, &told);
-    let live = Live::open(root, top::limits(settings.threads));
+    let live = top::open(root, settings.threads);
     let defs = live.defs();
-    let mut app = App::new(Feed::Live(Box::new(live)), &defs, meta, settings);
+    let mut app = App::new(Samples::Live(Box::new(live)), &defs, meta, settings);
     app.root.clone_from(root);
     Ok(app)
 }
 
 fn recorded(file: &std::path::Path, at: Option<&str>, settings: Settings) -> anyhow::Result<App> {
-    let (recorded, meta) = Recorded::open(file)?;
+    let (recorded, meta) = top::open_recording(file, crate::zone::local())?;
     let motion = match at {
         Some(at) => Motion::At(recorded.moment(at)?),
         None => Motion::First,
     };
     let defs = recorded.defs().to_vec();
-    let mut app = App::new(Feed::Recorded(Box::new(recorded)), &defs, meta, settings);
+    let mut app = App::new(Samples::Recorded(Box::new(recorded)), &defs, meta, settings);
     app.paused = true;
     app.go(motion).with_context(|| format!("cannot read {}", file.display()))?;
     if at.is_none() {

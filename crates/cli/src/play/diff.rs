@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use anyhow::{Context, ensure};
+use feed::{RecordingSet, TimeSelection};
 use sample::Frame;
 use view::ComparisonForm;
 
-use super::period::Period;
-use super::run::{self, Audience, Group, Outcome, Scene};
-use crate::commands::play::PlayArguments;
+use super::arguments::PlayArguments;
+use super::frames::{self, FrameConsumer, Outcome, PlayedSet};
 
 /// Gathers the frames of one period.
 #[derive(Default)]
@@ -16,15 +16,11 @@ struct Gatherer {
     period: Option<view::Period>,
 }
 
-impl Audience for Gatherer {
-    fn begin(&mut self, scene: &Scene<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
+impl FrameConsumer for Gatherer {
+    fn begin(&mut self, set: &PlayedSet<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
         if self.period.is_none() {
-            self.period = Some(view::Period::new(scene.options, scene.defs)?);
+            self.period = Some(view::Period::new(set.options, set.defs)?);
         }
-        Ok(())
-    }
-
-    fn next_recording(&mut self, _out: &mut dyn Write) -> anyhow::Result<()> {
         Ok(())
     }
 
@@ -34,15 +30,11 @@ impl Audience for Gatherer {
         }
         Ok(true)
     }
-
-    fn end(&mut self, _out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
-        Ok(Vec::new())
-    }
 }
 
 /// Plays both periods and writes the comparison.
 pub(crate) fn diff(
-    groups: &[Group<'_>],
+    sets: &[RecordingSet<'_>],
     periods: &[String],
     arguments: &PlayArguments,
     out: &mut dyn Write,
@@ -50,9 +42,10 @@ pub(crate) fn diff(
     let mut gathered = Vec::new();
     let mut outcome = Outcome::default();
     for text in periods {
-        let period = Period::parse(Some(text), None).with_context(|| format!("--diff {text}"))?;
+        let period =
+            TimeSelection::parse(Some(text), None).with_context(|| format!("--diff {text}"))?;
         let mut gatherer = Gatherer::default();
-        let part = run::play(groups, &period, arguments, &mut gatherer, &mut std::io::sink())?;
+        let part = frames::play(sets, &period, arguments, &mut gatherer, &mut std::io::sink())?;
         ensure!(part.frames > 0, "--diff {text}: no samples in this period");
         outcome.frames += part.frames;
         outcome.failed |= part.failed;

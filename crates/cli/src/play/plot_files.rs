@@ -12,22 +12,22 @@ use jiff::Zoned;
 use sample::Frame;
 use view::PlotFiles;
 
-use super::run::{Audience, Scene};
+use super::frames::{FrameConsumer, PlayedSet};
 use crate::record::names::Place;
 use crate::record::plot::{PlotOutput, PlotStyle, ensure_directory};
 
 /// Frames go to plot files.
-pub(crate) struct ToPlotFiles {
+pub(crate) struct PlotFileSets {
     path: PathBuf,
     command_line: String,
     open: Option<(PlotFiles, PlotOutput)>,
 }
 
-impl ToPlotFiles {
+impl PlotFileSets {
     /// Files at `path`, as `-f` names it.
     pub(crate) fn new(path: &Path) -> Self {
         let words: Vec<String> = std::env::args().skip(1).collect();
-        ToPlotFiles { path: path.to_owned(), command_line: words.join(" "), open: None }
+        PlotFileSets { path: path.to_owned(), command_line: words.join(" "), open: None }
     }
 
     fn close(&mut self) -> anyhow::Result<()> {
@@ -38,26 +38,22 @@ impl ToPlotFiles {
     }
 }
 
-impl Audience for ToPlotFiles {
-    fn begin(&mut self, scene: &Scene<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
+impl FrameConsumer for PlotFileSets {
+    fn begin(&mut self, set: &PlayedSet<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
         self.close()?;
-        let place = Place::new(&self.path, scene.meta.host());
+        let place = Place::new(&self.path, set.meta.host());
         ensure_directory(&place)?;
-        let letters = &scene.options.letters;
+        let letters = &set.options.letters;
         let style = PlotStyle::of(letters);
-        let recording = scene.recordings[0];
+        let recording = set.recordings[0];
         let started = Timestamp::from_nanosecond(i128::from(recording.started_ns))?;
-        let at = started.to_zoned(scene.zone.clone());
-        let mut lines = PlotFiles::new(scene.zone.clone());
-        lines.begin(scene.meta, scene.defs, scene.options, &self.command_line);
+        let at = started.to_zoned(set.zone.clone());
+        let mut lines = PlotFiles::new(set.zone.clone());
+        lines.begin(set.meta, set.defs, set.options, &self.command_line);
         if !letters.contains(['a', 'c']) {
             refuse_existing(&place, &at, style, &lines, recording.modified())?;
         }
         self.open = Some((lines, PlotOutput::new(place, style, at)));
-        Ok(())
-    }
-
-    fn next_recording(&mut self, _out: &mut dyn Write) -> anyhow::Result<()> {
         Ok(())
     }
 

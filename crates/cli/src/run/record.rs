@@ -25,7 +25,6 @@ use run::engine::{Observer, Running, Status};
 use sample::{Clock as _, Snapshot, State, Wake};
 use source::{Entry, JobCounters, Limits, RecorderCounters, Sampler};
 
-use crate::play::run::RECORDED_BESIDE;
 use crate::record::facts::{self, Told};
 use crate::record::file::{RecordingFile, RecordingOptions};
 use crate::record::intervals::Intervals;
@@ -171,7 +170,7 @@ impl Recording {
             now,
         };
         let mut meta = facts::gather(Path::new("/"), &told);
-        meta.set(RECORDED_BESIDE, BESIDE);
+        meta.set(feed::RECORDED_BESIDE, BESIDE);
         let place = Place::new(path, meta.host());
         ensure_directory(&place)?;
         let messages = Messages {

@@ -1,15 +1,17 @@
 //! The state of `whit top` and what each action does to it: no terminal here, so that all of it
 //! is tested without one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::ensure;
+use feed::{Cursor, CursorSettings, Feed as _, LiveFeed, Motion};
+use jiff::tz::TimeZone;
 use ratatui_crossterm::crossterm::event::Event;
-use sample::{Frame, History, Meta, Options, SourceDef};
-use source::{Limits, ProcessLimits};
+use sample::{Frame, History, Meta, Options, Snapshot, SourceDef};
+use source::{Entry, Limits, ProcessLimits};
 
 use super::columns::{self, Column};
-use super::feed::{Live, Motion, Recorded};
-use super::fields::Places;
+use super::fields::{self, Places};
 use super::keys::{self, Action, Edit};
 use super::kill;
 use super::machine::{Machine, Panel};
@@ -52,9 +54,9 @@ impl Scene {
 }
 
 /// Where samples come from.
-pub(crate) enum Feed {
-    Live(Box<Live>),
-    Recorded(Box<Recorded>),
+pub(crate) enum Samples {
+    Live(Box<LiveFeed>),
+    Recorded(Box<Cursor>),
     /// Tests hand them in.
     #[cfg(test)]
     Given,
@@ -92,7 +94,7 @@ pub(crate) enum Prompt {
 /// All there is to `whit top` but the terminal.
 pub(crate) struct App {
     pub(crate) scene: Scene,
-    pub(crate) feed: Feed,
+    pub(crate) feed: Samples,
     pub(crate) model: Model,
     pub(crate) panel: Panel,
     pub(crate) machine: Machine,
@@ -107,6 +109,8 @@ pub(crate) struct App {
     pub(crate) page: usize,
     pub(crate) width: u16,
     pub(crate) root: PathBuf,
+    /// What the live feed reads into.
+    snapshot: Snapshot,
 }
 
 /// What the loop does after an action.
@@ -124,7 +128,7 @@ pub(crate) enum Then {
 impl App {
     /// The state before the first sample.
     pub(crate) fn new(
-        feed: Feed,
+        feed: Samples,
         defs: &[&'static SourceDef],
         meta: Meta,
         settings: Settings,
@@ -144,28 +148,29 @@ impl App {
             page: 10,
             width: 80,
             root: PathBuf::from("/"),
+            snapshot: Snapshot::new(defs),
         }
     }
 
     /// Whether it is a recording.
     pub(crate) fn is_recorded(&self) -> bool {
-        matches!(self.feed, Feed::Recorded(_))
+        matches!(self.feed, Samples::Recorded(_))
     }
 
     /// The next sample; false at a recording's end.
     pub(crate) fn tick(&mut self) -> anyhow::Result<bool> {
         match &mut self.feed {
-            Feed::Live(live) => {
-                let panel = self.shows_machine;
-                live.tick(&mut self.scene.history, |def| {
-                    // What nobody sees is not read.
-                    panel || !matches!(def.name, "disk" | "network" | "pressure")
-                });
+            Samples::Live(live) => {
+                // What is not on the screen is not read.
+                let left_out = if self.shows_machine { &[] } else { fields::PANEL_ONLY };
+                live.leave_out(left_out);
+                live.next(&mut self.snapshot)?;
+                self.scene.history.push(&mut self.snapshot);
                 self.took();
             }
-            Feed::Recorded(_) => return self.go(Motion::Forward),
+            Samples::Recorded(_) => return self.go(Motion::Forward),
             #[cfg(test)]
-            Feed::Given => self.took(),
+            Samples::Given => self.took(),
         }
         self.refresh();
         Ok(true)
@@ -180,7 +185,7 @@ impl App {
 
     /// Goes somewhere in a recording; false at either end.
     pub(crate) fn go(&mut self, motion: Motion) -> anyhow::Result<bool> {
-        let Feed::Recorded(recorded) = &mut self.feed else { return Ok(false) };
+        let Samples::Recorded(recorded) = &mut self.feed else { return Ok(false) };
         let Scene { history, meta, options, places } = &mut self.scene;
         let (panel, ended) = (&mut self.panel, &mut self.model.ended);
         let mut taken = |history: &History, jumped: bool| {
@@ -320,8 +325,8 @@ impl App {
     fn toggle_threads(&mut self) -> Then {
         let threads = !self.model.settings.threads;
         self.model.settings.threads = threads;
-        if let Feed::Live(live) = &mut self.feed {
-            **live = Live::open(&self.root, limits(threads));
+        if let Samples::Live(live) = &mut self.feed {
+            **live = open(&self.root, threads);
             self.scene.history.forget();
             self.model.ended.forget();
             return Then::Tick;
@@ -343,8 +348,8 @@ impl App {
 
     fn ask_signal(&mut self) {
         let refusal = match &self.feed {
-            Feed::Recorded(_) => Some("a recording's processes are not there any more"),
-            Feed::Live(_) if self.root.as_os_str() != "/" => {
+            Samples::Recorded(_) => Some("a recording's processes are not there any more"),
+            Samples::Live(_) if self.root.as_os_str() != "/" => {
                 Some("with --root the processes are another machine's")
             }
             _ if self.model.selected.is_none() => Some("select a process first: Up, Down"),
@@ -438,12 +443,32 @@ impl App {
     }
 }
 
-/// What the live sources are told.
-pub(crate) fn limits(threads: bool) -> Limits {
+/// Opens the sources of a live screen under `root`.
+pub(crate) fn open(root: &Path, threads: bool) -> LiveFeed {
     // The exact time and the delay have columns.
     let process = ProcessLimits { threads, schedstat: true, ..ProcessLimits::default() };
-    Limits { process, ..Limits::default() }
+    let shown = |entry: &&'static Entry| fields::SOURCES.contains(&entry.def.name);
+    let entries: Vec<_> = source::ALL.iter().filter(shown).collect();
+    LiveFeed::open(root, &entries, Limits { process, ..Limits::default() })
 }
+
+/// Opens a recording at its first sample.
+pub(crate) fn open_recording(path: &Path, local: TimeZone) -> anyhow::Result<(Cursor, Meta)> {
+    let entries = crate::display::sources_for(COLLECTL_LETTERS);
+    let settings = CursorSettings { entries, slowest: "process", local };
+    let (cursor, meta) = Cursor::open(path, settings)?;
+    let has = |name| cursor.defs().iter().any(|def| def.name == name);
+    ensure!(
+        has("process") || has("exit"),
+        "{}: no processes in it (recorded are '{}'); whit record -s +Z records them",
+        path.display(),
+        meta.subsystems()
+    );
+    Ok((cursor, meta))
+}
+
+/// Letters whose sources a screen over collectl's recording shows.
+const COLLECTL_LETTERS: &str = "cdmnZ";
 
 /// Everything the list can be sorted by.
 pub(crate) fn sortable() -> &'static [Column] {

@@ -102,6 +102,9 @@ pub(crate) struct Places {
 pub(crate) const SOURCES: &[&str] =
     &["cpu", "memory", "pressure", "disk", "network", "process", "exit", "process_total", "whit"];
 
+/// Those of them that only the lines above the list show.
+pub(crate) const PANEL_ONLY: &[&str] = &["disk", "network", "pressure"];
+
 impl Places {
     /// Looks everything up in a feed's sources.
     pub(crate) fn of(defs: &[&'static SourceDef]) -> Self {

@@ -1,10 +1,10 @@
 //! What the keys mean: an event in, an action out.  Keys are those of top and htop where they
 //! have one.
 
+use feed::Motion;
 use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::columns::Column;
-use super::feed::Motion;
 
 /// A minute, by which the page keys move in a recording.
 const MINUTE_NS: i64 = 60_000_000_000;

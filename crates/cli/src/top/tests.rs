@@ -6,12 +6,13 @@ use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use sample::{Meta, RowMut, Snapshot, SourceDef, State};
 
-use super::app::{App, Feed, Prompt, Then};
+use super::app::{App, Prompt, Samples, Then, open_recording};
 use super::columns::Column;
-use super::feed::{Live, Motion, Recorded};
 use super::model::{Model, Settings};
 use super::screen::{self, Theme};
 use super::values::Grouping;
+use feed::{Feed as _, Motion};
+use jiff::tz::TimeZone;
 
 const PLAIN: Theme = Theme { colour: false, ascii: false };
 
@@ -34,7 +35,7 @@ impl Made {
         let mut meta = Meta::new();
         meta.set("host", "oak");
         meta.set("boot_ns", "0");
-        let app = App::new(Feed::Given, &defs, meta, settings);
+        let app = App::new(Samples::Given, &defs, meta, settings);
         Made { app, snapshot: Snapshot::new(&defs), defs, tick: 0 }
     }
 
@@ -355,13 +356,13 @@ fn recording(folder: &std::path::Path) -> std::path::PathBuf {
 #[test]
 fn a_recording_is_moved_in() {
     let folder = tempfile::tempdir().unwrap();
-    let (recorded, meta) = Recorded::open(&recording(folder.path())).unwrap();
+    let (recorded, meta) = open_recording(&recording(folder.path()), TimeZone::UTC).unwrap();
     // 1,150 s after the epoch.
     let at = recorded.moment("00:19:10").unwrap();
     assert!(recorded.moment("25:00").is_err());
     assert!(recorded.moment("10:00-11:00").is_err());
     let defs = recorded.defs().to_vec();
-    let mut app = App::new(Feed::Recorded(Box::new(recorded)), &defs, meta, Settings::default());
+    let mut app = App::new(Samples::Recorded(Box::new(recorded)), &defs, meta, Settings::default());
     app.paused = true;
     let second = |app: &App| app.scene.frame().realtime_ns / 1_000_000_000 - 1000;
     assert!(app.go(Motion::At(at)).unwrap());
@@ -401,16 +402,16 @@ fn a_recording_is_moved_in() {
 fn a_recording_without_processes_is_refused() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../testdata/recordings/version-1-closed.whit");
-    let error = Recorded::open(&path).err().unwrap().to_string();
+    let error = open_recording(&path, TimeZone::UTC).err().unwrap().to_string();
     assert!(error.contains("no processes in it"), "{error}");
 }
 
 #[test]
 fn another_machines_tree_shows_that_machine() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/proc/vm2");
-    let live = Live::open(&root, super::limits(false));
+    let live = super::open(&root, false);
     let defs = live.defs();
-    let mut app = App::new(Feed::Live(Box::new(live)), &defs, Meta::new(), Settings::default());
+    let mut app = App::new(Samples::Live(Box::new(live)), &defs, Meta::new(), Settings::default());
     app.root = root;
     app.tick().unwrap();
     app.tick().unwrap();

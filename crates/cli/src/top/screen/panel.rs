@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ratatui_core::style::{Color, Style};
 
-use super::super::app::{App, Feed};
+use super::super::app::{App, Samples};
 use super::super::format;
 use super::super::machine::{CPU_BUSY, CPU_STATES, Machine};
 use super::{Canvas, Theme};
@@ -95,17 +95,17 @@ fn moment(app: &App, text: &mut String) {
     let frame = app.scene.frame();
     let Ok(at) = jiff::Timestamp::from_nanosecond(i128::from(frame.realtime_ns)) else { return };
     match &app.feed {
-        Feed::Recorded(recorded) => {
+        Samples::Recorded(recorded) => {
             let at = at.to_zoned(recorded.zone.clone());
             text.push_str(if app.paused { "" } else { "> " });
             let _ = write!(text, "{}", at.strftime("%Y-%m-%d %H:%M:%S"));
         }
-        Feed::Live(_) => {
+        Samples::Live(_) => {
             let at = at.to_zoned(crate::zone::local());
             let _ = write!(text, "{}", at.strftime("%H:%M:%S"));
         }
         #[cfg(test)]
-        Feed::Given => drop(write!(text, "{}", at.strftime("%H:%M:%S"))),
+        Samples::Given => drop(write!(text, "{}", at.strftime("%H:%M:%S"))),
     }
 }
 

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use jiff::{ToSpan, Zoned};
 
 /// Every file that a comma-separated list of patterns names, each pattern's in order of name.
-pub(crate) fn expand(patterns: &str, now: &Zoned) -> anyhow::Result<Vec<PathBuf>> {
-    let yesterday = now.checked_sub(1.day())?;
+pub(crate) fn expand(patterns: &str, now: &Zoned) -> Vec<PathBuf> {
+    // The calendar has no day before its first one.
+    let yesterday = now.checked_sub(1.day()).unwrap_or_else(|_| now.clone());
     let date = |day: &Zoned| day.strftime("%Y%m%d").to_string();
     let patterns = patterns.trim_matches(['\'', '"']);
     let patterns = patterns.replace("YESTERDAY", &date(&yesterday)).replace("TODAY", &date(now));
@@ -20,7 +21,7 @@ pub(crate) fn expand(patterns: &str, now: &Zoned) -> anyhow::Result<Vec<PathBuf>
         descend(&root, &parts, &mut files);
         files[found..].sort();
     }
-    Ok(files)
+    files
 }
 
 /// Adds what is below `at` and matches `parts`, a pattern for each level.
@@ -121,7 +122,7 @@ mod tests {
         let names = |pattern: &str| -> Vec<String> {
             let pattern = format!("{}/{pattern}", folder.path().display());
             let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
-            expand(&pattern, &now).unwrap().iter().map(name).collect()
+            expand(&pattern, &now).iter().map(name).collect()
         };
         assert_eq!(names("*.raw"), ["a-20261121-1.raw", "b-20261120-1.raw"]);
         assert_eq!(names("*TODAY*"), ["a-20261121-1.raw"]);

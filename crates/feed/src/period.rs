@@ -3,51 +3,85 @@
 //! Without a date a time means the day of each recording; collectl's rules.  Times are local to
 //! the recording.
 
-use anyhow::{Context, bail, ensure};
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
 /// One end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct End {
+struct Bound {
     /// `None`: the day of the recording.
     date: Option<Date>,
     time: Time,
 }
 
-/// What to show.
+/// A time or a period that is none.
+#[derive(Debug, thiserror::Error)]
+pub enum TimeError {
+    /// A text of another form.
+    #[error("{option} {text}: write [yyyymmdd:]hh:mm[:ss]")]
+    Form {
+        /// The option.
+        option: &'static str,
+        /// What was given.
+        text: String,
+        /// What is wrong with the date or the time, if that is known.
+        #[source]
+        source: Option<jiff::Error>,
+    },
+    /// Both ends in the second option.
+    #[error("--thru {0}: two times belong into --from")]
+    TwoTimesInThru(String),
+    /// Both ends in one option, and one in the other.
+    #[error("--from {0}: two times, and --thru besides")]
+    ThreeTimes(String),
+    /// The end comes first.
+    #[error("--from and --thru: the end is before the beginning")]
+    Backwards,
+    /// A day that the calendar lacks.
+    #[error(transparent)]
+    Calendar(#[from] jiff::Error),
+    /// Before 1677 or after 2262.
+    #[error(transparent)]
+    Range(#[from] std::num::TryFromIntError),
+}
+
+/// Which part of recordings is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Period {
-    from: Option<End>,
-    thru: Option<End>,
+pub struct TimeSelection {
+    from: Option<Bound>,
+    thru: Option<Bound>,
 }
 
 /// A period of one recording, in nanoseconds since the epoch, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub struct TimeRange {
     /// Nothing that began earlier is shown, or serves as a base.
-    pub(crate) base_ns: i64,
+    pub base_ns: i64,
     /// Where the period begins.
-    pub(crate) from_ns: i64,
+    pub from_ns: i64,
     /// Nothing that began later is shown.
-    pub(crate) thru_ns: i64,
+    pub thru_ns: i64,
 }
 
-impl Span {
+impl TimeRange {
     /// All of a recording.
-    pub(crate) const ALL: Span = Span { base_ns: i64::MIN, from_ns: i64::MIN, thru_ns: i64::MAX };
+    pub const ALL: TimeRange =
+        TimeRange { base_ns: i64::MIN, from_ns: i64::MIN, thru_ns: i64::MAX };
 }
 
-impl Period {
-    /// Reads the two options.
-    pub(crate) fn parse(from: Option<&str>, thru: Option<&str>) -> anyhow::Result<Self> {
+impl TimeSelection {
+    /// Parses the two options.
+    ///
+    /// # Errors
+    /// A text is no time.
+    pub fn parse(from: Option<&str>, thru: Option<&str>) -> Result<Self, TimeError> {
         let (from, thru) = match (from, thru) {
             (_, Some(thru)) if thru.contains('-') => {
-                bail!("--thru {thru}: two times belong into --from")
+                return Err(TimeError::TwoTimesInThru(thru.to_owned()));
             }
             (Some(from), Some(_)) if from.contains('-') => {
-                bail!("--from {from}: two times, and --thru besides")
+                return Err(TimeError::ThreeTimes(from.to_owned()));
             }
             (Some(both), None) => match both.split_once('-') {
                 Some((from, thru)) => (Some(from).filter(|from| !from.is_empty()), Some(thru)),
@@ -55,20 +89,24 @@ impl Period {
             },
             other => other,
         };
-        let start = |text| End::parse("--from", text, Time::midnight());
-        let stop = |text| End::parse("--thru", text, Time::constant(23, 59, 59, 0));
-        Ok(Period { from: from.map(start).transpose()?, thru: thru.map(stop).transpose()? })
+        let start = |text| Bound::parse("--from", text, Time::midnight());
+        let stop = |text| Bound::parse("--thru", text, Time::constant(23, 59, 59, 0));
+        Ok(TimeSelection { from: from.map(start).transpose()?, thru: thru.map(stop).transpose()? })
     }
 
     /// Whether both ends are open.
-    pub(crate) fn is_all(&self) -> bool {
-        *self == Period::default()
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        *self == TimeSelection::default()
     }
 
     /// The period on a recording of that day, whose samples are `interval_ns` apart: one interval
     /// before the first is needed as its base.
-    pub(crate) fn of(&self, day: Date, zone: &TimeZone, interval_ns: i64) -> anyhow::Result<Span> {
-        let mut span = Span::ALL;
+    ///
+    /// # Errors
+    /// The end comes before the beginning.
+    pub fn of(&self, day: Date, zone: &TimeZone, interval_ns: i64) -> Result<TimeRange, TimeError> {
+        let mut span = TimeRange::ALL;
         let first_day = self.from.and_then(|from| from.date).unwrap_or(day);
         if let Some(from) = self.from {
             span.from_ns = epoch_ns(first_day, from.time, zone)?;
@@ -85,44 +123,55 @@ impl Period {
             // All of the last second.
             span.thru_ns = epoch_ns(last_day, thru.time, zone)?.saturating_add(999_999_999);
         }
-        ensure!(span.from_ns <= span.thru_ns, "--from and --thru: the end is before the beginning");
+        if span.from_ns > span.thru_ns {
+            return Err(TimeError::Backwards);
+        }
         Ok(span)
     }
 }
 
-impl End {
-    fn parse(option: &str, text: &str, default: Time) -> anyhow::Result<End> {
-        let explain = || format!("{option} {text}: write [yyyymmdd:]hh:mm[:ss]");
+impl Bound {
+    fn parse(option: &'static str, text: &str, default: Time) -> Result<Bound, TimeError> {
+        let wrong = |source| TimeError::Form { option, text: text.to_owned(), source };
         let (first, rest) = text.split_once(':').unwrap_or((text, ""));
         let (date, time) = if first.len() > 2 {
-            ensure!(first.len() == 8, explain());
-            (Some(Date::strptime("%Y%m%d", first).with_context(explain)?), rest)
+            if first.len() != 8 {
+                return Err(wrong(None));
+            }
+            let date = Date::strptime("%Y%m%d", first);
+            (Some(date.map_err(|source| wrong(Some(source)))?), rest)
         } else {
             (None, text)
         };
         if time.is_empty() {
-            ensure!(date.is_some(), explain());
-            return Ok(End { date, time: default });
+            return match date {
+                Some(_) => Ok(Bound { date, time: default }),
+                None => Err(wrong(None)),
+            };
         }
         let mut parts = time.split(':').map(str::parse::<i8>);
-        let mut next = || parts.next().transpose().map_err(|_| anyhow::anyhow!(explain()));
+        let mut next = || parts.next().transpose().map_err(|_| wrong(None));
         let (hour, minute, second) = (next()?, next()?, next()?);
-        let (Some(hour), Some(minute)) = (hour, minute) else { bail!(explain()) };
-        ensure!(next()?.is_none(), explain());
-        let time = Time::new(hour, minute, second.unwrap_or(0), 0).with_context(explain)?;
-        Ok(End { date, time })
+        let (Some(hour), Some(minute)) = (hour, minute) else { return Err(wrong(None)) };
+        if next()?.is_some() {
+            return Err(wrong(None));
+        }
+        let time = Time::new(hour, minute, second.unwrap_or(0), 0);
+        let time = time.map_err(|source| wrong(Some(source)))?;
+        Ok(Bound { date, time })
     }
 }
 
-fn epoch_ns(date: Date, time: Time, zone: &TimeZone) -> anyhow::Result<i64> {
+fn epoch_ns(date: Date, time: Time, zone: &TimeZone) -> Result<i64, TimeError> {
     let moment = zone.to_timestamp(date.to_datetime(time))?;
     Ok(i64::try_from(moment.as_nanosecond())?)
 }
 
-/// The zone in which a recording's times are shown: its own if it says so and it differs from
-/// ours at its start, else ours, which knows of summer time.
-pub(crate) fn zone_of(own: Option<&str>, started_ns: i64) -> (TimeZone, bool) {
-    let local = crate::zone::local();
+/// The zone in which a recording's times are shown: its own if it names one that differs from
+/// `local` when it began, else `local`, which knows of summer time.  And whether it differs.
+#[must_use]
+pub fn zone_of(own: Option<&str>, started_ns: i64, local: &TimeZone) -> (TimeZone, bool) {
+    let local = local.clone();
     let Some(own) = own else { return (local, false) };
     let Some(zone) = parse_zone(own) else { return (local, false) };
     let Ok(moment) = Timestamp::from_nanosecond(i128::from(started_ns)) else {
@@ -152,7 +201,7 @@ mod tests {
     use jiff::civil::date;
 
     fn span(from: Option<&str>, thru: Option<&str>) -> (i64, i64, i64) {
-        let period = Period::parse(from, thru).unwrap();
+        let period = TimeSelection::parse(from, thru).unwrap();
         let start = epoch_ns(date(2026, 11, 21), Time::midnight(), &TimeZone::UTC).unwrap();
         let span = period.of(date(2026, 11, 21), &TimeZone::UTC, 10_000_000_000).unwrap();
         let seconds = |ns: i64| (ns - start).div_euclid(1_000_000_000);
@@ -179,9 +228,10 @@ mod tests {
             (Some("10:00:00:00"), None),
             (Some("20261301:10:00"), None),
         ] {
-            assert!(Period::parse(from, thru).is_err(), "{from:?} {thru:?}");
+            assert!(TimeSelection::parse(from, thru).is_err(), "{from:?} {thru:?}");
         }
-        let backwards = Period::parse(Some("20261122:10:00"), Some("20261121:11:00")).unwrap();
+        let backwards =
+            TimeSelection::parse(Some("20261122:10:00"), Some("20261121:11:00")).unwrap();
         assert!(backwards.of(date(2026, 11, 21), &TimeZone::UTC, 0).is_err());
     }
 

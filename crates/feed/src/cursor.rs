@@ -1,5 +1,4 @@
-//! Where the screen's samples come from: this machine, as time passes, or a recording, in which
-//! one moves.
+//! Moves to and fro within one recording.
 //!
 //! A step forward reads one sample.  A step back, and any jump, opens the recording anew some way
 //! before the wanted moment (whit's own recordings have an index, so that this reads a block, not
@@ -7,20 +6,16 @@
 //! two readings that rates need.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use anyhow::ensure;
 use jiff::tz::TimeZone;
-use procfs::{Host, SystemClock};
 use recording::Reader;
-use sample::{Clock as _, History, Meta, Snapshot, SourceDef, State};
-use source::{Limits, RecorderCounters, Sampler};
+use sample::{History, Meta, Snapshot, SourceDef, State};
+use source::Entry;
 
-use crate::play::feed::{self, CollectlFeed, Feed, Origin, WhitFeed};
-use crate::play::period::{Period, zone_of};
-
-/// Letters whose sources a screen over collectl's recording shows.
-const COLLECTL_LETTERS: &str = "cdmnZ";
+use crate::{
+    CollectlFeed, CollectlSettings, Feed, FeedError, Origin, TimeError, TimeSelection, WhitFeed,
+    meta_of, origin_of, zone_of,
+};
 
 /// Reading on from further and further before: twice the second interval, then this much more.
 const REACH_GROWTH: i64 = 8;
@@ -28,51 +23,9 @@ const REACH_GROWTH: i64 = 8;
 /// Samples that are read before a moment, so that the CPU's history has something to show.
 const HISTORY_SAMPLES: i64 = 30;
 
-/// This machine.
-pub(crate) struct Live {
-    host: Host,
-    sampler: Sampler,
-    snapshot: Snapshot,
-    /// What whit does besides reading, for its own account.
-    pub(crate) counters: Arc<RecorderCounters>,
-}
-
-impl Live {
-    /// Opens the sources of the screen under `root`.
-    pub(crate) fn open(root: &Path, mut limits: Limits) -> Self {
-        let counters = Arc::new(RecorderCounters::default());
-        limits.recorder = Some(counters.clone());
-        let shown =
-            |entry: &&'static source::Entry| super::fields::SOURCES.contains(&entry.def.name);
-        let entries: Vec<_> = source::ALL.iter().filter(shown).collect();
-        let mut host = Host::new(root);
-        let sampler = Sampler::open(&mut host, &entries, &Arc::new(limits));
-        let snapshot = Snapshot::new(&sampler.defs());
-        Live { host, sampler, snapshot, counters }
-    }
-
-    /// The sources, in the order of the samples.
-    pub(crate) fn defs(&self) -> Vec<&'static SourceDef> {
-        self.sampler.defs()
-    }
-
-    /// Reads those sources for which `due` is true.
-    pub(crate) fn tick(&mut self, history: &mut History, due: impl Fn(&SourceDef) -> bool) {
-        let due = |_, def: &SourceDef| if due(def) { State::Ok } else { State::NotRecorded };
-        self.sampler.sample(&mut self.host, &mut SystemClock, due, &mut self.snapshot);
-        self.counters.samples.add(1);
-        history.push(&mut self.snapshot);
-    }
-}
-
-/// The clock that ticks go by, in nanoseconds.
-pub(crate) fn now_ns() -> u64 {
-    SystemClock.now().monotonic_ns
-}
-
 /// Where to go in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Motion {
+pub enum Motion {
     /// The next sample.
     Forward,
     /// The sample before.
@@ -87,10 +40,22 @@ pub(crate) enum Motion {
     At(i64),
 }
 
-/// A recording.
-pub(crate) struct Recorded {
+/// What a [`Cursor`] needs beside a file.
+#[derive(Clone)]
+pub struct CursorSettings {
+    /// The sources that read collectl's text.
+    pub entries: Vec<&'static Entry>,
+    /// The source that is read least often, by name: where the cursor stands, it has rates.
+    pub slowest: &'static str,
+    /// The zone of who looks.
+    pub local: TimeZone,
+}
+
+/// A recording, and the sample of it that is shown.
+pub struct Cursor {
     path: PathBuf,
     origin: Origin,
+    settings: CursorSettings,
     feed: Box<dyn Feed>,
     defs: Vec<&'static SourceDef>,
     snapshot: Snapshot,
@@ -102,35 +67,34 @@ pub(crate) struct Recorded {
     /// How long before a moment to begin reading.
     reach_ns: i64,
     /// Its own zone.
-    pub(crate) zone: TimeZone,
+    pub zone: TimeZone,
 }
 
-impl Recorded {
+impl Cursor {
     /// Opens a recording at its first sample.
-    pub(crate) fn open(path: &Path) -> anyhow::Result<(Self, Meta)> {
-        let origin = feed::origin_of(path)?;
-        let meta = feed::meta_of(path, origin)?;
-        let mut feed = open_feed(path, origin, i64::MIN)?;
+    ///
+    /// # Errors
+    /// The file cannot be read, or no sample is in it.
+    pub fn open(path: &Path, settings: CursorSettings) -> Result<(Self, Meta), FeedError> {
+        let origin = origin_of(path)?;
+        let meta = meta_of(path, origin)?;
+        let mut feed = open_feed(path, origin, i64::MIN, &settings)?;
         let defs = feed.defs();
-        let has = |name| defs.iter().any(|def| def.name == name);
-        ensure!(
-            has("process") || has("exit"),
-            "{}: no processes in it (recorded are '{}'); whit record -s +Z records them",
-            path.display(),
-            meta.subsystems()
-        );
         let mut snapshot = Snapshot::new(&defs);
-        ensure!(feed.next(&mut snapshot)?, "{}: no samples in it", path.display());
+        if !feed.next(&mut snapshot)? {
+            return Err(FeedError::NoSamples(path.to_owned()));
+        }
         let first_ns = snapshot.realtime_ns;
         let longest_ns = meta.interval_ns().max(meta.interval2_ns());
         let times = |interval_ns: u64, quarters: i64| {
             i64::try_from(interval_ns).unwrap_or(i64::MAX).saturating_mul(quarters) / 4
         };
         let reach_ns = times(longest_ns, 9).max(times(meta.interval_ns(), 4 * HISTORY_SAMPLES));
-        let (zone, _) = zone_of(meta.timezone(), first_ns);
-        let recorded = Recorded {
+        let (zone, _) = zone_of(meta.timezone(), first_ns, &settings.local);
+        let cursor = Cursor {
             path: path.to_owned(),
             origin,
+            settings,
             feed,
             ahead: Some(snapshot),
             snapshot: Snapshot::new(&defs),
@@ -140,32 +104,40 @@ impl Recorded {
             reach_ns: reach_ns.max(1_000_000_000),
             zone,
         };
-        Ok((recorded, meta))
+        Ok((cursor, meta))
     }
 
     /// The sources, in the order of the samples.
-    pub(crate) fn defs(&self) -> &[&'static SourceDef] {
+    pub fn defs(&self) -> &[&'static SourceDef] {
         &self.defs
     }
 
-    /// `--at`, as a moment: to the end of the second that it names.
-    pub(crate) fn moment(&self, text: &str) -> anyhow::Result<i64> {
-        ensure!(!text.contains('-'), "--at {text}: write [yyyymmdd:]hh:mm[:ss]");
-        let day = jiff::Timestamp::from_nanosecond(i128::from(self.first_ns))?;
-        let day = day.to_zoned(self.zone.clone()).date();
-        let period = Period::parse(Some(text), None)
-            .map_err(|_| anyhow::anyhow!("--at {text}: write [yyyymmdd:]hh:mm[:ss]"))?;
-        Ok(period.of(day, &self.zone, 0)?.from_ns.saturating_add(999_999_999))
+    /// The moment that `[yyyymmdd:]hh:mm[:ss]` means: the end of the second that it names.
+    ///
+    /// # Errors
+    /// The text is no time.
+    pub fn moment(&self, text: &str) -> Result<i64, TimeError> {
+        let wrong = || TimeError::Form { option: "--at", text: text.to_owned(), source: None };
+        if text.contains('-') {
+            return Err(wrong());
+        }
+        let first = jiff::Timestamp::from_nanosecond(i128::from(self.first_ns)).unwrap_or_default();
+        let day = first.to_zoned(self.zone.clone()).date();
+        let selection = TimeSelection::parse(Some(text), None).map_err(|_| wrong())?;
+        Ok(selection.of(day, &self.zone, 0)?.from_ns.saturating_add(999_999_999))
     }
 
-    /// Goes somewhere.  `taken` hears of every sample that is read on the way, and of a jump with
-    /// `true`, before which nothing counts.  False at either end.
-    pub(crate) fn go(
+    /// Goes somewhere.  `taken` is called for every sample that is read on the way, and with `true`
+    /// for a jump: what came before it no longer counts.  False at either end.
+    ///
+    /// # Errors
+    /// The recording cannot be read on.
+    pub fn go(
         &mut self,
         motion: Motion,
         history: &mut History,
         taken: &mut dyn FnMut(&History, bool),
-    ) -> anyhow::Result<bool> {
+    ) -> Result<bool, FeedError> {
         let before_ns = self.now_ns;
         match motion {
             Motion::Forward => {
@@ -192,7 +164,7 @@ impl Recorded {
         limit_ns: i64,
         history: &mut History,
         taken: &mut dyn FnMut(&History, bool),
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), FeedError> {
         let limit_ns = limit_ns.max(self.first_ns);
         let mut reach_ns = self.reach_ns;
         // Far behind the end there is nothing to find; what is known of it is where to look.
@@ -200,7 +172,10 @@ impl Recorded {
         loop {
             let base_ns = from_ns.saturating_sub(reach_ns);
             let whole = base_ns <= self.first_ns;
-            self.feed = open_feed(&self.path, self.origin, if whole { i64::MIN } else { base_ns })?;
+            self.feed = {
+                let base_ns = if whole { i64::MIN } else { base_ns };
+                open_feed(&self.path, self.origin, base_ns, &self.settings)?
+            };
             // Its memory is read into again.
             if let Some(ahead) = self.ahead.take() {
                 self.snapshot = ahead;
@@ -223,8 +198,8 @@ impl Recorded {
         }
     }
 
-    /// A moment that is known to be there, as late as can be told without reading everything.
-    fn near_end_ns(&self) -> anyhow::Result<i64> {
+    /// A moment that is known to be there, as late as is known without reading everything.
+    fn near_end_ns(&self) -> Result<i64, FeedError> {
         Ok(match self.origin {
             Origin::Collectl => self.now_ns,
             Origin::Whit => {
@@ -234,16 +209,16 @@ impl Recorded {
         })
     }
 
-    /// Whether processes have two readings, if they are recorded at all.
+    /// Whether the source that is read least often has two readings, if it is recorded at all.
     fn has_base(&self, history: &History) -> bool {
         let (meta, options) = (Meta::new(), sample::Options::default());
         let frame = history.frame(&meta, &options);
-        let process = frame.tracks.iter().find(|track| track.def.name == "process");
-        process.is_none_or(|track| track.previous.state != State::NotRecorded)
+        let slowest = frame.tracks.iter().find(|track| track.def.name == self.settings.slowest);
+        slowest.is_none_or(|track| track.previous.state != State::NotRecorded)
     }
 
     /// Reads the sample behind the one shown, unless that was done already.
-    fn read_ahead(&mut self) -> anyhow::Result<bool> {
+    fn read_ahead(&mut self) -> Result<bool, FeedError> {
         if self.ahead.is_none() {
             // What was pushed gave its memory to this one.
             if !self.feed.next(&mut self.snapshot)? {
@@ -264,10 +239,15 @@ impl Recorded {
     }
 }
 
-fn open_feed(path: &Path, origin: Origin, base_ns: i64) -> anyhow::Result<Box<dyn Feed>> {
+fn open_feed(
+    path: &Path,
+    origin: Origin,
+    base_ns: i64,
+    settings: &CursorSettings,
+) -> Result<Box<dyn Feed>, FeedError> {
     Ok(match origin {
         Origin::Collectl => {
-            Box::new(CollectlFeed::open(path, COLLECTL_LETTERS, false, Limits::default())?)
+            Box::new(CollectlFeed::open(path, &settings.entries, &CollectlSettings::default())?)
         }
         Origin::Whit => Box::new(WhitFeed::open(path, base_ns, false)?),
     })

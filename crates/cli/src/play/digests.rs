@@ -10,22 +10,22 @@ use jiff::{Timestamp, Zoned};
 use sample::{Frame, Options};
 use view::Digests;
 
-use super::run::{Audience, Scene};
+use super::frames::{FrameConsumer, PlayedSet};
 use crate::record::names::Place;
 use crate::record::plot::{PlotOutput, PlotStyle, ensure_directory};
 
 /// Frames go to digests.
-pub(crate) struct ToDigests {
+pub(crate) struct DigestFiles {
     path: PathBuf,
     names: Vec<&'static str>,
     open: Option<(Digests, Place, Zoned, Options)>,
     notes: Vec<String>,
 }
 
-impl ToDigests {
+impl DigestFiles {
     /// Files at `path`, as `-f` names it.
     pub(crate) fn new(path: &Path, names: Vec<&'static str>) -> Self {
-        ToDigests { path: path.to_owned(), names, open: None, notes: Vec::new() }
+        DigestFiles { path: path.to_owned(), names, open: None, notes: Vec::new() }
     }
 
     fn close(&mut self) -> anyhow::Result<()> {
@@ -39,19 +39,15 @@ impl ToDigests {
     }
 }
 
-impl Audience for ToDigests {
-    fn begin(&mut self, scene: &Scene<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
+impl FrameConsumer for DigestFiles {
+    fn begin(&mut self, set: &PlayedSet<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
         self.close()?;
-        let place = Place::new(&self.path, scene.meta.host());
+        let place = Place::new(&self.path, set.meta.host());
         ensure_directory(&place)?;
-        let started = Timestamp::from_nanosecond(i128::from(scene.recordings[0].started_ns))?;
-        let at = started.to_zoned(scene.zone.clone());
-        let digests = Digests::of(&self.names, scene.defs, scene.zone.clone());
-        self.open = Some((digests, place, at, scene.options.clone()));
-        Ok(())
-    }
-
-    fn next_recording(&mut self, _out: &mut dyn Write) -> anyhow::Result<()> {
+        let started = Timestamp::from_nanosecond(i128::from(set.recordings[0].started_ns))?;
+        let at = started.to_zoned(set.zone.clone());
+        let digests = Digests::of(&self.names, set.defs, set.zone.clone());
+        self.open = Some((digests, place, at, set.options.clone()));
         Ok(())
     }
 

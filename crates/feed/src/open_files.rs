@@ -1,49 +1,53 @@
-//! Whether somebody still writes a file: collectl keeps no lock on its recordings, so the open
-//! files of the processes are looked through, once a second at most, and only while nothing comes.
+//! Whether a process still writes a file: collectl keeps no lock on its recordings, so the file
+//! descriptors of all processes are looked through, once a second at most, and only while nothing
+//! is added to the file.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::Context;
+use procfs::SystemClock;
+use sample::Clock as _;
 
-use super::feed::FOLLOW_PAUSE;
+use crate::FeedError;
+use crate::whit::FOLLOW_PAUSE;
 
 /// How long nothing must have come before the processes are looked through.
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a file may stand still, besides some intervals, when processes of others may have it
-/// open: collectl itself holds text back for so long at most (`-F`), with some to spare.
+/// How long, beside some intervals, nothing may be added to a file that a process of another user
+/// may have open: collectl itself holds text back for less (`-F`).
 const IDLE_MAX: Duration = Duration::from_secs(120);
 
-/// Who writes a file.
-pub(super) struct Writer {
+/// The process that writes a file, if there still is one.
+pub(crate) struct FileWriter {
     file: File,
     identity: (u64, u64),
     interval: Duration,
     bytes: u64,
     /// When it grew last, as far as was seen.
-    grew: Instant,
-    looked: Instant,
+    grew: Duration,
+    looked: Duration,
 }
 
-impl Writer {
+impl FileWriter {
     /// The writer of a recording with samples every `interval`.
-    pub(super) fn of(path: &Path, interval: Duration) -> anyhow::Result<Self> {
-        let file = File::open(path).with_context(|| path.display().to_string())?;
-        let facts = file.metadata().with_context(|| path.display().to_string())?;
-        let now = Instant::now();
+    pub(crate) fn of(path: &Path, interval: Duration) -> Result<Self, FeedError> {
+        let failed = |source| FeedError::Io { path: path.to_owned(), what: None, source };
+        let file = File::open(path).map_err(failed)?;
+        let facts = file.metadata().map_err(failed)?;
+        let now = boot_time();
         let identity = (facts.dev(), facts.ino());
-        Ok(Writer { file, identity, interval, bytes: facts.len(), grew: now, looked: now })
+        Ok(FileWriter { file, identity, interval, bytes: facts.len(), grew: now, looked: now })
     }
 
-    /// Pauses, and tells whether it is worth to look for more.
-    pub(super) fn may_write_more(&mut self) -> bool {
+    /// Pauses; then false when no more will be written.
+    pub(crate) fn may_write_more(&mut self) -> bool {
         std::thread::sleep(FOLLOW_PAUSE);
         let Ok(facts) = self.file.metadata() else { return false };
-        let now = Instant::now();
+        let now = boot_time();
         if facts.len() != self.bytes {
             (self.bytes, self.grew) = (facts.len(), now);
             return true;
@@ -62,8 +66,13 @@ impl Writer {
     }
 }
 
-/// Whether another process has the file open to write to it; `None` if some may not be looked at and none of the
-/// others has.
+/// The time since boot.
+fn boot_time() -> Duration {
+    Duration::from_nanos(SystemClock.now().monotonic_ns)
+}
+
+/// Whether another process has the file open for writing; `None` if none is known to have, and
+/// some may not be looked at.
 fn is_open(identity: (u64, u64)) -> Option<bool> {
     let own = std::process::id().to_string();
     let mut denied = false;
@@ -77,7 +86,7 @@ fn is_open(identity: (u64, u64)) -> Option<bool> {
         match fs::read_dir(&directory) {
             Ok(files) => {
                 let is_it = |file: fs::DirEntry| {
-                    // proc(5): the link's own mode tells how the file was opened.
+                    // proc(5): the link's own mode shows how the file was opened.
                     let writes = file.metadata().is_ok_and(|link| link.mode() & 0o200 != 0);
                     let facts = fs::metadata(file.path()).ok().filter(|_| writes);
                     facts.is_some_and(|facts| (facts.dev(), facts.ino()) == identity)

@@ -1,0 +1,206 @@
+//! What `whit play` is asked for.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{bail, ensure};
+use feed::{CollectlSettings, PlaySettings, RecordingSet};
+use sample::Options;
+use source::SensorRules;
+
+use crate::display::{DisplayArguments, processes, sources_for};
+
+/// Arguments of `whit play`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::play())]
+pub(crate) struct PlayArguments {
+    /// Recordings, or folders of them
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Recordings by pattern, commas between; TODAY and YESTERDAY stand for dates
+    #[arg(short = 'p', long = "playback", value_name = "PATTERN,…")]
+    pub(crate) pattern: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) display: DisplayArguments,
+
+    /// With -P, --procanalyze and --slabanalyze: write files into this folder, or with this prefix
+    #[arg(short = 'f', long = "filename", value_name = "PATH")]
+    pub(crate) filename: Option<PathBuf>,
+
+    /// Begin here: [yyyymmdd:]hh:mm[:ss], or both ends as FROM-THRU
+    #[arg(long, value_name = "TIME", help_heading = "What to play")]
+    pub(crate) from: Option<String>,
+
+    /// End here: [yyyymmdd:]hh:mm[:ss]
+    #[arg(long, value_name = "TIME", help_heading = "What to play")]
+    pub(crate) thru: Option<String>,
+
+    /// Seconds to add to all times
+    #[arg(
+        long,
+        value_name = "SECS",
+        allow_hyphen_values = true,
+        default_value_t = 0,
+        help_heading = "What to play"
+    )]
+    pub(crate) offsettime: i64,
+
+    /// Rules for the names of sensors in collectl's recordings, from a file as collectl has it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) envrules: Option<PathBuf>,
+
+    /// Totals after the last interval, in brief mode
+    #[arg(long)]
+    pub(crate) stats: bool,
+
+    /// a: averages too, i: intervals too, s: for each file
+    #[arg(long, value_name = "LETTERS", requires = "stats")]
+    pub(crate) statopts: Option<String>,
+
+    /// A line for each process over all of the recording, ended ones included: a .prcs file in -f
+    #[arg(long, requires = "filename", conflicts_with_all = ["plot", "subsystems", "stats"])]
+    pub(crate) procanalyze: bool,
+
+    /// A line for each slab over all of the recording: a .slbs file in -f
+    #[arg(long, requires = "filename", conflicts_with_all = ["plot", "subsystems", "stats"])]
+    pub(crate) slabanalyze: bool,
+
+    /// Only the recordings' own headers
+    #[arg(long)]
+    pub(crate) showheader: bool,
+
+    /// Only the column headings
+    #[arg(long)]
+    pub(crate) showcolheaders: bool,
+
+    /// Lines of a collectl recording that match, with the time of their interval
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) grep: Option<String>,
+
+    /// Cut the period out: into a folder, or with a prefix, as collectl does
+    #[arg(long, value_name = "PATH", conflicts_with = "subsystems")]
+    pub(crate) extract: Option<PathBuf>,
+
+    /// At the end of the newest recording, wait for more as long as its recorder lives
+    #[arg(long, conflicts_with_all = ["thru", "extract", "grep", "stats", "diff"])]
+    pub(crate) follow: bool,
+
+    /// Two periods side by side, each FROM-THRU: means, maxima and the change of every field
+    #[arg(long, num_args = 2, value_names = ["A", "B"], allow_hyphen_values = true,
+          conflicts_with_all = ["from", "thru", "extract", "grep", "stats"])]
+    pub(crate) diff: Option<Vec<String>>,
+
+    /// `offsettime`, worked out.
+    #[arg(skip)]
+    pub(crate) offset_ns: i64,
+}
+
+impl PlayArguments {
+    /// The options for a set of recordings; what the command line leaves open, they say.
+    pub(crate) fn options_for(&self, set: &RecordingSet<'_>) -> anyhow::Result<Options> {
+        let meta = &set.recordings[0].meta;
+        let mut selection = set.letters.clone();
+        // collectl has no plot columns for interrupts; it shows those of the CPUs instead.
+        if self.display.plot && selection.contains(['j', 'J']) && !selection.contains('C') {
+            selection.push('C');
+        }
+        let mut options = self.display.options(selection)?;
+        if self.display.tcpfilt.is_none()
+            && let Some(recorded) = meta.get("tcpfilt")
+        {
+            options.tcpfilt = recorded.to_owned();
+            options.verbose |= recorded.contains('I') && !self.display.plot;
+        }
+        if self.display.nfsfilt.is_none()
+            && let Some(recorded) = meta.get("nfsfilt")
+        {
+            options.nfsfilt = recorded.to_owned();
+        }
+        if self.display.passwd.is_none() && meta.origin() == "collectl" && options.shows('Z') {
+            // Its recordings hold numbers alone.
+            options.users = processes::users(Path::new("/etc/passwd")).unwrap_or_default();
+        }
+        self.display.settle_list(&mut options, true, false)?;
+        options.stats = self.stats;
+        options.statopts = self.statopts.clone().unwrap_or_default();
+        Ok(options)
+    }
+
+    /// How the recordings of a set that are shown so are read.
+    pub(crate) fn settings(&self, options: &Options) -> anyhow::Result<PlaySettings> {
+        let (file, remap) = (self.envrules.as_deref(), self.display.envremap.as_deref());
+        // The total of some CPUs takes the numbers of each.
+        let each_cpu = options.cpufilt.is_set() && options.subsystems.contains('c');
+        let extra = if each_cpu { "C" } else { "" };
+        Ok(PlaySettings {
+            follow: self.follow,
+            entries: sources_for(&format!("{}{extra}", options.subsystems)),
+            collectl: CollectlSettings {
+                sensors: SensorRules::read(file, remap)?.map(Arc::new),
+                passwd: self.display.passwd.clone(),
+                first_thread_switches: options.exact,
+            },
+            disk_names: self.display.dskremap.clone(),
+            sensor_names: remap.map(str::to_owned),
+            ..PlaySettings::default()
+        })
+    }
+
+    /// The digests that are made.
+    pub(crate) fn digests(&self) -> Vec<&'static str> {
+        let asked = [(self.procanalyze, "process"), (self.slabanalyze, "slab")];
+        asked.iter().filter(|(asked, _)| *asked).map(|(_, name)| *name).collect()
+    }
+
+    /// Whether plot files are made.
+    pub(crate) fn makes_plot_files(&self) -> bool {
+        self.filename.is_some() && self.display.plot
+    }
+
+    /// Refuses what does not go together.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        ensure!(!self.display.home, "--home does not apply to play");
+        let procopts = self.display.procopts.as_deref().unwrap_or_default();
+        ensure!(
+            !procopts.contains(['p', 't']),
+            "--procopts p and t are for record; play shows what was recorded"
+        );
+        if let Some(letters) = &self.statopts
+            && let Some(letter) = letters.chars().find(|letter| !"aisS".contains(*letter))
+        {
+            bail!("--statopts {letters}: unknown letter '{letter}'; known are a, i, s");
+        }
+        let formats = self.display.is_machine_format() || self.display.plot;
+        let display = &self.display;
+        let lines = display.plot || display.verbose || display.full || display.openmetrics;
+        ensure!(
+            self.diff.is_none() || !lines && display.export().is_none(),
+            "--diff makes a table of its own, with --csv or --json if you like"
+        );
+        ensure!(
+            !self.showcolheaders
+                || !(display.json || display.openmetrics || display.export().is_some()),
+            "--showcolheaders: that format has no column headings"
+        );
+        let digests = !self.digests().is_empty();
+        ensure!(
+            self.filename.is_none() || display.plot || digests,
+            "-f is for plot files (-P), --procanalyze and --slabanalyze"
+        );
+        let other = display.is_machine_format() || display.lists.is_set() || self.diff.is_some();
+        let filters = display.procfilt.is_some() || display.procstate.is_some();
+        ensure!(!digests || !filters, "--procanalyze sums up all: leave filters out");
+        ensure!(!digests || !other, "--procanalyze and --slabanalyze make files of their own");
+        ensure!(
+            self.diff.is_none() || !display.lists.is_set(),
+            "--diff makes a table of its own: leave --top and --by out"
+        );
+        ensure!(!self.stats || !display.lists.is_set(), "--stats is not for --top and --by");
+        display.check_places(self.filename.is_some())?;
+        ensure!(!self.stats || !formats, "--stats is for brief mode");
+        ensure!(!self.stats || !self.display.verbose, "--stats is for brief mode, not --verbose");
+        Ok(())
+    }
+}

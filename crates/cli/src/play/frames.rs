@@ -1,0 +1,190 @@
+//! The loop: recordings one after the other, each frame to whoever shows it.
+
+use std::io::Write;
+
+use feed::{Origin, PlaySettings, Playback, RecordingFile, RecordingSet, Step, TimeSelection};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use sample::{Frame, Meta, Options, SourceDef};
+
+use super::arguments::PlayArguments;
+use super::notes::{EndsLost, Presence};
+use crate::display;
+
+/// What a play came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Frames shown.
+    pub(crate) frames: u64,
+    /// Sentences for stderr.
+    pub(crate) notes: Vec<String>,
+    /// Whether any of them is an error.
+    pub(crate) failed: bool,
+}
+
+/// What shows frames.
+pub(crate) trait FrameConsumer {
+    /// Another set of recordings begins, or one with other sources.
+    fn begin(&mut self, set: &PlayedSet<'_>, out: &mut dyn Write) -> anyhow::Result<()>;
+
+    /// Another recording of the set follows.
+    fn next_recording(&mut self, _out: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    /// A frame.  False when enough was seen.
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> anyhow::Result<bool>;
+
+    /// No frame follows.  Returns sentences for stderr.
+    fn end(&mut self, _out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+}
+
+/// What a set of recordings is played with.
+pub(crate) struct PlayedSet<'a> {
+    /// The first recording's facts.
+    pub(crate) meta: &'a Meta,
+    /// The sources, in the order of the samples.
+    pub(crate) defs: &'a [&'static SourceDef],
+    /// How to show them.
+    pub(crate) options: &'a Options,
+    /// The zone of the recordings' times.
+    pub(crate) zone: &'a TimeZone,
+    /// The recordings.
+    pub(crate) recordings: &'a [&'a RecordingFile],
+}
+
+/// Puts recordings into sets, and finds what each shows: the union of what `-s` makes of each
+/// recording's own letters.
+pub(crate) fn sets<'a>(
+    recordings: &'a [RecordingFile],
+    arguments: &PlayArguments,
+) -> anyhow::Result<Vec<RecordingSet<'a>>> {
+    let of_digests = digest_letters(&arguments.digests());
+    feed::sets(recordings, |recording, recorded| {
+        if !of_digests.is_empty() {
+            return Ok(of_digests.clone());
+        }
+        let mut letters = arguments.display.selection(recorded)?;
+        if arguments.display.is_everything() && recording.origin == Origin::Collectl {
+            // "All" means what its recorder knows.
+            letters.retain(|letter| feed::COLLECTL_LETTERS.contains(letter));
+        }
+        Ok(letters)
+    })
+}
+
+/// The letters of the sources that have these digests.
+fn digest_letters(names: &[&str]) -> String {
+    let layouts = source::ALL.iter().flat_map(|entry| entry.def.layouts);
+    let has = |layout: &&sample::Layout| layout.digest.is_some_and(|one| names.contains(&one.name));
+    let mut letters: Vec<char> = layouts.filter(has).map(|layout| layout.letter).collect();
+    letters.dedup();
+    letters.into_iter().collect()
+}
+
+/// Plays all sets to a consumer.
+pub(crate) fn play(
+    sets: &[RecordingSet<'_>],
+    period: &TimeSelection,
+    arguments: &PlayArguments,
+    consumer: &mut dyn FrameConsumer,
+    out: &mut dyn Write,
+) -> anyhow::Result<Outcome> {
+    let mut player = Player {
+        arguments,
+        period,
+        playback: Playback::default(),
+        presence: Presence::default(),
+        ends_lost: EndsLost::default(),
+        outcome: Outcome::default(),
+    };
+    for set in sets.iter().filter(|set| !set.letters.is_empty()) {
+        if !player.play(set, consumer, out)? {
+            break;
+        }
+    }
+    let Player { playback, presence, ends_lost, mut outcome, .. } = player;
+    for complaint in playback.complaints() {
+        outcome.failed |= complaint.is_error;
+        outcome.notes.push(complaint.text.clone());
+    }
+    outcome.notes.extend(ends_lost.sentence());
+    if !arguments.display.tells_states() {
+        let (sentence, nothing) = presence.sentence();
+        outcome.notes.extend(sentence);
+        outcome.failed |= nothing;
+    }
+    outcome.notes.extend(consumer.end(out)?);
+    Ok(outcome)
+}
+
+/// What lasts from one set to the next.
+struct Player<'a> {
+    arguments: &'a PlayArguments,
+    period: &'a TimeSelection,
+    playback: Playback<'a>,
+    presence: Presence,
+    ends_lost: EndsLost,
+    outcome: Outcome,
+}
+
+impl<'a> Player<'a> {
+    /// Plays a set.  False when the consumer has seen enough.
+    fn play(
+        &mut self,
+        set: &'a RecordingSet<'_>,
+        consumer: &mut dyn FrameConsumer,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<bool> {
+        let mut options = self.arguments.options_for(set)?;
+        let (zone, shift_ns) = self.clock_of(set.recordings[0]);
+        options.local_offset = display::local_offset(&zone);
+        let unique = self.arguments.makes_plot_files() && options.has('u');
+        let settings = self.arguments.settings(&options)?;
+        let settings = PlaySettings { selection: *self.period, shift_ns, ..settings };
+        self.playback.begin(&set.recordings, settings);
+        loop {
+            match self.playback.step()? {
+                Step::Recording { same_sources: true } if !unique => {
+                    consumer.next_recording(out)?;
+                }
+                Step::Recording { .. } => {
+                    let recordings = self.playback.recordings();
+                    let (meta, defs) = (&recordings[0].meta, self.playback.defs());
+                    let (options, zone) = (&options, &zone);
+                    consumer.begin(&PlayedSet { meta, defs, options, zone, recordings }, out)?;
+                }
+                Step::Frame => {
+                    let Some(frame) = self.playback.frame(&options) else { continue };
+                    self.outcome.frames += 1;
+                    self.presence.note(&frame);
+                    self.ends_lost.note(&frame);
+                    if !consumer.frame(&frame, out)? {
+                        return Ok(false);
+                    }
+                    if self.arguments.follow {
+                        out.flush()?;
+                    }
+                }
+                Step::End => return Ok(true),
+            }
+        }
+    }
+
+    /// The zone to show times in, and what to add to them: collectl moves the times themselves
+    /// when it plays a recording of another zone, and prints them as if they were true.
+    fn clock_of(&self, recording: &RecordingFile) -> (TimeZone, i64) {
+        let offset_ns = self.arguments.offset_ns;
+        if !self.arguments.display.exact {
+            return (recording.zone.clone(), offset_ns);
+        }
+        let local = crate::zone::local();
+        let moment = Timestamp::from_nanosecond(i128::from(recording.started_ns));
+        let moment = moment.unwrap_or_default();
+        let seconds =
+            recording.zone.to_offset(moment).seconds() - local.to_offset(moment).seconds();
+        (local, offset_ns + i64::from(seconds) * 1_000_000_000)
+    }
+}

@@ -1,0 +1,69 @@
+//! What is said on stderr after the last frame, as no view can say it.
+
+use sample::{Frame, SourceDef, State};
+
+use crate::display;
+
+/// Which of the sources that are shown were on the recorded machines: `false` as long as every
+/// reading says [`State::Absent`].
+#[derive(Default)]
+pub(super) struct Presence(Vec<(&'static SourceDef, bool)>);
+
+/// Ends of processes of which nothing is known but that they happened.
+#[derive(Default)]
+pub(super) struct EndsLost(f64);
+
+impl EndsLost {
+    /// Adds up those of a frame.
+    pub(super) fn note(&mut self, frame: &Frame<'_>) {
+        for track in frame.tracks.iter().filter(|track| track.fresh) {
+            if !track.def.asked_by(&frame.options.subsystems) {
+                continue;
+            }
+            let balances = track.def.layouts.iter().filter_map(|layout| layout.balance);
+            let whole = frame.whole(track);
+            self.0 += balances.filter_map(|balance| (balance.ends_lost)(&whole)).sum::<f64>();
+        }
+    }
+
+    pub(super) fn sentence(&self) -> Option<String> {
+        (self.0 > 0.0).then(|| display::processes::ends_lost(self.0 as u64))
+    }
+}
+
+impl Presence {
+    /// Looks at a frame.
+    pub(super) fn note(&mut self, frame: &Frame<'_>) {
+        for track in frame.tracks {
+            let state = track.current.state;
+            if state == State::NotRecorded || !track.def.asked_by(&frame.options.subsystems) {
+                continue;
+            }
+            let here = state != State::Absent;
+            match self.0.iter_mut().find(|(def, _)| std::ptr::eq(*def, track.def)) {
+                Some((_, present)) => *present |= here,
+                None => self.0.push((track.def, here)),
+            }
+        }
+    }
+
+    /// A sentence about adapters and sensors that no machine had, and whether nothing else was
+    /// shown.
+    pub(super) fn sentence(&self) -> (Option<String>, bool) {
+        let is_missing = |(def, present): &&(&'static SourceDef, bool)| {
+            !present && display::hardware(def.name).is_some()
+        };
+        let missing: Vec<&str> = self
+            .0
+            .iter()
+            .filter(is_missing)
+            .filter_map(|(def, _)| display::hardware(def.name))
+            .collect();
+        let nothing = missing.len() == self.0.len();
+        if missing.is_empty() {
+            return (None, false);
+        }
+        let text = format!("the recorded machine had no {}", missing.join(", no "));
+        (Some(if nothing { format!("nothing to show: {text}") } else { text }), nothing)
+    }
+}

@@ -1,0 +1,110 @@
+//! Frames as text on standard output: a view, or its headings alone.
+
+use std::io::Write;
+
+use jiff::tz::TimeZone;
+use sample::Frame;
+use view::{Setup, View};
+
+use super::arguments::PlayArguments;
+use super::frames::{FrameConsumer, PlayedSet};
+
+/// Frames go to one view on standard output.
+pub(crate) struct OneView<'a> {
+    arguments: &'a PlayArguments,
+    view: Option<(TimeZone, Box<dyn View>)>,
+    notes: Vec<String>,
+}
+
+impl<'a> OneView<'a> {
+    /// Opens the view when the first set is known.
+    pub(crate) fn new(arguments: &'a PlayArguments) -> Self {
+        OneView { arguments, view: None, notes: Vec::new() }
+    }
+}
+
+impl FrameConsumer for OneView<'_> {
+    fn begin(&mut self, set: &PlayedSet<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
+        let same = self.view.as_ref().is_some_and(|(zone, _)| zone == set.zone);
+        if !same {
+            self.notes = self.end(out)?;
+            let words: Vec<String> = std::env::args().skip(1).collect();
+            let setup =
+                Setup { zone: set.zone.clone(), command_line: words.join(" "), playing: true };
+            let setting = view::export::Setting { playing: true, ..Default::default() };
+            let view = self.arguments.display.open_view(set.options, &setup, &setting)?;
+            self.view = view.map(|view| (set.zone.clone(), view));
+        }
+        if let Some((_, view)) = &mut self.view {
+            view.begin(set.meta, set.defs, set.options, out)?;
+        }
+        Ok(())
+    }
+
+    fn next_recording(&mut self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if let Some((_, view)) = &mut self.view {
+            view.next_recording(out)?;
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> anyhow::Result<bool> {
+        if let Some((_, view)) = &mut self.view {
+            view.frame(frame, out)?;
+        }
+        Ok(true)
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
+        let mut notes = std::mem::take(&mut self.notes);
+        if let Some((_, mut view)) = self.view.take() {
+            view.end(out)?;
+            notes.extend(view.notes());
+        }
+        Ok(notes)
+    }
+}
+
+/// Shows only the headings, `--showcolheaders`: the comment lines of the first frame.
+pub(crate) struct Headings<'a> {
+    view: OneView<'a>,
+}
+
+impl<'a> Headings<'a> {
+    /// Headings of the view that the arguments ask for.
+    pub(crate) fn new(arguments: &'a PlayArguments) -> Self {
+        Headings { view: OneView::new(arguments) }
+    }
+}
+
+impl FrameConsumer for Headings<'_> {
+    fn begin(&mut self, set: &PlayedSet<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
+        self.view.begin(set, &mut std::io::sink())
+    }
+
+    fn next_recording(&mut self, _out: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> anyhow::Result<bool> {
+        let mut text = Vec::new();
+        self.view.frame(frame, &mut text)?;
+        let lines = text.split_inclusive(|&byte| byte == b'\n');
+        let mut any = false;
+        // CSV has one heading, the first line, without a mark.
+        let (csv, mut first) = (self.view.arguments.display.csv, true);
+        let is_heading = |line: &&[u8]| {
+            let is_first = std::mem::replace(&mut first, false);
+            if csv { is_first } else { line.first() == Some(&b'#') }
+        };
+        for line in lines.filter(is_heading) {
+            any = true;
+            out.write_all(line)?;
+        }
+        Ok(!any)
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
+        self.view.end(&mut std::io::sink())
+    }
+}

@@ -1,0 +1,196 @@
+//! Recordings of collectl: their text is put back into the files it came from, in memory, and read
+//! by the sources of this host.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use procfs::Host;
+use recording::collectl::{CollectlReader, Ending, Interval};
+use sample::{Clock, Moment, Snapshot, SourceDef, State, Wake};
+use source::{Entry, Limits, ProcessLimits, Sampler, SensorRules};
+
+use crate::open_files::FileWriter;
+use crate::{Complaint, Feed, FeedError, Position};
+
+/// A collectl recording.
+pub struct CollectlFeed {
+    path: PathBuf,
+    reader: CollectlReader,
+    host: Host,
+    sampler: Sampler,
+    /// For each source, whether the recording has it.
+    recorded: Vec<bool>,
+    clock: MarkerClock,
+    /// Whether an interval was read.
+    begun: bool,
+    /// Who writes the recording, if it is to be followed.
+    writer: Option<FileWriter>,
+}
+
+/// A clock that stands at the latest marker: collectl gives all of an interval one time.
+struct MarkerClock {
+    now: Moment,
+}
+
+impl Clock for MarkerClock {
+    fn now(&mut self) -> Moment {
+        self.now
+    }
+
+    fn sleep_until(&mut self, _monotonic_ns: u64) -> Wake {
+        Wake::Due
+    }
+}
+
+/// How the text of a collectl recording is read.
+#[derive(Clone, Debug, Default)]
+pub struct CollectlSettings {
+    /// How to name its sensors.
+    pub sensors: Option<Arc<SensorRules>>,
+    /// A list of users in place of `/etc/passwd`.
+    pub passwd: Option<PathBuf>,
+    /// Whether the switches of the first thread stand for all threads, as collectl takes them.
+    pub first_thread_switches: bool,
+}
+
+impl CollectlFeed {
+    /// Opens a recording; `entries` are the sources that read its text.
+    ///
+    /// # Errors
+    /// The file cannot be read, or collectl did not write it.
+    pub fn open(
+        path: &Path,
+        entries: &[&'static Entry],
+        settings: &CollectlSettings,
+    ) -> Result<Self, FeedError> {
+        let reader = CollectlReader::open(path)?;
+        let process = ProcessLimits {
+            // What was recorded of threads is read.
+            threads: true,
+            status: true,
+            first_thread_switches: settings.first_thread_switches,
+            // Users are numbers there; collectl names them by the list of who plays.
+            passwd: Some(settings.passwd.clone().unwrap_or_else(|| PathBuf::from("/etc/passwd"))),
+            ..ProcessLimits::default()
+        };
+        let limits = Limits { sensors: settings.sensors.clone(), process, ..Limits::default() };
+        let subsystems = reader.meta().subsystems().to_owned();
+        let recorded = entries.iter().map(|entry| is_recorded(entry.def, &subsystems)).collect();
+        let mut host = Host::in_memory();
+        let sampler = Sampler::open(&mut host, entries, &Arc::new(limits));
+        let clock = MarkerClock { now: Moment::default() };
+        Ok(CollectlFeed {
+            path: path.to_owned(),
+            reader,
+            host,
+            sampler,
+            recorded,
+            clock,
+            begun: false,
+            writer: None,
+        })
+    }
+
+    /// At the end, waits for more as long as collectl writes.
+    ///
+    /// # Errors
+    /// The file cannot be looked at.
+    pub fn follow(&mut self) -> Result<(), FeedError> {
+        let interval_ns = self.reader.meta().interval_ns();
+        self.writer = Some(FileWriter::of(&self.path, Duration::from_nanos(interval_ns))?);
+        self.reader.follow(true);
+        Ok(())
+    }
+
+    /// The next interval, which may have to be waited for.
+    fn next_interval(&mut self) -> Result<Option<Interval>, FeedError> {
+        loop {
+            let interval = self.reader.next_interval(&mut self.host)?;
+            let Some(writer) = self.writer.as_mut().filter(|_| interval.is_none()) else {
+                return Ok(interval);
+            };
+            if !writer.may_write_more() {
+                // What was written since the look above is still to be read.
+                self.writer = None;
+                self.reader.follow(false);
+            }
+        }
+    }
+
+    fn end_ns(&self) -> i64 {
+        self.reader.last_marker_ns().unwrap_or_default()
+    }
+}
+
+/// Whether a recording of these letters has what a source reads.  Summary and detail come from
+/// the same text, but for memory and its NUMA nodes.
+fn is_recorded(def: &SourceDef, subsystems: &str) -> bool {
+    def.letters.chars().any(|letter| {
+        let other = match letter {
+            'm' | 'M' => letter,
+            letter if letter.is_ascii_lowercase() => letter.to_ascii_uppercase(),
+            letter => letter.to_ascii_lowercase(),
+        };
+        subsystems.contains([letter, other])
+    })
+}
+
+impl Feed for CollectlFeed {
+    fn defs(&self) -> Vec<&'static SourceDef> {
+        self.sampler.defs()
+    }
+
+    fn next(&mut self, snapshot: &mut Snapshot) -> Result<bool, FeedError> {
+        let Some(interval) = self.next_interval()? else { return Ok(false) };
+        self.clock.now = Moment {
+            monotonic_ns: interval.realtime_ns.unsigned_abs(),
+            realtime_ns: interval.realtime_ns,
+        };
+        let recorded = &self.recorded;
+        let due = |index: usize, def: &SourceDef| {
+            let here = match def.name {
+                "slab" => interval.has_slabs,
+                "process" => interval.has_processes,
+                // collectl sees no ends.
+                "exit" | "process_total" => false,
+                "environment" => interval.has_sensors,
+                _ => true,
+            };
+            // What is not recorded stays as it was: not recorded.
+            if here && recorded[index] { State::Ok } else { State::NotRecorded }
+        };
+        self.sampler.sample(&mut self.host, &mut self.clock, due, snapshot);
+        // collectl reckons the first interval of a file as long as it was meant to be.
+        snapshot.lasted_ns = match std::mem::replace(&mut self.begun, true) {
+            true => interval.ended_ns.saturating_sub(interval.realtime_ns),
+            false => i64::try_from(self.reader.meta().interval_ns()).unwrap_or(0),
+        };
+        Ok(true)
+    }
+
+    fn continues(&mut self, end: &Position) -> Result<bool, FeedError> {
+        let first = self.reader.first_marker_ns()?;
+        Ok(end.host == self.reader.meta().host() && first == Some(end.realtime_ns))
+    }
+
+    fn position(&self) -> Position {
+        let host = self.reader.meta().host().to_owned();
+        Position { host, realtime_ns: self.end_ns(), ..Position::default() }
+    }
+
+    fn complaint(&self) -> Option<Complaint> {
+        let name = self.path.display();
+        if self.reader.ending() == Ending::Corrupt {
+            let text =
+                format!("{name}: the compressed data is corrupt; what stands before it was shown");
+            return Some(Complaint { text, is_error: true });
+        }
+        let broken = self.reader.markers_broken();
+        if broken > 0 {
+            let text = format!("{name}: {broken} broken interval markers were passed over");
+            return Some(Complaint { text, is_error: true });
+        }
+        None
+    }
+}

@@ -1,0 +1,126 @@
+//! Why no samples can be had.
+
+use std::io;
+use std::path::PathBuf;
+
+use recording::WriteError;
+use recording::collectl::CollectlError;
+use source::RenameError;
+
+use crate::period::TimeError;
+
+/// Why no samples can be had.
+#[derive(Debug, thiserror::Error)]
+pub enum FeedError {
+    /// The operating system refused.
+    #[error("{}", match .what { Some(what) => format!("cannot {what} {}", .path.display()), None => .path.display().to_string() })]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried (`open`, `read`), where the system's reason does not say it.
+        what: Option<&'static str>,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// A folder where a file is wanted.
+    #[error("{} is a folder; name the recordings in it", .0.display())]
+    Folder(PathBuf),
+    /// Nothing in it.
+    #[error("{} is empty", .0.display())]
+    Empty(PathBuf),
+    /// Another kind of file.
+    #[error("{}: neither a recording of whit's nor one of collectl's", .0.display())]
+    NotARecording(PathBuf),
+    /// No samples in it.
+    #[error("{}: no samples in it", .0.display())]
+    NoSamples(PathBuf),
+    /// A recording of whit's cannot be read.
+    #[error(transparent)]
+    Whit(#[from] recording::Error),
+    /// A recording of collectl's cannot be read.
+    #[error(transparent)]
+    Collectl(#[from] CollectlError),
+    /// A time or period that is none.
+    #[error(transparent)]
+    Time(#[from] TimeError),
+    /// A rule for names that is none.
+    #[error(transparent)]
+    Rename(#[from] RenameError),
+    /// No recording was named.
+    #[error("name recordings to play: files, folders, or -p PATTERN")]
+    NothingNamed,
+    /// A pattern that matches nothing.
+    #[error("-p {0}: no such file")]
+    NoMatch(String),
+    /// A pattern that matches other files only.
+    #[error("-p {0}: no recordings among these files")]
+    NoRecordingMatches(String),
+    /// A folder without recordings.
+    #[error("{}: no recordings in this folder", .0.display())]
+    NoRecordings(PathBuf),
+    /// No file could be used.
+    #[error("{0}")]
+    NoneUsable(String),
+    /// Nothing of what was asked for is in any recording.
+    #[error("nothing to show: of '{asked}' nothing is recorded (recorded are '{recorded}')")]
+    NotRecorded {
+        /// The letters asked for.
+        asked: String,
+        /// Those of each recording.
+        recorded: String,
+    },
+}
+
+/// Why a part of a recording cannot be copied, or searched for text.
+#[derive(Debug, thiserror::Error)]
+pub enum ExtractError {
+    /// Several recordings for one new file.
+    #[error("--extract {}: one file can take one recording only", .0.display())]
+    SeveralIntoOne(PathBuf),
+    /// No period.
+    #[error("--extract needs --from or --thru: the period to cut out")]
+    NoPeriod,
+    /// The folder for the new files cannot be made.
+    #[error("--extract: cannot make the folder {}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// A new file would take the place of another.
+    #[error("--extract: {} is there already; it is not touched", .0.display())]
+    Exists(PathBuf),
+    /// A path that ends in no name.
+    #[error("{}: no file name", .0.display())]
+    NoName(PathBuf),
+    /// Nothing to copy.
+    #[error("--extract: {} has no samples in this period", .0.display())]
+    NoSamples(PathBuf),
+    /// The copy of collectl's text failed.
+    #[error("--extract to {}", path.display())]
+    Copy {
+        /// The new file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: CollectlError,
+    },
+    /// A new file that cannot be removed again.
+    #[error(transparent)]
+    Remove(io::Error),
+    /// The new recording cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The recording cannot be read.
+    #[error(transparent)]
+    Read(#[from] FeedError),
+    /// Text is searched for in numbers.
+    #[error("--grep: {} holds numbers, not text; it needs a collectl recording", .0.display())]
+    NoText(PathBuf),
+    /// What was found cannot be written.
+    #[error(transparent)]
+    Output(io::Error),
+}

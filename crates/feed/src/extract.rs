@@ -1,0 +1,130 @@
+//! Parts of recordings as files of their own.
+
+use std::path::{Path, PathBuf};
+
+use recording::{Writer, WriterOptions};
+use sample::Snapshot;
+
+use crate::recorded::{entries_for, recordable};
+use crate::{
+    CollectlFeed, CollectlSettings, ExtractError, Feed as _, FeedError, Origin, RecordingFile,
+    TimeRange, TimeSelection,
+};
+
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtractedTo {
+    /// The new file.
+    pub path: PathBuf,
+    /// Its samples; not counted where collectl's text was copied.
+    pub samples: Option<u64>,
+}
+
+/// Cuts the period out of each recording, into the folder `to`, or beside it with `to-` before
+/// its name.  A `to` that ends in `.whit` is the new recording itself, whoever wrote the old one.
+/// Files that exist are not touched.
+/// `done` hears of each new file as it is written.
+///
+/// # Errors
+/// Those of reading and writing; a new file that was begun is removed or holds what could be read.
+pub fn extract(
+    recordings: &[RecordingFile],
+    selection: &TimeSelection,
+    to: &Path,
+    done: &mut dyn FnMut(&ExtractedTo),
+) -> Result<(), ExtractError> {
+    if to.extension().is_some_and(|extension| extension == "whit") {
+        let [recording] = recordings else {
+            return Err(ExtractError::SeveralIntoOne(to.to_owned()));
+        };
+        done(&extract_whit(recording, selection, to)?);
+        return Ok(());
+    }
+    if selection.is_all() {
+        return Err(ExtractError::NoPeriod);
+    }
+    if to.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        std::fs::create_dir_all(to)
+            .map_err(|source| ExtractError::Folder { path: to.to_owned(), source })?;
+    }
+    for recording in recordings {
+        let target = target_of(&recording.path, to)?;
+        done(&match recording.origin {
+            Origin::Collectl => extract_collectl(recording, selection, target)?,
+            Origin::Whit => extract_whit(recording, selection, &target)?,
+        });
+    }
+    Ok(())
+}
+
+/// Copies collectl's text.
+fn extract_collectl(
+    recording: &RecordingFile,
+    selection: &TimeSelection,
+    path: PathBuf,
+) -> Result<ExtractedTo, ExtractError> {
+    let range = recording.range(selection).map_err(FeedError::from)?;
+    let copied = recording::collectl::extract(&recording.path, &path, range.base_ns, range.thru_ns);
+    match copied {
+        Ok(_) => Ok(ExtractedTo { path, samples: None }),
+        Err(source) => Err(ExtractError::Copy { path, source }),
+    }
+}
+
+/// Cuts the period out into a recording of our own.
+fn extract_whit(
+    recording: &RecordingFile,
+    selection: &TimeSelection,
+    to: &Path,
+) -> Result<ExtractedTo, ExtractError> {
+    let range = recording.range(selection).map_err(FeedError::from)?;
+    let samples = match recording.origin {
+        Origin::Whit => {
+            let options = WriterOptions::default();
+            let (base_ns, thru_ns) = (range.base_ns, range.thru_ns);
+            recording::extract(&recording.path, to, base_ns, thru_ns, options)
+                .map_err(FeedError::from)?
+                .samples
+        }
+        Origin::Collectl => convert(recording, range, to)?,
+    };
+    match samples {
+        0 => Err(ExtractError::NoSamples(recording.path.clone())),
+        _ => Ok(ExtractedTo { path: to.to_owned(), samples: Some(samples) }),
+    }
+}
+
+/// Writes a collectl recording's numbers as a recording of our own.
+fn convert(recording: &RecordingFile, range: TimeRange, to: &Path) -> Result<u64, ExtractError> {
+    let entries = entries_for(&recordable(recording.meta.subsystems()));
+    let mut feed = CollectlFeed::open(&recording.path, &entries, &CollectlSettings::default())?;
+    let defs = feed.defs();
+    let mut writer = Writer::create(to, &recording.meta, &defs, WriterOptions::default())
+        .map_err(FeedError::from)?;
+    let mut snapshot = Snapshot::new(&defs);
+    let mut samples = 0;
+    while feed.next(&mut snapshot)? && snapshot.realtime_ns <= range.thru_ns {
+        if snapshot.realtime_ns >= range.base_ns {
+            writer.append(&snapshot)?;
+            samples += 1;
+        }
+    }
+    writer.close()?;
+    if samples == 0 {
+        std::fs::remove_file(to).map_err(ExtractError::Remove)?;
+    }
+    Ok(samples)
+}
+
+fn target_of(path: &Path, to: &Path) -> Result<PathBuf, ExtractError> {
+    let name = path.file_name().ok_or_else(|| ExtractError::NoName(path.to_owned()))?;
+    let target = if to.is_dir() {
+        to.join(name)
+    } else {
+        let mut joined = to.as_os_str().to_owned();
+        joined.push("-");
+        joined.push(name);
+        PathBuf::from(joined)
+    };
+    if target.exists() { Err(ExtractError::Exists(target)) } else { Ok(target) }
+}

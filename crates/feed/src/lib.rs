@@ -1,0 +1,96 @@
+//! What gives samples: this host, recordings of whit and of collectl, several of them one after the
+//! other, and a file that grows.
+//!
+//! Everything here is a [`Feed`]: it fills one snapshot after another and knows the sources of it.
+//! [`LiveFeed`] reads this host, [`WhitFeed`] and [`CollectlFeed`] read recordings, with or without
+//! following them; [`Playback`] puts the recordings of a host and day together and keeps the
+//! history that rates need; [`Cursor`] moves to and fro within one recording.  [`TimeSelection`]
+//! says which part is wanted; [`find`] finds the files.
+//!
+//! May use `sample`, `layout`, `procfs`, `source`, `recording`; knows no view, prints nothing,
+//! reads no environment.  Begin reading with the trait below, then [`Playback`].
+#![forbid(unsafe_code)]
+
+use sample::{Snapshot, SourceDef};
+
+mod collectl;
+mod cursor;
+mod error;
+mod extract;
+mod files;
+mod live;
+mod open_files;
+mod origin;
+mod pattern;
+mod period;
+mod playback;
+mod recorded;
+mod search;
+mod whit;
+
+pub use collectl::{CollectlFeed, CollectlSettings};
+pub use cursor::{Cursor, CursorSettings, Motion};
+pub use error::{ExtractError, FeedError};
+pub use extract::{ExtractedTo, extract};
+pub use files::{RecordingFile, find};
+pub use live::LiveFeed;
+pub use origin::{Origin, meta_of, origin_of};
+pub use period::{TimeError, TimeRange, TimeSelection, zone_of};
+pub use playback::{PlaySettings, Playback, Step};
+pub use recorded::{
+    COLLECTL_LETTERS, RECORDED_BESIDE, RecordingSet, check_recorded, recordable, sets,
+};
+pub use search::{TimeColumn, search};
+pub use whit::WhitFeed;
+
+/// What gives samples.
+pub trait Feed {
+    /// The sources, in the order of the snapshots.
+    fn defs(&self) -> Vec<&'static SourceDef>;
+
+    /// Fills the snapshot with the next sample; false at the end.
+    ///
+    /// # Errors
+    /// What stands in the way of reading on.
+    fn next(&mut self, snapshot: &mut Snapshot) -> Result<bool, FeedError>;
+
+    /// Whether this feed goes on where another stopped, so that its first sample has rates.
+    ///
+    /// # Errors
+    /// Those of [`next`](Self::next), as the first sample may have to be read.
+    fn continues(&mut self, _end: &Position) -> Result<bool, FeedError> {
+        Ok(false)
+    }
+
+    /// Where it stopped; asked for after the last sample.
+    fn position(&self) -> Position {
+        Position::default()
+    }
+
+    /// What the user should know about the feed's end, if anything.
+    fn complaint(&self) -> Option<Complaint> {
+        None
+    }
+}
+
+/// Where a recording stopped.
+#[derive(Clone, Debug, Default)]
+pub struct Position {
+    /// The machine.
+    pub host: String,
+    /// The boot, as far as it is known.
+    pub boot_id: String,
+    /// The time: for collectl that of the closing marker, for whit that of the last sample.
+    pub realtime_ns: i64,
+    /// The same on the clock that never steps; 0 for collectl.
+    pub monotonic_ns: u64,
+}
+
+/// Something is wrong with a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// The sentence.
+    pub text: String,
+    /// Whether data was lost other than by the recorder's end.
+    pub is_error: bool,
+}

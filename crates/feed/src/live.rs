@@ -1,0 +1,57 @@
+//! This host, or the `/proc` and `/sys` under another root, read whenever a sample is asked for.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use procfs::{Host, SystemClock};
+use sample::{Snapshot, SourceDef, State};
+use source::{Entry, Limits, RecorderCounters, Sampler};
+
+use crate::{Feed, FeedError};
+
+/// This host.  It never waits: who asks for samples chooses their times.
+pub struct LiveFeed {
+    host: Host,
+    sampler: Sampler,
+    left_out: &'static [&'static str],
+    counters: Arc<RecorderCounters>,
+}
+
+impl LiveFeed {
+    /// Opens sources under `root`.
+    #[must_use]
+    pub fn open(root: &Path, entries: &[&'static Entry], mut limits: Limits) -> Self {
+        let counters = Arc::new(RecorderCounters::default());
+        limits.recorder = Some(counters.clone());
+        let mut host = Host::new(root);
+        let sampler = Sampler::open(&mut host, entries, &Arc::new(limits));
+        LiveFeed { host, sampler, left_out: &[], counters }
+    }
+
+    /// Sources that are not read from now on, by name.
+    pub fn leave_out(&mut self, names: &'static [&'static str]) {
+        self.left_out = names;
+    }
+
+    /// What this program does besides reading, for the source `whit`.
+    #[must_use]
+    pub fn counters(&self) -> &RecorderCounters {
+        &self.counters
+    }
+}
+
+impl Feed for LiveFeed {
+    fn defs(&self) -> Vec<&'static SourceDef> {
+        self.sampler.defs()
+    }
+
+    fn next(&mut self, snapshot: &mut Snapshot) -> Result<bool, FeedError> {
+        let left_out = self.left_out;
+        let due = |_, def: &SourceDef| {
+            if left_out.contains(&def.name) { State::NotRecorded } else { State::Ok }
+        };
+        self.sampler.sample(&mut self.host, &mut SystemClock, due, snapshot);
+        self.counters.samples.add(1);
+        Ok(true)
+    }
+}

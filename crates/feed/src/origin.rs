@@ -1,0 +1,60 @@
+//! Which program wrote a recording, and the facts it holds.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use recording::Reader;
+use recording::collectl::{CollectlReader, is_collectl_name};
+use sample::Meta;
+
+use crate::FeedError;
+
+/// How every recording of ours begins; the rest is checked by its reader.
+const WHIT_START: &[u8] = b"\x89WHIT";
+
+/// Which program wrote a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// collectl.
+    Collectl,
+    /// whit.
+    Whit,
+}
+
+/// Finds out by the first bytes, or for an empty file by the name, which program wrote it.
+///
+/// # Errors
+/// The file cannot be read or is no recording.
+pub fn origin_of(path: &Path) -> Result<Origin, FeedError> {
+    let mut first = [0; 16];
+    let failed =
+        |what| move |source| FeedError::Io { path: path.to_owned(), what: Some(what), source };
+    let mut file = File::open(path).map_err(failed("open"))?;
+    if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+        return Err(FeedError::Folder(path.to_owned()));
+    }
+    let count = file.read(&mut first).map_err(failed("read"))?;
+    let collectl = first.starts_with(b"#") || first.starts_with(&[0x1f, 0x8b]);
+    if collectl || count == 0 && is_collectl_name(path) {
+        return Ok(Origin::Collectl);
+    }
+    if count == 0 {
+        return Err(FeedError::Empty(path.to_owned()));
+    }
+    if !first.starts_with(WHIT_START) {
+        return Err(FeedError::NotARecording(path.to_owned()));
+    }
+    Ok(Origin::Whit)
+}
+
+/// The facts of a recording, whoever wrote it.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn meta_of(path: &Path, origin: Origin) -> Result<Meta, FeedError> {
+    match origin {
+        Origin::Collectl => Ok(CollectlReader::open(path)?.meta().clone()),
+        Origin::Whit => Ok(Reader::open(path, &[])?.meta().clone()),
+    }
+}
