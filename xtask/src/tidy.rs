@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sample", &[]),
     ("procfs", &["sample"]),
     ("bpf", &[]),
-    ("trace", &["bpf"]),
+    ("trace", &["procfs", "bpf"]),
     ("spawn", &[]),
     ("template", &[]),
     ("run", &["spawn", "template"]),

@@ -25,7 +25,6 @@ mod play;
 mod record;
 mod run;
 mod top;
-mod trace;
 mod usage;
 mod zone;
 

@@ -10,6 +10,7 @@
 //! * [`Tally`]: calls, errors, times and histograms, in all and by process, command or thread;
 //! * [`Groups`]: the same by process group, for who runs jobs.
 
+mod clock;
 mod count;
 mod decode;
 mod digits;
@@ -18,6 +19,7 @@ mod event;
 mod flags;
 mod groups;
 mod line;
+pub mod report;
 mod select;
 mod summary;
 mod table;
@@ -25,12 +27,17 @@ mod tally;
 mod tasks;
 
 pub use bpf::{Abi, CallId, Histogram, SLOTS, STEPS};
+pub use clock::wall_offset_ns;
 pub use count::{Criteria, EventCounts, KernelCounts};
 pub use decode::{Capture, Copied, Length, Style, When};
 pub use event::{Call, End, Event, Memory, Signal, What};
 pub use groups::{GroupCalls, Groups};
-pub use line::{Descriptors, LineOptions, Naming, Precision, Printer, Stamp, Target, line_of};
-pub use select::{CallSet, Expression, Quiet, SelectError, SignalSet, Status, Statuses};
+pub use line::{
+    Descriptors, LineOptions, Naming, Precision, Printer, Stamp, Target, TimeFormatError, line_of,
+};
+pub use select::{
+    CallSet, EventSelection, Expression, Quiet, SelectError, SignalSet, Status, Statuses,
+};
 pub use summary::details::{
     duration, unit_name, write_errors, write_histograms, write_spread, write_unfinished,
     write_units,

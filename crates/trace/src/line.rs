@@ -28,11 +28,12 @@ use crate::{CallId, Memory, digits, table};
 mod descriptors;
 mod leader;
 mod paths;
+mod stamp;
 #[cfg(test)]
 mod tests;
 
 pub use descriptors::{Descriptors, Target};
-pub use leader::{Precision, Stamp};
+pub use stamp::{Precision, Stamp, TimeFormatError};
 
 use descriptors::Tracker;
 

@@ -426,6 +426,51 @@ impl Expression {
     }
 }
 
+/// Which calls, signals and messages are wanted: what all expressions come to.  Of each kind the
+/// last holds, as with strace.
+#[derive(Clone, Debug)]
+pub struct EventSelection {
+    /// Calls that are traced.
+    pub calls: CallSet,
+    /// Calls whose arguments are shown as words.
+    pub raw: CallSet,
+    /// Calls whose structures are cut short.
+    pub abbreviated: CallSet,
+    /// Signals that are shown.
+    pub signals: SignalSet,
+    /// How calls must end to be shown.
+    pub statuses: Statuses,
+    /// Messages that are left out; `None` if no expression says so.
+    pub quiet: Option<Quiet>,
+}
+
+impl Default for EventSelection {
+    fn default() -> Self {
+        EventSelection {
+            calls: CallSet::all(),
+            raw: CallSet::none(),
+            abbreviated: CallSet::all(),
+            signals: SignalSet::all(),
+            statuses: Statuses::all(),
+            quiet: None,
+        }
+    }
+}
+
+impl EventSelection {
+    /// Selects as this expression says.
+    pub fn apply(&mut self, expression: Expression) {
+        match expression {
+            Expression::Trace(set) => self.calls = set,
+            Expression::Raw(set) => self.raw = set,
+            Expression::Abbreviate(set) => self.abbreviated = set,
+            Expression::Signal(set) => self.signals = set,
+            Expression::Status(set) => self.statuses = set,
+            Expression::Quiet(set) => self.quiet = Some(set),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]

@@ -25,10 +25,10 @@ use std::time::Duration;
 
 use bpf::{CountSettings, EventSettings, KernelTypes, PIECE_BYTES, SyscallEvents};
 use rustix::event::{Timespec, epoll};
-use rustix::time::{ClockId, clock_gettime};
 
 use super::launch::{Command, Launch};
 use super::{Each, Engine, Error, Progress, Scope, Wanted, Way, Weight};
+use crate::clock::now_ns;
 use crate::{CallId, End, SLOTS};
 
 use backlog::Backlog;
@@ -454,10 +454,4 @@ impl Engine for KernelEvents {
         self.teller.forget();
         Ok(())
     }
-}
-
-/// The time on the monotonic clock.
-fn now_ns() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }

@@ -23,11 +23,10 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::launch::{Command, Launch};
 use super::seccomp::{ARCH_I386, Filter};
 use super::{Each, Engine, Error, Progress, Scope, Wanted, Way, Weight};
+use crate::clock::now_ns;
 use crate::{Abi, Call, CallId, End, Event, Signal, What};
 
 use alarm::Alarm;
@@ -648,12 +647,6 @@ impl Drop for Ptrace {
         }
         let _ = self.let_go();
     }
-}
-
-/// The time on the monotonic clock.
-fn now_ns() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
 /// The call of this number in the table of an architecture.

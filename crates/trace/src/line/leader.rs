@@ -1,43 +1,10 @@
 //! What stands before a line: whom it is about, and when it was.
 
-use super::{LineOptions, Naming};
+use super::{LineOptions, Naming, Precision, Stamp};
 use crate::decode::time::time_of;
 use crate::digits;
 
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// Digits behind the point of a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// None.
-    Seconds,
-    /// Three.
-    Milliseconds,
-    /// Six.
-    Microseconds,
-    /// Nine.
-    Nanoseconds,
-}
-
-impl Precision {
-    const fn digits(self) -> usize {
-        match self {
-            Precision::Seconds => 0,
-            Precision::Milliseconds => 3,
-            Precision::Microseconds => 6,
-            Precision::Nanoseconds => 9,
-        }
-    }
-}
-
-/// How the time of a line is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stamp {
-    /// `15:34:20.666579` (`-t`, `-tt`).
-    OfDay(Precision),
-    /// Seconds since 1970: `1795275260.686480` (`-ttt`).
-    Unix(Precision),
-}
 
 /// Writes whom a line is about.
 pub(super) fn write(options: &LineOptions, tasks: usize, thread: i32, line: &mut Vec<u8>) {

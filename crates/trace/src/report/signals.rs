@@ -1,22 +1,26 @@
-//! Signals that ask a tracer to come to an end, as a descriptor that can be waited for together with
+//! The signals that ask a tracer to end, as a file descriptor that can be waited for together with
 //! the end of a command.
 //!
-//! A tracer must not die before it has shown what it counted, so it takes them itself.
+//! A tracer must write what it counted before it ends, so it blocks these signals and reads them.
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd};
 
-use anyhow::Context as _;
+use super::ReportError;
 
-/// What is waited for.
+/// The signals that are taken over.
 const SIGNALS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// The signals, taken from their usual effect for the life of the process.
+/// The signals, blocked in this thread from now on and readable here.
 #[derive(Debug)]
-pub(crate) struct Interruption(OwnedFd);
+pub struct TerminationSignals(OwnedFd);
 
-impl Interruption {
-    /// Takes the signals.  A command is to be started before, or they would be blocked in it too.
-    pub(crate) fn take_over() -> anyhow::Result<Self> {
+impl TerminationSignals {
+    /// Blocks the signals in this thread.  A command must be started before, or they would be
+    /// blocked in it too.
+    ///
+    /// # Errors
+    /// When the kernel gives no descriptor for them.
+    pub fn take_over() -> Result<Self, ReportError> {
         // SAFETY: the set is plain data that `sigemptyset` makes valid; a new descriptor is ours.
         let descriptor = unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
@@ -28,14 +32,16 @@ impl Interruption {
             libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
         };
         if descriptor < 0 {
-            return Err(std::io::Error::last_os_error()).context("cannot watch for signals");
+            let error = std::io::Error::last_os_error();
+            return Err(ReportError::system("cannot watch for signals")(error));
         }
         // SAFETY: the kernel has just made it for us.
-        Ok(Interruption(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+        Ok(TerminationSignals(unsafe { OwnedFd::from_raw_fd(descriptor) }))
     }
 
     /// The next signal that has come; `None` if none has.
-    pub(crate) fn next(&self) -> Option<i32> {
+    #[must_use]
+    pub fn next(&self) -> Option<i32> {
         // `struct signalfd_siginfo`, of which the number comes first.
         let mut bytes = [0; 128];
         let count = rustix::io::read(&self.0, &mut bytes).ok()?;
@@ -44,7 +50,7 @@ impl Interruption {
     }
 }
 
-impl AsFd for Interruption {
+impl AsFd for TerminationSignals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

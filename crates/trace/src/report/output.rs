@@ -1,5 +1,5 @@
 //! Where `-o` sends what a trace shows: stderr without it, as with strace, so that it does not mix
-//! with what the command prints; a file; stdout for `-`; or a command behind a `|`.
+//! with what the command prints; a file; stdout for `-`; the stdin of a command for `|COMMAND`.
 
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
@@ -7,21 +7,26 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use anyhow::{Context as _, anyhow};
+use super::ReportError;
 
 /// An open output.
-pub(crate) struct Output {
+pub struct TraceOutput {
     writer: Box<dyn Write>,
-    /// Whether somebody may look on as lines come.
+    /// Each line is written at once, as a person may be reading.
     is_watched: bool,
     /// Waits for the command behind a pipe.
     waiter: Option<JoinHandle<std::io::Result<()>>>,
 }
 
-impl Output {
-    /// Opens what `-o` names, before anything is started, so that a mistake costs nothing.
-    pub(crate) fn open(name: Option<&str>, append: bool) -> anyhow::Result<Self> {
-        let of = |writer: Box<dyn Write>, is_watched| Output { writer, is_watched, waiter: None };
+impl TraceOutput {
+    /// Opens what `-o` names.  To be done before anything is started, so that a mistake costs
+    /// nothing.
+    ///
+    /// # Errors
+    /// When the file cannot be written or the command cannot be started.
+    pub fn open(name: Option<&str>, append: bool) -> Result<Self, ReportError> {
+        let of =
+            |writer: Box<dyn Write>, is_watched| TraceOutput { writer, is_watched, waiter: None };
         match name {
             None => Ok(of(Box::new(BufWriter::new(std::io::stderr())), true)),
             Some("-") => Ok(of(Box::new(BufWriter::new(std::io::stdout())), true)),
@@ -29,26 +34,30 @@ impl Output {
             Some(name) => {
                 let mut options = OpenOptions::new();
                 options.create(true).append(append).write(true).truncate(!append);
-                let file = options.open(name).with_context(|| {
-                    format!("-o {name}: cannot be written; choose another file")
-                })?;
+                let what = format!("-o {name}: cannot be written; choose another file");
+                let file = options.open(name).map_err(ReportError::system(what))?;
                 Ok(of(Box::new(BufWriter::new(file)), false))
             }
         }
     }
 
-    /// Whether somebody may look on as lines come: not if they go to a file.
-    pub(crate) fn is_watched(&self) -> bool {
+    /// Whether each line is to be written at once: not if lines go to a file.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
         self.is_watched
     }
 
     /// Writes out what is held and waits for the command behind a pipe.
-    pub(crate) fn close(mut self) -> anyhow::Result<()> {
-        self.writer.flush().context("writing the output of the trace")?;
+    ///
+    /// # Errors
+    /// When it cannot be written, or the command cannot be waited for.
+    pub fn close(mut self) -> Result<(), ReportError> {
+        self.writer.flush()?;
         drop(self.writer);
         if let Some(waiter) = self.waiter {
-            let waited = waiter.join().map_err(|_| anyhow!("waiting for the command of -o"))?;
-            waited.context("waiting for the command of -o")?;
+            let what = "waiting for the command of -o";
+            let waited = waiter.join().map_err(|_| ReportError::refused(what))?;
+            waited.map_err(ReportError::system(what))?;
         }
         Ok(())
     }
@@ -56,7 +65,7 @@ impl Output {
 
 /// Starts a command that reads what is written.  It is the child of a thread of its own, since the
 /// one that traces waits for every child that it has.
-fn pipe(command: &str) -> anyhow::Result<Output> {
+fn pipe(command: &str) -> Result<TraceOutput, ReportError> {
     let text = command.to_owned();
     let (sender, receiver) = mpsc::channel();
     let waiter = std::thread::spawn(move || {
@@ -73,10 +82,13 @@ fn pipe(command: &str) -> anyhow::Result<Output> {
             }
         }
     });
-    let started = receiver.recv().context("-o: the thread of the command is gone")?;
-    let stdin = started.with_context(|| format!("-o |{command}: cannot be started"))?;
+    let started = receiver.recv();
+    let started =
+        started.map_err(|_| ReportError::refused("-o: the thread of the command is gone"))?;
+    let what = format!("-o |{command}: cannot be started");
+    let stdin = started.map_err(ReportError::system(what))?;
     let writer = Box::new(BufWriter::new(stdin));
-    Ok(Output { writer, is_watched: true, waiter: Some(waiter) })
+    Ok(TraceOutput { writer, is_watched: true, waiter: Some(waiter) })
 }
 
 fn start(command: &str) -> std::io::Result<(std::process::Child, ChildStdin)> {
@@ -96,7 +108,7 @@ fn block_signals() {
     }
 }
 
-impl Write for Output {
+impl Write for TraceOutput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.writer.write(bytes)
     }

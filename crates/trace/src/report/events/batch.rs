@@ -1,24 +1,25 @@
-//! Lines on their way to one place: gathered, and written many at a time.
+//! Lines that wait to be written: many go into one write.
 //!
 //! A write of its own for each line would cost more than making it.
 
 use std::io::{self, Write as _};
 
-use crate::trace::output::Output;
+use crate::report::ReportError;
+use crate::report::output::TraceOutput;
 
-/// So many bytes are gathered before they are written: a write then costs less than copying them.
+/// Bytes that are gathered for a write: it then costs less than copying them.
 const BATCH_BYTES: usize = 128 << 10;
 
 /// Lines that are not written yet, and where they go.
 pub(super) struct Batch {
     text: Vec<u8>,
-    output: Output,
+    output: TraceOutput,
     /// Whether somebody may look on, so that each line is written at once.
     is_watched: bool,
 }
 
 impl Batch {
-    pub(super) fn new(output: Output) -> Self {
+    pub(super) fn new(output: TraceOutput) -> Self {
         Batch {
             text: Vec::with_capacity(BATCH_BYTES + 4096),
             is_watched: output.is_watched(),
@@ -61,13 +62,13 @@ impl Batch {
     }
 
     /// Where lines go; what was added before has to be written out first.
-    pub(super) fn output(&mut self) -> &mut Output {
+    pub(super) fn output(&mut self) -> &mut TraceOutput {
         &mut self.output
     }
 
     /// Writes everything out and closes.
-    pub(super) fn close(mut self) -> anyhow::Result<()> {
-        anyhow::Context::context(self.write(), "writing the output of the trace")?;
+    pub(super) fn close(mut self) -> Result<(), ReportError> {
+        self.write()?;
         self.output.close()
     }
 }

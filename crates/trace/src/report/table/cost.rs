@@ -1,23 +1,23 @@
 //! What tracing has cost, as the end of every run says.
 
+use crate::engine::{Way, Weight};
 use serde_json::{Map, Value};
-use trace::engine::{Way, Weight};
 
 /// What tracing has cost.
 #[derive(Debug)]
-pub(crate) struct Cost {
-    pub(crate) way: Way,
+pub(super) struct CountingCost {
+    pub(super) way: Way,
     /// What was measured, of all calls or of a part of them.
-    pub(crate) weight: Weight,
+    pub(super) weight: Weight,
     /// Calls that were counted.
-    pub(crate) calls: u64,
+    pub(super) calls: u64,
     /// Calls that were not, and should have been.
-    pub(crate) lost: u64,
+    pub(super) lost: u64,
     /// CPU time of the command and all its children, if there was one and it has ended.
-    pub(crate) command_s: Option<f64>,
+    pub(super) command_s: Option<f64>,
 }
 
-impl Cost {
+impl CountingCost {
     /// All that was added to the calls, by what was measured of a part of them.
     fn added_s(&self) -> Option<f64> {
         Some(self.weight.call_ns()? * self.calls as f64 / 1e9)
@@ -31,7 +31,7 @@ impl Cost {
     }
 
     /// One line.
-    pub(crate) fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let by = match self.way {
             Way::Kernel => "Counted in the kernel",
             Way::Seccomp => "Counted by ptrace with a filter",
@@ -44,8 +44,8 @@ impl Cost {
             (Some(call_ns), Some(seconds)) => {
                 text += &format!(
                     ", which took {at_least}{} more each ({} in all; {} measured)",
-                    trace::duration(call_ns as u64),
-                    trace::duration((seconds * 1e9) as u64),
+                    crate::duration(call_ns as u64),
+                    crate::duration((seconds * 1e9) as u64),
                     self.weight.times / 2,
                 );
             }
@@ -58,7 +58,7 @@ impl Cost {
     }
 
     /// The same for other programs.
-    pub(crate) fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let mut object = Map::new();
         object.insert("way".to_owned(), self.way.name().into());
         object.insert("calls".to_owned(), self.calls.into());
@@ -74,6 +74,6 @@ impl Cost {
 }
 
 /// Three digits behind the point.
-pub(crate) fn rounded(value: f64) -> Value {
+pub(super) fn rounded(value: f64) -> Value {
     serde_json::json!((value * 1e3).round() / 1e3)
 }

@@ -1,88 +1,60 @@
-//! Lines to one place, or with `-ff` to a file for each task.
+//! Lines to a file for each task: `-ff`.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, Write};
 
-use anyhow::Context as _;
-use trace::engine::LiveDescriptors;
-use trace::{Event, LineOptions, Memory, Printer, What};
-
-use super::Sink;
-use super::place::{Form, Place};
-use crate::trace::output::Output;
-
-/// Lines to one place.
-pub(crate) struct LinesSink(Place);
-
-impl LinesSink {
-    pub(crate) fn new(options: LineOptions, output: Output) -> Self {
-        LinesSink(Place::new(options, output))
-    }
-}
-
-impl Form for LinesSink {
-    fn place(&mut self) -> &mut Place {
-        &mut self.0
-    }
-
-    fn tell(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
-        let Place { printer, descriptors, batch } = &mut self.0;
-        printer.event(event, memory, descriptors, batch.text())?;
-        batch.added()
-    }
-
-    fn let_go(&mut self) -> io::Result<()> {
-        self.0.printer.detach(self.0.batch.text())
-    }
-
-    fn into_place(self) -> Place {
-        self.0
-    }
-}
+use super::writer::EventWriter;
+use crate::engine::LiveDescriptors;
+use crate::report::ReportError;
+use crate::{Event, LineOptions, Memory, Printer, What};
 
 /// Files that are open at a time; a task beyond them makes all be closed, and each is opened again
 /// by its next line.  Well below the 1024 descriptors that a process usually may have.
 const OPEN_MAX: usize = 256;
 
-/// What belongs to one task.
-struct Own {
+/// The file of one task, and what its lines need.
+struct TaskFile {
     printer: Printer,
     file: Option<BufWriter<File>>,
 }
 
 /// A file for each task: `NAME.NUMBER`.
-pub(crate) struct FilesSink {
+pub struct TaskFileWriter {
     options: LineOptions,
     name: String,
     append: bool,
     descriptors: LiveDescriptors,
-    own: HashMap<i32, Own>,
+    files: HashMap<i32, TaskFile>,
     open: usize,
 }
 
-impl FilesSink {
+impl TaskFileWriter {
     /// Opens nothing yet, but finds out whether the first file can be made.
-    pub(crate) fn new(options: LineOptions, name: &str, append: bool) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// When no file can be made in the folder.
+    pub fn new(options: LineOptions, name: &str, append: bool) -> Result<Self, ReportError> {
         let folder =
             std::path::Path::new(name).parent().filter(|path| path != &std::path::Path::new(""));
         let folder = folder.unwrap_or(std::path::Path::new("."));
+        let what = format!("-o {name}: cannot write files in {}", folder.display());
         rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
-            .with_context(|| format!("-o {name}: cannot write files in {}", folder.display()))?;
-        Ok(FilesSink {
+            .map_err(|error| ReportError::system(what)(error.into()))?;
+        Ok(TaskFileWriter {
             options,
             name: name.to_owned(),
             append,
             descriptors: LiveDescriptors { are_stopped: true },
-            own: HashMap::new(),
+            files: HashMap::new(),
             open: 0,
         })
     }
 
     /// Writes one event of a task to its file.
     fn write(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
-        let is_new = !self.own.contains_key(&event.thread);
-        let has_file = self.own.get(&event.thread).is_some_and(|own| own.file.is_some());
+        let is_new = !self.files.contains_key(&event.thread);
+        let has_file = self.files.get(&event.thread).is_some_and(|own| own.file.is_some());
         if !has_file {
             if self.open >= OPEN_MAX {
                 self.close_files()?;
@@ -90,11 +62,11 @@ impl FilesSink {
             let file = self.file(event.thread, self.append || !is_new)?;
             self.open += 1;
             let options = &self.options;
-            let own = self.own.entry(event.thread);
-            let new = || Own { printer: Printer::new(options.clone()), file: None };
+            let own = self.files.entry(event.thread);
+            let new = || TaskFile { printer: Printer::new(options.clone()), file: None };
             own.or_insert_with(new).file = Some(BufWriter::new(file));
         }
-        let Some(own) = self.own.get_mut(&event.thread) else { return Ok(()) };
+        let Some(own) = self.files.get_mut(&event.thread) else { return Ok(()) };
         let Some(file) = &mut own.file else { return Ok(()) };
         own.printer.event(event, memory, &self.descriptors, file)
     }
@@ -110,7 +82,7 @@ impl FilesSink {
     }
 
     fn close_files(&mut self) -> io::Result<()> {
-        for own in self.own.values_mut() {
+        for own in self.files.values_mut() {
             if let Some(mut file) = own.file.take() {
                 file.flush()?;
             }
@@ -119,12 +91,12 @@ impl FilesSink {
         Ok(())
     }
 
-    /// A thread's program has taken the place of its process: what it wrote goes on in its own file,
-    /// under the number of the process.
+    /// A thread other than the first has called `execve`, and has the number of its process from now
+    /// on: its file is continued under that number.
     fn supersede(&mut self, event: &Event, former: i32, memory: &dyn Memory) -> io::Result<()> {
         self.write(event, memory)?;
         self.forget(event.thread)?;
-        let Some(mut own) = self.own.remove(&former) else { return Ok(()) };
+        let Some(mut own) = self.files.remove(&former) else { return Ok(()) };
         let mut text = Vec::new();
         own.printer.event(event, memory, &self.descriptors, &mut text)?;
         if let Some(file) = &mut own.file {
@@ -133,12 +105,12 @@ impl FilesSink {
             let broken = broken.filter(|line| line.ends_with(b"<unfinished ...>\n"));
             file.write_all(broken.unwrap_or_default())?;
         }
-        self.own.insert(event.thread, own);
+        self.files.insert(event.thread, own);
         Ok(())
     }
 
     fn forget(&mut self, thread: i32) -> io::Result<()> {
-        if let Some(Own { file: Some(mut file), .. }) = self.own.remove(&thread) {
+        if let Some(TaskFile { file: Some(mut file), .. }) = self.files.remove(&thread) {
             self.open -= 1;
             file.flush()?;
         }
@@ -146,7 +118,7 @@ impl FilesSink {
     }
 }
 
-impl Sink for FilesSink {
+impl EventWriter for TaskFileWriter {
     fn event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
         match event.what {
             What::Superseded { former } => self.supersede(event, former, memory),
@@ -167,17 +139,17 @@ impl Sink for FilesSink {
     fn attached(&mut self, _thread: i32) {}
 
     fn give_up(&mut self, thread: i32) {
-        if let Some(own) = self.own.get_mut(&thread) {
+        if let Some(own) = self.files.get_mut(&thread) {
             own.printer.give_up(thread);
         }
     }
 
     fn idle(&mut self) -> io::Result<()> {
-        self.own.values_mut().filter_map(|own| own.file.as_mut()).try_for_each(io::Write::flush)
+        self.files.values_mut().filter_map(|own| own.file.as_mut()).try_for_each(Write::flush)
     }
 
     fn detach(&mut self) -> io::Result<()> {
-        for own in self.own.values_mut() {
+        for own in self.files.values_mut() {
             if let Some(file) = &mut own.file {
                 own.printer.detach(file)?;
             }
@@ -185,11 +157,11 @@ impl Sink for FilesSink {
         Ok(())
     }
 
-    fn output(&mut self) -> Option<&mut Output> {
+    fn output(&mut self) -> Option<&mut dyn Write> {
         None
     }
 
-    fn close(mut self: Box<Self>) -> anyhow::Result<()> {
+    fn close(mut self: Box<Self>) -> Result<(), ReportError> {
         Ok(self.close_files()?)
     }
 }

@@ -3,30 +3,30 @@
 use std::io::{self, Write as _};
 
 use serde_json::{Map, Value, json};
-use trace::{Abi, End, Event, LineOptions, Memory, What};
 
-use super::place::{Form, Place};
-use crate::trace::output::Output;
+use super::single::{PrinterOutput, SingleOutput};
+use crate::report::output::TraceOutput;
+use crate::{Abi, End, Event, LineOptions, Memory, Naming, What};
 
 /// Stands between arguments until a line is taken apart: no argument has it, as it would be escaped.
 const SEPARATOR: &str = "\u{1f}";
 
-/// JSON to one place.
-pub(crate) struct JsonSink {
-    place: Place,
+/// Writes each event as a JSON object in a line.
+pub struct JsonWriter {
+    inner: PrinterOutput,
     wall_offset_ns: i64,
     line: Vec<u8>,
 }
 
-impl JsonSink {
-    /// Lines are made whole and taken apart again; times and names of tasks are told as numbers.
-    pub(crate) fn new(options: LineOptions, output: Output) -> Self {
+impl JsonWriter {
+    /// Lines are made whole and taken apart again; times and tasks are numbers of their own.
+    pub fn new(options: LineOptions, output: TraceOutput) -> Self {
         let options = LineOptions {
             stamp: None,
             relative: None,
             took: None,
             numbers: false,
-            naming: trace::Naming::Nobody,
+            naming: Naming::Nobody,
             column: 0,
             whole_lines: true,
             announce: false,
@@ -34,9 +34,9 @@ impl JsonSink {
             separator: SEPARATOR,
             ..options
         };
-        JsonSink {
+        JsonWriter {
             wall_offset_ns: options.wall_offset_ns,
-            place: Place::new(options, output),
+            inner: PrinterOutput::new(options, output),
             line: Vec::new(),
         }
     }
@@ -51,19 +51,19 @@ impl JsonSink {
     }
 
     fn write(&mut self, object: Map<String, Value>) -> io::Result<()> {
-        writeln!(self.place.batch.text(), "{}", Value::Object(object))?;
-        self.place.batch.added()
+        writeln!(self.inner.batch.text(), "{}", Value::Object(object))?;
+        self.inner.batch.added()
     }
 }
 
-impl Form for JsonSink {
-    fn place(&mut self) -> &mut Place {
-        &mut self.place
+impl SingleOutput for JsonWriter {
+    fn inner(&mut self) -> &mut PrinterOutput {
+        &mut self.inner
     }
 
-    fn tell(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+    fn write_event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
         self.line.clear();
-        let Place { printer, descriptors, .. } = &mut self.place;
+        let PrinterOutput { printer, descriptors, .. } = &mut self.inner;
         printer.event(event, memory, descriptors, &mut self.line)?;
         let text = String::from_utf8_lossy(&self.line).trim_end().to_owned();
         let mut object = self.object(event);
@@ -73,7 +73,7 @@ impl Form for JsonSink {
                 if text.is_empty() {
                     return Ok(());
                 }
-                tell_call(&text, &mut object);
+                call_members(&text, &mut object);
                 if call.id.abi == Abi::I386 {
                     object.insert("abi".to_owned(), "i386".into());
                 }
@@ -88,7 +88,7 @@ impl Form for JsonSink {
                     return Ok(());
                 }
                 let kind = if matches!(event.what, What::Signal(_)) { "signal" } else { "stopped" };
-                tell_signal(&text, kind, &mut object);
+                signal_members(&text, kind, &mut object);
             }
             What::Began { parent } => {
                 object.insert("event".to_owned(), "began".into());
@@ -102,7 +102,7 @@ impl Form for JsonSink {
                 // The call that it did not come back from.
                 if !text.is_empty() {
                     let mut last = self.object(event);
-                    tell_call(&text, &mut last);
+                    call_members(&text, &mut last);
                     last.insert("result".to_owned(), Value::Null);
                     self.write(last)?;
                 }
@@ -119,17 +119,17 @@ impl Form for JsonSink {
         self.write(object)
     }
 
-    fn let_go(&mut self) -> io::Result<()> {
+    fn end_lines(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    fn into_place(self) -> Place {
-        self.place
+    fn into_inner(self) -> PrinterOutput {
+        self.inner
     }
 }
 
 /// Takes the line of a call apart: `name(arguments) = result words`.
-fn tell_call(text: &str, object: &mut Map<String, Value>) {
+fn call_members(text: &str, object: &mut Map<String, Value>) {
     object.insert("event".to_owned(), "call".into());
     // The words behind the result have no such thing in them, while texts among the arguments may.
     let (call, result) = text.rsplit_once(") = ").unwrap_or((text, ""));
@@ -156,7 +156,7 @@ fn apart(arguments: &str) -> Vec<Value> {
 }
 
 /// Takes the line of a signal apart: `--- SIGCHLD {si_signo=SIGCHLD, …} ---`.
-fn tell_signal(text: &str, kind: &str, object: &mut Map<String, Value>) {
+fn signal_members(text: &str, kind: &str, object: &mut Map<String, Value>) {
     object.insert("event".to_owned(), kind.into());
     let inner = text.trim_start_matches("--- ").trim_end_matches(" ---");
     let inner = inner.trim_start_matches("stopped by ");
@@ -175,7 +175,7 @@ mod tests {
     fn lines_are_taken_apart() {
         let of = |text: &str| {
             let mut object = Map::new();
-            tell_call(text, &mut object);
+            call_members(text, &mut object);
             object
         };
         let read = of("read(3\u{1f}\"a) = b, c\"\u{1f}9) = 7");
@@ -195,10 +195,10 @@ mod tests {
         assert_eq!(cut["arguments"], json!(["3"]), "{cut:?}");
         assert_eq!(of("wait4( <unfinished ...>) = ?")["arguments"], json!([]));
         let mut object = Map::new();
-        tell_signal("--- SIGUSR1 {si_signo=SIGUSR1} ---", "signal", &mut object);
+        signal_members("--- SIGUSR1 {si_signo=SIGUSR1} ---", "signal", &mut object);
         assert_eq!(object["signal"], "SIGUSR1");
         assert_eq!(object["details"], "{si_signo=SIGUSR1}");
-        tell_signal("--- stopped by SIGSTOP ---", "stopped", &mut object);
+        signal_members("--- stopped by SIGSTOP ---", "stopped", &mut object);
         assert_eq!(object["signal"], "SIGSTOP");
     }
 }

@@ -1,0 +1,352 @@
+//! The command line of `whit trace`: strace's switches where it has them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use trace::engine::Way;
+
+/// Arguments of `whit trace`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::TRACE)]
+pub(crate) struct TraceArguments {
+    /// Count calls and show tables, no lines
+    #[arg(short = 'c', long = "summary-only")]
+    pub(super) count: bool,
+
+    /// Trace processes that run already
+    #[arg(short = 'p', long = "attach", value_name = "PID,…", conflicts_with_all = ["all", "command"])]
+    pub(super) processes: Vec<String>,
+
+    /// Trace every process of the machine but whit
+    #[arg(short = 'a', long = "all", conflicts_with = "command")]
+    pub(super) all: bool,
+
+    /// Only tasks in or below this control group (version 2)
+    #[arg(long, value_name = "DIR")]
+    pub(super) cgroup: Option<PathBuf>,
+
+    /// Only tasks of this name, of which the kernel keeps 15 characters
+    #[arg(long, value_name = "NAME")]
+    pub(super) comm: Option<String>,
+
+    /// Follow children, and with -p all threads; -ff with -o FILE: a file FILE.PID for each task
+    #[arg(short = 'f', long = "follow-forks", action = clap::ArgAction::Count)]
+    pub(super) follow: u8,
+
+    /// As the second f of -ff
+    #[arg(long, requires = "output")]
+    pub(super) output_separately: bool,
+
+    /// Order of the rows: time, calls, errors, name, min-time, max-time, avg-time, none
+    #[arg(short = 'S', long = "summary-sort-by", value_name = "COLUMN")]
+    pub(super) sort: Option<String>,
+
+    /// Columns of the table: time-percent, total-time, min-time, max-time, avg-time, calls,
+    /// errors, name
+    #[arg(short = 'U', long = "summary-columns", value_name = "COLUMN,…")]
+    pub(super) columns: Option<String>,
+
+    /// Times from begin to end of a call, not those on a CPU
+    #[arg(short = 'w', long = "summary-wall-clock")]
+    pub(super) wall: bool,
+
+    /// Split by process, thread or command too
+    #[arg(long, value_name = "WHAT", value_parser = ["process", "thread", "command"])]
+    pub(super) by: Option<String>,
+
+    /// Draw how the times of each call are spread
+    #[arg(long)]
+    pub(super) histogram: bool,
+
+    /// Only calls that gave an error
+    #[arg(short = 'Z', long = "failed-only")]
+    pub(super) failed_only: bool,
+
+    /// Only calls that took at least so many seconds
+    #[arg(long, value_name = "SECS", default_value = "0", hide_default_value = true,
+          value_parser = seconds)]
+    pub(super) slower_than: Duration,
+
+    /// A table each so many seconds
+    #[arg(short = 'i', long = "interval", value_name = "SECS", value_parser = interval)]
+    pub(super) interval: Option<Duration>,
+
+    /// End after so many seconds; a command that still runs is let go on
+    #[arg(long = "for", value_name = "SECS", value_parser = interval)]
+    pub(super) time: Option<Duration>,
+
+    /// Write to a file; `-` is stdout, `|COMMAND` a command's stdin
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub(super) output: Option<String>,
+
+    /// Append to the file of -o
+    #[arg(short = 'A', long = "output-append-mode", requires = "output")]
+    pub(super) append: bool,
+
+    /// Less: strace's table or lines and nothing else; -qq without ends of tasks
+    #[arg(short = 'q', action = clap::ArgAction::Count)]
+    pub(super) quiet: u8,
+
+    /// JSON: an object for each event, or with -c one, or one a line with -i
+    #[arg(long, conflicts_with = "csv")]
+    pub(super) json: bool,
+
+    /// With -c, a line of CSV for each call
+    #[arg(long)]
+    pub(super) csv: bool,
+
+    #[command(flatten)]
+    pub(super) events: EventArguments,
+
+    /// No word that strace does not say
+    #[arg(long, hide = true)]
+    pub(super) strace: bool,
+
+    /// Set a variable of the command's environment, or without `=` remove it
+    #[arg(short = 'E', long = "env", value_name = "NAME=VALUE", requires = "command")]
+    pub(super) environment: Vec<String>,
+
+    /// Run the command as this user
+    #[arg(short = 'u', long = "user", value_name = "USER", requires = "command")]
+    pub(super) user: Option<String>,
+
+    /// What the command is told it is called
+    #[arg(long, value_name = "NAME", requires = "command")]
+    pub(super) argv0: Option<String>,
+
+    /// The command, with its arguments
+    #[arg(value_name = "COMMAND", trailing_var_arg = true)]
+    pub(super) command: Vec<OsString>,
+}
+
+/// Options that say how lines look stand together in the help.
+const LINES: &str = "Lines (without -c)";
+
+/// How tasks are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum WayWanted {
+    /// By programs in the kernel: the least weight; root
+    Kernel,
+    /// By ptrace at selected calls only: a command and its children, with -e trace= and -f
+    Seccomp,
+    /// By ptrace at every call
+    Ptrace,
+}
+
+/// Options of lines.
+#[derive(clap::Args, Debug)]
+pub(crate) struct EventArguments {
+    /// Lines, and the table of -c at the end
+    #[arg(short = 'C', long, conflicts_with = "count", help_heading = LINES)]
+    pub(super) summary: bool,
+
+    /// Only these: trace=, signal=, status=, raw=, abbrev=, quiet= and a list; see --help
+    ///
+    /// trace=open,read: calls by name; trace=%file: a class of them (file, desc, process, network,
+    /// signal, ipc, memory, …); trace=/^get: names that match; trace=!futex: all but these.
+    /// status=successful, failed, unfinished, detached; signal=CHLD,INT; raw=SET: arguments in
+    /// hexadecimal; abbrev=SET: structures cut short for these only; quiet=attach, exit, ….
+    #[arg(short = 'e', value_name = "EXPRESSION")]
+    pub(super) expressions: Vec<String>,
+
+    /// As -e trace=SET
+    #[arg(long, value_name = "SET", hide = true)]
+    pub(super) trace: Vec<String>,
+
+    /// As -e signal=SET
+    #[arg(long, alias = "signals", value_name = "SET", hide = true)]
+    pub(super) signal: Vec<String>,
+
+    /// As -e status=SET
+    #[arg(long, value_name = "SET", hide = true)]
+    pub(super) status: Vec<String>,
+
+    /// As -e raw=SET
+    #[arg(long, value_name = "SET", hide = true)]
+    pub(super) raw: Vec<String>,
+
+    /// As -e abbrev=SET
+    #[arg(long, value_name = "SET", hide = true)]
+    pub(super) abbrev: Vec<String>,
+
+    /// Only calls that name this path, or use a descriptor of it
+    #[arg(short = 'P', long = "trace-path", value_name = "PATH", help_heading = LINES)]
+    pub(super) paths: Vec<String>,
+
+    /// Only calls that gave no error
+    #[arg(short = 'z', long, overrides_with = "failed_only")]
+    pub(super) successful_only: bool,
+
+    /// Time of the day before each line; -tt with microseconds, -ttt since 1970
+    #[arg(short = 't', action = clap::ArgAction::Count, help_heading = LINES)]
+    pub(super) stamps: u8,
+
+    /// As -t, with a format (time, unix, none) and a precision (s, ms, us, ns)
+    #[arg(long, alias = "timestamps", value_name = "FORMAT,PRECISION", num_args = 0..=1,
+          require_equals = true, default_missing_value = "time", help_heading = LINES)]
+    pub(super) absolute_timestamps: Option<String>,
+
+    /// Time since the line before
+    #[arg(short = 'r', help_heading = LINES)]
+    pub(super) relative: bool,
+
+    /// As -r, with a precision (s, ms, us, ns)
+    #[arg(long, value_name = "PRECISION", num_args = 0..=1, require_equals = true,
+          default_missing_value = "us", help_heading = LINES)]
+    pub(super) relative_timestamps: Option<String>,
+
+    /// Time in the call, behind each line
+    #[arg(short = 'T', help_heading = LINES)]
+    pub(super) took: bool,
+
+    /// As -T, with a precision (s, ms, us, ns)
+    #[arg(long, value_name = "PRECISION", num_args = 0..=1, require_equals = true,
+          default_missing_value = "us", help_heading = LINES)]
+    pub(super) syscall_times: Option<String>,
+
+    /// What descriptors point to; -yy with addresses of sockets and numbers of devices
+    #[arg(short = 'y', action = clap::ArgAction::Count, help_heading = LINES)]
+    pub(super) descriptors: u8,
+
+    /// Bytes of a text that are shown
+    #[arg(short = 's', long, value_name = "BYTES", default_value_t = 32, help_heading = LINES)]
+    pub(super) string_limit: usize,
+
+    /// Structures whole
+    #[arg(short = 'v', long = "no-abbrev", help_heading = LINES)]
+    pub(super) whole: bool,
+
+    /// Texts in hexadecimal if not all of them is ASCII; -xx in any case
+    #[arg(short = 'x', action = clap::ArgAction::Count, help_heading = LINES)]
+    pub(super) hex: u8,
+
+    /// As -xx; or =non-ascii, =none
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true,
+          default_missing_value = "all", value_parser = ["all", "non-ascii", "none"], help_heading = LINES)]
+    pub(super) strings_in_hex: Option<String>,
+
+    /// The number of the call before its name
+    #[arg(short = 'n', long = "syscall-number", help_heading = LINES)]
+    pub(super) numbers: bool,
+
+    /// The column of the result
+    #[arg(long = "columns", value_name = "COLUMN", default_value_t = 40, help_heading = LINES)]
+    pub(super) column: usize,
+
+    /// Leave unsaid: attach, exit, path-resolution, personality, thread-execve, all
+    #[arg(long = "quiet", aliases = ["silent", "silence"], value_name = "WHAT", num_args = 0..=1,
+          require_equals = true, default_missing_value = "attach,personality", help_heading = LINES)]
+    pub(super) quiet_words: Option<String>,
+
+    /// How to watch: the best that is allowed, unless given
+    #[arg(long, value_name = "WAY", conflicts_with = "seccomp")]
+    pub(super) way: Option<WayWanted>,
+
+    /// As --way seccomp
+    #[arg(long = "seccomp-bpf")]
+    pub(super) seccomp: bool,
+}
+
+impl From<WayWanted> for Way {
+    fn from(way: WayWanted) -> Self {
+        match way {
+            WayWanted::Kernel => Way::Kernel,
+            WayWanted::Seccomp => Way::Seccomp,
+            WayWanted::Ptrace => Way::Ptrace,
+        }
+    }
+}
+
+impl TraceArguments {
+    /// Whether each task has a file of its own.
+    pub(super) fn separates(&self) -> bool {
+        (self.follow > 1 || self.output_separately) && self.output.is_some()
+    }
+
+    /// An option that was given and means nothing to lines.
+    pub(super) fn of_counting(&self) -> Option<&'static str> {
+        let table = self.events.summary;
+        let given = [
+            (self.by.is_some(), "--by"),
+            (self.histogram, "--histogram"),
+            (self.interval.is_some(), "-i"),
+            (self.csv, "--csv"),
+            (self.columns.is_some() && !table, "-U"),
+            (self.wall && !table, "-w"),
+            (self.sort.is_some() && !table, "-S"),
+        ];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+    }
+}
+
+impl EventArguments {
+    /// The way that is asked for.
+    pub(super) fn way(&self) -> Option<Way> {
+        if self.seccomp { Some(Way::Seccomp) } else { self.way.map(Way::from) }
+    }
+
+    /// All expressions, each as it was given and as `-e` takes it.
+    pub(super) fn expressions(&self) -> impl Iterator<Item = (String, String)> {
+        let words = [
+            ("trace", &self.trace),
+            ("signal", &self.signal),
+            ("status", &self.status),
+            ("raw", &self.raw),
+            ("abbrev", &self.abbrev),
+        ];
+        let long = words.into_iter().flat_map(|(word, sets)| {
+            sets.iter().map(move |set| (format!("--{word}={set}"), format!("{word}={set}")))
+        });
+        let short = self.expressions.iter().map(|text| (format!("-e {text}"), text.clone()));
+        short.chain(long)
+    }
+
+    /// A word of -e that was given and means nothing to a table alone.
+    pub(super) fn of_lines_selected(&self) -> Option<&'static str> {
+        let words = self.expressions.iter().filter_map(|text| Some(text.split_once('=')?.0));
+        let mut of_lines = words.filter_map(|word| match word {
+            "signal" | "signals" | "s" => Some("signal="),
+            "raw" | "x" => Some("raw="),
+            "abbrev" | "a" => Some("abbrev="),
+            "quiet" | "silent" | "silence" | "q" => Some("quiet="),
+            _ => None,
+        });
+        let long = [(&self.signal, "signal="), (&self.raw, "raw="), (&self.abbrev, "abbrev=")];
+        let mut long = long.into_iter().filter(|(sets, _)| !sets.is_empty());
+        of_lines.next().or_else(|| long.next().map(|(_, word)| word))
+    }
+
+    /// An option of lines that was given, which means nothing to a table alone.
+    pub(super) fn of_lines(&self) -> Option<&'static str> {
+        let given = [
+            (self.stamps > 0, "-t"),
+            (self.absolute_timestamps.is_some(), "--absolute-timestamps"),
+            (self.relative, "-r"),
+            (self.relative_timestamps.is_some(), "--relative-timestamps"),
+            (self.took, "-T"),
+            (self.syscall_times.is_some(), "--syscall-times"),
+            (self.descriptors > 0, "-y"),
+            (self.whole, "-v"),
+            (self.hex > 0, "-x"),
+            (self.strings_in_hex.is_some(), "--strings-in-hex"),
+            (self.numbers, "-n"),
+            (self.quiet_words.is_some(), "--quiet="),
+        ];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || "give seconds, such as 0.5".to_owned();
+    let seconds: f64 = text.parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = seconds(text)?;
+    match interval.as_secs_f64() {
+        0.01..=86_400.0 => Ok(interval),
+        _ => Err("give seconds, from 0.01 to 86400".to_owned()),
+    }
+}

@@ -1,0 +1,78 @@
+//! Traces a target from begin to end, and writes what it did.
+//!
+//! * [`table::count`]: calls are counted, and tables are written ([`table::TableOptions`]);
+//! * [`events::trace`]: each event is written as a line or as JSON ([`events::EventOptions`]).
+//!
+//! Both take a [`TraceTarget`] and choose the cheapest [`Way`](crate::engine::Way) that is allowed
+//! and does what is asked.  They take over the termination signals ([`signals`]) as long as they
+//! run, and return how the command ended.  Begin with `events.rs`.
+
+pub mod events;
+pub mod output;
+pub mod signals;
+pub mod table;
+pub mod target;
+
+use std::io;
+
+use crate::engine;
+
+/// Why a target cannot be traced, or what it did cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// What is asked for cannot be done, with the reason.
+    #[error("{0}")]
+    Refused(String),
+    /// A file or a system call failed.
+    #[error("{what}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The output cannot be written.
+    #[error("writing the output of the trace")]
+    Write(#[from] io::Error),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] engine::Error),
+    /// Neither programs in the kernel nor ptrace can trace the target.
+    #[error("not in the kernel ({kernel}), nor by ptrace")]
+    NoWay {
+        /// Why not in the kernel.
+        kernel: String,
+        /// Why not by ptrace.
+        source: Box<ReportError>,
+    },
+}
+
+impl From<bpf::Error> for ReportError {
+    fn from(error: bpf::Error) -> Self {
+        ReportError::Engine(error.into())
+    }
+}
+
+impl ReportError {
+    /// What was asked for cannot be done.
+    fn refused(why: impl Into<String>) -> Self {
+        ReportError::Refused(why.into())
+    }
+
+    /// What was asked for cannot be done unless this holds.
+    fn require(holds: bool, why: impl Into<String>) -> Result<(), Self> {
+        if holds { Ok(()) } else { Err(Self::refused(why)) }
+    }
+
+    /// A file or a system call failed, by what was tried.
+    fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |source| ReportError::System { what, source }
+    }
+}
+
+/// Sends a signal on to the command.
+fn send(process: i32, signal: i32) {
+    // SAFETY: a plain system call; the process is our child and was not waited for.
+    unsafe { libc::kill(process, signal) };
+}

@@ -1,0 +1,293 @@
+//! Traces events: a line or a JSON object for each call, signal and exit, as they happen.
+//!
+//! An engine hands events over; an [`EventWriter`] writes them.  The engine's run is broken off
+//! every [`SLICE`] to look for signals and to write out what is held.
+
+mod batch;
+mod cost;
+mod files;
+mod json;
+mod lines;
+mod single;
+mod way;
+mod writer;
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+pub use self::files::TaskFileWriter;
+pub use self::json::JsonWriter;
+pub use self::lines::LineWriter;
+pub use self::writer::EventWriter;
+
+use self::cost::EventCost;
+use self::way::ChosenEngine;
+use super::signals::TerminationSignals;
+use super::target::{self, TraceTarget};
+use super::{ReportError, send};
+use crate::engine::{Engine, Progress, Scope, Way};
+use crate::{
+    Criteria, End, Event, EventCounts, LineOptions, Memory, Quiet, Statuses, Summary, What, clock,
+};
+
+/// One slice of this many is used to measure how long the kernel's programs run: measuring costs.
+const MEASURED_OF: u64 = 10;
+/// How long that slice is.
+const MEASURED: Duration = Duration::from_millis(10);
+
+/// How long the engine runs before signals are looked for.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// How events are traced and written.
+pub struct EventOptions {
+    /// How lines look, and which there are.
+    pub lines: LineOptions,
+    /// Which tasks besides the one that was named.
+    pub scope: Scope,
+    /// Trace in this way only.
+    pub way: Option<Way>,
+    /// Which messages are left out.
+    pub quiet: Quiet,
+    /// Whether messages are written that strace does not write.
+    pub own_words: bool,
+    /// Whether no line may be lost, however long tasks are stopped for it.
+    pub is_lossless: bool,
+    /// How calls must end to be counted.
+    pub statuses: Statuses,
+    /// Only tasks of this name, ended by a zero.
+    pub command: Option<[u8; 16]>,
+    /// Only tasks in or below this control group: its id, and its depth below the root.
+    pub cgroup: Option<(u64, u32)>,
+    /// Calls that took less time are left out.
+    pub slower_than_ns: u64,
+    /// Trace for at most this long.
+    pub time: Option<Duration>,
+    /// Write this table at the end.
+    pub summary: Option<Summary>,
+}
+
+/// Traces until the command ends, a signal comes or no task is left; returns how the command ended
+/// if there was one.  What has to be said beside the events goes to `messages`.
+///
+/// # Errors
+/// When the target cannot be traced, or events cannot be written.
+pub fn trace(
+    target: &TraceTarget,
+    options: &EventOptions,
+    writer: Box<dyn EventWriter>,
+    messages: &mut dyn Write,
+) -> Result<Option<End>, ReportError> {
+    let (mut chosen, not_kernel) = way::choose(target, options)?;
+    let signals = TerminationSignals::take_over()?;
+    let mut session = Session {
+        options,
+        writer,
+        messages,
+        counts: EventCounts::new(Criteria {
+            statuses: options.statuses,
+            slower_than_ns: options.slower_than_ns,
+            split: bpf::Split::None,
+        }),
+        failed: None,
+        start: clock::now(),
+    };
+    session.writer.set_exact(chosen.engine().way() != Way::Kernel);
+    if let TraceTarget::Processes(list) = target {
+        session.announce(list);
+    }
+    let done = session.run(&mut chosen, &signals);
+    let engine = chosen.engine();
+    let detached = match done {
+        Ok(Outcome::LeftEarly) => session.detach(engine, target),
+        _ => Ok(()),
+    };
+    let cost = EventCost {
+        way: engine.way(),
+        weight: engine.weight(),
+        lost: engine.lost(),
+        calls: session.counts.tally().total().calls,
+        not_kernel,
+    };
+    let end = engine.end();
+    // Programs are taken off their tracepoints before the output is closed, which may wait.
+    drop(chosen);
+    session.finish(&cost)?;
+    detached?;
+    done?;
+    Ok(end)
+}
+
+/// Why a session ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// No task is left to trace.
+    Over,
+    /// Tasks are left that run on.
+    LeftEarly,
+}
+
+struct Session<'a> {
+    options: &'a EventOptions,
+    writer: Box<dyn EventWriter>,
+    messages: &'a mut dyn Write,
+    counts: EventCounts,
+    /// Why nothing is written any more.
+    failed: Option<io::Error>,
+    start: Duration,
+}
+
+impl Session<'_> {
+    /// Writes a message; nothing depends on whether that works.
+    fn say(&mut self, message: std::fmt::Arguments<'_>) {
+        let _ = writeln!(self.messages, "{message}");
+    }
+
+    /// Says which processes are traced from now on.
+    fn announce(&mut self, processes: &[i32]) {
+        for process in processes {
+            let threads = match self.options.scope {
+                Scope::Thread => vec![*process],
+                _ => target::threads(*process),
+            };
+            for thread in &threads {
+                self.writer.attached(*thread);
+            }
+            if self.options.quiet.attach() {
+                continue;
+            }
+            // The words are strace's, as tools look for them.
+            match threads.len() {
+                0 | 1 => self.say(format_args!("strace: Process {process} attached")),
+                count => self
+                    .say(format_args!("strace: Process {process} attached with {count} threads")),
+            }
+        }
+    }
+
+    fn run(
+        &mut self,
+        chosen: &mut ChosenEngine,
+        signals: &TerminationSignals,
+    ) -> Result<Outcome, ReportError> {
+        let command = chosen.pid();
+        let is_command = command.is_some();
+        for slice in 0_u64.. {
+            let is_measured = slice % MEASURED_OF == 0;
+            chosen.measure(is_measured)?;
+            let left = self
+                .options
+                .time
+                .map(|time| time.saturating_sub(clock::now().saturating_sub(self.start)));
+            if left == Some(Duration::ZERO) {
+                return Ok(Outcome::LeftEarly);
+            }
+            let slice = if is_measured { MEASURED } else { SLICE };
+            let limit = left.map_or(slice, |left| left.min(slice));
+            let progress = chosen.engine().run(Some(limit), &mut |event, memory| {
+                self.event(event, memory);
+                if self.failed.is_some() && !is_command {
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            })?;
+            self.try_to(|writer| writer.idle());
+            if progress == Progress::Ended {
+                return Ok(Outcome::Over);
+            }
+            if self.failed.is_some() && !is_command {
+                return Ok(Outcome::LeftEarly);
+            }
+            while let Some(signal) = signals.next() {
+                if !is_command {
+                    return Ok(Outcome::LeftEarly);
+                }
+                // The terminal sends these two to the command too; other senders to us alone.
+                if signal != libc::SIGINT
+                    && signal != libc::SIGQUIT
+                    && let Some(process) = command
+                {
+                    send(process, signal);
+                }
+            }
+        }
+        Ok(Outcome::LeftEarly)
+    }
+
+    /// Counts and writes one event.  A command runs on even if its lines cannot be written any more.
+    fn event(&mut self, event: &Event, memory: &dyn Memory) {
+        match event.what {
+            // Traced only for what they do to descriptors.
+            What::Enter(call) | What::Exit { call, .. }
+                if !self.options.lines.calls.has(call.id) => {}
+            _ => self.counts.add(event),
+        }
+        if let What::Exit { wall_ns, .. } = event.what
+            && wall_ns < self.options.slower_than_ns
+        {
+            self.writer.give_up(event.thread);
+            return;
+        }
+        self.try_to(|writer| writer.event(event, memory));
+    }
+
+    fn try_to(&mut self, work: impl FnOnce(&mut dyn EventWriter) -> io::Result<()>) {
+        if self.failed.is_none() {
+            self.failed = work(&mut *self.writer).err();
+        }
+    }
+
+    /// Detaches from tasks that run on.
+    fn detach(&mut self, engine: &mut dyn Engine, target: &TraceTarget) -> Result<(), ReportError> {
+        // What has happened up to now.
+        engine.run(Some(Duration::ZERO), &mut |event, memory| {
+            self.event(event, memory);
+            ControlFlow::Continue(())
+        })?;
+        engine.detach()?;
+        self.try_to(|writer| writer.detach());
+        self.try_to(|writer| writer.idle());
+        if let TraceTarget::Processes(list) = target
+            && !self.options.quiet.attach()
+        {
+            for process in list.iter().filter(|process| target::exists(**process)) {
+                self.say(format_args!("strace: Process {process} detached"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the table if one is wanted, and what tracing has cost.
+    fn finish(mut self, cost: &EventCost) -> Result<(), ReportError> {
+        if let Some(summary) = &self.options.summary
+            && let Some(output) = self.writer.output()
+            && self.failed.is_none()
+        {
+            self.failed = summary.write(&self.counts.tally(), output).err();
+        }
+        let Session { writer, messages, failed, .. } = self;
+        if failed.is_none() {
+            writer.close()?;
+        }
+        let mut said = Ok(());
+        if cost.lost > 0 {
+            said = writeln!(
+                messages,
+                "whit: {} events were lost, as they came faster than lines are written: choose \
+                 fewer with -e trace=, or --way ptrace, which loses none",
+                cost.lost
+            );
+        }
+        if self.options.own_words {
+            said = said.and(writeln!(messages, "whit: {}", cost.text()));
+        }
+        // Nothing depends on whether messages can be written.
+        drop(said);
+        match failed {
+            // The reader of the lines has closed the pipe; the command has run all the same.
+            Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Some(error) => Err(ReportError::system("writing the lines of the trace")(error)),
+            None => Ok(()),
+        }
+    }
+}

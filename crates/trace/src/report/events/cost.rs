@@ -1,0 +1,37 @@
+//! What tracing events has cost, as the end of a run says.
+
+use crate::engine::{Way, Weight};
+
+/// What tracing events has cost.
+pub(super) struct EventCost {
+    pub(super) way: Way,
+    pub(super) weight: Weight,
+    pub(super) lost: u64,
+    /// Calls that were written.
+    pub(super) calls: u64,
+    /// Why it was not the kernel.
+    pub(super) not_kernel: Option<String>,
+}
+
+impl EventCost {
+    /// One line, and one more if it was not the kernel.
+    pub(super) fn text(&self) -> String {
+        let EventCost { way, weight, lost, calls, .. } = self;
+        let (times, held) = (weight.times, crate::duration(weight.held_ns));
+        let filter = if *way == Way::Seccomp { " with a filter" } else { "" };
+        let cost = match (way, weight.call_ns()) {
+            (Way::Kernel, Some(call_ns)) if *calls > 0 => {
+                let each = crate::duration(call_ns as u64);
+                format!("in the kernel: {calls} calls took {each} more each")
+            }
+            (Way::Kernel, _) => format!("in the kernel: {calls} calls"),
+            // The switches between a task and the tracer are not measured.
+            _ => format!("by ptrace{filter}: {times} stops, {held} or more, which times include"),
+        };
+        let mut text = format!("{cost}; lost: {lost}");
+        if let Some(why) = &self.not_kernel {
+            text += &format!("\nwhit: not in the kernel, which costs less: {why}");
+        }
+        text
+    }
+}

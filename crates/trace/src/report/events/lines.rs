@@ -1,0 +1,38 @@
+//! Lines to one output, as strace writes them.
+
+use std::io;
+
+use super::single::{PrinterOutput, SingleOutput};
+use crate::report::output::TraceOutput;
+use crate::{Event, LineOptions, Memory};
+
+/// Writes each event as a line.
+pub struct LineWriter(PrinterOutput);
+
+impl LineWriter {
+    /// Nothing written so far.
+    #[must_use]
+    pub fn new(options: LineOptions, output: TraceOutput) -> Self {
+        LineWriter(PrinterOutput::new(options, output))
+    }
+}
+
+impl SingleOutput for LineWriter {
+    fn inner(&mut self) -> &mut PrinterOutput {
+        &mut self.0
+    }
+
+    fn write_event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+        let PrinterOutput { printer, descriptors, batch } = &mut self.0;
+        printer.event(event, memory, descriptors, batch.text())?;
+        batch.added()
+    }
+
+    fn end_lines(&mut self) -> io::Result<()> {
+        self.0.printer.detach(self.0.batch.text())
+    }
+
+    fn into_inner(self) -> PrinterOutput {
+        self.0
+    }
+}

@@ -1,0 +1,184 @@
+//! Which engine traces: the one that is asked for, else the cheapest that is allowed and can do
+//! what is asked.
+
+use super::EventOptions;
+use crate::engine::{Engine, Error, KernelEvents, KernelSettings, Ptrace, Scope, Wanted, Way};
+use crate::report::ReportError;
+use crate::report::target::TraceTarget;
+use crate::{CallId, CallSet, Status, Statuses};
+
+/// An engine at work.
+pub(super) enum ChosenEngine {
+    Kernel(Box<KernelEvents>),
+    Ptrace(Box<Ptrace>),
+}
+
+impl ChosenEngine {
+    pub(super) fn engine(&mut self) -> &mut dyn Engine {
+        match self {
+            ChosenEngine::Kernel(engine) => &mut **engine,
+            ChosenEngine::Ptrace(engine) => &mut **engine,
+        }
+    }
+
+    /// The command's process.
+    pub(super) fn pid(&self) -> Option<i32> {
+        match self {
+            ChosenEngine::Kernel(engine) => engine.pid(),
+            ChosenEngine::Ptrace(engine) => engine.pid(),
+        }
+    }
+
+    /// Has the cost measured from now on, or no longer, where measuring itself costs.
+    pub(super) fn measure(&mut self, on: bool) -> Result<(), Error> {
+        match self {
+            ChosenEngine::Kernel(engine) => engine.measure(on),
+            ChosenEngine::Ptrace(_) => Ok(()),
+        }
+    }
+}
+
+/// Starts the command or attaches to the processes; and why that is not done in the kernel, if
+/// nobody asked for another way.
+pub(super) fn choose(
+    target: &TraceTarget,
+    options: &EventOptions,
+) -> Result<(ChosenEngine, Option<String>), ReportError> {
+    match options.way {
+        Some(Way::Seccomp) => return Ok((by_filter(target, options)?, None)),
+        Some(Way::Ptrace) => return Ok((by_ptrace(target, options)?, None)),
+        Some(Way::Kernel) => return Ok((in_kernel(target, options)?, None)),
+        None => {}
+    }
+    let why = match beyond_kernel(target, options) {
+        Some(why) => why,
+        None => match in_kernel(target, options) {
+            Err(Error::Kernel(error)) => error.to_string(),
+            done => return Ok((done?, None)),
+        },
+    };
+    // A filter stops tasks at the selected calls only, and cannot be removed again.
+    let is_filter_better = matches!(target, TraceTarget::Command(_))
+        && options.scope == Scope::Tree
+        && !options.lines.calls.is_all()
+        && options.time.is_none();
+    let chosen =
+        if is_filter_better { by_filter(target, options) } else { by_ptrace(target, options) };
+    match chosen {
+        Ok(chosen) => Ok((chosen, Some(why))),
+        Err(error) => Err(ReportError::NoWay { kernel: why, source: Box::new(error) }),
+    }
+}
+
+/// Whether tasks are selected by more than their number, which ptrace cannot do.
+fn is_limited(options: &EventOptions) -> bool {
+    options.command.is_some() || options.cgroup.is_some()
+}
+
+/// What is asked for and only stopped tasks can show; the whole machine cannot be stopped.
+fn beyond_kernel(target: &TraceTarget, options: &EventOptions) -> Option<String> {
+    let style = options.lines.style;
+    let most = KernelSettings::TEXT_MAX;
+    if matches!(target, TraceTarget::Everybody) || is_limited(options) {
+        return None;
+    }
+    if options.is_lossless {
+        return Some("no line may be lost".to_owned());
+    }
+    if style.descriptors > 0 {
+        return Some("-y is exact only while tasks are stopped".to_owned());
+    }
+    if style.whole {
+        return Some("-v shows more than is copied there".to_owned());
+    }
+    (style.text_limit > most).then(|| format!("-s is above the {most} bytes copied there"))
+}
+
+fn by_filter(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngine, ReportError> {
+    let TraceTarget::Command(command) = target else {
+        let why = "--way seccomp: a process that runs already takes no filter from us";
+        return Err(ReportError::refused(why));
+    };
+    ReportError::require(!is_limited(options), "--cgroup and --comm need programs in the kernel")?;
+    ReportError::require(
+        options.time.is_none(),
+        "--for: a command with a filter cannot be detached from: use --way ptrace",
+    )?;
+    let wanted = options.lines.calls.wanted();
+    let engine = Ptrace::start_selected(command, options.scope, wanted)?;
+    Ok(ChosenEngine::Ptrace(Box::new(engine)))
+}
+
+fn by_ptrace(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngine, ReportError> {
+    ReportError::require(!is_limited(options), "--cgroup and --comm need programs in the kernel")?;
+    let wanted = options.lines.calls.wanted();
+    let engine = match target {
+        TraceTarget::Command(command) => Ptrace::start(command, options.scope, wanted)?,
+        TraceTarget::Processes(list) => Ptrace::attach(list, options.scope, wanted)?,
+        TraceTarget::Everybody => {
+            let why = "the whole machine needs programs in the kernel: see whit doctor";
+            return Err(ReportError::refused(why));
+        }
+    };
+    Ok(ChosenEngine::Ptrace(Box::new(engine)))
+}
+
+fn in_kernel(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngine, Error> {
+    let tracks = options.lines.style.descriptors > 0 || !options.lines.paths.is_empty();
+    let settings = KernelSettings {
+        // What descriptors point to is known from calls that may not be wanted, and that must be
+        // traced whether they fail or not.
+        wanted: if tracks {
+            with_descriptors(&options.lines.calls)
+        } else {
+            options.lines.calls.wanted()
+        },
+        errors_only: !tracks && options.statuses == Statuses::only(Status::Failed),
+        successes_only: !tracks && options.statuses == Statuses::only(Status::Successful),
+        slower_than_ns: if tracks { 0 } else { options.slower_than_ns },
+        command: options.command,
+        cgroup: options.cgroup,
+        text_limit: Some(options.lines.style.text_limit),
+        ..KernelSettings::new(options.scope)
+    };
+    Ok(ChosenEngine::Kernel(Box::new(match target {
+        TraceTarget::Command(command) => KernelEvents::start(command, &settings)?,
+        TraceTarget::Processes(list) => KernelEvents::attach(list, &settings)?,
+        TraceTarget::Everybody => KernelEvents::everybody(&settings)?,
+    })))
+}
+
+/// These calls, and those that make, copy or close descriptors.
+fn with_descriptors(calls: &CallSet) -> Wanted {
+    const NAMES: [&str; 26] = [
+        "open",
+        "creat",
+        "openat",
+        "openat2",
+        "dup",
+        "dup2",
+        "dup3",
+        "fcntl",
+        "fcntl64",
+        "close",
+        "socket",
+        "accept",
+        "accept4",
+        "epoll_create",
+        "epoll_create1",
+        "eventfd",
+        "eventfd2",
+        "memfd_create",
+        "timerfd_create",
+        "signalfd",
+        "signalfd4",
+        "pipe",
+        "pipe2",
+        "socketpair",
+        "execve",
+        "execveat",
+    ];
+    let is_of_descriptors =
+        |call: CallId| call.known_name().is_some_and(|name| NAMES.contains(&name));
+    Wanted::of(|call| calls.has(call) || is_of_descriptors(call))
+}

@@ -1,0 +1,249 @@
+//! Counts calls until a command ends, a signal comes or the watched processes are gone; then, and at
+//! every interval if wanted, writes tables.
+//!
+//! The kernel counts by itself.  We sleep, except for a moment every second in which the kernel
+//! measures how long its own programs run (see `table/schedule.rs`): measuring costs too.
+
+mod cost;
+mod counter;
+mod schedule;
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use self::cost::{CountingCost, rounded};
+pub use self::counter::CountRequest;
+use self::counter::{Counter, State};
+use self::schedule::Schedule;
+use super::signals::TerminationSignals;
+use super::{ReportError, send};
+use crate::engine::Way;
+use crate::summary::details;
+use crate::{End, Summary, Tally, clock, summary};
+
+/// How tables are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Text for people.
+    Text,
+    /// One JSON object, or one a line with intervals.
+    Json,
+    /// CSV.
+    Csv,
+}
+
+/// Which tables are written, and when.
+#[derive(Debug)]
+pub struct TableOptions {
+    /// How they are written.
+    pub format: TableFormat,
+    /// Columns and order of the table.
+    pub summary: Summary,
+    /// Strace's table and nothing else.
+    pub brief: bool,
+    /// Histograms too.
+    pub histograms: bool,
+    /// Write a table at each end of an interval.
+    pub interval: Option<Duration>,
+    /// Count for at most this long.
+    pub time: Option<Duration>,
+    /// Count in this way only.
+    pub way: Option<Way>,
+    /// Say so when calls are counted by ptrace because the kernel takes no programs.
+    pub explain: bool,
+}
+
+/// Counts calls, writes the tables, and returns how the command ended if there was one.  What has
+/// to be said beside the tables goes to `messages`.
+///
+/// # Errors
+/// When the target cannot be traced, or the tables cannot be written.
+pub fn count(
+    request: &CountRequest,
+    options: &TableOptions,
+    output: &mut dyn Write,
+    messages: &mut dyn Write,
+) -> Result<Option<End>, ReportError> {
+    let (counter, not_kernel) = Counter::start(request, options.way)?;
+    if let Some(why) = not_kernel.filter(|_| options.explain) {
+        // Nothing depends on it.
+        let _ = writeln!(messages, "whit: counting by ptrace, which slows calls down: {why}");
+    }
+    let signals = TerminationSignals::take_over()?;
+    let mut session =
+        Session { counter, options, output, start: clock::now(), before: Tally::default() };
+    session.heading()?;
+    let end = session.wait(&signals)?;
+    session.finish(end)?;
+    session.counter.detach()?;
+    Ok(end)
+}
+
+struct Session<'a> {
+    counter: Counter,
+    options: &'a TableOptions,
+    output: &'a mut dyn Write,
+    start: Duration,
+    /// What was counted at the latest interval.
+    before: Tally,
+}
+
+impl Session<'_> {
+    fn elapsed(&self) -> Duration {
+        clock::now().saturating_sub(self.start)
+    }
+
+    /// Counts until it is time to end, showing what each interval has brought.
+    fn wait(&mut self, signals: &TerminationSignals) -> Result<Option<End>, ReportError> {
+        let mut schedule = Schedule::begin(self.start, self.options.interval);
+        loop {
+            while let Some(signal) = signals.next() {
+                match self.counter.pid() {
+                    // The terminal sends these two to the command too; other senders to us alone.
+                    Some(pid) if signal != libc::SIGINT && signal != libc::SIGQUIT => {
+                        send(pid, signal);
+                    }
+                    Some(_) => {}
+                    None => return Ok(None),
+                }
+            }
+            if let Some(on) = schedule.measure(clock::now()) {
+                self.counter.measure(on)?;
+            }
+            if schedule.interval(clock::now()) {
+                self.interval()?;
+            }
+            let left = self.options.time.map(|time| time.saturating_sub(self.elapsed()));
+            if left == Some(Duration::ZERO) {
+                return Ok(None);
+            }
+            let limit = schedule.next().saturating_sub(clock::now());
+            let limit = left.map_or(limit, |left| limit.min(left));
+            if let State::Ended(end) = self.counter.run(signals, limit)? {
+                return Ok(end);
+            }
+        }
+    }
+
+    fn heading(&mut self) -> io::Result<()> {
+        if self.options.format == TableFormat::Csv {
+            summary::machine::write_csv_heading(self.output)?;
+            // Tells a reader that counting has begun.
+            self.output.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Shows what was counted since the last time.
+    fn interval(&mut self) -> Result<(), ReportError> {
+        let tally = self.counter.tally()?;
+        let since = tally.since(&self.before);
+        self.before = tally;
+        let seconds = self.elapsed().as_secs_f64();
+        match self.options.format {
+            TableFormat::Json => {
+                let mut object = serde_json::Map::new();
+                object.insert("time_s".to_owned(), rounded(seconds));
+                object.extend(summary::machine::json(&self.options.summary, &since));
+                writeln!(self.output, "{}", serde_json::Value::Object(object))?;
+            }
+            TableFormat::Csv => {
+                let time = format!("{seconds:.3}");
+                summary::machine::write_csv(&self.options.summary, &since, &time, self.output)?;
+            }
+            TableFormat::Text => {
+                writeln!(self.output, "\nafter {seconds:.1} s:")?;
+                self.options.summary.write(&since, self.output)?;
+            }
+        }
+        self.output.flush()?;
+        Ok(())
+    }
+
+    /// Shows everything that was counted, and what it cost.
+    fn finish(&mut self, end: Option<End>) -> Result<(), ReportError> {
+        self.counter.measure(false)?;
+        let seconds = self.elapsed().as_secs_f64();
+        let tally = self.counter.tally()?;
+        let cost = CountingCost {
+            way: self.counter.way(),
+            weight: self.counter.weight()?,
+            calls: tally.total().calls,
+            lost: tally.lost,
+            command_s: end.map(|_| children_s()),
+        };
+        if self.options.interval.is_some() && self.options.format != TableFormat::Json {
+            self.interval()?;
+        }
+        match self.options.format {
+            TableFormat::Json => self.finish_json(&tally, &cost, seconds, end)?,
+            TableFormat::Csv if self.options.interval.is_none() => {
+                let time = format!("{seconds:.3}");
+                summary::machine::write_csv(&self.options.summary, &tally, &time, self.output)?;
+            }
+            TableFormat::Csv => {}
+            TableFormat::Text => self.finish_text(&tally, &cost)?,
+        }
+        Ok(())
+    }
+
+    fn finish_text(&mut self, tally: &Tally, cost: &CountingCost) -> io::Result<()> {
+        let TableOptions { summary, brief, histograms, interval, .. } = self.options;
+        let output = &mut *self.output;
+        if interval.is_some() {
+            writeln!(output, "\nin all:")?;
+        }
+        summary.write(tally, output)?;
+        if *brief {
+            return Ok(());
+        }
+        writeln!(output)?;
+        details::write_spread(summary, tally, output)?;
+        if !tally.errors.is_empty() {
+            writeln!(output)?;
+        }
+        details::write_errors(tally, output)?;
+        if !tally.units.is_empty() {
+            writeln!(output)?;
+        }
+        details::write_units(summary, tally, output)?;
+        if *histograms {
+            details::write_histograms(summary, tally, output)?;
+        }
+        writeln!(output)?;
+        details::write_unfinished(tally, output)?;
+        let known = tally.total().cpu_ns.is_some() && !summary.wall;
+        let time = if known { "on a CPU within a call" } else { "from begin to end of a call" };
+        writeln!(output, "Seconds are {time}. {}", cost.text())?;
+        if cost.way != Way::Kernel {
+            writeln!(output, "This way, {}.", cost.way.distortion())?;
+        }
+        Ok(())
+    }
+
+    fn finish_json(
+        &mut self,
+        tally: &Tally,
+        cost: &CountingCost,
+        seconds: f64,
+        end: Option<End>,
+    ) -> io::Result<()> {
+        let mut object = serde_json::Map::new();
+        object.insert("elapsed_s".to_owned(), rounded(seconds));
+        match end {
+            Some(End::Status(status)) => object.insert("status".to_owned(), status.into()),
+            Some(End::Signal { number, .. }) => object.insert("signal".to_owned(), number.into()),
+            None => None,
+        };
+        object.extend(summary::machine::json(&self.options.summary, tally));
+        object.insert("cost".to_owned(), cost.json());
+        writeln!(self.output, "{}", serde_json::Value::Object(object))?;
+        Ok(())
+    }
+}
+
+/// CPU time of all our children that have ended.
+fn children_s() -> f64 {
+    let usage = procfs::usage::usage(procfs::usage::Whose::Children);
+    (usage.user_us + usage.system_us) as f64 / 1e6
+}

@@ -1,0 +1,234 @@
+//! Counts calls: the kernel's programs by themselves, or an engine whose events are counted here.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use bpf::CountSettings;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::engine::{self, Engine, Launch, Progress, Ptrace, Scope, Wanted, Way, Weight};
+use crate::report::ReportError;
+use crate::report::signals::TerminationSignals;
+use crate::report::target::{self, TraceTarget};
+use crate::{CallSet, Criteria, End, EventCounts, KernelCounts, Status, Statuses, Tally};
+
+/// How often watched processes that are not our children are looked for.
+const CHECK_PERIOD: Duration = Duration::from_millis(250);
+
+/// Which calls of which tasks are counted.
+#[derive(Debug)]
+pub struct CountRequest {
+    /// The tasks.
+    pub target: TraceTarget,
+    /// The calls.
+    pub calls: CallSet,
+    /// How they must have ended.
+    pub statuses: Statuses,
+    /// The rest of what the kernel's programs can select by.
+    pub settings: CountSettings,
+}
+
+/// What counts: the kernel's programs, or an engine.
+pub(super) enum Counter {
+    Kernel { counts: Box<KernelCounts>, launch: Option<Launch>, watched: Vec<i32> },
+    Engine { engine: Box<Ptrace>, counts: EventCounts },
+}
+
+/// Why [`Counter::run`] came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Counting,
+    /// Nothing is left to be counted; how the command ended if there was one.
+    Ended(Option<End>),
+}
+
+impl Counter {
+    /// Begins to count in the way that is asked for, else in the cheapest that is allowed; and why
+    /// that is not in the kernel.
+    pub(super) fn start(
+        request: &CountRequest,
+        way: Option<Way>,
+    ) -> Result<(Self, Option<String>), ReportError> {
+        match way {
+            Some(Way::Kernel) => return Ok((Self::kernel(request)?, None)),
+            Some(way) => return Ok((Self::ptrace(request, way == Way::Seccomp)?, None)),
+            None => {}
+        }
+        let kernel = match Self::kernel(request) {
+            Err(ReportError::Engine(engine::Error::Kernel(error))) => error.to_string(),
+            other => return Ok((other?, None)),
+        };
+        // A filter stays in every process that the command starts, so it is worth it only if few
+        // calls are wanted.
+        let is_command = matches!(request.target, TraceTarget::Command(_));
+        match Self::ptrace(request, is_command && !request.calls.is_all()) {
+            Ok(counter) => Ok((counter, Some(kernel))),
+            Err(error) => Err(ReportError::NoWay { kernel, source: Box::new(error) }),
+        }
+    }
+
+    /// Begins to count, by the programs in the kernel.
+    pub(super) fn kernel(request: &CountRequest) -> Result<Self, ReportError> {
+        let mut settings = request.settings.clone();
+        settings.calls = (!request.calls.is_all()).then(|| request.calls.bits());
+        settings.errors_only = !request.statuses.has(Status::Successful);
+        settings.successes_only = !request.statuses.has(Status::Failed);
+        let mut counts = Box::new(KernelCounts::open(&settings)?);
+        let (mut launch, watched) = match &request.target {
+            TraceTarget::Command(command) => (Some(Launch::start(command)?), Vec::new()),
+            TraceTarget::Processes(list) => (None, list.clone()),
+            TraceTarget::Everybody => (None, Vec::new()),
+        };
+        let pid = launch.as_ref().map(Launch::pid);
+        let found = counts.watch(&pid.map_or_else(|| watched.clone(), |pid| vec![pid]))?;
+        for process in &watched {
+            let exists = settings.whole_processes && target::exists(*process);
+            if !exists && !found.contains(process) {
+                let why = format!("-p {process}: no such process; it may have ended");
+                return Err(ReportError::Refused(why));
+            }
+        }
+        // A short command is measured from its first call on.
+        counts.measure(true)?;
+        if let Some(launch) = &mut launch {
+            launch.release()?;
+            launch.running()?;
+        }
+        Ok(Counter::Kernel { counts, launch, watched })
+    }
+
+    /// Begins to count, by ptrace; with a filter in the command if `selected`.
+    pub(super) fn ptrace(request: &CountRequest, selected: bool) -> Result<Self, ReportError> {
+        let CountRequest { target, calls, statuses, settings } = request;
+        let is_limited = settings.cgroup.is_some() || settings.command.is_some();
+        ReportError::require(!is_limited, "--cgroup and --comm need programs in the kernel")?;
+        let scope = if settings.follow { Scope::Tree } else { Scope::Thread };
+        let wanted: Wanted = calls.wanted();
+        let engine = match target {
+            TraceTarget::Command(command) if selected => {
+                Ptrace::start_selected(command, scope, wanted)?
+            }
+            TraceTarget::Command(command) => Ptrace::start(command, scope, wanted)?,
+            TraceTarget::Processes(_) if selected => {
+                let why = "--way seccomp: a filter is for a command, not for -p";
+                return Err(ReportError::refused(why));
+            }
+            TraceTarget::Processes(list) => Ptrace::attach(list, scope, wanted)?,
+            TraceTarget::Everybody => {
+                let why = "the whole machine can only be counted by programs in the kernel: see \
+                           whit doctor";
+                return Err(ReportError::refused(why));
+            }
+        };
+        let criteria = Criteria {
+            statuses: *statuses,
+            slower_than_ns: settings.slower_than_ns,
+            split: settings.split,
+        };
+        Ok(Counter::Engine { engine: Box::new(engine), counts: EventCounts::new(criteria) })
+    }
+
+    /// The way that was taken.
+    pub(super) fn way(&self) -> Way {
+        match self {
+            Counter::Kernel { .. } => Way::Kernel,
+            Counter::Engine { engine, .. } => engine.way(),
+        }
+    }
+
+    /// The command's process.
+    pub(super) fn pid(&self) -> Option<i32> {
+        match self {
+            Counter::Kernel { launch, .. } => launch.as_ref().map(Launch::pid),
+            Counter::Engine { engine, .. } => engine.pid(),
+        }
+    }
+
+    /// Counts until the time is over, a signal comes or nothing is left.
+    pub(super) fn run(
+        &mut self,
+        signals: &TerminationSignals,
+        limit: Duration,
+    ) -> Result<State, ReportError> {
+        match self {
+            Counter::Kernel { launch: Some(launch), .. } => {
+                if let Some(end) = launch.ended()? {
+                    return Ok(State::Ended(Some(end)));
+                }
+                let pidfd = launch.pidfd();
+                sleep(&mut [PollFd::new(signals, PollFlags::IN), pidfd_of(&pidfd)], limit)?;
+                Ok(State::Counting)
+            }
+            Counter::Kernel { watched, .. } => {
+                let gone = !watched.is_empty() && !watched.iter().any(|id| target::exists(*id));
+                if gone {
+                    return Ok(State::Ended(None));
+                }
+                let limit = if watched.is_empty() { limit } else { limit.min(CHECK_PERIOD) };
+                sleep(&mut [PollFd::new(signals, PollFlags::IN)], limit)?;
+                Ok(State::Counting)
+            }
+            Counter::Engine { engine, counts } => {
+                // The signals are blocked, and looked at between two runs.
+                let progress = engine.run(Some(limit.min(CHECK_PERIOD)), &mut |event, _| {
+                    counts.add(event);
+                    ControlFlow::Continue(())
+                })?;
+                Ok(match progress {
+                    Progress::Ended => State::Ended(engine.end()),
+                    _ => State::Counting,
+                })
+            }
+        }
+    }
+
+    /// Has the cost measured from now on, or no longer, where measuring itself costs.
+    pub(super) fn measure(&mut self, on: bool) -> Result<(), ReportError> {
+        match self {
+            Counter::Kernel { counts, .. } => Ok(counts.measure(on)?),
+            Counter::Engine { .. } => Ok(()),
+        }
+    }
+
+    /// What counting has cost so far.
+    pub(super) fn weight(&self) -> Result<Weight, ReportError> {
+        match self {
+            Counter::Kernel { counts, .. } => Ok(counts.weight()?),
+            Counter::Engine { engine, .. } => Ok(engine.weight()),
+        }
+    }
+
+    /// Everything counted so far.
+    pub(super) fn tally(&self) -> Result<Tally, ReportError> {
+        match self {
+            Counter::Kernel { counts, .. } => Ok(counts.tally()?),
+            Counter::Engine { engine, counts } => {
+                let mut tally = counts.tally();
+                tally.lost = engine.lost();
+                Ok(tally)
+            }
+        }
+    }
+
+    /// Lets go of what is watched.
+    pub(super) fn detach(&mut self) -> Result<(), ReportError> {
+        match self {
+            Counter::Kernel { .. } => Ok(()),
+            Counter::Engine { engine, .. } => Ok(engine.detach()?),
+        }
+    }
+}
+
+fn pidfd_of<'a>(pidfd: &'a rustix::fd::BorrowedFd<'a>) -> PollFd<'a> {
+    PollFd::new(pidfd, PollFlags::IN)
+}
+
+/// Waits for one of the descriptors, or the time.
+fn sleep(descriptors: &mut [PollFd<'_>], limit: Duration) -> Result<(), ReportError> {
+    let too_long = |_| ReportError::refused("a time too long to wait for");
+    let limit = Timespec::try_from(limit).map_err(too_long)?;
+    match poll(descriptors, Some(&limit)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(ReportError::system("waiting for the command")(error.into())),
+    }
+}
