@@ -113,7 +113,7 @@ Examples:
   whit bench record                      the tables; takes some minutes
   whit bench record --save bench/runs    and keep them
   whit bench processes                   from a hundred to ten thousand processes
-  whit bench processes --crowds 1000x8   a thousand of eight threads each
+  whit bench processes --sleepers 1000x8 a thousand of eight threads each
   whit bench processes --long            five minutes of programs that end at once
   whit bench trace                       what tracing adds to a system call, beside strace
   whit bench spawn                       what running a job costs, beside parallel and xargs

@@ -13,11 +13,9 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-mod bench;
 mod commands;
 mod compat;
 mod display;
-mod doctor;
 mod export;
 mod help;
 mod memory;

@@ -4,12 +4,9 @@
 //! Prints nothing but skips: what is measured is handed back.
 
 pub mod alloc;
-pub mod bench;
 pub mod clock;
 pub mod fake;
-pub mod floor;
 mod skip;
-pub mod tmpfs;
 pub mod trees;
 
 pub use alloc::{Allocations, CountingAllocator, allocations_of};

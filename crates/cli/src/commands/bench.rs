@@ -1,16 +1,16 @@
 //! `whit bench`: repeats the classic measurements on this machine.
 
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
-use testkit::floor::Loop;
-
-use crate::bench::processes::crowd;
-use crate::bench::programs::Programs;
-use crate::bench::trace::load;
-use crate::bench::{Plan, processes, report, save, spawn, suite, trace};
+use anyhow::Context as _;
+use bench::processes::{self, ProcessesPlan};
+use bench::record::{self, RecordPlan};
+use bench::spawn::{self, SpawnLoad, SpawnPlan};
+use bench::trace::{self, TraceLoad, TracePlan, TraceSize};
+use bench::{Programs, Progress, Report, SearchPath};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// Arguments of `whit bench`.
 #[derive(clap::Args)]
@@ -34,7 +34,8 @@ enum What {
     #[command(hide = true)]
     Floor {
         /// Of what
-        load: spawn::load::Load,
+        #[arg(value_parser = spawn_load())]
+        load: SpawnLoad,
         /// How many
         jobs: u64,
         /// How many at once
@@ -43,9 +44,9 @@ enum What {
         #[arg(long)]
         wait: bool,
     },
-    /// The sleepers that `processes` watches: started by it, not by people
+    /// The sleeping processes that `processes` watches: started by it, not by people
     #[command(hide = true)]
-    Crowd {
+    Sleepers {
         /// How many
         processes: usize,
         /// Threads of each
@@ -55,12 +56,13 @@ enum What {
     #[command(hide = true)]
     Load {
         /// Of what
-        what: load::What,
+        #[arg(value_parser = trace_load())]
+        what: TraceLoad,
         /// How many in each slice
         units: u64,
         /// Slices
         slices: u64,
-        /// Where to tell how long they took
+        /// Where to write how long they took
         folder: PathBuf,
     },
 }
@@ -88,7 +90,7 @@ pub(crate) struct BenchRecordArguments {
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     slow_samples: u64,
 
-    /// Compare sizes over so many seconds at one sample a second [300 unless told; 0: not at all]
+    /// Compare sizes over so many seconds at one sample a second [300 unless given; 0: not at all]
     #[arg(long, value_name = "SECS", num_args = 0..=1, default_value_t = 0,
           default_missing_value = "300")]
     long: u64,
@@ -120,19 +122,19 @@ pub(crate) struct BenchProcessesArguments {
           value_parser = clap::value_parser!(u64).range(6..=10_000_000))]
     samples: u64,
 
-    /// Crowds of sleepers to watch: processes, or processes x threads
-    #[arg(long, value_name = "N,NxT,…", default_value = "100,1000,10000,1000x8")]
-    crowds: String,
+    /// Sleeping processes to watch: how many, or how many x threads of each; a row each
+    #[arg(long, alias = "crowds", value_name = "N,NxT,…", default_value = "100,1000,10000,1000x8")]
+    sleepers: String,
 
     /// Instead: start programs as fast as the machine can for so many seconds, and count those
-    /// that the recording tells of [300 unless told]
+    /// that the recording has [300 unless given]
     #[arg(long, value_name = "SECS", num_args = 0..=1, default_missing_value = "300",
           value_parser = clap::value_parser!(u64).range(1..=86_400),
-          conflicts_with_all = ["rounds", "samples", "crowds", "quick"])]
+          conflicts_with_all = ["rounds", "samples", "sleepers", "quick"])]
     long: Option<u64>,
 
     /// Everything at its smallest: shows that it runs, measures nothing
-    #[arg(long, conflicts_with_all = ["rounds", "samples", "crowds"])]
+    #[arg(long, conflicts_with_all = ["rounds", "samples", "sleepers"])]
     quick: bool,
 
     /// Print one JSON object
@@ -187,8 +189,8 @@ pub(crate) struct BenchSpawnArguments {
     at_once: Vec<u32>,
 
     /// Only this part (may be repeated)
-    #[arg(long, value_name = "NAME")]
-    load: Vec<spawn::load::Load>,
+    #[arg(long, value_name = "NAME", value_parser = spawn_load())]
+    load: Vec<SpawnLoad>,
 
     /// Size of the file of --load pipe, in the temporary folder
     #[arg(long, value_name = "BYTES", default_value_t = 2_000_000_000,
@@ -212,118 +214,129 @@ pub(crate) struct BenchSpawnArguments {
     save: Option<PathBuf>,
 }
 
+/// Parses the name of a load of `whit bench spawn`.
+fn spawn_load() -> impl TypedValueParser<Value = SpawnLoad> {
+    let values = SpawnLoad::ALL.map(|load| PossibleValue::new(load.name()).help(load.about()));
+    PossibleValuesParser::new(values).try_map(|name| {
+        SpawnLoad::ALL.into_iter().find(|load| load.name() == name).ok_or("no such load")
+    })
+}
+
+/// Parses the name of a load of `whit bench trace`.
+fn trace_load() -> impl TypedValueParser<Value = TraceLoad> {
+    PossibleValuesParser::new(TraceLoad::ALL.map(TraceLoad::name)).try_map(|name| {
+        TraceLoad::ALL.into_iter().find(|load| load.name() == name).ok_or("no such load")
+    })
+}
+
 /// Runs the verb.
 pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = SearchPath::new(std::env::split_paths(&path));
     match arguments.what {
-        What::Record(arguments) => record(&arguments)?,
-        What::Processes(arguments) => processes(&arguments)?,
-        What::Trace(arguments) => traced(&arguments)?,
-        What::Spawn(arguments) => spawned(&arguments)?,
         What::Floor { load, jobs, at_once, wait } => {
-            let how = if wait { Loop::Waits } else { Loop::GoesOn };
-            spawn::load::run_floor(load, jobs, at_once, how)?;
+            spawn::run_floor(load, jobs, at_once, wait, &path, std::env::vars_os())?;
         }
-        What::Load { what, units, slices, folder } => load::run(what, units, slices, &folder)?,
-        What::Crowd { processes, threads } => crowd::keep(processes, threads)?,
+        What::Load { what, units, slices, folder } => {
+            trace::run_load(what, TraceSize { units, slices }, &folder, &path)?;
+        }
+        What::Sleepers { processes, threads } => {
+            let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout());
+            processes::keep_sleepers(processes, threads, &mut input, &mut output)?;
+        }
+        What::Record(arguments) => {
+            let plan = arguments.plan();
+            let measure = |programs: &Programs, progress: &Progress<'_>| {
+                record::run(&plan, programs, progress)
+            };
+            show(path, arguments.json, arguments.save.as_deref(), measure)?;
+        }
+        What::Processes(arguments) => {
+            let plan = arguments.plan()?;
+            let measure = |programs: &Programs, progress: &Progress<'_>| match arguments.long {
+                Some(seconds) => processes::flood(programs, seconds, progress),
+                None => processes::run(&plan, programs, progress),
+            };
+            show(path, arguments.json, arguments.save.as_deref(), measure)?;
+        }
+        What::Trace(arguments) => {
+            let plan = arguments.plan();
+            let measure = |programs: &Programs, progress: &Progress<'_>| {
+                trace::run(&plan, programs, progress)
+            };
+            show(path, arguments.json, arguments.save.as_deref(), measure)?;
+        }
+        What::Spawn(arguments) => {
+            let plan = arguments.plan();
+            let measure = |programs: &Programs, progress: &Progress<'_>| {
+                spawn::run(&plan, programs, progress)
+            };
+            show(path, arguments.json, arguments.save.as_deref(), measure)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn record(arguments: &BenchRecordArguments) -> anyhow::Result<()> {
-    let plan = arguments.plan();
-    let programs = Programs::find()?;
-    let machine = save::machine(&programs);
-    let results = suite::run_all(&plan, &programs)?;
-    let summary = report::human(&plan, &results);
-    let json = report::json(&plan, &results, &machine);
-    show(&summary, arguments.json.then_some(&json))?;
-    keep(arguments.save.as_deref(), "", &machine, &summary, &results.turns())
-}
-
-fn processes(arguments: &BenchProcessesArguments) -> anyhow::Result<()> {
-    let plan = arguments.plan()?;
-    let programs = Programs::find()?;
-    let machine = save::machine(&programs);
-    if let Some(seconds) = arguments.long {
-        let flood = processes::flood::run(&programs, seconds)?;
-        let (summary, json) = (flood.human(), flood.json(&machine));
-        show(&summary, arguments.json.then_some(&json))?;
-        return keep(arguments.save.as_deref(), "-processes/flood", &machine, &summary, &[]);
-    }
-    let results = processes::run_all(&plan, &programs)?;
-    let summary = processes::report::human(&plan, &results);
-    let json = processes::report::json(&plan, &results, &machine);
-    show(&summary, arguments.json.then_some(&json))?;
-    keep(arguments.save.as_deref(), "-processes", &machine, &summary, &results.turns())
-}
-
-fn traced(arguments: &BenchTraceArguments) -> anyhow::Result<()> {
-    let plan = arguments.plan();
-    let programs = Programs::find()?;
-    let machine = save::machine(&programs);
-    let results = trace::run_all(&plan, &programs)?;
-    let summary = trace::report::human(&plan, &results);
-    let json = trace::report::json(&plan, &results, &machine);
-    show(&summary, arguments.json.then_some(&json))?;
-    keep(arguments.save.as_deref(), "-trace", &machine, &summary, &results.turns())
-}
-
-fn spawned(arguments: &BenchSpawnArguments) -> anyhow::Result<()> {
-    let plan = arguments.plan();
-    let programs = Programs::find()?;
-    let mut machine = save::machine(&programs);
-    if let Some(versions) = machine["versions"].as_array_mut() {
-        let more = spawn::versions(&programs).into_iter();
-        versions.extend(more.map(|(name, version)| json!({ "program": name, "version": version })));
-    }
-    let results = spawn::run_all(&plan, &programs)?;
-    let summary = spawn::report::human(&plan, &results);
-    let json = spawn::report::json(&plan, &results, &machine);
-    show(&summary, arguments.json.then_some(&json))?;
-    keep(arguments.save.as_deref(), "-spawn", &machine, &summary, &results.turns())
-}
-
-/// Prints the tables, or the object where that is asked for.
-fn show(summary: &str, json: Option<&Value>) -> std::io::Result<()> {
+/// Measures with this very program as whit; prints the tables, or one JSON object; and keeps the
+/// run below `base` where that is asked for.
+fn show(
+    path: SearchPath,
+    json: bool,
+    base: Option<&Path>,
+    measure: impl FnOnce(&Programs, &Progress<'_>) -> Result<Report, bench::Error>,
+) -> anyhow::Result<()> {
+    let whit = std::env::current_exe().context("cannot find this program's own file")?;
+    let is_terminal = std::io::stderr().is_terminal();
+    let on_terminal = |text: &str| {
+        if is_terminal {
+            // To the beginning of the line, and away with what stood there.
+            let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
+        }
+    };
+    let report = measure(&Programs::find(whit, path), &Progress::new(&on_terminal))?;
     let mut out = std::io::stdout().lock();
     match json {
-        Some(json) => writeln!(out, "{json:#}"),
-        None => out.write_all(summary.as_bytes()),
+        true => writeln!(out, "{:#}", report.json)?,
+        false => out.write_all(report.summary.as_bytes())?,
     }
-}
-
-/// Keeps a run where that is asked for.
-fn keep(
-    base: Option<&Path>,
-    kind: &str,
-    machine: &Value,
-    summary: &str,
-    turns: &[save::Turns<'_>],
-) -> anyhow::Result<()> {
     let Some(base) = base else { return Ok(()) };
     let command: Vec<String> = std::env::args().skip(1).collect();
-    let command = format!("whit {}", command.join(" "));
-    let folder = save::save(base, kind, &command, machine, summary, turns)?;
+    let folder = report.save(base, &format!("whit {}", command.join(" ")))?;
     eprintln!("kept in {}", folder.display());
     Ok(())
 }
 
+/// The rows of sleeping processes that `--sleepers` asks for: processes, and threads of each.
+fn parse_sleepers(text: &str) -> anyhow::Result<Vec<(usize, usize)>> {
+    let number =
+        |word: &str| word.parse::<usize>().ok().filter(|number| (1..=100_000).contains(number));
+    let row = |word: &str| match word.split_once('x') {
+        Some((processes, threads)) => Some((number(processes)?, number(threads)?)),
+        None => Some((number(word)?, 1)),
+    };
+    let rows = text.split(',').filter(|word| !word.is_empty());
+    rows.map(|word| {
+        row(word).with_context(|| format!("--sleepers: `{word}` is neither N nor NxTHREADS"))
+    })
+    .collect()
+}
+
 impl BenchProcessesArguments {
-    fn plan(&self) -> anyhow::Result<processes::Plan> {
+    fn plan(&self) -> anyhow::Result<ProcessesPlan> {
         if self.quick {
-            return Ok(processes::Plan {
+            return Ok(ProcessesPlan {
                 rounds: 1,
                 samples: 12,
-                crowd_readings: 2,
-                crowds: vec![(20, 1), (5, 3)],
+                sleeper_readings: 2,
+                sleepers: vec![(20, 1), (5, 3)],
                 quick: true,
             });
         }
-        Ok(processes::Plan {
+        Ok(ProcessesPlan {
             rounds: self.rounds.into(),
             samples: self.samples,
-            crowd_readings: 200,
-            crowds: processes::parse_crowds(&self.crowds)?,
+            sleeper_readings: 200,
+            sleepers: parse_sleepers(&self.sleepers)?,
             quick: false,
         })
     }
@@ -333,38 +346,37 @@ impl BenchProcessesArguments {
 const PROGRAMS_STARTED: u64 = 10_000;
 
 impl BenchTraceArguments {
-    fn plan(&self) -> trace::Plan {
-        use load::What;
-        let size = |units, slices| trace::Size { units, slices };
+    fn plan(&self) -> TracePlan {
+        let size = |units, slices| TraceSize { units, slices };
         if self.quick {
             let loads = vec![
-                (What::Getppid, size(500, 2), size(250, 2)),
-                (What::Dd, size(250, 2), size(125, 2)),
-                (What::True, size(1, 3), size(1, 3)),
-                (What::Find, size(1, 2), size(1, 2)),
+                (TraceLoad::Getppid, size(500, 2), size(250, 2)),
+                (TraceLoad::Dd, size(250, 2), size(125, 2)),
+                (TraceLoad::True, size(1, 3), size(1, 3)),
+                (TraceLoad::Find, size(1, 2), size(1, 2)),
             ];
-            return trace::Plan { rounds: 1, loads, files: 50 };
+            return TracePlan { rounds: 1, loads, files: 50 };
         }
         let programs = (PROGRAMS_STARTED / u64::from(self.rounds)).max(1);
         let loads = vec![
-            (What::Getppid, size(4_000, 250), size(100, 250)),
-            (What::Dd, size(5_000, 100), size(250, 50)),
-            (What::True, size(1, programs), size(1, programs.min(100))),
-            (What::Find, size(1, 100), size(1, 20)),
+            (TraceLoad::Getppid, size(4_000, 250), size(100, 250)),
+            (TraceLoad::Dd, size(5_000, 100), size(250, 50)),
+            (TraceLoad::True, size(1, programs), size(1, programs.min(100))),
+            (TraceLoad::Find, size(1, 100), size(1, 20)),
         ];
-        trace::Plan { rounds: self.rounds.into(), loads, files: 500 }
+        TracePlan { rounds: self.rounds.into(), loads, files: 500 }
     }
 }
 
 impl BenchSpawnArguments {
-    fn plan(&self) -> spawn::Plan {
+    fn plan(&self) -> SpawnPlan {
         let mut loads = self.load.clone();
         if loads.is_empty() {
-            loads = spawn::load::Load::ALL.to_vec();
+            loads = SpawnLoad::ALL.to_vec();
         }
         let rival = !self.no_rival;
         if self.quick {
-            return spawn::Plan {
+            return SpawnPlan {
                 rounds: 1,
                 jobs: 20,
                 counted_jobs: Some((4, 8)),
@@ -376,7 +388,7 @@ impl BenchSpawnArguments {
                 watched_ms: 200,
             };
         }
-        spawn::Plan {
+        SpawnPlan {
             rounds: self.rounds.into(),
             jobs: self.jobs,
             counted_jobs: Some((20, 120)),
@@ -391,9 +403,9 @@ impl BenchSpawnArguments {
 }
 
 impl BenchRecordArguments {
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> RecordPlan {
         if self.quick {
-            return Plan {
+            return RecordPlan {
                 cases: self.case.clone(),
                 rounds: 1,
                 samples: 30,
@@ -404,7 +416,7 @@ impl BenchRecordArguments {
                 quick: true,
             };
         }
-        Plan {
+        RecordPlan {
             cases: self.case.clone(),
             rounds: self.rounds.into(),
             samples: self.samples,
@@ -413,6 +425,20 @@ impl BenchRecordArguments {
             long_seconds: self.long,
             play_rounds: usize::from(self.rounds).min(3),
             quick: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleepers_are_processes_and_threads() {
+        assert_eq!(parse_sleepers("100,1000x8").unwrap(), [(100, 1), (1000, 8)]);
+        assert_eq!(parse_sleepers("").unwrap(), []);
+        for wrong in ["0", "10x", "x", "ten", "1000000000"] {
+            assert!(parse_sleepers(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -13,7 +13,6 @@ use view::PlotFiles;
 use view::export::Setting;
 
 use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS, hardware};
-use crate::doctor;
 use crate::memory;
 pub(crate) use crate::record::arguments::RecordArguments;
 use crate::record::budget::Budget;

@@ -1,0 +1,94 @@
+//! The benchmarks: the classic overhead tables, repeated on this machine beside the incumbents.
+//!
+//! - [`record`]: what recording costs, beside collectl, `sadc` and a loop of bare reads;
+//! - [`processes`]: what reading processes costs, with up to ten thousand of them;
+//! - [`trace`]: what a system call costs more while it is traced;
+//! - [`spawn`]: what running a job costs, beside `xargs`, GNU parallel and a bare loop.
+//!
+//! Whit is the program that the caller names, started as a user would start it; so every number
+//! has its start, its options and its output in it.  All contestants take turns, round after round,
+//! and are compared by medians; cases that whit loses stay in the tables.  Each benchmark gives a
+//! [`Report`], and prints nothing.
+//!
+//! Uses: `source`, `procfs`, `recording` and `bpf`, for the floors: what nobody can go below who
+//! reads the same files, or has a program at the same tracepoints.
+//! Begin with `measure.rs`, which lets contestants take turns, then `record.rs`.
+
+use std::path::PathBuf;
+
+mod error;
+mod measure;
+pub mod processes;
+mod programs;
+pub mod record;
+mod report;
+pub mod spawn;
+pub mod trace;
+
+pub use error::Error;
+pub use programs::Programs;
+pub use report::Report;
+
+/// Where programs are looked for: the folders of `$PATH`.
+#[derive(Clone, Debug, Default)]
+pub struct SearchPath(Vec<PathBuf>);
+
+impl SearchPath {
+    /// Looks in these folders, in this order.
+    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        SearchPath(folders.into_iter().collect())
+    }
+
+    /// Where the shell would find a program.
+    pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
+        self.0.iter().map(|folder| folder.join(name)).find(|file| file.is_file())
+    }
+}
+
+/// Says what is being measured, for a person who waits; an empty text when it is done.
+pub struct Progress<'a>(&'a dyn Fn(&str));
+
+impl<'a> Progress<'a> {
+    /// Calls `show` with each text.
+    pub fn new(show: &'a dyn Fn(&str)) -> Self {
+        Progress(show)
+    }
+
+    pub(crate) fn show(&self, text: &str) {
+        (self.0)(text);
+    }
+
+    pub(crate) fn done(&self) {
+        self.show("");
+    }
+}
+
+/// How many parts of what is taken off a difference must reach to count.  The same work costs a
+/// tenth more or less from one turn to the next, so a smaller difference says nothing.
+const PART_THAT_COUNTS: f64 = 0.1;
+
+/// What is left of `whole` without `rest`; `None` where that is within what `rest` itself varies
+/// by, so that nobody reads noise, or a cost below nothing.
+pub(crate) fn beyond(whole: f64, rest: f64) -> Option<f64> {
+    let left = whole - rest;
+    (left > 0.0 && left >= rest * PART_THAT_COUNTS).then_some(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beyond;
+
+    /// Where these tests look for programs.
+    pub(crate) fn search_path() -> super::SearchPath {
+        super::SearchPath::new(std::env::split_paths(&std::env::var_os("PATH").unwrap()))
+    }
+
+    #[test]
+    fn noise_is_no_cost() {
+        assert_eq!(beyond(30.0, 10.0), Some(20.0));
+        assert_eq!(beyond(5.0, 0.0), Some(5.0));
+        for (whole, rest) in [(9.0, 10.0), (10.0, 10.0), (10.5, 10.0), (0.0, 0.0)] {
+            assert_eq!(beyond(whole, rest), None, "{whole} {rest}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The programs that take part: where they are, what they are called with, what they cost.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::SearchPath;
+use crate::error::{Context, Result, ensure};
+use crate::measure::{Measurement, run_command};
+
+/// Where Debian and others keep `sadc`.
+const SADC_PLACES: &[&str] = &["/usr/lib/sysstat/sadc", "/usr/lib/sa/sadc", "/usr/lib64/sa/sadc"];
+
+/// The programs of this machine that take part, and whit.
+#[derive(Debug)]
+pub struct Programs {
+    pub(crate) whit: PathBuf,
+    pub(crate) collectl: Option<PathBuf>,
+    pub(crate) sadc: Option<PathBuf>,
+    pub(crate) strace: Option<PathBuf>,
+    pub(crate) perf: Option<PathBuf>,
+    pub(crate) bpftrace: Option<PathBuf>,
+    pub(crate) path: SearchPath,
+}
+
+impl Programs {
+    /// Looks for all of them but `whit`, which is the program to be measured.
+    pub fn find(whit: PathBuf, path: SearchPath) -> Self {
+        let perf = path.find("perf");
+        Programs {
+            whit,
+            collectl: path.find("collectl"),
+            sadc: SADC_PLACES.iter().map(PathBuf::from).find(|path| path.exists()),
+            strace: path.find("strace"),
+            perf: perf.filter(|perf| task_clock(perf, &Command::new("true")).is_ok()),
+            bpftrace: path.find("bpftrace"),
+            path,
+        }
+    }
+
+    /// Names and versions, for the record of a run.
+    pub(crate) fn versions(&self) -> Vec<(String, String)> {
+        let mut versions = vec![("whit".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
+        if cfg!(debug_assertions) {
+            versions[0].1.push_str(" (debug build: its times mean nothing)");
+        }
+        for (name, program, option) in [
+            ("collectl", &self.collectl, "-v"),
+            ("sadc", &self.sadc, "-V"),
+            ("strace", &self.strace, "-V"),
+            ("perf", &self.perf, "--version"),
+            ("bpftrace", &self.bpftrace, "--version"),
+        ] {
+            let version = match program {
+                None => "not installed".to_owned(),
+                Some(program) => first_line(program, option).unwrap_or_else(|| "unknown".into()),
+            };
+            versions.push((name.to_owned(), version));
+        }
+        versions
+    }
+}
+
+/// The first line that a program says when it is asked for its version.
+pub(crate) fn first_line(program: &Path, option: &str) -> Option<String> {
+    let output = Command::new(program).arg(option).output().ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    text.lines().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
+}
+
+/// A command line as it would be typed.
+pub(crate) fn text_of(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs a command with its output thrown away, what it says in an error kept for the message.
+pub(crate) fn run_quietly(command: &mut Command) -> std::io::Result<Measurement> {
+    let said = tempfile::tempfile()?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?);
+    run_command(command).map_err(|error| {
+        use std::io::{Read, Seek};
+        let mut said = said;
+        let mut text = String::new();
+        let _ = said.rewind().and_then(|()| said.read_to_string(&mut text));
+        let first = text.lines().next().unwrap_or("it said nothing");
+        std::io::Error::other(format!("{}: {error}: {first}", text_of(command)))
+    })
+}
+
+/// The CPU time of a command in milliseconds, as `perf stat -e task-clock` counts it.
+pub(crate) fn task_clock(perf: &Path, command: &Command) -> Result<f64> {
+    let answer = tempfile::NamedTempFile::new()?;
+    let mut outer = Command::new(perf);
+    outer.args(["stat", "-x,", "-e", "task-clock", "-o"]).arg(answer.path()).arg("--");
+    outer.arg(command.get_program()).args(command.get_args());
+    run_quietly(&mut outer)?;
+    let text = std::fs::read_to_string(answer.path())?;
+    let line = text.lines().find(|line| line.contains("task-clock"));
+    let value = line.and_then(|line| line.split(',').next()).and_then(|word| word.parse().ok());
+    value.with_context(|| format!("perf said '{}'", text.trim()))
+}
+
+/// System calls of a command and its children, as `strace -c -f` counts them.
+pub(crate) fn calls(strace: &Path, command: &Command) -> Result<u64> {
+    let answer = tempfile::NamedTempFile::new()?;
+    let mut outer = Command::new(strace);
+    outer.args(["-c", "-f", "-o"]).arg(answer.path());
+    outer.arg(command.get_program()).args(command.get_args());
+    run_quietly(&mut outer)?;
+    let text = std::fs::read_to_string(answer.path())?;
+    calls_in(&text).with_context(|| format!("strace said '{}'", text.trim()))
+}
+
+/// The number of calls in the last line of strace's table.
+fn calls_in(table: &str) -> Option<u64> {
+    let total = table.lines().rev().find(|line| line.trim_end().ends_with("total"))?;
+    total.split_whitespace().nth(3)?.parse().ok()
+}
+
+/// The bytes of all files in a folder.
+pub(crate) fn bytes_in(folder: &Path) -> std::io::Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        bytes += entry?.metadata()?.len();
+    }
+    Ok(bytes)
+}
+
+/// The one file in a folder whose name ends so.
+pub(crate) fn file_in(folder: &Path, ending: &str) -> Result<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.to_string_lossy().ends_with(ending) {
+            found.push(path);
+        }
+    }
+    ensure!(found.len() == 1, "{}: {} files end in {ending}", folder.display(), found.len());
+    Ok(found.swap_remove(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strace_tables_are_read() {
+        let table = "% time     seconds  usecs/call     calls    errors syscall\n\
+            ------ ----------- ----------- --------- --------- ----------------\n\
+            100.00    0.000010           0        29         1 total\n";
+        assert_eq!(calls_in(table), Some(29));
+        assert_eq!(
+            calls_in("100.00    0.000010           0        29           total\n"),
+            Some(29)
+        );
+        assert_eq!(calls_in("strace: oh no\n"), None);
+    }
+
+    #[test]
+    fn a_failing_program_is_told_with_what_it_said() {
+        let error = run_quietly(Command::new("sh").args(["-c", "echo no such luck >&2; exit 3"]));
+        let text = error.unwrap_err().to_string();
+        assert!(text.starts_with("sh -c") && text.ends_with("no such luck"), "{text}");
+    }
+}

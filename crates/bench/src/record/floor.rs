@@ -1,0 +1,129 @@
+//! The floor: the same files, `pread` into a buffer, and nothing else.
+//!
+//! Which files those are the sources tell: they are opened on a probed host, which notes what is
+//! read at each tick.  What is read less often (i2 and i3) is read as often by the floor.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::measure::{Measurement, measure};
+use procfs::Host;
+use rustix::fs::{Mode, OFlags};
+use sample::{Cadence, State, Table};
+use source::Entry;
+
+/// Ticks watched to learn which files are read at each.
+const WATCHED_TICKS: u64 = 8;
+
+/// Every how many samples the second and the third interval are due at `-i0`.
+const SECOND_EVERY: u64 = 6;
+const THIRD_EVERY: u64 = 30;
+
+/// Larger than any file read here, so that one call is enough where the kernel lets it be.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// The open files of a selection.
+pub(crate) struct Floor {
+    files: Vec<Opened>,
+    buffer: Vec<u8>,
+}
+
+struct Opened {
+    fd: OwnedFd,
+    every: u64,
+    /// Calls that one reading takes: more than one for long files of records.
+    calls: u64,
+}
+
+impl Floor {
+    /// Finds and opens the files that `entries` read at every tick.
+    pub(crate) fn open(entries: &[&'static Entry]) -> std::io::Result<Self> {
+        let mut files: Vec<(String, Opened)> = Vec::new();
+        for entry in entries {
+            let every = match entry.def.cadence {
+                Cadence::First => 1,
+                Cadence::Second => SECOND_EVERY,
+                Cadence::Third => THIRD_EVERY,
+            };
+            for (path, calls) in files_of(entry) {
+                if let Some((_, held)) = files.iter_mut().find(|(other, _)| *other == path) {
+                    held.every = held.every.min(every);
+                    continue;
+                }
+                let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+                let fd = rustix::fs::open(Path::new(&path), flags, Mode::empty())?;
+                files.push((path, Opened { fd, every, calls }));
+            }
+        }
+        let files = files.into_iter().map(|(_, opened)| opened).collect();
+        Ok(Floor { files, buffer: vec![0; BUFFER_BYTES] })
+    }
+
+    /// How many files are read at every sample.
+    pub(crate) fn files(&self) -> usize {
+        self.files.iter().filter(|file| file.every == 1).count()
+    }
+
+    /// Calls of one sample, of what is read at every one.
+    pub(crate) fn calls(&self) -> u64 {
+        self.files.iter().filter(|file| file.every == 1).map(|file| file.calls).sum()
+    }
+
+    /// Reads everything `samples` times.
+    pub(crate) fn run(&mut self, samples: u64) -> std::io::Result<Measurement> {
+        let Floor { files, buffer } = self;
+        let (done, measurement) = measure(|| -> rustix::io::Result<()> {
+            for sample in 0..samples {
+                for file in files.iter().filter(|file| sample.is_multiple_of(file.every)) {
+                    let mut offset = 0;
+                    for _ in 0..file.calls {
+                        let count = rustix::io::pread(&file.fd, buffer.as_mut_slice(), offset)?;
+                        offset += count as u64;
+                    }
+                }
+            }
+            Ok(())
+        });
+        done?;
+        Ok(measurement)
+    }
+}
+
+/// The files that a source reads at every one of its ticks, with the calls each takes.
+fn files_of(entry: &'static Entry) -> Vec<(String, u64)> {
+    let mut host = Host::new("/");
+    host.probe_for(entry.def.name);
+    let mut source = (entry.open)(&mut host, &Arc::default());
+    let mut table = Table::new(entry.def.fields.len());
+    for tick in 0..WATCHED_TICKS + 2 {
+        // Two ticks to open the files and to learn the lengths of records.
+        if tick == 2 {
+            host.forget_touches();
+        }
+        host.begin_tick();
+        source.read(&mut host, &mut table);
+    }
+    let always = host.touches().filter(|(path, touch)| {
+        !path.ends_with('/') && touch.state == State::Ok && touch.reads == WATCHED_TICKS
+    });
+    let files = always.map(|(path, touch)| (path.to_owned(), touch.calls / touch.reads));
+    files.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_floor_reads_what_the_sources_read() {
+        let entries: Vec<&Entry> =
+            ["cpu", "cpu_core"].iter().filter_map(|n| source::find(n)).collect();
+        let mut floor = Floor::open(&entries).unwrap();
+        assert_eq!(floor.files(), 2, "/proc/stat is shared, /proc/loadavg is read too");
+        assert_eq!(floor.calls(), 2);
+        let few = floor.run(10).unwrap();
+        let many = floor.run(1_000).unwrap();
+        assert!(many.wall_us > few.wall_us && many.cpu_us() > 100);
+    }
+}

@@ -1,0 +1,410 @@
+//! Runs the comparisons, one after the other.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::error::{Context, Error, Result, ensure};
+use crate::measure::{Contestant, Measurement, in_turn};
+use crate::report::Report;
+use source::Entry;
+
+use super::floor::Floor;
+use super::{
+    CaseResult, Contest, LongResult, RecordPlan, Results, SlowResult, compression, report,
+};
+use crate::programs::{self, Programs, bytes_in, file_in, run_quietly, text_of};
+use crate::{Progress, beyond};
+
+/// collectl's letters but processes, Lustre and sensors (which need another program there).
+const COLLECTL_ALL: &str = "bcdfijmnstxCDFJMNTXY";
+
+/// Those that plot format has columns for, and that collectl can play without slabs.
+const COLLECTL_PLAYED: &str = "bcdfimnstxCDMNX";
+
+/// What `sadc -S XALL` records, in letters.
+const SADC_ALL: &str = "cCjJmdDnNfFstTiEvpq";
+
+/// Samples of the short turn that is taken off the long one, so that start and end do not count.
+const SHORT_SAMPLES: u64 = 2;
+
+/// Who takes part, by the name in the tables.
+pub(crate) const WHIT: &str = "whit";
+pub(crate) const COLLECTL: &str = "collectl";
+pub(crate) const FLOOR: &str = "floor";
+
+/// A line of the classic table.
+struct Case {
+    name: &'static str,
+    whit: Vec<String>,
+    /// `None` when collectl has nothing like it.
+    collectl: Option<Vec<String>>,
+    letters: String,
+}
+
+/// Runs everything that the plan asks for.
+///
+/// # Errors
+/// Those of the programs that take part, of files, and of the kernel.
+pub fn run(plan: &RecordPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
+    let machine = crate::report::machine(programs);
+    let results = measure_all(plan, programs, progress)?;
+    let summary = report::human(plan, &results);
+    let json = report::json(plan, &results, &machine);
+    Ok(Report::new("", machine, summary, json, &results.turns()))
+}
+
+fn measure_all(plan: &RecordPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Results> {
+    let mut results = Results::default();
+    for case in chosen(plan)? {
+        results.cases.push(run_case(&case, plan, programs, progress)?);
+    }
+    if programs.collectl.is_none() {
+        results.notes.push("collectl is not installed: its columns are missing".into());
+    }
+    if !plan.cases.is_empty() {
+        progress.done();
+        return Ok(results);
+    }
+    slow(plan, programs, progress, &mut results)?;
+    let folder = tempfile::tempdir()?;
+    long(plan, programs, progress, &mut results, folder.path())?;
+    play(plan, programs, progress, &mut results)?;
+    progress.done();
+    note_what_is_lost(plan, &mut results);
+    Ok(results)
+}
+
+/// Says why a figure is missing that was asked for.
+fn note_what_is_lost(plan: &RecordPlan, results: &mut Results) {
+    if results.slow.iter().any(|one| one.cpu_us.is_none()) {
+        let count = plan.slow_samples;
+        results.notes.push(format!(
+            "-: {count} more samples at 1 s cost less than starts differ by: take more with \
+             --slow-samples"
+        ));
+    }
+    if results.compression.iter().any(|one| one.cpu_us.is_none()) {
+        results.notes.push(
+            "-: writing cost less than two readings of the same file differ by: take more with \
+             --samples"
+                .into(),
+        );
+    }
+}
+
+/// The letters of `asked` that some source serves.
+fn served(asked: &str) -> String {
+    let serves = |letter: &char| source::ALL.iter().any(|e| e.def.letters.contains(*letter));
+    asked.chars().filter(serves).collect()
+}
+
+fn cases() -> Vec<Case> {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let same = |name: &'static str, letters: &str| Case {
+        name,
+        whit: words(name),
+        collectl: Some(words(name)),
+        letters: letters.to_owned(),
+    };
+    // What `--all` records: a source of this process that traces would also swell the memory that
+    // the programs it starts are found to have had.
+    let is_of_all = |letter: &char| {
+        let mut of_all = source::ALL.iter().filter(|entry| entry.is_of_all());
+        *letter != 'y' && of_all.any(|entry| entry.def.letters.contains(*letter))
+    };
+    let everything: String = ('a'..='z').filter(is_of_all).collect();
+    let theirs = served("bcdfijmnstx");
+    vec![
+        same("-sc", "c"),
+        same("-scdnm", "cdnm"),
+        same("-scdnm -P", "cdnm"),
+        Case {
+            name: "--all, collectl's letters",
+            whit: vec![format!("-s{theirs}")],
+            collectl: Some(words("--all")),
+            letters: theirs,
+        },
+        Case {
+            name: "--all, with whit's own",
+            whit: words("--all"),
+            collectl: None,
+            letters: everything,
+        },
+    ]
+}
+
+/// The lines that were asked for: all of them unless some are named.
+///
+/// # Errors
+///
+/// When a name is none of a line's.
+fn chosen(plan: &RecordPlan) -> Result<Vec<Case>> {
+    let mut cases = cases();
+    for name in &plan.cases {
+        ensure!(
+            cases.iter().any(|case| case.name == name),
+            "--case '{name}': no such line; there are {}",
+            cases.iter().map(|case| format!("'{}'", case.name)).collect::<Vec<_>>().join(", ")
+        );
+    }
+    cases.retain(|case| plan.cases.is_empty() || plan.cases.iter().any(|name| name == case.name));
+    Ok(cases)
+}
+
+/// A recording command: program, what to record, how fast, how many samples, where to.
+fn record(
+    program: &Path,
+    is_whit: bool,
+    what: &[String],
+    interval: &str,
+    samples: u64,
+    folder: &Path,
+) -> Command {
+    let mut command = Command::new(program);
+    if is_whit {
+        command.args(["record", "--no-check"]);
+    }
+    command.args(what).arg(format!("-i{interval}")).arg(format!("-c{samples}"));
+    command.arg("-f").arg(folder);
+    command
+}
+
+/// One turn in a folder of its own, and what it left there.
+fn recorded(
+    make: impl Fn(u64, &Path) -> Command,
+    samples: u64,
+    bytes: &mut Option<u64>,
+) -> std::io::Result<Measurement> {
+    let folder = tempfile::tempdir()?;
+    let measurement = run_quietly(&mut make(samples, folder.path()))?;
+    *bytes = Some(bytes_in(folder.path())?);
+    Ok(measurement)
+}
+
+fn run_case(
+    case: &Case,
+    plan: &RecordPlan,
+    programs: &Programs,
+    progress: &Progress<'_>,
+) -> Result<CaseResult> {
+    let chosen = |entry: &&'static Entry| entry.def.asked_by(&case.letters);
+    let entries: Vec<&'static Entry> = source::ALL.iter().filter(chosen).collect();
+    let mut floor = Floor::open(&entries).context("the floor cannot open its files")?;
+    let (files, floor_calls) = (floor.files(), floor.calls());
+    let whit = |samples: u64, folder: &Path| {
+        record(&programs.whit, true, &case.whit, "0", samples, folder)
+    };
+    let collectl = programs.collectl.as_deref().zip(case.collectl.as_deref());
+    let collectl = collectl.map(|(program, what)| {
+        move |samples: u64, folder: &Path| record(program, false, what, "0", samples, folder)
+    });
+    let (mut whit_bytes, mut collectl_bytes) = (None, None);
+    let mut contestants =
+        vec![Contestant::new(WHIT, || recorded(whit, plan.samples, &mut whit_bytes))];
+    if let Some(collectl) = &collectl {
+        let bytes = &mut collectl_bytes;
+        contestants
+            .push(Contestant::new(COLLECTL, move || recorded(collectl, plan.samples, bytes)));
+    }
+    contestants.push(Contestant::new(FLOOR, || floor.run(plan.samples)));
+    progress.show(&format!("{}: first round", case.name));
+    let series = in_turn(plan.rounds, &mut contestants, |who, round| {
+        progress.show(&format!("{}: {who}, round {} of {}", case.name, round + 1, plan.rounds));
+    })?;
+    drop(contestants);
+    let mut contests = Vec::with_capacity(series.len());
+    for series in series {
+        let (bytes, calls) = match series.name.as_str() {
+            WHIT => (whit_bytes, traced(plan, programs, whit)?),
+            COLLECTL => match &collectl {
+                Some(collectl) if !plan.quick => {
+                    (collectl_bytes, traced(plan, programs, collectl)?)
+                }
+                _ => (collectl_bytes, None),
+            },
+            _ => (None, Some(floor_calls as f64)),
+        };
+        contests.push(Contest { series, bytes, calls_per_sample: calls });
+    }
+    Ok(CaseResult {
+        name: case.name.to_owned(),
+        letters: case.letters.clone(),
+        files,
+        contestants: contests,
+    })
+}
+
+/// System calls of a sample: those of a longer turn less those of a short one.
+fn traced(
+    plan: &RecordPlan,
+    programs: &Programs,
+    make: impl Fn(u64, &Path) -> Command,
+) -> Result<Option<f64>> {
+    let Some(strace) = &programs.strace else { return Ok(None) };
+    let count = |samples: u64| {
+        let folder = tempfile::tempdir()?;
+        programs::calls(strace, &make(samples, folder.path()))
+    };
+    // Enough samples that buffers are grown and files are found before counting begins.
+    let base = 20;
+    let (few, many) = (count(base)?, count(base + plan.traced_samples)?);
+    // A count varies by retries of interrupted calls, never by a tenth of a start.
+    let more = many.checked_sub(few).filter(|more| *more > 0);
+    Ok(more.map(|more| more as f64 / plan.traced_samples as f64))
+}
+
+/// Whit and sadc at an interval of a second.
+fn slow(
+    plan: &RecordPlan,
+    programs: &Programs,
+    progress: &Progress<'_>,
+    results: &mut Results,
+) -> Result<()> {
+    let letters = served(SADC_ALL);
+    let whit = |samples: u64, folder: &Path| {
+        record(&programs.whit, true, &[format!("-s{letters}")], "1", samples, folder)
+    };
+    results.slow.push(slow_one("whit, what sadc -S XALL has", whit, plan, programs, progress)?);
+    let Some(sadc) = &programs.sadc else {
+        results.notes.push("sysstat's sadc is not installed: no comparison at 1 s".into());
+        return Ok(());
+    };
+    let sets = [("sadc -S XALL", &["-S", "XALL"][..]), ("sadc", &[])];
+    for (name, what) in sets.into_iter().take(if plan.quick { 1 } else { 2 }) {
+        let make = |samples: u64, folder: &Path| {
+            let mut command = Command::new(sadc);
+            command.args(what).arg("1").arg(samples.to_string()).arg(folder.join("sa"));
+            command
+        };
+        results.slow.push(slow_one(name, make, plan, programs, progress)?);
+    }
+    Ok(())
+}
+
+fn slow_one(
+    name: &str,
+    make: impl Fn(u64, &Path) -> Command,
+    plan: &RecordPlan,
+    programs: &Programs,
+    progress: &Progress<'_>,
+) -> Result<SlowResult> {
+    let (short, long) = (SHORT_SAMPLES, SHORT_SAMPLES + plan.slow_samples);
+    let count = plan.slow_samples as f64;
+    progress.show(&format!("{name}: {long} samples, one a second"));
+    let cpu = |samples: u64| -> Result<f64> {
+        let folder = tempfile::tempdir()?;
+        Ok(run_quietly(&mut make(samples, folder.path()))?.cpu_us() as f64)
+    };
+    let cpu_us = beyond(cpu(long)?, cpu(short)?).map(|us| us / count);
+    let task_clock_us = match &programs.perf {
+        Some(perf) if !plan.quick => {
+            let clock = |samples: u64| -> Result<f64> {
+                let folder = tempfile::tempdir()?;
+                Ok(programs::task_clock(perf, &make(samples, folder.path()))? * 1e3)
+            };
+            beyond(clock(long)?, clock(short)?).map(|us| us / count)
+        }
+        _ => None,
+    };
+    let command = text_of(&make(plan.slow_samples, Path::new("FOLDER")));
+    Ok(SlowResult { name: name.to_owned(), command, cpu_us, task_clock_us })
+}
+
+/// Whit and collectl beside each other at 1 s, for the sizes of what they write.
+fn long(
+    plan: &RecordPlan,
+    programs: &Programs,
+    progress: &Progress<'_>,
+    results: &mut Results,
+    folder: &Path,
+) -> Result<()> {
+    let what = [format!("-s{}", served(COLLECTL_ALL))];
+    let whit_folder = folder.join(WHIT);
+    std::fs::create_dir(&whit_folder)?;
+    if plan.long_seconds == 0 {
+        // The compression table needs something to store.
+        let mut command = record(&programs.whit, true, &what, "0", plan.samples, &whit_folder);
+        run_quietly(&mut command)?;
+        results.compression_of = format!("{} (samples in a burst)", text_of(&command));
+    } else {
+        progress.show(&format!("sizes: {} s", plan.long_seconds));
+        let count = plan.long_seconds;
+        let ours = record(&programs.whit, true, &what, "1", count, &whit_folder);
+        results.compression_of = text_of(&ours);
+        let collectl_folder = folder.join(COLLECTL);
+        std::fs::create_dir(&collectl_folder)?;
+        let theirs = programs.collectl.as_deref();
+        let theirs = theirs.map(|p| record(p, false, &what, "1", count, &collectl_folder));
+        for (name, folder, command, measurement) in
+            [(WHIT, &whit_folder, Some(ours)), (COLLECTL, &collectl_folder, theirs)]
+                .into_iter()
+                .filter_map(|(name, folder, command)| Some((name, folder, command?)))
+                .map(|(name, folder, command)| {
+                    // Both run at once, each watched by a thread, so that they see the same machine.
+                    let text = text_of(&command);
+                    (name, folder, text, std::thread::spawn(move || run_quietly(&mut { command })))
+                })
+                .collect::<Vec<_>>()
+        {
+            let measurement = measurement
+                .join()
+                .map_err(|_| Error::Failed(format!("{name}: its thread died")))??;
+            let bytes = bytes_in(folder)?;
+            results.long.push(LongResult { name: name.to_owned(), command, bytes, measurement });
+        }
+    }
+    progress.show("compression");
+    let recording = file_in(&whit_folder, ".whit")?;
+    results.compression = compression::table(&recording, folder)?;
+    Ok(())
+}
+
+/// Playing a day to plot format.
+fn play(
+    plan: &RecordPlan,
+    programs: &Programs,
+    progress: &Progress<'_>,
+    results: &mut Results,
+) -> Result<()> {
+    let letters = served(COLLECTL_PLAYED);
+    let what = [format!("-s{letters}")];
+    let folder = tempfile::tempdir()?;
+    let sub = |name: &str| -> std::io::Result<std::path::PathBuf> {
+        let path = folder.path().join(name);
+        std::fs::create_dir(&path)?;
+        Ok(path)
+    };
+    progress.show("play: whit records");
+    let ours = sub(WHIT)?;
+    run_quietly(&mut record(&programs.whit, true, &what, "0", plan.samples, &ours))?;
+    let ours = file_in(&ours, ".whit")?;
+    let play_ours = |file: &Path| {
+        let mut command = Command::new(&programs.whit);
+        command.arg("play").arg(file).arg("-P").args(&what);
+        run_quietly(&mut command)
+    };
+    let theirs = match &programs.collectl {
+        None => None,
+        Some(collectl) => {
+            progress.show("play: collectl records");
+            let theirs = sub(COLLECTL)?;
+            run_quietly(&mut record(collectl, false, &what, "0", plan.samples, &theirs))?;
+            Some((collectl, file_in(&theirs, ".raw.gz")?))
+        }
+    };
+    let mut contestants = vec![Contestant::new("whit play, its own", || play_ours(&ours))];
+    if let Some((collectl, file)) = &theirs {
+        let (play_ours, what) = (&play_ours, &what);
+        contestants.push(Contestant::new("collectl -p, its own", move || {
+            let mut command = Command::new(collectl);
+            command.arg("-p").arg(file).arg("-P").args(what);
+            run_quietly(&mut command)
+        }));
+        contestants.push(Contestant::new("whit play, collectl's", move || play_ours(file)));
+    }
+    results.play = in_turn(plan.play_rounds, &mut contestants, |who, round| {
+        progress.show(&format!("play: {who}, round {} of {}", round + 1, plan.play_rounds));
+    })?;
+    results.play_letters = letters;
+    Ok(())
+}

@@ -1,0 +1,372 @@
+//! The benchmark of running jobs: the blog's experiment and its relatives, under `whit run`,
+//! `xargs -P`, GNU parallel where it is installed, and the floor (a bare loop of clone and exec).
+//!
+//! Everybody is a program of its own, started in turn, round after round, with the same arguments
+//! from the same file, and compared by medians.  CPU of a job is that of the runner and of all it
+//! waited for; the runner's own is the kernel's account of that one process at its end
+//! (`/proc/PID/stat`, all threads), so a child counts as a job from its very beginning, whoever
+//! made it.  System calls are counted in runs of their own, as the difference between few jobs and
+//! some more.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::{Context, Error, Result};
+use crate::measure::{Measurement, Series, median, ratio};
+use serde_json::json;
+
+use crate::Progress;
+use crate::programs::{Programs, text_of};
+use crate::report::{Report, Turns};
+
+mod calls;
+mod floor;
+mod load;
+mod pipe;
+mod report;
+mod sleepers;
+mod timeout;
+mod tmpfs;
+
+pub use load::{SpawnLoad, run_floor};
+
+use load::{JobRunner, Jobs, Tools};
+use pipe::PipeResult;
+use sleepers::SleepersResult;
+use timeout::TimeoutResult;
+
+/// How much to do.
+#[derive(Clone, Debug)]
+pub struct SpawnPlan {
+    /// Turns of everybody.
+    pub rounds: usize,
+    /// Jobs of a turn.
+    pub jobs: u64,
+    /// Jobs of the two runs between which system calls are counted; `None` leaves that out.
+    pub counted_jobs: Option<(u64, u64)>,
+    /// How many run at once: a row of the table each.
+    pub at_once: Vec<usize>,
+    /// What is measured.
+    pub loads: Vec<SpawnLoad>,
+    /// Whether GNU parallel takes part.
+    pub rival: bool,
+    /// Size of the file that jobs are handed in blocks.
+    pub pipe_bytes: u64,
+    /// Jobs that sleep.
+    pub sleepers: usize,
+    /// How long the sleeping jobs are watched.
+    pub watched_ms: u64,
+}
+
+/// Everything that was measured.
+#[derive(Debug, Default)]
+pub(crate) struct Results {
+    pub(crate) cases: Vec<CaseResult>,
+    pub(crate) timeouts: Vec<TimeoutResult>,
+    pub(crate) sleepers: Vec<SleepersResult>,
+    pub(crate) pipes: Vec<PipeResult>,
+    /// Where the blog's job wrote its files.
+    pub(crate) place: String,
+    /// What could not be measured, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+/// One load, with so many jobs at once.
+#[derive(Debug)]
+pub(crate) struct CaseResult {
+    pub(crate) load: SpawnLoad,
+    pub(crate) at_once: usize,
+    /// The name in the tables.
+    pub(crate) name: String,
+    pub(crate) contests: Vec<Contest>,
+}
+
+/// One contestant in one case.
+#[derive(Debug)]
+pub(crate) struct Contest {
+    pub(crate) who: JobRunner,
+    pub(crate) series: Series,
+    /// The runner's own CPU time of each round.
+    pub(crate) own_us: Vec<u64>,
+    /// System calls that one more job costs.
+    pub(crate) calls: Option<f64>,
+}
+
+impl CaseResult {
+    pub(crate) fn find(&self, who: JobRunner) -> Option<&Contest> {
+        self.contests.iter().find(|contest| contest.who == who)
+    }
+
+    /// How many times as long a contestant takes as another, by rounds.
+    pub(crate) fn times(&self, this: JobRunner, base: JobRunner) -> Option<f64> {
+        let (this, base) = (self.find(this)?, self.find(base)?);
+        let times = ratio(&this.series, &base.series, |one| one.wall_us as f64);
+        (times > 0.0).then_some(times)
+    }
+}
+
+impl Contest {
+    fn new(who: JobRunner) -> Self {
+        let series = Series { name: who.name().to_owned(), turns: Vec::new() };
+        Contest { who, series, own_us: Vec::new(), calls: None }
+    }
+
+    pub(crate) fn wall_s(&self) -> f64 {
+        self.series.median(|one| one.wall_us as f64) / 1e6
+    }
+
+    pub(crate) fn cpu_us(&self) -> f64 {
+        self.series.median(|one| one.cpu_us() as f64)
+    }
+
+    pub(crate) fn own_us(&self) -> f64 {
+        median(self.own_us.iter().map(|us| *us as f64).collect())
+    }
+}
+
+impl Results {
+    /// Every turn of everybody.
+    pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
+        let mut turns = Vec::new();
+        for case in &self.cases {
+            for contest in &case.contests {
+                let series = Cow::Borrowed(&contest.series);
+                turns.push(Turns { table: case.load.name(), case: &case.name, series });
+            }
+        }
+        for pipe in &self.pipes {
+            let series = Cow::Borrowed(&pipe.series);
+            turns.push(Turns { table: "pipe", case: &pipe.name, series });
+        }
+        turns
+    }
+}
+
+/// What every measurement needs.
+struct Bench<'a> {
+    plan: &'a SpawnPlan,
+    tools: &'a Tools,
+    who: &'a [JobRunner],
+    progress: &'a Progress<'a>,
+    /// Where jobs write.
+    folder: &'a Path,
+}
+
+/// Runs everything that the plan asks for.
+///
+/// # Errors
+/// Those of the programs that take part, of files, and of the kernel.
+pub fn run(plan: &SpawnPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Report> {
+    let mut machine = crate::report::machine(programs);
+    if let Some(programs_known) = machine["versions"].as_array_mut() {
+        let more = versions(programs).into_iter();
+        programs_known
+            .extend(more.map(|(name, version)| json!({ "program": name, "version": version })));
+    }
+    let results = measure_all(plan, programs, progress)?;
+    let summary = report::human(plan, &results);
+    let json = report::json(plan, &results, &machine);
+    Ok(Report::new("-spawn", machine, summary, json, &results.turns()))
+}
+
+fn measure_all(plan: &SpawnPlan, programs: &Programs, progress: &Progress<'_>) -> Result<Results> {
+    let mut results = Results::default();
+    let tools = Tools::find(programs)?;
+    progress.show("who can run jobs here?");
+    let who = contestants(plan, &tools, &mut results.notes)?;
+    let folder = tempfile::tempdir()?;
+    let jobs = folder.path().join("jobs");
+    std::fs::create_dir(&jobs)?;
+    results.place = place(plan, &jobs);
+    let bench = Bench { plan, tools: &tools, who: &who, progress, folder: &jobs };
+    let arguments = folder.path().join("arguments");
+    for &load in &plan.loads {
+        match load {
+            SpawnLoad::Blog | SpawnLoad::True | SpawnLoad::Sh => {
+                bench.short_jobs(load, &arguments, &mut results)?;
+            }
+            SpawnLoad::Timeout => results.timeouts = timeout::run(&bench)?,
+            SpawnLoad::Sleepers => results.sleepers = sleepers::run(&bench, &mut results.notes)?,
+            SpawnLoad::Pipe => {
+                results.pipes = pipe::run(&bench, folder.path(), &mut results.notes)?;
+            }
+        }
+    }
+    progress.done();
+    Ok(results)
+}
+
+/// Mounts a file system in memory for what jobs write, where that is allowed; says where it is.
+fn place(plan: &SpawnPlan, folder: &Path) -> String {
+    if !plan.loads.contains(&SpawnLoad::Blog) {
+        return String::new();
+    }
+    match tmpfs::mount_private(folder) {
+        Ok(()) => "on a fresh tmpfs".to_owned(),
+        Err(error) => format!("in a temporary folder, as no tmpfs can be mounted: {error}"),
+    }
+}
+
+/// Everybody who can take part, and why others cannot.
+fn contestants(plan: &SpawnPlan, tools: &Tools, notes: &mut Vec<String>) -> Result<Vec<JobRunner>> {
+    let mut all = vec![JobRunner::Floor, JobRunner::Vfork];
+    probe(tools.runner(JobRunner::Whit)).context("whit runs no jobs here")?;
+    all.push(JobRunner::Whit);
+    match &tools.xargs {
+        Some(_) => all.push(JobRunner::Xargs),
+        None => notes.push("xargs is not installed".to_owned()),
+    }
+    if plan.rival {
+        match probe(tools.runner(JobRunner::Parallel)) {
+            Ok(()) => all.push(JobRunner::Parallel),
+            Err(error) => notes.push(format!("GNU parallel is left out: {}", error.line())),
+        }
+    }
+    Ok(all)
+}
+
+/// Whether a runner of jobs is here and runs one.
+fn probe(runner: Option<Command>) -> Result<()> {
+    let mut runner = runner.context("it is not installed")?;
+    crate::programs::run_quietly(runner.args(["-j1", "true", ":::", "1"]))?;
+    Ok(())
+}
+
+/// Writes 1, 2, 3 … as lines.
+fn write_arguments(path: &Path, jobs: u64) -> std::io::Result<()> {
+    let lines: String = (1..=jobs).map(|number| format!("{number}\n")).collect();
+    std::fs::write(path, lines)
+}
+
+impl Bench<'_> {
+    /// Whether somebody takes part.
+    fn has(&self, who: JobRunner) -> bool {
+        self.who.contains(&who)
+    }
+
+    /// All rows of a load.
+    fn short_jobs(&self, load: SpawnLoad, arguments: &Path, results: &mut Results) -> Result<()> {
+        let counted = self.count_calls(load, arguments, results)?;
+        write_arguments(arguments, self.plan.jobs)?;
+        let of = Jobs { count: self.plan.jobs, arguments };
+        for &at_once in &self.plan.at_once {
+            let name = format!("{}, -j {at_once}", load.job().unwrap_or_default());
+            let mut contests: Vec<Contest> =
+                self.who.iter().map(|who| Contest::new(*who)).collect();
+            for round in 0..self.plan.rounds {
+                for contest in &mut contests {
+                    let who = contest.who.name();
+                    let of_rounds = format!("round {} of {}", round + 1, self.plan.rounds);
+                    self.progress.show(&format!("{name}: {who}, {of_rounds}"));
+                    let command = self.tools.command(contest.who, load, at_once, of);
+                    let command = command.with_context(|| format!("{who} is not installed"))?;
+                    let (measurement, own_us) = self.turn(load, of, command)?;
+                    contest.series.turns.push(measurement);
+                    contest.own_us.push(own_us);
+                }
+            }
+            for (contest, calls) in contests.iter_mut().zip(&counted) {
+                contest.calls = *calls;
+            }
+            results.cases.push(CaseResult { load, at_once, name, contests });
+        }
+        Ok(())
+    }
+
+    /// Runs a command in a fresh folder, and looks whether its jobs have done their work.
+    fn turn(
+        &self,
+        load: SpawnLoad,
+        jobs: Jobs<'_>,
+        mut command: Command,
+    ) -> Result<(Measurement, u64)> {
+        let folder = self.fresh()?;
+        command.current_dir(&folder);
+        let done = run_apart(&mut command)?;
+        let text = text_of(&command);
+        load::check(load, jobs.count, &folder).with_context(|| format!("'{text}'"))?;
+        std::fs::remove_dir_all(&folder)?;
+        Ok(done)
+    }
+
+    /// An empty folder for one turn.
+    fn fresh(&self) -> Result<PathBuf> {
+        let folder = self.folder.join("turn");
+        std::fs::create_dir(&folder)?;
+        Ok(folder)
+    }
+
+    /// System calls that one more job of a load costs each contestant, two at once, so that what
+    /// is made once for each slot is not counted.
+    fn count_calls(
+        &self,
+        load: SpawnLoad,
+        arguments: &Path,
+        results: &mut Results,
+    ) -> Result<Vec<Option<f64>>> {
+        let nothing = vec![None; self.who.len()];
+        let Some((few, more)) = self.plan.counted_jobs else { return Ok(nothing) };
+        let mut counted = Vec::new();
+        for who in self.who {
+            self.progress.show(&format!("{}: counting calls of {}", load.name(), who.name()));
+            let mut calls = Vec::new();
+            for count in [few, more] {
+                write_arguments(arguments, count)?;
+                let command = self.tools.command(*who, load, 2, Jobs { count, arguments });
+                let mut command = command.context("a contestant is not installed")?;
+                let folder = self.fresh()?;
+                command.current_dir(&folder);
+                match calls::count(&self.tools.whit, &command) {
+                    Ok(number) => calls.push(number as f64),
+                    Err(error) => {
+                        std::fs::remove_dir_all(&folder)?;
+                        let note = format!("system calls are not counted: {}", error.line());
+                        if !results.notes.contains(&note) {
+                            results.notes.push(note);
+                        }
+                        return Ok(nothing);
+                    }
+                }
+                load::check(load, count, &folder)?;
+                std::fs::remove_dir_all(&folder)?;
+            }
+            counted.push(Some((calls[1] - calls[0]) / (more - few) as f64));
+        }
+        Ok(counted)
+    }
+}
+
+/// Runs a command with its output thrown away, to a good end; gives what all of it cost and what
+/// itself did.
+fn run_apart(command: &mut Command) -> Result<(Measurement, u64)> {
+    let mut said = tempfile::tempfile()?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?);
+    let (status, measurement, own_us) = crate::measure::run_apart(command)?;
+    if !status.success() {
+        let mut text = String::new();
+        std::io::Seek::rewind(&mut said)?;
+        std::io::Read::read_to_string(&mut said, &mut text)?;
+        let first = text.lines().next().unwrap_or("it said nothing");
+        let text = text_of(command);
+        return Err(Error::Failed(format!("{text} ended with {status}: {first}")));
+    }
+    Ok((measurement, own_us))
+}
+
+/// Names and versions of those that take part, for the record of a run.
+fn versions(programs: &Programs) -> Vec<(String, String)> {
+    let Ok(tools) = Tools::find(programs) else { return Vec::new() };
+    let mut versions = Vec::new();
+    for (name, program) in [("GNU parallel", &tools.parallel), ("xargs", &tools.xargs)] {
+        let version = match program {
+            None => "not installed".to_owned(),
+            Some(program) => crate::programs::first_line(program, "--version")
+                .unwrap_or_else(|| "unknown".to_owned()),
+        };
+        versions.push((name.to_owned(), version));
+    }
+    let shell = std::fs::canonicalize(&tools.shell).unwrap_or(tools.shell);
+    versions.push(("sh".to_owned(), shell.display().to_string()));
+    versions
+}

@@ -1,0 +1,290 @@
+//! What is run many times, and the command line by which each contestant runs it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::floor::{self, Loop, Program};
+use crate::error::{Context, Error, Result, ensure};
+
+use crate::SearchPath;
+use crate::programs::Programs;
+
+/// The blog's job: two programs, a shell and a file for each.
+const BLOG: &str = "echo {} $(date) > log.{}.txt";
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpawnLoad {
+    /// A shell that asks `date` and writes a file
+    Blog,
+    /// A program that does nothing
+    True,
+    /// A shell that does nothing
+    Sh,
+    /// How late --timeout ends a job
+    Timeout,
+    /// What a thousand sleeping jobs cost
+    Sleepers,
+    /// A file handed to jobs in blocks
+    Pipe,
+}
+
+impl SpawnLoad {
+    /// All of them.
+    pub const ALL: [SpawnLoad; 6] = [
+        SpawnLoad::Blog,
+        SpawnLoad::True,
+        SpawnLoad::Sh,
+        SpawnLoad::Timeout,
+        SpawnLoad::Sleepers,
+        SpawnLoad::Pipe,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            SpawnLoad::Blog => "blog",
+            SpawnLoad::True => "true",
+            SpawnLoad::Sh => "sh",
+            SpawnLoad::Timeout => "timeout",
+            SpawnLoad::Sleepers => "sleepers",
+            SpawnLoad::Pipe => "pipe",
+        }
+    }
+
+    /// What is measured, for the help.
+    pub fn about(self) -> &'static str {
+        match self {
+            SpawnLoad::Blog => "A shell that asks `date` and writes a file",
+            SpawnLoad::True => "A program that does nothing",
+            SpawnLoad::Sh => "A shell that does nothing",
+            SpawnLoad::Timeout => "How late --timeout ends a job",
+            SpawnLoad::Sleepers => "What a thousand sleeping jobs cost",
+            SpawnLoad::Pipe => "A file handed to jobs in blocks",
+        }
+    }
+
+    /// The job as it is typed; `None` of those that are no short job.
+    pub(crate) fn job(self) -> Option<&'static str> {
+        match self {
+            SpawnLoad::Blog => Some(BLOG),
+            SpawnLoad::True => Some("true"),
+            SpawnLoad::Sh => Some("sh -c :"),
+            SpawnLoad::Timeout | SpawnLoad::Sleepers | SpawnLoad::Pipe => None,
+        }
+    }
+}
+
+/// Who runs jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JobRunner {
+    /// The bare loop.
+    Floor,
+    /// The same, standing still until each child has become its program.
+    Vfork,
+    Whit,
+    Xargs,
+    Parallel,
+}
+
+impl JobRunner {
+    /// Its name in the tables.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            JobRunner::Floor => "floor",
+            JobRunner::Vfork => "vfork loop",
+            JobRunner::Whit => "whit run",
+            JobRunner::Xargs => "xargs -P",
+            JobRunner::Parallel => "GNU parallel",
+        }
+    }
+}
+
+/// The programs that start and are started.
+#[derive(Clone, Debug)]
+pub(crate) struct Tools {
+    pub(crate) whit: PathBuf,
+    pub(crate) shell: PathBuf,
+    pub(crate) parallel: Option<PathBuf>,
+    pub(crate) xargs: Option<PathBuf>,
+}
+
+impl Tools {
+    pub(crate) fn find(programs: &Programs) -> Result<Self> {
+        let path = &programs.path;
+        Ok(Tools {
+            whit: programs.whit.clone(),
+            shell: path.find("sh").context("there is no program `sh` to run jobs with")?,
+            parallel: path.find("parallel"),
+            xargs: path.find("xargs"),
+        })
+    }
+
+    /// A runner of jobs with its own options taken from nowhere but here; `None` of those that
+    /// are not installed, and of those that have no such options.
+    ///
+    /// Programs that do nothing open a dozen files of a language that is not installed, so
+    /// everybody runs without one.  Both are given the same shell: left alone they take the one that
+    /// they were started from, and bash costs twice as much as dash.
+    pub(crate) fn runner(&self, who: JobRunner) -> Option<Command> {
+        let mut command = match who {
+            JobRunner::Whit => {
+                let mut command = Command::new(&self.whit);
+                command.arg("run");
+                command
+            }
+            JobRunner::Parallel => Command::new(self.parallel.as_ref()?),
+            JobRunner::Floor | JobRunner::Vfork | JobRunner::Xargs => return None,
+        };
+        command.arg("--plain").env("PARALLEL_SHELL", &self.shell).env_remove("PARALLEL");
+        command.env("LC_ALL", "C");
+        Some(command)
+    }
+
+    /// The command that runs `jobs` jobs of a load, with their arguments from a file; `None` where
+    /// the contestant is not here.
+    pub(crate) fn command(
+        &self,
+        who: JobRunner,
+        load: SpawnLoad,
+        at_once: usize,
+        of: Jobs,
+    ) -> Option<Command> {
+        let job = load.job()?;
+        let at_once = at_once.to_string();
+        let mut command = match who {
+            JobRunner::Floor | JobRunner::Vfork => {
+                let mut command = Command::new(&self.whit);
+                command.args(["bench", "floor", load.name(), &of.count.to_string(), &at_once]);
+                command.args((who == JobRunner::Vfork).then_some("--wait"));
+                command
+            }
+            JobRunner::Xargs => {
+                let mut command = Command::new(self.xargs.as_ref()?);
+                command.arg("-a").arg(of.arguments).args(["-P", &at_once]);
+                match load {
+                    SpawnLoad::Blog => command.args(["-I{}", "sh", "-c", BLOG]),
+                    _ => command.arg("-n1").args(job.split(' ')),
+                };
+                command
+            }
+            JobRunner::Whit | JobRunner::Parallel => {
+                let mut command = self.runner(who)?;
+                command.arg("-a").arg(of.arguments).args(["-j", &at_once, job]);
+                // A shell that is named is used even where none is needed.
+                if who == JobRunner::Whit && load != SpawnLoad::Blog {
+                    command.env_remove("PARALLEL_SHELL");
+                }
+                command
+            }
+        };
+        command.env("LC_ALL", "C");
+        Some(command)
+    }
+}
+
+/// How many jobs, and a file with the argument of each on a line: 1, 2, 3 …
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Jobs<'a> {
+    pub(crate) count: u64,
+    pub(crate) arguments: &'a Path,
+}
+
+/// Whether the jobs of a load have done what they should have in `folder`.
+pub(crate) fn check(load: SpawnLoad, jobs: u64, folder: &Path) -> Result<()> {
+    if load != SpawnLoad::Blog {
+        return Ok(());
+    }
+    for number in 1..=jobs {
+        let path = folder.join(format!("log.{number}.txt"));
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("job {number} left no {}", path.display()))?;
+        let said = text.split_whitespace().next();
+        ensure!(said == Some(&number.to_string()), "job {number} wrote '{}'", text.trim_end());
+        ensure!(text.split_whitespace().count() > 3, "job {number} knew no date: '{text}'");
+    }
+    Ok(())
+}
+
+/// The floor's turn: in a process of its own, as all the others.  With `wait` the loop stands still
+/// until each child has become its program.  The jobs get `environment`.
+///
+/// # Errors
+/// When a program is not there, or a job fails; for a load that is no short job.
+pub fn run_floor(
+    load: SpawnLoad,
+    jobs: u64,
+    at_once: usize,
+    wait: bool,
+    path: &SearchPath,
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<()> {
+    let path = |name: &str| path.find(name).with_context(|| format!("{name} is not installed"));
+    let (program, words) = match load {
+        SpawnLoad::Blog => (path("sh")?, ["sh", "-c"].as_slice()),
+        SpawnLoad::True => (path("true")?, ["true"].as_slice()),
+        SpawnLoad::Sh => (path("sh")?, ["sh", "-c", ":"].as_slice()),
+        _ => return Err(Error::Failed(format!("{} has no floor", load.name()))),
+    };
+    let programs = (1..=jobs).map(|number| {
+        let number = number.to_string();
+        let last = match load {
+            SpawnLoad::Blog => BLOG.replace("{}", &number),
+            _ => number,
+        };
+        let words = words.iter().map(OsString::from).chain([OsString::from(last)]);
+        Program::new(&program, words)
+    });
+    let programs = programs.collect::<std::io::Result<Vec<_>>>()?;
+    let failed =
+        floor::run(&programs, environment, at_once, if wait { Loop::Waits } else { Loop::GoesOn })?;
+    ensure!(failed == 0, "{failed} of {jobs} jobs failed");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::text_of;
+
+    #[test]
+    fn everybody_runs_the_same() {
+        let tools = Tools {
+            whit: "whit".into(),
+            shell: "/bin/sh".into(),
+            parallel: None,
+            xargs: Some("/usr/bin/xargs".into()),
+        };
+        let jobs = Jobs { count: 9, arguments: Path::new("list") };
+        let text = |who, load| tools.command(who, load, 5, jobs).map(|one| text_of(&one));
+        assert_eq!(text(JobRunner::Floor, SpawnLoad::Sh).unwrap(), "whit bench floor sh 9 5");
+        assert_eq!(
+            text(JobRunner::Vfork, SpawnLoad::Sh).unwrap(),
+            "whit bench floor sh 9 5 --wait"
+        );
+        assert_eq!(
+            text(JobRunner::Whit, SpawnLoad::Blog).unwrap(),
+            "whit run --plain -a list -j 5 echo {} $(date) > log.{}.txt"
+        );
+        assert_eq!(
+            text(JobRunner::Xargs, SpawnLoad::Sh).unwrap(),
+            "xargs -a list -P 5 -n1 sh -c :"
+        );
+        assert_eq!(text(JobRunner::Parallel, SpawnLoad::Blog), None);
+        assert_eq!(text(JobRunner::Whit, SpawnLoad::Pipe), None);
+    }
+
+    #[test]
+    fn what_jobs_left_undone_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log.1.txt");
+        assert!(check(SpawnLoad::True, 1, folder.path()).is_ok());
+        assert!(check(SpawnLoad::Blog, 1, folder.path()).is_err());
+        std::fs::write(&file, "1 Sat Nov 21 18:00:00 UTC 2026\n").unwrap();
+        assert!(check(SpawnLoad::Blog, 1, folder.path()).is_ok());
+        assert!(check(SpawnLoad::Blog, 2, folder.path()).is_err());
+        std::fs::write(&file, "1 \n").unwrap();
+        assert!(check(SpawnLoad::Blog, 1, folder.path()).is_err());
+    }
+}

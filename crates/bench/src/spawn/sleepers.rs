@@ -1,0 +1,223 @@
+//! What a runner costs while a thousand jobs do nothing: it should do nothing either.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::error::{Context, Result, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Bench, JobRunner};
+
+/// How long a job sleeps unless it is ended: longer than anybody needs to start all of them, and
+/// not for ever, should nobody be left to end it.
+const SLEEP_S: &str = "300";
+
+/// How long all of them may take to start.
+const START_LIMIT: Duration = Duration::from_secs(240);
+
+/// How often is looked how many run, and how long the runner may calm down when all do.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+const CALM: Duration = Duration::from_millis(1_000);
+
+/// One runner with sleeping jobs.
+#[derive(Debug)]
+pub(crate) struct SleepersResult {
+    pub(crate) who: JobRunner,
+    pub(crate) jobs: usize,
+    /// Until all of them ran.
+    pub(crate) start_s: f64,
+    /// The runner's CPU time while they slept, in percent of one CPU.
+    pub(crate) cpu_percent: f64,
+    /// The runner's memory while they slept.
+    pub(crate) resident_kib: u64,
+}
+
+pub(super) fn run(bench: &Bench<'_>, notes: &mut Vec<String>) -> Result<Vec<SleepersResult>> {
+    let mut results = Vec::new();
+    for who in [JobRunner::Whit, JobRunner::Xargs, JobRunner::Parallel]
+        .into_iter()
+        .filter(|who| bench.has(*who))
+    {
+        bench.progress.show(&format!("{} jobs that sleep: {}", bench.plan.sleepers, who.name()));
+        let command = command(bench, who).context("a contestant is not installed")?;
+        match watch(bench, who, command) {
+            Ok(result) => results.push(result),
+            Err(error) => notes.push(format!("sleeping jobs of {}: {}", who.name(), error.line())),
+        }
+    }
+    Ok(results)
+}
+
+fn command(bench: &Bench<'_>, who: JobRunner) -> Option<Command> {
+    let jobs = bench.plan.sleepers.to_string();
+    let mut command = match who {
+        JobRunner::Xargs => {
+            let mut command = Command::new(bench.tools.xargs.as_ref()?);
+            command.args(["-n1", "-P", &jobs, "sleep"]);
+            command
+        }
+        _ => {
+            let mut command = bench.tools.runner(who)?;
+            // Here a shell would only stand in for the job.
+            command.env_remove("PARALLEL_SHELL").args(["-j", &jobs, "sleep"]);
+            command
+        }
+    };
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    Some(command)
+}
+
+fn watch(bench: &Bench<'_>, who: JobRunner, mut command: Command) -> Result<SleepersResult> {
+    let begin = Instant::now();
+    let mut runner = Runner(command.spawn()?);
+    let mut input = runner.0.stdin.take().context("no pipe to the runner")?;
+    let lines = format!("{SLEEP_S}\n").repeat(bench.plan.sleepers);
+    std::io::Write::write_all(&mut input, lines.as_bytes())?;
+    drop(input);
+    loop {
+        let running = runner.sleepers()?.len();
+        if running >= bench.plan.sleepers {
+            break;
+        }
+        let ended = runner.0.try_wait()?;
+        ensure!(ended.is_none(), "ended early with {}", ended.unwrap_or_default());
+        ensure!(begin.elapsed() < START_LIMIT, "only {running} ran at last");
+        std::thread::sleep(LOOK_EVERY);
+    }
+    let start_s = begin.elapsed().as_secs_f64();
+    std::thread::sleep(CALM);
+    let (before, start) = (runner.cpu_ns()?, Instant::now());
+    std::thread::sleep(Duration::from_millis(bench.plan.watched_ms));
+    let used_ns = runner.cpu_ns()?.saturating_sub(before);
+    let cpu_percent = used_ns as f64 / start.elapsed().as_nanos() as f64 * 100.0;
+    let (jobs, resident_kib) = (bench.plan.sleepers, runner.resident_kib()?);
+    Ok(SleepersResult { who, jobs, start_s, cpu_percent, resident_kib })
+}
+
+/// A runner that ends with all its jobs when it is dropped.
+struct Runner(Child);
+
+impl Runner {
+    /// The processes named `sleep` below the runner.
+    fn sleepers(&self) -> std::io::Result<Vec<i32>> {
+        let all = processes()?;
+        let below = below(&all, self.0.id().cast_signed());
+        Ok(below.into_iter().filter(|one| one.name == b"sleep").map(|one| one.pid).collect())
+    }
+
+    /// CPU time of all threads that live, as the scheduler counts it; in ticks of 10 ms where it
+    /// does not tell.
+    fn cpu_ns(&self) -> std::io::Result<u64> {
+        let pid = self.0.id();
+        let mut sum_ns = 0;
+        for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+            let text = std::fs::read_to_string(task?.path().join("schedstat"));
+            let ns = text.ok().and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
+            match ns {
+                Some(ns) => sum_ns += ns,
+                None => return Ok(crate::measure::own_cpu_us(pid.cast_signed())? * 1_000),
+            }
+        }
+        Ok(sum_ns)
+    }
+
+    fn resident_kib(&self) -> Result<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let word = line.and_then(|line| line.split_whitespace().next());
+        word.and_then(|word| word.parse().ok()).context("no VmRSS in /proc/PID/status")
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        // Those below are found before the runner ends, as they are nobody's afterwards; it ends
+        // first, so that it starts no more.
+        let all = processes().unwrap_or_default();
+        let below = below(&all, self.0.id().cast_signed());
+        let _ = self.0.kill();
+        for pid in below.iter().filter_map(|one| Pid::from_raw(one.pid)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        let _ = self.0.wait();
+    }
+}
+
+/// What is to be known of a process.
+#[derive(Debug, PartialEq)]
+struct Process {
+    pid: i32,
+    parent: i32,
+    name: Vec<u8>,
+}
+
+/// All processes that there are.
+fn processes() -> std::io::Result<Vec<Process>> {
+    let folders = std::fs::read_dir("/proc")?.flatten().map(|entry| entry.path().join("stat"));
+    // What has ended meanwhile, and what is no process, has no such file.
+    Ok(folders.filter_map(|path| parse(&std::fs::read(path).ok()?)).collect())
+}
+
+/// A process in the form of `/proc/PID/stat`.
+fn parse(text: &[u8]) -> Option<Process> {
+    let open = text.iter().position(|byte| *byte == b'(')?;
+    let close = text.iter().rposition(|byte| *byte == b')')?;
+    let pid = std::str::from_utf8(&text[..open]).ok()?.trim().parse().ok()?;
+    let rest = std::str::from_utf8(text.get(close + 1..)?).ok()?;
+    let parent = rest.split_whitespace().nth(1)?.parse().ok()?;
+    Some(Process { pid, parent, name: text.get(open + 1..close)?.to_owned() })
+}
+
+/// Those below a process, children of children too.
+fn below(all: &[Process], root: i32) -> Vec<&Process> {
+    let mut found: Vec<&Process> = Vec::new();
+    let mut parents = vec![root];
+    while let Some(parent) = parents.pop() {
+        for one in all.iter().filter(|one| one.parent == parent) {
+            parents.push(one.pid);
+            found.push(one);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descendants_are_found() {
+        let all: Vec<Process> = [(2, 1, "a"), (3, 2, "b"), (4, 3, "sleep"), (5, 1, "sleep")]
+            .map(|(pid, parent, name)| Process { pid, parent, name: name.into() })
+            .into();
+        let pids: Vec<i32> = below(&all, 2).iter().map(|one| one.pid).collect();
+        assert_eq!(pids, [3, 4]);
+        let line = parse(b"71 (a) (b) S 7 71 71 0 -1").unwrap();
+        assert_eq!(line, Process { pid: 71, parent: 7, name: b"a) (b".to_vec() });
+        assert_eq!(parse(b"nonsense"), None);
+    }
+
+    #[test]
+    fn a_runner_ends_with_its_jobs() {
+        let script = "sh -c 'sleep 97; :' & sleep 98 & wait";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let runner = Runner(command.spawn().unwrap());
+        let mut pids = Vec::new();
+        for _ in 0..100 {
+            pids = runner.sleepers().unwrap();
+            if pids.len() == 2 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert_eq!(pids.len(), 2);
+        assert!(runner.resident_kib().unwrap() > 100 && runner.cpu_ns().unwrap() > 0);
+        drop(runner);
+        for pid in pids {
+            // They may be nobody's for a moment, but they no longer sleep.
+            let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            assert!(!text.contains(") S "), "{text}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A file system in memory that only this process and its children see.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+
+/// Mounts an empty tmpfs on a folder, for this thread and the processes and threads that it starts
+/// from now on: a mount namespace of their own, so nobody else sees it, and the kernel takes it
+/// away when the last of them ends, however it ends.
+///
+/// # Errors
+/// Those of unshare(2) and mount(2): `PermissionDenied` where mounting is not allowed.
+pub(crate) fn mount_private(folder: &Path) -> io::Result<()> {
+    let folder = CString::new(folder.as_os_str().as_bytes())?;
+    // SAFETY: no memory is handed over; files that are open stay so.
+    if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // What is mounted from now on must not reach the namespace that this one was copied from.
+    mount(c"none", c"/", libc::MS_REC | libc::MS_PRIVATE)?;
+    mount(c"tmpfs", &folder, libc::MS_NOSUID | libc::MS_NODEV)
+}
+
+fn mount(kind: &CStr, target: &CStr, flags: libc::c_ulong) -> io::Result<()> {
+    let (source, data) = (kind.as_ptr(), ptr::null());
+    // SAFETY: all strings are strings of C that live, and no data are asked for by a null pointer.
+    match unsafe { libc::mount(source, target.as_ptr(), kind.as_ptr(), flags, data) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_thread_sees_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        std::fs::write(path.join("below"), "").unwrap();
+        let thread = std::thread::spawn(move || {
+            if let Err(error) = mount_private(&path) {
+                testkit::skip("a tmpfs of its own", &error.to_string());
+                return;
+            }
+            assert!(!path.join("below").exists());
+            std::fs::write(path.join("above"), "").unwrap();
+            assert!(path.join("above").exists());
+        });
+        thread.join().unwrap();
+        assert!(folder.path().join("below").exists() && !folder.path().join("above").exists());
+    }
+}

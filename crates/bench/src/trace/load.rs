@@ -1,0 +1,170 @@
+//! What is traced: loads of system calls that time themselves, so that the start and the end of a
+//! tracer do not count.
+//!
+//! A load runs in slices, this very binary under a hidden verb, and writes how long each took.
+//! The middle slice says what a call costs.  Slices are shorter than the scheduler lets a task
+//! run at a time, so that on a machine with other work most are not interrupted.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::error::{Context, Result, ensure};
+
+use super::TraceSize;
+use crate::SearchPath;
+
+/// What a load does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceLoad {
+    /// The cheapest call there is, over and over.
+    Getppid,
+    /// `dd bs=1` from `/dev/zero` to `/dev/null`: a read and a write for each byte.
+    Dd,
+    /// `true`, started and waited for, with no shell between.
+    True,
+    /// `find` over a tree made for it, with a look at every file.
+    Find,
+}
+
+impl TraceLoad {
+    /// All of them.
+    pub const ALL: [TraceLoad; 4] =
+        [TraceLoad::Getppid, TraceLoad::Dd, TraceLoad::True, TraceLoad::Find];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            TraceLoad::Getppid => "getppid",
+            TraceLoad::Dd => "dd",
+            TraceLoad::True => "true",
+            TraceLoad::Find => "find",
+        }
+    }
+
+    /// So many of it, for people.
+    pub(crate) fn describe(self, units: u64, files: usize) -> String {
+        match self {
+            TraceLoad::Getppid => format!("getppid, {units} times"),
+            TraceLoad::Dd => format!("dd bs=1 count={units}"),
+            TraceLoad::True => format!("true, started {units} times"),
+            TraceLoad::Find => format!("find over {files} files, {units} times"),
+        }
+    }
+}
+
+/// The folder of the tree within a load's folder.
+const TREE: &str = "tree";
+/// The file in it that the load writes.
+const SLICES: &str = "slices";
+/// Files in each folder of the tree.
+const FILES_PER_FOLDER: usize = 20;
+
+/// Makes the tree that `find` walks.
+pub(crate) fn plant(folder: &Path, files: usize) -> std::io::Result<()> {
+    for number in 0..files {
+        let inner = folder.join(TREE).join((number / FILES_PER_FOLDER).to_string());
+        if number.is_multiple_of(FILES_PER_FOLDER) {
+            std::fs::create_dir_all(&inner)?;
+        }
+        std::fs::File::create(inner.join(number.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Runs a load and writes into `folder` how many nanoseconds each slice took.
+///
+/// # Errors
+/// When its program is not there or fails, or the file cannot be written.
+pub fn run(what: TraceLoad, size: TraceSize, folder: &Path, path: &SearchPath) -> Result<()> {
+    let slices_ns = run_here(what, size, folder, path)?;
+    let mut text = String::new();
+    for nanoseconds in slices_ns {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{nanoseconds}");
+    }
+    let path = folder.join(SLICES);
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Runs a load in this process and gives the nanoseconds of each slice.
+pub(crate) fn run_here(
+    what: TraceLoad,
+    size: TraceSize,
+    folder: &Path,
+    path: &SearchPath,
+) -> Result<Vec<u64>> {
+    let TraceSize { units, slices } = size;
+    let program = match what {
+        TraceLoad::Getppid => PathBuf::new(),
+        _ => path.find(what.name()).with_context(|| format!("there is no {}", what.name()))?,
+    };
+    let mut slices_ns = Vec::new();
+    for _ in 0..slices {
+        let start = Instant::now();
+        match what {
+            TraceLoad::Getppid => {
+                for _ in 0..units {
+                    std::hint::black_box(rustix::process::getppid());
+                }
+            }
+            TraceLoad::Dd => {
+                let mut dd = Command::new(&program);
+                dd.args(["if=/dev/zero", "of=/dev/null", "bs=1"]).arg(format!("count={units}"));
+                // It would print its own speed.
+                finish(dd.stderr(Stdio::null()))?;
+            }
+            TraceLoad::True => {
+                for _ in 0..units {
+                    finish(&mut Command::new(&program))?;
+                }
+            }
+            TraceLoad::Find => {
+                for _ in 0..units {
+                    let mut find = Command::new(&program);
+                    finish(find.arg(folder.join(TREE)).args(["-type", "f", "-size", "+0"]))?;
+                }
+            }
+        }
+        slices_ns.push(u64::try_from(start.elapsed().as_nanos())?);
+    }
+    Ok(slices_ns)
+}
+
+fn finish(command: &mut Command) -> Result<()> {
+    let status = command.status()?;
+    ensure!(status.success(), "{} ended with {status}", command.get_program().display());
+    Ok(())
+}
+
+/// Reads what a load has written, and removes it, so that it cannot be read twice.
+pub(crate) fn take_slices(folder: &Path) -> Result<Vec<u64>> {
+    let path = folder.join(SLICES);
+    let text = std::fs::read_to_string(&path).context("the load has written nothing")?;
+    std::fs::remove_file(&path)?;
+    text.lines().map(|line| line.parse().context("the load has not written a number")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_write_every_slice() {
+        let folder = tempfile::tempdir().unwrap();
+        plant(folder.path(), 45).unwrap();
+        let folders = std::fs::read_dir(folder.path().join(TREE)).unwrap().count();
+        assert_eq!(folders, 3);
+        let path = crate::tests::search_path();
+        for what in TraceLoad::ALL {
+            if what != TraceLoad::Getppid && path.find(what.name()).is_none() {
+                continue;
+            }
+            run(what, TraceSize { units: 2, slices: 3 }, folder.path(), &path).unwrap();
+            let slices = take_slices(folder.path()).unwrap();
+            assert!(slices.len() == 3 && slices.iter().all(|ns| *ns > 0), "{what:?} {slices:?}");
+            assert!(take_slices(folder.path()).is_err(), "{what:?}: read twice");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Who traces: the programs with their command lines, a whit that watches somebody else, and the
+//! kernel's own part.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use crate::error::{Context, Result, ensure};
+use crate::measure::{Measurement, run_any};
+use regex::Regex;
+
+use crate::SearchPath;
+use crate::programs::{Programs, text_of};
+
+/// Names in the tables.
+pub(crate) const BARE: &str = "bare";
+pub(crate) const FLOOR: &str = "two empty programs";
+pub(crate) const BESIDE: &str = "whit, not selected";
+pub(crate) const AFTER: &str = "after detach";
+pub(crate) const WHIT: &str = "whit -c";
+pub(crate) const STRACE: &str = "strace -c -f";
+
+/// The question to bpftrace: calls by command and number.
+const ONE_LINER: &str = "tracepoint:raw_syscalls:sys_enter { @[comm, args->id] = count(); }";
+
+/// One that takes part.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    pub(crate) name: String,
+    pub(crate) how: How,
+    /// Whether it costs so much that it gets the small load.
+    pub(crate) slow: bool,
+    /// Whether it says what it has lost.
+    pub(crate) tells_lost: bool,
+}
+
+/// How a load is run under it.
+#[derive(Debug)]
+pub(crate) enum How {
+    /// Nobody traces.
+    Bare,
+    /// The kernel asks two programs that do nothing.
+    Floor,
+    /// Whit watches another process.
+    Beside,
+    /// In this very process, which was there while others were traced, and is traced by nobody.
+    After,
+    /// A program that starts the load: it, and its arguments before the load's.
+    Program(PathBuf, Vec<OsString>),
+    /// The same, with the load's command line as one last argument.
+    Joined(PathBuf, Vec<OsString>),
+}
+
+/// Everybody who can take part here, and why others cannot.
+pub(crate) fn find(programs: &Programs, kernel: bool, notes: &mut Vec<String>) -> Vec<Tracer> {
+    let tracer = |name: &str, how, slow| Tracer { name: name.into(), how, slow, tells_lost: false };
+    let mut all = vec![tracer(BARE, How::Bare, false), tracer(BARE, How::Bare, true)];
+    if kernel {
+        all.push(tracer(FLOOR, How::Floor, false));
+        all.push(tracer(BESIDE, How::Beside, false));
+        all.push(tracer(AFTER, How::After, false));
+    }
+    let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+    let whit = |arguments: &str| How::Program(programs.whit.clone(), words(arguments));
+    let counted = whit("trace -c -f -o /dev/stderr");
+    let name = if kernel { WHIT } else { "whit -c by ptrace" };
+    all.push(Tracer { tells_lost: true, ..tracer(name, counted, !kernel) });
+    // The kernel hands events over where it can; else whit stops the command at each.
+    let events = ["kernel", "ptrace"].map(|way| {
+        let how = whit(&format!("trace -f -o /dev/null -e raw=all --way {way}"));
+        Tracer { tells_lost: true, ..tracer(&format!("whit events, {way}"), how, way == "ptrace") }
+    });
+    let mut refused = String::new();
+    let found = events.into_iter().find(|tracer| match probe(tracer, &programs.path) {
+        Ok(()) => true,
+        Err(error) => {
+            refused = error.line();
+            false
+        }
+    });
+    match found {
+        Some(events) => all.push(events),
+        None => notes.push(format!("no events: {refused}")),
+    }
+    let others = [
+        ("bpftrace", "bpftrace one-liner", vec!["-e".into(), ONE_LINER.into(), "-c".into()]),
+        ("perf", "perf trace -s", words("trace -s --")),
+        ("strace", STRACE, words("-c -f")),
+        ("strace", "strace -c --seccomp-bpf -f", words("-c --seccomp-bpf -f")),
+    ];
+    for (program, name, arguments) in others {
+        let Some(path) = programs.path.find(program) else {
+            notes.push(format!("{name} is left out: {program} is not installed"));
+            continue;
+        };
+        let joined = program == "bpftrace";
+        let how = if joined { How::Joined(path, arguments) } else { How::Program(path, arguments) };
+        let mut found = tracer(name, how, !joined);
+        found.tells_lost = program == "perf";
+        match probe(&found, &programs.path) {
+            Ok(()) => all.push(found),
+            Err(error) => notes.push(format!("{name} is left out: {}", error.line())),
+        }
+    }
+    all
+}
+
+/// Whether a program can trace here at all.
+fn probe(tracer: &Tracer, path: &SearchPath) -> Result<()> {
+    let command = path.find("true").context("there is no program `true` to try it with")?;
+    tracer.run(&Command::new(command)).map(|_| ())
+}
+
+impl Tracer {
+    /// Runs a command under a program that starts it; gives what all of it cost, and what the
+    /// tracer said.
+    pub(crate) fn run(&self, load: &Command) -> Result<(Measurement, String)> {
+        let mut command = match &self.how {
+            How::Program(program, arguments) => {
+                let mut command = Command::new(program);
+                command.args(arguments).arg(load.get_program()).args(load.get_args());
+                command
+            }
+            How::Joined(program, arguments) => {
+                let words = std::iter::once(load.get_program()).chain(load.get_args());
+                let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>();
+                let cut = words.iter().any(|word| word.contains(char::is_whitespace));
+                ensure!(!cut, "it cannot be given words with blanks: {}", words.join(" "));
+                let mut command = Command::new(program);
+                command.args(arguments).arg(words.join(" "));
+                command
+            }
+            _ => {
+                let mut command = Command::new(load.get_program());
+                command.args(load.get_args());
+                command
+            }
+        };
+        let mut said = tempfile::tempfile()?;
+        command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?);
+        let (status, measurement) = run_any(&mut command)?;
+        let mut bytes = Vec::new();
+        std::io::Seek::rewind(&mut said)?;
+        said.read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let first = text.lines().next().unwrap_or("it said nothing");
+        ensure!(status.success(), "{} ended with {status}: {first}", text_of(&command));
+        Ok((measurement, text))
+    }
+}
+
+/// Events that a tracer says it has lost, in any of the ways in which whit and perf say it.
+pub(crate) fn lost_in(said: &str) -> u64 {
+    let Ok(pattern) = Regex::new(r"(?i)\blost:? (\d+)|(\d+) (?:events )?were lost") else {
+        return 0;
+    };
+    let number = |found: regex::Captures<'_>| {
+        let digits = found.get(1).or_else(|| found.get(2))?;
+        digits.as_str().parse::<u64>().ok()
+    };
+    pattern.captures_iter(said).filter_map(number).sum()
+}
+
+/// Calls of a command and all that it starts, as whit counts them.
+pub(crate) fn calls(whit: &Path, load: &Command) -> Result<u64> {
+    let how = How::Program(whit.to_owned(), ["trace", "-c", "-f", "--json"].map(Into::into).into());
+    let counter = Tracer { name: WHIT.into(), how, slow: false, tells_lost: true };
+    let (_, said) = counter.run(load)?;
+    let object = said.lines().find(|line| line.starts_with('{'));
+    let object: Option<serde_json::Value> = object.and_then(|line| serde_json::from_str(line).ok());
+    let calls = object.and_then(|object| object["total"]["calls"].as_u64());
+    calls.with_context(|| format!("whit trace said '{}'", said.trim()))
+}
+
+/// A whit that watches a process that sleeps, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    whit: Child,
+    sleeper: Child,
+    /// Held so that what it says at its end has somewhere to go.
+    output: Option<BufReader<ChildStdout>>,
+}
+
+impl Beside {
+    /// Starts both, and waits until whit watches.
+    pub(crate) fn start(whit: &Path) -> Result<Self> {
+        let null = |command: &mut Command| -> std::io::Result<Child> {
+            command.stdin(Stdio::null()).stderr(Stdio::null()).spawn()
+        };
+        let mut sleeper = null(Command::new("sleep").arg("86400").stdout(Stdio::null()))
+            .context("cannot start sleep")?;
+        let mut command = Command::new(whit);
+        command.args(["trace", "-c", "-f", "--way", "kernel", "--csv", "-o", "-", "-p"]);
+        command.arg(sleeper.id().to_string()).stdout(Stdio::piped());
+        let mut whit = match null(&mut command) {
+            Ok(whit) => whit,
+            Err(error) => {
+                end(&mut sleeper);
+                return Err(error).context("cannot start whit");
+            }
+        };
+        let output = whit.stdout.take().map(BufReader::new);
+        let mut beside = Beside { whit, sleeper, output };
+        // The heading comes when the programs are attached.
+        let mut heading = String::new();
+        if let Some(output) = &mut beside.output {
+            output.read_line(&mut heading)?;
+        }
+        ensure!(!heading.is_empty(), "whit trace -p did not begin to watch");
+        Ok(beside)
+    }
+
+    /// Has whit let go.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        let pid = rustix::process::Pid::from_child(&self.whit);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+        let status = self.whit.wait()?;
+        ensure!(status.success(), "whit trace -p ended with {status}");
+        Ok(())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        end(&mut self.whit);
+        end(&mut self.sleeper);
+    }
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_read_as_each_tells_them() {
+        for (said, lost) in [
+            ("Counted in the kernel: 29 calls, too few; lost: 3.", 3),
+            ("LOST 13 events!\nLOST 4 events!\n", 17),
+            ("whit: 7 events were lost, as they came too fast\n", 7),
+            (" Summary of events:\n dd (1), 80239 events, 100.0%\n", 0),
+        ] {
+            assert_eq!(lost_in(said), lost, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_tracer_starts_the_load_and_is_heard() {
+        let echo = |how: fn(PathBuf, Vec<OsString>) -> How| Tracer {
+            name: "echo".into(),
+            how: how("/bin/echo".into(), vec!["before".into()]),
+            slow: false,
+            tells_lost: false,
+        };
+        let mut load = Command::new("load");
+        load.args(["one", "two"]);
+        for how in [How::Program, How::Joined] {
+            assert_eq!(echo(how).run(&load).unwrap().1, "before load one two\n");
+        }
+        load.arg("three four");
+        assert!(echo(How::Joined).run(&load).is_err());
+        let mut failing = Command::new("sh");
+        failing.args(["-c", "echo no such luck >&2; exit 3"]);
+        let bare = Tracer { how: How::Bare, ..echo(How::Program) };
+        let text = bare.run(&failing).unwrap_err().to_string();
+        assert!(text.ends_with("no such luck"), "{text}");
+    }
+}
