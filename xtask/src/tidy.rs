@@ -30,6 +30,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("testkit", &["sample"]),
     ("bench", &["sample", "procfs", "bpf", "source", "recording"]),
     ("doctor", &["sample", "procfs", "bpf", "source", "trace"]),
+    ("sink", &["sample", "layout"]),
+    ("recorder", &["sample", "procfs", "layout", "source", "recording", "view", "sink"]),
     (
         "cli",
         &[
@@ -46,6 +48,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "feed",
             "bench",
             "doctor",
+            "sink",
+            "recorder",
         ],
     ),
     ("xtask", &[]),

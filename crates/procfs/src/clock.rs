@@ -7,7 +7,7 @@ use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
-use sample::{Clock, Moment, Wake};
+use sample::{Clock, DESCRIPTORS_MAX, Moment, Wake};
 
 /// The real clocks: `CLOCK_BOOTTIME` and `CLOCK_REALTIME`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,12 +32,12 @@ impl Clock for SystemClock {
         }
     }
 
-    fn sleep_until_readable(&mut self, monotonic_ns: u64, descriptor: BorrowedFd<'_>) -> Wake {
+    fn sleep_until_readable(&mut self, monotonic_ns: u64, descriptors: &[BorrowedFd<'_>]) -> Wake {
         let waited = TIMER.with(|timer| {
             let timer = timer.as_ref()?;
-            Some(wait(timer, monotonic_ns, descriptor))
+            Some(wait(timer, monotonic_ns, descriptors))
         });
-        // Without a timer to wait for, the descriptor has to wait for the tick.
+        // Without a timer to wait for, the descriptors have to wait for the tick.
         waited.unwrap_or_else(|| self.sleep_until(monotonic_ns))
     }
 }
@@ -49,17 +49,22 @@ thread_local! {
 }
 
 /// Two calls, against one of a plain sleep.
-fn wait(timer: &OwnedFd, monotonic_ns: u64, descriptor: BorrowedFd<'_>) -> Wake {
+fn wait(timer: &OwnedFd, monotonic_ns: u64, descriptors: &[BorrowedFd<'_>]) -> Wake {
     // A time of 0 would stop the timer.
     let it_value = timespec(monotonic_ns.max(1));
     let setting = Itimerspec { it_interval: timespec(0), it_value };
     if timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &setting).is_err() {
         return Wake::Interrupted;
     }
-    let mut both =
-        [PollFd::new(timer, PollFlags::IN), PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
-    match poll(&mut both, None) {
-        Ok(_) if !both[0].revents().is_empty() => Wake::Due,
+    // The timer, then the descriptors; the rest of the array is not looked at.
+    let count = descriptors.len().min(DESCRIPTORS_MAX);
+    let mut watched: [PollFd<'_>; DESCRIPTORS_MAX + 1] =
+        std::array::from_fn(|index| match descriptors.get(index.wrapping_sub(1)) {
+            Some(&descriptor) => PollFd::from_borrowed_fd(descriptor, PollFlags::IN),
+            None => PollFd::new(timer, PollFlags::IN),
+        });
+    match poll(&mut watched[..=count], None) {
+        Ok(_) if !watched[0].revents().is_empty() => Wake::Due,
         _ => Wake::Interrupted,
     }
 }
@@ -88,14 +93,19 @@ mod tests {
         let (reader, mut writer) = std::io::pipe().unwrap();
         for _ in 0..3 {
             let target = clock.now().monotonic_ns + 20_000_000;
-            assert_eq!(clock.sleep_until_readable(target, reader.as_fd()), Wake::Due);
+            assert_eq!(clock.sleep_until_readable(target, &[reader.as_fd()]), Wake::Due);
             assert!(clock.now().monotonic_ns >= target);
         }
         writer.write_all(b"x").unwrap();
         let target = clock.now().monotonic_ns + 60_000_000_000;
-        assert_eq!(clock.sleep_until_readable(target, reader.as_fd()), Wake::Interrupted);
+        assert_eq!(clock.sleep_until_readable(target, &[reader.as_fd()]), Wake::Interrupted);
+        // Each of several ends it, wherever it stands.
+        let (other, _kept_open) = std::io::pipe().unwrap();
+        for both in [[reader.as_fd(), other.as_fd()], [other.as_fd(), reader.as_fd()]] {
+            assert_eq!(clock.sleep_until_readable(target, &both), Wake::Interrupted);
+        }
         let past = clock.now().monotonic_ns - 1;
-        assert_eq!(clock.sleep_until_readable(past, reader.as_fd()), Wake::Due);
-        assert_eq!(clock.sleep_until_readable(0, reader.as_fd()), Wake::Due);
+        assert_eq!(clock.sleep_until_readable(past, &[reader.as_fd()]), Wake::Due);
+        assert_eq!(clock.sleep_until_readable(0, &[reader.as_fd()]), Wake::Due);
     }
 }

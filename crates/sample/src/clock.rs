@@ -16,9 +16,13 @@ pub struct Moment {
 pub enum Wake {
     /// The time has come.
     Due,
-    /// A signal or a peer wants attention first.
+    /// A signal or a readable descriptor came first.
     Interrupted,
 }
+
+/// Descriptors that a clock watches while it sleeps, so that a sleep allocates nothing.  Today two
+/// sources have one, and a recorder's control may.
+pub const DESCRIPTORS_MAX: usize = 8;
 
 /// The only way to learn the time below `cli`.
 pub trait Clock {
@@ -28,9 +32,10 @@ pub trait Clock {
     /// Sleeps until `CLOCK_BOOTTIME` reaches `monotonic_ns`; returns at once if it has.
     fn sleep_until(&mut self, monotonic_ns: u64) -> Wake;
 
-    /// As [`sleep_until`](Self::sleep_until); ends as [`Wake::Interrupted`] also when `descriptor`
-    /// can be read.  A clock without descriptors never finds that it can.
-    fn sleep_until_readable(&mut self, monotonic_ns: u64, _descriptor: BorrowedFd<'_>) -> Wake {
+    /// As [`sleep_until`](Self::sleep_until); ends as [`Wake::Interrupted`] also when one of the
+    /// first [`DESCRIPTORS_MAX`] `descriptors` is readable.  A clock that watches no descriptors
+    /// sleeps until the time.
+    fn sleep_until_readable(&mut self, monotonic_ns: u64, _descriptors: &[BorrowedFd<'_>]) -> Wake {
         self.sleep_until(monotonic_ns)
     }
 }

@@ -29,7 +29,7 @@ pub use account::{
     Account, Balance, By, Cells, Digest, DigestColumn, Fold, Folded, Grouping, Measure, Order,
     Rank, Role, Top,
 };
-pub use clock::{Clock, Moment, Wake};
+pub use clock::{Clock, DESCRIPTORS_MAX, Moment, Wake};
 pub use def::{Cadence, SourceDef};
 pub use field::{Field, Kind, Unit};
 pub use history::{Frame, History, Row, Track};

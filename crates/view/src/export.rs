@@ -27,7 +27,7 @@ pub struct Export {
     /// What turns frames into bytes.
     pub view: Box<dyn View>,
     /// Where they go.
-    pub sink: Sink,
+    pub destination: Destination,
     /// Whether they are shown on the terminal too.
     pub echo: Echo,
     /// Graphite's `r=`: before what one frame gave is sent, wait a random time up to this, so
@@ -37,7 +37,7 @@ pub struct Export {
 
 /// Where an export's bytes go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sink {
+pub enum Destination {
     /// To the terminal, or to the socket of `-A`.
     Output,
     /// To a file that is replaced as a whole each time a frame gives bytes.

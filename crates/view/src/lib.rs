@@ -32,7 +32,7 @@ pub use fields::check_fields;
 pub use groups::{GroupForm, Groups};
 pub use json::Json;
 pub use openmetrics::OpenMetrics;
-pub use plot::{PlotFiles, Sink};
+pub use plot::{PlotFiles, WritePlot};
 pub use verbose::TopList;
 
 /// A way to show samples, opened for one feed.

@@ -20,7 +20,7 @@ use crate::{Entry, Setup, View};
 
 mod files;
 
-pub use files::{PlotFiles, Sink};
+pub use files::{PlotFiles, WritePlot};
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "plot",

@@ -7,7 +7,14 @@ use std::sync::Arc;
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use procfs::{Host, SystemClock};
+use recorder::{
+    Budget, FileNames, FirstSampleCheck, Intervals, Keep, LiveText, Outputs, PlotOutput, PlotStyle,
+    PlotWriter, Recorder, RecordingFile, RecordingOptions, Roll, Rotation, RunFacts, Severity,
+    StopAfter, TickSchedule, ViewInput, ensure_directory, gather_facts, local, parse_duration,
+    parse_intervals,
+};
 use sample::{Cadence, Clock, Meta, Moment, Snapshot, SourceDef, State, Table};
+use sink::{DescriptorSink, LiveAddress, Sink};
 use source::{Entry, Limits, ProcessLimits, RecorderCounters, Sampler};
 use view::PlotFiles;
 use view::export::Setting;
@@ -15,21 +22,9 @@ use view::export::Setting;
 use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS, hardware};
 use crate::memory;
 pub(crate) use crate::record::arguments::RecordArguments;
-use crate::record::budget::Budget;
 use crate::record::daemon::{self, Parent, PidFile, User};
-use crate::record::facts::{self, Told};
-use crate::record::file::{RecordingFile, RecordingOptions};
-use crate::record::intervals::{Intervals, parse_duration, parse_intervals};
-use crate::record::live::{Live, Shown};
-use crate::record::messages::{Messages, Severity, local};
-use crate::record::names::Place;
-use crate::record::output::{Address, Output, Screen};
-use crate::record::plot::{PlotOutput, PlotStyle, ensure_directory};
-use crate::record::roll::{Keep, Roll};
-use crate::record::run::{Recorder, Until};
-use crate::record::schedule::Schedule;
+use crate::record::messages::Messages;
 use crate::record::signals::Signals;
-use crate::record::sinks::{Files, FirstLook, Plots, Sinks};
 
 /// Runs the verb.
 pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
@@ -74,16 +69,16 @@ fn record(
     if arguments.nice {
         daemon::be_nice()?;
     }
-    let (mut recorder, mut sinks) = plan.open(arguments, &mut clock)?;
-    sinks.messages.say(clock.now(), Severity::Information, "Starting");
+    let (mut recorder, mut outputs) = plan.open(arguments, &mut clock)?;
+    outputs.log(clock.now(), Severity::Information, "Starting");
     let mut signals = Signals::install(arguments.filename.is_some());
     if let Some(parent) = parent.and_then(Option::take) {
         parent.ready();
     }
     memory::give_back_start();
-    let recorded = recorder.run(&mut clock, &mut signals, &mut sinks);
-    sinks.messages.say(clock.now(), Severity::Information, "Terminating...");
-    let closed = sinks.close(clock.now());
+    let recorded = recorder.run(&mut clock, &mut signals, &mut outputs);
+    outputs.log(clock.now(), Severity::Information, "Terminating...");
+    let closed = outputs.close(clock.now());
     recorded.and(closed)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -99,7 +94,7 @@ struct Plan {
     zone: TimeZone,
     meta: Meta,
     user: Option<User>,
-    address: Option<Address>,
+    address: Option<LiveAddress>,
 }
 
 impl Plan {
@@ -130,17 +125,18 @@ impl Plan {
             |entry: &&Entry| entry.def.cadence == Cadence::First && entry.def.letters != "Z";
         let listed = arguments.display.lists_instances();
         let follow = arguments.filename.is_none() && (listed || !entries.iter().any(first));
-        let intervals = parse_intervals(given, default_first, needs, follow)?;
+        let intervals = parse_intervals(given, default_first, needs, follow)
+            .with_context(|| format!("-i {given}"))?;
         anyhow::ensure!(
             arguments.budget.is_none() || intervals.first_ns > 0,
             "--budget needs an interval: -i0 uses all there is"
         );
-        let runtime = arguments.runtime.as_deref().map(|text| parse_duration("-R", text));
+        let runtime = arguments.runtime.as_deref().map(parse_duration);
         let zone = crate::zone::local();
         let command_line: Vec<String> = std::env::args().collect();
-        let meta = facts::gather(
+        let meta = gather_facts(
             &arguments.root,
-            &Told {
+            &RunFacts {
                 subsystems: &letters,
                 intervals,
                 command_line: &command_line.join(" "),
@@ -152,13 +148,16 @@ impl Plan {
         let names = |path| std::fs::read_to_string(path).unwrap_or_default();
         let user = arguments.runas.as_deref();
         let user = user.map(|user| User::parse(user, &names("/etc/passwd"), &names("/etc/group")));
-        let address = arguments.address.as_deref().map(Address::parse);
+        let address = arguments
+            .address
+            .as_deref()
+            .map(|text| LiveAddress::parse(text).with_context(|| format!("-A {text}")));
         Ok(Plan {
             letters,
             verbose,
             entries,
             intervals,
-            duration_ns: runtime.transpose()?,
+            duration_ns: runtime.transpose().context("-R")?,
             zone,
             meta,
             user: user.transpose()?,
@@ -184,12 +183,12 @@ impl Plan {
         Ok(pid_file)
     }
 
-    /// Opens sources and sinks.
+    /// Opens sources and outputs.
     fn open(
         self,
         arguments: &RecordArguments,
         clock: &mut SystemClock,
-    ) -> anyhow::Result<(Recorder, Sinks)> {
+    ) -> anyhow::Result<(Recorder, Outputs)> {
         let counters = Arc::new(RecorderCounters::default());
         let mut host = Host::new(&arguments.root);
         if arguments.raw {
@@ -223,17 +222,17 @@ impl Plan {
         options.local_offset = display::local_offset(&self.zone);
         let sending = arguments.address.is_some();
         arguments.display.settle_list(&mut options, false, sending)?;
-        let mut sinks = Sinks::new(self.messages(arguments));
+        let mut outputs = Outputs::new(Box::new(self.messages(arguments)), self.zone.clone());
         let letters = arguments.display.subsystems.clone().unwrap_or_default();
-        sinks.limits = Some(limits.clone());
-        sinks.first_look = Some(FirstLook { defs: defs.clone(), letters, limits });
+        outputs.limits = Some(limits.clone());
+        outputs.first_sample = Some(FirstSampleCheck { defs: defs.clone(), letters, limits });
         if arguments.makes_text() || arguments.makes_plot_files() {
-            let mut shown = Shown::new(self.meta.clone(), options, defs.clone());
-            shown.names = arguments.display.names(true)?;
-            self.open_views(arguments, &mut sinks, shown, &counters, now)?;
+            let mut input = ViewInput::new(self.meta.clone(), options, defs.clone());
+            input.names = arguments.display.names(true)?;
+            self.open_views(arguments, &mut outputs, input, &counters, now)?;
         }
-        self.open_files(arguments, &mut sinks, defs, &counters, now)?;
-        sinks.purge(now);
+        self.open_files(arguments, &mut outputs, defs, &counters, now)?;
+        outputs.purge(now);
         let has_second = self.entries.iter().any(|entry| entry.def.cadence == Cadence::Second);
         let align = arguments.align || arguments.daemon;
         let asked = self.meta.subsystems();
@@ -251,18 +250,18 @@ impl Plan {
             host,
             sampler,
             snapshot,
-            schedule: Schedule::start(self.intervals, align, has_second, now),
+            schedule: TickSchedule::start(self.intervals, align, has_second, now),
             interval_ns: self.intervals.first_ns,
             budget,
             seldom,
             counters,
-            until: Until {
+            stop_after: StopAfter {
                 // As collectl: the first sample is only a base, so one more makes so many intervals.
                 samples: arguments.count.map(|count| count.saturating_add(1)),
                 end_ns: self.duration_ns.map(|ns| now.monotonic_ns.saturating_add(ns)),
             },
         };
-        Ok((recorder, sinks))
+        Ok((recorder, outputs))
     }
 }
 
@@ -272,39 +271,39 @@ impl Plan {
             logged: arguments.messages,
             quiet: arguments.quiet,
             daemon: arguments.daemon,
-            place: self.place(arguments),
+            names: self.file_names(arguments),
             zone: self.zone.clone(),
         }
     }
 
-    fn place(&self, arguments: &RecordArguments) -> Option<Place> {
-        arguments.filename.as_deref().map(|path| Place::new(path, self.meta.host()))
+    fn file_names(&self, arguments: &RecordArguments) -> Option<FileNames> {
+        arguments.filename.as_deref().map(|path| FileNames::new(path, self.meta.host()))
     }
 
     /// Plot files, and text for the screen or a socket.
     fn open_views(
         &self,
         arguments: &RecordArguments,
-        sinks: &mut Sinks,
-        shown: Shown,
+        outputs: &mut Outputs,
+        input: ViewInput,
         counters: &Arc<RecorderCounters>,
         now: Moment,
     ) -> anyhow::Result<()> {
-        if let Some(place) = self.place(arguments).filter(|_| arguments.makes_plot_files()) {
-            ensure_directory(&place)?;
-            let style = PlotStyle::of(&shown.options.letters);
+        if let Some(names) = self.file_names(arguments).filter(|_| arguments.makes_plot_files()) {
+            ensure_directory(&names)?;
+            let style = PlotStyle::of(&input.options.letters);
             let lines = PlotFiles::new(self.zone.clone());
-            let output = PlotOutput::new(place, style, local(now, &self.zone));
+            let output = PlotOutput::new(names, style, local(now, &self.zone));
             let command_line = self.meta.get("command_line").unwrap_or_default().to_owned();
             let flush_ns = arguments.flush.unwrap_or(PLOT_FLUSH_SECONDS) * 1_000_000_000;
             let counters = counters.clone();
-            sinks.plots =
-                Some(Plots::open(lines, output, command_line, counters, flush_ns, &shown));
+            outputs.plots =
+                Some(PlotWriter::new(lines, output, command_line, counters, flush_ns, &input));
         }
         if arguments.makes_text() {
-            sinks.live = Some(self.open_live(arguments, &shown, counters)?);
+            outputs.live = Some(self.open_live(arguments, &input, counters)?);
         }
-        sinks.shown = Some(shown);
+        outputs.view_input = Some(input);
         Ok(())
     }
 
@@ -318,9 +317,9 @@ impl Plan {
     fn open_live(
         &self,
         arguments: &RecordArguments,
-        shown: &Shown,
+        input: &ViewInput,
         counters: &Arc<RecorderCounters>,
-    ) -> anyhow::Result<Live> {
+    ) -> anyhow::Result<LiveText> {
         let setting = Setting {
             playing: false,
             aligned: arguments.align || arguments.daemon,
@@ -332,54 +331,57 @@ impl Plan {
         let words: Vec<String> = std::env::args().skip(1).collect();
         let setup =
             view::Setup { command_line: words.join(" "), ..view::Setup::of(self.zone.clone()) };
-        let view = arguments.display.open_view(&shown.options, &setup, &setting)?;
+        let view = arguments.display.open_view(&input.options, &setup, &setting)?;
         let Some(view) = view else { std::process::exit(0) };
-        let output: Box<dyn Output> = match &self.address {
-            Some(address) => address.open(self.meta.host())?,
-            None => Box::new(Screen),
+        let sink: Box<dyn Sink> = match &self.address {
+            Some(address) => address.open()?,
+            None => Box::new(DescriptorSink::new(rustix::stdio::stdout())),
         };
         if self.address.is_none() && !arguments.quiet && self.intervals.first_ns > 0 {
             announce(self.intervals);
         }
-        Ok(Live::open(view, output, counters.clone(), shown)?)
+        Ok(LiveText::open(view, sink, counters.clone(), input)?)
     }
 
     /// The recording, and the housekeeping of all files.
     fn open_files(
         &self,
         arguments: &RecordArguments,
-        sinks: &mut Sinks,
+        outputs: &mut Outputs,
         defs: Vec<&'static SourceDef>,
         counters: &Arc<RecorderCounters>,
         now: Moment,
     ) -> anyhow::Result<()> {
-        let Some(place) = self.place(arguments) else { return Ok(()) };
-        let roll = arguments.roll.as_deref().map(Roll::parse).transpose()?;
-        let keep = arguments.keep.as_deref().map(Keep::parse).transpose()?;
+        let Some(names) = self.file_names(arguments) else { return Ok(()) };
+        let roll = arguments
+            .roll
+            .as_deref()
+            .map(|text| Roll::parse(text).with_context(|| format!("-r {text}")));
+        let roll = roll.transpose()?;
+        let keep = arguments.keep.as_deref().map(Keep::parse).transpose().context("--keep")?;
         // What --keep says is kept replaces the seven days that -r keeps.
         let roll = roll.map(|roll| if keep.is_some() { roll.without_days() } else { roll });
         if arguments.makes_recording() {
-            ensure_directory(&place)?;
-            let wanted = RecordingOptions {
+            ensure_directory(&names)?;
+            let options = RecordingOptions {
                 keeps_text: arguments.raw,
                 sync_ns: arguments.sync.map(|seconds| seconds.saturating_mul(1_000_000_000)),
                 beside_others: false,
             };
-            let told = (now, &sinks.messages);
             let recording = RecordingFile::create(
-                place.clone(),
+                (names.clone(), self.zone.clone()),
                 self.meta.clone(),
                 defs,
-                &wanted,
+                options,
                 counters.clone(),
-                told,
+                now,
             )?;
-            sinks.recording = Some(recording);
+            outputs.recording = Some(recording);
         }
-        let plots = sinks.plots.as_ref().map(|plots| plots.lines.extensions().collect());
-        let files =
-            Files::new(place, roll, keep, plots.unwrap_or_default(), (now, &sinks.messages));
-        sinks.files = Some(files);
+        let plots = outputs.plots.as_ref().map(|plots| plots.extensions().collect());
+        let names = (names, self.zone.clone());
+        let rotation = Rotation::new(names, roll, keep, plots.unwrap_or_default(), now);
+        outputs.rotation = Some(rotation);
         Ok(())
     }
 }

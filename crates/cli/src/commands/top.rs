@@ -5,10 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, ensure};
 use feed::{Feed as _, Motion};
+use recorder::{Intervals, RunFacts, gather_facts};
 use sample::Clock as _;
 
-use crate::record::facts::{self, Told};
-use crate::record::intervals::Intervals;
 use crate::top::{self, App, Column, Grouping, Samples, Settings};
 
 /// Arguments of `whit top`.
@@ -94,7 +93,7 @@ fn live(arguments: &TopArguments, seconds: f64, settings: Settings) -> anyhow::R
     let root = &arguments.root;
     ensure!(root.join("proc").is_dir(), "{}: there is no folder proc in it", root.display());
     let interval_ns = (seconds * 1e9) as u64;
-    let told = Told {
+    let run = RunFacts {
         subsystems: "cmpdnZ",
         intervals: Intervals { first_ns: interval_ns, second_every: 1, third_every: 1 },
         command_line: "whit top",
@@ -102,7 +101,7 @@ fn live(arguments: &TopArguments, seconds: f64, settings: Settings) -> anyhow::R
         zone: &crate::zone::local(),
         now: procfs::SystemClock.now(),
     };
-    let meta = facts::gather(root, &told);
+    let meta = gather_facts(root, &run);
     let live = top::open(root, settings.threads);
     let defs = live.defs();
     let mut app = App::new(Samples::Live(Box::new(live)), &defs, meta, settings);

@@ -7,18 +7,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use jiff::{Timestamp, Zoned};
+use recorder::{FileNames, PlotOutput, PlotStyle, ensure_directory};
 use sample::{Frame, Options};
 use view::Digests;
 
 use super::frames::{FrameConsumer, PlayedSet};
-use crate::record::names::Place;
-use crate::record::plot::{PlotOutput, PlotStyle, ensure_directory};
 
 /// Frames go to digests.
 pub(crate) struct DigestFiles {
     path: PathBuf,
     names: Vec<&'static str>,
-    open: Option<(Digests, Place, Zoned, Options)>,
+    open: Option<(Digests, FileNames, Zoned, Options)>,
     notes: Vec<String>,
 }
 
@@ -29,9 +28,9 @@ impl DigestFiles {
     }
 
     fn close(&mut self) -> anyhow::Result<()> {
-        let Some((digests, place, at, options)) = self.open.take() else { return Ok(()) };
+        let Some((digests, names, at, options)) = self.open.take() else { return Ok(()) };
         let style = PlotStyle { anew: true, unique: false, ..PlotStyle::of(&options.letters) };
-        let mut output = PlotOutput::new(place, style, at);
+        let mut output = PlotOutput::new(names, style, at);
         let write = &mut |extension: &'static str, text: &[u8]| output.add(extension, text);
         self.notes.extend(digests.finish(&options, write)?);
         output.end()?;
@@ -42,12 +41,12 @@ impl DigestFiles {
 impl FrameConsumer for DigestFiles {
     fn begin(&mut self, set: &PlayedSet<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
         self.close()?;
-        let place = Place::new(&self.path, set.meta.host());
-        ensure_directory(&place)?;
+        let names = FileNames::new(&self.path, set.meta.host());
+        ensure_directory(&names)?;
         let started = Timestamp::from_nanosecond(i128::from(set.recordings[0].started_ns))?;
         let at = started.to_zoned(set.zone.clone());
         let digests = Digests::of(&self.names, set.defs, set.zone.clone());
-        self.open = Some((digests, place, at, set.options.clone()));
+        self.open = Some((digests, names, at, set.options.clone()));
         Ok(())
     }
 

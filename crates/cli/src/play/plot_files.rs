@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{bail, ensure};
 use jiff::Timestamp;
 use jiff::Zoned;
+use recorder::{FileNames, PlotOutput, PlotStyle, ensure_directory};
 use sample::Frame;
 use view::PlotFiles;
 
 use super::frames::{FrameConsumer, PlayedSet};
-use crate::record::names::Place;
-use crate::record::plot::{PlotOutput, PlotStyle, ensure_directory};
 
 /// Frames go to plot files.
 pub(crate) struct PlotFileSets {
@@ -41,8 +40,8 @@ impl PlotFileSets {
 impl FrameConsumer for PlotFileSets {
     fn begin(&mut self, set: &PlayedSet<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
         self.close()?;
-        let place = Place::new(&self.path, set.meta.host());
-        ensure_directory(&place)?;
+        let names = FileNames::new(&self.path, set.meta.host());
+        ensure_directory(&names)?;
         let letters = &set.options.letters;
         let style = PlotStyle::of(letters);
         let recording = set.recordings[0];
@@ -51,9 +50,9 @@ impl FrameConsumer for PlotFileSets {
         let mut lines = PlotFiles::new(set.zone.clone());
         lines.begin(set.meta, set.defs, set.options, &self.command_line);
         if !letters.contains(['a', 'c']) {
-            refuse_existing(&place, &at, style, &lines, recording.modified())?;
+            refuse_existing(&names, &at, style, &lines, recording.modified())?;
         }
-        self.open = Some((lines, PlotOutput::new(place, style, at)));
+        self.open = Some((lines, PlotOutput::new(names, style, at)));
         Ok(())
     }
 
@@ -72,7 +71,7 @@ impl FrameConsumer for PlotFileSets {
 
 /// Fails if any of the files exists; with `-ou` only if it is newer than the recording.
 fn refuse_existing(
-    place: &Place,
+    names: &FileNames,
     at: &Zoned,
     style: PlotStyle,
     lines: &PlotFiles,
@@ -82,7 +81,7 @@ fn refuse_existing(
     extensions.dedup();
     ensure!(!extensions.is_empty(), "-P: none of these subsystems has plot columns");
     for extension in extensions {
-        let mut path = place.plot(at, extension, style.unique);
+        let mut path = names.plot(at, extension, style.unique);
         if style.compressed {
             path.as_mut_os_string().push(".gz");
         }

@@ -1,5 +1,5 @@
-//! What a recorder has to say: on stderr, with `-m` in a log beside the recordings, and from a
-//! daemon's errors in the system's log.
+//! A recorder's messages: on standard error, with `-m` in a log beside the recordings, and the
+//! errors of a daemon in the system's log.
 //!
 //! The log is `host-whit-yyyymm.log` with lines like `20261121 04:35:02 W-text`, as collectl's.
 //! It is opened for each message: there are few, and a new month is a new file.
@@ -8,29 +8,15 @@ use std::ffi::CString;
 use std::io::Write;
 
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use recorder::{FileNames, MessageLog, Severity, local};
 use sample::Moment;
 
-use super::names::Place;
-
-/// How much a message matters; collectl's letters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Severity {
-    /// Good to know; shown on the terminal only with `-m`.
-    Information,
-    /// Not as asked for; `--quiet` keeps it from the terminal.
-    Warning,
-    /// Something is lost.
-    Error,
-}
-
-impl Severity {
-    fn letter(self) -> char {
-        match self {
-            Severity::Information => 'I',
-            Severity::Warning => 'W',
-            Severity::Error => 'E',
-        }
+/// The letter that begins a message; collectl's.
+fn letter(severity: Severity) -> char {
+    match severity {
+        Severity::Information => 'I',
+        Severity::Warning => 'W',
+        Severity::Error => 'E',
     }
 }
 
@@ -40,17 +26,16 @@ pub(crate) struct Messages {
     pub(crate) logged: bool,
     /// `--quiet`.
     pub(crate) quiet: bool,
-    /// Whether there is a terminal to speak to.
+    /// Whether this is a daemon, which has no standard error.
     pub(crate) daemon: bool,
-    /// Beside which recordings the log is; `None` without `-f`.
-    pub(crate) place: Option<Place>,
+    /// The names of the files beside which the log is; `None` without `-f`.
+    pub(crate) names: Option<FileNames>,
     /// Local time.
     pub(crate) zone: TimeZone,
 }
 
-impl Messages {
-    /// Says something at `now`.  Never fails: there is nobody left to tell.
-    pub(crate) fn say(&self, now: Moment, severity: Severity, text: &str) {
+impl MessageLog for Messages {
+    fn log(&self, now: Moment, severity: Severity, text: &str) {
         let shown = match severity {
             Severity::Information => self.logged,
             Severity::Warning => self.logged || !self.quiet,
@@ -60,11 +45,11 @@ impl Messages {
             eprintln!("whit: {text}");
         }
         if self.logged
-            && let Some(place) = &self.place
+            && let Some(names) = &self.names
         {
             let at = local(now, &self.zone);
-            let line = format!("{} {}-{text}\n", at.strftime("%Y%m%d %H:%M:%S"), severity.letter());
-            let log = std::fs::OpenOptions::new().append(true).create(true).open(place.log(&at));
+            let line = format!("{} {}-{text}\n", at.strftime("%Y%m%d %H:%M:%S"), letter(severity));
+            let log = std::fs::OpenOptions::new().append(true).create(true).open(names.log(&at));
             let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
             if written.is_ok() && severity != Severity::Error {
                 return;
@@ -74,13 +59,6 @@ impl Messages {
             to_system_log(text);
         }
     }
-}
-
-/// A moment in local time.
-pub(crate) fn local(now: Moment, zone: &TimeZone) -> Zoned {
-    let at =
-        Timestamp::from_nanosecond(i128::from(now.realtime_ns)).unwrap_or(Timestamp::UNIX_EPOCH);
-    at.to_zoned(zone.clone())
 }
 
 fn to_system_log(text: &str) {
@@ -101,12 +79,12 @@ mod tests {
             logged: true,
             quiet: true,
             daemon: true,
-            place: Some(Place::new(directory.path(), "h")),
+            names: Some(FileNames::new(directory.path(), "h")),
             zone: TimeZone::UTC,
         };
         let now = Moment { monotonic_ns: 0, realtime_ns: 1_795_235_702_000_000_000 };
-        messages.say(now, Severity::Information, "Logs rolled");
-        messages.say(now, Severity::Warning, "late");
+        messages.log(now, Severity::Information, "Logs rolled");
+        messages.log(now, Severity::Warning, "late");
         let log = directory.path().join(Path::new("h-whit-202611.log"));
         let text = std::fs::read_to_string(log).unwrap();
         assert_eq!(text, "20261121 04:35:02 I-Logs rolled\n20261121 04:35:02 W-late\n");

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::run::{Control, Requests};
+use recorder::{Control, Requests};
 
 const STOP: u32 = 1;
 const REOPEN: u32 = 2;

@@ -20,17 +20,16 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context as _, anyhow};
 use procfs::{Host, SystemClock};
+use recorder::{
+    FileNames, Intervals, MessageLog as _, RecordingFile, RecordingOptions, RunFacts, Severity,
+    ensure_directory, gather_facts,
+};
 use run::Finished;
 use run::engine::{Observer, Running, Status};
 use sample::{Clock as _, Snapshot, State, Wake};
 use source::{Entry, JobCounters, Limits, RecorderCounters, Sampler};
 
-use crate::record::facts::{self, Told};
-use crate::record::file::{RecordingFile, RecordingOptions};
-use crate::record::intervals::Intervals;
-use crate::record::messages::{Messages, Severity};
-use crate::record::names::Place;
-use crate::record::plot::ensure_directory;
+use crate::record::messages::Messages;
 
 /// Between two samples.
 const INTERVAL_NS: u64 = 1_000_000_000;
@@ -161,7 +160,7 @@ impl Recording {
         let zone = crate::zone::local();
         let words: Vec<_> = std::env::args_os().collect();
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        let told = Told {
+        let run = RunFacts {
             subsystems: SHOWN,
             intervals: Intervals { first_ns: INTERVAL_NS, second_every: 1, third_every: 1 },
             command_line: &words.join(" "),
@@ -169,15 +168,15 @@ impl Recording {
             zone: &zone,
             now,
         };
-        let mut meta = facts::gather(Path::new("/"), &told);
+        let mut meta = gather_facts(Path::new("/"), &run);
         meta.set(feed::RECORDED_BESIDE, BESIDE);
-        let place = Place::new(path, meta.host());
-        ensure_directory(&place)?;
+        let names = FileNames::new(path, meta.host());
+        ensure_directory(&names)?;
         let messages = Messages {
             logged: false,
             quiet: false,
             daemon: false,
-            place: None,
+            names: None,
             zone: zone.clone(),
         };
         let counters = Arc::new(RecorderCounters::default());
@@ -189,9 +188,9 @@ impl Recording {
         let sampler = Sampler::open(&mut host, &entries, &limits);
         let defs = sampler.defs();
         let snapshot = Snapshot::new(&defs);
-        let wanted = RecordingOptions { keeps_text: false, sync_ns: None, beside_others: true };
-        let told = (now, &messages);
-        let file = RecordingFile::create(place, meta, defs, &wanted, Arc::clone(&counters), told)?;
+        let options = RecordingOptions { beside_others: true, ..RecordingOptions::default() };
+        let recorder = Arc::clone(&counters);
+        let file = RecordingFile::create((names, zone), meta, defs, options, recorder, now)?;
         Ok(Recording {
             host,
             sampler,
@@ -221,7 +220,7 @@ impl Recording {
     /// Takes a sample whenever one is due, and a last one when all is over.
     fn go_on(mut self, stopped: &PipeReader, is_over: &AtomicBool) {
         loop {
-            let wake = SystemClock.sleep_until_readable(self.due_ns, stopped.as_fd());
+            let wake = SystemClock.sleep_until_readable(self.due_ns, &[stopped.as_fd()]);
             self.counters.calls.add(2);
             if is_over.load(Ordering::Acquire) {
                 break;
@@ -232,7 +231,8 @@ impl Recording {
         }
         self.take();
         if let Err(error) = self.file.close() {
-            self.messages.say(SystemClock.now(), Severity::Error, &format!("--record: {error:#}"));
+            let error = anyhow::Error::from(error).context("--record");
+            self.messages.log(SystemClock.now(), Severity::Error, &format!("{error:#}"));
         }
     }
 }

@@ -18,7 +18,9 @@ use sample::{Frame, Meta, Options, SourceDef};
 
 use super::graphite::sent_name;
 use super::report::{Order, Told, help};
-use super::{Echo, Export, ExportError, Report, Setting, Sink, address, check_files, mask, split};
+use super::{
+    Destination, Echo, Export, ExportError, Report, Setting, address, check_files, mask, split,
+};
 use crate::View;
 
 /// Subsystems in the order in which collectl sends them.
@@ -80,10 +82,11 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
         }
     }
     report.set(setting.playing, setting.aligned)?;
-    let sink = if bits & 8 != 0 { Sink::Nowhere } else { Sink::Udp { host, port } };
+    let destination =
+        if bits & 8 != 0 { Destination::Nowhere } else { Destination::Udp { host, port } };
     let echo = if bits & 4 != 0 { Echo::Hex } else { Echo::Nothing };
     let view = Box::new(Gexpr { report, names, host: String::new(), packet: Vec::new() });
-    Ok(Export { view, sink, echo, delay_max_seconds: 0 })
+    Ok(Export { view, destination, echo, delay_max_seconds: 0 })
 }
 
 impl View for Gexpr {

@@ -8,7 +8,9 @@ use std::io::{self, Write};
 use sample::number::push_perl;
 use sample::{Frame, Meta, Options, SourceDef, text};
 
-use super::{Echo, Export, ExportError, Report, Setting, Sink, address, check_files, mask, split};
+use super::{
+    Destination, Echo, Export, ExportError, Report, Setting, address, check_files, mask, split,
+};
 use crate::View;
 use crate::export::report::{Order, Told, help};
 
@@ -81,10 +83,11 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
         prefix: String::new(),
         text: Vec::new(),
     };
-    let sink = if bits & 8 != 0 { Sink::Nowhere } else { Sink::Tcp { host, port } };
+    let destination =
+        if bits & 8 != 0 { Destination::Nowhere } else { Destination::Tcp { host, port } };
     let echo = if bits & 1 != 0 { Echo::Text } else { Echo::Nothing };
     let view = Box::new(Checked { view, delay_max_seconds });
-    Ok(Export { view, sink, echo, delay_max_seconds })
+    Ok(Export { view, destination, echo, delay_max_seconds })
 }
 
 /// Checks the random wait against the interval, which is known only when a feed begins.
@@ -158,7 +161,7 @@ mod tests {
     fn lines_have_host_value_and_time() {
         let options = ["carbon", "b=a.", "p=.x", "e=-", "d=9"];
         let mut export = open(&options, &Setting::default()).unwrap();
-        assert_eq!(export.sink, Sink::Nowhere);
+        assert_eq!(export.destination, Destination::Nowhere);
         assert_eq!(export.echo, Echo::Text);
         let mut feed = Feed::new(Options::default());
         feed.meta.set("host", "vm.example org");
@@ -188,7 +191,7 @@ mod tests {
         let file = Setting { file: Some("x".into()), ..Setting::default() };
         assert!(refused(&["carbon"], &file).contains("needs -P"));
         let mut export = open(&["carbon", "r=5"], &set).unwrap();
-        assert_eq!(export.sink, Sink::Tcp { host: "carbon".into(), port: 2003 });
+        assert_eq!(export.destination, Destination::Tcp { host: "carbon".into(), port: 2003 });
         let error = Feed::new(Options::default()).try_show(export.view.as_mut()).unwrap_err();
         assert!(error.to_string().contains("at most 0"), "{error}");
     }

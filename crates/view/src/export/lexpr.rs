@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use sample::number::push_perl;
 use sample::{Frame, Meta, Options, SourceDef};
 
-use super::{Echo, Export, ExportError, Report, Setting, Sink, snapshot_beside, split};
+use super::{Destination, Echo, Export, ExportError, Report, Setting, snapshot_beside, split};
 use crate::View;
 use crate::export::report::{Order, help};
 use crate::fields::epoch_text;
@@ -52,12 +52,12 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
     }
     let beside = setting.file.as_deref().filter(|_| !setting.playing);
     let file = file.or_else(|| beside.map(|path| snapshot_beside(path, path.is_dir())));
-    let sink = match file {
-        Some(path) if !setting.sending => Sink::Snapshot(path),
-        _ => Sink::Output,
+    let destination = match file {
+        Some(path) if !setting.sending => Destination::Snapshot(path),
+        _ => Destination::Output,
     };
     let view = Box::new(Lexpr { report, text: Vec::new() });
-    Ok(Export { view, sink, echo: Echo::Nothing, delay_max_seconds: 0 })
+    Ok(Export { view, destination, echo: Echo::Nothing, delay_max_seconds: 0 })
 }
 
 /// What collectl prints for each InfiniBand port whenever it looks at their rates: a line left over
@@ -219,12 +219,13 @@ mod tests {
 
     #[test]
     fn the_snapshot_stands_beside_the_files() {
-        let sink = |setting: &Setting, options: &[&str]| open(options, setting).map(|e| e.sink);
+        let destination =
+            |setting: &Setting, options: &[&str]| open(options, setting).map(|e| e.destination);
         let beside = Setting { file: Some("/no/such/prefix".into()), ..Setting::default() };
-        assert_eq!(sink(&beside, &[]).unwrap(), Sink::Snapshot("/no/such/L".into()));
-        assert!(sink(&beside, &["f=x"]).is_err());
+        assert_eq!(destination(&beside, &[]).unwrap(), Destination::Snapshot("/no/such/L".into()));
+        assert!(destination(&beside, &["f=x"]).is_err());
         let set = Setting::default();
-        assert_eq!(sink(&set, &["f=x"]).unwrap(), Sink::Snapshot("x".into()));
-        assert!(sink(&Setting { sending: true, ..set }, &["f=x"]).is_err());
+        assert_eq!(destination(&set, &["f=x"]).unwrap(), Destination::Snapshot("x".into()));
+        assert!(destination(&Setting { sending: true, ..set }, &["f=x"]).is_err());
     }
 }

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use sample::number::{pad_left, push_u64};
 use sample::{Account, Frame, Kind, Meta, Options, Order, SourceDef};
 
-use super::{Echo, Export, ExportError, Setting, Sink, split};
+use super::{Destination, Echo, Export, ExportError, Setting, split};
 use crate::groups::lines::push_value;
 use crate::parts;
 use crate::tally::{Close, Event, Fate, Tally, Tick};
@@ -55,8 +55,8 @@ pub(super) fn open(
             }
         }
     }
-    let (view, sink, echo) = (Box::new(tree), Sink::Output, Echo::Nothing);
-    Ok(Export { view, sink, echo, delay_max_seconds: 0 })
+    let (view, destination, echo) = (Box::new(tree), Destination::Output, Echo::Nothing);
+    Ok(Export { view, destination, echo, delay_max_seconds: 0 })
 }
 
 const HELP: &str = "\

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use sample::number::{Scale, pad_left, push_perl, push_scaled, push_whole};
 use sample::{Frame, Meta, Of, Options, PlotColumn, Row, SourceDef};
 
-use super::{Echo, Export, ExportError, Setting, Sink, check_files};
+use super::{Destination, Echo, Export, ExportError, Setting, check_files};
 use crate::brief::HEADER_REPEAT;
 use crate::time::{LocalTime, column_name, has_column};
 use crate::{Setup, View};
@@ -38,7 +38,7 @@ pub(super) fn open(
     check_files("vmstat", setting)?;
     let (zone, repeats) = (setup.zone.clone(), !setting.playing);
     let view = Box::new(Vmstat { zone, repeats, ticks: 0, line: Vec::new() });
-    Ok(Export { view, sink: Sink::Output, echo: Echo::Nothing, delay_max_seconds: 0 })
+    Ok(Export { view, destination: Destination::Output, echo: Echo::Nothing, delay_max_seconds: 0 })
 }
 
 impl View for Vmstat {

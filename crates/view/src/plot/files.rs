@@ -25,7 +25,7 @@ pub struct PlotFiles {
 }
 
 /// Where the text for a file goes: its extension (`tab`, `cpu`) and whole lines of it.
-pub type Sink<'a> = dyn FnMut(&str, &[u8]) -> io::Result<()> + 'a;
+pub type WritePlot<'a> = dyn FnMut(&str, &[u8]) -> io::Result<()> + 'a;
 
 impl PlotFiles {
     /// For files with times of `zone`.
@@ -69,8 +69,8 @@ impl PlotFiles {
     /// Hands out one tick's text.
     ///
     /// # Errors
-    /// Those of `sink`.
-    pub fn frame(&mut self, frame: &Frame<'_>, sink: &mut Sink<'_>) -> io::Result<()> {
+    /// Those of `write`.
+    pub fn frame(&mut self, frame: &Frame<'_>, write: &mut WritePlot<'_>) -> io::Result<()> {
         if !self.lines.take(frame) || self.lines.left_out {
             return Ok(());
         }
@@ -82,26 +82,26 @@ impl PlotFiles {
             } else if self.is_due(at, frame) {
                 self.push_line(at, frame);
             }
-            self.hand_out(extension, sink)?;
+            self.hand_out(extension, write)?;
         }
         for at in 0..self.exceptions.len() {
             self.text.clear();
             if let Some(extension) = self.push_exceptions(at, frame) {
-                self.hand_out(extension, sink)?;
+                self.hand_out(extension, write)?;
             }
         }
         Ok(())
     }
 
-    fn hand_out(&mut self, extension: &'static str, sink: &mut Sink<'_>) -> io::Result<()> {
+    fn hand_out(&mut self, extension: &'static str, write: &mut WritePlot<'_>) -> io::Result<()> {
         if self.text.is_empty() {
             return Ok(());
         }
         if !self.begun.contains(&extension) {
             self.begun.push(extension);
-            sink(extension, &self.preamble)?;
+            write(extension, &self.preamble)?;
         }
-        sink(extension, &self.text)
+        write(extension, &self.text)
     }
 
     /// A line for each exception of a letter, and headings where they are due; the extension of

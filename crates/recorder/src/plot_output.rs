@@ -1,39 +1,40 @@
-//! Plot files: collectl's lines of numbers, a file for all summaries and one for each detail
-//! subsystem, `host-yyyymmdd.tab` and so on, compressed unless `-oz` says otherwise.
+//! The plot files that are open: a file for all summaries and one for each detail subsystem,
+//! `host-yyyymmdd.tab` and so on, compressed or not.
 //!
-//! A file of the same day is added to, as collectl does; `-oc` begins it anew, `-ou` makes a file
-//! for each run.  Without compression each interval is one `write` a file; with it, lines wait in
-//! the compressor and reach the file when it has a block full, or at least every so often (`-F`).
+//! As in collectl, lines are added to a file of the same day, unless a [`PlotStyle`] says otherwise.
+//! Without compression each interval is one `write` a file; with it, lines wait in the compressor
+//! until a block is full or [`PlotOutput::flush`] is called.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::Zoned;
 use rustix::fs::Access;
 
-use super::names::Place;
+use crate::RecorderError;
+use crate::names::FileNames;
 
 /// How hard to compress: the text is repetitive, and more effort buys little.
 const LEVEL: u32 = 4;
 
 /// How plot files are made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PlotStyle {
-    /// Not `-oz`.
-    pub(crate) compressed: bool,
-    /// `-oc`.
-    pub(crate) anew: bool,
-    /// `-ou`.
-    pub(crate) unique: bool,
+pub struct PlotStyle {
+    /// Compressed, as `.gz`: not `-oz`.
+    pub compressed: bool,
+    /// Whether a file of the same day is begun anew: `-oc`.
+    pub anew: bool,
+    /// Whether each run makes files of its own: `-ou`.
+    pub unique: bool,
 }
 
 impl PlotStyle {
     /// What the letters of `-o` ask for.
-    pub(crate) fn of(letters: &str) -> Self {
+    #[must_use]
+    pub fn of(letters: &str) -> Self {
         PlotStyle {
             compressed: !letters.contains('z'),
             anew: letters.contains(['c', 'u']),
@@ -43,16 +44,17 @@ impl PlotStyle {
 }
 
 /// The open files of one day.
-pub(crate) struct PlotOutput {
-    place: Place,
+pub struct PlotOutput {
+    names: FileNames,
     style: PlotStyle,
     at: Zoned,
     files: Vec<(String, PathBuf, Stream)>,
     /// Files that this run has begun: a roll adds to them.
     begun: Vec<PathBuf>,
-    /// Bytes handed to `write`, and calls made.
-    pub(crate) written_bytes: u64,
-    pub(crate) calls: u64,
+    /// Bytes handed to `write` since the owner last set this to 0.
+    pub written_bytes: u64,
+    /// System calls made since the owner last set this to 0.
+    pub calls: u64,
 }
 
 enum Stream {
@@ -61,10 +63,11 @@ enum Stream {
 }
 
 impl PlotOutput {
-    /// Files at `place` for the day of `at`.  Each is made when its first line comes.
-    pub(crate) fn new(place: Place, style: PlotStyle, at: Zoned) -> Self {
+    /// Files called `names` for the day of `at`.  Each is made when its first line comes.
+    #[must_use]
+    pub fn new(names: FileNames, style: PlotStyle, at: Zoned) -> Self {
         PlotOutput {
-            place,
+            names,
             style,
             at,
             files: Vec::new(),
@@ -78,7 +81,7 @@ impl PlotOutput {
     ///
     /// # Errors
     /// The file cannot be made or written.
-    pub(crate) fn add(&mut self, extension: &str, text: &[u8]) -> io::Result<()> {
+    pub fn add(&mut self, extension: &str, text: &[u8]) -> io::Result<()> {
         let index = match self.files.iter().position(|(name, ..)| name == extension) {
             Some(index) => index,
             None => {
@@ -98,7 +101,7 @@ impl PlotOutput {
     }
 
     fn open(&mut self, extension: &str) -> io::Result<(PathBuf, Stream)> {
-        let mut path = self.place.plot(&self.at, extension, self.style.unique);
+        let mut path = self.names.plot(&self.at, extension, self.style.unique);
         if self.style.compressed {
             path.as_mut_os_string().push(".gz");
         }
@@ -123,11 +126,11 @@ impl PlotOutput {
         Ok((path, stream))
     }
 
-    /// Has all lines in the files.
+    /// Writes out what the compressors hold.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    pub fn flush(&mut self) -> io::Result<()> {
         for (.., stream) in &mut self.files {
             if let Stream::Packed(packer) = stream {
                 self.calls += 1;
@@ -141,7 +144,7 @@ impl PlotOutput {
     ///
     /// # Errors
     /// A file cannot be ended.
-    pub(crate) fn roll(&mut self, at: Zoned) -> io::Result<()> {
+    pub fn roll(&mut self, at: Zoned) -> io::Result<()> {
         self.at = at;
         self.end()
     }
@@ -150,7 +153,7 @@ impl PlotOutput {
     ///
     /// # Errors
     /// The first file that cannot be ended; the others are.
-    pub(crate) fn end(&mut self) -> io::Result<()> {
+    pub fn end(&mut self) -> io::Result<()> {
         let mut ended = Ok(());
         for (.., stream) in self.files.drain(..) {
             if let Stream::Packed(packer) = stream {
@@ -161,24 +164,25 @@ impl PlotOutput {
     }
 
     /// The files being written.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|(_, path, _)| path.as_path())
     }
 }
 
-/// Makes the directory of `place` if only its last part is missing, as collectl does.
+/// Makes the directory for files if only its last part is missing, as collectl does.
 ///
 /// # Errors
-/// One line that names the directory.
-pub(crate) fn ensure_directory(place: &Place) -> anyhow::Result<()> {
-    let directory = &place.directory;
-    match std::fs::create_dir(directory) {
+/// It cannot be made, or not be written.
+pub fn ensure_directory(names: &FileNames) -> Result<(), RecorderError> {
+    let path = &names.directory;
+    match std::fs::create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            Err(error).with_context(|| format!("cannot make the directory {}", directory.display()))
+            Err(RecorderError::MakeDirectory { path: path.clone(), error })
         }
-        // Plot files are opened with their first line; who may not write should learn it now.
-        _ => rustix::fs::access(directory, Access::WRITE_OK)
-            .with_context(|| format!("cannot write to the directory {}", directory.display())),
+        // Plot files are opened with their first line: a user without the right is told now.
+        _ => rustix::fs::access(path, Access::WRITE_OK).map_err(|error| {
+            RecorderError::WriteDirectory { path: path.clone(), error: error.into() }
+        }),
     }
 }
 
@@ -201,13 +205,13 @@ mod tests {
     #[test]
     fn files_are_added_to_begun_anew_and_compressed() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::new(directory.path(), "h");
+        let names = FileNames::new(directory.path(), "h");
         let at: Zoned = "2026-11-21T04:35:02[UTC]".parse().unwrap();
         for letters in ["", "z"] {
             let style = PlotStyle::of(letters);
             let name = if letters.is_empty() { "h-20261121.tab.gz" } else { "h-20261121.tab" };
             for round in 1..=2 {
-                let mut output = PlotOutput::new(place.clone(), style, at.clone());
+                let mut output = PlotOutput::new(names.clone(), style, at.clone());
                 output.add("tab", b"one\n").unwrap();
                 output.roll(at.clone()).unwrap();
                 output.add("tab", b"two\n").unwrap();
@@ -216,7 +220,7 @@ mod tests {
                 assert_eq!(text, "one\ntwo\n".repeat(round));
             }
             let mut anew =
-                PlotOutput::new(place.clone(), PlotStyle { anew: true, ..style }, at.clone());
+                PlotOutput::new(names.clone(), PlotStyle { anew: true, ..style }, at.clone());
             anew.add("tab", b"three\n").unwrap();
             anew.roll(at.clone()).unwrap();
             anew.add("tab", b"four\n").unwrap();
@@ -228,9 +232,9 @@ mod tests {
     #[test]
     fn a_flush_makes_lines_readable() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::new(directory.path(), "h");
+        let names = FileNames::new(directory.path(), "h");
         let at: Zoned = "2026-11-21T04:35:02[UTC]".parse().unwrap();
-        let mut output = PlotOutput::new(place, PlotStyle::of("u"), at);
+        let mut output = PlotOutput::new(names, PlotStyle::of("u"), at);
         output.add("cpu", b"line\n").unwrap();
         output.flush().unwrap();
         let path = directory.path().join("h-20261121-043502.cpu.gz");

@@ -1,10 +1,8 @@
-//! `-i i1[:i2[:i3]]`: how often the three groups of sources are read, and `-R`: for how long.
+//! How often the three groups of sources are read (`i1[:i2[:i3]]`), and for how long.
 //!
 //! collectl's rules: fractions are allowed, an empty part keeps its default, `i2` and `i3` are
-//! whole multiples of `i1`.  `-i0` reads as fast as possible; its other two parts are then ratios
-//! (every 6th and every 30th sample unless told).
-
-use anyhow::{Context, bail, ensure};
+//! whole multiples of `i1`.  An `i1` of 0 reads as fast as possible; the other two parts are then
+//! ratios (every 6th and every 30th sample by default).
 
 /// Longest interval: a year.  Keeps every later sum of nanoseconds far from overflow.
 const INTERVAL_NS_MAX: u64 = 366 * 86_400 * 1_000_000_000;
@@ -12,54 +10,106 @@ const INTERVAL_NS_MAX: u64 = 366 * 86_400 * 1_000_000_000;
 /// Shortest interval but 0: a timer cannot keep less, and 0 says what is meant.
 const INTERVAL_NS_MIN: u64 = 10_000;
 
-/// Ratios of `-i0`, as collectl has them.
+/// Ratios of an interval of 0, as collectl has them.
 const SECOND_RATIO: u64 = 6;
 const THIRD_RATIO: u64 = 30;
 
 /// How often sources are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Intervals {
+pub struct Intervals {
     /// Between two ticks; 0 as fast as possible.
-    pub(crate) first_ns: u64,
+    pub first_ns: u64,
     /// Ticks between two readings of sources of the second cadence.
-    pub(crate) second_every: u64,
+    pub second_every: u64,
     /// Ticks between two readings of sources of the third cadence.
-    pub(crate) third_every: u64,
+    pub third_every: u64,
 }
 
 impl Intervals {
-    /// The second interval, for the recording's facts; the ratio counts in seconds at `-i0`.
-    pub(crate) fn second_ns(&self) -> u64 {
+    /// The second interval; the first one must not be 0.
+    pub fn second_ns(&self) -> u64 {
         self.first_ns.saturating_mul(self.second_every)
     }
 
-    /// The third interval.
-    pub(crate) fn third_ns(&self) -> u64 {
+    /// The third interval; the first one must not be 0.
+    pub fn third_ns(&self) -> u64 {
         self.first_ns.saturating_mul(self.third_every)
     }
 }
 
-/// What `-i` asks for.  `default_first` stands in for a first part that is left out.  The second
-/// and third part are only held to their rules when `needs` says that some source follows them,
-/// as in collectl: `-i 7` is no error with nothing but CPU.  `follow` makes the first interval the
-/// default of the other two: who only asks for what is read seldom should not wait for it.
-pub(crate) fn parse_intervals(
+/// Why intervals are refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum IntervalError {
+    /// More than three parts.
+    #[error("at most three intervals")]
+    TooMany,
+    /// A part is not a number.
+    #[error("'{0}' is not a number of seconds")]
+    NotANumber(String),
+    /// After a first interval of 0, a part is not a ratio.
+    #[error("after 0, '{0}' must be a whole number of samples")]
+    NotARatio(String),
+    /// A part is longer than a year.
+    #[error("{0} seconds are more than a year")]
+    TooLong(String),
+    /// A part is too short, and not 0.
+    #[error("{0} seconds are less than a timer can keep; 0 reads as fast as possible")]
+    TooShort(String),
+    /// A part is not a multiple of the first.
+    #[error(
+        "the {which} interval ({seconds} s) must be a whole multiple of the first \
+         ({first_seconds} s)"
+    )]
+    NotAMultiple {
+        /// `second` or `third`.
+        which: &'static str,
+        /// Its length.
+        seconds: f64,
+        /// The length of the first.
+        first_seconds: f64,
+    },
+}
+
+/// Why a length of time is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DurationError {
+    /// Not a number and a unit.
+    #[error("'{0}' is not a number with w, d, h, m or s behind it")]
+    NotADuration(String),
+    /// More than the clock can count.
+    #[error("{0} is too long")]
+    TooLong(String),
+}
+
+/// Reads `i1[:i2[:i3]]`.  `default_first` is used where the first part is left out.  `needs` says
+/// whether some source is read at the second and at the third interval; a part that no source
+/// uses may break the rules, as in collectl: 7 seconds are no error with nothing but CPU.  With
+/// `follow` the other two are the first unless given: whoever asks only for what is seldom read
+/// should not have to wait for it.
+///
+/// # Errors
+/// [`IntervalError`].
+pub fn parse_intervals(
     text: &str,
     default_first: &str,
     needs: (bool, bool),
     follow: bool,
-) -> anyhow::Result<Intervals> {
+) -> Result<Intervals, IntervalError> {
     let mut parts = text.split(':');
     let mut next = || parts.next().filter(|part| !part.is_empty());
     let (first, second, third) = (next().unwrap_or(default_first), next(), next());
-    ensure!(text.split(':').count() <= 3, "-i {text}: at most three intervals");
+    if text.split(':').count() > 3 {
+        return Err(IntervalError::TooMany);
+    }
     let first_ns = interval_ns(first)?;
     if first_ns == 0 {
         let ratio = |part: Option<&str>, default: u64| match part {
             None => Ok(default),
-            Some(part) => part.parse::<u64>().ok().filter(|&ratio| ratio > 0).with_context(|| {
-                format!("-i {text}: after 0, '{part}' must be a whole number of samples")
-            }),
+            Some(part) => part
+                .parse::<u64>()
+                .ok()
+                .filter(|&ratio| ratio > 0)
+                .ok_or_else(|| IntervalError::NotARatio(part.to_owned())),
         };
         return Ok(Intervals {
             first_ns: 0,
@@ -82,10 +132,10 @@ pub(crate) fn parse_intervals(
 fn every(
     first_ns: u64,
     part: Option<&str>,
-    which: &str,
+    which: &'static str,
     default_seconds: u64,
     needed: bool,
-) -> anyhow::Result<u64> {
+) -> Result<u64, IntervalError> {
     let given = part.map(interval_ns).transpose()?;
     let ns = given.unwrap_or(default_seconds * 1_000_000_000);
     if ns >= first_ns && ns.is_multiple_of(first_ns) {
@@ -95,49 +145,53 @@ fn every(
     if given.is_none() && !needed {
         return Ok(ns.div_ceil(first_ns).max(1));
     }
-    bail!(
-        "-i: the {which} interval ({} s) must be a whole multiple of the first ({} s)",
-        ns as f64 / 1e9,
-        first_ns as f64 / 1e9
-    )
+    Err(IntervalError::NotAMultiple {
+        which,
+        seconds: ns as f64 / 1e9,
+        first_seconds: first_ns as f64 / 1e9,
+    })
 }
 
 /// A number of seconds with a fraction, in nanoseconds, without the rounding of floats.
-fn interval_ns(text: &str) -> anyhow::Result<u64> {
-    let bad = || format!("-i: '{text}' is not a number of seconds");
+fn interval_ns(text: &str) -> Result<u64, IntervalError> {
+    let bad = || IntervalError::NotANumber(text.to_owned());
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    ensure!(digits(whole) && digits(fraction) && text != "." && !text.is_empty(), bad());
-    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().with_context(bad)? };
+    if !digits(whole) || !digits(fraction) || text == "." || text.is_empty() {
+        return Err(bad());
+    }
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| bad())? };
     let padded: String = fraction.chars().chain("000000000".chars()).take(9).collect();
     let ns = whole
         .checked_mul(1_000_000_000)
         .and_then(|ns| ns.checked_add(padded.parse().ok()?))
         .filter(|&ns| ns <= INTERVAL_NS_MAX);
-    let ns = ns.with_context(|| format!("-i: {text} seconds are more than a year"))?;
-    ensure!(
-        ns == 0 || ns >= INTERVAL_NS_MIN,
-        "-i: {text} seconds are less than a timer can keep; 0 reads as fast as possible"
-    );
+    let ns = ns.ok_or_else(|| IntervalError::TooLong(text.to_owned()))?;
+    if ns > 0 && ns < INTERVAL_NS_MIN {
+        return Err(IntervalError::TooShort(text.to_owned()));
+    }
     Ok(ns)
 }
 
-/// A length of time such as `90s`, `5m`, `2h`, `3d`, `1w`, in nanoseconds.
-pub(crate) fn parse_duration(option: &str, text: &str) -> anyhow::Result<u64> {
-    let bad = || format!("{option}: '{text}' is not a number with w, d, h, m or s behind it");
-    let unit = text.chars().last().with_context(bad)?;
+/// Reads a length of time such as `90s`, `5m`, `2h`, `3d`, `1w`; in nanoseconds.
+///
+/// # Errors
+/// [`DurationError`].
+pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
+    let bad = || DurationError::NotADuration(text.to_owned());
+    let unit = text.chars().last().ok_or_else(bad)?;
     let seconds: u64 = match unit {
         'w' => 604_800,
         'd' => 86_400,
         'h' => 3_600,
         'm' => 60,
         's' => 1,
-        _ => bail!(bad()),
+        _ => return Err(bad()),
     };
-    let count: u64 = text[..text.len() - 1].parse().with_context(bad)?;
+    let count: u64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
     let ns = count.checked_mul(seconds).and_then(|seconds| seconds.checked_mul(1_000_000_000));
     // Half of what fits: sums with the clock must fit too.
-    ns.filter(|&ns| ns < u64::MAX / 2).with_context(|| format!("{option}: {text} is too long"))
+    ns.filter(|&ns| ns < u64::MAX / 2).ok_or_else(|| DurationError::TooLong(text.to_owned()))
 }
 
 #[cfg(test)]
@@ -183,17 +237,17 @@ mod tests {
         }
         assert!(parse_intervals("0.000001", "1", (false, false), false).is_err());
         assert!(parse_intervals("99999999999", "1", (false, false), false).is_err());
-        // Seven seconds have no multiple of a minute; that matters only to who follows it.
+        // Seven seconds have no multiple of a minute; that matters only if a source needs it.
         assert!(parse_intervals("7", "1", (true, false), false).is_err());
         assert_eq!(parse_intervals("7", "1", (false, false), false).unwrap().second_every, 9);
     }
 
     #[test]
     fn durations() {
-        assert_eq!(parse_duration("-R", "90s").unwrap(), 90 * SECOND);
-        assert_eq!(parse_duration("-R", "2w").unwrap(), 14 * 86_400 * SECOND);
+        assert_eq!(parse_duration("90s").unwrap(), 90 * SECOND);
+        assert_eq!(parse_duration("2w").unwrap(), 14 * 86_400 * SECOND);
         for text in ["", "5", "h", "1.5h", "5x", "99999999999999999999s", "9999999999w"] {
-            assert!(parse_duration("-R", text).is_err(), "{text}");
+            assert!(parse_duration(text).is_err(), "{text}");
         }
     }
 }

@@ -1,38 +1,41 @@
-//! The recording that a recorder writes: opened, rolled, synced, and carried over a full disk.
+//! The recording that a recorder writes: opened, rolled, synced, and continued after a full disk.
 //!
 //! Cost: the writer's one `write` a sample; a comparison of integers for rolls and syncs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context;
+use jiff::tz::TimeZone;
 use procfs::Host;
 use recording::{Error, Writer, WriterOptions};
 use sample::{Meta, Moment, Snapshot, SourceDef};
 use source::RecorderCounters;
 
-use super::messages::{Messages, Severity, local};
-use super::names::Place;
+use crate::RecorderError;
+use crate::error::in_one_line;
+use crate::messages::{MessageLog, Severity, local};
+use crate::names::FileNames;
 
-/// A recording that exists already was begun within the same second: so often the next second's
-/// name is tried.
+/// If a recording of this second exists, how often the name of the next second is tried.
 const NAMES_TRIED: i64 = 10;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// The recording being written.
-pub(crate) struct RecordingFile {
-    place: Place,
+pub struct RecordingFile {
+    names: FileNames,
+    zone: TimeZone,
     meta: Meta,
     defs: Vec<&'static SourceDef>,
     options: WriterOptions,
     writer: Writer,
     counters: Arc<RecorderCounters>,
     beside_others: bool,
-    /// `--raw`.
+    /// Whether the kernel's text is kept, too.
     keeps_text: bool,
-    told_texts_left_out: bool,
-    /// `--sync`: how long written samples may be only in memory.
+    /// Whether it was said that not all of it is.
+    said_texts_left_out: bool,
+    /// How long written samples may be only in memory.
     sync_ns: Option<u64>,
     synced_ns: u64,
     /// Samples lost since writing last worked.
@@ -40,12 +43,15 @@ pub(crate) struct RecordingFile {
 }
 
 /// How to record.
-pub(crate) struct RecordingOptions {
-    pub(crate) keeps_text: bool,
-    pub(crate) sync_ns: Option<u64>,
-    /// Whether others may record in the same place at the same time: a name that one of them has
-    /// is passed over then, and is an error otherwise, as nobody wants two recorders by mistake.
-    pub(crate) beside_others: bool,
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecordingOptions {
+    /// Whether the kernel's text is kept beside the samples.
+    pub keeps_text: bool,
+    /// After how long what was written is synced to the disk; `None` leaves it to the kernel.
+    pub sync_ns: Option<u64>,
+    /// Whether other recorders may write to the same directory at the same time: a name in use is
+    /// then passed over, and is an error otherwise, so that nobody runs two by mistake.
+    pub beside_others: bool,
 }
 
 impl RecordingFile {
@@ -53,40 +59,41 @@ impl RecordingFile {
     ///
     /// # Errors
     /// The file cannot be made, or another recorder has it.
-    pub(crate) fn create(
-        place: Place,
+    pub fn create(
+        (names, zone): (FileNames, TimeZone),
         meta: Meta,
         defs: Vec<&'static SourceDef>,
-        wanted: &RecordingOptions,
+        wanted: RecordingOptions,
         counters: Arc<RecorderCounters>,
-        (now, messages): (Moment, &Messages),
-    ) -> anyhow::Result<Self> {
+        now: Moment,
+    ) -> Result<Self, RecorderError> {
         let options =
             WriterOptions { sync_blocks: wanted.sync_ns.is_some(), ..WriterOptions::default() };
         let others = wanted.beside_others;
-        let writer = open(&place, &meta, &defs, (options, others), now, messages)?;
+        let writer = open((&names, &zone), &meta, &defs, (options, others), now)?;
         Ok(RecordingFile {
             beside_others: others,
-            place,
+            names,
+            zone,
             meta,
             defs,
             options,
             writer,
             counters,
             keeps_text: wanted.keeps_text,
-            told_texts_left_out: false,
+            said_texts_left_out: false,
             sync_ns: wanted.sync_ns,
             synced_ns: now.monotonic_ns,
             lost: 0,
         })
     }
 
-    /// Writes a sample.  What cannot be written is counted, told once, and tried again with the
-    /// next one.
+    /// Writes a sample.  One that cannot be written is counted and reported once; the next one is
+    /// tried again.
     #[inline]
-    pub(crate) fn append(&mut self, snapshot: &Snapshot, host: &Host, messages: &Messages) {
+    pub fn append(&mut self, snapshot: &Snapshot, host: &Host, messages: &dyn MessageLog) {
         let written = if self.keeps_text {
-            self.tell_texts_left_out(host, moment(snapshot), messages);
+            self.report_texts_left_out(host, moment(snapshot), messages);
             self.writer.append_with_texts(snapshot, host.texts())
         } else {
             self.writer.append(snapshot)
@@ -103,7 +110,7 @@ impl RecordingFile {
                         self.writer.path().display(),
                         std::mem::take(&mut self.lost)
                     );
-                    messages.say(now, Severity::Warning, &text);
+                    messages.log(now, Severity::Warning, &text);
                 }
             }
             Err(error) => {
@@ -111,8 +118,7 @@ impl RecordingFile {
                 self.counters.samples_unwritten.add(1);
                 self.lost += 1;
                 if self.lost == 1 {
-                    let error = anyhow::Error::from(error);
-                    messages.say(now, Severity::Error, &format!("{error:#}"));
+                    messages.log(now, Severity::Error, &in_one_line(&error));
                 }
             }
         }
@@ -122,44 +128,44 @@ impl RecordingFile {
     }
 
     /// Says once that not all of the kernel's text is kept.
-    fn tell_texts_left_out(&mut self, host: &Host, now: Moment, messages: &Messages) {
+    fn report_texts_left_out(&mut self, host: &Host, now: Moment, messages: &dyn MessageLog) {
         let left_out = host.texts_left_out();
-        if left_out > 0 && !self.told_texts_left_out {
-            self.told_texts_left_out = true;
+        if left_out > 0 && !self.said_texts_left_out {
+            self.said_texts_left_out = true;
             let text = format!(
                 "--raw: the text of {left_out} files is not kept: there is more of it than a \
                  sample may hold"
             );
-            messages.say(now, Severity::Warning, &text);
+            messages.log(now, Severity::Warning, &text);
         }
     }
 
-    /// Has all samples on the disk.
-    pub(crate) fn sync(&mut self, now: Moment, messages: &Messages) {
+    /// Syncs all samples to the disk.
+    pub fn sync(&mut self, now: Moment, messages: &dyn MessageLog) {
         self.synced_ns = now.monotonic_ns;
         self.counters.calls.add(1);
         if let Err(error) = self.writer.flush() {
-            let error = anyhow::Error::from(error);
-            messages.say(now, Severity::Error, &format!("{error:#}"));
+            messages.log(now, Severity::Error, &in_one_line(&error));
         }
     }
 
-    /// Begins another file.  The new one is made before the old one is closed: if it cannot be,
-    /// the old one goes on.
-    pub(crate) fn roll(&mut self, now: Moment, messages: &Messages) {
+    /// Begins another file.  The new one is made before the old one is closed: if that fails,
+    /// recording goes on in the old one.
+    pub fn roll(&mut self, now: Moment, messages: &dyn MessageLog) {
         self.meta.set("started_ns", now.realtime_ns.to_string());
-        let date = local(now, &messages.zone).strftime("%Y%m%d-%H%M%S").to_string();
+        let date = local(now, &self.zone).strftime("%Y%m%d-%H%M%S").to_string();
         self.meta.set("date", date);
         let options = (self.options, self.beside_others);
-        match open(&self.place, &self.meta, &self.defs, options, now, messages) {
+        match open((&self.names, &self.zone), &self.meta, &self.defs, options, now) {
             Ok(writer) => {
                 let old = std::mem::replace(&mut self.writer, writer);
                 close(old, now, messages);
                 self.synced_ns = now.monotonic_ns;
             }
             Err(error) => {
-                let text = format!("cannot begin a new recording, the old one goes on: {error:#}");
-                messages.say(now, Severity::Error, &text);
+                let error = in_one_line(&error);
+                let text = format!("cannot begin a new recording, the old one goes on: {error}");
+                messages.log(now, Severity::Error, &text);
             }
         }
     }
@@ -167,18 +173,20 @@ impl RecordingFile {
     /// Ends the recording.
     ///
     /// # Errors
-    /// The recording is whole all the same, only larger.
-    pub(crate) fn close(self) -> anyhow::Result<()> {
+    /// The recording is complete all the same, only larger.
+    pub fn close(self) -> Result<(), RecorderError> {
         Ok(self.writer.close()?)
     }
 
     /// The file being written.
-    pub(crate) fn path(&self) -> PathBuf {
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
         self.writer.path().to_owned()
     }
 
-    /// How long the file is.
-    pub(crate) fn bytes(&self) -> u64 {
+    /// How long the file is, without the block that is being written.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         self.writer.bytes_closed()
     }
 }
@@ -189,18 +197,17 @@ pub(crate) fn moment(snapshot: &Snapshot) -> Moment {
 }
 
 fn open(
-    place: &Place,
+    (names, zone): (&FileNames, &TimeZone),
     meta: &Meta,
     defs: &[&'static SourceDef],
     (options, beside_others): (WriterOptions, bool),
     now: Moment,
-    messages: &Messages,
-) -> anyhow::Result<Writer> {
+) -> Result<Writer, RecorderError> {
     let own = Some(std::process::id());
     let mut tried = 0;
     loop {
         let realtime_ns = now.realtime_ns + tried * SECOND_NS;
-        let path = place.recording(&local(Moment { realtime_ns, ..now }, &messages.zone));
+        let path = names.recording(&local(Moment { realtime_ns, ..now }, zone));
         match Writer::create(&path, meta, defs, options) {
             Err(Error::Exists { .. }) if tried < NAMES_TRIED => tried += 1,
             // Our own, begun in this very second: a roll needs another name.
@@ -210,19 +217,14 @@ fn open(
                 tried += 1;
             }
             Ok(writer) => return Ok(writer),
-            Err(error) => {
-                let hint = "the directory of -f must exist and be writable";
-                let is_missing = matches!(&error, Error::Io { .. });
-                let error = anyhow::Error::from(error);
-                return if is_missing { Err(error).context(hint) } else { Err(error) };
-            }
+            Err(error @ Error::Io { .. }) => return Err(RecorderError::CreateRecording(error)),
+            Err(error) => return Err(error.into()),
         }
     }
 }
 
-fn close(writer: Writer, now: Moment, messages: &Messages) {
+fn close(writer: Writer, now: Moment, messages: &dyn MessageLog) {
     if let Err(error) = writer.close() {
-        let error = anyhow::Error::from(error);
-        messages.say(now, Severity::Error, &format!("{error:#}"));
+        messages.log(now, Severity::Error, &in_one_line(&error));
     }
 }

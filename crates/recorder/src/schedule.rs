@@ -1,8 +1,8 @@
 //! When the next sample is due.
 //!
 //! Ticks lie on whole multiples of the interval by the wall clock, counted from a whole second
-//! (or with `--align` from the epoch, so that all machines sample together), and are slept to on
-//! the clock that never steps: nothing adds up, so nothing drifts.  When the wall clock is set,
+//! (or, aligned, from the epoch, so that all machines sample together).  The recorder sleeps until
+//! an absolute time of the clock that never steps: nothing adds up, so nothing drifts.  When the wall clock is set,
 //! the ticks move with it at once; when the machine was suspended or too busy, the ticks that
 //! passed are counted and the next one is where it would have been.
 //!
@@ -10,7 +10,7 @@
 
 use sample::{Cadence, Moment};
 
-use super::intervals::Intervals;
+use crate::intervals::Intervals;
 
 /// A difference between the two clocks that counts as somebody setting the wall clock.  Far above
 /// the time between reading one and the other, far below what anyone would notice in a plot.
@@ -20,11 +20,11 @@ const SECOND_NS: i64 = 1_000_000_000;
 
 /// What is known when a tick begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tick {
+pub struct Tick {
     /// Ticks that passed without a sample since the one before.
-    pub(crate) missed: u64,
+    pub missed: u64,
     /// How far the wall clock was set since the tick before; 0 if it was not.
-    pub(crate) step_ns: i64,
+    pub step_ns: i64,
     /// Whether sources of the second cadence are due.
     second: bool,
     /// Whether sources of the third cadence are due.
@@ -33,7 +33,8 @@ pub(crate) struct Tick {
 
 impl Tick {
     /// Whether sources of a cadence are due.
-    pub(crate) fn is_due(&self, cadence: Cadence) -> bool {
+    #[must_use]
+    pub fn is_due(&self, cadence: Cadence) -> bool {
         match cadence {
             Cadence::First => true,
             Cadence::Second => self.second,
@@ -44,7 +45,7 @@ impl Tick {
 
 /// The ticks of a recorder.
 #[derive(Debug)]
-pub(crate) struct Schedule {
+pub struct TickSchedule {
     intervals: Intervals,
     /// What the first tick is a multiple of, since the epoch.
     align_ns: i64,
@@ -60,11 +61,11 @@ pub(crate) struct Schedule {
     last_tick_ns: u64,
 }
 
-impl Schedule {
-    /// The schedule of `intervals`, begun at `now`.  With `align` ticks are multiples of the
+impl TickSchedule {
+    /// The ticks of `intervals`, begun at `now`.  With `align` ticks are multiples of the
     /// interval since the epoch, and the first one is a multiple of the second interval where
     /// `has_second` says that it is in use.
-    pub(crate) fn start(intervals: Intervals, align: bool, has_second: bool, now: Moment) -> Self {
+    pub fn start(intervals: Intervals, align: bool, has_second: bool, now: Moment) -> Self {
         let interval = i64::try_from(intervals.first_ns).unwrap_or(i64::MAX);
         let second = i64::try_from(intervals.second_ns()).unwrap_or(i64::MAX);
         let align_ns = match (align, has_second) {
@@ -72,7 +73,7 @@ impl Schedule {
             (true, false) => interval,
             (false, _) => interval.min(SECOND_NS),
         };
-        let mut schedule = Schedule {
+        let mut schedule = TickSchedule {
             intervals,
             align_ns: align_ns.max(1),
             base_wall_ns: 0,
@@ -92,12 +93,14 @@ impl Schedule {
     }
 
     /// Whether ticks follow each other without waiting.
-    pub(crate) fn is_endless(&self) -> bool {
+    #[must_use]
+    pub fn is_endless(&self) -> bool {
         self.intervals.first_ns == 0
     }
 
     /// When the next tick is due, on the clock that never steps.
-    pub(crate) fn next_ns(&self) -> u64 {
+    #[must_use]
+    pub fn next_ns(&self) -> u64 {
         if self.is_endless() {
             return 0;
         }
@@ -106,7 +109,7 @@ impl Schedule {
     }
 
     /// Takes note that a tick begins at `now` and works out the next one.
-    pub(crate) fn tick(&mut self, now: Moment) -> Tick {
+    pub fn tick(&mut self, now: Moment) -> Tick {
         let step_ns = offset(now).saturating_sub(self.offset_ns);
         let stepped = step_ns.unsigned_abs() >= STEP_NS_MIN;
         if self.is_endless() {

@@ -1,47 +1,65 @@
-//! The loop: wait, read, hand on, look whether anybody wants something.
+//! The loop: wait, read, hand on, look for requests.
 //!
 //! Cost of a tick besides reading and writing: one sleep, a clock read for each source, one load
-//! of an atomic; one call more, and a few wake-ups, while a source is told of ends as they happen.
+//! of an atomic; one call more, and a few wake-ups, while a source has a descriptor to watch.
 //! Nothing is allocated once warm.
+
+use std::os::fd::BorrowedFd;
 
 use std::sync::Arc;
 
 use procfs::Host;
-use sample::{Cadence, Clock, Moment, Snapshot, State, Wake};
+use sample::{Cadence, Clock, DESCRIPTORS_MAX, Moment, Snapshot, State, Wake};
 use source::{Attention, RecorderCounters, Sampler};
 
-use super::budget::Budget;
-use super::schedule::{Schedule, Tick};
+use crate::RecorderError;
+use crate::budget::Budget;
+use crate::schedule::{Tick, TickSchedule};
 
-/// What signals ask for.
+/// How often sources are looked after whose descriptors are beyond those that a clock watches.
+const UNWATCHED_NS: u64 = 100_000_000;
+
+/// What a recorder is asked to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Requests {
-    /// End cleanly (TERM, INT).
-    pub(crate) stop: bool,
-    /// Begin new files (HUP).
-    pub(crate) reopen: bool,
-    /// Write out what is held back (USR1).
-    pub(crate) flush: bool,
+pub struct Requests {
+    /// End cleanly.
+    pub stop: bool,
+    /// Begin new files.
+    pub reopen: bool,
+    /// Write out what is held back.
+    pub flush: bool,
 }
 
-/// Where requests come from: signals, or a test.
-pub(crate) trait Control {
+/// Where requests come from: signals, another thread, or a test.
+pub trait Control {
     /// What has been asked for since the last call.
     fn take(&mut self) -> Requests;
+
+    /// A descriptor that becomes readable when something is asked for, to end a sleep; not needed
+    /// where a signal does that.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }
 
-/// Where samples go.
-pub(crate) trait Sink {
+/// What takes the samples.
+pub trait Consumer {
     /// Takes the readings of a tick.  May swap samples out of `snapshot` for older ones.
     ///
     /// # Errors
     /// What ends the recording; a full disk does not.
-    fn take(&mut self, tick: &Tick, snapshot: &mut Snapshot, host: &Host) -> anyhow::Result<()>;
+    fn consume(
+        &mut self,
+        tick: &Tick,
+        snapshot: &mut Snapshot,
+        host: &Host,
+    ) -> Result<(), RecorderError>;
 
-    /// Takes what a last look between two ticks has found: few sources, the others are not in it.
-    fn take_last(&mut self, _snapshot: &Snapshot, _host: &Host) {}
+    /// Takes a last reading between two ticks: only of sources that would lose something without
+    /// it.
+    fn consume_last(&mut self, _snapshot: &Snapshot, _host: &Host) {}
 
-    /// Whether nobody listens any more, so that going on makes no sense.
+    /// Whether recording more makes no sense.
     fn is_over(&self) -> bool {
         false
     }
@@ -50,7 +68,7 @@ pub(crate) trait Sink {
     ///
     /// # Errors
     /// When they cannot be made.
-    fn reopen(&mut self, _now: Moment) -> anyhow::Result<()> {
+    fn reopen(&mut self, _now: Moment) -> Result<(), RecorderError> {
         Ok(())
     }
 
@@ -58,50 +76,59 @@ pub(crate) trait Sink {
     ///
     /// # Errors
     /// Those of writing.
-    fn flush(&mut self, _now: Moment) -> anyhow::Result<()> {
+    fn flush(&mut self, _now: Moment) -> Result<(), RecorderError> {
         Ok(())
     }
 }
 
 /// When a recorder ends by itself.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Until {
+pub struct StopAfter {
     /// After so many samples.
-    pub(crate) samples: Option<u64>,
+    pub samples: Option<u64>,
     /// At this time on the clock that never steps.
-    pub(crate) end_ns: Option<u64>,
+    pub end_ns: Option<u64>,
 }
 
-/// A recorder at work.
-pub(crate) struct Recorder {
-    pub(crate) host: Host,
-    pub(crate) sampler: Sampler,
-    pub(crate) snapshot: Snapshot,
-    pub(crate) schedule: Schedule,
-    pub(crate) interval_ns: u64,
-    pub(crate) budget: Option<Budget>,
-    /// A source that was not asked for but is recorded all the same, seldom: whit's own.
-    pub(crate) seldom: Option<usize>,
-    pub(crate) counters: Arc<RecorderCounters>,
-    pub(crate) until: Until,
+/// The loop with all that it needs.
+pub struct Recorder {
+    /// The machine that is sampled.
+    pub host: Host,
+    /// The sources that are read.
+    pub sampler: Sampler,
+    /// Room for their readings: an empty snapshot of the sampler's sources.
+    pub snapshot: Snapshot,
+    /// When they are read.
+    pub schedule: TickSchedule,
+    /// Between two ticks; 0 for as fast as possible.
+    pub interval_ns: u64,
+    /// What reading may cost.
+    pub budget: Option<Budget>,
+    /// A source that is read at the second interval whatever its cadence: the recorder's own, when
+    /// nobody asked for it.
+    pub seldom: Option<usize>,
+    /// What the recorder counts about itself, for that source.
+    pub counters: Arc<RecorderCounters>,
+    /// When to end without being asked.
+    pub stop_after: StopAfter,
 }
 
 impl Recorder {
-    /// Records until the end, a request to stop, or an error of the sink.
+    /// Records until the end, a request to stop, or an error of the consumer.
     ///
     /// # Errors
-    /// Those of the sink.
-    pub(crate) fn run(
+    /// Those of the consumer.
+    pub fn run(
         &mut self,
         clock: &mut dyn Clock,
         control: &mut dyn Control,
-        sink: &mut dyn Sink,
-    ) -> anyhow::Result<()> {
-        self.ticks(clock, control, sink)?;
-        // What ended since the last tick would never be told.
+        consumer: &mut dyn Consumer,
+    ) -> Result<(), RecorderError> {
+        self.ticks(clock, control, consumer)?;
+        // Processes that exited since the last tick would be missing.
         self.snapshot.gap.ticks_missed = 0;
         if self.sampler.finish(&mut self.host, clock, &mut self.snapshot) {
-            sink.take_last(&self.snapshot, &self.host);
+            consumer.consume_last(&self.snapshot, &self.host);
         }
         Ok(())
     }
@@ -110,18 +137,18 @@ impl Recorder {
         &mut self,
         clock: &mut dyn Clock,
         control: &mut dyn Control,
-        sink: &mut dyn Sink,
-    ) -> anyhow::Result<()> {
-        let mut left = self.until.samples.unwrap_or(u64::MAX);
-        while left > 0 && !sink.is_over() {
-            if !self.wait(clock, control, sink)? {
+        consumer: &mut dyn Consumer,
+    ) -> Result<(), RecorderError> {
+        let mut left = self.stop_after.samples.unwrap_or(u64::MAX);
+        while left > 0 && !consumer.is_over() {
+            if !self.wait(clock, control, consumer)? {
                 return Ok(());
             }
-            self.tick(clock, sink)?;
+            self.tick(clock, consumer)?;
             left -= 1;
             // As collectl: what would end after the end is not begun.
             let next_ns = self.snapshot.monotonic_ns.saturating_add(self.interval_ns);
-            if self.until.end_ns.is_some_and(|end_ns| next_ns > end_ns) {
+            if self.stop_after.end_ns.is_some_and(|end_ns| next_ns > end_ns) {
                 return Ok(());
             }
         }
@@ -133,43 +160,53 @@ impl Recorder {
         &mut self,
         clock: &mut dyn Clock,
         control: &mut dyn Control,
-        sink: &mut dyn Sink,
-    ) -> anyhow::Result<bool> {
+        consumer: &mut dyn Consumer,
+    ) -> Result<bool, RecorderError> {
         loop {
             let requests = control.take();
             if requests.stop {
                 return Ok(false);
             }
             if requests.reopen {
-                sink.reopen(clock.now())?;
+                consumer.reopen(clock.now())?;
             }
             if requests.flush {
-                sink.flush(clock.now())?;
+                consumer.flush(clock.now())?;
             }
             if self.schedule.is_endless() {
                 return Ok(true);
             }
-            if self.sleep(clock) == Wake::Due {
+            if self.sleep(clock, control) == Wake::Due {
                 return Ok(!control.take().stop);
             }
         }
     }
 
-    /// Sleeps until the next tick, a signal, or until a source wants to take over what the kernel
-    /// has told it, for which a long interval would leave no room.
-    fn sleep(&mut self, clock: &mut dyn Clock) -> Wake {
+    /// Sleeps until the next tick, a signal, a request, or until a source must take over what the
+    /// kernel has for it: the kernel's buffers are small, and the interval may be long.
+    fn sleep(&mut self, clock: &mut dyn Clock, control: &dyn Control) -> Wake {
         let next_ns = self.schedule.next_ns();
-        let (mut until_ns, mut readable) = (next_ns, None);
-        for attention in self.sampler.attention() {
-            match attention {
-                Attention::Descriptor(descriptor) => readable = Some(descriptor),
-                Attention::Every(ns) => {
-                    until_ns = until_ns.min(clock.now().monotonic_ns.saturating_add(ns));
+        let mut until_ns = next_ns;
+        let mut watched = [None; DESCRIPTORS_MAX];
+        let mut count = 0;
+        let asked = control.descriptor().map(Attention::Descriptor);
+        for attention in asked.into_iter().chain(self.sampler.attention()) {
+            let every_ns = match attention {
+                Attention::Descriptor(descriptor) if count < DESCRIPTORS_MAX => {
+                    watched[count] = Some(descriptor);
+                    count += 1;
+                    continue;
                 }
-            }
+                Attention::Descriptor(_) => UNWATCHED_NS,
+                Attention::Every(ns) => ns,
+            };
+            until_ns = until_ns.min(clock.now().monotonic_ns.saturating_add(every_ns));
         }
-        let (calls, wake) = match readable {
-            Some(descriptor) => (2, clock.sleep_until_readable(until_ns, descriptor)),
+        let (calls, wake) = match watched[0] {
+            Some(first) => {
+                let descriptors = watched.map(|descriptor| descriptor.unwrap_or(first));
+                (2, clock.sleep_until_readable(until_ns, &descriptors[..count]))
+            }
             None => (1, clock.sleep_until(until_ns)),
         };
         self.counters.calls.add(calls);
@@ -181,7 +218,11 @@ impl Recorder {
     }
 
     /// Takes one sample.
-    fn tick(&mut self, clock: &mut dyn Clock, sink: &mut dyn Sink) -> anyhow::Result<()> {
+    fn tick(
+        &mut self,
+        clock: &mut dyn Clock,
+        consumer: &mut dyn Consumer,
+    ) -> Result<(), RecorderError> {
         let now = clock.now();
         let tick = self.schedule.tick(now);
         self.snapshot.gap.ticks_missed = tick.missed;
@@ -201,10 +242,10 @@ impl Recorder {
         };
         self.sampler.sample_from(now, &mut self.host, clock, due, &mut self.snapshot);
         if let Some(budget) = &mut self.budget {
-            self.sampler.weigh(|index, burden_ns| budget.bears(index, burden_ns));
+            self.sampler.weigh(|index, burden_ns| budget.allows(index, burden_ns));
             budget.learn(&self.snapshot);
         }
-        sink.take(&tick, &mut self.snapshot, &self.host)
+        consumer.consume(&tick, &mut self.snapshot, &self.host)
     }
 }
 
@@ -217,12 +258,12 @@ mod tests {
     use source::Limits;
     use testkit::{Event, SimClock};
 
-    use super::super::intervals::parse_intervals;
     use super::*;
+    use crate::intervals::parse_intervals;
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A tick as a sink sees it.
+    /// A tick as a consumer sees it.
     #[derive(Clone, Copy, Debug)]
     struct Seen {
         at: Moment,
@@ -238,8 +279,13 @@ mod tests {
         flushed: usize,
     }
 
-    impl Sink for Notes {
-        fn take(&mut self, tick: &Tick, snapshot: &mut Snapshot, _: &Host) -> anyhow::Result<()> {
+    impl Consumer for Notes {
+        fn consume(
+            &mut self,
+            tick: &Tick,
+            snapshot: &mut Snapshot,
+            _: &Host,
+        ) -> Result<(), RecorderError> {
             let at =
                 Moment { monotonic_ns: snapshot.monotonic_ns, realtime_ns: snapshot.realtime_ns };
             let fresh = snapshot.fresh.iter().filter(|&&fresh| fresh).count();
@@ -248,18 +294,18 @@ mod tests {
             Ok(())
         }
 
-        fn reopen(&mut self, _: Moment) -> anyhow::Result<()> {
+        fn reopen(&mut self, _: Moment) -> Result<(), RecorderError> {
             self.reopened += 1;
             Ok(())
         }
 
-        fn flush(&mut self, _: Moment) -> anyhow::Result<()> {
+        fn flush(&mut self, _: Moment) -> Result<(), RecorderError> {
             self.flushed += 1;
             Ok(())
         }
     }
 
-    /// Requests that come at set times, as signals do.
+    /// Requests that come at set times, as by signals.
     struct Asked(Rc<RefCell<Requests>>);
 
     impl Control for Asked {
@@ -338,11 +384,11 @@ mod tests {
         clock: &SimClock,
         intervals: &str,
         align: bool,
-        until: Until,
+        stop_after: StopAfter,
         asked: &Rc<RefCell<Requests>>,
     ) -> (Notes, Arc<RecorderCounters>) {
         let entries = [source::find("cpu").unwrap(), &SECONDARY_ENTRY];
-        record_from(&entries, clock, intervals, align, until, asked)
+        record_from(&entries, clock, intervals, align, stop_after, asked)
     }
 
     fn record_from(
@@ -350,7 +396,7 @@ mod tests {
         clock: &SimClock,
         intervals: &str,
         align: bool,
-        until: Until,
+        stop_after: StopAfter,
         asked: &Rc<RefCell<Requests>>,
     ) -> (Notes, Arc<RecorderCounters>) {
         let mut host = Host::in_memory();
@@ -362,12 +408,12 @@ mod tests {
             snapshot: Snapshot::new(&sampler.defs()),
             host,
             sampler,
-            schedule: Schedule::start(intervals, align, true, clock.moment()),
+            schedule: TickSchedule::start(intervals, align, true, clock.moment()),
             interval_ns: intervals.first_ns,
             budget: None,
             seldom: None,
             counters: counters.clone(),
-            until,
+            stop_after,
         };
         let mut notes = Notes::default();
         let mut clock = clock.clone();
@@ -375,8 +421,8 @@ mod tests {
         (notes, counters)
     }
 
-    fn count(samples: u64) -> Until {
-        Until { samples: Some(samples), end_ns: None }
+    fn count(samples: u64) -> StopAfter {
+        StopAfter { samples: Some(samples), end_ns: None }
     }
 
     #[test]
@@ -385,8 +431,9 @@ mod tests {
         clock.advance(123_456_789);
         clock.set_late_ns(50_000);
         let start = clock.moment();
-        let until = Until { samples: None, end_ns: Some(start.monotonic_ns + 86_400 * SECOND) };
-        let (notes, counters) = record(&clock, "10:60", false, until, &Rc::default());
+        let stop_after =
+            StopAfter { samples: None, end_ns: Some(start.monotonic_ns + 86_400 * SECOND) };
+        let (notes, counters) = record(&clock, "10:60", false, stop_after, &Rc::default());
         assert!((8_638..=8_640).contains(&notes.seen.len()), "{}", notes.seen.len());
         for (index, seen) in notes.seen.iter().enumerate() {
             assert_eq!(seen.at.realtime_ns % SECOND as i64, 50_000, "on a whole second, always");
@@ -473,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_are_served_in_the_middle_of_a_long_sleep() {
+    fn requests_are_served_in_the_middle_of_a_long_sleep() {
         let clock = SimClock::default();
         let start = clock.moment().monotonic_ns;
         let asked = Rc::new(RefCell::new(Requests::default()));
@@ -485,7 +532,7 @@ mod tests {
         ask(start + 10 * SECOND, Requests { flush: true, ..Requests::default() });
         ask(start + 20 * SECOND, Requests { reopen: true, ..Requests::default() });
         ask(start + 9_000 * SECOND, Requests { stop: true, ..Requests::default() });
-        let (notes, _) = record(&clock, "3600:3600", false, Until::default(), &asked);
+        let (notes, _) = record(&clock, "3600:3600", false, StopAfter::default(), &asked);
         assert_eq!((notes.flushed, notes.reopened), (1, 1));
         assert_eq!(notes.seen.len(), 3);
         assert_eq!(clock.moment().monotonic_ns, start + 9_000 * SECOND, "at once, not at a tick");

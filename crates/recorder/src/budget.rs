@@ -1,22 +1,22 @@
-//! `--budget PCT`: at most so much of one CPU for reading.  Over it, the dearest sources are read
+//! A budget: at most so much of one CPU for reading.  Over it, the most expensive sources are read
 //! less often, and their samples say [`State::Skipped`].
 //!
 //! Every source has a stride: it is read at every stride-th time that it is due.  After every
-//! [`ROUND_TICKS`] ticks the expected cost of a tick is compared with what the budget allows; if
-//! it is above, the source that costs most by now has its stride doubled, until it fits; if a
-//! source could have its stride halved and all would still fit with room to spare, it has.
+//! [`ROUND_TICKS`] ticks the expected cost of a tick is compared with the budget.  If it is above,
+//! the stride of the most expensive source is doubled, until the cost fits.  If a stride can be
+//! halved and all would still fit with room to spare, it is halved.
 //!
-//! A source that costs others than the recorder (system calls, of which each traced one takes longer)
-//! would cost them as much if it were read less often.  So what it says to cost is held against the
-//! budget with all reading, and if that is too much over a round, it is stopped for good.
+//! Some sources slow down other processes whether they are read or not: each traced system call
+//! takes longer.  Their own estimate of that cost is added to the cost of all reading, and if the
+//! sum is above the budget over a round, the source is stopped for good.
 //!
-//! Costs are those that each sample carries.  They are wall time: a read during which another
-//! process ran looks dearer than it was.  So a cost is believed when it falls, and only half
-//! believed when it grows.
+//! Costs are those in the samples.  They are wall time: a read during which another process ran
+//! looks more expensive than it was.  So a lower cost is taken as it is, and a higher one only
+//! moves the estimate halfway.
 
 use sample::{Snapshot, SourceDef, State};
 
-/// Ticks between two looks at the balance.
+/// Ticks between two comparisons of costs with the budget.
 const ROUND_TICKS: u32 = 8;
 
 /// Longest stride.  Beyond it a source would be as good as not recorded.
@@ -26,19 +26,19 @@ const STRIDE_MAX: u32 = 64;
 /// it does not go to and fro.
 const ROOM: f64 = 0.8;
 
-/// Sources that are never left out: the recorder's own cost must not be what goes missing.
+/// The source that is never left out: the recorder's own cost must always be recorded.
 const ALWAYS: &str = "whit";
 
-/// The balance of a recorder.
+/// What each source costs, and how often it is read.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     allowed_ns: f64,
-    sources: Vec<Account>,
+    sources: Vec<SourceCost>,
     ticks: u32,
 }
 
 #[derive(Debug)]
-struct Account {
+struct SourceCost {
     always: bool,
     cost_ns: f64,
     stride: u32,
@@ -52,13 +52,13 @@ struct Account {
 impl Budget {
     /// A budget of `percent` of one CPU for these sources, which are due at every `every(def)`-th
     /// tick, at ticks `interval_ns` apart.
-    pub(crate) fn new(
+    pub fn new(
         percent: f64,
         interval_ns: u64,
         defs: &[&'static SourceDef],
         every: impl Fn(&SourceDef) -> u64,
     ) -> Self {
-        let account = |def: &&'static SourceDef| Account {
+        let account = |def: &&'static SourceDef| SourceCost {
             always: def.name == ALWAYS,
             cost_ns: 0.0,
             stride: 1,
@@ -73,9 +73,9 @@ impl Budget {
         }
     }
 
-    /// Whether the source, which is due, is left out this time.
+    /// Whether a source that is due is left out this time.
     #[inline]
-    pub(crate) fn leaves_out(&mut self, index: usize) -> bool {
+    pub fn leaves_out(&mut self, index: usize) -> bool {
         let account = &mut self.sources[index];
         if account.left > 0 {
             account.left -= 1;
@@ -85,9 +85,9 @@ impl Budget {
         false
     }
 
-    /// Adds what a source has cost others; false if it is to stop that, since together with all
-    /// reading it is more than a round's budget.
-    pub(crate) fn bears(&mut self, index: usize, burden_ns: u64) -> bool {
+    /// Adds what a source has cost other processes; false if that and all reading are together
+    /// above a round's budget, so that the source must stop.
+    pub fn allows(&mut self, index: usize, burden_ns: u64) -> bool {
         let round_ns = f64::from(ROUND_TICKS) * (self.allowed_ns - self.expected_ns()).max(0.0);
         let account = &mut self.sources[index];
         account.burden_ns += burden_ns as f64;
@@ -96,7 +96,7 @@ impl Budget {
 
     /// Takes the costs of a tick into account.
     #[inline]
-    pub(crate) fn learn(&mut self, snapshot: &Snapshot) {
+    pub fn learn(&mut self, snapshot: &Snapshot) {
         for (account, (sample, &fresh)) in
             self.sources.iter_mut().zip(snapshot.samples.iter().zip(&snapshot.fresh))
         {
@@ -118,28 +118,28 @@ impl Budget {
         }
     }
 
-    /// The strides of all sources, for the message that tells of a change.
+    /// The strides of all sources.
     #[cfg(test)]
-    pub(crate) fn strides(&self) -> impl Iterator<Item = u32> {
+    fn strides(&self) -> impl Iterator<Item = u32> {
         self.sources.iter().map(|account| account.stride)
     }
 
     fn expected_ns(&self) -> f64 {
-        self.sources.iter().map(Account::expected_ns).sum()
+        self.sources.iter().map(SourceCost::expected_ns).sum()
     }
 
     fn balance(&mut self) {
         let mut expected_ns = self.expected_ns();
         while expected_ns > self.allowed_ns {
-            let can = |account: &&mut Account| !account.always && account.stride < STRIDE_MAX;
-            let dearest = self
+            let can = |account: &&mut SourceCost| !account.always && account.stride < STRIDE_MAX;
+            let costliest = self
                 .sources
                 .iter_mut()
                 .filter(can)
                 .max_by(|one, other| one.expected_ns().total_cmp(&other.expected_ns()));
-            let Some(dearest) = dearest else { return };
-            expected_ns -= dearest.expected_ns() / 2.0;
-            dearest.stride *= 2;
+            let Some(costliest) = costliest else { return };
+            expected_ns -= costliest.expected_ns() / 2.0;
+            costliest.stride *= 2;
         }
         let longest =
             self.sources.iter_mut().filter(|a| a.stride > 1).max_by_key(|account| account.stride);
@@ -152,7 +152,7 @@ impl Budget {
     }
 }
 
-impl Account {
+impl SourceCost {
     /// What the source costs a tick, on average.
     fn expected_ns(&self) -> f64 {
         self.cost_ns / (self.every * f64::from(self.stride))
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dearest_is_read_less_often_and_comes_back() {
+    fn the_most_expensive_is_read_less_often_and_comes_back() {
         // 1 % of a second is 10 ms; cpu costs 1 ms, whit 50 ms: whit is never left out.
         let mut budget = Budget::new(1.0, 1_000_000_000, &defs(&["cpu", "whit"]), |_| 1);
         pass(&mut budget, 8, &[40_000_000, 100_000]);
@@ -212,16 +212,16 @@ mod tests {
     }
 
     #[test]
-    fn what_others_pay_is_borne_as_long_as_it_fits_a_round() {
+    fn a_cost_to_others_is_allowed_as_long_as_it_fits_a_round() {
         // 10 ms a tick are allowed, so 80 ms a round; cpu takes 2 of them at each tick.
         let mut budget = Budget::new(1.0, 1_000_000_000, &defs(&["cpu", "syscall"]), |_| 1);
         pass(&mut budget, 8, &[2_000_000, 0]);
         for _ in 0..3 {
-            assert!((0..7).all(|_| budget.bears(1, 8_000_000)));
+            assert!((0..7).all(|_| budget.allows(1, 8_000_000)));
             pass(&mut budget, 8, &[2_000_000, 0]);
         }
-        assert!(budget.bears(1, 63_000_000));
-        assert!(!budget.bears(1, 2_000_000));
+        assert!(budget.allows(1, 63_000_000));
+        assert!(!budget.allows(1, 2_000_000));
     }
 
     #[test]

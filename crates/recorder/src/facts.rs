@@ -1,42 +1,48 @@
-//! What a recording says about its machine: read once at the start, under `--root` where one is
-//! given.
+//! What a recording says about its machine and its run: read once at the start.
 //!
-//! The keys are those under which the import of collectl's headers files the same facts, so that
-//! one view shows both.
+//! The import of collectl's headers uses the same keys, so that one view shows both.
 
 use std::path::Path;
 
 use jiff::tz::TimeZone;
 use sample::{Meta, Moment};
 
-use super::intervals::Intervals;
-use super::messages::local;
+use crate::intervals::Intervals;
+use crate::messages::local;
 
 /// Most that is read of one file here.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// What the command line adds to what the machine says.
-pub(crate) struct Told<'a> {
-    pub(crate) subsystems: &'a str,
-    pub(crate) intervals: Intervals,
-    pub(crate) command_line: &'a str,
-    pub(crate) comment: Option<&'a str>,
-    pub(crate) zone: &'a TimeZone,
-    pub(crate) now: Moment,
+/// What the caller knows about this run, beside what the machine says.
+#[derive(Clone, Copy, Debug)]
+pub struct RunFacts<'a> {
+    /// The letters of the sources.
+    pub subsystems: &'a str,
+    /// How often they are read.
+    pub intervals: Intervals,
+    /// What the program was called with.
+    pub command_line: &'a str,
+    /// A text of the user's.
+    pub comment: Option<&'a str>,
+    /// Local time.
+    pub zone: &'a TimeZone,
+    /// When the recording begins.
+    pub now: Moment,
 }
 
-/// The name of the machine whose `/` is `root`: its own, or `localhost` where nothing tells.
-pub(crate) fn host_name(root: &Path) -> String {
-    let told = read(root, "proc/sys/kernel/hostname").or_else(|| read(root, "etc/hostname"));
-    let name = told.unwrap_or_default();
+/// The name of the machine whose `/` is `root`; `localhost` if no file has it.
+fn host_name(root: &Path) -> String {
+    let found = read(root, "proc/sys/kernel/hostname").or_else(|| read(root, "etc/hostname"));
+    let name = found.unwrap_or_default();
     match name.trim().split('.').next() {
         None | Some("") => "localhost".to_owned(),
         Some(name) => name.to_owned(),
     }
 }
 
-/// The facts.
-pub(crate) fn gather(root: &Path, told: &Told<'_>) -> Meta {
+/// The facts of the machine whose `/` is `root`, and of this run.
+#[must_use]
+pub fn gather_facts(root: &Path, run: &RunFacts<'_>) -> Meta {
     let mut meta = Meta::new();
     meta.set("origin", "whit");
     meta.set("version", env!("CARGO_PKG_VERSION"));
@@ -47,10 +53,10 @@ pub(crate) fn gather(root: &Path, told: &Told<'_>) -> Meta {
         }
     };
     set("boot_id", read(root, "proc/sys/kernel/random/boot_id"));
-    let boot_ns = told.now.realtime_ns - i64::try_from(told.now.monotonic_ns).unwrap_or(0);
+    let boot_ns = run.now.realtime_ns - i64::try_from(run.now.monotonic_ns).unwrap_or(0);
     set("boot_ns", Some(boot_ns.to_string()));
     set("kernel", read(root, "proc/sys/kernel/osrelease"));
-    set("architecture", Some(std::env::consts::ARCH.to_owned()));
+    set("architecture", rustix::system::uname().machine().to_str().ok().map(ToOwned::to_owned));
     set("distro", read(root, "etc/os-release").and_then(|text| quoted(&text, "PRETTY_NAME=")));
     let cpus = read(root, "proc/stat").map(|text| count_cpus(&text));
     set("cpus", cpus.map(|count| count.to_string()));
@@ -62,17 +68,17 @@ pub(crate) fn gather(root: &Path, told: &Told<'_>) -> Meta {
     set("swap_kib", after(&memory, "SwapTotal"));
     set("page_size_bytes", Some(rustix::param::page_size().to_string()));
     set("ticks_per_second", Some(rustix::param::clock_ticks_per_second().to_string()));
-    set("subsystems", Some(told.subsystems.to_owned()));
-    set("interval_ns", Some(told.intervals.first_ns.to_string()));
-    set("interval2_ns", Some(told.intervals.second_ns().to_string()));
-    set("interval3_ns", Some(told.intervals.third_ns().to_string()));
-    let at = local(told.now, told.zone);
+    set("subsystems", Some(run.subsystems.to_owned()));
+    set("interval_ns", Some(run.intervals.first_ns.to_string()));
+    set("interval2_ns", Some(run.intervals.second_ns().to_string()));
+    set("interval3_ns", Some(run.intervals.third_ns().to_string()));
+    let at = local(run.now, run.zone);
     set("date", Some(at.strftime("%Y%m%d-%H%M%S").to_string()));
-    set("started_ns", Some(told.now.realtime_ns.to_string()));
+    set("started_ns", Some(run.now.realtime_ns.to_string()));
     set("timezone", Some(at.strftime("%:z").to_string()));
-    set("timezone_name", told.zone.iana_name().map(ToOwned::to_owned));
-    set("command_line", Some(told.command_line.to_owned()));
-    set("comment", told.comment.map(ToOwned::to_owned));
+    set("timezone_name", run.zone.iana_name().map(ToOwned::to_owned));
+    set("command_line", Some(run.command_line.to_owned()));
+    set("comment", run.comment.map(ToOwned::to_owned));
     meta
 }
 
@@ -110,7 +116,7 @@ mod tests {
     #[test]
     fn this_machine_and_one_that_says_nothing() {
         let intervals = Intervals { first_ns: 5, second_every: 2, third_every: 3 };
-        let told = Told {
+        let run = RunFacts {
             subsystems: "cd",
             intervals,
             command_line: "whit record",
@@ -118,14 +124,14 @@ mod tests {
             zone: &TimeZone::UTC,
             now: Moment { monotonic_ns: 7, realtime_ns: 1_795_235_702_000_000_000 },
         };
-        let meta = gather(Path::new("/"), &told);
+        let meta = gather_facts(Path::new("/"), &run);
         assert!(!meta.host().is_empty() && meta.cpus() >= 1 && meta.boot_id().len() == 36);
         assert_eq!((meta.interval_ns(), meta.interval2_ns()), (5, 10));
         assert_eq!(meta.get("date"), Some("20261121-043502"));
         assert_eq!(meta.get("timezone"), Some("+00:00"));
         assert!(meta.get("memory_kib").unwrap().parse::<u64>().unwrap() > 0);
         let empty = tempfile::tempdir().unwrap();
-        let meta = gather(empty.path(), &told);
+        let meta = gather_facts(empty.path(), &run);
         assert_eq!(meta.host(), "localhost");
         assert_eq!(meta.get("kernel"), None);
         assert_eq!(meta.get("comment"), Some("a test"));

@@ -1,34 +1,36 @@
-//! What the files of a recorder are called, as collectl calls its own.
+//! The names of a recorder's files, made as collectl makes its own.
 //!
-//! `-f DIR` gives `DIR/host-yyyymmdd-hhmmss.whit`, `-f DIR/prefix` gives
-//! `DIR/prefix-host-yyyymmdd-hhmmss.whit`; plot files carry the day only, unless `-ou` asks for a
-//! file each; messages go to `DIR/host-whit-yyyymm.log`.  Times are local.
+//! A path `DIR` gives `DIR/host-yyyymmdd-hhmmss.whit`, `DIR/prefix` gives
+//! `DIR/prefix-host-yyyymmdd-hhmmss.whit`; plot files carry the day only, unless each run makes its
+//! own; messages go to `DIR/host-whit-yyyymm.log`.  Times are local.
 
 use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
 
 /// The extension of a recording.
-pub(crate) const EXTENSION: &str = "whit";
+const EXTENSION: &str = "whit";
 
-/// Where `-f` puts files.
+/// The directory for files, and how their names begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct FileNames {
     /// The directory.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// Everything of a name before the date: `host` or `prefix-host`.
-    pub(crate) stem: String,
+    pub stem: String,
     host: String,
 }
 
-impl Place {
-    /// The place that `-f path` means on the machine `host`.
-    pub(crate) fn new(path: &Path, host: &str) -> Self {
+impl FileNames {
+    /// The names that `path` (a directory, or a directory and a prefix) asks for on the machine
+    /// `host`.
+    #[must_use]
+    pub fn new(path: &Path, host: &str) -> Self {
         // The short name, without what could end a file name early.
         let host = host.split('.').next().unwrap_or(host).replace('/', "_");
         let text = path.as_os_str().as_encoded_bytes();
         if text.ends_with(b"/") || path.is_dir() {
-            return Place { directory: path.to_owned(), stem: host.clone(), host };
+            return FileNames { directory: path.to_owned(), stem: host.clone(), host };
         }
         let prefix = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let directory = match path.parent() {
@@ -36,28 +38,32 @@ impl Place {
             _ => PathBuf::from("."),
         };
         let stem = prefix.map_or_else(|| host.clone(), |prefix| format!("{prefix}-{host}"));
-        Place { directory, stem, host }
+        FileNames { directory, stem, host }
     }
 
     /// The recording that begins at `at`.
-    pub(crate) fn recording(&self, at: &Zoned) -> PathBuf {
+    #[must_use]
+    pub fn recording(&self, at: &Zoned) -> PathBuf {
         let name = format!("{}-{}.{EXTENSION}", self.stem, at.strftime("%Y%m%d-%H%M%S"));
         self.directory.join(name)
     }
 
-    /// The plot file with `extension` for `at`; with `unique` one that no other run shares.
-    pub(crate) fn plot(&self, at: &Zoned, extension: &str, unique: bool) -> PathBuf {
+    /// The plot file with `extension` for the day of `at`; with `unique` for its second, so that
+    /// no other run shares it.
+    #[must_use]
+    pub fn plot(&self, at: &Zoned, extension: &str, unique: bool) -> PathBuf {
         let date = at.strftime(if unique { "%Y%m%d-%H%M%S" } else { "%Y%m%d" });
         self.directory.join(format!("{}-{date}.{extension}", self.stem))
     }
 
     /// The message log of the month of `at`.
-    pub(crate) fn log(&self, at: &Zoned) -> PathBuf {
+    #[must_use]
+    pub fn log(&self, at: &Zoned) -> PathBuf {
         self.directory.join(format!("{}-whit-{}.log", self.host, at.strftime("%Y%m")))
     }
 
-    /// The day that the name of one of our recordings or plot files carries, `yyyymmdd`; `None`
-    /// for any other file, which is none of our business.
+    /// The day in the name of one of our recordings or plot files, `yyyymmdd`; `None` for any
+    /// other file.
     pub(crate) fn day_of<'a>(&self, name: &'a str, plots: &[&str]) -> Option<&'a str> {
         let rest = name.strip_prefix(self.stem.as_str())?.strip_prefix('-')?;
         let (day, rest) = rest.split_at_checked(8)?;
@@ -72,7 +78,7 @@ impl Place {
         (digits(day) && ours).then_some(day)
     }
 
-    /// The month that the name of one of our message logs carries, `yyyymm`.
+    /// The month in the name of one of our message logs, `yyyymm`.
     pub(crate) fn month_of<'a>(&self, name: &'a str) -> Option<&'a str> {
         let rest = name.strip_prefix(self.host.as_str())?.strip_prefix("-whit-")?;
         let month = rest.strip_suffix(".log")?;
@@ -91,22 +97,22 @@ mod tests {
     #[test]
     fn names_as_collectl_makes_them() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::new(directory.path(), "node1.example.org");
-        let name = place.recording(&at());
+        let names = FileNames::new(directory.path(), "node1.example.org");
+        let name = names.recording(&at());
         assert_eq!(name, directory.path().join("node1-20261121-043502.whit"));
-        let place = Place::new(&directory.path().join("run7"), "node1");
-        let name = place.plot(&at(), "tab", false);
+        let names = FileNames::new(&directory.path().join("run7"), "node1");
+        let name = names.plot(&at(), "tab", false);
         assert_eq!(name, directory.path().join("run7-node1-20261121.tab"));
-        assert_eq!(place.log(&at()), directory.path().join("node1-whit-202611.log"));
-        assert_eq!(Place::new(Path::new("x"), "h").directory, Path::new("."));
-        assert_eq!(Place::new(Path::new("no/such/"), "h").stem, "h");
-        assert_eq!(Place::new(Path::new("/"), "a/b").stem, "a_b");
+        assert_eq!(names.log(&at()), directory.path().join("node1-whit-202611.log"));
+        assert_eq!(FileNames::new(Path::new("x"), "h").directory, Path::new("."));
+        assert_eq!(FileNames::new(Path::new("no/such/"), "h").stem, "h");
+        assert_eq!(FileNames::new(Path::new("/"), "a/b").stem, "a_b");
     }
 
     #[test]
     fn only_our_own_files_have_a_day() {
-        let place = Place::new(Path::new("d/p"), "h");
-        let day = |name| place.day_of(name, &["tab", "cpu"]);
+        let names = FileNames::new(Path::new("d/p"), "h");
+        let day = |name| names.day_of(name, &["tab", "cpu"]);
         assert_eq!(day("p-h-20261121-043502.whit"), Some("20261121"));
         assert_eq!(day("p-h-20261121.tab.gz"), Some("20261121"));
         assert_eq!(day("p-h-20261121-043502.cpu"), Some("20261121"));
@@ -121,7 +127,7 @@ mod tests {
         ] {
             assert_eq!(day(other), None, "{other}");
         }
-        assert_eq!(place.month_of("h-whit-202611.log"), Some("202611"));
-        assert_eq!(place.month_of("h-collectl-202611.log"), None);
+        assert_eq!(names.month_of("h-whit-202611.log"), Some("202611"));
+        assert_eq!(names.month_of("h-collectl-202611.log"), None);
     }
 }

@@ -1,78 +1,81 @@
-//! `-r time[,days[:months]][,minutes]` and `--keep`: when to begin new files, and which old ones
-//! to take away.
+//! When to begin new files (`time[,days[:months]][,minutes]`), and which old ones to delete.
 //!
 //! Times are local, so a day is from midnight to midnight whatever the clocks do in between.
-//! Only files whose names say that this place and host made them are ever taken away.
+//! Only files whose names say that they are of this directory, prefix and host are ever deleted.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail, ensure};
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
 
-use super::intervals::parse_duration;
-use super::names::Place;
+use crate::intervals::{DurationError, parse_duration};
+use crate::names::FileNames;
 
 const MINUTES_A_DAY: u32 = 1440;
 
-/// Days and months kept when `-r` does not say.
+/// Days and months kept by default.
 const DAYS_KEPT: u32 = 7;
 const MONTHS_KEPT: u32 = 12;
 
-/// `-r`, parsed.
+/// When new files are begun, and how long old ones are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Roll {
+pub struct Roll {
     /// Minutes after midnight of the first roll.
     start_minute: u32,
     /// Minutes between two rolls.
     every_minutes: u32,
     /// Days that recordings and plot files are kept; 0 for ever.
-    pub(crate) days: u32,
+    pub days: u32,
     /// Months that message logs are kept.
-    pub(crate) months: u32,
+    pub months: u32,
 }
 
 impl Roll {
-    /// Every day at midnight, keeping everything: what `--keep` needs to have files to take away.
-    pub(crate) fn daily() -> Self {
+    /// Every day at midnight, keeping everything: [`Keep`] needs whole files that it can delete.
+    #[must_use]
+    pub fn daily() -> Self {
         Roll { start_minute: 0, every_minutes: MINUTES_A_DAY, days: 0, months: MONTHS_KEPT }
     }
 
     /// The same rolls, keeping everything for ever.
-    pub(crate) fn without_days(self) -> Self {
+    #[must_use]
+    pub fn without_days(self) -> Self {
         Roll { days: 0, ..self }
     }
 
-    /// Parses the option's value by collectl's rules.
-    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
+    /// Reads `HH:MM[,DAYS[:MONTHS]][,MINUTES]` by collectl's rules.
+    ///
+    /// # Errors
+    /// [`RollError`].
+    pub fn parse(text: &str) -> Result<Self, RollError> {
         let mut parts = text.split(',');
         let mut next = || parts.next().unwrap_or_default();
         let (time, keep, minutes) = (next(), next(), next());
-        ensure!(text.split(',').count() <= 3, "-r {text}: at most time,days:months,minutes");
-        let start_minute = minute_of_day(time)
-            .with_context(|| format!("-r {text}: '{time}' is not a time of day such as 00:00"))?;
-        let number =
-            |part: &str, default: u32, what: &str| match part {
-                "" => Ok(default),
-                part => part.parse::<u32>().ok().filter(|&number| number <= 100_000).with_context(
-                    || format!("-r {text}: '{part}' is not a whole number of {what}"),
-                ),
-            };
+        if text.split(',').count() > 3 {
+            return Err(RollError::TooMany);
+        }
+        let start_minute =
+            minute_of_day(time).ok_or_else(|| RollError::NotATime(time.to_owned()))?;
+        let number = |part: &str, default: u32, what: &'static str| match part {
+            "" => Ok(default),
+            part => part
+                .parse::<u32>()
+                .ok()
+                .filter(|&number| number <= 100_000)
+                .ok_or_else(|| RollError::NotANumber { part: part.to_owned(), what }),
+        };
         let (days, months) = keep.split_once(':').unwrap_or((keep, ""));
         let every_minutes = number(minutes, MINUTES_A_DAY, "minutes")?;
-        ensure!(
-            every_minutes > 0 && MINUTES_A_DAY.is_multiple_of(every_minutes),
-            "-r {text}: {every_minutes} minutes do not divide a day"
-        );
-        ensure!(
-            every_minutes <= 60 || every_minutes.is_multiple_of(60),
-            "-r {text}: more than an hour must be whole hours"
-        );
-        ensure!(
-            start_minute <= every_minutes,
-            "-r {text}: the time must lie in the first {every_minutes} minutes of the day"
-        );
+        if every_minutes == 0 || !MINUTES_A_DAY.is_multiple_of(every_minutes) {
+            return Err(RollError::NotADivisor(every_minutes));
+        }
+        if every_minutes > 60 && !every_minutes.is_multiple_of(60) {
+            return Err(RollError::NotWholeHours);
+        }
+        if start_minute > every_minutes {
+            return Err(RollError::TooLate(every_minutes));
+        }
         let days = number(days, DAYS_KEPT, "days")?;
         let months = number(months, MONTHS_KEPT, "months")?;
         Ok(Roll { start_minute, every_minutes, days, months })
@@ -83,7 +86,7 @@ impl Roll {
     /// Rolls are at fixed times of the local day.  One that falls into the hour that does not
     /// exist in spring comes when the clocks have gone forward; rolls of an hour or less follow
     /// each other evenly through both changes.
-    pub(crate) fn next(&self, now: Timestamp, zone: &TimeZone) -> Timestamp {
+    pub fn next(&self, now: Timestamp, zone: &TimeZone) -> Timestamp {
         let here = now.to_zoned(zone.clone());
         let midnight = DateTime::from_parts(here.date(), Time::midnight());
         // The day before covers what the changes of clocks shift; two days cover the last roll.
@@ -121,46 +124,93 @@ fn minute_of_day(time: &str) -> Option<u32> {
     (hour < 24 && minute < 60).then_some(hour * 60 + minute)
 }
 
-/// `--keep AGE|SIZE`.
+/// Why times of rolls are refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RollError {
+    /// More than three parts.
+    #[error("at most time,days:months,minutes")]
+    TooMany,
+    /// The first part is not a time of day.
+    #[error("'{0}' is not a time of day such as 00:00")]
+    NotATime(String),
+    /// A part is not a number, or too large.
+    #[error("'{part}' is not a whole number of {what}")]
+    NotANumber {
+        /// The part.
+        part: String,
+        /// What it counts.
+        what: &'static str,
+    },
+    /// So many minutes do not divide a day.
+    #[error("{0} minutes do not divide a day")]
+    NotADivisor(u32),
+    /// More than an hour, but not whole hours.
+    #[error("more than an hour must be whole hours")]
+    NotWholeHours,
+    /// The time of day is not in the first interval of so many minutes.
+    #[error("the time must lie in the first {0} minutes of the day")]
+    TooLate(u32),
+}
+
+/// Which old files are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keep {
-    /// Files whose last change is older go.
+pub enum Keep {
+    /// Files whose last change is older are deleted.
     AgeNs(u64),
-    /// The oldest files go while all together are larger.
+    /// The oldest files are deleted while all together are larger.
     Bytes(u64),
 }
 
 impl Keep {
-    /// Parses `30d`, `12h`, `2w` or `500M`, `10G`.
-    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
-        let bad = || format!("--keep: '{text}' is neither an age (12h, 30d, 4w) nor a size (500M)");
-        let unit = text.chars().last().with_context(bad)?;
+    /// Reads `30d`, `12h`, `2w` or `500M`, `10G`.
+    ///
+    /// # Errors
+    /// [`KeepError`].
+    pub fn parse(text: &str) -> Result<Self, KeepError> {
+        let bad = || KeepError::NotAgeOrSize(text.to_owned());
+        let unit = text.chars().last().ok_or_else(bad)?;
         let shift = match unit {
-            'w' | 'd' | 'h' => return Ok(Keep::AgeNs(parse_duration("--keep", text)?)),
+            'w' | 'd' | 'h' => return Ok(Keep::AgeNs(parse_duration(text)?)),
             'K' => 10,
             'M' => 20,
             'G' => 30,
             'T' => 40,
-            _ => bail!(bad()),
+            _ => return Err(bad()),
         };
-        let count: u64 = text[..text.len() - 1].parse().with_context(bad)?;
-        let bytes = count.checked_mul(1 << shift).with_context(bad)?;
-        ensure!(bytes >= 1 << 20, "--keep: {text} is less than 1M, which not even one file fits");
+        let count: u64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
+        let bytes = count.checked_mul(1 << shift).ok_or_else(bad)?;
+        if bytes < 1 << 20 {
+            return Err(KeepError::TooSmall(text.to_owned()));
+        }
         Ok(Keep::Bytes(bytes))
     }
 }
 
-/// Takes away what `-r` and `--keep` no longer keep.  `current` are the files being written;
-/// returns what was taken away, and what could not be, with the reason.
+/// Why an age or a size is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeepError {
+    /// Neither an age nor a size.
+    #[error("'{0}' is neither an age (12h, 30d, 4w) nor a size (500M)")]
+    NotAgeOrSize(String),
+    /// An age that is none.
+    #[error(transparent)]
+    Age(#[from] DurationError),
+    /// Too small a size.
+    #[error("{0} is less than 1M, which not even one file fits")]
+    TooSmall(String),
+}
+
+/// Deletes what `roll` and `keep` no longer keep.  `current` are the files being written.
+/// Returns the files deleted, and those that could not be, with the reason.
 pub(crate) fn purge(
-    place: &Place,
+    names: &FileNames,
     roll: Option<&Roll>,
     keep: Option<Keep>,
     plots: &[&str],
     now: &Zoned,
     current: &[PathBuf],
 ) -> Vec<(PathBuf, std::io::Result<()>)> {
-    let Ok(entries) = std::fs::read_dir(&place.directory) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(&names.directory) else { return Vec::new() };
     let mut ours: Vec<(String, PathBuf)> = Vec::new();
     let mut gone = Vec::new();
     let oldest_day = roll.filter(|roll| roll.days > 0).map(|roll| days_before(now, roll.days));
@@ -171,10 +221,10 @@ pub(crate) fn purge(
         if current.contains(&path) || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
-        if let Some(day) = place.day_of(&name, plots) {
+        if let Some(day) = names.day_of(&name, plots) {
             let old = oldest_day.as_deref().is_some_and(|oldest| day < oldest);
             if old { gone.push(path) } else { ours.push((name, path)) }
-        } else if let Some(month) = place.month_of(&name)
+        } else if let Some(month) = names.month_of(&name)
             && oldest_month.as_deref().is_some_and(|oldest| month < oldest)
         {
             gone.push(path);
@@ -276,9 +326,9 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_ours_and_old_is_taken_away() {
+    fn only_what_is_ours_and_old_is_deleted() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::new(directory.path(), "h");
+        let file_names = FileNames::new(directory.path(), "h");
         let names = [
             "h-20261101-000000.whit",
             "h-20261101.tab",
@@ -302,12 +352,12 @@ mod tests {
             names.sort();
             names
         };
-        let first = gone(purge(&place, Some(&roll), None, &["tab"], &now, &current));
+        let first = gone(purge(&file_names, Some(&roll), None, &["tab"], &now, &current));
         assert_eq!(first, ["h-20261101-000000.whit", "h-20261101.tab", "h-whit-202501.log"]);
         let keep = Some(Keep::Bytes(1 << 20));
-        let second = gone(purge(&place, None, keep, &["tab"], &now, &current));
+        let second = gone(purge(&file_names, None, keep, &["tab"], &now, &current));
         assert_eq!(second, ["h-20261120-000000.whit"]);
-        let third = gone(purge(&place, None, Some(Keep::Bytes(1 << 20)), &[], &now, &current));
+        let third = gone(purge(&file_names, None, Some(Keep::Bytes(1 << 20)), &[], &now, &current));
         assert!(third.is_empty(), "the file being written stays");
     }
 }

@@ -1,0 +1,55 @@
+//! Why a recorder cannot begin or go on.
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a recorder cannot begin or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RecorderError {
+    /// The directory for files is missing and cannot be made.
+    #[error("cannot make the directory {}", path.display())]
+    MakeDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        error: io::Error,
+    },
+    /// The directory for files may not be written.
+    #[error("cannot write to the directory {}", path.display())]
+    WriteDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        error: io::Error,
+    },
+    /// A recording cannot be made, for reasons of its directory.
+    #[error("the directory of -f must exist and be writable")]
+    CreateRecording(#[source] recording::Error),
+    /// A recording cannot be made, locked or ended.
+    #[error(transparent)]
+    Recording(#[from] recording::Error),
+    /// What a recording held back cannot be written.
+    #[error(transparent)]
+    WriteRecording(#[from] recording::WriteError),
+    /// A plot file cannot be ended.
+    #[error("plot files")]
+    Plot(#[source] io::Error),
+    /// The reader of the live text is gone.
+    #[error("cannot send the lines")]
+    Send(#[source] io::Error),
+}
+
+/// An error and its causes, in one line.
+pub(crate) fn in_one_line(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        line.push_str(": ");
+        line.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    line
+}

@@ -1,0 +1,170 @@
+//! An export as a view: its bytes go through a [`Sink`] to where the export wants them, and to the
+//! output only what is asked to be shown beside.
+//!
+//! While this machine is sampled, a connection has a thread and a queue of its own: a peer that
+//! hangs must not make samples late.  While a recording is played there is no hurry, and every
+//! report is sent before the next is made.
+
+use std::io::{self, Write};
+
+use sample::{Clock, Frame, Meta, Options, SourceDef};
+use sink::{
+    Backoff, Discard, Immediate, Message, OutboxLimits, Pace, Queued, ReplacedFile, Sink,
+    TcpTransport, UdpTransport,
+};
+use view::View;
+use view::export::{Destination, Echo, Export};
+
+/// Reports that wait for a peer that is slow or away: a minute of them at one a second.
+const QUEUE_REPORTS_MAX: usize = 60;
+
+/// Bytes of reports that wait.
+const QUEUE_BYTES_MAX: usize = 16 << 20;
+
+/// Pauses after failures.
+const BACKOFF: Backoff = Backoff { first_ns: 1_000_000_000, longest_ns: 60_000_000_000 };
+
+/// Takes what the user should know at once.
+pub type Notify = Box<dyn FnMut(&str)>;
+
+/// Makes a view of an export.  `clock` is that of the queue; `None` sends without one, and
+/// waits for the peer.
+///
+/// # Errors
+/// A name has no address, or there can be no socket or thread.
+pub fn open_export(
+    export: Export,
+    clock: Option<Box<dyn Clock + Send>>,
+    notify: Notify,
+) -> io::Result<Box<dyn View>> {
+    let delay_max_ns = u64::from(export.delay_max_seconds) * 1_000_000_000;
+    let in_packets =
+        matches!(export.destination, Destination::Udp { .. }) || export.echo == Echo::Hex;
+    let sink: Box<dyn Sink> = match export.destination {
+        Destination::Output => return Ok(export.view),
+        Destination::Nowhere => Box::new(Discard::default()),
+        Destination::Snapshot(path) => Box::new(ReplacedFile::new(&path)),
+        Destination::Tcp { host, port } => {
+            let transport = TcpTransport::new(host, port);
+            let limits =
+                OutboxLimits { messages_max: QUEUE_REPORTS_MAX, bytes_max: QUEUE_BYTES_MAX };
+            let pace = Pace { limits, backoff: BACKOFF, delay_max_ns };
+            match clock {
+                Some(clock) => Box::new(Queued::start(transport, pace, clock)?),
+                None => Box::new(Immediate::new(transport)),
+            }
+        }
+        Destination::Udp { host, port } => {
+            let transport = UdpTransport::open(&host, port)
+                .map_err(|error| io::Error::new(error.kind(), format!("{host}:{port}: {error}")))?;
+            Box::new(Immediate::new(transport))
+        }
+    };
+    let stream = Stream { sink, source: String::new(), sequence: 0, notify };
+    let (view, echo) = (export.view, export.echo);
+    Ok(Box::new(ExportView { view, echo, in_packets, stream, buffer: Vec::new() }))
+}
+
+/// A view whose bytes go through a sink.
+struct ExportView {
+    view: Box<dyn View>,
+    echo: Echo,
+    /// Whether each `write` of the view is a message, and not each frame.
+    in_packets: bool,
+    stream: Stream,
+    buffer: Vec<u8>,
+}
+
+/// The messages of one view.
+struct Stream {
+    sink: Box<dyn Sink>,
+    source: String,
+    sequence: u64,
+    notify: Notify,
+}
+
+impl Stream {
+    fn send(&mut self, payload: &[u8]) -> io::Result<()> {
+        let message = Message { source: &self.source, sequence: self.sequence, payload };
+        self.sequence += 1;
+        self.sink.send(&message)?;
+        self.pass_notice();
+        Ok(())
+    }
+
+    fn pass_notice(&mut self) {
+        if let Some(notice) = self.sink.take_notice() {
+            (self.notify)(&notice);
+        }
+    }
+}
+
+impl View for ExportView {
+    fn begin(
+        &mut self,
+        meta: &Meta,
+        defs: &[&'static SourceDef],
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        meta.host().clone_into(&mut self.stream.source);
+        self.view.begin(meta, defs, options, out)
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
+        if self.in_packets {
+            let mut packets = Packets { stream: &mut self.stream, echo: self.echo, out };
+            return self.view.frame(frame, &mut packets);
+        }
+        self.buffer.clear();
+        self.view.frame(frame, &mut self.buffer)?;
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        if self.echo == Echo::Text {
+            out.write_all(&self.buffer)?;
+        }
+        self.stream.send(&self.buffer)
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.view.end(out)?;
+        self.stream.sink.finish()?;
+        self.stream.pass_notice();
+        Ok(())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.view.notes();
+        let dropped = self.stream.sink.counts().dropped;
+        if dropped > 0 {
+            let unit = if self.in_packets { "packets" } else { "reports" };
+            notes.push(format!("--export: {dropped} {unit} could not be sent"));
+        }
+        notes
+    }
+}
+
+/// Sends each `write` as a message and shows it, if asked.
+struct Packets<'a> {
+    stream: &'a mut Stream,
+    echo: Echo,
+    out: &'a mut dyn Write,
+}
+
+impl Write for Packets<'_> {
+    fn write(&mut self, packet: &[u8]) -> io::Result<usize> {
+        self.stream.send(packet)?;
+        if self.echo == Echo::Hex {
+            for byte in packet {
+                write!(self.out, "{byte:02x} ")?;
+            }
+            writeln!(self.out)?;
+        }
+        Ok(packet.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! What the first sample shows: sources that have nothing to read, so that nobody waits for them.
+
+use std::sync::Arc;
+
+use sample::{Snapshot, SourceDef, State};
+use source::Limits;
+
+/// The source whose rows are processes, and the one whose rows are processes that ended.
+const PROCESSES: &str = "process";
+const ENDS: &str = "exit";
+
+/// Looks at the first sample.
+pub struct FirstSampleCheck {
+    /// The sources of the snapshot.
+    pub defs: Vec<&'static SourceDef>,
+    /// The letters the user gave.  A source that is not on this machine is only mentioned if it is
+    /// among them; one that may not be read always is.
+    pub letters: String,
+    /// What the sources have found out about themselves.
+    pub limits: Arc<Limits>,
+}
+
+impl FirstSampleCheck {
+    /// A sentence for each source that cannot be read, or not in the best way.
+    pub(crate) fn sentences(&self, snapshot: &Snapshot) -> Vec<String> {
+        let mut sentences = Vec::new();
+        let way = self.process_way(snapshot);
+        for (def, sample) in self.defs.iter().zip(&snapshot.samples) {
+            if def.name == ENDS && way.is_some() {
+                continue;
+            }
+            let what = match sample.state {
+                State::Absent if def.asked_by(&self.letters) => "this machine has none",
+                State::Denied => "it may not be read by this user",
+                State::Failed(_) => "it cannot be read",
+                _ => continue,
+            };
+            let why = self.limits.refusals.of(def.name);
+            let what = why.as_deref().unwrap_or(what);
+            sentences.push(format!("-s {}: {}: {what}; see whit doctor", def.letters, def.name));
+        }
+        sentences.extend(way);
+        sentences
+    }
+
+    /// Says that processes are not read in the best way because a capability is missing, which the
+    /// user can change.  Other reasons are in `whit doctor`.
+    fn process_way(&self, snapshot: &Snapshot) -> Option<String> {
+        let reason = self.limits.processes.way_reason();
+        let sample = |name| {
+            let index = self.defs.iter().position(|def| def.name == name)?;
+            Some(&snapshot.samples[index])
+        };
+        let processes = sample(PROCESSES)?;
+        if processes.state != State::Ok || !reason.contains("CAP_") {
+            return None;
+        }
+        let no_ends = sample(ENDS).is_some_and(|sample| sample.state == State::Absent);
+        let ends = if no_ends { ", and their exits are not recorded" } else { "" };
+        Some(format!("-s Z: processes are read from /proc{ends}: {reason}; see whit doctor"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_capability_is_said_once_and_nothing_else() {
+        let defs: Vec<&'static SourceDef> =
+            ["exit", "process"].map(|name| source::find(name).unwrap().def).to_vec();
+        let mut snapshot = Snapshot::new(&defs);
+        snapshot.samples[0].state = State::Absent;
+        snapshot.samples[1].state = State::Ok;
+        let sentences = |reason: &str, snapshot: &Snapshot| {
+            let limits = Arc::new(Limits::default());
+            limits.processes.set_way_reason(reason);
+            let check = FirstSampleCheck { defs: defs.clone(), letters: "Z".into(), limits };
+            check.sentences(snapshot)
+        };
+        let texts = sentences("not allowed (CAP_BPF is needed)", &snapshot);
+        assert_eq!(texts.len(), 1, "{texts:?}");
+        assert!(texts[0].contains("exits are not recorded: not allowed (CAP_BPF"), "{texts:?}");
+        let texts = sentences("no BTF of this kernel", &snapshot);
+        assert!(texts.len() == 1 && texts[0].contains("exit: this machine has none"), "{texts:?}");
+        snapshot.samples[0].state = State::Ok;
+        assert_eq!(sentences("", &snapshot), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,54 @@
+//! The recorder: samples this machine on time, and hands each sample on to files, to views, and
+//! through a [`Sink`](sink::Sink) to a screen or a socket.
+//!
+//! It is made to be a part of a program: it runs in the thread that calls it, takes plain structs,
+//! sleeps on a [`Clock`](sample::Clock) that is handed in, learns from a [`Control`] what it is asked
+//! to do, and says what it has to say to a [`MessageLog`].  It installs no signal handler, prints
+//! nothing, and ends by returning.
+//!
+//! May use: `sample`, `procfs`, `source`, `recording`, `view`, `sink`.
+//!
+//! Begin reading in `recorder.rs` (the loop), then `schedule.rs` (when the next tick is) and
+//! `outputs.rs` (where samples go).
+#![forbid(unsafe_code)]
+
+mod budget;
+mod error;
+mod export;
+mod facts;
+mod first_sample;
+mod intervals;
+mod live;
+mod messages;
+mod names;
+mod outputs;
+mod plot_output;
+mod plot_writer;
+mod recorder;
+mod recording_file;
+mod roll;
+mod rotation;
+mod schedule;
+
+pub use budget::Budget;
+pub use error::RecorderError;
+pub use export::{Notify, open_export};
+pub use facts::{RunFacts, gather_facts};
+pub use first_sample::FirstSampleCheck;
+pub use intervals::{DurationError, IntervalError, Intervals, parse_duration, parse_intervals};
+pub use live::{LiveText, ViewInput};
+pub use messages::{MessageLog, Severity, local};
+pub use names::FileNames;
+pub use outputs::Outputs;
+pub use plot_output::{PlotOutput, PlotStyle, ensure_directory};
+pub use plot_writer::PlotWriter;
+pub use recorder::{Consumer, Control, Recorder, Requests, StopAfter};
+pub use recording_file::{RecordingFile, RecordingOptions};
+pub use roll::{Keep, KeepError, Roll, RollError};
+pub use rotation::Rotation;
+pub use schedule::{Tick, TickSchedule};
+
+/// Tests hold that a sample allocates nothing.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;

@@ -1,0 +1,111 @@
+//! Live text: a view over the samples as they come, sent on interval by interval.
+//!
+//! Text is made in one buffer that is kept, and leaves as one message an interval.
+
+use std::io;
+use std::sync::Arc;
+
+use sample::{History, Meta, Options, Snapshot, SourceDef};
+use sink::{Message, Sink};
+use source::{InstanceNames, RecorderCounters};
+use view::View;
+
+/// A view and where its text goes.
+pub struct LiveText {
+    view: Box<dyn View>,
+    sink: Box<dyn Sink>,
+    /// The machine, as each message names it.
+    host: String,
+    /// Messages sent.
+    sequence: u64,
+    text: Vec<u8>,
+    counters: Arc<RecorderCounters>,
+    /// System calls of the sink that are in the counters already.
+    calls: u64,
+}
+
+impl LiveText {
+    /// Opens the view and sends what stands before the first interval.
+    ///
+    /// # Errors
+    /// Those of the view and of sending.
+    pub fn open(
+        mut view: Box<dyn View>,
+        sink: Box<dyn Sink>,
+        counters: Arc<RecorderCounters>,
+        input: &ViewInput,
+    ) -> io::Result<Self> {
+        let mut text = Vec::new();
+        view.begin(&input.meta, &input.defs, &input.options, &mut text)?;
+        let host = input.meta.host().to_owned();
+        let mut live = LiveText { view, sink, host, sequence: 0, text, counters, calls: 0 };
+        live.send()?;
+        Ok(live)
+    }
+
+    /// Sends the latest interval.
+    ///
+    /// # Errors
+    /// Those of sending: nobody listens any more.
+    pub(crate) fn show(&mut self, input: &ViewInput) -> io::Result<()> {
+        self.sink.tend()?;
+        self.text.clear();
+        let frame = input.history.frame(&input.meta, &input.options);
+        self.view.frame(&frame, &mut self.text)?;
+        self.send()?;
+        let calls = self.sink.counts().calls;
+        self.counters.calls.add(calls - std::mem::replace(&mut self.calls, calls));
+        self.counters.written_bytes.add(self.text.len() as u64);
+        Ok(())
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        let message = Message { source: &self.host, sequence: self.sequence, payload: &self.text };
+        self.sequence += 1;
+        self.sink.send(&message)
+    }
+
+    /// Sends what stands after the last interval, and returns what the view has to say besides.
+    ///
+    /// # Errors
+    /// Those of sending.
+    pub(crate) fn end(&mut self) -> io::Result<Vec<String>> {
+        self.text.clear();
+        self.view.end(&mut self.text)?;
+        self.send()?;
+        self.sink.finish()?;
+        Ok(self.view.notes())
+    }
+}
+
+/// What the views of a recorder get.
+pub struct ViewInput {
+    /// The facts of machine and run.
+    pub meta: Meta,
+    /// What the user asked of the views.
+    pub options: Options,
+    /// The sources, in the order of the snapshots.
+    pub defs: Vec<&'static SourceDef>,
+    /// The latest two readings of each.
+    pub history: History,
+    /// Other names for instances; recordings keep the kernel's.
+    pub names: InstanceNames,
+}
+
+impl ViewInput {
+    /// An empty history of `defs`.
+    #[must_use]
+    pub fn new(meta: Meta, options: Options, defs: Vec<&'static SourceDef>) -> Self {
+        let history = History::new(&defs);
+        ViewInput { meta, options, defs, history, names: InstanceNames::default() }
+    }
+
+    /// Takes the samples out of a snapshot; older ones are in it afterwards.
+    pub(crate) fn push(&mut self, snapshot: &mut Snapshot) {
+        self.names.apply(snapshot, &self.defs);
+        self.history.push(snapshot);
+    }
+}

@@ -1,0 +1,380 @@
+//! Everything that samples go to: the recording, plot files, live text; with rolls, retention,
+//! flushes and messages.
+//!
+//! The recording comes first, since the history takes the samples out of the snapshot.  Only a
+//! reader of live text that went away ends the recorder: what cannot be written is reported,
+//! counted, and tried again.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use procfs::Host;
+use sample::{Moment, Snapshot};
+use source::Limits;
+
+use crate::RecorderError;
+use crate::first_sample::FirstSampleCheck;
+use crate::live::{LiveText, ViewInput};
+use crate::messages::{MessageLog, Severity, local};
+use crate::plot_writer::PlotWriter;
+use crate::recorder::Consumer;
+use crate::recording_file::{RecordingFile, moment};
+use crate::rotation::Rotation;
+use crate::schedule::Tick;
+
+/// A step of the wall clock that is worth a message; smaller ones are time services at work.
+const STEP_NS_REPORTED: u64 = 100_000_000;
+
+/// Everything that samples go to.  Whoever makes it fills in what is wanted.
+pub struct Outputs {
+    /// The recording.
+    pub recording: Option<RecordingFile>,
+    /// Plot files; need [`view_input`](Self::view_input).
+    pub plots: Option<PlotWriter>,
+    /// Text for a screen or a socket; needs [`view_input`](Self::view_input).
+    pub live: Option<LiveText>,
+    /// What plots and text are made of; without views no history is kept.
+    pub view_input: Option<ViewInput>,
+    /// When files are rolled and deleted.
+    pub rotation: Option<Rotation>,
+    /// Looks at the first sample; `None` afterwards.
+    pub first_sample: Option<FirstSampleCheck>,
+    /// What the sources count about processes.
+    pub limits: Option<Arc<Limits>>,
+    messages: Box<dyn MessageLog>,
+    zone: TimeZone,
+    /// Whether the tick before came too late.
+    was_late: bool,
+}
+
+impl Outputs {
+    /// No outputs yet.  `zone` is local time, for the names of files.
+    #[must_use]
+    pub fn new(messages: Box<dyn MessageLog>, zone: TimeZone) -> Self {
+        Outputs {
+            recording: None,
+            plots: None,
+            live: None,
+            view_input: None,
+            rotation: None,
+            first_sample: None,
+            limits: None,
+            messages,
+            zone,
+            was_late: false,
+        }
+    }
+
+    /// Passes a message on.
+    pub fn log(&self, now: Moment, severity: Severity, text: &str) {
+        self.messages.log(now, severity, text);
+    }
+
+    /// Deletes old files, at the start.
+    pub fn purge(&self, now: Moment) {
+        if let Some(rotation) = &self.rotation {
+            rotation.purge(now, &self.current(), &*self.messages);
+        }
+    }
+
+    /// Ends all outputs.
+    ///
+    /// # Errors
+    /// The first one met; the other outputs are ended all the same.
+    pub fn close(mut self, now: Moment) -> Result<(), RecorderError> {
+        let mut closed = Ok(());
+        let lost = self.limits.as_ref().map_or(0, |limits| limits.processes.exits_lost.get());
+        if lost > 0 {
+            let exits = if lost == 1 { "exit" } else { "exits" };
+            let text = format!(
+                "{lost} {exits} of processes or threads were lost: that they ended is all that is \
+                 known"
+            );
+            self.messages.log(now, Severity::Warning, &text);
+        }
+        if let Some(live) = &mut self.live {
+            match live.end() {
+                Ok(notes) => {
+                    for note in notes {
+                        self.messages.log(now, Severity::Warning, &note);
+                    }
+                }
+                Err(error) => closed = Err(RecorderError::Send(error)),
+            }
+        }
+        if let Some(plots) = &mut self.plots {
+            closed = closed.and(plots.output.end().map_err(RecorderError::Plot));
+        }
+        if let Some(recording) = self.recording.take() {
+            closed = closed.and(recording.close());
+        }
+        closed
+    }
+
+    /// The files being written.
+    fn current(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = self.recording.iter().map(RecordingFile::path).collect();
+        if let Some(plots) = &self.plots {
+            paths.extend(plots.output.paths().map(ToOwned::to_owned));
+        }
+        paths
+    }
+
+    /// Begins new files, and deletes old ones.
+    fn roll(&mut self, now: Moment) {
+        if let Some(recording) = &mut self.recording {
+            recording.roll(now, &*self.messages);
+        }
+        if let (Some(plots), Some(input)) = (&mut self.plots, &self.view_input)
+            && let Err(error) = plots.roll(local(now, &self.zone), input)
+        {
+            self.messages.log(now, Severity::Error, &format!("plot files: {error}"));
+        }
+        self.messages.log(now, Severity::Information, "Logs rolled");
+        if let Some(rotation) = &mut self.rotation {
+            rotation.plan(now);
+        }
+        self.purge(now);
+    }
+
+    /// Reports a step of the wall clock, and ticks that were missed.
+    #[cold]
+    fn report(&mut self, tick: &Tick, now: Moment) {
+        if tick.step_ns.unsigned_abs() >= STEP_NS_REPORTED {
+            let seconds = tick.step_ns as f64 / 1e9;
+            let text = format!("the wall clock was set by {seconds:+.3} s");
+            self.messages.log(now, Severity::Warning, &text);
+            if let Some(rotation) = &mut self.rotation {
+                rotation.plan(now);
+            }
+        }
+        if tick.missed > 0 && !self.was_late {
+            let text = format!("{} ticks passed without a sample", tick.missed);
+            self.messages.log(now, Severity::Information, &text);
+        }
+    }
+}
+
+impl Consumer for Outputs {
+    fn consume(
+        &mut self,
+        tick: &Tick,
+        snapshot: &mut Snapshot,
+        host: &Host,
+    ) -> Result<(), RecorderError> {
+        let now = moment(snapshot);
+        if tick.step_ns != 0 || tick.missed > 0 {
+            self.report(tick, now);
+        }
+        self.was_late = tick.missed > 0;
+        if let Some(first_sample) = self.first_sample.take() {
+            for text in first_sample.sentences(snapshot) {
+                self.messages.log(now, Severity::Warning, &text);
+            }
+        }
+        if let Some(rotation) = &self.rotation
+            && rotation.is_due(now, self.recording.as_ref())
+        {
+            self.roll(now);
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.append(snapshot, host, &*self.messages);
+        }
+        let Some(input) = &mut self.view_input else { return Ok(()) };
+        input.push(snapshot);
+        if let Some(plots) = &mut self.plots {
+            plots.show(input, now, &*self.messages);
+        }
+        if let Some(live) = &mut self.live {
+            live.show(input).map_err(RecorderError::Send)?;
+        }
+        Ok(())
+    }
+
+    /// Only recordings: a line of text or of a plot stands for a whole interval.
+    fn consume_last(&mut self, snapshot: &Snapshot, host: &Host) {
+        if let Some(recording) = &mut self.recording {
+            recording.append(snapshot, host, &*self.messages);
+        }
+    }
+
+    fn reopen(&mut self, now: Moment) -> Result<(), RecorderError> {
+        self.roll(now);
+        Ok(())
+    }
+
+    fn flush(&mut self, now: Moment) -> Result<(), RecorderError> {
+        self.messages.log(now, Severity::Information, "Flushing in response to signal USR1");
+        if let Some(recording) = &mut self.recording {
+            recording.sync(now, &*self.messages);
+        }
+        if let Some(plots) = &mut self.plots
+            && let Err(error) = plots.output.flush()
+        {
+            self.messages.log(now, Severity::Error, &format!("plot files: {error}"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::path::Path;
+    use std::rc::Rc;
+
+    use jiff::tz::TimeZone;
+    use recording::{Next, Reader};
+    use sample::{Clock, Meta, Options, SourceDef};
+    use source::{RecorderCounters, Sampler};
+    use testkit::{Event, SimClock, allocations_of};
+    use view::PlotFiles;
+
+    use super::*;
+    use crate::intervals::parse_intervals;
+    use crate::names::FileNames;
+    use crate::plot_output::{PlotOutput, PlotStyle};
+    use crate::recorder::{Control, Recorder, Requests, StopAfter};
+    use crate::recording_file::RecordingOptions;
+    use crate::roll::Roll;
+    use crate::schedule::TickSchedule;
+
+    struct Nobody;
+
+    impl Control for Nobody {
+        fn take(&mut self) -> Requests {
+            Requests::default()
+        }
+    }
+
+    /// Messages, as lines with the hour and minute.
+    #[derive(Clone, Default)]
+    struct Lines(Rc<RefCell<Vec<String>>>);
+
+    impl MessageLog for Lines {
+        fn log(&self, now: Moment, _: Severity, text: &str) {
+            let at = local(now, &TimeZone::UTC).strftime("%d %H:%M:%S");
+            self.0.borrow_mut().push(format!("{at} {text}"));
+        }
+    }
+
+    fn recorder(mut host: Host, letters: &str, intervals: &str, now: Moment) -> Recorder {
+        let counters = Arc::new(RecorderCounters::default());
+        let limits = Limits { recorder: Some(counters.clone()), ..Limits::default() };
+        let asked = |entry: &&source::Entry| entry.def.asked_by(letters);
+        let entries: Vec<&'static source::Entry> = source::ALL.iter().filter(asked).collect();
+        let sampler = Sampler::open(&mut host, &entries, &Arc::new(limits));
+        let intervals = parse_intervals(intervals, "1", (false, false), false).unwrap();
+        Recorder {
+            snapshot: Snapshot::new(&sampler.defs()),
+            host,
+            sampler,
+            schedule: TickSchedule::start(intervals, false, false, now),
+            interval_ns: intervals.first_ns,
+            budget: None,
+            seldom: None,
+            counters,
+            stop_after: StopAfter::default(),
+        }
+    }
+
+    fn outputs(recorder: &Recorder, directory: &Path, now: Moment, plots: bool) -> Outputs {
+        let names = FileNames::new(directory, "h");
+        let defs: Vec<&'static SourceDef> = recorder.sampler.defs();
+        let counters = recorder.counters.clone();
+        let mut outputs = Outputs::new(Box::new(Lines::default()), TimeZone::UTC);
+        let recording = RecordingFile::create(
+            (names.clone(), TimeZone::UTC),
+            Meta::new(),
+            defs.clone(),
+            RecordingOptions::default(),
+            counters.clone(),
+            now,
+        );
+        outputs.recording = Some(recording.unwrap());
+        if plots {
+            let options = Options { subsystems: "cdnm".into(), ..Options::default() };
+            let input = ViewInput::new(Meta::new(), options, defs);
+            let lines = PlotFiles::new(TimeZone::UTC);
+            let at = local(now, &TimeZone::UTC);
+            let output = PlotOutput::new(names, PlotStyle::of("z"), at);
+            let command_line = "whit".to_owned();
+            outputs.plots =
+                Some(PlotWriter::new(lines, output, command_line, counters, u64::MAX, &input));
+            outputs.view_input = Some(input);
+        }
+        outputs
+    }
+
+    #[test]
+    fn a_sample_allocates_nothing_once_warm() {
+        for plots in [false, true] {
+            let directory = tempfile::tempdir().unwrap();
+            let mut clock = procfs::SystemClock;
+            let now = clock.now();
+            let mut recorder = recorder(Host::new("/"), "cdnmw", "0", now);
+            let mut outputs = outputs(&recorder, directory.path(), now, plots);
+            recorder.stop_after.samples = Some(10);
+            recorder.run(&mut clock, &mut Nobody, &mut outputs).unwrap();
+            // Long enough for blocks to be closed and begun.
+            recorder.stop_after.samples = Some(1_500);
+            let (done, allocations) =
+                allocations_of(|| recorder.run(&mut clock, &mut Nobody, &mut outputs));
+            done.unwrap();
+            assert_eq!(allocations.count, 0, "with plot files: {plots}");
+            outputs.close(now).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_roll_at_midnight_splits_the_recording_and_loses_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        // A recording of a day long past, and a file that is not ours.
+        std::fs::write(directory.path().join("h-20251201-000000.whit"), "").unwrap();
+        std::fs::write(directory.path().join("notes"), "").unwrap();
+        let clock = SimClock::default();
+        let start = clock.moment();
+        // From 20:00 on; at 21:00 the machine is suspended for half an hour, which is 180 ticks.
+        clock.advance(20 * 3_600_000_000_000);
+        let now = clock.moment();
+        clock.at(now.monotonic_ns + 3_600_000_000_000, Event::Suspend(1_800_000_000_000));
+        let mut host = Host::in_memory();
+        host.put("/proc/stat", Some(b"cpu  1 2 3 4\n"));
+        let mut recorder = recorder(host, "c", "10", now);
+        recorder.stop_after.samples = Some(2_160 - 180);
+        let mut outputs = outputs(&recorder, directory.path(), now, false);
+        let roll = Roll::parse("00:00,7").unwrap();
+        let names = (FileNames::new(directory.path(), "h"), TimeZone::UTC);
+        outputs.rotation = Some(Rotation::new(names, Some(roll), None, Vec::new(), now));
+        let lines = Lines::default();
+        outputs.messages = Box::new(lines.clone());
+        outputs.purge(now);
+        recorder.run(&mut clock.clone(), &mut Nobody, &mut outputs).unwrap();
+        outputs.close(clock.moment()).unwrap();
+        let entries = std::fs::read_dir(directory.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        let recordings = ["h-20260101-200000.whit", "h-20260102-000000.whit"];
+        assert_eq!(names[..2], recordings);
+        let (mut samples, mut missed) = (Vec::new(), 0);
+        for name in recordings {
+            let path = directory.path().join(name);
+            let mut reader = Reader::open(&path, &recorder.sampler.defs()).unwrap();
+            let mut snapshot = Snapshot::new(&reader.defs());
+            while reader.next(&mut snapshot).unwrap() == Next::Sample {
+                samples.push(snapshot.realtime_ns);
+                missed += snapshot.gap.ticks_missed;
+            }
+            assert!(reader.damage().is_none() && !reader.damage().not_closed, "{name}");
+        }
+        assert_eq!((samples.len(), missed), (1_980, 180));
+        let midnight = start.realtime_ns + 24 * 3_600_000_000_000;
+        assert!(samples.contains(&midnight), "the sample of midnight begins the second file");
+        let log = lines.0.borrow().join("\n");
+        assert!(log.contains("02 00:00:00 Logs rolled"), "{log}");
+        assert!(log.contains("is old and was deleted"), "{log}");
+        assert!(log.contains("ticks passed without a sample"), "{log}");
+    }
+}

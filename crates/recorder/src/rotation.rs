@@ -1,0 +1,82 @@
+//! When new files are begun, and which old ones are deleted.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use sample::Moment;
+
+use crate::messages::{MessageLog, Severity, local};
+use crate::names::FileNames;
+use crate::recording_file::RecordingFile;
+use crate::roll::{Keep, Roll, purge};
+
+/// A recording rolls when it is so small a part of the size that is kept, so that there are old
+/// files to delete.
+const KEEP_PARTS: u64 = 8;
+
+/// The housekeeping of a recorder's files.
+pub struct Rotation {
+    names: FileNames,
+    zone: TimeZone,
+    roll: Option<Roll>,
+    keep: Option<Keep>,
+    /// The extensions of our plot files.
+    plots: Vec<&'static str>,
+    /// Since the epoch; `i64::MAX` for never.
+    next_roll_ns: i64,
+}
+
+impl Rotation {
+    /// The housekeeping of the files called `names`, from `now` on.  `plots` are the extensions of
+    /// plot files among them.
+    #[must_use]
+    pub fn new(
+        (names, zone): (FileNames, TimeZone),
+        roll: Option<Roll>,
+        keep: Option<Keep>,
+        plots: Vec<&'static str>,
+        now: Moment,
+    ) -> Self {
+        // Only whole files can be deleted.
+        let roll = roll.or_else(|| keep.map(|_| Roll::daily()));
+        let mut rotation = Rotation { names, zone, roll, keep, plots, next_roll_ns: i64::MAX };
+        rotation.plan(now);
+        rotation
+    }
+
+    /// Works out the next roll.
+    pub(crate) fn plan(&mut self, now: Moment) {
+        let Some(roll) = &self.roll else { return };
+        let at = Timestamp::from_nanosecond(now.realtime_ns.into()).unwrap_or_default();
+        let next = roll.next(at, &self.zone).as_nanosecond();
+        self.next_roll_ns = i64::try_from(next).unwrap_or(i64::MAX);
+    }
+
+    /// Whether new files are due.
+    pub(crate) fn is_due(&self, now: Moment, recording: Option<&RecordingFile>) -> bool {
+        let is_full = match (self.keep, recording) {
+            (Some(Keep::Bytes(bytes)), Some(recording)) => recording.bytes() >= bytes / KEEP_PARTS,
+            _ => false,
+        };
+        is_full || now.realtime_ns >= self.next_roll_ns
+    }
+
+    /// Deletes old files, and says so.
+    pub(crate) fn purge(&self, now: Moment, current: &[PathBuf], messages: &dyn MessageLog) {
+        let at = local(now, &self.zone);
+        let deleted = purge(&self.names, self.roll.as_ref(), self.keep, &self.plots, &at, current);
+        for (path, done) in deleted {
+            match done {
+                Ok(()) => {
+                    let text = format!("{} is old and was deleted", path.display());
+                    messages.log(now, Severity::Information, &text);
+                }
+                Err(error) => {
+                    let text = format!("cannot delete {}: {error}", path.display());
+                    messages.log(now, Severity::Warning, &text);
+                }
+            }
+        }
+    }
+}

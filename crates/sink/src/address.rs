@@ -1,0 +1,150 @@
+//! `address[:port[:timeout]]` or `server[:port]`: where live lines go, in collectl's grammar.
+
+use std::io;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::tcp::resolve;
+use crate::{LineSocket, ListenerSink, Sink};
+
+/// collectl's port.
+const PORT: u16 = 2655;
+
+/// How long connecting may take by default; collectl's.
+const CONNECT_TIMEOUT_SECONDS: u64 = 10;
+
+/// Where live lines go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LiveAddress {
+    /// Listen on a port.
+    Server(u16),
+    /// Connect: host, port, seconds to wait.
+    Peer(String, u16, u64),
+}
+
+/// Why an address is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// The part before the port is missing.
+    #[error("no address")]
+    NoAddress,
+    /// Not a port.
+    #[error("'{0}' is no port")]
+    NotAPort(String),
+    /// Not a number of seconds.
+    #[error("'{0}' is no number of seconds")]
+    NotSeconds(String),
+    /// A server with a timeout.
+    #[error("a server has a port and nothing else")]
+    ServerTimeout,
+}
+
+/// Why a socket cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Cannot listen.
+    #[error("cannot listen on port {port}")]
+    Listen {
+        /// The port.
+        port: u16,
+        /// The system's reason.
+        #[source]
+        error: io::Error,
+    },
+    /// Cannot connect.
+    #[error("cannot connect to {host}, port {port}")]
+    Connect {
+        /// The host.
+        host: String,
+        /// Its port.
+        port: u16,
+        /// The system's reason.
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl LiveAddress {
+    /// Reads an address; an IPv6 address stands in brackets.
+    ///
+    /// # Errors
+    /// [`AddressError`].
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        let (host, rest) = match text.strip_prefix('[').and_then(|text| text.split_once(']')) {
+            Some((host, rest)) => (host, rest.strip_prefix(':').unwrap_or(rest)),
+            None => text.split_once(':').unwrap_or((text, "")),
+        };
+        if host.is_empty() {
+            return Err(AddressError::NoAddress);
+        }
+        let (port, timeout) = rest.split_once(':').unwrap_or((rest, ""));
+        let port = match port {
+            "" => PORT,
+            port => port.parse().map_err(|_| AddressError::NotAPort(port.to_owned()))?,
+        };
+        if host.eq_ignore_ascii_case("server") {
+            return match timeout {
+                "" => Ok(LiveAddress::Server(port)),
+                _ => Err(AddressError::ServerTimeout),
+            };
+        }
+        let timeout = match timeout {
+            "" => CONNECT_TIMEOUT_SECONDS,
+            seconds => seconds
+                .parse()
+                .ok()
+                .filter(|&seconds| seconds > 0)
+                .ok_or_else(|| AddressError::NotSeconds(seconds.to_owned()))?,
+        };
+        Ok(LiveAddress::Peer(host.to_owned(), port, timeout))
+    }
+
+    /// Opens the socket.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open(&self) -> Result<Box<dyn Sink>, OpenError> {
+        match self {
+            LiveAddress::Server(port) => {
+                let listener = ListenerSink::open(*port);
+                let listener =
+                    listener.map_err(|error| OpenError::Listen { port: *port, error })?;
+                Ok(Box::new(listener))
+            }
+            LiveAddress::Peer(host, port, seconds) => {
+                let stream = connect(host, *port, Duration::from_secs(*seconds));
+                let stream = stream.map_err(|error| OpenError::Connect {
+                    host: host.clone(),
+                    port: *port,
+                    error,
+                })?;
+                Ok(Box::new(LineSocket::new(stream)))
+            }
+        }
+    }
+}
+
+fn connect(host: &str, port: u16, timeout: Duration) -> io::Result<TcpStream> {
+    let address = resolve(host, port)?;
+    let stream = TcpStream::connect_timeout(&address, timeout)?;
+    stream.set_write_timeout(Some(timeout))?;
+    Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        let parse = |text| LiveAddress::parse(text).unwrap();
+        assert_eq!(parse("server"), LiveAddress::Server(2655));
+        assert_eq!(parse("Server:99"), LiveAddress::Server(99));
+        assert_eq!(parse("10.0.0.1"), LiveAddress::Peer("10.0.0.1".into(), 2655, 10));
+        assert_eq!(parse("10.0.0.1::3"), LiveAddress::Peer("10.0.0.1".into(), 2655, 3));
+        assert_eq!(parse("[::1]:7:2"), LiveAddress::Peer("::1".into(), 7, 2));
+        for text in ["", ":7", "a:b", "a:70000", "a:7:0", "server:7:7"] {
+            assert!(LiveAddress::parse(text).is_err(), "{text}");
+        }
+    }
+}

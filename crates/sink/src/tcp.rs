@@ -1,0 +1,87 @@
+//! TCP: a connection that stays open and is opened again after it broke.  One `write` a message.
+
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use crate::{Message, Transport};
+
+/// How long connecting and writing may take, as collectl has it.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Payloads one after the other, over TCP.
+#[derive(Debug)]
+pub struct TcpTransport {
+    host: String,
+    port: u16,
+    connection: Option<TcpStream>,
+}
+
+impl TcpTransport {
+    /// To a host by name or address; connects with the first message.
+    pub fn new(host: impl Into<String>, port: u16) -> Self {
+        TcpTransport { host: host.into(), port, connection: None }
+    }
+
+    fn connected(&mut self) -> io::Result<&mut TcpStream> {
+        if self.connection.is_none() {
+            let address = resolve(&self.host, self.port)?;
+            let connection = TcpStream::connect_timeout(&address, TIMEOUT)?;
+            connection.set_write_timeout(Some(TIMEOUT))?;
+            self.connection = Some(connection);
+        }
+        self.connection.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}
+
+impl Transport for TcpTransport {
+    fn deliver(&mut self, message: &Message<'_>) -> io::Result<()> {
+        let done = self.connected().and_then(|connection| connection.write_all(message.payload));
+        if done.is_err() {
+            // What was cut off halfway must not be continued.
+            self.connection = None;
+        }
+        done
+    }
+
+    fn peer(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+}
+
+/// The first address of a name.
+pub(crate) fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
+    let unknown = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    (host, port).to_socket_addrs()?.next().ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_connection_is_opened_again_when_the_peer_is_back() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut transport = TcpTransport::new("127.0.0.1", port);
+        let message = |payload| Message { source: "h", sequence: 0, payload };
+        transport.deliver(&message(b"one\n")).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        let mut line = [0; 4];
+        peer.read_exact(&mut line).unwrap();
+        assert_eq!(&line, b"one\n");
+        drop((peer, listener));
+        // The first writes after the peer went away may still be taken by our own kernel.
+        while transport.deliver(&message(b"two\n")).is_ok() {}
+        assert!(transport.deliver(&message(b"two\n")).is_err(), "nobody listens");
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        transport.deliver(&message(b"three\n")).unwrap();
+        drop(transport);
+        let mut text = String::new();
+        listener.accept().unwrap().0.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "three\n");
+    }
+}
