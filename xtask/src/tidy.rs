@@ -32,6 +32,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("doctor", &["sample", "procfs", "bpf", "source", "trace"]),
     ("sink", &["sample", "layout"]),
     ("recorder", &["sample", "procfs", "layout", "source", "recording", "view", "sink"]),
+    ("top", &["sample", "procfs", "source", "feed"]),
     (
         "cli",
         &[
@@ -50,6 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "doctor",
             "sink",
             "recorder",
+            "top",
         ],
     ),
     ("xtask", &[]),

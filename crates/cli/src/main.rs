@@ -22,7 +22,6 @@ mod memory;
 mod play;
 mod record;
 mod run;
-mod top;
 mod usage;
 mod zone;
 

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
-use anyhow::{Context as _, ensure};
-use feed::{Feed as _, Motion};
+use clap::builder::PossibleValue;
 use recorder::{Intervals, RunFacts, gather_facts};
 use sample::Clock as _;
-
-use crate::top::{self, App, Column, Grouping, Samples, Settings};
+use top::{Column, GroupBy, ListSettings, TerminalKind, Top};
 
 /// Arguments of `whit top`.
 #[derive(clap::Args)]
@@ -45,12 +44,12 @@ pub(crate) struct TopArguments {
     filter: String,
 
     /// What to sort by, largest first; pid, user, state and command smallest first
-    #[arg(long, value_name = "KEY", value_enum, default_value_t = Column::Cpu)]
-    sort: Column,
+    #[arg(long, value_name = "KEY", value_enum, default_value_t = SortKey(Column::Cpu))]
+    sort: SortKey,
 
     /// One line for each control group, user or command, ended processes included
     #[arg(long = "by", value_name = "WHAT", value_enum)]
-    by: Option<Grouping>,
+    by: Option<Group>,
 
     /// Begin with the tree of processes
     #[arg(long, conflicts_with = "by")]
@@ -65,63 +64,87 @@ pub(crate) struct TopArguments {
     root: PathBuf,
 }
 
+/// A column as a value on the command line.
+#[derive(Clone, Copy, Debug)]
+struct SortKey(Column);
+
+impl clap::ValueEnum for SortKey {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<SortKey>> =
+            LazyLock::new(|| Column::ALL.iter().copied().map(SortKey).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, about) = self.0.named();
+        Some(PossibleValue::new(name).help(about).aliases(self.0.alias()))
+    }
+}
+
+/// What to group by, as a value on the command line.
+#[derive(Clone, Copy, Debug)]
+struct Group(GroupBy);
+
+impl clap::ValueEnum for Group {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Group>> =
+            LazyLock::new(|| GroupBy::ALL.iter().copied().map(Group).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, about) = self.0.named();
+        Some(PossibleValue::new(name).help(about))
+    }
+}
+
 /// Runs the verb.
 pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
     let seconds = top::interval(&arguments.delay).map_err(|text| anyhow::anyhow!("-d {text}"))?;
-    let settings = Settings {
-        sort: arguments.sort,
-        rising: arguments.sort.rises(),
-        grouping: arguments.by,
+    let settings = ListSettings {
+        sort: arguments.sort.0,
+        rising: arguments.sort.0.rises(),
+        grouping: arguments.by.map(|group| group.0),
         tree: arguments.tree,
         threads: arguments.threads,
         filter: arguments.filter.clone(),
         user: arguments.user.clone(),
         pids: arguments.pids.clone(),
-        ..Settings::default()
+        ..ListSettings::default()
     };
-    let mut app = match &arguments.file {
-        Some(file) => recorded(file, arguments.at.as_deref(), settings)?,
-        None => live(arguments, seconds, settings)?,
+    let zone = crate::zone::local();
+    let top = match &arguments.file {
+        Some(file) => Top::recorded(file, arguments.at.as_deref(), zone, settings)?,
+        None => {
+            let run = RunFacts {
+                subsystems: "cmpdnZ",
+                intervals: Intervals {
+                    first_ns: (seconds * 1e9) as u64,
+                    second_every: 1,
+                    third_every: 1,
+                },
+                command_line: "whit top",
+                comment: None,
+                zone: &zone,
+                now: procfs::SystemClock.now(),
+            };
+            let meta = gather_facts(&arguments.root, &run);
+            Top::live(&arguments.root, meta, zone.clone(), settings)?
+        }
     };
-    top::check()?;
-    app.interval_seconds = seconds;
-    top::show(&mut app, arguments.count)?;
+    top.show(seconds, arguments.count, &terminal())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn live(arguments: &TopArguments, seconds: f64, settings: Settings) -> anyhow::Result<App> {
-    let root = &arguments.root;
-    ensure!(root.join("proc").is_dir(), "{}: there is no folder proc in it", root.display());
-    let interval_ns = (seconds * 1e9) as u64;
-    let run = RunFacts {
-        subsystems: "cmpdnZ",
-        intervals: Intervals { first_ns: interval_ns, second_every: 1, third_every: 1 },
-        command_line: "whit top",
-        comment: None,
-        zone: &crate::zone::local(),
-        now: procfs::SystemClock.now(),
-    };
-    let meta = gather_facts(root, &run);
-    let live = top::open(root, settings.threads);
-    let defs = live.defs();
-    let mut app = App::new(Samples::Live(Box::new(live)), &defs, meta, settings);
-    app.root.clone_from(root);
-    Ok(app)
-}
-
-fn recorded(file: &std::path::Path, at: Option<&str>, settings: Settings) -> anyhow::Result<App> {
-    let (recorded, meta) = top::open_recording(file, crate::zone::local())?;
-    let motion = match at {
-        Some(at) => Motion::At(recorded.moment(at)?),
-        None => Motion::First,
-    };
-    let defs = recorded.defs().to_vec();
-    let mut app = App::new(Samples::Recorded(Box::new(recorded)), &defs, meta, settings);
-    app.paused = true;
-    app.go(motion).with_context(|| format!("cannot read {}", file.display()))?;
-    if at.is_none() {
-        // The first sample alone has no rates.
-        app.go(Motion::Forward)?;
+/// What the environment says of the terminal.
+fn terminal() -> TerminalKind {
+    let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+    TerminalKind {
+        name: std::env::var("TERM").ok(),
+        no_colour: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+        locale: set("LC_ALL")
+            .or_else(|| set("LC_CTYPE"))
+            .or_else(|| set("LANG"))
+            .unwrap_or_default(),
     }
-    Ok(app)
 }

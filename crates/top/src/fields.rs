@@ -5,8 +5,8 @@
 
 use sample::{Frame, Row, SourceDef, Track};
 
-/// Defines places of fields, each under the field's own name.
-macro_rules! places {
+/// Defines structs of column indexes, each under the field's own name.
+macro_rules! field_indexes {
     ($(#[$about:meta])* $name:ident: $($field:ident),* $(,)?) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, Default)]
@@ -20,60 +20,60 @@ macro_rules! places {
     };
 }
 
-places! {
+field_indexes! {
     /// Columns of the source `process`.
-    ProcessPlaces:
+    ProcessFields:
     command, command_line, user, cgroup, state, tgid, parent, uid, threads, priority, nice,
     processor, user_time, system_time, run_time, run_delay, major_faults, read_bytes,
     write_bytes, r#virtual, resident, swap,
 }
 
-places! {
+field_indexes! {
     /// Columns of the source `exit`.
-    ExitPlaces:
+    ExitFields:
     command, command_line, user, cgroup, uid, parent, start_time, lifetime, exit_code, signal,
     run_time, user_time, system_time, major_faults, read_bytes, write_bytes, peak_resident, origin,
 }
 
-places! {
+field_indexes! {
     /// Columns of the source `process_total`.
-    TotalPlaces:
+    TotalFields:
     way, processes, threads, running, births, execs, exits, exits_lost, attributed, busy,
 }
 
-places! {
+field_indexes! {
     /// Columns of the source `cpu`.
-    CpuPlaces:
+    CpuFields:
     user, nice, system, idle, iowait, irq, softirq, steal, forks, load_1m, load_5m, load_15m,
 }
 
-places! {
+field_indexes! {
     /// Columns of the source `memory`.
-    MemoryPlaces:
+    MemoryFields:
     total, free, available, buffers, cached, slab_reclaimable, swap_total, swap_free,
 }
 
-places! {
+field_indexes! {
     /// Columns of the source `whit`.
-    OwnPlaces:
+    OwnFields:
     user, system, resident, read_calls, other_calls,
 }
 
-/// Where a source stands in the feed, and its columns.
+/// The index of a source in the feed, and those of its columns.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place<P> {
+pub(crate) struct SourceFields<P> {
     index: Option<usize>,
     /// Its columns.
     pub(crate) fields: P,
 }
 
-impl<P> Place<P> {
+impl<P> SourceFields<P> {
     fn find(defs: &[&'static SourceDef], name: &str, of: fn(&SourceDef) -> P) -> Self
     where
         P: Default,
     {
         let index = defs.iter().position(|def| def.name == name);
-        Place { index, fields: index.map_or_else(P::default, |index| of(defs[index])) }
+        SourceFields { index, fields: index.map_or_else(P::default, |index| of(defs[index])) }
     }
 
     /// The source's two readings, if the feed has it.
@@ -89,13 +89,13 @@ impl<P> Place<P> {
 
 /// Every source that the screen shows.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Places {
-    pub(crate) process: Place<ProcessPlaces>,
-    pub(crate) exit: Place<ExitPlaces>,
-    pub(crate) total: Place<TotalPlaces>,
-    pub(crate) cpu: Place<CpuPlaces>,
-    pub(crate) memory: Place<MemoryPlaces>,
-    pub(crate) own: Place<OwnPlaces>,
+pub(crate) struct ScreenSources {
+    pub(crate) process: SourceFields<ProcessFields>,
+    pub(crate) exit: SourceFields<ExitFields>,
+    pub(crate) total: SourceFields<TotalFields>,
+    pub(crate) cpu: SourceFields<CpuFields>,
+    pub(crate) memory: SourceFields<MemoryFields>,
+    pub(crate) own: SourceFields<OwnFields>,
 }
 
 /// The sources that a live screen reads, in no order.
@@ -105,16 +105,16 @@ pub(crate) const SOURCES: &[&str] =
 /// Those of them that only the lines above the list show.
 pub(crate) const PANEL_ONLY: &[&str] = &["disk", "network", "pressure"];
 
-impl Places {
+impl ScreenSources {
     /// Looks everything up in a feed's sources.
     pub(crate) fn of(defs: &[&'static SourceDef]) -> Self {
-        Places {
-            process: Place::find(defs, "process", ProcessPlaces::of),
-            exit: Place::find(defs, "exit", ExitPlaces::of),
-            total: Place::find(defs, "process_total", TotalPlaces::of),
-            cpu: Place::find(defs, "cpu", CpuPlaces::of),
-            memory: Place::find(defs, "memory", MemoryPlaces::of),
-            own: Place::find(defs, "whit", OwnPlaces::of),
+        ScreenSources {
+            process: SourceFields::find(defs, "process", ProcessFields::of),
+            exit: SourceFields::find(defs, "exit", ExitFields::of),
+            total: SourceFields::find(defs, "process_total", TotalFields::of),
+            cpu: SourceFields::find(defs, "cpu", CpuFields::of),
+            memory: SourceFields::find(defs, "memory", MemoryFields::of),
+            own: SourceFields::find(defs, "whit", OwnFields::of),
         }
     }
 }
@@ -137,7 +137,7 @@ mod tests {
         let defs: Vec<_> = SOURCES.iter().filter_map(|name| source::find(name)).collect();
         assert_eq!(defs.len(), SOURCES.len());
         let defs: Vec<_> = defs.iter().map(|entry| entry.def).collect();
-        let text = format!("{:?}", Places::of(&defs));
+        let text = format!("{:?}", ScreenSources::of(&defs));
         assert!(!text.contains("None"), "{text}");
     }
 

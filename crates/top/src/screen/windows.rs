@@ -1,29 +1,27 @@
-//! Windows over the list: help, what to sort by, which signal, whether it is meant.
+//! Windows over the list: help, what to sort by, which signal, and whether to send it.
 
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
-use super::super::app::{App, Prompt, sortable};
-use super::super::format;
-use super::super::keys::HELP;
-use super::super::kill::SIGNALS;
-use super::Canvas;
+use super::canvas::Canvas;
+use crate::app::{App, Prompt};
+use crate::columns::Column;
+use crate::format;
+use crate::keys::HELP;
+use crate::kill::SIGNALS;
 
 /// Draws the window that is open, if one is.
 pub(super) fn draw(app: &App, canvas: &mut Canvas<'_>) {
     match &app.prompt {
         Prompt::Help { first } => help(app, canvas, *first),
         Prompt::Sort { chosen } => {
-            use clap::ValueEnum as _;
-            let lines: Vec<String> = sortable()
+            let lines: Vec<String> = Column::ALL
                 .iter()
-                .filter_map(clap::ValueEnum::to_possible_value)
-                .map(|value| {
-                    let about = value.get_help().map(ToString::to_string).unwrap_or_default();
-                    format!("{:<7}{about}", value.get_name())
+                .map(|column| {
+                    let (name, about) = column.named();
+                    format!("{name:<7}{about}")
                 })
                 .collect();
-            debug_assert_eq!(lines.len(), super::Column::value_variants().len());
             choice(canvas, "Sort by: Up, Down, Enter", &lines, *chosen);
         }
         Prompt::Signal { pid, command, chosen, .. } => {

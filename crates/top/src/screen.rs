@@ -7,95 +7,18 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
-use super::app::{App, Prompt};
-use super::columns::{self, Column};
-use super::format;
-use super::model::{Line, Of};
-use super::values::{Grouping, Look, Subject};
+use crate::app::{App, Prompt};
+use crate::columns::{self, Column};
+use crate::format;
+use crate::list::{Line, LineKind};
+use crate::values::{GroupBy, ListItem, TickValues};
 
+mod canvas;
 mod panel;
 mod windows;
 
-/// How things are marked: with colours, or where there are none by weight and inversion.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Theme {
-    pub(crate) colour: bool,
-    /// No character but those of ASCII.
-    pub(crate) ascii: bool,
-}
-
-impl Theme {
-    fn paint(self, colour: Color) -> Style {
-        if self.colour { Style::new().fg(colour) } else { Style::new() }
-    }
-
-    fn strong(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-
-    fn header(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
-    }
-
-    fn selected(self) -> Style {
-        if self.colour {
-            Style::new().fg(Color::Black).bg(Color::Cyan)
-        } else {
-            Style::new().add_modifier(Modifier::REVERSED)
-        }
-    }
-
-    fn faint(self) -> Style {
-        if self.colour {
-            Style::new().fg(Color::DarkGray)
-        } else {
-            Style::new().add_modifier(Modifier::DIM)
-        }
-    }
-}
-
-/// Where text goes, with the strings that are used again.
-pub(crate) struct Canvas<'b> {
-    buffer: &'b mut Buffer,
-    area: Rect,
-    theme: Theme,
-    text: String,
-    bytes: Vec<u8>,
-}
-
-impl Canvas<'_> {
-    /// Puts text at a place, cut at the right edge; returns the column behind it.
-    fn put(&mut self, x: u16, y: u16, text: &str, style: Style) -> u16 {
-        if y >= self.area.height || x >= self.area.width {
-            return x;
-        }
-        let room = usize::from(self.area.width - x);
-        self.buffer.set_stringn(x, y, text, room, style).0
-    }
-
-    /// Puts text into a field of `width` columns, at its right or left.
-    fn field(&mut self, x: u16, y: u16, text: &str, width: u16, left: bool, style: Style) {
-        let room = self.area.width.saturating_sub(x).min(width);
-        if y >= self.area.height || room == 0 {
-            return;
-        }
-        // Everything but commands is ASCII here, or cut.
-        let length = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
-        let skip = if left { 0 } else { room.saturating_sub(length) };
-        self.buffer.set_stringn(x + skip, y, text, usize::from(room - skip), style);
-    }
-
-    /// The string that is kept, empty; give it back with [`give`](Self::give).
-    fn lend(&mut self) -> String {
-        let mut text = std::mem::take(&mut self.text);
-        text.clear();
-        text
-    }
-
-    fn give(&mut self, text: String) {
-        self.text = text;
-    }
-}
+use canvas::Canvas;
+pub(crate) use canvas::Theme;
 
 /// Draws everything.
 pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, theme: Theme) {
@@ -118,26 +41,26 @@ pub(crate) fn draw(app: &mut App, buffer: &mut Buffer, theme: Theme) {
 }
 
 fn header(app: &App, canvas: &mut Canvas<'_>, y: u16) {
-    let settings = &app.model.settings;
+    let settings = &app.list.settings;
     let style = canvas.theme.header();
     let width = canvas.area.width;
     canvas.buffer.set_style(Rect::new(0, y, width, 1), style);
     let mut x = 0;
     for column in columns::shown(settings.grouping.is_some(), width) {
-        let look = column.appearance();
+        let appearance = column.appearance();
         let sorted = column == settings.sort;
         let style =
             if sorted { style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED) } else { style };
         let title = match (column, settings.grouping) {
-            (Column::Command, Some(Grouping::Cgroup)) => "CGROUP",
-            (Column::Command, Some(Grouping::User)) => "USER",
-            _ => look.title,
+            (Column::Command, Some(GroupBy::Cgroup)) => "CGROUP",
+            (Column::Command, Some(GroupBy::User)) => "USER",
+            _ => appearance.title,
         };
         if column == Column::Command {
             canvas.put(x, y, title, style);
         } else {
-            canvas.field(x, y, title, look.width, look.left, style);
-            x += look.width + 1;
+            canvas.field(x, y, title, appearance.width, appearance.left, style);
+            x += appearance.width + 1;
         }
     }
 }
@@ -145,26 +68,26 @@ fn header(app: &App, canvas: &mut Canvas<'_>, y: u16) {
 fn list(app: &mut App, canvas: &mut Canvas<'_>, from: u16, to: u16) {
     let height = usize::from(to - from);
     app.page = height.saturating_sub(1).max(1);
-    app.model.scroll(height);
-    let look = app.scene.look();
-    let model = &app.model;
+    app.list.scroll(height);
+    let values = app.readings.values();
+    let list = &app.list;
     let shown: Vec<Column> =
-        columns::shown(model.settings.grouping.is_some(), canvas.area.width).collect();
-    let lines = model.lines.iter().enumerate().skip(model.first).take(height);
-    for ((place, line), y) in lines.zip(from..) {
-        let Some(subject) = model.subject(&look, line) else { continue };
-        let selected = place == model.cursor && model.selected.is_some();
+        columns::shown(list.settings.grouping.is_some(), canvas.area.width).collect();
+    let lines = list.lines.iter().enumerate().skip(list.first).take(height);
+    for ((index, line), y) in lines.zip(from..) {
+        let Some(item) = list.item(&values, line) else { continue };
+        let selected = index == list.cursor && list.selected.is_some();
         let style = match (selected, line.of) {
             (true, _) => canvas.theme.selected(),
-            (false, Of::Ended(_)) => canvas.theme.faint(),
+            (false, LineKind::Ended(_)) => canvas.theme.faint(),
             _ => Style::new(),
         };
         if selected {
             canvas.buffer.set_style(Rect::new(0, y, canvas.area.width, 1), style);
         }
-        row(app, canvas, &look, (line, &subject), &shown, (y, style));
+        row(app, canvas, &values, (line, &item), &shown, (y, style));
     }
-    if model.lines.is_empty() {
+    if list.lines.is_empty() {
         let why = nothing(app);
         let style = canvas.theme.faint();
         canvas.put(0, from, &why, style);
@@ -187,8 +110,8 @@ fn nothing(app: &App) -> String {
 fn row(
     app: &App,
     canvas: &mut Canvas<'_>,
-    look: &Look<'_>,
-    (line, subject): (&Line, &Subject<'_>),
+    values: &TickValues<'_>,
+    (line, item): (&Line, &ListItem<'_>),
     shown: &[Column],
     (y, style): (u16, Style),
 ) {
@@ -198,18 +121,18 @@ fn row(
         let mut text = canvas.lend();
         let appearance = column.appearance();
         if column == Column::Command {
-            command(app, canvas, look, (line, subject), &mut text);
+            command(app, canvas, values, (line, item), &mut text);
             canvas.put(x, y, &text, style);
         } else {
             if column == Column::User {
-                let user = look.user(subject).unwrap_or(b"-");
+                let user = values.user(item).unwrap_or(b"-");
                 format::name(&mut text, user, &mut canvas.bytes, ascii);
                 cut(&mut text, appearance.width);
             } else {
-                column.write(&mut text, look, subject);
+                column.write(&mut text, values, item);
             }
             let plain = style == Style::new();
-            let style = if plain { mark(canvas.theme, column, look, subject) } else { style };
+            let style = if plain { mark(canvas.theme, column, values, item) } else { style };
             canvas.field(x, y, &text, appearance.width, appearance.left, style);
             x += appearance.width + 1;
         }
@@ -228,15 +151,15 @@ fn cut(text: &mut String, width: u16) {
 }
 
 /// What draws the eye: much CPU, a process that waits for a disk.
-fn mark(theme: Theme, column: Column, look: &Look<'_>, subject: &Subject<'_>) -> Style {
+fn mark(theme: Theme, column: Column, values: &TickValues<'_>, item: &ListItem<'_>) -> Style {
     match column {
-        Column::Cpu => match look.cpu(subject) {
+        Column::Cpu => match values.cpu(item) {
             Some(cpu) if cpu >= 50.0 => theme.paint(Color::Red).add_modifier(Modifier::BOLD),
             Some(cpu) if cpu >= 5.0 => theme.strong(),
             Some(_) => Style::new(),
             None => theme.faint(),
         },
-        Column::State => match column.text(look, subject, false) {
+        Column::State => match column.text(values, item, false) {
             Some(b"R") => theme.paint(Color::Green).add_modifier(Modifier::BOLD),
             Some(b"D") => theme.paint(Color::Yellow).add_modifier(Modifier::BOLD),
             Some(b"Z") => theme.paint(Color::Red),
@@ -249,11 +172,11 @@ fn mark(theme: Theme, column: Column, look: &Look<'_>, subject: &Subject<'_>) ->
 fn command(
     app: &App,
     canvas: &mut Canvas<'_>,
-    look: &Look<'_>,
-    (line, subject): (&Line, &Subject<'_>),
+    values: &TickValues<'_>,
+    (line, item): (&Line, &ListItem<'_>),
     text: &mut String,
 ) {
-    let settings = &app.model.settings;
+    let settings = &app.list.settings;
     let ascii = canvas.theme.ascii;
     if settings.tree && line.depth > 0 {
         text.extend(std::iter::repeat_n(' ', usize::from(line.depth - 1) * 2));
@@ -262,12 +185,12 @@ fn command(
     if line.folded {
         text.push_str("[+]");
     }
-    if let Subject::Ended(ended) = subject {
+    if let ListItem::Ended(ended) = item {
         columns::write_end(text, ended);
     }
     // A program without arguments of its own is one of the kernel's, or a zombie.
-    let full = settings.full && !matches!(subject, Subject::Process(row) if look.is_thread(row));
-    let name = look.command(subject, full).unwrap_or(b"-");
+    let full = settings.full && !matches!(item, ListItem::Process(row) if values.is_thread(row));
+    let name = values.command(item, full).unwrap_or(b"-");
     // What is cut off anyway is not escaped first.
     let room = usize::from(canvas.area.width) * 4;
     let name = &name[..name.len().min(room)];
@@ -298,10 +221,10 @@ fn bottom(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     if app.paused && !app.is_recorded() {
         state.push_str("stopped  ");
     }
-    if !app.model.settings.filter.is_empty() {
-        state.push_str(&format!("with '{}'  ", app.model.settings.filter));
+    if !app.list.settings.filter.is_empty() {
+        state.push_str(&format!("with '{}'  ", app.list.settings.filter));
     }
-    if let Some(user) = &app.model.settings.user {
+    if let Some(user) = &app.list.settings.user {
         state.push_str(&format!("of {user}  "));
     }
     let x = canvas.put(0, y, &state, strong);

@@ -3,20 +3,20 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::ensure;
 use feed::{Cursor, CursorSettings, Feed as _, LiveFeed, Motion};
 use jiff::tz::TimeZone;
 use ratatui_crossterm::crossterm::event::Event;
 use sample::{Frame, History, Meta, Options, Snapshot, SourceDef};
 use source::{Entry, Limits, ProcessLimits};
 
-use super::columns::{self, Column};
-use super::fields::{self, Places};
-use super::keys::{self, Action, Edit};
-use super::kill;
-use super::machine::{Machine, Panel};
-use super::model::{Model, Settings};
-use super::values::{Grouping, Look};
+use crate::columns::{self, Column};
+use crate::error::TopError;
+use crate::fields::{self, ScreenSources};
+use crate::keys::{self, Action, Edit};
+use crate::kill;
+use crate::list::{ListSettings, ProcessList};
+use crate::machine::{MachineValues, Panel};
+use crate::values::{GroupBy, TickValues};
 
 /// Shortest interval: below, the screen is all there is to see.
 pub(crate) const INTERVAL_SECONDS_MIN: f64 = 0.1;
@@ -27,19 +27,19 @@ pub(crate) const INTERVAL_SECONDS_MAX: f64 = 86_400.0;
 /// Longest text that can be typed.
 const TYPED_MAX: usize = 200;
 
-/// The samples and where their columns stand.
-pub(crate) struct Scene {
+/// The latest samples, and where their columns stand.
+pub(crate) struct Readings {
     pub(crate) history: History,
     pub(crate) meta: Meta,
     pub(crate) options: Options,
-    pub(crate) places: Places,
+    pub(crate) sources: ScreenSources,
 }
 
-impl Scene {
+impl Readings {
     /// An empty one for a feed of these sources.
     pub(crate) fn new(defs: &[&'static SourceDef], meta: Meta) -> Self {
-        let places = Places::of(defs);
-        Scene { history: History::new(defs), meta, options: Options::default(), places }
+        let sources = ScreenSources::of(defs);
+        Readings { history: History::new(defs), meta, options: Options::default(), sources }
     }
 
     /// The latest tick.
@@ -47,19 +47,31 @@ impl Scene {
         self.history.frame(&self.meta, &self.options)
     }
 
-    /// The same, with what the list's numbers need.
-    pub(crate) fn look(&self) -> Look<'_> {
-        Look::new(self.frame(), &self.places)
+    /// The same, with what the numbers of the list are made of.
+    pub(crate) fn values(&self) -> TickValues<'_> {
+        TickValues::new(self.frame(), &self.sources)
     }
 }
 
 /// Where samples come from.
-pub(crate) enum Samples {
+pub(crate) enum SampleFeed {
     Live(Box<LiveFeed>),
     Recorded(Box<Cursor>),
     /// Tests hand them in.
     #[cfg(test)]
-    Given,
+    Given(Vec<&'static SourceDef>),
+}
+
+impl SampleFeed {
+    /// The sources, in the order of the samples.
+    fn defs(&self) -> Vec<&'static SourceDef> {
+        match self {
+            SampleFeed::Live(live) => live.defs(),
+            SampleFeed::Recorded(cursor) => cursor.defs().to_vec(),
+            #[cfg(test)]
+            SampleFeed::Given(defs) => defs.clone(),
+        }
+    }
 }
 
 /// What is asked of the user.
@@ -93,11 +105,11 @@ pub(crate) enum Prompt {
 
 /// All there is to `whit top` but the terminal.
 pub(crate) struct App {
-    pub(crate) scene: Scene,
-    pub(crate) feed: Samples,
-    pub(crate) model: Model,
+    pub(crate) readings: Readings,
+    pub(crate) feed: SampleFeed,
+    pub(crate) list: ProcessList,
     pub(crate) panel: Panel,
-    pub(crate) machine: Machine,
+    pub(crate) machine: MachineValues,
     pub(crate) prompt: Prompt,
     /// Said in the last line until the next key.
     pub(crate) notice: Option<String>,
@@ -109,13 +121,15 @@ pub(crate) struct App {
     pub(crate) page: usize,
     pub(crate) width: u16,
     pub(crate) root: PathBuf,
+    /// The zone of the times shown.
+    pub(crate) zone: TimeZone,
     /// What the live feed reads into.
     snapshot: Snapshot,
 }
 
 /// What the loop does after an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum NextStep {
     Nothing,
     Draw,
     Redraw,
@@ -128,17 +142,18 @@ pub(crate) enum Then {
 impl App {
     /// The state before the first sample.
     pub(crate) fn new(
-        feed: Samples,
-        defs: &[&'static SourceDef],
+        feed: SampleFeed,
         meta: Meta,
-        settings: Settings,
+        zone: TimeZone,
+        settings: ListSettings,
     ) -> Self {
+        let defs = &feed.defs();
         App {
-            scene: Scene::new(defs, meta),
+            readings: Readings::new(defs, meta),
             feed,
-            model: Model::new(settings),
+            list: ProcessList::new(settings),
             panel: Panel::new(defs),
-            machine: Machine::default(),
+            machine: MachineValues::default(),
             prompt: Prompt::None,
             notice: None,
             interval_seconds: 1.0,
@@ -148,29 +163,30 @@ impl App {
             page: 10,
             width: 80,
             root: PathBuf::from("/"),
+            zone,
             snapshot: Snapshot::new(defs),
         }
     }
 
     /// Whether it is a recording.
     pub(crate) fn is_recorded(&self) -> bool {
-        matches!(self.feed, Samples::Recorded(_))
+        matches!(self.feed, SampleFeed::Recorded(_))
     }
 
     /// The next sample; false at a recording's end.
-    pub(crate) fn tick(&mut self) -> anyhow::Result<bool> {
+    pub(crate) fn tick(&mut self) -> Result<bool, TopError> {
         match &mut self.feed {
-            Samples::Live(live) => {
+            SampleFeed::Live(live) => {
                 // What is not on the screen is not read.
                 let left_out = if self.shows_machine { &[] } else { fields::PANEL_ONLY };
                 live.leave_out(left_out);
                 live.next(&mut self.snapshot)?;
-                self.scene.history.push(&mut self.snapshot);
+                self.readings.history.push(&mut self.snapshot);
                 self.took();
             }
-            Samples::Recorded(_) => return self.go(Motion::Forward),
+            SampleFeed::Recorded(_) => return self.go(Motion::Forward),
             #[cfg(test)]
-            Samples::Given => self.took(),
+            SampleFeed::Given(_) => self.took(),
         }
         self.refresh();
         Ok(true)
@@ -178,24 +194,24 @@ impl App {
 
     /// Takes note of the sample just pushed.
     fn took(&mut self) {
-        let frame = self.scene.frame();
-        self.panel.note(&frame, &self.scene.places);
-        self.model.ended.take(&frame, &self.scene.places);
+        let frame = self.readings.frame();
+        self.panel.note(&frame, &self.readings.sources);
+        self.list.ended.take(&frame, &self.readings.sources);
     }
 
     /// Goes somewhere in a recording; false at either end.
-    pub(crate) fn go(&mut self, motion: Motion) -> anyhow::Result<bool> {
-        let Samples::Recorded(recorded) = &mut self.feed else { return Ok(false) };
-        let Scene { history, meta, options, places } = &mut self.scene;
-        let (panel, ended) = (&mut self.panel, &mut self.model.ended);
+    pub(crate) fn go(&mut self, motion: Motion) -> Result<bool, TopError> {
+        let SampleFeed::Recorded(recorded) = &mut self.feed else { return Ok(false) };
+        let Readings { history, meta, options, sources } = &mut self.readings;
+        let (panel, ended) = (&mut self.panel, &mut self.list.ended);
         let mut taken = |history: &History, jumped: bool| {
             if jumped {
                 panel.forget();
                 ended.forget();
             } else {
                 let frame = history.frame(meta, options);
-                panel.note(&frame, places);
-                ended.take(&frame, places);
+                panel.note(&frame, sources);
+                ended.take(&frame, sources);
             }
         };
         let moved = recorded.go(motion, history, &mut taken)?;
@@ -205,19 +221,20 @@ impl App {
 
     /// Works out what is shown of the latest sample.
     pub(crate) fn refresh(&mut self) {
-        self.machine = self.panel.look(&self.scene.history, &self.scene.meta, &self.scene.places);
-        self.model.update(&self.scene.look());
+        self.machine =
+            self.panel.values(&self.readings.history, &self.readings.meta, &self.readings.sources);
+        self.list.update(&self.readings.values());
     }
 
     /// Does what an event asks for.
-    pub(crate) fn event(&mut self, event: &Event) -> anyhow::Result<Then> {
+    pub(crate) fn event(&mut self, event: &Event) -> Result<NextStep, TopError> {
         if matches!(event, Event::Resize(..)) {
-            return Ok(Then::Draw);
+            return Ok(NextStep::Draw);
         }
         if self.prompt != Prompt::None {
             return Ok(match keys::edit(event) {
                 Some(edit) => self.edit(edit),
-                None => Then::Nothing,
+                None => NextStep::Nothing,
             });
         }
         match keys::action(event, self.is_recorded()) {
@@ -225,59 +242,61 @@ impl App {
                 self.notice = None;
                 self.act(action)
             }
-            None => Ok(Then::Nothing),
+            None => Ok(NextStep::Nothing),
         }
     }
 
-    fn act(&mut self, action: Action) -> anyhow::Result<Then> {
-        let look = self.scene.look();
+    fn act(&mut self, action: Action) -> Result<NextStep, TopError> {
+        let values = self.readings.values();
         match action {
-            Action::Quit => return Ok(Then::Quit),
-            Action::Suspend => return Ok(Then::Suspend),
-            Action::Redraw => return Ok(Then::Redraw),
-            Action::Step(lines) => match self.model.selected {
+            Action::Quit => return Ok(NextStep::Quit),
+            Action::Suspend => return Ok(NextStep::Suspend),
+            Action::Redraw => return Ok(NextStep::Redraw),
+            Action::Step(lines) => match self.list.selected {
                 // The first step selects where the cursor is.
-                None => self.model.select(&look, self.model.first),
-                Some(_) => self.model.step(&look, lines),
+                None => self.list.select(&values, self.list.first),
+                Some(_) => self.list.step(&values, lines),
             },
             Action::Page(pages) => {
                 let lines = pages.saturating_mul(self.page.max(1).cast_signed());
-                self.model.step(&look, lines);
+                self.list.step(&values, lines);
             }
-            Action::Top => self.model.select(&look, 0),
-            Action::Bottom => self.model.select(&look, usize::MAX),
+            Action::Top => self.list.select(&values, 0),
+            Action::Bottom => self.list.select(&values, usize::MAX),
             Action::Deselect => {
-                self.model.selected = None;
-                self.model.cursor = 0;
+                self.list.selected = None;
+                self.list.cursor = 0;
             }
             Action::SearchAgain if self.searched.is_empty() => {
                 self.notice = Some("nothing was searched for yet: /".to_owned());
             }
             Action::SearchAgain => {
-                if !self.model.search(&look, &self.searched, false) {
+                if !self.list.search(&values, &self.searched, false) {
                     self.notice = Some(format!("not found: {}", self.searched));
                 }
             }
-            Action::Fold => self.model.fold(&look),
+            Action::Fold => self.list.fold(&values),
             Action::AskSignal => self.ask_signal(),
             Action::Go(motion) => return self.travel(motion),
-            Action::Now => return Ok(if self.is_recorded() { Then::Nothing } else { Then::Tick }),
+            Action::Now => {
+                return Ok(if self.is_recorded() { NextStep::Nothing } else { NextStep::Tick });
+            }
             Action::Pause => self.paused = !self.paused,
             Action::Machine => self.shows_machine = !self.shows_machine,
             Action::Threads => return Ok(self.toggle_threads()),
             _ => self.set(action),
         }
         if !matches!(action, Action::Step(_) | Action::Page(_) | Action::Top | Action::Bottom) {
-            self.model.update(&self.scene.look());
+            self.list.update(&self.readings.values());
         }
-        Ok(Then::Draw)
+        Ok(NextStep::Draw)
     }
 
     /// Actions that set how the list is made, or open a prompt.
     fn set(&mut self, action: Action) {
-        let settings = &mut self.model.settings;
+        let settings = &mut self.list.settings;
         match action {
-            Action::Sort(column) => self.model.sort_by(column),
+            Action::Sort(column) => self.list.sort_by(column),
             Action::SortBeside(step) => self.sort_beside(step),
             Action::Reverse => settings.rising = !settings.rising,
             Action::Tree => {
@@ -289,16 +308,16 @@ impl App {
             Action::Idle => settings.hide_idle = !settings.hide_idle,
             Action::Group => {
                 settings.grouping = match settings.grouping {
-                    None => Some(Grouping::Cgroup),
-                    Some(Grouping::Cgroup) => Some(Grouping::User),
-                    Some(Grouping::User) => Some(Grouping::Command),
-                    Some(Grouping::Command) => None,
+                    None => Some(GroupBy::Cgroup),
+                    Some(GroupBy::Cgroup) => Some(GroupBy::User),
+                    Some(GroupBy::User) => Some(GroupBy::Command),
+                    Some(GroupBy::Command) => None,
                 };
-                self.model.selected = None;
+                self.list.selected = None;
             }
             Action::Help => self.prompt = Prompt::Help { first: 0 },
             Action::AskSort => {
-                let chosen = sortable().iter().position(|&column| column == settings.sort);
+                let chosen = Column::ALL.iter().position(|&column| column == settings.sort);
                 self.prompt = Prompt::Sort { chosen: chosen.unwrap_or(0) };
             }
             Action::AskFilter => self.prompt = Prompt::Filter(settings.filter.clone()),
@@ -312,30 +331,30 @@ impl App {
     }
 
     fn sort_beside(&mut self, step: isize) {
-        let groups = self.model.settings.grouping.is_some();
+        let groups = self.list.settings.grouping.is_some();
         let shown: Vec<Column> = columns::shown(groups, self.width).collect();
-        let now = shown.iter().position(|&column| column == self.model.settings.sort);
+        let now = shown.iter().position(|&column| column == self.list.settings.sort);
         let beside = now.map_or(0, |now| now.saturating_add_signed(step).min(shown.len() - 1));
         if now != Some(beside) {
-            self.model.sort_by(shown[beside]);
+            self.list.sort_by(shown[beside]);
         }
     }
 
     /// Threads of this machine are read only when they are wanted, so the sources open anew.
-    fn toggle_threads(&mut self) -> Then {
-        let threads = !self.model.settings.threads;
-        self.model.settings.threads = threads;
-        if let Samples::Live(live) = &mut self.feed {
-            **live = open(&self.root, threads);
-            self.scene.history.forget();
-            self.model.ended.forget();
-            return Then::Tick;
+    fn toggle_threads(&mut self) -> NextStep {
+        let threads = !self.list.settings.threads;
+        self.list.settings.threads = threads;
+        if let SampleFeed::Live(live) = &mut self.feed {
+            **live = open_live(&self.root, threads);
+            self.readings.history.forget();
+            self.list.ended.forget();
+            return NextStep::Tick;
         }
         self.refresh();
-        Then::Draw
+        NextStep::Draw
     }
 
-    fn travel(&mut self, motion: Motion) -> anyhow::Result<Then> {
+    fn travel(&mut self, motion: Motion) -> Result<NextStep, TopError> {
         self.paused = true;
         if !self.go(motion)? {
             let forward = matches!(motion, Motion::Forward | Motion::Last)
@@ -343,23 +362,23 @@ impl App {
             let end = if forward { "the last sample" } else { "the first sample" };
             self.notice = Some(format!("this is {end}"));
         }
-        Ok(Then::Draw)
+        Ok(NextStep::Draw)
     }
 
     fn ask_signal(&mut self) {
         let refusal = match &self.feed {
-            Samples::Recorded(_) => Some("a recording's processes are not there any more"),
-            Samples::Live(_) if self.root.as_os_str() != "/" => {
+            SampleFeed::Recorded(_) => Some("a recording's processes are not there any more"),
+            SampleFeed::Live(_) if self.root.as_os_str() != "/" => {
                 Some("with --root the processes are another machine's")
             }
-            _ if self.model.selected.is_none() => Some("select a process first: Up, Down"),
+            _ if self.list.selected.is_none() => Some("select a process first: Up, Down"),
             _ => None,
         };
         if let Some(refusal) = refusal {
             self.notice = Some(refusal.to_owned());
             return;
         }
-        match self.model.target(&self.scene.look()) {
+        match self.list.target(&self.readings.values()) {
             Some((pid, start, command)) => {
                 self.prompt = Prompt::Signal { pid, start, command, chosen: 0 };
             }
@@ -367,9 +386,9 @@ impl App {
         }
     }
 
-    fn edit(&mut self, edit: Edit) -> Then {
+    fn edit(&mut self, edit: Edit) -> NextStep {
         match &mut self.prompt {
-            Prompt::None => return Then::Nothing,
+            Prompt::None => return NextStep::Nothing,
             Prompt::Help { first } => match edit {
                 Edit::Down => *first = (*first + 1).min(keys::HELP.len()),
                 Edit::Up => *first = first.saturating_sub(1),
@@ -388,11 +407,11 @@ impl App {
             },
             Prompt::Sort { chosen } => {
                 if edit == Edit::Accept {
-                    let column = sortable()[*chosen];
+                    let column = Column::ALL[*chosen];
                     self.prompt = Prompt::None;
-                    self.model.sort_by(column);
-                    self.model.update(&self.scene.look());
-                } else if !choose(chosen, sortable().len(), edit) {
+                    self.list.sort_by(column);
+                    self.list.update(&self.readings.values());
+                } else if !choose(chosen, Column::ALL.len(), edit) {
                     self.prompt = Prompt::None;
                 }
             }
@@ -416,19 +435,19 @@ impl App {
                 self.prompt = Prompt::None;
             }
         }
-        Then::Draw
+        NextStep::Draw
     }
 
     /// Takes what was typed.
-    fn accept(&mut self) -> Then {
+    fn accept(&mut self) -> NextStep {
         match std::mem::replace(&mut self.prompt, Prompt::None) {
-            Prompt::Filter(text) => self.model.settings.filter = text,
+            Prompt::Filter(text) => self.list.settings.filter = text,
             Prompt::User(text) => {
-                self.model.settings.user = Some(text).filter(|text| !text.is_empty());
+                self.list.settings.user = Some(text).filter(|text| !text.is_empty());
             }
             Prompt::Search(text) if !text.is_empty() => {
                 self.searched = text;
-                if !self.model.search(&self.scene.look(), &self.searched, true) {
+                if !self.list.search(&self.readings.values(), &self.searched, true) {
                     self.notice = Some(format!("not found: {}", self.searched));
                 }
             }
@@ -438,13 +457,13 @@ impl App {
             },
             _ => {}
         }
-        self.model.update(&self.scene.look());
-        Then::Draw
+        self.list.update(&self.readings.values());
+        NextStep::Draw
     }
 }
 
 /// Opens the sources of a live screen under `root`.
-pub(crate) fn open(root: &Path, threads: bool) -> LiveFeed {
+pub(crate) fn open_live(root: &Path, threads: bool) -> LiveFeed {
     // The exact time and the delay have columns.
     let process = ProcessLimits { threads, schedstat: true, ..ProcessLimits::default() };
     let shown = |entry: &&'static Entry| fields::SOURCES.contains(&entry.def.name);
@@ -453,30 +472,26 @@ pub(crate) fn open(root: &Path, threads: bool) -> LiveFeed {
 }
 
 /// Opens a recording at its first sample.
-pub(crate) fn open_recording(path: &Path, local: TimeZone) -> anyhow::Result<(Cursor, Meta)> {
-    let entries = crate::display::sources_for(COLLECTL_LETTERS);
+pub(crate) fn open_recording(path: &Path, local: TimeZone) -> Result<(Cursor, Meta), TopError> {
+    let shown = |entry: &&'static Entry| entry.def.asked_by(COLLECTL_LETTERS);
+    let entries = source::ALL.iter().filter(shown).collect();
     let settings = CursorSettings { entries, slowest: "process", local };
     let (cursor, meta) = Cursor::open(path, settings)?;
-    let has = |name| cursor.defs().iter().any(|def| def.name == name);
-    ensure!(
-        has("process") || has("exit"),
-        "{}: no processes in it (recorded are '{}'); whit record -s +Z records them",
-        path.display(),
-        meta.subsystems()
-    );
+    if !cursor.defs().iter().any(|def| matches!(def.name, "process" | "exit")) {
+        let recorded = meta.subsystems().to_owned();
+        return Err(TopError::NoProcesses { path: path.to_owned(), recorded });
+    }
     Ok((cursor, meta))
 }
 
 /// Letters whose sources a screen over collectl's recording shows.
 const COLLECTL_LETTERS: &str = "cdmnZ";
 
-/// Everything the list can be sorted by.
-pub(crate) fn sortable() -> &'static [Column] {
-    clap::ValueEnum::value_variants()
-}
-
 /// Reads an interval in seconds.
-pub(crate) fn interval(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// A sentence about what was given.
+pub fn interval(text: &str) -> Result<f64, String> {
     let allowed = INTERVAL_SECONDS_MIN..=INTERVAL_SECONDS_MAX;
     text.trim().parse().ok().filter(|seconds| allowed.contains(seconds)).ok_or_else(|| {
         format!("'{text}': seconds from {INTERVAL_SECONDS_MIN} to {INTERVAL_SECONDS_MAX} are meant")
@@ -496,8 +511,8 @@ fn choose(chosen: &mut usize, count: usize, edit: Edit) -> bool {
 /// The same among signals, where a digit or a letter goes to the next that begins with it.
 fn choose_signal(chosen: &mut usize, edit: Edit) -> bool {
     let Edit::Put(letter) = edit else { return choose(chosen, kill::SIGNALS.len(), edit) };
-    let begins = |&place: &usize| {
-        let (name, number) = kill::SIGNALS[place];
+    let begins = |&index: &usize| {
+        let (name, number) = kill::SIGNALS[index];
         name.starts_with(letter.to_ascii_uppercase()) || number.to_string().starts_with(letter)
     };
     let count = kill::SIGNALS.len();

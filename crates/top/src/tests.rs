@@ -6,12 +6,12 @@ use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use sample::{Meta, RowMut, Snapshot, SourceDef, State};
 
-use super::app::{App, Prompt, Samples, Then, open_recording};
+use super::app::{App, NextStep, Prompt, SampleFeed, open_live, open_recording};
 use super::columns::Column;
-use super::model::{Model, Settings};
+use super::list::{ListSettings, ProcessList};
 use super::screen::{self, Theme};
-use super::values::Grouping;
-use feed::{Feed as _, Motion};
+use super::values::GroupBy;
+use feed::Motion;
 use jiff::tz::TimeZone;
 
 const PLAIN: Theme = Theme { colour: false, ascii: false };
@@ -30,12 +30,12 @@ struct Made {
 }
 
 impl Made {
-    fn new(settings: Settings) -> Self {
+    fn new(settings: ListSettings) -> Self {
         let defs = defs();
         let mut meta = Meta::new();
         meta.set("host", "oak");
         meta.set("boot_ns", "0");
-        let app = App::new(Samples::Given, &defs, meta, settings);
+        let app = App::new(SampleFeed::Given(defs.clone()), meta, TimeZone::UTC, settings);
         Made { app, snapshot: Snapshot::new(&defs), defs, tick: 0 }
     }
 
@@ -81,7 +81,7 @@ impl Made {
     fn tick(&mut self) {
         self.snapshot.monotonic_ns = (1000 + self.tick) * 1_000_000_000;
         self.snapshot.realtime_ns = self.snapshot.monotonic_ns.cast_signed();
-        self.app.scene.history.push(&mut self.snapshot);
+        self.app.readings.history.push(&mut self.snapshot);
         self.snapshot.fresh.fill(false);
         self.tick += 1;
         self.app.tick().unwrap();
@@ -91,7 +91,7 @@ impl Made {
         draw(&mut self.app, width, height, PLAIN)
     }
 
-    fn key(&mut self, code: KeyCode) -> Then {
+    fn key(&mut self, code: KeyCode) -> NextStep {
         self.app.event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE))).unwrap()
     }
 
@@ -129,7 +129,7 @@ fn draw(app: &mut App, width: u16, height: u16, theme: Theme) -> String {
 
 /// Two ticks of a small machine with names as bad as they get.
 fn hostile() -> Made {
-    let mut made = Made::new(Settings::default());
+    let mut made = Made::new(ListSettings::default());
     for tick in 0..2 {
         made.process(1, 0, 50, 8, &[("command", b"init"), ("cgroup", b"/init.scope")]);
         let shell: &[(&str, &[u8])] =
@@ -226,7 +226,7 @@ fn no_size_is_too_small_and_no_key_panics() {
 
 #[test]
 fn what_is_missing_is_a_dash() {
-    let mut made = Made::new(Settings::default());
+    let mut made = Made::new(ListSettings::default());
     made.row("process", b"7\x1f7", &[], &[]);
     made.tick();
     let text = made.draw(200, 20);
@@ -243,15 +243,15 @@ fn the_selection_holds_to_its_process() {
         made.key(KeyCode::Enter);
     };
     select(&mut made, "100");
-    assert_eq!(made.app.model.selected.as_deref(), Some(b"100\x1f100".as_slice()));
-    let before = made.app.model.cursor;
+    assert_eq!(made.app.list.selected.as_deref(), Some(b"100\x1f100".as_slice()));
+    let before = made.app.list.cursor;
     made.keys("N");
-    assert_ne!(made.app.model.cursor, before);
-    assert_eq!(made.app.model.selected.as_deref(), Some(b"100\x1f100".as_slice()));
+    assert_ne!(made.app.list.cursor, before);
+    assert_eq!(made.app.list.selected.as_deref(), Some(b"100\x1f100".as_slice()));
     // The same number, another beginning: another process.
     made.row("process", b"100\x1f999", &[("tgid", 100)], &[("command", b"bash")]);
     made.tick();
-    assert_eq!(made.app.model.selected, None);
+    assert_eq!(made.app.list.selected, None);
 }
 
 #[test]
@@ -259,53 +259,53 @@ fn filters_sorts_and_searches() {
     let mut made = hostile();
     made.keys("fUTF8");
     made.key(KeyCode::Enter);
-    assert_eq!(made.app.model.lines.len(), 1);
+    assert_eq!(made.app.list.lines.len(), 1);
     made.keys("f");
     made.app.event(&Event::Key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL))).unwrap();
     made.key(KeyCode::Enter);
-    assert_eq!(made.app.model.lines.len(), 9);
+    assert_eq!(made.app.list.lines.len(), 9);
     made.keys("e");
-    assert_eq!(made.app.model.lines.len(), 7);
+    assert_eq!(made.app.list.lines.len(), 7);
     made.keys("i");
-    assert_eq!(made.app.model.lines.len(), 5);
+    assert_eq!(made.app.list.lines.len(), 5);
     made.keys("iM");
-    assert_eq!(made.app.model.settings.sort, Column::Memory);
+    assert_eq!(made.app.list.settings.sort, Column::Memory);
     made.key(KeyCode::Home);
-    assert_eq!(made.app.model.selected.as_deref(), Some(b"103\x1f103".as_slice()));
+    assert_eq!(made.app.list.selected.as_deref(), Some(b"103\x1f103".as_slice()));
     made.keys("/nothing like it");
     made.key(KeyCode::Enter);
     assert_eq!(made.app.notice.as_deref(), Some("not found: nothing like it"));
     made.keys("ubob");
     made.key(KeyCode::Enter);
-    assert!(made.app.model.lines.is_empty());
-    made.app.model = Model::new(Settings { pids: vec![101], ..Settings::default() });
+    assert!(made.app.list.lines.is_empty());
+    made.app.list = ProcessList::new(ListSettings { pids: vec![101], ..ListSettings::default() });
     made.app.refresh();
-    assert_eq!(made.app.model.lines.len(), 1);
+    assert_eq!(made.app.list.lines.len(), 1);
 }
 
 #[test]
 fn branches_fold_and_circles_end() {
-    let mut made = Made::new(Settings { tree: true, ..Settings::default() });
+    let mut made = Made::new(ListSettings { tree: true, ..ListSettings::default() });
     made.process(1, 0, 0, 1, &[]);
     made.process(2, 1, 0, 1, &[]);
     // Each other's parents, as no kernel would say.
     made.process(3, 4, 0, 1, &[]);
     made.process(4, 3, 0, 1, &[]);
     made.tick();
-    assert_eq!(made.app.model.lines.len(), 4);
+    assert_eq!(made.app.list.lines.len(), 4);
     made.key(KeyCode::Home);
     made.keys("-");
-    assert_eq!(made.app.model.lines.len(), 3);
+    assert_eq!(made.app.list.lines.len(), 3);
     made.keys("-");
-    assert_eq!(made.app.model.lines.len(), 4);
+    assert_eq!(made.app.list.lines.len(), 4);
 }
 
 #[test]
 fn groups_go_round() {
     let mut made = hostile();
-    for wanted in [Some(Grouping::Cgroup), Some(Grouping::User), Some(Grouping::Command), None] {
+    for wanted in [Some(GroupBy::Cgroup), Some(GroupBy::User), Some(GroupBy::Command), None] {
         made.keys("g");
-        assert_eq!(made.app.model.settings.grouping, wanted);
+        assert_eq!(made.app.list.settings.grouping, wanted);
         made.draw(80, 24);
     }
 }
@@ -325,14 +325,14 @@ fn intervals_are_checked() {
 /// 200 seconds, in which processes were read once a minute and one ended every second.
 fn recording(folder: &std::path::Path) -> std::path::PathBuf {
     let path = folder.join("made.whit");
-    let mut made = Made::new(Settings::default());
-    let meta = &mut made.app.scene.meta;
+    let mut made = Made::new(ListSettings::default());
+    let meta = &mut made.app.readings.meta;
     meta.set("origin", "whit");
     meta.set("interval_ns", "1000000000");
     meta.set("interval2_ns", "60000000000");
     meta.set("timezone", "+00:00");
     let options = recording::WriterOptions { block_samples: 16, ..Default::default() };
-    let meta = made.app.scene.meta.clone();
+    let meta = made.app.readings.meta.clone();
     let mut writer = recording::Writer::create(&path, &meta, &made.defs, options).unwrap();
     for second in 0..200 {
         if second % 60 == 0 {
@@ -361,18 +361,22 @@ fn a_recording_is_moved_in() {
     let at = recorded.moment("00:19:10").unwrap();
     assert!(recorded.moment("25:00").is_err());
     assert!(recorded.moment("10:00-11:00").is_err());
-    let defs = recorded.defs().to_vec();
-    let mut app = App::new(Samples::Recorded(Box::new(recorded)), &defs, meta, Settings::default());
+    let mut app = App::new(
+        SampleFeed::Recorded(Box::new(recorded)),
+        meta,
+        TimeZone::UTC,
+        ListSettings::default(),
+    );
     app.paused = true;
-    let second = |app: &App| app.scene.frame().realtime_ns / 1_000_000_000 - 1000;
+    let second = |app: &App| app.readings.frame().realtime_ns / 1_000_000_000 - 1000;
     assert!(app.go(Motion::At(at)).unwrap());
     assert_eq!(second(&app), 150);
     let text = draw(&mut app, 80, 24, PLAIN);
     assert!(text.starts_with("1970-01-01 00:19:10  oak"), "{text}");
     // 3 s of CPU in the minute from 60 to 120, and 60 short lives of 0.6 s each.
     assert!(text.contains("  5.0 "), "{text}");
-    assert_eq!(app.model.ended.closed().len(), 60);
-    app.model.settings.grouping = Some(Grouping::Command);
+    assert_eq!(app.list.ended.closed().len(), 60);
+    app.list.settings.grouping = Some(GroupBy::Command);
     app.refresh();
     let text = draw(&mut app, 80, 24, PLAIN);
     assert!(text.lines().any(|line| line.contains(" 60.0 ") && line.ends_with("short")), "{text}");
@@ -394,7 +398,7 @@ fn a_recording_is_moved_in() {
         draw(&mut app, 80, 24, PLAIN);
     }
     assert!(!app.go(Motion::Forward).unwrap());
-    assert_eq!(app.event(&Event::Key(KeyCode::Char('k').into())).unwrap(), Then::Draw);
+    assert_eq!(app.event(&Event::Key(KeyCode::Char('k').into())).unwrap(), NextStep::Draw);
     assert_eq!(app.prompt, Prompt::None, "nobody is there to get a signal");
 }
 
@@ -409,9 +413,13 @@ fn a_recording_without_processes_is_refused() {
 #[test]
 fn another_machines_tree_shows_that_machine() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/proc/vm2");
-    let live = super::open(&root, false);
-    let defs = live.defs();
-    let mut app = App::new(Samples::Live(Box::new(live)), &defs, Meta::new(), Settings::default());
+    let live = open_live(&root, false);
+    let mut app = App::new(
+        SampleFeed::Live(Box::new(live)),
+        Meta::new(),
+        TimeZone::UTC,
+        ListSettings::default(),
+    );
     app.root = root;
     app.tick().unwrap();
     app.tick().unwrap();
@@ -421,7 +429,7 @@ fn another_machines_tree_shows_that_machine() {
     assert!(meminfo.contains(&format!("{total:.0} kB")), "{total}");
     assert!(!text.contains("load -"), "{text}");
     // Its processes are not ours to signal.
-    app.model.selected = Some(b"1\x1f1".to_vec());
+    app.list.selected = Some(b"1\x1f1".to_vec());
     app.event(&Event::Key(KeyCode::Char('k').into())).unwrap();
     assert_eq!(app.prompt, Prompt::None);
 }

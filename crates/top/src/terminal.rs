@@ -1,8 +1,8 @@
 //! The terminal: taken over at the start, given back at every end there is (return, error, panic,
-//! TERM, HUP, INT), lent back while stopped.
+//! TERM, HUP, INT) and while the process is stopped.
 //!
-//! A signal writes a byte to a pipe that the loop waits on together with the keyboard, so none
-//! comes late and none is polled for.
+//! A signal handler writes a byte to a pipe that the loop waits on together with the keyboard, so
+//! no signal is seen late and none is polled for.
 
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write as _};
 use std::mem::ManuallyDrop;
@@ -11,12 +11,13 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::event::{self, Event};
 use ratatui_crossterm::crossterm::{cursor, execute, terminal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::error::TopError;
 
 /// Bytes gathered before they are written: more than one screen's changes, so that they leave in
 /// one call.
@@ -36,71 +37,80 @@ pub(crate) type Screen = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
 /// What the loop was woken by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wake {
+pub(crate) enum TerminalEvent {
     /// The time is up.
     Time,
     /// Keys and the like.
     Events(Vec<Event>),
-    /// Draw everything again: the terminal was another's, or has another size.
+    /// Draw everything again: another program had the terminal, or its size changed.
     Redraw,
     /// End.
     Stop,
 }
 
-/// The terminal while it is ours.
-pub(crate) struct Ours {
+/// The terminal while this program draws on it.
+pub(crate) struct TakenTerminal {
     /// Never dropped: its own end would complain on stderr when the terminal is gone, and what it
-    /// would put right is put right by [`give_back`].
+    /// would restore is restored by [`give_back`].
     pub(crate) screen: ManuallyDrop<Screen>,
     signals: OwnedFd,
 }
 
-/// Whether there is a terminal that a screen can be drawn on; if not, says what to do instead.
-pub(crate) fn check() -> anyhow::Result<()> {
-    let other = "whit record --top and whit play --top give plain lines";
-    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        bail!("whit top needs a terminal; {other}");
+/// What the environment says of the terminal.
+#[derive(Clone, Debug, Default)]
+pub struct TerminalKind {
+    /// `TERM`, if it is set.
+    pub name: Option<String>,
+    /// Whether colours are refused: `NO_COLOR` is set to something.
+    pub no_colour: bool,
+    /// The locale of characters: the first of `LC_ALL`, `LC_CTYPE` and `LANG` that says something.
+    pub locale: String,
+}
+
+impl TerminalKind {
+    /// Whether there is a terminal that a screen can be drawn on.
+    pub(crate) fn check(&self) -> Result<(), TopError> {
+        if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+            return Err(TopError::NoTerminal);
+        }
+        match self.name.as_deref() {
+            Some("") | None => Err(TopError::UnknownTerminal),
+            Some("dumb") => Err(TopError::DumbTerminal),
+            Some(_) => Ok(()),
+        }
     }
-    match std::env::var("TERM").as_deref() {
-        Ok("") | Err(_) => bail!("TERM is not set, so nothing is known of the terminal; {other}"),
-        Ok("dumb") => bail!("the terminal (TERM=dumb) cannot place text; {other}"),
-        Ok(_) => Ok(()),
+
+    /// Whether colours are wanted and can be had.
+    pub(crate) fn has_colour(&self) -> bool {
+        let name = self.name.as_deref().unwrap_or_default();
+        let plain = name.starts_with("vt") || name.ends_with("-m") || name.ends_with("-mono");
+        !self.no_colour && !plain
+    }
+
+    /// Whether the terminal shows ASCII alone: the locale says so, or it is an old one.
+    pub(crate) fn is_ascii(&self) -> bool {
+        let locale = self.locale.to_ascii_lowercase();
+        let name = self.name.as_deref().unwrap_or_default();
+        !(locale.contains("utf-8") || locale.contains("utf8")) || name.starts_with("vt")
     }
 }
 
-/// Whether colours are wanted and can be had.
-pub(crate) fn has_colour() -> bool {
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let term = std::env::var("TERM").unwrap_or_default();
-    let plain = term.starts_with("vt") || term.ends_with("-m") || term.ends_with("-mono");
-    !refused && !plain
-}
-
-/// Whether the terminal shows ASCII alone: the locale says so, or it is an old one.
-pub(crate) fn is_ascii() -> bool {
-    let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
-    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
-    let locale = locale.unwrap_or_default().to_ascii_lowercase();
-    let term = std::env::var("TERM").unwrap_or_default();
-    !(locale.contains("utf-8") || locale.contains("utf8")) || term.starts_with("vt")
-}
-
-impl Ours {
+impl TakenTerminal {
     /// Takes the terminal over.
     ///
     /// # Errors
     /// Those of the terminal.
-    pub(crate) fn take() -> anyhow::Result<Self> {
-        let signals = install_handlers().context("cannot watch for signals")?;
+    pub(crate) fn take() -> Result<Self, TopError> {
+        let signals = install_handlers().map_err(failed("watch for signals"))?;
         restore_on_panic();
-        enter().context("cannot take the terminal over")?;
+        enter().map_err(failed("take the terminal over"))?;
         let writer = BufWriter::with_capacity(BUFFER_BYTES, io::stdout());
         let screen = Terminal::new(CrosstermBackend::new(writer));
         match screen {
-            Ok(screen) => Ok(Ours { screen: ManuallyDrop::new(screen), signals }),
+            Ok(screen) => Ok(TakenTerminal { screen: ManuallyDrop::new(screen), signals }),
             Err(error) => {
                 give_back();
-                Err(error).context("cannot learn the terminal's size")
+                Err(failed("learn the terminal's size")(error))
             }
         }
     }
@@ -109,14 +119,14 @@ impl Ours {
     ///
     /// # Errors
     /// Those of the terminal.
-    pub(crate) fn wait(&mut self, timeout: Option<Duration>) -> anyhow::Result<Wake> {
+    pub(crate) fn wait(&mut self, timeout: Option<Duration>) -> Result<TerminalEvent, TopError> {
         let stdin = io::stdin();
         let mut watched =
             [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         match poll(&mut watched, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error).context("cannot wait for the terminal"),
+            Err(error) => return Err(failed("wait for the terminal")(error.into())),
         }
         let (keys, woken) = (watched[0].revents(), watched[1].revents());
         if woken.contains(PollFlags::IN) {
@@ -125,54 +135,59 @@ impl Ours {
         }
         let pending = PENDING.swap(0, Ordering::Relaxed);
         if pending & STOP != 0 || keys.intersects(PollFlags::HUP | PollFlags::ERR) {
-            return Ok(Wake::Stop);
+            return Ok(TerminalEvent::Stop);
         }
         if pending & SUSPEND != 0 {
             self.suspend()?;
-            return Ok(Wake::Redraw);
+            return Ok(TerminalEvent::Redraw);
         }
         if pending & CONTINUED != 0 {
             self.again()?;
-            return Ok(Wake::Redraw);
+            return Ok(TerminalEvent::Redraw);
         }
         if keys.contains(PollFlags::IN) {
             let mut events = Vec::new();
             while event::poll(Duration::ZERO)? {
                 events.push(event::read()?);
             }
-            return Ok(Wake::Events(events));
+            return Ok(TerminalEvent::Events(events));
         }
-        Ok(if pending & RESIZED != 0 { Wake::Redraw } else { Wake::Time })
+        Ok(if pending & RESIZED != 0 { TerminalEvent::Redraw } else { TerminalEvent::Time })
     }
 
-    /// Gives the terminal back, stops, and takes it again when told to go on.
-    pub(crate) fn suspend(&mut self) -> anyhow::Result<()> {
+    /// Gives the terminal back, stops, and takes it again when the process is continued.
+    pub(crate) fn suspend(&mut self) -> Result<(), TopError> {
         give_back();
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)
-            .context("cannot stop")?;
+            .map_err(|error| failed("stop")(error.into()))?;
         PENDING.fetch_and(!CONTINUED, Ordering::Relaxed);
         self.again()
     }
 
-    fn again(&mut self) -> anyhow::Result<()> {
-        // Whoever had the terminal meanwhile may have left it in any state.
+    fn again(&mut self) -> Result<(), TopError> {
+        // The program that had the terminal meanwhile may have left it in any state.
         let _ = terminal::disable_raw_mode();
-        enter().context("cannot take the terminal over again")?;
+        enter().map_err(failed("take the terminal over again"))?;
         self.screen.clear()?;
         Ok(())
     }
 
     /// Forgets what is on the screen, so that all is drawn again.
-    pub(crate) fn clear(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn clear(&mut self) -> Result<(), TopError> {
         self.screen.clear()?;
         Ok(())
     }
 }
 
-impl Drop for Ours {
+impl Drop for TakenTerminal {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+/// Says what was tried with the terminal.
+fn failed(what: &'static str) -> impl Fn(io::Error) -> TopError {
+    move |source| TopError::Terminal { what, source }
 }
 
 fn enter() -> io::Result<()> {
@@ -181,7 +196,7 @@ fn enter() -> io::Result<()> {
     execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)
 }
 
-/// Gives the terminal back.  Never fails: nobody is left to tell.
+/// Gives the terminal back.  Never fails: there is nowhere left to report to.
 fn give_back() {
     if TAKEN.swap(false, Ordering::Relaxed) {
         let mut out = io::stdout();
@@ -195,10 +210,10 @@ fn give_back() {
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let told_so_far = std::panic::take_hook();
+        let earlier = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             give_back();
-            told_so_far(panic);
+            earlier(panic);
         }));
     });
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use sample::{Frame, History, Meta, Options, Row, SourceDef, State};
 
-use super::fields::Places;
+use super::fields::ScreenSources;
 
 /// Ticks of CPU history that are kept: more than any screen is wide.
 const HISTORY_MAX: usize = 512;
@@ -21,7 +21,7 @@ pub(crate) const CPU_BUSY: usize = 6;
 
 /// What the panel shows of one tick.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Machine {
+pub(crate) struct MachineValues {
     /// Per cent of all CPUs, as [`CPU_STATES`].
     pub(crate) cpu: [Option<f64>; 8],
     /// The three load averages.
@@ -114,10 +114,10 @@ impl Panel {
     }
 
     /// Takes note of a tick in the history.
-    pub(crate) fn note(&mut self, frame: &Frame<'_>, places: &Places) {
-        let busy = busy(&cpu(frame, places));
-        let mut machine = Machine::default();
-        memory(&mut machine, frame, places);
+    pub(crate) fn note(&mut self, frame: &Frame<'_>, sources: &ScreenSources) {
+        let busy = busy(&cpu(frame, sources));
+        let mut machine = MachineValues::default();
+        memory(&mut machine, frame, sources);
         for (history, value) in
             [(&mut self.history, busy), (&mut self.memory_history, machine.memory_used())]
         {
@@ -135,35 +135,40 @@ impl Panel {
     }
 
     /// The numbers of a tick.
-    pub(crate) fn look(&self, history: &History, meta: &Meta, places: &Places) -> Machine {
+    pub(crate) fn values(
+        &self,
+        history: &History,
+        meta: &Meta,
+        sources: &ScreenSources,
+    ) -> MachineValues {
         // Plot columns come from a view's options; the plain ones are meant here.
         let options = Options::default();
         let frame = history.frame(meta, &options);
         let kib = |total| Total::value(total, &frame).map(|kib| kib * 1024.0);
-        let mut machine = Machine {
-            cpu: cpu(&frame, places),
+        let mut machine = MachineValues {
+            cpu: cpu(&frame, sources),
             disk_read: kib(self.disk_read),
             disk_write: kib(self.disk_write),
             net_in: kib(self.net_in),
             net_out: kib(self.net_out),
-            ..Machine::default()
+            ..MachineValues::default()
         };
-        if let Some(row) = places.cpu.row(&frame) {
-            let fields = &places.cpu.fields;
+        if let Some(row) = sources.cpu.row(&frame) {
+            let fields = &sources.cpu.fields;
             let load =
                 |field: Option<usize>| row.gauge(field?).map(|hundredths| hundredths / 100.0);
             machine.load = [load(fields.load_1m), load(fields.load_5m), load(fields.load_15m)];
             machine.births = fields.forks.and_then(|field| row.rate(field));
         }
         machine.uptime_seconds = uptime(&frame);
-        memory(&mut machine, &frame, places);
+        memory(&mut machine, &frame, sources);
         self.pressure(&mut machine, &frame);
-        tasks(&mut machine, &frame, places);
-        own(&mut machine, &frame, places);
+        tasks(&mut machine, &frame, sources);
+        own(&mut machine, &frame, sources);
         machine
     }
 
-    fn pressure(&self, machine: &mut Machine, frame: &Frame<'_>) {
+    fn pressure(&self, machine: &mut MachineValues, frame: &Frame<'_>) {
         let Some((index, field)) = self.pressure else { return };
         let Some(track) = frame.tracks.get(index) else { return };
         let whole = frame.whole(track);
@@ -176,7 +181,7 @@ impl Panel {
     }
 }
 
-impl Machine {
+impl MachineValues {
     /// Memory that is in use, per cent.
     pub(crate) fn memory_used(&self) -> Option<f64> {
         let total = self.memory_total.filter(|&total| total > 0.0)?;
@@ -190,9 +195,9 @@ fn uptime(frame: &Frame<'_>) -> Option<f64> {
     Some(frame.realtime_ns.saturating_sub(boot_ns) as f64 / 1e9).filter(|&seconds| seconds >= 0.0)
 }
 
-fn cpu(frame: &Frame<'_>, places: &Places) -> [Option<f64>; 8] {
-    let Some(row) = places.cpu.row(frame) else { return [None; 8] };
-    let f = &places.cpu.fields;
+fn cpu(frame: &Frame<'_>, sources: &ScreenSources) -> [Option<f64>; 8] {
+    let Some(row) = sources.cpu.row(frame) else { return [None; 8] };
+    let f = &sources.cpu.fields;
     let fields = [f.user, f.nice, f.system, f.irq, f.softirq, f.steal, f.iowait, f.idle];
     let parts = fields.map(|field| row.delta(field?));
     let total: f64 = parts.iter().flatten().sum();
@@ -205,9 +210,9 @@ pub(crate) fn busy(cpu: &[Option<f64>; 8]) -> Option<f64> {
     known.then(|| cpu[..CPU_BUSY].iter().flatten().sum())
 }
 
-fn memory(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
-    let Some(row) = places.memory.row(frame) else { return };
-    let fields = &places.memory.fields;
+fn memory(machine: &mut MachineValues, frame: &Frame<'_>, sources: &ScreenSources) {
+    let Some(row) = sources.memory.row(frame) else { return };
+    let fields = &sources.memory.fields;
     let level = |field: Option<usize>| row.gauge(field?);
     let cached = [fields.cached, fields.buffers, fields.slab_reclaimable].map(level);
     machine.memory_total = level(fields.total);
@@ -218,10 +223,10 @@ fn memory(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
     machine.swap_free = level(fields.swap_free);
 }
 
-fn tasks(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
-    machine.process_state = places.process.track(frame).map(|track| track.current.state);
-    if let Some(row) = places.total.row(frame).filter(|row| row.track.current.state == State::Ok) {
-        let fields = &places.total.fields;
+fn tasks(machine: &mut MachineValues, frame: &Frame<'_>, sources: &ScreenSources) {
+    machine.process_state = sources.process.track(frame).map(|track| track.current.state);
+    if let Some(row) = sources.total.row(frame).filter(|row| row.track.current.state == State::Ok) {
+        let fields = &sources.total.fields;
         let level = |field: Option<usize>| row.gauge(field?);
         let rate = |field: Option<usize>| row.rate(field?);
         machine.processes = level(fields.processes);
@@ -238,20 +243,20 @@ fn tasks(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
         machine.way = way.map(sample::text::escape);
         return;
     }
-    count_tasks(machine, frame, places);
+    count_tasks(machine, frame, sources);
 }
 
 /// A recording without totals: the processes are counted.
-fn count_tasks(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
-    let Some(source) = places.process.row(frame) else { return };
+fn count_tasks(machine: &mut MachineValues, frame: &Frame<'_>, sources: &ScreenSources) {
+    let Some(source) = sources.process.row(frame) else { return };
     if source.track.current.state != State::Ok {
         return;
     }
-    let fields = &places.process.fields;
-    let look = super::values::Look::new(*frame, places);
+    let fields = &sources.process.fields;
+    let values = super::values::TickValues::new(*frame, sources);
     let (mut processes, mut running) = (0, 0);
     let mut threads: Option<f64> = None;
-    for row in source.rows().filter(|row| !look.is_thread(row)) {
+    for row in source.rows().filter(|row| !values.is_thread(row)) {
         processes += 1;
         running += u32::from(fields.state.and_then(|field| row.text(field)) == Some(b"R"));
         if let Some(count) = fields.threads.and_then(|field| row.gauge(field)) {
@@ -261,9 +266,9 @@ fn count_tasks(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
     machine.processes = Some(f64::from(processes));
     machine.running = fields.state.map(|_| f64::from(running));
     machine.threads = threads;
-    if let Some(row) = places.exit.row(frame).filter(|row| row.track.current.state == State::Ok) {
+    if let Some(row) = sources.exit.row(frame).filter(|row| row.track.current.state == State::Ok) {
         let seconds = row.interval_seconds();
-        let origin = places.exit.fields.origin;
+        let origin = sources.exit.fields.origin;
         let is_told = |row: &Row<'_>| origin.and_then(|field| row.text(field)) != Some(b"inferred");
         let ends = row.rows().filter(is_told).count();
         // Where nothing but children's use is known, nobody knows how many there were.
@@ -272,9 +277,9 @@ fn count_tasks(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
     }
 }
 
-fn own(machine: &mut Machine, frame: &Frame<'_>, places: &Places) {
-    let Some(row) = places.own.row(frame) else { return };
-    let fields = &places.own.fields;
+fn own(machine: &mut MachineValues, frame: &Frame<'_>, sources: &ScreenSources) {
+    let Some(row) = sources.own.row(frame) else { return };
+    let fields = &sources.own.fields;
     let rate = |field: Option<usize>| row.rate(field?);
     machine.own_cpu = rate(fields.user).and_then(|user| Some((user + rate(fields.system)?) / 1e4));
     machine.own_resident = fields.resident.and_then(|field| row.gauge(field));

@@ -7,63 +7,54 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use super::format;
-use super::values::{Look, Subject};
+use super::values::{ListItem, TickValues};
 
 /// A column; each can be sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Column {
-    /// Process number
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Process number.
     Pid,
-    /// Name of the user
+    /// Name of the user.
     User,
-    /// Priority as the kernel counts
-    #[value(name = "pri")]
+    /// Priority as the kernel counts.
     Priority,
-    /// Nice value
+    /// Nice value.
     Nice,
-    /// Size of the address space
-    #[value(name = "virt")]
+    /// Size of the address space.
     Virtual,
-    /// Memory in use
-    #[value(name = "res", alias = "rss")]
+    /// Memory in use.
     Resident,
-    /// In swap
+    /// In swap.
     Swap,
-    /// State letter
+    /// State letter.
     State,
-    /// CPU use in the interval
+    /// CPU use in the interval.
     Cpu,
-    /// Memory in use, as a share of the machine's
-    #[value(name = "mem")]
+    /// Memory in use, as a share of the machine's.
     Memory,
-    /// CPU time of its life
+    /// CPU time of its life.
     Time,
-    /// Threads
-    #[value(name = "thr", alias = "threads")]
+    /// Threads.
     Threads,
-    /// Time ready to run without a CPU
-    #[value(name = "wait", alias = "delay")]
+    /// Time ready to run without a CPU.
     Delay,
-    /// Bytes read from storage
+    /// Bytes read from storage.
     Read,
-    /// Bytes written to storage
+    /// Bytes written to storage.
     Write,
-    /// Bytes read and written
+    /// Bytes read and written.
     Io,
-    /// Page faults with I/O
-    #[value(name = "flt", alias = "faults")]
+    /// Page faults with I/O.
     Faults,
-    /// The CPU it ran on last
-    #[value(name = "on", alias = "processor")]
+    /// The CPU it ran on last.
     Processor,
-    /// When it began
+    /// When it began.
     Start,
-    /// Processes of a group
-    #[value(name = "procs")]
+    /// Processes of a group.
     Processes,
-    /// Processes of a group that ended in the interval
+    /// Processes of a group that ended in the interval.
     Ended,
-    /// Command
+    /// Command.
     Command,
 }
 
@@ -129,6 +120,74 @@ pub(crate) fn shown(groups: bool, width: u16) -> impl Iterator<Item = Column> {
 }
 
 impl Column {
+    /// All of them: everything the list can be sorted by.
+    pub const ALL: &[Column] = &[
+        Column::Pid,
+        Column::User,
+        Column::Priority,
+        Column::Nice,
+        Column::Virtual,
+        Column::Resident,
+        Column::Swap,
+        Column::State,
+        Column::Cpu,
+        Column::Memory,
+        Column::Time,
+        Column::Threads,
+        Column::Delay,
+        Column::Read,
+        Column::Write,
+        Column::Io,
+        Column::Faults,
+        Column::Processor,
+        Column::Start,
+        Column::Processes,
+        Column::Ended,
+        Column::Command,
+    ];
+
+    /// What it is called where one types it, and what it shows.
+    #[must_use]
+    pub const fn named(self) -> (&'static str, &'static str) {
+        match self {
+            Column::Pid => ("pid", "Process number"),
+            Column::User => ("user", "Name of the user"),
+            Column::Priority => ("pri", "Priority as the kernel counts"),
+            Column::Nice => ("nice", "Nice value"),
+            Column::Virtual => ("virt", "Size of the address space"),
+            Column::Resident => ("res", "Memory in use"),
+            Column::Swap => ("swap", "In swap"),
+            Column::State => ("state", "State letter"),
+            Column::Cpu => ("cpu", "CPU use in the interval"),
+            Column::Memory => ("mem", "Memory in use, as a share of the machine's"),
+            Column::Time => ("time", "CPU time of its life"),
+            Column::Threads => ("thr", "Threads"),
+            Column::Delay => ("wait", "Time ready to run without a CPU"),
+            Column::Read => ("read", "Bytes read from storage"),
+            Column::Write => ("write", "Bytes written to storage"),
+            Column::Io => ("io", "Bytes read and written"),
+            Column::Faults => ("flt", "Page faults with I/O"),
+            Column::Processor => ("on", "The CPU it ran on last"),
+            Column::Start => ("start", "When it began"),
+            Column::Processes => ("procs", "Processes of a group"),
+            Column::Ended => ("ended", "Processes of a group that ended in the interval"),
+            Column::Command => ("command", "Command"),
+        }
+    }
+
+    /// Another name that is understood.
+    #[must_use]
+    pub const fn alias(self) -> Option<&'static str> {
+        match self {
+            Column::Resident => Some("rss"),
+            Column::Threads => Some("threads"),
+            Column::Delay => Some("delay"),
+            Column::Faults => Some("faults"),
+            Column::Processor => Some("processor"),
+            _ => None,
+        }
+    }
+
     /// How it looks.
     pub(crate) const fn appearance(self) -> Appearance {
         let (title, width, left, from_width) = match self {
@@ -159,46 +218,47 @@ impl Column {
     }
 
     /// Whether small values come first when one begins to sort by it.
-    pub(crate) const fn rises(self) -> bool {
+    #[must_use]
+    pub const fn rises(self) -> bool {
         matches!(self, Column::Pid | Column::User | Column::Command | Column::State)
     }
 
     /// The number to sort by.
-    pub(crate) fn number(self, look: &Look<'_>, subject: &Subject<'_>) -> Option<f64> {
-        let fields = &look.places.process.fields;
-        let group = |of: fn(&super::values::Group) -> Option<f64>| match subject {
-            Subject::Group(group) => Some(of(group)),
+    pub(crate) fn number(self, values: &TickValues<'_>, item: &ListItem<'_>) -> Option<f64> {
+        let fields = &values.sources.process.fields;
+        let group = |of: fn(&super::values::ProcessGroup) -> Option<f64>| match item {
+            ListItem::Group(group) => Some(of(group)),
             _ => None,
         };
-        let level = |field| look.level(subject, field);
+        let level = |field| values.level(item, field);
         match self {
-            Column::Pid => look.pid(subject).map(f64::from),
+            Column::Pid => values.pid(item).map(f64::from),
             Column::Priority => level(fields.priority),
             Column::Nice => level(fields.nice),
             Column::Virtual => {
                 group(|group| group.virtual_kib).unwrap_or_else(|| level(fields.r#virtual))
             }
-            Column::Resident => look.resident(subject),
+            Column::Resident => values.resident(item),
             Column::Swap => group(|group| group.swap_kib).unwrap_or_else(|| level(fields.swap)),
-            Column::Cpu => look.cpu(subject),
-            Column::Memory => look.memory(subject),
-            Column::Time => look.time(subject),
+            Column::Cpu => values.cpu(item),
+            Column::Memory => values.memory(item),
+            Column::Time => values.time(item),
             Column::Threads => {
                 group(|group| group.threads).unwrap_or_else(|| level(fields.threads))
             }
-            Column::Delay => look.delay(subject),
-            Column::Read => look.read(subject),
-            Column::Write => look.write(subject),
-            Column::Io => match (look.read(subject), look.write(subject)) {
+            Column::Delay => values.delay(item),
+            Column::Read => values.read(item),
+            Column::Write => values.write(item),
+            Column::Io => match (values.read(item), values.write(item)) {
                 (None, None) => None,
                 (read, write) => Some(read.unwrap_or(0.0) + write.unwrap_or(0.0)),
             },
-            Column::Faults => look.faults(subject),
+            Column::Faults => values.faults(item),
             Column::Processor => level(fields.processor),
-            Column::Start => match subject {
-                Subject::Process(row) => super::fields::identity(row.name())?.1.map(|t| t as f64),
-                Subject::Ended(ended) => super::fields::identity(&ended.name)?.1.map(|t| t as f64),
-                Subject::Group(_) => None,
+            Column::Start => match item {
+                ListItem::Process(row) => super::fields::identity(row.name())?.1.map(|t| t as f64),
+                ListItem::Ended(ended) => super::fields::identity(&ended.name)?.1.map(|t| t as f64),
+                ListItem::Group(_) => None,
             },
             Column::Processes => group(|group| Some(group.processes as f64)).flatten(),
             Column::Ended => group(|group| Some(group.ended as f64)).flatten(),
@@ -209,14 +269,16 @@ impl Column {
     /// The text to sort by, of columns that are text.
     pub(crate) fn text<'s>(
         self,
-        look: &Look<'_>,
-        subject: &Subject<'s>,
+        values: &TickValues<'_>,
+        item: &ListItem<'s>,
         full: bool,
     ) -> Option<&'s [u8]> {
-        match (self, subject) {
-            (Column::User, _) => look.user(subject),
-            (Column::State, Subject::Process(row)) => row.text(look.places.process.fields.state?),
-            (Column::Command, _) => look.command(subject, full),
+        match (self, item) {
+            (Column::User, _) => values.user(item),
+            (Column::State, ListItem::Process(row)) => {
+                row.text(values.sources.process.fields.state?)
+            }
+            (Column::Command, _) => values.command(item, full),
             _ => None,
         }
     }
@@ -227,8 +289,8 @@ impl Column {
     }
 
     /// Writes a cell; the caller sees to its width.
-    pub(crate) fn write(self, out: &mut String, look: &Look<'_>, subject: &Subject<'_>) {
-        let number = self.number(look, subject);
+    pub(crate) fn write(self, out: &mut String, values: &TickValues<'_>, item: &ListItem<'_>) {
+        let number = self.number(values, item);
         match self {
             Column::Virtual | Column::Resident | Column::Swap => {
                 format::size(out, number.map(|kib| kib * 1024.0));
@@ -242,11 +304,11 @@ impl Column {
                 out.push_str("rt");
             }
             Column::Start => {
-                let per_second = look.frame.meta.ticks_per_second().max(1) as f64;
+                let per_second = values.frame.meta.ticks_per_second().max(1) as f64;
                 format::stretch(out, number.map(|ticks| ticks / per_second));
             }
-            Column::State => match (subject, self.text(look, subject, false)) {
-                (Subject::Ended(ended), _) if !ended.inferred => out.push('X'),
+            Column::State => match (item, self.text(values, item, false)) {
+                (ListItem::Ended(ended), _) if !ended.inferred => out.push('X'),
                 (_, Some([letter @ b'!'..=b'~', ..])) => out.push(char::from(*letter)),
                 _ => out.push('-'),
             },

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use sample::{Frame, Row, State};
 
-use super::fields::Places;
+use super::fields::ScreenSources;
 
 /// Ended processes kept of one interval.
 const ENDED_MAX: usize = 20_000;
@@ -76,36 +76,38 @@ impl EndedList {
     }
 
     /// Takes the ends of the latest tick.
-    pub(crate) fn take(&mut self, frame: &Frame<'_>, places: &Places) {
-        let exits = places.exit.track(frame).filter(|track| {
+    pub(crate) fn take(&mut self, frame: &Frame<'_>, sources: &ScreenSources) {
+        let exits = sources.exit.track(frame).filter(|track| {
             track.fresh && track.current.state == State::Ok && track.current.table.rows() > 0
         });
         if let Some(track) = exits {
             for row in frame.whole(track).rows() {
                 if self.open.len() < ENDED_MAX {
-                    self.open.push(ended(&row, places));
+                    self.open.push(ended(&row, sources));
                 } else {
                     self.refused += 1;
                 }
             }
         }
-        let Some(process) = places.process.track(frame).filter(|track| track.fresh) else { return };
+        let Some(process) = sources.process.track(frame).filter(|track| track.fresh) else {
+            return;
+        };
         if process.current.state != State::Ok {
             return;
         }
         self.closed.clear();
         std::mem::swap(&mut self.closed, &mut self.open);
         if process.previous.state == State::Ok && !self.closed.is_empty() {
-            self.share(frame, places);
+            self.share(frame, sources);
         }
     }
 
     /// Works out what of their CPU time fell into the interval that was closed.
-    fn share(&mut self, frame: &Frame<'_>, places: &Places) {
-        let Some(track) = places.process.track(frame) else { return };
+    fn share(&mut self, frame: &Frame<'_>, sources: &ScreenSources) {
+        let Some(track) = sources.process.track(frame) else { return };
         let table = &track.previous.table;
         let rows: HashMap<&[u8], usize> = (0..table.rows()).map(|r| (table.name(r), r)).collect();
-        let fields = &places.process.fields;
+        let fields = &sources.process.fields;
         for ended in &mut self.closed {
             let is_young = |ns| ns >= track.previous.monotonic_ns;
             let born_since = ended.inferred || ended.start_ns.is_some_and(is_young);
@@ -124,8 +126,8 @@ impl EndedList {
     }
 }
 
-fn ended(row: &Row<'_>, places: &Places) -> Ended {
-    let fields = &places.exit.fields;
+fn ended(row: &Row<'_>, sources: &ScreenSources) -> Ended {
+    let fields = &sources.exit.fields;
     let raw = |field: Option<usize>| row.raw(field?);
     let number = |field: Option<usize>| raw(field).map(|value| value as f64);
     let text = |field: Option<usize>| row.text(field?).map(<[u8]>::to_vec);

@@ -26,7 +26,7 @@ pub(crate) const SIGNALS: &[(&str, i32)] = &[
 
 /// What became of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum SignalOutcome {
     Sent,
     /// It ended before.
     Gone,
@@ -38,14 +38,16 @@ pub(crate) enum Outcome {
     Failed(i32),
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for SignalOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Outcome::Sent => f.write_str("sent"),
-            Outcome::Gone => f.write_str("not sent: it has ended"),
-            Outcome::Reused => f.write_str("not sent: it has ended, and its number is another's"),
-            Outcome::Denied => f.write_str("not permitted"),
-            Outcome::Failed(errno) => {
+            SignalOutcome::Sent => f.write_str("sent"),
+            SignalOutcome::Gone => f.write_str("not sent: it has ended"),
+            SignalOutcome::Reused => {
+                f.write_str("not sent: it has ended, and its number is another's")
+            }
+            SignalOutcome::Denied => f.write_str("not permitted"),
+            SignalOutcome::Failed(errno) => {
                 write!(f, "not sent: {}", std::io::Error::from_raw_os_error(*errno))
             }
         }
@@ -53,34 +55,34 @@ impl fmt::Display for Outcome {
 }
 
 /// Sends a signal to the process of that number if it began at `start`, in ticks since boot.
-pub(crate) fn send(pid: i32, start: u64, signal: i32) -> Outcome {
+pub(crate) fn send(pid: i32, start: u64, signal: i32) -> SignalOutcome {
     // 0 and less mean groups of processes to kill(2), which nobody can have selected.
     let process = if pid > 0 { Pid::from_raw(pid) } else { None };
-    let Some(process) = process else { return Outcome::Gone };
+    let Some(process) = process else { return SignalOutcome::Gone };
     let held = match pidfd_open(process, PidfdFlags::empty()) {
         Ok(held) => Some(held),
-        Err(rustix::io::Errno::SRCH) => return Outcome::Gone,
+        Err(rustix::io::Errno::SRCH) => return SignalOutcome::Gone,
         // Before Linux 5.3, or forbidden by a filter on system calls: the look comes right before.
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => None,
-        Err(error) => return Outcome::Failed(error.raw_os_error()),
+        Err(error) => return SignalOutcome::Failed(error.raw_os_error()),
     };
     match began(pid) {
-        None => return Outcome::Gone,
-        Some(began) if began != start => return Outcome::Reused,
+        None => return SignalOutcome::Gone,
+        Some(began) if began != start => return SignalOutcome::Reused,
         Some(_) => {}
     }
     let Some(signal) = Signal::from_named_raw(signal) else {
-        return Outcome::Failed(libc::EINVAL);
+        return SignalOutcome::Failed(libc::EINVAL);
     };
     let sent = match &held {
         Some(held) => pidfd_send_signal(held, signal),
         None => rustix::process::kill_process(process, signal),
     };
     match sent {
-        Ok(()) => Outcome::Sent,
-        Err(rustix::io::Errno::SRCH) => Outcome::Gone,
-        Err(rustix::io::Errno::PERM) => Outcome::Denied,
-        Err(error) => Outcome::Failed(error.raw_os_error()),
+        Ok(()) => SignalOutcome::Sent,
+        Err(rustix::io::Errno::SRCH) => SignalOutcome::Gone,
+        Err(rustix::io::Errno::PERM) => SignalOutcome::Denied,
+        Err(error) => SignalOutcome::Failed(error.raw_os_error()),
     }
 }
 
@@ -104,12 +106,12 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let start = began(pid).unwrap();
-        assert_eq!(send(pid, start + 1, libc::SIGKILL), Outcome::Reused);
+        assert_eq!(send(pid, start + 1, libc::SIGKILL), SignalOutcome::Reused);
         assert!(child.try_wait().unwrap().is_none());
-        assert_eq!(send(pid, start, libc::SIGTERM), Outcome::Sent);
+        assert_eq!(send(pid, start, libc::SIGTERM), SignalOutcome::Sent);
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
-        assert_eq!(send(pid, start, libc::SIGTERM), Outcome::Gone);
-        assert_eq!(send(-1, start, libc::SIGTERM), Outcome::Gone);
-        assert_eq!(send(0, start, libc::SIGTERM), Outcome::Gone);
+        assert_eq!(send(pid, start, libc::SIGTERM), SignalOutcome::Gone);
+        assert_eq!(send(-1, start, libc::SIGTERM), SignalOutcome::Gone);
+        assert_eq!(send(0, start, libc::SIGTERM), SignalOutcome::Gone);
     }
 }

@@ -1,44 +1,49 @@
 //! What the list shows: which lines, in which order, which one is selected.
 //!
-//! Rows stay in the tables; a line is a number of a row.  The selection holds to a process's
-//! number and beginning, not to a place, so that it follows its process through every sort and
-//! never passes to another that was given the same number.
+//! Rows stay in the tables; a line is the index of a row.  The selection is kept by a process's
+//! number and start time, not by its line, so that it follows the process through every sort and
+//! never passes to another process that was given the same number.
 
 use std::collections::{HashMap, HashSet};
 
 use super::columns::{Column, by_number};
 use super::ended::EndedList;
 use super::fields::identity;
-use super::values::{Group, Grouping, Look, Subject};
+use super::values::{GroupBy, ListItem, ProcessGroup, TickValues};
 
 /// Deepest branch that is indented.
 const DEPTH_MAX: u16 = 24;
 
 /// How the list is made; the keys change it.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub(crate) sort: Column,
-    pub(crate) rising: bool,
-    pub(crate) grouping: Option<Grouping>,
-    pub(crate) tree: bool,
-    pub(crate) threads: bool,
+pub struct ListSettings {
+    /// The column to sort by.
+    pub sort: Column,
+    /// Smallest first.
+    pub rising: bool,
+    /// One line for each group of processes.
+    pub grouping: Option<GroupBy>,
+    /// Each process below its parent.
+    pub tree: bool,
+    /// A line for each thread.
+    pub threads: bool,
     /// Program and arguments instead of the name.
-    pub(crate) full: bool,
+    pub full: bool,
     /// Lines of processes that ended.
-    pub(crate) ended: bool,
+    pub ended: bool,
     /// No lines of processes that used no CPU.
-    pub(crate) hide_idle: bool,
+    pub hide_idle: bool,
     /// Only lines with this in command, arguments, user or control group.
-    pub(crate) filter: String,
+    pub filter: String,
     /// Only this user's, by name or number.
-    pub(crate) user: Option<String>,
+    pub user: Option<String>,
     /// Only these, empty for all.
-    pub(crate) pids: Vec<i32>,
+    pub pids: Vec<i32>,
 }
 
-impl Default for Settings {
+impl Default for ListSettings {
     fn default() -> Self {
-        Settings {
+        ListSettings {
             sort: Column::Cpu,
             rising: false,
             grouping: None,
@@ -56,7 +61,7 @@ impl Default for Settings {
 
 /// What a line stands for: a number in its table or list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum LineKind {
     Process(u32),
     Ended(u32),
     Group(u32),
@@ -65,7 +70,7 @@ pub(crate) enum Of {
 /// A line of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    pub(crate) of: Of,
+    pub(crate) of: LineKind,
     /// How far it is indented.
     pub(crate) depth: u16,
     /// Lines that are folded away below it.
@@ -74,11 +79,11 @@ pub(crate) struct Line {
 
 /// The list.
 #[derive(Debug, Default)]
-pub(crate) struct Model {
-    pub(crate) settings: Settings,
+pub(crate) struct ProcessList {
+    pub(crate) settings: ListSettings,
     pub(crate) ended: EndedList,
     pub(crate) lines: Vec<Line>,
-    groups: Vec<Group>,
+    groups: Vec<ProcessGroup>,
     /// Name of the selected instance.
     pub(crate) selected: Option<Vec<u8>>,
     /// Where it stands.
@@ -90,135 +95,137 @@ pub(crate) struct Model {
     keys: Vec<(Option<f64>, Line)>,
 }
 
-impl Model {
+impl ProcessList {
     /// A list made so.
-    pub(crate) fn new(settings: Settings) -> Self {
-        Model { settings, ..Model::default() }
+    pub(crate) fn new(settings: ListSettings) -> Self {
+        ProcessList { settings, ..ProcessList::default() }
     }
 
-    /// What a line is about.
-    pub(crate) fn subject<'a>(&'a self, look: &Look<'a>, line: &Line) -> Option<Subject<'a>> {
+    /// What a line shows.
+    pub(crate) fn item<'a>(&'a self, values: &TickValues<'a>, line: &Line) -> Option<ListItem<'a>> {
         match line.of {
-            Of::Process(index) => {
-                let mut row = look.places.process.row(&look.frame)?;
+            LineKind::Process(index) => {
+                let mut row = values.sources.process.row(&values.frame)?;
                 row.index = index as usize;
-                Some(Subject::Process(row))
+                Some(ListItem::Process(row))
             }
-            Of::Ended(index) => self.ended.get(index as usize).map(Subject::Ended),
-            Of::Group(index) => self.groups.get(index as usize).map(Subject::Group),
+            LineKind::Ended(index) => self.ended.get(index as usize).map(ListItem::Ended),
+            LineKind::Group(index) => self.groups.get(index as usize).map(ListItem::Group),
         }
     }
 
     /// The name by which a line's instance is known.
-    fn name<'a>(&'a self, look: &Look<'a>, line: &Line) -> Option<&'a [u8]> {
-        Some(match self.subject(look, line)? {
-            Subject::Process(row) => row.name(),
-            Subject::Ended(ended) => &ended.name,
-            Subject::Group(group) => &group.name,
+    fn name<'a>(&'a self, values: &TickValues<'a>, line: &Line) -> Option<&'a [u8]> {
+        Some(match self.item(values, line)? {
+            ListItem::Process(row) => row.name(),
+            ListItem::Ended(ended) => &ended.name,
+            ListItem::Group(group) => &group.name,
         })
     }
 
     /// What is selected.
-    pub(crate) fn selection<'a>(&'a self, look: &Look<'a>) -> Option<Subject<'a>> {
-        self.subject(look, self.lines.get(self.cursor)?)
+    pub(crate) fn selection<'a>(&'a self, values: &TickValues<'a>) -> Option<ListItem<'a>> {
+        self.item(values, self.lines.get(self.cursor)?)
     }
 
     /// Makes the list of a tick.
-    pub(crate) fn update(&mut self, look: &Look<'_>) {
+    pub(crate) fn update(&mut self, values: &TickValues<'_>) {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
         if let Some(by) = self.settings.grouping {
-            self.groups = look.groups(by, &self.ended);
+            self.groups = values.groups(by, &self.ended);
         } else {
             self.groups.clear();
         }
-        self.collect(look, &mut keys);
-        self.sort(look, &mut keys);
+        self.collect(values, &mut keys);
+        self.sort(values, &mut keys);
         self.lines.clear();
         if self.settings.tree && self.settings.grouping.is_none() {
-            self.grow(look, &keys);
+            self.grow(values, &keys);
         } else {
             self.lines.extend(keys.iter().map(|(_, line)| *line));
         }
         self.keys = keys;
-        self.follow(look);
+        self.follow(values);
     }
 
-    fn collect(&self, look: &Look<'_>, keys: &mut Vec<(Option<f64>, Line)>) {
+    fn collect(&self, values: &TickValues<'_>, keys: &mut Vec<(Option<f64>, Line)>) {
         let sort = self.settings.sort;
-        let mut take = |of: Of, subject: Subject<'_>| {
-            if self.keeps(look, &subject) {
-                let key = sort.number(look, &subject);
+        let mut take = |of: LineKind, item: ListItem<'_>| {
+            if self.keeps(values, &item) {
+                let key = sort.number(values, &item);
                 keys.push((key, Line { of, depth: 0, folded: false }));
             }
         };
         if self.settings.grouping.is_some() {
             for (index, group) in (0..).zip(&self.groups) {
-                take(Of::Group(index), Subject::Group(group));
+                take(LineKind::Group(index), ListItem::Group(group));
             }
             return;
         }
-        if let Some(source) = look.places.process.row(&look.frame) {
+        if let Some(source) = values.sources.process.row(&values.frame) {
             for (index, row) in (0..).zip(source.rows()) {
-                if self.settings.threads || !look.is_thread(&row) {
-                    take(Of::Process(index), Subject::Process(row));
+                if self.settings.threads || !values.is_thread(&row) {
+                    take(LineKind::Process(index), ListItem::Process(row));
                 }
             }
         }
         if self.settings.ended {
             for (index, ended) in (0..).zip(self.ended.all()) {
-                take(Of::Ended(index), Subject::Ended(ended));
+                take(LineKind::Ended(index), ListItem::Ended(ended));
             }
         }
     }
 
     /// Whether the filters let a line through.
-    fn keeps(&self, look: &Look<'_>, subject: &Subject<'_>) -> bool {
+    fn keeps(&self, values: &TickValues<'_>, item: &ListItem<'_>) -> bool {
         let settings = &self.settings;
-        if settings.hide_idle && look.cpu(subject).is_none_or(|cpu| cpu < 0.05) {
+        if settings.hide_idle && values.cpu(item).is_none_or(|cpu| cpu < 0.05) {
             return false;
         }
-        if let Subject::Group(group) = subject {
+        if let ListItem::Group(group) = item {
             return contains(&group.name, &settings.filter);
         }
         if !settings.pids.is_empty()
-            && !look.pid(subject).is_some_and(|pid| settings.pids.contains(&pid))
+            && !values.pid(item).is_some_and(|pid| settings.pids.contains(&pid))
         {
             return false;
         }
         if let Some(wanted) = &settings.user {
-            let uid = match subject {
-                Subject::Process(row) => look.places.process.fields.uid.and_then(|f| row.raw(f)),
-                Subject::Ended(ended) => ended.uid,
-                Subject::Group(_) => None,
+            let uid = match item {
+                ListItem::Process(row) => {
+                    values.sources.process.fields.uid.and_then(|f| row.raw(f))
+                }
+                ListItem::Ended(ended) => ended.uid,
+                ListItem::Group(_) => None,
             };
             let by_number = uid.is_some_and(|uid| wanted.parse() == Ok(uid));
-            if !by_number && look.user(subject) != Some(wanted.as_bytes()) {
+            if !by_number && values.user(item) != Some(wanted.as_bytes()) {
                 return false;
             }
         }
-        settings.filter.is_empty() || self.matches(look, subject, &settings.filter)
+        settings.filter.is_empty() || self.matches(values, item, &settings.filter)
     }
 
     /// Whether a line has a text in its command, arguments, user or control group.
-    fn matches(&self, look: &Look<'_>, subject: &Subject<'_>, text: &str) -> bool {
+    fn matches(&self, values: &TickValues<'_>, item: &ListItem<'_>, text: &str) -> bool {
         let texts = [
-            look.command(subject, true),
-            look.command(subject, false),
-            look.user(subject),
-            look.cgroup(subject),
+            values.command(item, true),
+            values.command(item, false),
+            values.user(item),
+            values.cgroup(item),
         ];
         texts.into_iter().flatten().any(|field| contains(field, text))
-            || look.pid(subject).is_some_and(|pid| text.parse() == Ok(pid))
+            || values.pid(item).is_some_and(|pid| text.parse() == Ok(pid))
     }
 
-    fn sort(&self, look: &Look<'_>, keys: &mut [(Option<f64>, Line)]) {
-        let Settings { sort, rising, full, .. } = self.settings;
+    fn sort(&self, values: &TickValues<'_>, keys: &mut [(Option<f64>, Line)]) {
+        let ListSettings { sort, rising, full, .. } = self.settings;
         if !sort.is_text() {
             keys.sort_by(|one, other| by_number(one.0, other.0, rising));
             return;
         }
-        let text = |line: &Line| sort.text(look, &self.subject(look, line)?, full);
+        let text = |line: &Line| sort.text(values, &self.item(values, line)?, full);
         keys.sort_by(|(_, one), (_, other)| {
             let (one, other) = (text(one), text(other));
             match (one, other) {
@@ -229,22 +236,22 @@ impl Model {
         });
     }
 
-    /// Puts each line below its parent's.  A recording may hold any numbers: one who is his own
-    /// ancestor is shown as a root.
-    fn grow(&mut self, look: &Look<'_>, keys: &[(Option<f64>, Line)]) {
+    /// Puts each line below its parent's.  A recording may hold any numbers: a process that is
+    /// its own ancestor is shown as a root.
+    fn grow(&mut self, values: &TickValues<'_>, keys: &[(Option<f64>, Line)]) {
         let mut at: HashMap<i32, usize> = HashMap::with_capacity(keys.len());
-        // A number of one that ended may be another's by now: that one is meant.
+        // The number of a process that ended may belong to another by now, which then counts.
         for ended in [true, false] {
             for (index, (_, line)) in keys.iter().enumerate() {
-                if matches!(line.of, Of::Ended(_)) == ended
-                    && let Some(pid) = self.pid(look, line)
+                if matches!(line.of, LineKind::Ended(_)) == ended
+                    && let Some(pid) = self.pid(values, line)
                 {
                     at.insert(pid, index);
                 }
             }
         }
         let parent = |line: &Line| {
-            let index = *at.get(&self.parent(look, line)?)?;
+            let index = *at.get(&self.parent(values, line)?)?;
             (keys[index].1 != *line).then_some(index)
         };
         let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -266,7 +273,7 @@ impl Model {
                 }
                 let mut line = keys[index].1;
                 let below = children.get(&index);
-                let name = self.name(look, &line);
+                let name = self.name(values, &line);
                 line.depth = depth;
                 line.folded = below.is_some() && name.is_some_and(|n| self.folded.contains(n));
                 if shown {
@@ -280,67 +287,68 @@ impl Model {
         self.lines = lines;
     }
 
-    fn pid(&self, look: &Look<'_>, line: &Line) -> Option<i32> {
-        look.pid(&self.subject(look, line)?)
+    fn pid(&self, values: &TickValues<'_>, line: &Line) -> Option<i32> {
+        values.pid(&self.item(values, line)?)
     }
 
     /// The number of what a line hangs below: the process of a thread, the parent of a process.
-    fn parent(&self, look: &Look<'_>, line: &Line) -> Option<i32> {
-        let row = match self.subject(look, line)? {
-            Subject::Process(row) => row,
-            Subject::Ended(ended) => return i32::try_from(ended.parent?).ok(),
-            Subject::Group(_) => return None,
+    fn parent(&self, values: &TickValues<'_>, line: &Line) -> Option<i32> {
+        let row = match self.item(values, line)? {
+            ListItem::Process(row) => row,
+            ListItem::Ended(ended) => return i32::try_from(ended.parent?).ok(),
+            ListItem::Group(_) => return None,
         };
-        let fields = &look.places.process.fields;
-        let field = if look.is_thread(&row) { fields.tgid } else { fields.parent };
+        let fields = &values.sources.process.fields;
+        let field = if values.is_thread(&row) { fields.tgid } else { fields.parent };
         i32::try_from(row.raw(field?)?).ok()
     }
 
-    /// Puts the cursor where the selected instance now stands.
-    fn follow(&mut self, look: &Look<'_>) {
+    /// Moves the cursor to the line of the selected instance.
+    fn follow(&mut self, values: &TickValues<'_>) {
         if let Some(selected) = &self.selected {
-            let found = self.lines.iter().position(|line| self.name(look, line) == Some(selected));
+            let found =
+                self.lines.iter().position(|line| self.name(values, line) == Some(selected));
             if let Some(found) = found {
                 self.cursor = found;
                 return;
             }
         }
-        // What was selected is gone; the place stays, and what stands there is not taken for it.
+        // What was selected is gone.  The cursor stays, and the line there is not selected instead.
         self.selected = None;
         self.cursor = self.cursor.min(self.lines.len().saturating_sub(1));
     }
 
-    /// Selects a line by its place.
-    pub(crate) fn select(&mut self, look: &Look<'_>, place: usize) {
-        self.cursor = place.min(self.lines.len().saturating_sub(1));
+    /// Selects a line by its index.
+    pub(crate) fn select(&mut self, values: &TickValues<'_>, index: usize) {
+        self.cursor = index.min(self.lines.len().saturating_sub(1));
         let line = self.lines.get(self.cursor).copied();
-        self.selected = line.and_then(|line| self.name(look, &line)).map(<[u8]>::to_vec);
+        self.selected = line.and_then(|line| self.name(values, &line)).map(<[u8]>::to_vec);
     }
 
     /// Moves the selection by lines.
-    pub(crate) fn step(&mut self, look: &Look<'_>, lines: isize) {
-        self.select(look, self.cursor.saturating_add_signed(lines));
+    pub(crate) fn step(&mut self, values: &TickValues<'_>, lines: isize) {
+        self.select(values, self.cursor.saturating_add_signed(lines));
     }
 
     /// Selects the next line, from the cursor on (itself included with `here`) and around, that
     /// has a text.  False if none has.
-    pub(crate) fn search(&mut self, look: &Look<'_>, text: &str, here: bool) -> bool {
+    pub(crate) fn search(&mut self, values: &TickValues<'_>, text: &str, here: bool) -> bool {
         let count = self.lines.len();
         let from = self.cursor + usize::from(!here);
-        let found = (0..count).map(|step| (from + step) % count).find(|&place| {
-            let subject = self.subject(look, &self.lines[place]);
-            subject.is_some_and(|subject| self.matches(look, &subject, text))
+        let found = (0..count).map(|step| (from + step) % count).find(|&index| {
+            let item = self.item(values, &self.lines[index]);
+            item.is_some_and(|item| self.matches(values, &item, text))
         });
-        if let Some(place) = found {
-            self.select(look, place);
+        if let Some(index) = found {
+            self.select(values, index);
         }
         found.is_some()
     }
 
     /// Folds the selected branch, or unfolds it.
-    pub(crate) fn fold(&mut self, look: &Look<'_>) {
+    pub(crate) fn fold(&mut self, values: &TickValues<'_>) {
         let Some(line) = self.lines.get(self.cursor).copied() else { return };
-        let Some(name) = self.name(look, &line).map(<[u8]>::to_vec) else { return };
+        let Some(name) = self.name(values, &line).map(<[u8]>::to_vec) else { return };
         if !self.folded.remove(&name) {
             self.folded.insert(name);
         }
@@ -357,7 +365,7 @@ impl Model {
         self.settings.sort = column;
     }
 
-    /// Sees to it that the cursor is among the `height` lines on the screen.
+    /// Scrolls so that the cursor is among the `height` lines on the screen.
     pub(crate) fn scroll(&mut self, height: usize) {
         let last_first = self.lines.len().saturating_sub(height.max(1));
         self.first = self.first.min(last_first).min(self.cursor);
@@ -370,19 +378,19 @@ impl Model {
     }
 
     /// The process that a signal to the selected line would go to.
-    pub(crate) fn target(&self, look: &Look<'_>) -> Option<(i32, u64, Vec<u8>)> {
-        let Subject::Process(row) = self.selection(look)? else { return None };
+    pub(crate) fn target(&self, values: &TickValues<'_>) -> Option<(i32, u64, Vec<u8>)> {
+        let ListItem::Process(row) = self.selection(values)? else { return None };
         let mut name = row.name();
-        if look.is_thread(&row) {
+        if values.is_thread(&row) {
             // A thread's signals are its process's.
-            let group = row.raw(look.places.process.fields.tgid?)?;
+            let group = row.raw(values.sources.process.fields.tgid?)?;
             let of_group = |row: &sample::Row<'_>| {
                 identity(row.name()).is_some_and(|(pid, _)| i64::from(pid) == group.cast_signed())
             };
             name = row.rows().find(of_group)?.name();
         }
         let (pid, start) = identity(name)?;
-        let command = look.command(&Subject::Process(row), true).unwrap_or_default();
+        let command = values.command(&ListItem::Process(row), true).unwrap_or_default();
         Some((pid, start?, command.to_vec()))
     }
 }

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use ratatui_core::style::{Color, Style};
 
-use super::super::app::{App, Samples};
-use super::super::format;
-use super::super::machine::{CPU_BUSY, CPU_STATES, Machine};
-use super::{Canvas, Theme};
+use super::canvas::{Canvas, Theme};
+use crate::app::App;
+use crate::format;
+use crate::machine::{CPU_BUSY, CPU_STATES, MachineValues};
 
 /// Screens lower than this show the first line of the machine alone.
 const HEIGHT_FOR_ALL: u16 = 16;
@@ -65,7 +65,7 @@ fn title(app: &App, canvas: &mut Canvas<'_>) {
 
     let mut text = canvas.lend();
     moment(app, &mut text);
-    let host = app.scene.meta.host();
+    let host = app.readings.meta.host();
     if !host.is_empty() {
         text.push_str("  ");
         format::name(&mut text, host.as_bytes(), &mut canvas.bytes, canvas.theme.ascii);
@@ -92,21 +92,15 @@ fn title(app: &App, canvas: &mut Canvas<'_>) {
 
 /// The time of the sample, with the date in a recording.
 fn moment(app: &App, text: &mut String) {
-    let frame = app.scene.frame();
+    let frame = app.readings.frame();
     let Ok(at) = jiff::Timestamp::from_nanosecond(i128::from(frame.realtime_ns)) else { return };
-    match &app.feed {
-        Samples::Recorded(recorded) => {
-            let at = at.to_zoned(recorded.zone.clone());
-            text.push_str(if app.paused { "" } else { "> " });
-            let _ = write!(text, "{}", at.strftime("%Y-%m-%d %H:%M:%S"));
-        }
-        Samples::Live(_) => {
-            let at = at.to_zoned(crate::zone::local());
-            let _ = write!(text, "{}", at.strftime("%H:%M:%S"));
-        }
-        #[cfg(test)]
-        Samples::Given => drop(write!(text, "{}", at.strftime("%H:%M:%S"))),
-    }
+    let at = at.to_zoned(app.zone.clone());
+    let _ = if app.is_recorded() {
+        text.push_str(if app.paused { "" } else { "> " });
+        write!(text, "{}", at.strftime("%Y-%m-%d %H:%M:%S"))
+    } else {
+        write!(text, "{}", at.strftime("%H:%M:%S"))
+    };
 }
 
 fn cpu(app: &App, canvas: &mut Canvas<'_>, y: u16) {
@@ -180,7 +174,7 @@ fn bar(canvas: &mut Canvas<'_>, x: u16, y: u16, parts: &[(f64, Color)]) {
     }
 }
 
-fn memory(machine: &Machine, canvas: &mut Canvas<'_>, y: u16) {
+fn memory(machine: &MachineValues, canvas: &mut Canvas<'_>, y: u16) {
     canvas.put(0, y, "Mem", canvas.theme.strong());
     if machine.memory_total.is_none() {
         canvas.put(4, y, NOT_KNOWN, canvas.theme.faint());
@@ -199,7 +193,7 @@ fn memory(machine: &Machine, canvas: &mut Canvas<'_>, y: u16) {
     sizes(canvas, y, &parts);
 }
 
-fn swap(machine: &Machine, canvas: &mut Canvas<'_>, y: u16) {
+fn swap(machine: &MachineValues, canvas: &mut Canvas<'_>, y: u16) {
     canvas.put(0, y, "Swp", canvas.theme.strong());
     if machine.swap_total.is_none() && machine.pressure.iter().all(Option::is_none) {
         canvas.put(4, y, NOT_KNOWN, canvas.theme.faint());
@@ -295,7 +289,7 @@ fn tasks(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         text.push_str(name);
     }
     // What is missing from the list is said before how it came to be.
-    let lost = machine.exits_lost.unwrap_or(0.0) + app.model.ended.refused() as f64;
+    let lost = machine.exits_lost.unwrap_or(0.0) + app.list.ended.refused() as f64;
     if lost > 0.0 {
         let _ = write!(text, " {lost:.0} ends lost");
     } else if let Some(way) = &machine.way

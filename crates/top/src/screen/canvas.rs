@@ -1,0 +1,94 @@
+//! The buffer that is drawn into, and how things are marked in it.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Color, Modifier, Style};
+
+/// How things are marked: with colours, or where there are none by weight and inversion.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Theme {
+    pub(crate) colour: bool,
+    /// No character but those of ASCII.
+    pub(crate) ascii: bool,
+}
+
+impl Theme {
+    pub(super) fn paint(self, colour: Color) -> Style {
+        if self.colour { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    pub(super) fn strong(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn header(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    pub(super) fn selected(self) -> Style {
+        if self.colour {
+            Style::new().fg(Color::Black).bg(Color::Cyan)
+        } else {
+            Style::new().add_modifier(Modifier::REVERSED)
+        }
+    }
+
+    pub(super) fn faint(self) -> Style {
+        if self.colour {
+            Style::new().fg(Color::DarkGray)
+        } else {
+            Style::new().add_modifier(Modifier::DIM)
+        }
+    }
+}
+
+/// Where text goes, with the strings that are used again.
+pub(crate) struct Canvas<'b> {
+    pub(super) buffer: &'b mut Buffer,
+    pub(super) area: Rect,
+    pub(super) theme: Theme,
+    pub(super) text: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Canvas<'_> {
+    /// Puts text at a position, cut at the right edge; returns the column behind it.
+    pub(super) fn put(&mut self, x: u16, y: u16, text: &str, style: Style) -> u16 {
+        if y >= self.area.height || x >= self.area.width {
+            return x;
+        }
+        let room = usize::from(self.area.width - x);
+        self.buffer.set_stringn(x, y, text, room, style).0
+    }
+
+    /// Puts text into a field of `width` columns, at its right or left.
+    pub(super) fn field(
+        &mut self,
+        x: u16,
+        y: u16,
+        text: &str,
+        width: u16,
+        left: bool,
+        style: Style,
+    ) {
+        let room = self.area.width.saturating_sub(x).min(width);
+        if y >= self.area.height || room == 0 {
+            return;
+        }
+        // Everything but commands is ASCII here, or cut.
+        let length = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
+        let skip = if left { 0 } else { room.saturating_sub(length) };
+        self.buffer.set_stringn(x + skip, y, text, usize::from(room - skip), style);
+    }
+
+    /// The string that is kept, empty; give it back with [`give`](Self::give).
+    pub(super) fn lend(&mut self) -> String {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        text
+    }
+
+    pub(super) fn give(&mut self, text: String) {
+        self.text = text;
+    }
+}

@@ -1,0 +1,177 @@
+//! The loop: waits for keys, signals and the time of the next sample, and draws.
+
+use std::path::Path;
+use std::time::Duration;
+
+use feed::Motion;
+use jiff::tz::TimeZone;
+use procfs::SystemClock;
+use ratatui_crossterm::crossterm::event::Event;
+use sample::{Clock as _, Meta};
+
+use crate::app::{self, App, NextStep, SampleFeed};
+use crate::error::TopError;
+use crate::list::ListSettings;
+use crate::screen::{self, Theme};
+use crate::terminal::{TakenTerminal, TerminalEvent, TerminalKind};
+
+/// A screen of processes, not yet shown.
+pub struct Top(App);
+
+impl Top {
+    /// The processes under `root`, which is `/` for this host; `meta` are the facts of it, `zone`
+    /// is that of the times shown.
+    ///
+    /// # Errors
+    /// There is no `/proc` under `root`.
+    pub fn live(
+        root: &Path,
+        meta: Meta,
+        zone: TimeZone,
+        settings: ListSettings,
+    ) -> Result<Self, TopError> {
+        if !root.join("proc").is_dir() {
+            return Err(TopError::NoProc(root.to_owned()));
+        }
+        let feed = SampleFeed::Live(Box::new(app::open_live(root, settings.threads)));
+        let mut app = App::new(feed, meta, zone, settings);
+        app.root = root.to_owned();
+        Ok(Top(app))
+    }
+
+    /// A recording, at its first sample that has rates or at `at` (`[yyyymmdd:]hh:mm[:ss]`).
+    ///
+    /// # Errors
+    /// It cannot be read or holds no processes; `at` is no time.
+    pub fn recorded(
+        file: &Path,
+        at: Option<&str>,
+        zone: TimeZone,
+        settings: ListSettings,
+    ) -> Result<Self, TopError> {
+        let (cursor, meta) = app::open_recording(file, zone)?;
+        let motion = match at {
+            Some(at) => Motion::At(cursor.moment(at)?),
+            None => Motion::First,
+        };
+        let zone = cursor.zone.clone();
+        let mut app = App::new(SampleFeed::Recorded(Box::new(cursor)), meta, zone, settings);
+        app.paused = true;
+        let failed = |source| TopError::Read { path: file.to_owned(), source: Box::new(source) };
+        app.go(motion).map_err(failed)?;
+        if at.is_none() {
+            // The first sample alone has no rates.
+            app.go(Motion::Forward)?;
+        }
+        Ok(Top(app))
+    }
+
+    /// Shows the screen until the user ends it, or `count` samples have been shown.
+    ///
+    /// # Errors
+    /// Those of the terminal and of the recording.
+    pub fn show(
+        mut self,
+        interval_seconds: f64,
+        count: Option<u64>,
+        kind: &TerminalKind,
+    ) -> Result<(), TopError> {
+        kind.check()?;
+        self.0.interval_seconds = interval_seconds;
+        show(&mut self.0, count, kind)
+    }
+}
+
+/// Time from the first sample of this machine to the second, so that rates are there at once.
+const FIRST_PAUSE_NS: u64 = 250_000_000;
+
+/// Shows `app` until the user ends it, or `count` samples have been shown.
+fn show(app: &mut App, count: Option<u64>, kind: &TerminalKind) -> Result<(), TopError> {
+    let theme = Theme { colour: kind.has_colour(), ascii: kind.is_ascii() };
+    let mut terminal = TakenTerminal::take()?;
+    let mut left = count;
+    let mut due_ns = now_ns();
+    if let SampleFeed::Live(_) = app.feed {
+        app.tick()?;
+        due_ns += FIRST_PAUSE_NS;
+    }
+    draw(app, &mut terminal, theme)?;
+    loop {
+        let waits = !app.paused;
+        let timeout = waits.then(|| Duration::from_nanos(due_ns.saturating_sub(now_ns())));
+        let next = match terminal.wait(timeout)? {
+            TerminalEvent::Stop => NextStep::Quit,
+            TerminalEvent::Redraw => NextStep::Redraw,
+            TerminalEvent::Events(events) => events_done(app, &events)?,
+            TerminalEvent::Time if waits && now_ns() >= due_ns => NextStep::Tick,
+            TerminalEvent::Time => NextStep::Nothing,
+        };
+        match next {
+            NextStep::Quit => return Ok(()),
+            NextStep::Nothing => continue,
+            NextStep::Draw => {}
+            NextStep::Redraw => terminal.clear()?,
+            NextStep::Suspend => terminal.suspend()?,
+            NextStep::Tick => {
+                if !app.tick()? {
+                    app.paused = true;
+                }
+                // Sources that were opened anew have no rates before their second sample.
+                due_ns = match app.readings.history.ticks() {
+                    1 => now_ns() + FIRST_PAUSE_NS,
+                    _ => next_tick(due_ns, app.interval_seconds),
+                };
+                if let Some(left) = &mut left {
+                    *left = left.saturating_sub(1);
+                }
+            }
+        }
+        draw(app, &mut terminal, theme)?;
+        if left == Some(0) {
+            return Ok(());
+        }
+    }
+}
+
+/// The clock that ticks go by, in nanoseconds.
+fn now_ns() -> u64 {
+    SystemClock.now().monotonic_ns
+}
+
+/// The next tick: a whole number of intervals on, or from now where one was missed.
+fn next_tick(due_ns: u64, seconds: f64) -> u64 {
+    let interval_ns = (seconds * 1e9) as u64;
+    let next_ns = due_ns.saturating_add(interval_ns);
+    let now_ns = now_ns();
+    if next_ns > now_ns && next_ns - now_ns <= interval_ns {
+        next_ns
+    } else {
+        now_ns.saturating_add(interval_ns)
+    }
+}
+
+/// Does what all events ask for, and what the most far-reaching of them leaves to the loop.
+fn events_done(app: &mut App, events: &[Event]) -> Result<NextStep, TopError> {
+    let mut next = NextStep::Nothing;
+    for event in events {
+        match app.event(event)? {
+            NextStep::Nothing => {}
+            NextStep::Draw if next != NextStep::Nothing => {}
+            NextStep::Quit => return Ok(NextStep::Quit),
+            other => next = other,
+        }
+    }
+    Ok(next)
+}
+
+fn draw(app: &mut App, terminal: &mut TakenTerminal, theme: Theme) -> Result<(), TopError> {
+    terminal.screen.draw(|frame| screen::draw(app, frame.buffer_mut(), theme))?;
+    if let SampleFeed::Live(live) = &app.feed {
+        // The wait, the terminal's size (which is asked of the terminal itself), the write.
+        live.counters().calls.add(CALLS_A_SCREEN);
+    }
+    Ok(())
+}
+
+/// System calls that a screen takes: the wait, three for the terminal's size, a write.
+const CALLS_A_SCREEN: u64 = 5;

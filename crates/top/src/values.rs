@@ -1,0 +1,319 @@
+//! What a line of the list shows: a process, one that ended, or a group of them; and its numbers.
+//!
+//! A process that began within the interval did everything within it.  Of one that began earlier
+//! and is missing from the reading before, nothing is known.
+
+use std::collections::HashMap;
+
+use sample::{Frame, Row};
+
+use super::ended::{Ended, EndedList};
+use super::fields::{ScreenSources, identity};
+
+/// What a line of the list shows.
+#[derive(Clone, Copy)]
+pub(crate) enum ListItem<'a> {
+    Process(Row<'a>),
+    Ended(&'a Ended),
+    Group(&'a ProcessGroup),
+}
+
+/// What processes are put together by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupBy {
+    /// Control groups.
+    Cgroup,
+    /// Users.
+    User,
+    /// Names of commands.
+    Command,
+}
+
+impl GroupBy {
+    /// All of them.
+    pub const ALL: &[GroupBy] = &[GroupBy::Cgroup, GroupBy::User, GroupBy::Command];
+
+    /// What it is called where one types it, and what it means.
+    #[must_use]
+    pub const fn named(self) -> (&'static str, &'static str) {
+        match self {
+            GroupBy::Cgroup => ("cgroup", "Control groups"),
+            GroupBy::User => ("user", "Users"),
+            GroupBy::Command => ("command", "Names of commands"),
+        }
+    }
+}
+
+/// Several processes as one line, ended ones included.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProcessGroup {
+    pub(crate) name: Vec<u8>,
+    pub(crate) processes: u64,
+    pub(crate) ended: u64,
+    pub(crate) cpu: Option<f64>,
+    pub(crate) seconds: Option<f64>,
+    pub(crate) delay: Option<f64>,
+    pub(crate) virtual_kib: Option<f64>,
+    pub(crate) resident_kib: Option<f64>,
+    pub(crate) swap_kib: Option<f64>,
+    pub(crate) threads: Option<f64>,
+    pub(crate) read: Option<f64>,
+    pub(crate) write: Option<f64>,
+    pub(crate) faults: Option<f64>,
+}
+
+/// A tick, with what the numbers of every line are made of.
+#[derive(Clone, Copy)]
+pub(crate) struct TickValues<'a> {
+    pub(crate) frame: Frame<'a>,
+    pub(crate) sources: &'a ScreenSources,
+    /// Of the processes' two readings.
+    pub(crate) seconds: Option<f64>,
+    /// When the reading before was, on the clock that never steps.
+    before_ns: Option<u64>,
+    memory_kib: Option<f64>,
+    ticks_per_second: f64,
+}
+
+impl<'a> TickValues<'a> {
+    /// Finds what the numbers of a tick are made of.
+    pub(crate) fn new(frame: Frame<'a>, sources: &'a ScreenSources) -> Self {
+        let process = sources.process.row(&frame);
+        let before = process.map(|row| &row.track.previous);
+        let before = before.filter(|sample| sample.state == sample::State::Ok);
+        let memory = sources.memory.row(&frame);
+        let total = memory.and_then(|row| row.gauge(sources.memory.fields.total?));
+        let recorded = || frame.meta.get("memory_kib")?.parse().ok();
+        TickValues {
+            frame,
+            sources,
+            seconds: process.and_then(|row| row.interval_seconds()),
+            before_ns: before.map(|sample| sample.monotonic_ns),
+            memory_kib: total.or_else(recorded),
+            ticks_per_second: frame.meta.ticks_per_second().max(1) as f64,
+        }
+    }
+
+    /// How far a counter of a process went in the interval.
+    fn amount(&self, row: &Row<'_>, field: Option<usize>) -> Option<f64> {
+        let field = field?;
+        row.delta(field).or_else(|| {
+            let began = self.amount_since_birth(row)?;
+            began.then(|| row.raw(field).map(|value| value as f64)).flatten()
+        })
+    }
+
+    /// Whether a process that the reading before lacks began after it.
+    fn amount_since_birth(&self, row: &Row<'_>) -> Option<bool> {
+        if !row.is_new() {
+            return None;
+        }
+        let started = identity(row.name())?.1?.saturating_add(1) as f64 / self.ticks_per_second;
+        Some(started * 1e9 >= self.before_ns? as f64)
+    }
+
+    fn per_second(&self, amount: Option<f64>) -> Option<f64> {
+        Some(amount? / self.seconds?)
+    }
+
+    /// CPU use, per cent of one CPU.
+    pub(crate) fn cpu(&self, item: &ListItem<'_>) -> Option<f64> {
+        let fields = &self.sources.process.fields;
+        let used_seconds = match item {
+            ListItem::Group(group) => return group.cpu,
+            ListItem::Ended(ended) => ended.cpu_share_seconds,
+            ListItem::Process(row) => {
+                let exact = self.amount(row, fields.run_time).map(|ns| ns / 1e9);
+                exact.or_else(|| {
+                    let user = self.amount(row, fields.user_time)?;
+                    let system = self.amount(row, fields.system_time)?;
+                    Some((user + system) / self.ticks_per_second)
+                })
+            }
+        };
+        self.per_second(used_seconds).map(|share| share * 100.0)
+    }
+
+    /// CPU time of its life, in seconds.
+    pub(crate) fn time(&self, item: &ListItem<'_>) -> Option<f64> {
+        let fields = &self.sources.process.fields;
+        match item {
+            ListItem::Group(group) => group.seconds,
+            ListItem::Ended(ended) => ended.cpu_seconds,
+            ListItem::Process(row) => {
+                let raw = |field: Option<usize>| row.raw(field?).map(|value| value as f64);
+                let shown = || Some(raw(fields.user_time)? + raw(fields.system_time)?);
+                let exact = raw(fields.run_time).map(|ns| ns / 1e9);
+                exact.or_else(|| shown().map(|ticks| ticks / self.ticks_per_second))
+            }
+        }
+    }
+
+    /// Time ready to run without a CPU, per cent of the interval.
+    pub(crate) fn delay(&self, item: &ListItem<'_>) -> Option<f64> {
+        match item {
+            ListItem::Group(group) => group.delay,
+            ListItem::Ended(_) => None,
+            ListItem::Process(row) => {
+                let waited = self.amount(row, self.sources.process.fields.run_delay);
+                self.per_second(waited).map(|ns| ns / 1e7)
+            }
+        }
+    }
+
+    /// Memory that is in use, in KiB; the most of its life for one that ended.
+    pub(crate) fn resident(&self, item: &ListItem<'_>) -> Option<f64> {
+        match item {
+            ListItem::Group(group) => group.resident_kib,
+            ListItem::Ended(ended) => ended.peak_resident_kib,
+            ListItem::Process(row) => row.gauge(self.sources.process.fields.resident?),
+        }
+    }
+
+    /// The same as a share of the machine's memory.
+    pub(crate) fn memory(&self, item: &ListItem<'_>) -> Option<f64> {
+        let total = self.memory_kib.filter(|&total| total > 0.0)?;
+        Some(self.resident(item)? / total * 100.0)
+    }
+
+    /// Bytes fetched from storage in a second.
+    pub(crate) fn read(&self, item: &ListItem<'_>) -> Option<f64> {
+        match item {
+            ListItem::Group(group) => group.read,
+            ListItem::Ended(ended) => self.per_second(ended.read_bytes),
+            ListItem::Process(row) => {
+                self.per_second(self.amount(row, self.sources.process.fields.read_bytes))
+            }
+        }
+    }
+
+    /// Bytes sent to storage in a second.
+    pub(crate) fn write(&self, item: &ListItem<'_>) -> Option<f64> {
+        match item {
+            ListItem::Group(group) => group.write,
+            ListItem::Ended(ended) => self.per_second(ended.write_bytes),
+            ListItem::Process(row) => {
+                self.per_second(self.amount(row, self.sources.process.fields.write_bytes))
+            }
+        }
+    }
+
+    /// Page faults with I/O in a second.
+    pub(crate) fn faults(&self, item: &ListItem<'_>) -> Option<f64> {
+        match item {
+            ListItem::Group(group) => group.faults,
+            ListItem::Ended(ended) => self.per_second(ended.faults),
+            ListItem::Process(row) => {
+                self.per_second(self.amount(row, self.sources.process.fields.major_faults))
+            }
+        }
+    }
+
+    /// A level of a process, as it is.
+    pub(crate) fn level(&self, item: &ListItem<'_>, field: Option<usize>) -> Option<f64> {
+        match item {
+            ListItem::Process(row) => row.gauge(field?),
+            _ => None,
+        }
+    }
+
+    /// The process's number.
+    pub(crate) fn pid(&self, item: &ListItem<'_>) -> Option<i32> {
+        match item {
+            ListItem::Process(row) => Some(identity(row.name())?.0),
+            ListItem::Ended(ended) => Some(identity(&ended.name)?.0),
+            ListItem::Group(_) => None,
+        }
+    }
+
+    /// The user's name.
+    pub(crate) fn user<'s>(&self, item: &ListItem<'s>) -> Option<&'s [u8]> {
+        match item {
+            ListItem::Process(row) => row.text(self.sources.process.fields.user?),
+            ListItem::Ended(ended) => ended.user.as_deref(),
+            ListItem::Group(_) => None,
+        }
+    }
+
+    /// The control group.
+    pub(crate) fn cgroup<'s>(&self, item: &ListItem<'s>) -> Option<&'s [u8]> {
+        match item {
+            ListItem::Process(row) => row.text(self.sources.process.fields.cgroup?),
+            ListItem::Ended(ended) => ended.cgroup.as_deref(),
+            ListItem::Group(_) => None,
+        }
+    }
+
+    /// The command: its name, or with `full` program and arguments where there are any.
+    pub(crate) fn command<'s>(&self, item: &ListItem<'s>, full: bool) -> Option<&'s [u8]> {
+        let (line, name) = match item {
+            ListItem::Process(row) => {
+                let fields = &self.sources.process.fields;
+                let line = fields.command_line.filter(|_| full).and_then(|field| row.text(field));
+                (line, fields.command.and_then(|field| row.text(field)))
+            }
+            ListItem::Ended(ended) => {
+                (ended.command_line.as_deref().filter(|_| full), ended.command.as_deref())
+            }
+            ListItem::Group(group) => return Some(&group.name),
+        };
+        line.filter(|line| !line.is_empty()).or(name)
+    }
+
+    /// Whether a row is a further thread of its process.
+    pub(crate) fn is_thread(&self, row: &Row<'_>) -> bool {
+        let group = self.sources.process.fields.tgid.and_then(|field| row.raw(field));
+        match (group, identity(row.name())) {
+            (Some(group), Some((pid, _))) => group.cast_signed() != i64::from(pid),
+            _ => false,
+        }
+    }
+
+    /// Puts processes together, those that ended included.  Threads are in their process.
+    pub(crate) fn groups(&self, by: GroupBy, ended: &EndedList) -> Vec<ProcessGroup> {
+        let mut groups: Vec<ProcessGroup> = Vec::new();
+        let mut known: HashMap<Vec<u8>, usize> = HashMap::new();
+        let process = self.sources.process.row(&self.frame);
+        let rows = process.into_iter().flat_map(|row| row.rows());
+        let alive = rows.filter(|row| !self.is_thread(row)).map(ListItem::Process);
+        for item in alive.chain(ended.closed().iter().map(ListItem::Ended)) {
+            let name = match by {
+                GroupBy::Cgroup => self.cgroup(&item),
+                GroupBy::User => self.user(&item),
+                GroupBy::Command => self.command(&item, false),
+            };
+            let name = name.unwrap_or(b"-");
+            let index = known.get(name).copied().unwrap_or_else(|| {
+                known.insert(name.to_vec(), groups.len());
+                groups.push(ProcessGroup { name: name.to_vec(), ..ProcessGroup::default() });
+                groups.len() - 1
+            });
+            self.add(&mut groups[index], &item);
+        }
+        groups
+    }
+
+    fn add(&self, group: &mut ProcessGroup, item: &ListItem<'_>) {
+        let plus = |sum: &mut Option<f64>, part: Option<f64>| {
+            if let Some(part) = part {
+                *sum = Some(sum.unwrap_or(0.0) + part);
+            }
+        };
+        plus(&mut group.cpu, self.cpu(item));
+        plus(&mut group.read, self.read(item));
+        plus(&mut group.write, self.write(item));
+        plus(&mut group.faults, self.faults(item));
+        plus(&mut group.delay, self.delay(item));
+        if let ListItem::Process(_) = item {
+            let fields = &self.sources.process.fields;
+            group.processes += 1;
+            plus(&mut group.seconds, self.time(item));
+            plus(&mut group.resident_kib, self.resident(item));
+            plus(&mut group.virtual_kib, self.level(item, fields.r#virtual));
+            plus(&mut group.swap_kib, self.level(item, fields.swap));
+            plus(&mut group.threads, self.level(item, fields.threads));
+        } else if let ListItem::Ended(ended) = item {
+            group.ended += u64::from(!ended.inferred);
+        }
+    }
+}
