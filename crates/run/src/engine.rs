@@ -350,7 +350,7 @@ impl<'a, W: World> Engine<'a, W> {
             self.end_all_now();
         }
         let status = self.status();
-        self.observer.over(&status);
+        self.observer.all_ended(&status);
         done?;
         self.summary.exit_code = match &self.everywhere {
             Some(everywhere) if !self.schedule.is_stopped() => everywhere.exit_code(),

@@ -19,13 +19,17 @@
 
 pub mod collect;
 pub mod engine;
+pub mod hosts;
 pub mod input;
 pub mod job;
 pub mod joblog;
+pub mod observers;
+pub mod packing;
 pub mod pipe;
 pub mod progress;
 pub mod remote;
 pub mod schedule;
+pub mod semaphore;
 pub mod shell;
 pub mod units;
 

@@ -1,6 +1,8 @@
-//! Which shell runs the jobs (`--shell`).
+//! Which shell runs the jobs (`--shell`); without a name the one that this process was started
+//! from.
 
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// What the user wants (`--shell`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,4 +25,63 @@ impl ShellChoice {
             name => ShellChoice::Named(name.into()),
         }
     }
+}
+
+/// Programs that are shells, by the name of their file.
+const SHELLS: &[&str] = &[
+    "ash",
+    "bash",
+    "csh",
+    "dash",
+    "fish",
+    "fizsh",
+    "ksh",
+    "ksh93",
+    "mksh",
+    "pdksh",
+    "posh",
+    "rbash",
+    "rc",
+    "rksh",
+    "rush",
+    "rzsh",
+    "sash",
+    "sh",
+    "static-sh",
+    "tcsh",
+    "yash",
+    "zsh",
+];
+
+/// How many ancestors are looked at.
+const ANCESTORS_MAX: usize = 64;
+
+/// The nearest ancestor of this process that is a shell.
+pub fn of_an_ancestor() -> Option<PathBuf> {
+    let mut pid = std::os::unix::process::parent_id();
+    for _ in 0..ANCESTORS_MAX {
+        if pid <= 1 {
+            return None;
+        }
+        let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+        if let Some(program) = program.filter(|program| is_shell(program)) {
+            return Some(program);
+        }
+        pid = parent_of(pid)?;
+    }
+    None
+}
+
+/// Whether a file's name is a shell's.
+pub fn is_shell(program: &Path) -> bool {
+    let name = program.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
+    SHELLS.iter().any(|shell| shell.as_bytes() == name)
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // A name may hold anything, blanks and parentheses too; nothing behind it does.
+    let end = stat.iter().rposition(|&byte| byte == b')')?;
+    let text = std::str::from_utf8(&stat[end + 1..]).ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
 }

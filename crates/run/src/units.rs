@@ -68,6 +68,23 @@ pub fn duration(text: &str) -> Result<Duration, UnitError> {
     Duration::try_from_secs_f64(seconds).map_err(|_| refused())
 }
 
+/// A time in at most seven characters: `123ns`, `12.3µs`, `1.23ms`, `12.3s`.
+pub(crate) fn short_duration(time_ns: u64) -> String {
+    let (value, unit) = match time_ns {
+        0..1_000 => return format!("{time_ns}ns"),
+        1_000..999_500 => (time_ns as f64 / 1e3, "µs"),
+        999_500..999_500_000 => (time_ns as f64 / 1e6, "ms"),
+        _ => (time_ns as f64 / 1e9, "s"),
+    };
+    // Three significant digits.
+    let places = match value {
+        ..9.995 => 2,
+        9.995..99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.places$}{unit}")
+}
+
 fn unreadable(text: &str, what: &'static str, example: &'static str) -> UnitError {
     UnitError { text: text.to_owned(), what, example }
 }

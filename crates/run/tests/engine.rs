@@ -166,15 +166,15 @@ impl World for Fake {
 
 /// Keeps what is told.
 #[derive(Default)]
-struct Told(Vec<String>);
+struct Messages(Vec<String>);
 
-impl Observer for Told {
-    fn tell(&mut self, text: &[u8]) {
+impl Observer for Messages {
+    fn warn(&mut self, text: &[u8]) {
         self.0.push(String::from_utf8_lossy(text).into_owned());
     }
 
-    fn show(&mut self, command: &[u8]) {
-        self.tell(command);
+    fn show_command(&mut self, command: &[u8]) {
+        self.warn(command);
     }
 }
 
@@ -276,7 +276,7 @@ impl Given<'_> {
         };
         let machine = Box::new(machine);
         let parts = Parts { plan, feed, schedule, machine, collector, logs: vec![log], world };
-        let mut told = Told::default();
+        let mut told = Messages::default();
         let summary = Engine::new(parts, &mut told).run().expect("run");
         let mut text = String::new();
         output.rewind().expect("a beginning");

@@ -1,30 +1,18 @@
 //! `whit run`: many jobs at once, by GNU parallel's command line.
 //!
-//! Exit codes are parallel's: 0 all jobs did well; 1 to 100 so many did not, 101 more than that;
+//! Exit codes are parallel's: 0 all jobs succeeded; 1 to 100 so many failed, 101 more than that;
 //! 255 something else went wrong.
 
 use std::process::ExitCode;
 
-use run::collect::CollectError;
-use run::engine::EngineError;
-
 pub(crate) use crate::run::arguments::RunArguments;
-use crate::run::{plan, semaphore, signals};
-
-/// What everything that is not a job's failure ends with.
-pub(crate) const FAILURE: u8 = 255;
+pub(crate) use crate::run::exit::FAILURE;
+use crate::run::{exit, plan, semaphore};
 
 /// Runs the jobs.
 pub(crate) fn run(arguments: RunArguments) -> anyhow::Result<ExitCode> {
-    if semaphore::is_asked(&arguments.semaphore) {
+    if arguments.semaphore.is_asked() {
         return semaphore::run(arguments);
     }
-    let prepared = plan::prepare(arguments)?;
-    match prepared.run() {
-        Ok(summary) if summary.signal != 0 => signals::die_of(summary.signal),
-        Ok(summary) => Ok(ExitCode::from(summary.exit_code)),
-        // Whoever read our output has had enough, which is their good right.
-        Err(EngineError::Collect(CollectError::ReaderGone)) => signals::die_of(libc::SIGPIPE),
-        Err(error) => Err(error.into()),
-    }
+    exit::as_jobs_did(plan::prepare(arguments)?.run(), |summary| summary.exit_code)
 }

@@ -6,6 +6,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use run::observers::StatisticsFormat;
+use run::packing::PackingOptions;
+
 /// Arguments of `whit run`.
 #[derive(clap::Args)]
 #[command(
@@ -29,7 +32,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) jobs: JobArguments,
     #[command(flatten)]
-    pub(crate) hosts: super::hosts::HostArguments,
+    pub(crate) hosts: HostArguments,
     #[command(flatten)]
     pub(crate) output: OutputArguments,
     #[command(flatten)]
@@ -206,6 +209,30 @@ pub(crate) struct PipeArguments {
     /// A job for each slot, which is given one block after the other
     #[arg(long, visible_alias = "round", alias = "robin", alias = "roundrobin")]
     pub(crate) round_robin: bool,
+}
+
+impl PipeArguments {
+    /// Whether there are blocks.
+    pub(crate) fn is_used(&self) -> bool {
+        self.pipe || self.pipe_part || self.is_named()
+    }
+
+    /// What says how the input is cut, and whether it is given.
+    pub(crate) fn of_cutting(&self) -> [(bool, &'static str); 6] {
+        [
+            (self.block.is_some(), "--block"),
+            (self.block_timeout.is_some(), "--block-timeout"),
+            (self.recstart.is_some(), "--recstart"),
+            (self.recend.is_some(), "--recend"),
+            (self.regexp, "--regexp"),
+            (self.remove_separators, "--remove-rec-sep"),
+        ]
+    }
+
+    /// Whether jobs are told the name of their block.
+    pub(crate) fn is_named(&self) -> bool {
+        self.cat || self.fifo
+    }
 }
 
 /// Replacement strings.
@@ -396,6 +423,91 @@ pub(crate) struct JobArguments {
     pub(crate) plain: bool,
 }
 
+/// Where jobs run.
+#[derive(Clone, clap::Args)]
+#[command(next_help_heading = "Hosts")]
+pub(crate) struct HostArguments {
+    /// Run jobs there: [@GROUP/][THREADS/][SSH ][USER@]HOST[:PORT],…; web[01-12] is twelve, : is
+    /// here
+    #[arg(short = 'S', long = "sshlogin", value_name = "LOGINS")]
+    pub(crate) logins: Vec<String>,
+
+    /// Logins from the lines of a file, read again when it has changed; - is standard input, .. ~/.parallel/sshloginfile
+    #[arg(long = "sshloginfile", visible_alias = "slf", value_name = "FILE")]
+    pub(crate) login_files: Vec<String>,
+
+    /// The program that logs in, with its options [$PARALLEL_SSH, else ssh]
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) ssh: Option<String>,
+
+    /// A value x@GROUP+… is x, for hosts of these groups alone
+    #[arg(long, visible_alias = "hgrp", conflicts_with_all = ["onall", "nonall"])]
+    pub(crate) hostgroups: bool,
+
+    /// Leave out hosts that let nobody in or have no shell
+    #[arg(long)]
+    pub(crate) filter_hosts: bool,
+
+    /// Wait so long between two starts on other hosts
+    #[arg(long, alias = "sshdelay", value_name = "DURATION")]
+    pub(crate) ssh_delay: Option<String>,
+
+    /// One connection to each host, which its jobs share; of OpenSSH's ssh alone
+    #[arg(short = 'M', long)]
+    pub(crate) controlmaster: bool,
+
+    /// Run all jobs on each host, one at a time and in order, on -j hosts at once
+    #[arg(long, conflicts_with = "nonall")]
+    pub(crate) onall: bool,
+
+    /// Run the command once on each host, without values
+    #[arg(long)]
+    pub(crate) nonall: bool,
+
+    /// Send this file before its job, by tar; below the folder of the jobs if it is relative
+    #[arg(long = "transferfile", visible_alias = "tf", value_name = "NAME")]
+    pub(crate) send: Vec<OsString>,
+
+    /// As --transferfile {}
+    #[arg(long)]
+    pub(crate) transfer: bool,
+
+    /// Bring this file back after its job
+    #[arg(long = "return", value_name = "NAME")]
+    pub(crate) bring: Vec<OsString>,
+
+    /// Remove there what was sent and brought back
+    #[arg(long)]
+    pub(crate) cleanup: bool,
+
+    /// As --transfer --return NAME --cleanup
+    #[arg(long, value_name = "NAME")]
+    pub(crate) trc: Vec<OsString>,
+
+    /// Send this file to each host before its first job
+    #[arg(long = "basefile", visible_alias = "bf", value_name = "FILE")]
+    pub(crate) base_files: Vec<OsString>,
+
+    /// Variables and functions that jobs there get too: NAME,…
+    #[arg(long = "env", value_name = "NAMES")]
+    pub(crate) variables: Vec<String>,
+}
+
+impl HostArguments {
+    /// Whether any host is named.
+    pub(crate) fn is_used(&self) -> bool {
+        !self.logins.is_empty()
+            || !self.login_files.is_empty()
+            || self.is_everywhere()
+            || self.hostgroups
+    }
+
+    /// Whether every host runs all jobs.
+    pub(crate) fn is_everywhere(&self) -> bool {
+        self.onall || self.nonall
+    }
+}
+
 /// What becomes of their output.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Output")]
@@ -490,6 +602,13 @@ pub(crate) struct OutputArguments {
     pub(crate) total_jobs: Option<u64>,
 }
 
+impl OutputArguments {
+    /// Where temporary files are made.
+    pub(crate) fn temporary_folder(&self) -> PathBuf {
+        self.tmpdir.clone().unwrap_or_else(std::env::temp_dir)
+    }
+}
+
 /// One command at a time, over all processes.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Semaphore")]
@@ -534,6 +653,30 @@ pub(crate) struct SemaphoreArguments {
     pub(crate) wait: bool,
 }
 
+impl SemaphoreArguments {
+    /// Whether a command line is one of a semaphore: any of these options says so.
+    pub(crate) fn is_asked(&self) -> bool {
+        let SemaphoreArguments { semaphore, name, timeout, foreground, background, wait } = self;
+        *semaphore || *foreground || *background || *wait || name.is_some() || timeout.is_some()
+    }
+}
+
+impl PackingArguments {
+    /// The options as the library takes them.
+    pub(crate) fn options(&self) -> PackingOptions {
+        PackingOptions {
+            replace_args: self.replace_args,
+            args: self.args,
+            lines: self.lines,
+            max_lines: self.max_lines,
+            context_replace: self.context_replace,
+            multiple: self.multiple,
+            xargs: self.xargs,
+            exact: self.exact,
+        }
+    }
+}
+
 /// What is seen of the machine meanwhile.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Seeing the machine")]
@@ -545,7 +688,7 @@ pub(crate) struct WatchArguments {
     /// Tell at the end, on standard error, what jobs and machine did
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true,
           default_missing_value = "text")]
-    pub(crate) stats: Option<super::stats::Form>,
+    pub(crate) stats: Option<StatisticsForm>,
 
     /// Record the machine and what becomes of the jobs, a sample a second, for whit play: a folder
     /// or prefix, as -f of whit record
@@ -555,4 +698,22 @@ pub(crate) struct WatchArguments {
     /// Count and time the system calls of jobs; the table comes at the end, on standard error
     #[arg(long, conflicts_with = "tty")]
     pub(crate) trace: bool,
+}
+
+/// How statistics are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StatisticsForm {
+    /// Lines for people
+    Text,
+    /// One JSON object in a line
+    Json,
+}
+
+impl From<StatisticsForm> for StatisticsFormat {
+    fn from(form: StatisticsForm) -> Self {
+        match form {
+            StatisticsForm::Text => StatisticsFormat::Text,
+            StatisticsForm::Json => StatisticsFormat::Json,
+        }
+    }
 }

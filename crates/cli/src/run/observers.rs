@@ -1,22 +1,27 @@
-//! Several observers as one: notices, progress lines, panels and statistics beside each other.
+//! Who observes the jobs: what `--record`, `--watch`, `--stats`, `--trace` and the progress options
+//! ask for.
 
+use std::io::{Stderr, stderr};
 use std::time::Instant;
 
-use run::Finished;
-use run::engine::{Observer, Running, Status};
+use run::engine::Observer;
+use run::hosts::Warnings;
+use run::observers::{Notices, Panel, ProgressLine, ProgressOptions, Statistics};
 
 use super::arguments::WatchArguments;
-use super::panel::Panel;
 use super::record;
-use super::stats::Stats;
 use super::trace::Tracer;
 
-/// Those that see the machine.
+/// All observers.  Notices stand last: an observer that keeps lines on the terminal takes them away
+/// when it gets a warning, and draws them again at its next tick.
 ///
 /// # Errors
 ///
-/// What of it cannot be had here.
-pub(crate) fn of(watch: &WatchArguments) -> anyhow::Result<Vec<Box<dyn Observer>>> {
+/// What of the machine cannot be observed here.
+pub(crate) fn of(
+    watch: &WatchArguments,
+    progress: ProgressOptions,
+) -> anyhow::Result<Vec<Box<dyn Observer>>> {
     // Loading programs into the kernel takes its time, which is not the jobs'.
     let tracer = watch.trace.then(Tracer::begin).transpose()?;
     let recorder = watch.record.as_deref().map(record::Recorder::begin).transpose()?;
@@ -25,66 +30,29 @@ pub(crate) fn of(watch: &WatchArguments) -> anyhow::Result<Vec<Box<dyn Observer>
         observers.push(Box::new(recorder));
     }
     if watch.watch {
-        observers.push(Box::new(Panel::begin()));
+        observers.push(Box::new(Panel::begin(Box::new(stderr()), terminal_size, Instant::now)));
     }
-    if let Some(form) = watch.stats {
-        observers.push(Box::new(Stats::begin(form)));
+    if let Some(format) = watch.stats {
+        let out = Box::new(stderr());
+        observers.push(Box::new(Statistics::begin(format.into(), out, Instant::now)));
     }
     if let Some(tracer) = tracer {
         observers.push(Box::new(tracer));
     }
+    let out = Box::new(stderr());
+    observers.push(Box::new(ProgressLine::new(progress, out, terminal_size, Instant::now)));
+    observers.push(Box::new(Notices::new(Box::new(stderr()))));
     Ok(observers)
 }
 
-/// Passes everything on to each, in order.
-///
-/// Notices stand last: whatever keeps lines on the terminal takes them away when it hears of a
-/// notice, and draws them again at its next tick.
-#[derive(Default)]
-pub(crate) struct Observers(pub(crate) Vec<Box<dyn Observer>>);
+/// Warnings that come from elsewhere than the engine.
+pub(crate) fn warnings() -> Warnings {
+    Warnings::new(|text| Notices::new(Box::new(stderr())).warn(text.as_bytes()))
+}
 
-impl Observer for Observers {
-    fn started(&mut self, job: &Running<'_>) {
-        self.0.iter_mut().for_each(|one| one.started(job));
-    }
-
-    fn ended(&mut self, finished: &Finished, status: &Status) {
-        self.0.iter_mut().for_each(|one| one.ended(finished, status));
-    }
-
-    fn not_counted(&mut self, status: &Status) {
-        self.0.iter_mut().for_each(|one| one.not_counted(status));
-    }
-
-    fn next_tick(&self) -> Option<Instant> {
-        self.0.iter().filter_map(|one| one.next_tick()).min()
-    }
-
-    fn tick(&mut self, status: &Status, now: Instant) {
-        for one in &mut self.0 {
-            if one.next_tick().is_some_and(|at| at <= now) {
-                one.tick(status, now);
-            }
-        }
-    }
-
-    fn tell(&mut self, text: &[u8]) {
-        self.0.iter_mut().for_each(|one| one.tell(text));
-    }
-
-    fn show(&mut self, command: &[u8]) {
-        self.0.iter_mut().for_each(|one| one.show(command));
-    }
-
-    fn toggle(&mut self, status: &Status) {
-        self.0.iter_mut().for_each(|one| one.toggle(status));
-    }
-
-    fn stopping(&mut self) {
-        self.0.iter_mut().for_each(|one| one.stopping());
-    }
-
-    fn over(&mut self, status: &Status) {
-        self.0.iter_mut().for_each(|one| one.over(status));
-    }
+/// Columns and rows of the terminal that standard error is; `None` if it is none.
+fn terminal_size() -> Option<(u16, u16)> {
+    let size = terminal_size::terminal_size_of::<Stderr>(stderr())?;
+    let (terminal_size::Width(columns), terminal_size::Height(rows)) = size;
+    (columns > 0).then_some((columns, rows))
 }

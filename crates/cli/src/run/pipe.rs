@@ -74,30 +74,6 @@ pub(crate) fn by(arguments: &RunArguments) -> By {
     }
 }
 
-impl PipeArguments {
-    /// Whether there are blocks.
-    pub(crate) fn is_used(&self) -> bool {
-        self.pipe || self.pipe_part || self.is_named()
-    }
-
-    /// What says how the input is cut, and whether it is given.
-    pub(crate) fn of_cutting(&self) -> [(bool, &'static str); 6] {
-        [
-            (self.block.is_some(), "--block"),
-            (self.block_timeout.is_some(), "--block-timeout"),
-            (self.recstart.is_some(), "--recstart"),
-            (self.recend.is_some(), "--recend"),
-            (self.regexp, "--regexp"),
-            (self.remove_separators, "--remove-rec-sep"),
-        ]
-    }
-
-    /// Whether jobs are told the name of their block.
-    pub(crate) fn is_named(&self) -> bool {
-        self.cat || self.fifo
-    }
-}
-
 impl Asked {
     /// Opens what is to be cut; `slots` is how many jobs run at once.
     ///

@@ -8,22 +8,22 @@
 //! 2. `joblog`: where they are written down, and which of them were run before;
 //! 3. `input`: what they are made of: values, blocks, or an earlier run's command lines;
 //! 4. `command`: the command line, its replacement strings and the shell that reads it;
-//! 5. `packing` and `feed`: how many values go into a job, and who reads them when;
-//! 6. `jobs`: their surroundings;
-//! 7. `output`: what becomes of what they write.
+//! 5. `feed`: how many values go into a job ([`run::packing`]), and which thread reads them when;
+//! 6. `jobs`: their environment;
+//! 7. `output`: where their output goes.
 
 use std::time::Instant;
 
 use anyhow::Context as _;
 use run::engine::{Engine, EngineError, Live, Observer, Parts, Plan, Summary};
+use run::hosts::AfterJobs;
+use run::observers::{Observers, ProgressOptions};
 use run::progress::Style;
 use run::schedule::{Jobs, Kernel, Machine as _, Schedule};
 use spawn::ExitDetails;
 
 use super::arguments::RunArguments;
-use super::notice::Notices;
-use super::observers::{self, Observers};
-use super::progress::ProgressLine;
+use super::{hosts, observers};
 use crate::memory;
 use command::Command;
 use input::Given;
@@ -34,19 +34,18 @@ mod input;
 mod joblog;
 mod jobs;
 mod output;
-mod packing;
 mod schedule;
 
 /// Signals that the engine takes.
 const SIGNALS: &[i32] =
     &[libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGTSTP, libc::SIGUSR1, libc::SIGUSR2];
 
-/// An engine that is ready, and who is told.
+/// An engine that is ready, and its observers.
 pub(crate) struct Prepared {
     parts: Parts<Live>,
     observer: Box<dyn Observer>,
     /// What is run after all jobs.
-    after: super::hosts::After,
+    after: AfterJobs,
 }
 
 impl Prepared {
@@ -57,7 +56,7 @@ impl Prepared {
         summary
     }
 
-    /// The same, with one more who is told.
+    /// The same, with one more observer.
     pub(crate) fn run_with(self, other: Box<dyn Observer>) -> Result<Summary, EngineError> {
         let Prepared { parts, observer, after } = self;
         let observer = Box::new(Observers(vec![other, observer]));
@@ -67,7 +66,7 @@ impl Prepared {
 
 /// Puts everything together.
 pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
-    super::hosts::check(&arguments)?;
+    hosts::check(&arguments)?;
     // Signals are taken before anything could start a thread.
     let mut machine = Kernel::default();
     let threads = machine.threads();
@@ -88,7 +87,10 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
     }
     let limit = schedule::limit(&options, &command.shell)?;
     let waker = world.waker();
-    let prepare_hosts = || super::hosts::prepare(&arguments, &command.syntax, &mut machine, waker);
+    let host_options = hosts::options(&arguments)?;
+    let warnings = observers::warnings();
+    let prepare_hosts =
+        || run::hosts::prepare(&host_options, &command.syntax, &mut machine, waker, &warnings);
     let hosts = world.interruptibly(prepare_hosts)?;
     if let Some(hosts) = &hosts {
         options.jobs = Jobs::number(hosts.slots);
@@ -107,9 +109,8 @@ pub(crate) fn prepare(mut arguments: RunArguments) -> anyhow::Result<Prepared> {
         output::collector(&arguments.output, results, &command, stdout_unused, grouped)?;
     let plan = Plan { remote, limit, place, ..jobs::plan(&arguments, command)? };
 
-    let mut observers = observers::of(&arguments.watch)?;
-    observers.push(Box::new(ProgressLine::new(style, threads, slots, is_shown)));
-    observers.push(Box::new(Notices));
+    let progress = ProgressOptions { style, threads, slots, is_shown };
+    let observers = observers::of(&arguments.watch, progress)?;
     if arguments.watch.stats.is_some() || arguments.output.joblog_json.is_some() {
         memory::give_back_start();
         world.look_at_ends(ExitDetails::new(plan.way.shell()));

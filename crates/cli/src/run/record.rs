@@ -104,12 +104,12 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn started(&mut self, job: &Running<'_>) {
+    fn job_started(&mut self, job: &Running<'_>) {
         self.counters.started.add(1);
         self.counters.running.set(job.running);
     }
 
-    fn ended(&mut self, finished: &Finished, status: &Status) {
+    fn job_ended(&mut self, finished: &Finished, status: &Status) {
         self.counters.ended.add(1);
         self.counters.wall_ns.add(finished.wall_ns);
         if let Some(usage) = &finished.usage {
@@ -125,11 +125,7 @@ impl Observer for Recorder {
         self.set(status);
     }
 
-    fn tell(&mut self, _: &[u8]) {}
-
-    fn show(&mut self, _: &[u8]) {}
-
-    fn over(&mut self, status: &Status) {
+    fn all_ended(&mut self, status: &Status) {
         self.set(status);
         self.end();
     }

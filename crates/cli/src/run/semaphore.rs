@@ -1,11 +1,11 @@
 //! `whit run --semaphore`, and the name `sem`: one command at a time, or N of them, over all
 //! processes that use the same name.
 //!
-//! The process that runs the command holds the slot.  In the background (which is what happens)
-//! that is a child; the one that was started ends when the child has its slot.  The command itself
-//! is run as a single job that takes no values, with all of `whit run`'s options.
+//! The process that runs the command holds the slot.  In the background (the default) that is a
+//! child process; the parent exits when the child has its slot.  The command itself is run as a
+//! single job that takes no values, with all of `whit run`'s options.
 //!
-//! Exit codes: the command's with `--fg`; 0 in the background; 1 when time was up.
+//! Exit codes: the command's with `--fg`; 0 in the background; 1 after a timeout.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -17,95 +17,76 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use run::collect::CollectError;
-use run::engine::{EngineError, Observer, Status};
+use run::engine::{Observer, Status};
 use run::schedule::{self, Schedule};
+use run::semaphore::{Semaphore, WaitFor, WaitLimit, WaitOutcome};
 use run::{Finished, Outcome, units};
 
-use super::arguments::{RunArguments, SemaphoreArguments};
-use super::{config, plan, signals};
+use super::arguments::RunArguments;
+use super::{config, exit, plan};
 
-mod slot;
-
-use slot::{Patience, Semaphore, Waited, Wanted};
-
-/// What is ended with when time was up.
+/// The exit code after a timeout.
 const TIMED_OUT: u8 = 1;
 
-/// What a job counts as that we ended ourselves.
+/// The exit code of a job that this process killed.
 const ENDED_BY_US: u8 = 255;
-
-/// Whether a command line is one of a semaphore: any of its options says so.
-pub(crate) fn is_asked(arguments: &SemaphoreArguments) -> bool {
-    let SemaphoreArguments { semaphore, name, timeout, foreground, background, wait } = arguments;
-    *semaphore || *foreground || *background || *wait || name.is_some() || timeout.is_some()
-}
 
 /// Waits for a slot and runs the command, or waits for all of them.
 pub(crate) fn run(mut arguments: RunArguments) -> anyhow::Result<ExitCode> {
-    let home = config::home().context("neither $PARALLEL_HOME nor $HOME says where we are")?;
+    let home = config::home().context("neither $PARALLEL_HOME nor $HOME is set")?;
     let name = arguments.semaphore.name.take().unwrap_or_else(terminal);
     let semaphore = Semaphore::new(&home, &name);
-    let patience = patience(arguments.semaphore.timeout.as_deref())?;
+    let limit = wait_limit(arguments.semaphore.timeout.as_deref())?;
     if arguments.semaphore.wait {
-        return Ok(match semaphore.wait(Wanted::Empty, patience, None)? {
-            Waited::TimedOut => timed_out(),
+        return Ok(match semaphore.wait(WaitFor::Empty, limit, None)? {
+            WaitOutcome::TimedOut => timed_out(),
             _ => ExitCode::SUCCESS,
         });
     }
-    let slots = Wanted::Slot(slots(arguments.schedule.jobs.as_deref())?);
+    let slots = WaitFor::Slot(slots(arguments.schedule.jobs.as_deref())?);
     let is_background = !arguments.semaphore.foreground;
     let arguments = one_job(arguments)?;
     let mut parent = None;
     if is_background {
-        match leave()? {
-            Side::Parent(child) => return answer(child),
-            Side::Child(writer) => parent = Some(writer),
+        match go_to_background()? {
+            ForkSide::Parent(child) => return end_as(child),
+            ForkSide::Child(writer) => parent = Some(writer),
         }
     }
     let waiting = parent.as_ref().map(PipeWriter::as_fd);
-    let slot = match semaphore.wait(slots, patience, waiting) {
-        Ok(Waited::Taken(slot)) => slot,
-        Ok(Waited::TakenAnyway(slot)) => {
+    let slot = match semaphore.wait(slots, limit, waiting) {
+        Ok(WaitOutcome::Taken(slot)) => slot,
+        Ok(WaitOutcome::TakenAnyway(slot)) => {
             eprintln!("whit run: the semaphore was not free in time: taken anyway");
             slot
         }
-        Ok(Waited::TimedOut) => {
-            tell(parent, TIMED_OUT);
+        Ok(WaitOutcome::TimedOut) => {
+            let_parent_end(parent, TIMED_OUT);
             return Ok(timed_out());
         }
-        Ok(Waited::Empty | Waited::Abandoned) => return Ok(ExitCode::from(TIMED_OUT)),
-        // Whoever waits for us takes silence for a failure.
-        Err(error) => return Err(error),
+        Ok(WaitOutcome::Empty | WaitOutcome::Abandoned) => return Ok(ExitCode::from(TIMED_OUT)),
+        // The waiting parent takes an end of file for a failure.
+        Err(error) => return Err(error.into()),
     };
-    // The user's shell is looked for among our ancestors: one of them waits until it is found.
+    // The user's shell is looked for among the ancestors of this process, so the parent waits.
     let prepared = plan::prepare(arguments)?;
-    tell(parent, 0);
+    let_parent_end(parent, 0);
     let outcome = Rc::new(Cell::new(None));
-    let done = prepared.run_with(Box::new(Watcher(Rc::clone(&outcome))));
+    let done = prepared.run_with(Box::new(OutcomeObserver(Rc::clone(&outcome))));
     drop(slot);
-    match done {
-        Ok(summary) if summary.signal != 0 => signals::die_of(summary.signal),
-        Ok(summary) => Ok(ExitCode::from(outcome.get().map_or(summary.exit_code, exit_code))),
-        Err(EngineError::Collect(CollectError::ReaderGone)) => signals::die_of(libc::SIGPIPE),
-        Err(error) => Err(error.into()),
-    }
+    exit::as_jobs_did(done, |summary| outcome.get().map_or(summary.exit_code, exit_code))
 }
 
-/// Remembers how the job ended.
-struct Watcher(Rc<Cell<Option<Outcome>>>);
+/// Keeps how the job ended.
+struct OutcomeObserver(Rc<Cell<Option<Outcome>>>);
 
-impl Observer for Watcher {
-    fn ended(&mut self, finished: &Finished, _: &Status) {
+impl Observer for OutcomeObserver {
+    fn job_ended(&mut self, finished: &Finished, _: &Status) {
         self.0.set(Some(finished.outcome));
     }
-
-    fn tell(&mut self, _: &[u8]) {}
-
-    fn show(&mut self, _: &[u8]) {}
 }
 
-/// The command's own exit code, as a shell would tell it.
+/// The command's own exit code, as a shell has it in `$?`.
 fn exit_code(outcome: Outcome) -> u8 {
     match outcome {
         Outcome::Exited(code) => code,
@@ -151,7 +132,7 @@ fn one_job(mut arguments: RunArguments) -> anyhow::Result<RunArguments> {
     arguments.packing.replace_args = Some(0);
     arguments.schedule.jobs = Some("1".to_owned());
     arguments.jobs.spawners = Some(1);
-    // Where no value stands parallel has one at the end, which is empty: it is seen in the joblog.
+    // Without a replacement string parallel appends one empty value, which the joblog shows.
     let has_strings = arguments.words.iter().any(|word| word.as_bytes().contains(&b'{'));
     if !has_strings && !arguments.strings.quote {
         arguments.words.push(OsString::new());
@@ -160,7 +141,7 @@ fn one_job(mut arguments: RunArguments) -> anyhow::Result<RunArguments> {
     Ok(arguments)
 }
 
-/// How many slots `-j` means: one when it is not said.
+/// How many slots `-j` means; one without it.
 fn slots(jobs: Option<&str>) -> anyhow::Result<u32> {
     let Some(text) = jobs else { return Ok(1) };
     let options =
@@ -169,22 +150,22 @@ fn slots(jobs: Option<&str>) -> anyhow::Result<u32> {
     Ok(Schedule::new(options, Instant::now(), &mut machine)?.slots())
 }
 
-/// What `--semaphore-timeout` says.
-fn patience(text: Option<&str>) -> anyhow::Result<Patience> {
-    let Some(text) = text else { return Ok(Patience::Endless) };
+/// How long `--semaphore-timeout` lets us wait.
+fn wait_limit(text: Option<&str>) -> anyhow::Result<WaitLimit> {
+    let Some(text) = text else { return Ok(WaitLimit::None) };
     let (text, gives_up) = match text.strip_prefix('-') {
         Some(rest) => (rest, true),
         None => (text, false),
     };
     let limit = units::duration(text).with_context(|| format!("--semaphore-timeout {text}"))?;
     Ok(match gives_up {
-        _ if limit == Duration::ZERO => Patience::Endless,
-        true => Patience::ThenNot(limit),
-        false => Patience::ThenAnyway(limit),
+        _ if limit == Duration::ZERO => WaitLimit::None,
+        true => WaitLimit::ThenFail(limit),
+        false => WaitLimit::ThenTake(limit),
     })
 }
 
-/// The name where none is given: that of the terminal, as tty(1) tells it.
+/// The name where none is given: that of the terminal, as tty(1) prints it.
 fn terminal() -> OsString {
     let terminal = || std::fs::read_link("/proc/self/fd/0").ok();
     let terminal = std::io::stdin().is_terminal().then(terminal).flatten();
@@ -197,40 +178,40 @@ fn timed_out() -> ExitCode {
 }
 
 /// Which of the two processes this is.
-enum Side {
-    /// The one that was started: the other one tells what to end with.
+enum ForkSide {
+    /// The parent: the child sends the exit code.
     Parent(PipeReader),
-    /// The one that runs the command, and tells.
+    /// The child, which runs the command and sends the exit code.
     Child(PipeWriter),
 }
 
-/// Goes to the background.
-fn leave() -> anyhow::Result<Side> {
+/// Forks: the child goes on in the background.
+fn go_to_background() -> anyhow::Result<ForkSide> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     // SAFETY: the process has one thread, so the child may do whatever the parent might have.
     match unsafe { libc::fork() } {
         -1 => Err(std::io::Error::last_os_error()).context("cannot go to the background"),
-        0 => Ok(Side::Child(writer)),
+        0 => Ok(ForkSide::Child(writer)),
         _ => {
             drop(writer);
-            Ok(Side::Parent(reader))
+            Ok(ForkSide::Parent(reader))
         }
     }
 }
 
-/// Ends as the child says; it has told why when it says nothing.
-fn answer(mut child: PipeReader) -> anyhow::Result<ExitCode> {
+/// Ends with the exit code that the child sends; without one, the child has said why.
+fn end_as(mut child: PipeReader) -> anyhow::Result<ExitCode> {
     let mut code = [0];
     match child.read_exact(&mut code) {
         Ok(()) => Ok(ExitCode::from(code[0])),
-        Err(_) => Ok(ExitCode::from(crate::commands::run::FAILURE)),
+        Err(_) => Ok(ExitCode::from(exit::FAILURE)),
     }
 }
 
 /// Lets the parent end, if there is one.
-fn tell(parent: Option<PipeWriter>, code: u8) {
+fn let_parent_end(parent: Option<PipeWriter>, code: u8) {
     if let Some(mut parent) = parent {
-        // It may have gone, which changes nothing.
+        // It may have ended already.
         let _ = parent.write_all(&[code]);
     }
 }
@@ -240,13 +221,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patience_is_read() {
-        let read = |text| patience(Some(text)).unwrap();
-        assert_eq!(read("1.5"), Patience::ThenAnyway(Duration::from_millis(1500)));
-        assert_eq!(read("1m"), Patience::ThenAnyway(Duration::from_secs(60)));
-        assert_eq!(read("-2"), Patience::ThenNot(Duration::from_secs(2)));
-        assert_eq!(read("0"), Patience::Endless);
-        assert!(patience(Some("x")).is_err());
+    fn limits_are_read() {
+        let read = |text| wait_limit(Some(text)).unwrap();
+        assert_eq!(read("1.5"), WaitLimit::ThenTake(Duration::from_millis(1500)));
+        assert_eq!(read("1m"), WaitLimit::ThenTake(Duration::from_secs(60)));
+        assert_eq!(read("-2"), WaitLimit::ThenFail(Duration::from_secs(2)));
+        assert_eq!(read("0"), WaitLimit::None);
+        assert!(wait_limit(Some("x")).is_err());
     }
 
     #[test]

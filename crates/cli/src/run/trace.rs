@@ -153,12 +153,12 @@ fn write_own(
 }
 
 impl Observer for Tracer {
-    fn started(&mut self, job: &Running<'_>) {
+    fn job_started(&mut self, job: &Running<'_>) {
         self.started += 1;
         self.running.insert(job.seq, job.pid.cast_unsigned());
     }
 
-    fn ended(&mut self, finished: &Finished, _: &Status) {
+    fn job_ended(&mut self, finished: &Finished, _: &Status) {
         if self.running.remove(&finished.seq).is_some() {
             self.ended += 1;
         }
@@ -167,11 +167,7 @@ impl Observer for Tracer {
         }
     }
 
-    fn tell(&mut self, _: &[u8]) {}
-
-    fn show(&mut self, _: &[u8]) {}
-
-    fn over(&mut self, _: &Status) {
+    fn all_ended(&mut self, _: &Status) {
         let mut text = Vec::new();
         // Writing to memory does not fail, and nobody is left to be told that stderr did.
         let _ = self.write(&mut text);

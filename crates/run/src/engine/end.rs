@@ -46,7 +46,7 @@ impl<W: World> Engine<'_, W> {
                 let (command, records) = (&job.command, &job.records);
                 let (seq, running) = (job.seq, self.running);
                 let running = Running { seq, slot, pid, at, records, command, running };
-                self.observer.started(&running);
+                self.observer.job_started(&running);
                 self.hear_early(pid)
             }
             Err((launch, SpawnError::Busy(error))) => self.no_process(slot, launch, error),
@@ -94,7 +94,7 @@ impl<W: World> Engine<'_, W> {
         if self.running == 0 && !self.told_busy {
             self.told_busy = true;
             let error = SpawnError::Busy(error);
-            self.observer.tell(format!("{error}; trying again until it can be").as_bytes());
+            self.observer.warn(format!("{error}; trying again until it can be").as_bytes());
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl<W: World> Engine<'_, W> {
                 // Nobody is left to be told that this could not be told.
                 let _ = rustix::io::write(fd, text.as_bytes());
             }
-            None => self.observer.tell(text.trim_end().as_bytes()),
+            None => self.observer.warn(text.trim_end().as_bytes()),
         }
     }
 
@@ -246,7 +246,7 @@ impl<W: World> Engine<'_, W> {
             log.write(finished)?;
         }
         let status = self.status();
-        self.observer.ended(finished, &status);
+        self.observer.job_ended(finished, &status);
         Ok(())
     }
 
@@ -294,7 +294,7 @@ impl<W: World> Engine<'_, W> {
 
     /// As if it had said "not now".
     fn limit_failed(&mut self, error: &SpawnError) {
-        self.observer.tell(format!("--limit: {error}").as_bytes());
+        self.observer.warn(format!("--limit: {error}").as_bytes());
         self.schedule.limit_answered(1, self.world.now());
     }
 
@@ -330,7 +330,7 @@ impl<W: World> Engine<'_, W> {
                         Reason::Limit => "ended because the limit asks for it, to be run again",
                     };
                     let text = self.naming(format!("job {} {why}", job.number), job);
-                    self.observer.tell(&text);
+                    self.observer.warn(&text);
                 }
             }
         }
@@ -343,10 +343,10 @@ impl<W: World> Engine<'_, W> {
         }
         let what = if outcome.is_success() { "succeeded" } else { "failed" };
         let text = self.naming(format!("this job {what}"), job);
-        self.observer.tell(&text);
+        self.observer.warn(&text);
         if let Halted::Soon { running } = halt {
             let text = format!("starting no more jobs; waiting for {running} to end");
-            self.observer.tell(text.as_bytes());
+            self.observer.warn(text.as_bytes());
         }
     }
 
@@ -366,7 +366,7 @@ impl<W: World> Engine<'_, W> {
             libc::SIGUSR1 => {
                 for job in self.slots.iter().flatten() {
                     if let Some(command) = self.text(job) {
-                        self.observer.show(&command);
+                        self.observer.show_command(&command);
                     }
                 }
             }
@@ -380,7 +380,7 @@ impl<W: World> Engine<'_, W> {
                 self.signals += 1;
                 self.schedule.stop_starting();
                 let text = "no more jobs are started; a second TERM ends those that run";
-                self.observer.tell(text.as_bytes());
+                self.observer.warn(text.as_bytes());
             }
             // The second TERM, or an interruption.
             _ => {
@@ -392,7 +392,7 @@ impl<W: World> Engine<'_, W> {
 
     /// The user wants the terminal: jobs, which have groups of their own, stop with us.
     fn stop(&mut self) {
-        self.observer.stopping();
+        self.observer.before_stop();
         self.signal_running(libc::SIGSTOP);
         self.world.stop();
         self.signal_running(libc::SIGCONT);

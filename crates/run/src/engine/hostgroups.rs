@@ -58,7 +58,7 @@ impl<W: World> Engine<'_, W> {
         for group in &groups {
             let (mut reached, limit) = newcomers.reach(group).map_err(EngineError::Host)?;
             let text = format!("{group} is in no -S: taken for a host");
-            self.observer.tell(text.as_bytes());
+            self.observer.warn(text.as_bytes());
             if !reached.login.groups.contains(group) {
                 reached.login.groups.push(group.clone());
             }

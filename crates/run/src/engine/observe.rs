@@ -1,4 +1,4 @@
-//! What the engine tells while it runs: to progress lines, panels and statistics.
+//! What the engine reports while it runs: to progress lines, panels and statistics.
 
 use std::time::Instant;
 
@@ -41,15 +41,15 @@ pub struct Status {
     pub slots: u32,
 }
 
-/// Whoever wants to be told.
+/// What wants to know of events while jobs run.
 pub trait Observer {
     /// A job has a process.
-    fn started(&mut self, job: &Running<'_>) {
+    fn job_started(&mut self, job: &Running<'_>) {
         let _ = job;
     }
 
     /// A job has ended for good.
-    fn ended(&mut self, finished: &Finished, status: &Status) {
+    fn job_ended(&mut self, finished: &Finished, status: &Status) {
         let _ = (finished, status);
     }
 
@@ -69,22 +69,26 @@ pub trait Observer {
         let _ = (status, now);
     }
 
-    /// Something that the user should know, which ends nothing: one line, for standard error.
-    fn tell(&mut self, text: &[u8]);
+    /// A warning for the user, which ends nothing: one line, for standard error.
+    fn warn(&mut self, text: &[u8]) {
+        let _ = text;
+    }
 
     /// A command line that the user wants to see (`-t`, SIGUSR1), for standard error as it is.
-    fn show(&mut self, command: &[u8]);
+    fn show_command(&mut self, command: &[u8]) {
+        let _ = command;
+    }
 
-    /// The user has asked (SIGUSR2) to see how far we are, or to see it no longer.
+    /// The user has asked (SIGUSR2) to show the progress, or to hide it again.
     fn toggle(&mut self, status: &Status) {
         let _ = status;
     }
 
-    /// We are about to be stopped (Ctrl-Z): the terminal is somebody else's until the next call.
-    fn stopping(&mut self) {}
+    /// This process is about to be stopped (Ctrl-Z): the terminal is another's until the next call.
+    fn before_stop(&mut self) {}
 
-    /// Everything is over, well or not: the last that is told.
-    fn over(&mut self, status: &Status) {
+    /// All jobs have ended, or an error ended the run: the last call.
+    fn all_ended(&mut self, status: &Status) {
         let _ = status;
     }
 }

@@ -132,7 +132,7 @@ impl<W: World> Engine<'_, W> {
             return self.finish(job, ended, ResourceUsage::default(), false, now);
         }
         if self.plan.show == Show::Error {
-            self.observer.show(&job.command);
+            self.observer.show_command(&job.command);
         }
         self.schedule.started(job.seq, slot, now);
         if let Some(remote) = &mut self.plan.remote {

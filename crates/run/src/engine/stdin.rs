@@ -8,7 +8,7 @@ impl<W: World> Engine<'_, W> {
     pub(super) fn take_input(&mut self) -> Result<Next, EngineError> {
         let next = self.feed.take();
         for warning in self.feed.take_warnings() {
-            self.observer.tell(warning.as_bytes());
+            self.observer.warn(warning.as_bytes());
         }
         next
     }

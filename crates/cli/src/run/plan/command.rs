@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use run::engine::Way;
+use run::packing;
 use run::shell::ShellChoice;
 use template::quote::Shell;
 use template::{Context, Packing, Syntax, Template, shell};
 
 use super::input::Given;
-use super::packing;
 use crate::run::arguments::{RunArguments, StringArguments};
 
 /// The command line of all jobs.
@@ -56,7 +56,7 @@ impl Command {
         if (has_place || is_named) && !takes_none && !template.has_values() {
             template.append_value();
         }
-        let packing = packing::of_template(packing);
+        let packing = packing::of_template(&packing.options());
         Ok(Command { template, syntax, shell, dialect, packing, is_named })
     }
 

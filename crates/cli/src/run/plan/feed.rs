@@ -1,17 +1,19 @@
 //! Where the engine gets what it makes jobs of: read when it is wanted, by a thread, or before.
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use run::engine::feed::Fits;
-use run::engine::{Feed, Live, Observer as _, Remote};
+use run::engine::{Feed, Live, Remote};
 use run::input::Packer;
+use run::packing::{self, LengthLimit};
 use run::schedule::Options;
+use run::units;
 use template::Template;
 
 use super::command::Command;
 use super::input::Given;
-use super::{output, packing};
+use super::output;
 use crate::run::arguments::RunArguments;
-use crate::run::notice::Notices;
+use crate::run::observers::warnings;
 
 /// Whether the command, what is made beside it or the schedule need to know how many jobs there are.
 ///
@@ -57,16 +59,17 @@ pub(super) fn feed(
     let Given { values, blocks, tee, retried, reads_stdin, takes_no_values } = given;
     // Where every host runs all jobs, each has one slot.
     let spread = if remote.is_some_and(|remote| remote.is_everywhere) { 1 } else { slots };
-    let mut packer = packing::packer(values, &arguments.packing, spread);
+    let mut packer = packing::packer(values, &arguments.packing.options(), spread);
     let has_values = blocks.is_none() && retried.is_none() && !takes_no_values;
     let total = match needs_total && has_values {
         true => {
             let records = world.interruptibly(|| packer.read_ahead())?;
-            Some(packing::jobs_of(records, &arguments.packing))
+            Some(packing::jobs_of(records, &arguments.packing.options()))
         }
         false => None,
     };
-    let fits = packing::fits(command, arguments, total)?;
+    let limit = length_limit(command, arguments, total)?;
+    let fits = packing::fits(command.template.clone(), command.packing, command.dialect, limit);
     Ok(match retried {
         Some(commands) => Feed::Given(commands.into()),
         None if let Some(blocks) = &blocks => blocks.feed(slots, world.waker())?,
@@ -81,11 +84,27 @@ pub(super) fn feed(
     })
 }
 
-/// Reads everything before the first job starts, as long as a user has the patience.
+/// What `-s` allows: its length counts the command, and the replacement strings of what is made
+/// beside it.
+fn length_limit(
+    command: &Command,
+    arguments: &RunArguments,
+    total: Option<u64>,
+) -> anyhow::Result<Option<LengthLimit>> {
+    let Some(text) = &arguments.packing.chars else { return Ok(None) };
+    let bytes = units::size(text).with_context(|| format!("-s {text}"))?;
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let beside = output::beside(arguments, command)?;
+    let beside: Vec<&Template> = beside.iter().collect();
+    let measure = command.template.measure(&beside, command.packing, command.dialect);
+    Ok(Some(LengthLimit { bytes, measure, total }))
+}
+
+/// Reads everything before the first job starts, interruptibly.
 fn read_all(packer: Packer, fits: Fits, world: &Live) -> anyhow::Result<Feed> {
-    let (feed, warnings) = world.interruptibly(|| Feed::known(packer, fits))?;
-    for warning in warnings {
-        Notices.tell(warning.as_bytes());
+    let (feed, messages) = world.interruptibly(|| Feed::known(packer, fits))?;
+    for warning in messages {
+        warnings().warn(&warning);
     }
     Ok(feed)
 }

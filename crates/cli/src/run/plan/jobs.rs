@@ -89,7 +89,7 @@ fn variables() -> impl Iterator<Item = Vec<u8>> {
 fn stdin(arguments: &RunArguments) -> anyhow::Result<Stdin> {
     let RunArguments { jobs, pipe, semaphore, .. } = arguments;
     // The one command of a semaphore reads what we would.
-    if !jobs.tty && !crate::run::semaphore::is_asked(semaphore) {
+    if !jobs.tty && !semaphore.is_asked() {
         let null = File::open("/dev/null").context("cannot open /dev/null")?;
         rustix::stdio::dup2_stdin(&null)?;
     }

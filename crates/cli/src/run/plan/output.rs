@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use run::collect::{self, Collector, Results};
 use run::progress::Style;
@@ -102,11 +102,4 @@ pub(super) fn collector(
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?,
         rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?,
     )?)
-}
-
-impl OutputArguments {
-    /// Where temporary files are made.
-    pub(crate) fn temporary_folder(&self) -> PathBuf {
-        self.tmpdir.clone().unwrap_or_else(std::env::temp_dir)
-    }
 }

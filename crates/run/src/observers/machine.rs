@@ -1,6 +1,6 @@
 //! What the machine does while jobs run: four small kernel files, for panels and statistics.
 //!
-//! [`Machine::look`] reads one of them (`/proc/loadavg`), [`Machine::see`] all: some 3 and 60 µs.
+//! [`MachineFiles::read_load`] reads one of them (`/proc/loadavg`), [`MachineFiles::read_all`] all: some 3 and 60 µs.
 
 use std::time::Instant;
 
@@ -11,11 +11,11 @@ use procfs::scan::KeyIndex;
 use procfs::stat::{StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
 
-/// Kinds of pressure, in the order of [`Seen::stalled_us`].
-pub(crate) const PRESSURES: [&str; 3] = ["cpu", "memory", "io"];
+/// Kinds of pressure, in the order of [`MachineReading::stalled_us`].
+pub(super) const PRESSURES: [&str; 3] = ["cpu", "memory", "io"];
 
 /// The open files.
-pub(crate) struct Machine {
+pub(super) struct MachineFiles {
     host: Host,
     stat: FileId,
     loadavg: FileId,
@@ -26,69 +26,69 @@ pub(crate) struct Machine {
 
 /// How many threads want a CPU, and how many there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Load {
+pub(super) struct RunQueue {
     /// Threads that run or wait for a CPU.
-    pub(crate) running: u64,
+    pub(super) running: u64,
     /// Threads that exist, those of the kernel included.
-    pub(crate) tasks: u64,
+    pub(super) tasks: u64,
 }
 
 /// The machine at one moment.  What could not be read is `None`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
+pub(super) struct MachineReading {
     /// When.
-    pub(crate) at: Instant,
+    pub(super) at: Instant,
     /// Run queue and threads.
-    pub(crate) load: Option<Load>,
+    pub(super) load: Option<RunQueue>,
     /// CPU time since boot by kind, in ticks, as `/proc/stat` has it.
-    pub(crate) ticks: Option<[u64; 10]>,
+    pub(super) ticks: Option<[u64; 10]>,
     /// Processes and threads begun since boot.
-    pub(crate) born: Option<u64>,
+    pub(super) born: Option<u64>,
     /// Memory in all, KiB.
-    pub(crate) memory_kib: Option<u64>,
+    pub(super) memory_kib: Option<u64>,
     /// What of it could still be had, KiB.
-    pub(crate) available_kib: Option<u64>,
+    pub(super) available_kib: Option<u64>,
     /// How long somebody has stood still for want of each of [`PRESSURES`], since boot.
-    pub(crate) stalled_us: [Option<u64>; 3],
+    pub(super) stalled_us: [Option<u64>; 3],
 }
 
 /// Where the CPUs' time went, in shares of 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Shares {
+pub(super) struct CpuShares {
     /// Programs.
-    pub(crate) user: f64,
+    pub(super) user: f64,
     /// The kernel, interrupts included.
-    pub(crate) system: f64,
+    pub(super) system: f64,
     /// Nothing to do but wait for disks.
-    pub(crate) wait: f64,
+    pub(super) wait: f64,
     /// Taken by other virtual machines.
-    pub(crate) stolen: f64,
+    pub(super) stolen: f64,
     /// Nothing to do.
-    pub(crate) idle: f64,
+    pub(super) idle: f64,
 }
 
-impl Machine {
+impl MachineFiles {
     /// Opens nothing yet: files are opened when they are first read.
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut host = Host::new("/");
         let mut file = |path: &str| host.file(path, ReadMode::Whole);
         let (stat, loadavg) = (file("/proc/stat"), file("/proc/loadavg"));
         let meminfo = file("/proc/meminfo");
         let pressure = PRESSURES.map(|kind| file(&format!("/proc/pressure/{kind}")));
-        Machine { host, stat, loadavg, meminfo, pressure, memory_keys: meminfo::index() }
+        MachineFiles { host, stat, loadavg, meminfo, pressure, memory_keys: meminfo::index() }
     }
 
     /// The run queue, which is what changes fastest.
-    pub(crate) fn look(&mut self) -> Option<Load> {
+    pub(super) fn read_load(&mut self) -> Option<RunQueue> {
         self.host.begin_tick();
         self.load()
     }
 
     /// Everything.
-    pub(crate) fn see(&mut self) -> Seen {
+    pub(super) fn read_all(&mut self, at: Instant) -> MachineReading {
         self.host.begin_tick();
-        let mut seen = Seen {
-            at: Instant::now(),
+        let mut seen = MachineReading {
+            at,
             load: self.load(),
             ticks: None,
             born: None,
@@ -121,25 +121,25 @@ impl Machine {
         seen
     }
 
-    fn load(&mut self) -> Option<Load> {
+    fn load(&mut self) -> Option<RunQueue> {
         let load = parse_loadavg(self.host.read(self.loadavg).ok()?)?;
-        Some(Load { running: load.running, tasks: load.tasks })
+        Some(RunQueue { running: load.running, tasks: load.tasks })
     }
 }
 
-impl Seen {
+impl MachineReading {
     /// Processes and threads that have begun since `before`.
-    pub(crate) fn born_since(&self, before: &Seen) -> Option<u64> {
+    pub(super) fn born_since(&self, before: &MachineReading) -> Option<u64> {
         self.born?.checked_sub(before.born?)
     }
 
     /// Those that have ended since `before`: what was born, less what there are more of.
-    pub(crate) fn died_since(&self, before: &Seen) -> Option<u64> {
+    pub(super) fn died_since(&self, before: &MachineReading) -> Option<u64> {
         (self.born_since(before)? + before.load?.tasks).checked_sub(self.load?.tasks)
     }
 
     /// Where the CPUs' time has gone since `before`; `None` without a tick.
-    pub(crate) fn shares_since(&self, before: &Seen) -> Option<Shares> {
+    pub(super) fn shares_since(&self, before: &MachineReading) -> Option<CpuShares> {
         let (now, then) = (self.ticks?, before.ticks?);
         // The time of guests is within that of users.
         let mut spent = [0_f64; 8];
@@ -149,7 +149,7 @@ impl Seen {
         }
         let all: f64 = spent.iter().sum();
         let [user, nice, system, idle, wait, irq, softirq, stolen] = spent.map(|one| one / all);
-        (all > 0.0).then_some(Shares {
+        (all > 0.0).then_some(CpuShares {
             user: user + nice,
             system: system + irq + softirq,
             wait,
@@ -160,7 +160,7 @@ impl Seen {
 
     /// The share of the time since `before` in which somebody stood still for want of each of
     /// [`PRESSURES`].
-    pub(crate) fn pressure_since(&self, before: &Seen) -> [Option<f64>; 3] {
+    pub(super) fn pressure_since(&self, before: &MachineReading) -> [Option<f64>; 3] {
         let passed_us = (self.at - before.at).as_micros() as f64;
         let mut shares = [None; 3];
         for (kind, share) in shares.iter_mut().enumerate() {
@@ -180,10 +180,10 @@ mod tests {
 
     use super::*;
 
-    fn seen(at: Instant, born: u64, tasks: u64, ticks: [u64; 10]) -> Seen {
-        Seen {
+    fn seen(at: Instant, born: u64, tasks: u64, ticks: [u64; 10]) -> MachineReading {
+        MachineReading {
             at,
-            load: Some(Load { running: 1, tasks }),
+            load: Some(RunQueue { running: 1, tasks }),
             ticks: Some(ticks),
             born: Some(born),
             memory_kib: None,
@@ -210,10 +210,10 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_seen() {
-        let mut machine = Machine::new();
-        let seen = machine.see();
+        let mut machine = MachineFiles::new();
+        let seen = machine.read_all(Instant::now());
         assert!(seen.load.unwrap().tasks > 1 && seen.born.unwrap() > 1);
         assert!(seen.memory_kib.unwrap() > seen.available_kib.unwrap());
-        assert!(machine.look().is_some());
+        assert!(machine.read_load().is_some());
     }
 }

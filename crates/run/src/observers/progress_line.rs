@@ -1,17 +1,34 @@
 //! `--progress`, `--eta` and `--bar`: a line on standard error, written over again at each end.
 
-use std::io::Write as _;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
-use run::Finished;
-use run::engine::{Observer, Running, Status};
-use run::progress::{Computer, Progress, State, Style};
+use super::{Clock, TerminalSize};
+use crate::engine::{Observer, Running, Status};
+use crate::job::Finished;
+use crate::progress::{Computer, Progress, State, Style};
 
 /// At most so often a line is written: a terminal shows no more, and scripts need no more.
 const PERIOD: Duration = Duration::from_millis(100);
 
+/// What the line shows.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgressOptions {
+    /// Its form.
+    pub style: Style,
+    /// CPU threads of this machine.
+    pub threads: u32,
+    /// Jobs at once.
+    pub slots: u32,
+    /// Whether it is shown from the beginning; else when SIGUSR2 asks for it.
+    pub is_shown: bool,
+}
+
 /// Shows how far all jobs are.
-pub(crate) struct ProgressLine {
+pub struct ProgressLine {
+    out: Box<dyn Write>,
+    size: TerminalSize,
+    clock: Clock,
     progress: Progress,
     computer: Computer,
     total: Option<u64>,
@@ -25,11 +42,19 @@ pub(crate) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// A line of this style, for `threads` CPU threads and `slots` jobs at once; hidden until
-    /// SIGUSR2 asks for it unless `is_shown`.
-    pub(crate) fn new(style: Style, threads: u32, slots: u32, is_shown: bool) -> Self {
+    /// A line on `out`, which is a terminal of this size or none.
+    pub fn new(
+        options: ProgressOptions,
+        out: Box<dyn Write>,
+        size: TerminalSize,
+        clock: Clock,
+    ) -> Self {
+        let ProgressOptions { style, threads, slots, is_shown } = options;
         let name = b"local".to_vec();
         let mut line = ProgressLine {
+            out,
+            size,
+            clock,
             progress: Progress::new(style),
             computer: Computer { name, threads, slots, running: 0, completed: 0 },
             total: None,
@@ -53,13 +78,13 @@ impl ProgressLine {
         self.computer.slots = status.slots;
         self.total = status.total;
         self.is_stale = true;
-        let now = Instant::now();
+        let now = (self.clock)();
         if self.written.is_none_or(|at| now - at >= PERIOD) {
-            self.show(now);
+            self.draw(now);
         }
     }
 
-    fn show(&mut self, now: Instant) {
+    fn draw(&mut self, now: Instant) {
         if !self.is_shown {
             return;
         }
@@ -69,22 +94,21 @@ impl ProgressLine {
             total: self.total,
             elapsed: self.first.map_or(Duration::ZERO, |first| now - first),
             argument: &self.argument,
-            columns: terminal_size::terminal_size_of(std::io::stderr())
-                .map_or(0, |(terminal_size::Width(columns), _)| columns),
+            columns: (self.size)().map_or(0, |(columns, _)| columns),
         };
         self.progress.line(&state, &mut self.text);
         self.write();
     }
 
     fn write(&mut self) {
-        // Nobody is left to be told that this could not be told.
-        let _ = std::io::stderr().lock().write_all(&self.text);
+        // An error of standard error can be reported nowhere.
+        let _ = self.out.write_all(&self.text);
         self.text.clear();
     }
 }
 
 impl Observer for ProgressLine {
-    fn started(&mut self, job: &Running<'_>) {
+    fn job_started(&mut self, job: &Running<'_>) {
         self.first.get_or_insert(job.at);
         if !self.is_shown {
             return;
@@ -94,7 +118,7 @@ impl Observer for ProgressLine {
         self.computer.running += 1;
     }
 
-    fn ended(&mut self, _finished: &Finished, status: &Status) {
+    fn job_ended(&mut self, _finished: &Finished, status: &Status) {
         self.take(status);
     }
 
@@ -109,10 +133,6 @@ impl Observer for ProgressLine {
         }
     }
 
-    fn tell(&mut self, _text: &[u8]) {}
-
-    fn show(&mut self, _command: &[u8]) {}
-
     fn toggle(&mut self, status: &Status) {
         self.is_shown = !self.is_shown;
         self.take(status);
@@ -122,7 +142,8 @@ impl Observer for ProgressLine {
 impl Drop for ProgressLine {
     fn drop(&mut self) {
         if self.is_shown {
-            ProgressLine::show(self, Instant::now());
+            let now = (self.clock)();
+            self.draw(now);
             self.progress.end(&mut self.text);
             self.write();
         }

@@ -1,4 +1,4 @@
-//! How times are spread: a histogram in constant memory.
+//! How times are distributed: a histogram in constant memory.
 
 use std::time::Duration;
 
@@ -10,28 +10,28 @@ const STEPS: usize = 64 << STEP_BITS;
 
 /// Counts of times, 8 KiB.
 #[derive(Debug)]
-pub(crate) struct Spread {
+pub(super) struct DurationHistogram {
     counts: Box<[u64; STEPS]>,
     count: u64,
     longest_ns: u64,
 }
 
-impl Default for Spread {
+impl Default for DurationHistogram {
     fn default() -> Self {
-        Spread { counts: Box::new([0; STEPS]), count: 0, longest_ns: 0 }
+        DurationHistogram { counts: Box::new([0; STEPS]), count: 0, longest_ns: 0 }
     }
 }
 
-impl Spread {
+impl DurationHistogram {
     /// Counts one.
-    pub(crate) fn add(&mut self, time_ns: u64) {
+    pub(super) fn add(&mut self, time_ns: u64) {
         self.counts[step(time_ns)] += 1;
         self.count += 1;
         self.longest_ns = self.longest_ns.max(time_ns);
     }
 
     /// The time that this share (0 to 1) of all did not go beyond; `None` if there were none.
-    pub(crate) fn quantile(&self, share: f64) -> Option<Duration> {
+    pub(super) fn quantile(&self, share: f64) -> Option<Duration> {
         let wanted = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
         if wanted == self.count {
             return self.longest();
@@ -46,7 +46,7 @@ impl Spread {
     }
 
     /// The longest.
-    pub(crate) fn longest(&self) -> Option<Duration> {
+    pub(super) fn longest(&self) -> Option<Duration> {
         (self.count > 0).then_some(Duration::from_nanos(self.longest_ns))
     }
 }
@@ -89,15 +89,15 @@ mod tests {
 
     #[test]
     fn quantiles_are_right_within_a_thirtieth() {
-        let mut spread = Spread::default();
-        assert_eq!((spread.quantile(0.5), spread.longest()), (None, None));
-        (1..=1000).for_each(|ms| spread.add(ms * 1_000_000));
+        let mut histogram = DurationHistogram::default();
+        assert_eq!((histogram.quantile(0.5), histogram.longest()), (None, None));
+        (1..=1000).for_each(|ms| histogram.add(ms * 1_000_000));
         for (share, ms) in [(0.5, 500.0), (0.99, 990.0)] {
-            let told = spread.quantile(share).unwrap().as_secs_f64() * 1e3;
-            assert!((told - ms).abs() < ms / 30.0, "{told} {ms}");
+            let estimate = histogram.quantile(share).unwrap().as_secs_f64() * 1e3;
+            assert!((estimate - ms).abs() < ms / 30.0, "{estimate} {ms}");
         }
-        assert_eq!(spread.longest(), Some(Duration::from_secs(1)));
-        let mut one = Spread::default();
+        assert_eq!(histogram.longest(), Some(Duration::from_secs(1)));
+        let mut one = DurationHistogram::default();
         one.add(u64::MAX);
         assert_eq!(one.quantile(0.99), one.longest());
     }

@@ -8,13 +8,13 @@
 //! ~/.parallel/semaphores/whit/PID@HOST           held (flock) by one of us as long as it lives
 //! ```
 //!
-//! The first three are GNU parallel's, so that its `sem` and ours count each other.  They alone
-//! would not do: parallel removes its lock's file without looking whether it is still the one it
-//! locked, so that two may be in at once, and it knows the dead by their process number, which
-//! somebody else may have by then.  Among ourselves the last two are what counts: no more than N at
-//! once, and a slot is free as soon as its holder is dead, `kill -9` included.
+//! The first three are GNU parallel's, so that its `sem` and ours count each other.  They are not
+//! enough: parallel removes its lock file without checking that it is still the one it locked, so
+//! two processes may hold the lock at once; and it finds dead holders by their process number,
+//! which another process may have by then.  Between processes of whit the last two files decide:
+//! no more than N at once, and a slot is free as soon as its holder has ended, `kill -9` included.
 //!
-//! Waiting costs nothing: it ends when a holder does (pidfd) or its link goes (inotify).
+//! Waiting uses no CPU time: it ends when a holder ends (pidfd) or its link is removed (inotify).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -26,22 +26,48 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FlockOperation, inotify};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags};
 
-/// How often we look whether a holder on another machine, whose folder we share, has gone: the
-/// kernel does not tell.
+/// How often holders on other machines that share the folder are checked: the kernel reports no
+/// changes that another machine makes.
 const ELSEWHERE: Duration = Duration::from_secs(1);
 
 /// Room for events; what they say does not matter.
 const EVENT_BYTES: usize = 4096;
 
+/// Why a semaphore cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SemaphoreError {
+    /// The folder of all semaphores cannot be made.
+    #[error("cannot make the folder {folder}: {error}")]
+    Folder {
+        /// Its path.
+        folder: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// Changes of the folder cannot be watched (inotify(7)).
+    #[error("cannot watch the semaphore's folder: {0}")]
+    Watch(Errno),
+    /// Its files cannot be read or changed.
+    #[error("cannot use the semaphore {folder}: {error}")]
+    Files {
+        /// The semaphore's folder.
+        folder: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// Waiting failed (poll(2)).
+    #[error("cannot wait for the semaphore: {0}")]
+    Wait(Errno),
+}
+
 /// A semaphore.
 #[derive(Clone, Debug)]
-pub(super) struct Semaphore {
+pub struct Semaphore {
     /// `~/.parallel/semaphores`.
     root: PathBuf,
     /// `id-NAME`.
@@ -52,39 +78,40 @@ pub(super) struct Semaphore {
 
 /// What is to be waited for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wanted {
+pub enum WaitFor {
     /// A slot of so many.
     Slot(u32),
-    /// That nobody holds one.
+    /// That no process holds one.
     Empty,
 }
 
 /// How long to wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Patience {
-    Endless,
-    /// Then go on as if it had come.
-    ThenAnyway(Duration),
-    /// Then give up.
-    ThenNot(Duration),
+pub enum WaitLimit {
+    /// As long as it takes.
+    None,
+    /// So long; then go on as if the wait had succeeded.
+    ThenTake(Duration),
+    /// So long; then fail.
+    ThenFail(Duration),
 }
 
 /// How waiting ended.
 #[derive(Debug)]
-pub(super) enum Waited {
+pub enum WaitOutcome {
     /// A slot is ours.
-    Taken(Slot),
+    Taken(HeldSlot),
     /// The time was up, and one is ours all the same.
-    TakenAnyway(Slot),
-    /// Nobody holds one.
+    TakenAnyway(HeldSlot),
+    /// No process holds one.
     Empty,
     /// The time was up.
     TimedOut,
-    /// Nobody is there any more to wait for.
+    /// The process that this one waits for has ended.
     Abandoned,
 }
 
-/// Who holds slots.
+/// The processes that hold slots.
 #[derive(Default)]
 struct Holders {
     /// Those on this machine.
@@ -101,15 +128,15 @@ impl Holders {
 
 /// A slot that this process holds, until dropped.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub struct HeldSlot {
     semaphore: Semaphore,
-    /// The process that took it: a copy of this in a child is none.
+    /// The process that took it: a copy in a child of it holds nothing.
     owner: u32,
     /// Keeps the lock of our own file.
     _mark: File,
 }
 
-/// Nobody else looks or changes anything while this lives.
+/// The lock: no other process reads or changes anything while this lives.
 struct Locked<'a> {
     semaphore: &'a Semaphore,
     _ours: File,
@@ -118,7 +145,7 @@ struct Locked<'a> {
 
 impl Semaphore {
     /// The semaphore of that name in a user's folder.
-    pub(super) fn new(home: &Path, name: &OsStr) -> Self {
+    pub fn new(home: &Path, name: &OsStr) -> Self {
         let host = rustix::system::uname().nodename().to_bytes().to_vec();
         Semaphore { root: home.join("semaphores"), name: file_name(name), host }
     }
@@ -138,57 +165,65 @@ impl Semaphore {
         OsString::from_vec(name)
     }
 
-    /// Waits for what is wanted.  `parent`: the writing end of a pipe; nobody waits any more when
-    /// its reader has gone.
-    pub(super) fn wait(
+    /// Waits.  `parent` is the writing end of a pipe; the wait ends when its reader is closed.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel refuses.
+    pub fn wait(
         &self,
-        wanted: Wanted,
-        patience: Patience,
+        wanted: WaitFor,
+        limit: WaitLimit,
         parent: Option<BorrowedFd<'_>>,
-    ) -> anyhow::Result<Waited> {
-        fs::create_dir_all(self.marks())
-            .with_context(|| format!("cannot make the folder {}", self.marks().display()))?;
+    ) -> Result<WaitOutcome, SemaphoreError> {
+        fs::create_dir_all(self.marks()).map_err(|error| {
+            let folder = self.marks().display().to_string();
+            SemaphoreError::Folder { folder, error }
+        })?;
         let began = Instant::now();
-        let limit = match patience {
-            Patience::Endless => None,
-            Patience::ThenAnyway(limit) | Patience::ThenNot(limit) => Some(limit),
+        let longest = match limit {
+            WaitLimit::None => None,
+            WaitLimit::ThenTake(longest) | WaitLimit::ThenFail(longest) => Some(longest),
         };
         let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
-        let changes = inotify::init(flags).context("cannot watch the semaphore's folder")?;
+        let changes = inotify::init(flags).map_err(SemaphoreError::Watch)?;
         loop {
-            let failed = || format!("cannot use the semaphore {}", self.folder().display());
-            let locked = self.lock().with_context(failed)?;
-            if let Wanted::Slot(_) = wanted {
-                make_folder(&self.folder()).with_context(failed)?;
+            let failed = |error| {
+                let folder = self.folder().display().to_string();
+                SemaphoreError::Files { folder, error }
+            };
+            let locked = self.lock().map_err(failed)?;
+            if let WaitFor::Slot(_) = wanted {
+                make_folder(&self.folder()).map_err(failed)?;
             }
-            self.watch(&changes).with_context(failed)?;
-            let holders = locked.holders().with_context(failed)?;
-            let is_over = limit.is_some_and(|limit| began.elapsed() >= limit);
-            match (wanted, patience) {
-                (Wanted::Slot(slots), _) if holders.count() < slots as usize => {
-                    return Ok(Waited::Taken(locked.take().with_context(failed)?));
+            self.watch(&changes).map_err(failed)?;
+            let holders = locked.holders().map_err(failed)?;
+            let is_over = longest.is_some_and(|longest| began.elapsed() >= longest);
+            match (wanted, limit) {
+                (WaitFor::Slot(slots), _) if holders.count() < slots as usize => {
+                    return Ok(WaitOutcome::Taken(locked.take().map_err(failed)?));
                 }
-                (Wanted::Empty, _) if holders.count() == 0 => return Ok(Waited::Empty),
-                (_, Patience::ThenNot(_)) if is_over => return Ok(Waited::TimedOut),
-                (Wanted::Empty, _) if is_over => return Ok(Waited::Empty),
-                (Wanted::Slot(_), _) if is_over => {
-                    return Ok(Waited::TakenAnyway(locked.take().with_context(failed)?));
+                (WaitFor::Empty, _) if holders.count() == 0 => return Ok(WaitOutcome::Empty),
+                (_, WaitLimit::ThenFail(_)) if is_over => return Ok(WaitOutcome::TimedOut),
+                (WaitFor::Empty, _) if is_over => return Ok(WaitOutcome::Empty),
+                (WaitFor::Slot(_), _) if is_over => {
+                    return Ok(WaitOutcome::TakenAnyway(locked.take().map_err(failed)?));
                 }
                 _ => drop(locked),
             }
-            let rest = limit.map(|limit| limit.saturating_sub(began.elapsed()));
+            let rest = longest.map(|longest| longest.saturating_sub(began.elapsed()));
             if sleep(&holders, changes.as_fd(), parent, rest)? {
-                return Ok(Waited::Abandoned);
+                return Ok(WaitOutcome::Abandoned);
             }
         }
     }
 
-    /// Has changes of the folder told from now on, and forgets those up to now.
+    /// Watches the folder for changes from now on, and forgets those up to now.
     fn watch(&self, changes: &OwnedFd) -> io::Result<()> {
         use inotify::WatchFlags;
         let flags = WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::DELETE_SELF;
         match inotify::add_watch(changes, self.folder(), flags) {
-            // Nobody has ever held it.
+            // No process has ever held it.
             Ok(_) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
         }
@@ -206,7 +241,7 @@ impl Semaphore {
             let path = self.their_lock();
             let theirs = options.open(&path)?;
             flock(&theirs, FlockOperation::LockExclusive)?;
-            // Whoever had it may have removed it.
+            // The process that held it may have removed it.
             let (locked, there) = (theirs.metadata()?, fs::metadata(path).ok());
             if there.is_some_and(|there| there.ino() == locked.ino()) {
                 return Ok(Locked { semaphore: self, _ours: ours, theirs });
@@ -249,7 +284,7 @@ impl Locked<'_> {
     /// A holder on this machine, if it lives.
     fn alive(&self, name: &OsStr, pid: u32) -> io::Result<Option<OwnedFd>> {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        // What stands under our own number is of somebody who had it before.
+        // An entry under our own number is of a process that had it before.
         let Some(pid) = pid.filter(|pid| *pid != rustix::process::getpid()) else {
             return Ok(None);
         };
@@ -263,7 +298,7 @@ impl Locked<'_> {
             Err(Errno::SRCH | Errno::INVAL | Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        // One that has ended may wait for its parent for long.
+        // A process that has ended may wait for its parent for long.
         let mut ended = [PollFd::new(&process, PollFlags::IN)];
         let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
         let is_alive = rustix::event::poll(&mut ended, Some(&now))? == 0;
@@ -271,12 +306,13 @@ impl Locked<'_> {
     }
 
     /// Takes a slot for this process.
-    fn take(&self) -> io::Result<Slot> {
+    fn take(&self) -> io::Result<HeldSlot> {
         let semaphore = self.semaphore;
         let entry = semaphore.own_entry();
         let mark = File::create(semaphore.marks().join(&entry))?;
         flock(&mark, FlockOperation::LockExclusive)?;
-        let slot = Slot { semaphore: semaphore.clone(), owner: std::process::id(), _mark: mark };
+        let slot =
+            HeldSlot { semaphore: semaphore.clone(), owner: std::process::id(), _mark: mark };
         let folder = semaphore.folder();
         loop {
             make_folder(&folder)?;
@@ -288,7 +324,7 @@ impl Locked<'_> {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
                     remove(&semaphore.marks().join(&entry))?;
-                    // There is nothing to be given back.
+                    // There is nothing to give back.
                     std::mem::forget(slot);
                     return Err(error);
                 }
@@ -309,12 +345,12 @@ impl Drop for Locked<'_> {
     }
 }
 
-impl Drop for Slot {
+impl Drop for HeldSlot {
     fn drop(&mut self) {
         if self.owner != std::process::id() {
             return;
         }
-        // Whatever fails here is found by the next one to look, who sees that we are dead.
+        // What fails here is repaired by the next process that looks: it sees that this one has ended.
         let Ok(locked) = self.semaphore.lock() else { return };
         let (folder, entry) = (self.semaphore.folder(), self.semaphore.own_entry());
         let _ = remove(&folder.join(&entry));
@@ -326,23 +362,23 @@ impl Drop for Slot {
     }
 }
 
-/// Sleeps until something may have changed; true when nobody waits for us any more.
+/// Sleeps until something may have changed; true when the reader of `parent` is closed.
 fn sleep(
     holders: &Holders,
     changes: BorrowedFd<'_>,
     parent: Option<BorrowedFd<'_>>,
     rest: Option<Duration>,
-) -> anyhow::Result<bool> {
+) -> Result<bool, SemaphoreError> {
     let mut watched = vec![PollFd::from_borrowed_fd(changes, PollFlags::IN)];
     watched.extend(holders.here.iter().map(|process| PollFd::new(process, PollFlags::IN)));
-    // Of a pipe without a reader the kernel tells unasked.
+    // The kernel reports a pipe without a reader (POLLERR) without being asked.
     watched.extend(parent.map(|parent| PollFd::from_borrowed_fd(parent, PollFlags::empty())));
     let again = (holders.elsewhere > 0).then_some(ELSEWHERE);
     let longest = rest.into_iter().chain(again).min();
     let longest = longest.and_then(|time| rustix::time::Timespec::try_from(time).ok());
     match rustix::event::poll(&mut watched, longest.as_ref()) {
         Ok(_) | Err(Errno::INTR) => {}
-        Err(error) => return Err(error).context("cannot wait for the semaphore"),
+        Err(error) => return Err(SemaphoreError::Wait(error)),
     }
     let has_left = |watched: &PollFd<'_>| watched.revents().contains(PollFlags::ERR);
     Ok(parent.is_some() && watched.last().is_some_and(has_left))
@@ -363,7 +399,7 @@ fn file_name(name: &OsStr) -> OsString {
     text.into()
 }
 
-/// The process and the machine that a link's name tells.
+/// The process and the machine in a link's name.
 fn holder(name: &OsStr) -> Option<(u32, &[u8])> {
     let name = name.as_bytes();
     let at = name.iter().position(|&byte| byte == b'@')?;
@@ -390,7 +426,7 @@ fn flock(file: &File, operation: FlockOperation) -> io::Result<()> {
     Ok(rustix::io::retry_on_intr(|| rustix::fs::flock(file, operation))?)
 }
 
-/// Whether nobody else has it locked; then we have, until it is closed.
+/// Locks it unless another process has; true if it did.
 fn try_flock(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => Ok(true),
@@ -416,14 +452,14 @@ mod tests {
     }
 
     #[test]
-    fn links_tell_their_holders() {
+    fn links_name_their_holders() {
         assert_eq!(holder(OsStr::new("17@host@x")), Some((17, b"host@x".as_slice())));
         assert_eq!(holder(OsStr::new("id-x")), None);
         assert_eq!(holder(OsStr::new("x@host")), None);
     }
 
     #[test]
-    fn the_dead_hold_nothing_and_the_last_one_leaves_nothing() {
+    fn ended_processes_hold_nothing_and_the_last_leaves_nothing() {
         let home = tempfile::tempdir().unwrap();
         let semaphore = Semaphore::new(home.path(), OsStr::new("x"));
         fs::create_dir_all(semaphore.folder()).unwrap();
@@ -436,8 +472,8 @@ mod tests {
         fs::write(semaphore.folder().join(&reused), "").unwrap();
         fs::write(semaphore.marks().join(&reused), "").unwrap();
 
-        let waited = semaphore.wait(Wanted::Slot(1), Patience::Endless, None).unwrap();
-        assert!(matches!(waited, Waited::Taken(_)), "{waited:?}");
+        let waited = semaphore.wait(WaitFor::Slot(1), WaitLimit::None, None).unwrap();
+        assert!(matches!(waited, WaitOutcome::Taken(_)), "{waited:?}");
         assert!(!semaphore.folder().join(&reused).exists());
         assert_eq!(fs::metadata(semaphore.folder().join("id-x")).unwrap().nlink(), 2);
         drop(waited);
@@ -455,27 +491,33 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends() {
+    fn waiting_has_its_limit() {
         let home = tempfile::tempdir().unwrap();
         let semaphore = held_by_parallel(home.path());
         let short = Duration::from_millis(20);
-        let wait = |wanted, patience| semaphore.wait(wanted, patience, None).unwrap();
-        assert!(matches!(wait(Wanted::Empty, Patience::ThenNot(short)), Waited::TimedOut));
-        assert!(matches!(wait(Wanted::Empty, Patience::ThenAnyway(short)), Waited::Empty));
-        assert!(matches!(wait(Wanted::Slot(1), Patience::ThenNot(short)), Waited::TimedOut));
-        let anyway = wait(Wanted::Slot(1), Patience::ThenAnyway(short));
-        assert!(matches!(anyway, Waited::TakenAnyway(_)));
+        let wait = |wanted, limit| semaphore.wait(wanted, limit, None).unwrap();
+        assert!(matches!(wait(WaitFor::Empty, WaitLimit::ThenFail(short)), WaitOutcome::TimedOut));
+        assert!(matches!(wait(WaitFor::Empty, WaitLimit::ThenTake(short)), WaitOutcome::Empty));
+        assert!(matches!(
+            wait(WaitFor::Slot(1), WaitLimit::ThenFail(short)),
+            WaitOutcome::TimedOut
+        ));
+        let anyway = wait(WaitFor::Slot(1), WaitLimit::ThenTake(short));
+        assert!(matches!(anyway, WaitOutcome::TakenAnyway(_)));
         drop(anyway);
-        assert!(matches!(wait(Wanted::Slot(2), Patience::ThenNot(short)), Waited::Taken(_)));
+        assert!(matches!(
+            wait(WaitFor::Slot(2), WaitLimit::ThenFail(short)),
+            WaitOutcome::Taken(_)
+        ));
     }
 
     #[test]
-    fn nobody_waits_for_somebody_who_has_left() {
+    fn waiting_ends_when_the_reader_is_closed() {
         let home = tempfile::tempdir().unwrap();
         let semaphore = held_by_parallel(home.path());
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let waited = semaphore.wait(Wanted::Slot(1), Patience::Endless, Some(writer.as_fd()));
-        assert!(matches!(waited.unwrap(), Waited::Abandoned));
+        let waited = semaphore.wait(WaitFor::Slot(1), WaitLimit::None, Some(writer.as_fd()));
+        assert!(matches!(waited.unwrap(), WaitOutcome::Abandoned));
     }
 }

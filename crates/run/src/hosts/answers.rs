@@ -1,5 +1,5 @@
-//! What several children write, heard by one poll(2) and no thread: threads that start while signals
-//! are let through would keep them from the engine later.
+//! What several child processes write, read with one poll(2) and no thread: a thread that starts
+//! while signals are let through would take them from the engine later.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -44,8 +44,8 @@ impl Answer {
     }
 }
 
-/// Hears all of them until each is over, or it is too late.
-pub(super) fn hear(answers: &mut [Answer], until: Instant) {
+/// Reads all of them until each is over, or it is too late.
+pub(super) fn read_all(answers: &mut [Answer], until: Instant) {
     loop {
         let mut waiting: Vec<usize> = Vec::new();
         let mut fds = Vec::new();

@@ -8,14 +8,15 @@
 //! Costs four small kernel files and a `getrusage` a second, some 0.1 ms.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use procfs::usage::{Whose, usage};
-use run::engine::{Observer, Status};
-use trace::duration;
 
-use super::machine::{Machine, PRESSURES, Seen};
+use super::machine::{MachineFiles, MachineReading, PRESSURES};
+use super::{Clock, TerminalSize};
+use crate::engine::{Observer, Status};
+use crate::units::short_duration;
 
 /// How often it is drawn.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -27,37 +28,46 @@ const LINES: u16 = 5;
 const ROWS_MIN: u16 = 2 * LINES;
 
 /// The panel or the lines.
-pub(crate) struct Panel {
-    machine: Machine,
+pub struct Panel {
+    out: Box<dyn Write>,
+    clock: Clock,
+    machine: MachineFiles,
     /// What the latest lines were made from.
-    seen: Seen,
+    seen: MachineReading,
     status: Status,
     own_us: u64,
     begin: Instant,
     next: Instant,
-    screen: Option<Screen>,
+    screen: Option<BottomLines>,
 }
 
 impl Panel {
-    /// Shows from now on.
-    pub(crate) fn begin() -> Self {
-        let mut machine = Machine::new();
-        let seen = machine.see();
+    /// Shows from now on, on a terminal of this size or, without one, in plain lines.
+    pub fn begin(out: Box<dyn Write>, size: TerminalSize, clock: Clock) -> Self {
+        let mut machine = MachineFiles::new();
+        let seen = machine.read_all(clock());
         let own = usage(Whose::Own);
         Panel {
+            out,
+            clock,
             machine,
             seen,
             status: Status::default(),
             own_us: own.user_us + own.system_us,
             begin: seen.at,
             next: seen.at + PERIOD,
-            screen: Screen::of_stderr(),
+            screen: BottomLines::on(size),
         }
+    }
+
+    fn write(&mut self, text: &str) {
+        // An error of standard error can be reported nowhere.
+        let _ = self.out.write_all(text.as_bytes());
     }
 
     /// What happened since the latest lines.
     fn interval(&mut self, status: &Status) -> Interval {
-        let seen = self.machine.see();
+        let seen = self.machine.read_all((self.clock)());
         let own = usage(Whose::Own);
         let own_us = own.user_us + own.system_us;
         let interval = Interval {
@@ -88,28 +98,23 @@ impl Observer for Panel {
             Some(screen) => screen.draw(&interval.lines()),
             None => interval.plain(),
         };
-        write(&text);
+        self.write(&text);
     }
 
-    fn tell(&mut self, _: &[u8]) {}
-
-    fn show(&mut self, _: &[u8]) {}
-
-    fn stopping(&mut self) {
+    fn before_stop(&mut self) {
         // The next tick sets it up again, for a terminal of whatever size.
         if let Some(screen) = &mut self.screen {
-            write(&screen.leave());
+            let text = screen.leave();
+            self.write(&text);
         }
     }
 
-    fn over(&mut self, status: &Status) {
-        match &mut self.screen {
-            Some(screen) => write(&screen.leave()),
-            None => {
-                let interval = self.interval(status);
-                write(&interval.plain());
-            }
-        }
+    fn all_ended(&mut self, status: &Status) {
+        let text = match &mut self.screen {
+            Some(screen) => screen.leave(),
+            None => self.interval(status).plain(),
+        };
+        self.write(&text);
     }
 }
 
@@ -117,14 +122,10 @@ impl Drop for Panel {
     /// Whatever happens, the terminal is left as it was.
     fn drop(&mut self) {
         if let Some(screen) = &mut self.screen {
-            write(&screen.leave());
+            let text = screen.leave();
+            self.write(&text);
         }
     }
-}
-
-fn write(text: &str) {
-    // Nobody is left to be told that this could not be told.
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Two moments, and what lies between them.
@@ -132,8 +133,8 @@ struct Interval {
     seconds: f64,
     /// Since the beginning of all.
     passed: Duration,
-    before: Seen,
-    seen: Seen,
+    before: MachineReading,
+    seen: MachineReading,
     status: Status,
     /// Jobs that ended.
     ended: u64,
@@ -217,7 +218,7 @@ impl Interval {
 
     fn own(&self) -> String {
         let a_job = match self.own_us.checked_mul(1000).and_then(|ns| ns.checked_div(self.ended)) {
-            Some(ns) => format!("{} a job", duration(ns)),
+            Some(ns) => format!("{} a job", short_duration(ns)),
             None => format!("{MISSING} a job"),
         };
         let share = self.own_us as f64 / (self.seconds.max(1e-3) * 1e4);
@@ -272,23 +273,25 @@ impl Interval {
 }
 
 /// The bottom of a terminal.
-struct Screen {
+struct BottomLines {
+    terminal: TerminalSize,
     /// Columns and rows it was set up for; 0 rows: it is not set up.
     size: (u16, u16),
     /// What stands in each line.
     shown: [String; LINES as usize],
 }
 
-impl Screen {
-    /// That of standard error, if it is a terminal with room.
-    fn of_stderr() -> Option<Self> {
-        let (_, rows) = size_of_stderr()?;
-        (rows >= ROWS_MIN).then(|| Screen { size: (0, 0), shown: Default::default() })
+impl BottomLines {
+    /// Those of a terminal, if there is one with room.
+    fn on(terminal: TerminalSize) -> Option<Self> {
+        let (_, rows) = terminal()?;
+        let size = (0, 0);
+        (rows >= ROWS_MIN).then(|| BottomLines { terminal, size, shown: Default::default() })
     }
 
     /// What brings these lines onto the screen.
     fn draw(&mut self, lines: &[String; LINES as usize]) -> String {
-        let Some(size) = size_of_stderr() else { return String::new() };
+        let Some(size) = (self.terminal)() else { return String::new() };
         self.draw_at(size, lines)
     }
 
@@ -332,13 +335,6 @@ impl Screen {
     }
 }
 
-/// Columns and rows of the terminal that standard error is; `None` if it is none.
-fn size_of_stderr() -> Option<(u16, u16)> {
-    let size = terminal_size::terminal_size_of(std::io::stderr())?;
-    let (terminal_size::Width(columns), terminal_size::Height(rows)) = size;
-    (columns > 0).then_some((columns, rows))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -349,7 +345,8 @@ mod tests {
 
     #[test]
     fn only_what_has_changed_is_written() {
-        let mut screen = Screen { size: (0, 0), shown: Default::default() };
+        let size = (0, 0);
+        let mut screen = BottomLines { terminal: || None, size, shown: Default::default() };
         let text = screen.draw_at((80, 24), &lines("a"));
         assert!(text.starts_with("\n\n\n\n\n\x1b[5A\x1b7\x1b[1;19r\x1b8"), "{text:?}");
         assert!(text.contains("\x1b[20;1Ha\x1b[K") && text.contains("\x1b[24;1He\x1b[K"));

@@ -5,44 +5,49 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use anyhow::bail;
-use run::engine::world::Waker;
-use run::engine::{Observer as _, Reached};
-use run::remote::{Connection, Login};
-use run::schedule::{Jobs, Kernel};
-
-use super::logins::{Sources, Stamps};
-use super::{filter, limits, reached};
-use crate::run::notice::Notices;
+use super::logins::{LoginSources, Stamps};
+use super::{HostsError, Warnings, filter, limits, reached};
+use crate::engine::world::Waker;
+use crate::engine::{self, Reached};
+use crate::remote::{Connection, Login};
+use crate::schedule::{Jobs, Kernel};
 
 /// Makes hosts of logins, sized as those of the command line are.
 #[derive(Clone, Debug)]
-pub(super) struct Newcomers {
+pub(super) struct Connector {
     pub(super) jobs: Jobs,
     pub(super) connection: Connection,
     /// Hosts that join get no base files.
     pub(super) needs_base: bool,
+    /// `$PATH`.
+    pub(super) path: Vec<u8>,
+    pub(super) warnings: Warnings,
 }
 
-impl Newcomers {
+impl Connector {
     /// Asks hosts how many CPU threads they have, where `-j` needs to know.
-    fn join(&self, logins: Vec<Login>) -> anyhow::Result<Vec<(Reached, u32)>> {
-        let limits = limits(&logins, &self.jobs, &self.connection, &mut Kernel::default())?;
-        let reach = |login| reached(login, &self.connection);
-        let all: anyhow::Result<Vec<Reached>> = logins.into_iter().map(reach).collect();
+    fn join(&self, logins: Vec<Login>) -> Result<Vec<(Reached, u32)>, HostsError> {
+        let mut machine = Kernel::default();
+        let limits = limits(&logins, &self.jobs, &self.connection, &mut machine, &self.warnings)?;
+        let reach = |login| self.reached(login);
+        let all: Result<Vec<Reached>, HostsError> = logins.into_iter().map(reach).collect();
         Ok(all?.into_iter().zip(limits).collect())
     }
 
     /// Refuses a host that is new where it would lack files.
-    fn check(&self, login: &Login) -> anyhow::Result<()> {
+    fn check(&self, login: &Login) -> Result<(), HostsError> {
         if self.needs_base {
-            bail!("{} comes too late for the files of --basefile", login.name);
+            return Err(HostsError::TooLate(login.name.clone()));
         }
         Ok(())
     }
+
+    fn reached(&self, login: Login) -> Result<Reached, HostsError> {
+        reached(login, &self.connection, &self.path)
+    }
 }
 
-impl run::engine::Newcomers for Newcomers {
+impl engine::Newcomers for Connector {
     fn reach(&mut self, login: &str) -> Result<(Reached, u32), String> {
         let login = Login::parse(login).map_err(|error| error.to_string())?;
         self.check(&login).map_err(|error| error.to_string())?;
@@ -56,9 +61,9 @@ pub(super) type Found = Option<Vec<(Reached, u32)>>;
 
 /// Files of logins that may change.
 #[derive(Debug)]
-pub(super) struct Files {
-    pub(super) sources: Sources,
-    pub(super) newcomers: Newcomers,
+pub(super) struct LoginFiles {
+    pub(super) sources: LoginSources,
+    pub(super) connector: Connector,
     /// `--filter-hosts`.
     pub(super) filters: bool,
     /// How many jobs the hosts get that are known.
@@ -70,7 +75,7 @@ pub(super) struct Files {
     pub(super) found: Arc<Mutex<Found>>,
 }
 
-impl run::engine::Logins for Files {
+impl engine::Logins for LoginFiles {
     fn look(&mut self) {
         let stamps = self.sources.stamps();
         if stamps == self.stamps {
@@ -79,17 +84,18 @@ impl run::engine::Logins for Files {
         self.stamps = stamps;
         let reader = Reader {
             sources: self.sources.clone(),
-            newcomers: self.newcomers.clone(),
+            connector: self.connector.clone(),
             filters: self.filters,
             known: self.known.clone(),
         };
         let (found, waker) = (Arc::clone(&self.found), self.waker);
+        let warnings = self.connector.warnings.clone();
         let read = move || match reader.read() {
             Ok(hosts) => {
                 *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(hosts);
                 waker.wake();
             }
-            Err(error) => Notices.tell(format!("{error:#}: hosts stay as they are").as_bytes()),
+            Err(error) => warnings.warn(&format!("{error}: hosts stay as they are")),
         };
         // Without a thread the hosts stay as they are too.
         let _ = thread::Builder::new().name("logins".into()).spawn(read);
@@ -105,21 +111,22 @@ impl run::engine::Logins for Files {
 
 /// Reads files of logins.
 struct Reader {
-    sources: Sources,
-    newcomers: Newcomers,
+    sources: LoginSources,
+    connector: Connector,
     filters: bool,
     known: HashMap<String, u32>,
 }
 
 impl Reader {
-    fn read(&self) -> anyhow::Result<Vec<(Reached, u32)>> {
+    fn read(&self) -> Result<Vec<(Reached, u32)>, HostsError> {
         let mut logins = self.sources.read()?;
         if self.filters {
-            logins = filter::reachable(logins, &self.newcomers.connection)?;
+            let Connector { connection, warnings, .. } = &self.connector;
+            logins = filter::reachable(logins, connection, warnings)?;
         }
         let is_new = |login: &&Login| !self.known.contains_key(&login.name);
         if let Some(login) = logins.iter().find(is_new) {
-            self.newcomers.check(login)?;
+            self.connector.check(login)?;
         }
         let (old, new): (Vec<Login>, Vec<Login>) = logins
             .into_iter()
@@ -127,9 +134,9 @@ impl Reader {
         let mut hosts = Vec::new();
         for login in old {
             let limit = self.known.get(&login.name).copied().unwrap_or(1);
-            hosts.push((reached(login, &self.newcomers.connection)?, limit));
+            hosts.push((self.connector.reached(login)?, limit));
         }
-        hosts.extend(self.newcomers.join(new)?);
+        hosts.extend(self.connector.join(new)?);
         Ok(hosts)
     }
 }

@@ -1,23 +1,20 @@
 //! `--controlmaster`: one connection for each host, which its jobs share.
 //!
-//! A connection is an ssh of its own that runs `cat` over there: it stands before the first job
-//! starts, ends when we do however that comes, as its standard input ends then, and leaves no
-//! process behind that nobody owns.  Where it cannot be made, jobs log in by themselves.  The
-//! sockets are in a folder that only we may read.
+//! A connection is an ssh of its own that runs `cat` on the host.  It is there before the first job
+//! starts.  It ends when this process does, however that ends, since its standard input is closed
+//! then; so no process is left behind.  Where it cannot be made, jobs log in by themselves.  The
+//! sockets are in a folder that only this user may read.
 
 use std::os::fd::OwnedFd;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
-use run::engine::Observer as _;
-use run::remote::{Connection, Login, Place};
 use tempfile::TempDir;
 
-use super::answers::{Answer, hear};
-use super::words;
-use crate::run::notice::Notices;
+use super::answers::{Answer, read_all};
+use super::{HostsError, Warnings, words};
+use crate::remote::{Connection, Login, Place};
 
 /// How long all connections may take before jobs start without the rest of them.
 const READY_TIME_MAX: Duration = Duration::from_secs(10);
@@ -30,14 +27,16 @@ const END_TIME_MAX: Duration = Duration::from_secs(2);
 const FOLDER_BYTES_MAX: usize = 48;
 
 /// The folder for the sockets.
-fn folder() -> anyhow::Result<TempDir> {
+fn folder() -> Result<TempDir, HostsError> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("whit-");
-    let folder = builder.tempdir().context("--controlmaster: cannot make a folder for sockets")?;
+    let what = "--controlmaster: cannot make a folder for sockets";
+    let folder = builder.tempdir().map_err(HostsError::system(what))?;
     if folder.path().as_os_str().len() <= FOLDER_BYTES_MAX {
         return Ok(folder);
     }
-    builder.tempdir_in("/tmp").context("--controlmaster: cannot make a folder in /tmp")
+    let what = "--controlmaster: cannot make a folder in /tmp";
+    builder.tempdir_in("/tmp").map_err(HostsError::system(what))
 }
 
 /// Whether a program knows the options of OpenSSH's.
@@ -47,7 +46,7 @@ pub(super) fn is_openssh(connection: &Connection) -> bool {
 }
 
 /// The connections of all hosts; they are ended when this is dropped.
-pub(crate) struct Masters {
+pub(super) struct ControlMasters {
     /// Removed behind the connections.
     _folder: TempDir,
     /// What ends each.
@@ -55,40 +54,43 @@ pub(crate) struct Masters {
     children: Vec<Child>,
 }
 
-impl Masters {
+impl ControlMasters {
     /// Makes them all at the same time, and waits until they stand.
     pub(super) fn make(
         logins: &[Login],
         connection: &mut Connection,
-        alive: &OwnedFd,
-    ) -> anyhow::Result<Self> {
+        keepalive: &OwnedFd,
+        warnings: &Warnings,
+    ) -> Result<Self, HostsError> {
         let folder = folder()?;
         connection.control = Some(folder.path().to_owned());
-        let mut masters = Masters { _folder: folder, ends: Vec::new(), children: Vec::new() };
+        let mut masters =
+            ControlMasters { _folder: folder, ends: Vec::new(), children: Vec::new() };
         let (mut names, mut answers) = (Vec::new(), Vec::new());
         for login in logins {
             let Place::There(ssh) = &login.place else { continue };
             let Some([make, end]) = connection.master(ssh) else { continue };
             let mut command = words(&make);
-            let command = command.stdin(alive.try_clone()?).stdout(Stdio::piped());
-            let mut child = command.spawn().context("--controlmaster: cannot start ssh")?;
+            let cannot_start = || HostsError::system("--controlmaster: cannot start ssh");
+            let keepalive = keepalive.try_clone().map_err(cannot_start())?;
+            let command = command.stdin(keepalive).stdout(Stdio::piped());
+            let mut child = command.spawn().map_err(cannot_start())?;
             answers.push(Answer::of(child.stdout.take(), true));
             names.push(&login.name);
             masters.ends.push(end);
             masters.children.push(child);
         }
-        hear(&mut answers, Instant::now() + READY_TIME_MAX);
+        read_all(&mut answers, Instant::now() + READY_TIME_MAX);
         for (name, answer) in names.into_iter().zip(answers) {
             if answer.text.is_empty() {
-                let text = format!("{name}: no connection to share; each job logs in");
-                Notices.tell(text.as_bytes());
+                warnings.warn(&format!("{name}: no connection to share; each job logs in"));
             }
         }
         Ok(masters)
     }
 }
 
-impl Drop for Masters {
+impl Drop for ControlMasters {
     fn drop(&mut self) {
         let quiet = |end: &Vec<Vec<u8>>| {
             let mut command = words(end);

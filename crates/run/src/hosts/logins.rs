@@ -6,16 +6,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
-use run::remote::{Entry, Login, login};
-
-use super::HostArguments;
-use crate::run::config;
+use super::{HostOptions, HostsError};
+use crate::remote::{Entry, Login, login};
 
 /// Where logins come from.
 #[derive(Clone, Debug)]
-pub(super) struct Sources {
-    parts: Vec<Part>,
+pub(super) struct LoginSources {
+    parts: Vec<LoginSource>,
     /// Hosts by their names (`--onall`), not in the order in which they are named.
     is_sorted: bool,
     /// Jobs run here if nothing else is named.
@@ -24,7 +21,7 @@ pub(super) struct Sources {
 
 /// What a word stands for.
 #[derive(Clone, Debug)]
-enum Part {
+enum LoginSource {
     Entry(Entry),
     File(PathBuf),
 }
@@ -33,37 +30,39 @@ enum Part {
 /// All zero if it is not there.
 pub(super) type Stamps = Vec<[u64; 4]>;
 
-impl Sources {
+impl LoginSources {
     /// Reads the words, and standard input where one of them asks for it.
-    pub(super) fn of(hosts: &HostArguments) -> anyhow::Result<Self> {
+    pub(super) fn of(hosts: &HostOptions) -> Result<Self, HostsError> {
+        let home = hosts.config_folder.as_deref();
         let mut parts = Vec::new();
         for text in &hosts.logins {
             for entry in login::split(text)? {
-                add(entry, &mut parts)?;
+                add(entry, home, &mut parts)?;
             }
         }
         for name in &hosts.login_files {
             match name.as_str() {
-                ".." => add(Entry::UserFile, &mut parts)?,
-                "." => add(Entry::MachineFile, &mut parts)?,
-                "-" => add(Entry::Stdin, &mut parts)?,
-                name => parts.push(Part::File(file(name))),
+                ".." => add(Entry::UserFile, home, &mut parts)?,
+                "." => add(Entry::MachineFile, home, &mut parts)?,
+                "-" => add(Entry::Stdin, home, &mut parts)?,
+                name => parts.push(LoginSource::File(file(name, home))),
             }
         }
-        let is_sorted = hosts.is_everywhere();
-        Ok(Sources { parts, is_sorted, or_here: is_sorted || hosts.hostgroups })
+        let is_sorted = hosts.is_everywhere;
+        Ok(LoginSources { parts, is_sorted, or_here: is_sorted || hosts.uses_groups })
     }
 
     /// The hosts to use, as the files name them now.
-    pub(super) fn read(&self) -> anyhow::Result<Vec<Login>> {
+    pub(super) fn read(&self) -> Result<Vec<Login>, HostsError> {
         let mut entries = Vec::new();
         for part in &self.parts {
             match part {
-                Part::Entry(entry) => entries.push(entry.clone()),
-                Part::File(path) => {
+                LoginSource::Entry(entry) => entries.push(entry.clone()),
+                LoginSource::File(path) => {
                     let name = path.display().to_string();
                     let text = std::fs::read_to_string(path);
-                    let text = text.with_context(|| format!("cannot read logins of {name}"))?;
+                    let what = format!("cannot read logins of {name}");
+                    let text = text.map_err(HostsError::system(what))?;
                     entries.extend(lines(&text, &name)?);
                 }
             }
@@ -81,8 +80,8 @@ impl Sources {
     /// What the files are now; nothing if there are none.
     pub(super) fn stamps(&self) -> Stamps {
         let paths = self.parts.iter().filter_map(|part| match part {
-            Part::File(path) => Some(path),
-            Part::Entry(_) => None,
+            LoginSource::File(path) => Some(path),
+            LoginSource::Entry(_) => None,
         });
         let stamp = |path: &PathBuf| {
             std::fs::metadata(path).map_or([0; 4], |file| {
@@ -95,33 +94,34 @@ impl Sources {
 }
 
 /// Adds an entry, or what it stands for.
-fn add(entry: Entry, parts: &mut Vec<Part>) -> anyhow::Result<()> {
+fn add(entry: Entry, home: Option<&Path>, parts: &mut Vec<LoginSource>) -> Result<(), HostsError> {
     match entry {
         Entry::UserFile => {
-            let home = config::home().context("-S ..: HOME is not set")?;
-            parts.push(Part::File(home.join("sshloginfile")));
+            let home = home.ok_or(HostsError::NoHome)?;
+            parts.push(LoginSource::File(home.join("sshloginfile")));
         }
-        Entry::MachineFile => parts.push(Part::File("/etc/parallel/sshloginfile".into())),
+        Entry::MachineFile => parts.push(LoginSource::File("/etc/parallel/sshloginfile".into())),
         Entry::Stdin => {
-            let text = io::read_to_string(io::stdin()).context("cannot read logins")?;
-            parts.extend(lines(&text, "standard input")?.into_iter().map(Part::Entry));
+            let text = io::read_to_string(io::stdin())
+                .map_err(HostsError::system("cannot read logins"))?;
+            parts.extend(lines(&text, "standard input")?.into_iter().map(LoginSource::Entry));
         }
-        entry => parts.push(Part::Entry(entry)),
+        entry => parts.push(LoginSource::Entry(entry)),
     }
     Ok(())
 }
 
 /// The file of a name.
-fn file(name: &str) -> PathBuf {
+fn file(name: &str, home: Option<&Path>) -> PathBuf {
     let path = Path::new(name);
-    let in_home = config::home().map(|home| home.join(name));
+    let in_home = home.map(|home| home.join(name));
     in_home.filter(|file| !path.exists() && file.exists()).unwrap_or_else(|| path.to_owned())
 }
 
-fn lines(text: &str, name: &str) -> anyhow::Result<Vec<Entry>> {
+fn lines(text: &str, name: &str) -> Result<Vec<Entry>, HostsError> {
     let entries = login::read_lines(text)?;
     if entries.iter().any(|entry| !matches!(entry, Entry::Login(_) | Entry::Groups(_))) {
-        bail!("{name}: a file of logins cannot name another one");
+        return Err(HostsError::NestedFile(name.to_owned()));
     }
     Ok(entries)
 }

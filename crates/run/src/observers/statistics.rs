@@ -2,43 +2,46 @@
 //!
 //! Costs two additions into histograms for each job, and one read of `/proc/loadavg` every
 //! [`LOOK`] for the longest run queue; the other kernel files are read at the beginning and at the
-//! end.  What jobs used is what the kernel says of each when it is waited for (getrusage(2)), so processes that a
-//! job left behind are not in it, and of a job that was tried several times the last try alone is.
+//! end.  What a job used is what the kernel says when it is waited for (getrusage(2)): processes that
+//! it left behind are not in it, and of a job that was tried several times only the last try is.
 //! What of it the shell used, and whose memory it was, costs seven system calls more for a job
 //! ([`spawn::ExitDetails`]).
 
-use std::io::Write as _;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use procfs::usage::{Whose, usage};
-use run::Finished;
-use run::engine::{Observer, Status};
 use serde_json::{Value, json};
 use spawn::ShellTime;
-use trace::duration;
 
-use super::machine::{Load, Machine, Seen};
-use super::spread::Spread;
+use super::Clock;
+use super::machine::{CpuShares, MachineFiles, MachineReading, RunQueue};
+use super::quantiles::DurationHistogram;
+use crate::engine::{Observer, Status};
+use crate::job::Finished;
+use crate::units::short_duration;
 
 /// How often the run queue is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// As what statistics are told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Form {
-    /// Lines to be read
+/// How statistics are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatisticsFormat {
+    /// Lines for people.
     Text,
-    /// One JSON object in a line
+    /// One JSON object in a line.
     Json,
 }
 
 /// Sums while jobs run.
-pub(crate) struct Stats {
-    form: Form,
-    machine: Machine,
-    begin: Seen,
+pub struct Statistics {
+    format: StatisticsFormat,
+    out: Box<dyn Write>,
+    clock: Clock,
+    machine: MachineFiles,
+    begin: MachineReading,
     next: Instant,
-    peak: Load,
+    peak: RunQueue,
     totals: Totals,
 }
 
@@ -51,37 +54,37 @@ struct Totals {
     system_us: u64,
     /// Time of shells, and how many jobs it is known of.
     shell_ns: u64,
-    told_shell: u64,
+    known_shell: u64,
     /// Jobs whose shell became the command.
     became: u64,
     /// Of the largest job whose own is known.
     resident_kib: Option<u64>,
-    wall: Spread,
-    spawn: Spread,
+    wall: DurationHistogram,
+    spawn: DurationHistogram,
 }
 
 impl Totals {
     /// CPU time of a job on average by who used it, the shell and the command, where that is known
     /// of all of them.
     fn split_us(&self) -> Option<[f64; 2]> {
-        let jobs = Some(self.jobs).filter(|jobs| *jobs > 0 && *jobs == self.told_shell)? as f64;
+        let jobs = Some(self.jobs).filter(|jobs| *jobs > 0 && *jobs == self.known_shell)? as f64;
         let shell_us = self.shell_ns as f64 / 1e3;
         let all_us = (self.user_us + self.system_us) as f64;
         Some([shell_us, (all_us - shell_us).max(0.0)].map(|us| us / jobs))
     }
 }
 
-impl Stats {
-    /// Counts from now on.
-    pub(crate) fn begin(form: Form) -> Self {
-        let mut machine = Machine::new();
-        let begin = machine.see();
+impl Statistics {
+    /// Counts from now on; the report is written to `out` when all jobs have ended.
+    pub fn begin(format: StatisticsFormat, out: Box<dyn Write>, clock: Clock) -> Self {
+        let mut machine = MachineFiles::new();
+        let begin = machine.read_all(clock());
         let (next, peak) = (begin.at + LOOK, begin.load.unwrap_or_default());
-        Stats { form, machine, begin, next, peak, totals: Totals::default() }
+        Statistics { format, out, clock, machine, begin, next, peak, totals: Totals::default() }
     }
 
     fn look(&mut self) {
-        if let Some(Load { running, tasks }) = self.machine.look() {
+        if let Some(RunQueue { running, tasks }) = self.machine.read_load() {
             self.peak.running = self.peak.running.max(running);
             self.peak.tasks = self.peak.tasks.max(tasks);
         }
@@ -89,7 +92,7 @@ impl Stats {
 
     fn report(&mut self, status: &Status) -> Report {
         self.look();
-        let end = self.machine.see();
+        let end = self.machine.read_all((self.clock)());
         let own = usage(Whose::Own);
         let totals = std::mem::take(&mut self.totals);
         let wall = end.at - self.begin.at;
@@ -109,7 +112,7 @@ impl Stats {
             spawn_times: times(&totals.spawn),
             born: end.born_since(&self.begin),
             shares: end.shares_since(&self.begin).map(|shares| {
-                let super::machine::Shares { user, system, wait, stolen, idle } = shares;
+                let CpuShares { user, system, wait, stolen, idle } = shares;
                 [user, system, wait, stolen, idle].map(|share| share * 100.0)
             }),
             peak: self.peak,
@@ -118,12 +121,12 @@ impl Stats {
 }
 
 /// Half, nearly all, and the longest.
-fn times(spread: &Spread) -> Option<[Duration; 3]> {
+fn times(spread: &DurationHistogram) -> Option<[Duration; 3]> {
     Some([spread.quantile(0.5)?, spread.quantile(0.99)?, spread.longest()?])
 }
 
-impl Observer for Stats {
-    fn ended(&mut self, finished: &Finished, _: &Status) {
+impl Observer for Statistics {
+    fn job_ended(&mut self, finished: &Finished, _: &Status) {
         let Some(usage) = &finished.usage else { return };
         // Of a job that was never started (--dry-run, no such program) there is nothing to tell.
         if usage.spawn_ns == 0 {
@@ -135,7 +138,7 @@ impl Observer for Stats {
         totals.system_us += usage.system_us;
         if let Some(shell_ns) = usage.shell.ns() {
             totals.shell_ns += shell_ns;
-            totals.told_shell += 1;
+            totals.known_shell += 1;
         }
         totals.became += u64::from(usage.shell == ShellTime::Became);
         totals.resident_kib = totals.resident_kib.max(usage.resident_kib);
@@ -152,18 +155,14 @@ impl Observer for Stats {
         self.next = now + LOOK;
     }
 
-    fn tell(&mut self, _: &[u8]) {}
-
-    fn show(&mut self, _: &[u8]) {}
-
-    fn over(&mut self, status: &Status) {
+    fn all_ended(&mut self, status: &Status) {
         let report = self.report(status);
-        let text = match self.form {
-            Form::Text => report.text(),
-            Form::Json => format!("{}\n", report.json()),
+        let text = match self.format {
+            StatisticsFormat::Text => report.text(),
+            StatisticsFormat::Json => format!("{}\n", report.json()),
         };
-        // Nobody is left to be told that this could not be told.
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        // An error of standard error can be reported nowhere.
+        let _ = self.out.write_all(text.as_bytes());
     }
 }
 
@@ -190,20 +189,20 @@ struct Report {
     born: Option<u64>,
     /// User, system, wait, stolen, idle, in per cent.
     shares: Option<[f64; 5]>,
-    peak: Load,
+    peak: RunQueue,
 }
 
 /// What stands for something that is not known.
 const MISSING: &str = "-";
 
 fn time_us(us: Option<f64>) -> String {
-    us.map_or_else(|| MISSING.to_owned(), |us| duration((us * 1e3) as u64))
+    us.map_or_else(|| MISSING.to_owned(), |us| short_duration((us * 1e3) as u64))
 }
 
 fn spread(times: Option<[Duration; 3]>) -> String {
     let Some(times) = times else { return MISSING.to_owned() };
     let [half, most, longest] =
-        times.map(|time| duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)));
+        times.map(|time| short_duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)));
     format!("p50 {half}, p99 {most}, max {longest}")
 }
 
@@ -234,7 +233,7 @@ impl Report {
             }
             None => MISSING.to_owned(),
         };
-        let Load { running, tasks } = self.peak;
+        let RunQueue { running, tasks } = self.peak;
         format!(
             "\
 jobs         {} in {:.3} s, {:.1}/s; {} failed
@@ -301,7 +300,8 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_zero() {
-        let mut stats = Stats::begin(Form::Text);
+        let mut stats =
+            Statistics::begin(StatisticsFormat::Text, Box::new(std::io::sink()), Instant::now);
         let report = stats.report(&Status::default());
         let text = report.text();
         assert!(text.contains("jobs         0 in"), "{text}");

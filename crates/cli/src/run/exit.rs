@@ -1,0 +1,38 @@
+//! How `whit run` ends: its exit codes, and ending by a signal, so that the parent sees which.
+
+use std::process::ExitCode;
+
+use run::collect::CollectError;
+use run::engine::{EngineError, Summary};
+
+/// The exit code of everything that is not a job's failure.
+pub(crate) const FAILURE: u8 = 255;
+
+/// Ends as the jobs did; `code` makes the exit code.
+pub(crate) fn as_jobs_did(
+    done: Result<Summary, EngineError>,
+    code: impl FnOnce(&Summary) -> u8,
+) -> anyhow::Result<ExitCode> {
+    match done {
+        Ok(summary) if summary.signal != 0 => die_of(summary.signal),
+        Ok(summary) => Ok(ExitCode::from(code(&summary))),
+        // The reader of our output has closed it, as `head` does: no error.
+        Err(EngineError::Collect(CollectError::ReaderGone)) => die_of(libc::SIGPIPE),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Ends this process by `signal`, as if it had never been handled.
+fn die_of(signal: i32) -> anyhow::Result<ExitCode> {
+    // SAFETY: plain calls; the set is valid once sigemptyset has written it.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, signal);
+        libc::signal(signal, libc::SIG_DFL);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
+        libc::raise(signal);
+    }
+    // A signal that does not end a process: by number, as shells do.
+    Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(255)))
+}

@@ -1,0 +1,534 @@
+//! Getting the hosts of `-S` and `--sshloginfile` ready, before the first job and while jobs run.
+//!
+//! Hosts are asked for their CPU threads only where neither the login (`8/host`) nor `-j` says how
+//! many jobs they get; all of them at the same time.  Base files are sent before the first job and
+//! removed after the last by commands of their own.
+//!
+//! What is sent to a host's shell is made in [`crate::remote`]; here it is started and its answers
+//! are read.
+
+mod answers;
+mod control_masters;
+mod filter;
+mod joining;
+mod logins;
+
+use std::ffi::{CString, NulError, OsStr, OsString};
+use std::fmt;
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use template::{Syntax, Template, TemplateError};
+
+use self::control_masters::ControlMasters;
+use self::joining::{Connector, LoginFiles};
+use self::logins::LoginSources;
+use crate::engine::world::Waker;
+use crate::engine::{Reached, Remote, Rereading, SshDelay};
+use crate::remote::files::{FilePath, PathError};
+use crate::remote::{Connection, Hosts, Login, LoginError, Place, Workdir, command};
+use crate::schedule::{Jobs, JobsError, Machine, Swapped};
+
+/// Most that is read of a host's answer: a number, and what a talkative login says before it.
+const ANSWER_BYTES_MAX: u64 = 4096;
+
+/// Why the hosts cannot be made ready.
+#[derive(Debug, thiserror::Error)]
+pub enum HostsError {
+    /// A login that cannot be read.
+    #[error(transparent)]
+    Login(#[from] LoginError),
+    /// A number of jobs that cannot be had.
+    #[error(transparent)]
+    Jobs(#[from] JobsError),
+    /// A file's name that cannot be sent.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// A replacement string in a file's name.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// A name with a NUL within.
+    #[error(transparent)]
+    Nul(#[from] NulError),
+    /// The system refused something.
+    #[error("{what}: {error}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// A file of logins names another one.
+    #[error("{0}: a file of logins cannot name another one")]
+    NestedFile(String),
+    /// There is no home folder, where the user's file of logins is.
+    #[error("-S ..: HOME is not set")]
+    NoHome,
+    /// No host can be used.
+    #[error("-S: no host is left of those that are named")]
+    NoHost,
+    /// A number of jobs that may change.
+    #[error("-S cannot be had with a -j that changes: give a number")]
+    ChangingJobs,
+    /// A folder for each job on this machine.
+    #[error("--workdir ...: only jobs on other hosts have folders of their own")]
+    OwnFolder,
+    /// Base files have no single folder to go to.
+    #[error("--basefile needs a --workdir that is the same for all jobs")]
+    BaseFolder,
+    /// Base files did not arrive.
+    #[error("--basefile: cannot send to {0}")]
+    BaseFiles(String),
+    /// A command that only a shell can read.
+    #[error("--ssh '{0}': it is words with blanks between them, and no shell reads it")]
+    SshWords(String),
+    /// The program that logs in is not installed.
+    #[error("-S {login}: there is no program {program}")]
+    NoProgram {
+        /// The login.
+        login: String,
+        /// The program's name.
+        program: String,
+    },
+    /// A host that joins after base files were sent.
+    #[error("{0} comes too late for the files of --basefile")]
+    TooLate(String),
+}
+
+impl HostsError {
+    fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |error| HostsError::System { what, error }
+    }
+}
+
+/// Where warnings go: one line each, which ends nothing.
+#[derive(Clone)]
+pub struct Warnings(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Warnings {
+    /// Calls `write` for each of them, from whatever thread.
+    pub fn new(write: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Warnings(Arc::new(write))
+    }
+
+    /// Hands on a warning.
+    pub fn warn(&self, text: &str) {
+        (self.0)(text);
+    }
+}
+
+impl fmt::Debug for Warnings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Warnings")
+    }
+}
+
+/// Which hosts run the jobs, and what goes to and fro.
+#[derive(Debug, Default)]
+pub struct HostOptions {
+    /// `-S`: lists of logins.
+    pub logins: Vec<String>,
+    /// `--sshloginfile`.
+    pub login_files: Vec<String>,
+    /// The program that logs in, with its options; none: `ssh`.
+    pub ssh: Option<String>,
+    /// `--hostgroups`.
+    pub uses_groups: bool,
+    /// `--filter-hosts`.
+    pub filters_hosts: bool,
+    /// `--ssh-delay`.
+    pub delay: Option<Duration>,
+    /// `--controlmaster`.
+    pub shares_connections: bool,
+    /// `--onall`, `--nonall`: every host runs all jobs.
+    pub is_everywhere: bool,
+    /// `--transferfile`.
+    pub send: Vec<OsString>,
+    /// The value itself is the name of a file to be sent.
+    pub sends_value: bool,
+    /// `--return`.
+    pub bring: Vec<OsString>,
+    /// `--cleanup`.
+    pub removes_files: bool,
+    /// `--basefile`.
+    pub base_files: Vec<OsString>,
+    /// Options that do nothing unless a job runs on another host, as they are written.
+    pub remote_only: Vec<&'static str>,
+    /// The variables of jobs on other hosts.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+    /// `-j`.
+    pub jobs: Option<String>,
+    /// `--workdir`.
+    pub workdir: Option<OsString>,
+    /// Nothing is run (`--dry-run`).
+    pub is_dry: bool,
+    /// `--process-slot-var`.
+    pub slot_variable: Option<String>,
+    /// Each line of output begins with its host.
+    pub tags_host: bool,
+    /// Our working directory.
+    pub current_folder: Vec<u8>,
+    /// The user's home folder.
+    pub home: Vec<u8>,
+    /// Where the user's own file of logins is.
+    pub config_folder: Option<PathBuf>,
+    /// Where programs are looked for (`$PATH`).
+    pub path: Vec<u8>,
+}
+
+impl HostOptions {
+    /// Whether any host is named.
+    pub fn is_used(&self) -> bool {
+        !self.logins.is_empty()
+            || !self.login_files.is_empty()
+            || self.is_everywhere
+            || self.uses_groups
+    }
+}
+
+/// Hosts that are ready, and what is to be done around all jobs.
+pub struct PreparedHosts {
+    /// What the engine takes.
+    pub remote: Remote,
+    /// How many jobs run at once on all hosts.
+    pub slots: u32,
+    /// What is to be done after all jobs.
+    pub after: AfterJobs,
+}
+
+/// What is done after all jobs, when this is dropped.
+#[derive(Default)]
+pub struct AfterJobs {
+    /// Commands that remove the base files.
+    base: Vec<Vec<Vec<u8>>>,
+    warnings: Option<Warnings>,
+    /// Connections that are ended, later than those commands.
+    _control_masters: Option<ControlMasters>,
+}
+
+impl Drop for AfterJobs {
+    fn drop(&mut self) {
+        if let Some(warnings) = &self.warnings {
+            remove_base(&self.base, warnings);
+        }
+    }
+}
+
+/// Reads the logins, asks hosts how large they are, sends base files.
+///
+/// # Errors
+///
+/// What cannot be had on these hosts, or on any.
+pub fn prepare(
+    options: &HostOptions,
+    syntax: &Syntax,
+    machine: &mut dyn Machine,
+    waker: Waker,
+    warnings: &Warnings,
+) -> Result<Option<PreparedHosts>, HostsError> {
+    let sources = LoginSources::of(options)?;
+    let stamps = sources.stamps();
+    let Some(logins) = logins(options, &sources, warnings)? else { return Ok(None) };
+    let is_far = is_far(&logins);
+    let mut connection = connection(options.ssh.as_deref())?;
+    let logins = match options.filters_hosts {
+        true => filter::reachable(logins, &connection, warnings)?,
+        false => logins,
+    };
+    if logins.is_empty() {
+        return Err(HostsError::NoHost);
+    }
+    let keepalive = keepalive().map_err(HostsError::system("cannot make a pipe"))?;
+    let shares = options.shares_connections && is_far && !options.is_dry;
+    let _control_masters = match shares && control_masters::is_openssh(&connection) {
+        true => Some(ControlMasters::make(&logins, &mut connection, &keepalive, warnings)?),
+        false => None,
+    };
+    let each = Jobs::parse(options.jobs.as_deref().unwrap_or("100%"))?;
+    if each.is_file() || each.is_auto() {
+        return Err(HostsError::ChangingJobs);
+    }
+    let limits = match options.is_everywhere {
+        true => vec![1; logins.len()],
+        false => limits(&logins, &each, &connection, machine, warnings)?,
+    };
+    let counted = Hosts::new(&limits);
+    let slots = match options.is_everywhere {
+        true => each.evaluate(machine)?,
+        false => counted.slots(),
+    };
+    let names = logins.iter().map(|login| login.name.clone());
+    let known = names.zip(limits.iter().copied()).collect();
+    let connector = Connector {
+        jobs: each,
+        connection: connection.clone(),
+        needs_base: !options.base_files.is_empty(),
+        path: options.path.clone(),
+        warnings: warnings.clone(),
+    };
+    let rereading = (!stamps.is_empty() && !options.is_everywhere).then(|| {
+        let (connector, found) = (connector.clone(), Arc::default());
+        let filters = options.filters_hosts;
+        let files = LoginFiles { sources, connector, filters, known, stamps, waker, found };
+        Rereading::new(Box::new(files))
+    });
+    let places = logins.into_iter().map(|login| reached(login, &connection, &options.path));
+    let places: Vec<Reached> = places.collect::<Result<_, _>>()?;
+    let base = match !options.base_files.is_empty() && is_far && !options.is_dry {
+        true => send_base(options, &places, &connection, &base_workdir(options, syntax)?)?,
+        false => Vec::new(),
+    };
+    let host = rustix::system::uname().nodename().to_bytes().to_vec();
+    let remote = Remote {
+        places,
+        hosts: counted,
+        connection,
+        delay: options.delay.map(SshDelay::new),
+        shell: Arc::new(CString::from(c"/bin/sh")),
+        send: sent(options, syntax)?,
+        bring: templates(options.bring.iter(), syntax)?,
+        cleanup: options.removes_files,
+        environment: options.environment.clone(),
+        slot_variable: options.slot_variable.clone().map(String::into_bytes),
+        alive: keepalive,
+        current: options.current_folder.clone(),
+        home: options.home.clone(),
+        unique: [&host, b"-".as_slice(), std::process::id().to_string().as_bytes()].concat(),
+        rereading,
+        newcomers: options.uses_groups.then(|| Box::new(connector) as Box<_>),
+        is_everywhere: options.is_everywhere,
+        tags_host: options.tags_host,
+    };
+    let after = AfterJobs { base, warnings: Some(warnings.clone()), _control_masters };
+    Ok(Some(PreparedHosts { remote, slots, after }))
+}
+
+/// The logins that are named; none where jobs run here without any.
+fn logins(
+    options: &HostOptions,
+    sources: &LoginSources,
+    warnings: &Warnings,
+) -> Result<Option<Vec<Login>>, HostsError> {
+    let logins = if options.is_used() { sources.read()? } else { Vec::new() };
+    if !is_far(&logins) {
+        for name in &options.remote_only {
+            warnings.warn(&format!("{name} does nothing: no job runs on another host"));
+        }
+    }
+    let is_here = logins.is_empty() || logins.iter().any(|login| login.place == Place::Here);
+    if is_here && options.workdir.as_deref().is_some_and(|folder| folder == "...") {
+        return Err(HostsError::OwnFolder);
+    }
+    Ok(options.is_used().then_some(logins))
+}
+
+/// Whether any of them is not this machine.
+fn is_far(logins: &[Login]) -> bool {
+    logins.iter().any(|login| login.place != Place::Here)
+}
+
+/// Where base files go: the folder that all jobs share.
+fn base_workdir(options: &HostOptions, syntax: &Syntax) -> Result<Workdir, HostsError> {
+    let text = options.workdir.as_deref().unwrap_or_default().as_bytes();
+    if text == b"..." || Template::parse(&[text.to_vec()], syntax)?.has_values() {
+        return Err(HostsError::BaseFolder);
+    }
+    Ok(Workdir::parse(text, &options.current_folder, &options.home, b""))
+}
+
+/// The reading end of a pipe whose other end stays open until this process ends, however it ends:
+/// whatever reads it on another host ends then too.
+fn keepalive() -> io::Result<OwnedFd> {
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    std::mem::forget(writer);
+    Ok(rustix::io::fcntl_dupfd_cloexec(&reader, 3)?)
+}
+
+/// How to log in, by the words of `--ssh`.
+fn connection(ssh: Option<&str>) -> Result<Connection, HostsError> {
+    let Some(text) = ssh.filter(|text| !text.trim().is_empty()) else {
+        return Ok(Connection::default());
+    };
+    if text.contains(['\'', '"', '\\', '$', '`']) {
+        return Err(HostsError::SshWords(text.to_owned()));
+    }
+    let program = text.split_whitespace().map(|word| word.as_bytes().to_vec()).collect();
+    Ok(Connection { program, control: None })
+}
+
+fn reached(login: Login, connection: &Connection, path: &[u8]) -> Result<Reached, HostsError> {
+    let program = match &login.place {
+        Place::Here => PathBuf::from("/bin/sh"),
+        Place::There(ssh) => {
+            let words = connection.words(ssh);
+            let found = words.first().and_then(|name| spawn::find_program(name, path));
+            found.ok_or_else(|| {
+                let name = words.first().map(|name| String::from_utf8_lossy(name).into_owned());
+                let program = name.unwrap_or_default();
+                HostsError::NoProgram { login: login.name.clone(), program }
+            })?
+        }
+    };
+    let program = Arc::new(CString::new(program.into_os_string().into_vec())?);
+    Ok(Reached { login, program, is_newcomer: false })
+}
+
+fn templates<'a>(
+    texts: impl Iterator<Item = &'a OsString>,
+    syntax: &Syntax,
+) -> Result<Vec<Template>, HostsError> {
+    let parse = |text: &OsString| Ok(Template::parse(&[text.as_bytes().to_vec()], syntax)?);
+    texts.map(parse).collect()
+}
+
+/// What is sent before each job.
+fn sent(options: &HostOptions, syntax: &Syntax) -> Result<Vec<Template>, HostsError> {
+    let value = syntax.renames.value.clone().unwrap_or_else(|| b"{}".to_vec());
+    let value = OsString::from_vec(value);
+    templates(options.send.iter().chain(options.sends_value.then_some(&value)), syntax)
+}
+
+/// How many jobs each host gets.
+fn limits(
+    logins: &[Login],
+    jobs: &Jobs,
+    connection: &Connection,
+    machine: &mut dyn Machine,
+    warnings: &Warnings,
+) -> Result<Vec<u32>, HostsError> {
+    let mut sized = Sized { machine, threads: None, was_asked: false };
+    jobs.evaluate(&mut sized)?;
+    let ask = sized.was_asked;
+    let asked: Vec<Option<io::Result<Child>>> = logins
+        .iter()
+        .map(|login| match &login.place {
+            Place::There(ssh) if ask && login.threads.is_none() => {
+                let mut command = words(&connection.ask_threads(ssh));
+                Some(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn())
+            }
+            _ => None,
+        })
+        .collect();
+    let mut limits = Vec::new();
+    for (login, asked) in logins.iter().zip(asked) {
+        sized.threads = login.threads.or_else(|| {
+            let text = asked?.ok().and_then(answer);
+            let number = text.and_then(|text| text.trim().parse().ok()).filter(|&n: &u32| n > 0);
+            if number.is_none() {
+                warnings.warn(&format!("{} does not tell its CPU threads: it gets 1", login.name));
+            }
+            Some(number.unwrap_or(1))
+        });
+        limits.push(jobs.evaluate(&mut sized)?);
+    }
+    Ok(limits)
+}
+
+/// What a child writes.  It may be the engine that waits for its end.
+fn answer(mut child: Child) -> Option<String> {
+    let mut bytes = Vec::new();
+    child.stdout.take()?.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let _ = child.wait();
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Sends the base files to all hosts at the same time; the commands that remove them again.
+fn send_base(
+    options: &HostOptions,
+    places: &[Reached],
+    connection: &Connection,
+    workdir: &Workdir,
+) -> Result<Vec<Vec<Vec<u8>>>, HostsError> {
+    let paths = options.base_files.iter().map(|file| FilePath::parse(file.as_bytes()));
+    let paths: Vec<FilePath> = paths.collect::<Result<_, _>>()?;
+    let mut sending = Vec::new();
+    let mut after = Vec::new();
+    for Reached { login, .. } in places {
+        let Place::There(ssh) = &login.place else { continue };
+        let line = command::send_base(connection, ssh, workdir, &paths);
+        let child = words(&line).stdin(Stdio::null()).spawn();
+        sending.push((login, child.map_err(HostsError::system("cannot send base files"))?));
+        if options.removes_files {
+            after.push(command::remove_base(connection, ssh, workdir, &paths));
+        }
+    }
+    let mut failed = Vec::new();
+    for (login, mut child) in sending {
+        if !child.wait().is_ok_and(|status| status.success()) {
+            failed.push(login.name.as_str());
+        }
+    }
+    if !failed.is_empty() {
+        start_and_wait(&after);
+        return Err(HostsError::BaseFiles(failed.join(", ")));
+    }
+    Ok(after)
+}
+
+/// Removes the base files again, and says where that failed.
+fn remove_base(commands: &[Vec<Vec<u8>>], warnings: &Warnings) {
+    for _ in 0..start_and_wait(commands) {
+        warnings.warn("--cleanup: base files may be left on a host");
+    }
+}
+
+/// Runs commands at the same time; how many of them failed.
+fn start_and_wait(commands: &[Vec<Vec<u8>>]) -> usize {
+    let start = |line: &Vec<Vec<u8>>| words(line).stdin(Stdio::null()).spawn();
+    let children: Vec<io::Result<Child>> = commands.iter().map(start).collect();
+    let succeeds = |child: io::Result<Child>| {
+        child.and_then(|mut child| child.wait()).is_ok_and(|status| status.success())
+    };
+    children.into_iter().map(succeeds).filter(|succeeds| !succeeds).count()
+}
+
+fn words(line: &[Vec<u8>]) -> Command {
+    let mut words = line.iter().map(|word| OsStr::from_bytes(word));
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
+    command
+}
+
+/// A machine of another number of threads; remembers whether it was asked for it.
+struct Sized<'a> {
+    machine: &'a mut dyn Machine,
+    threads: Option<u32>,
+    was_asked: bool,
+}
+
+impl Machine for Sized<'_> {
+    fn threads(&mut self) -> u32 {
+        self.was_asked = true;
+        self.threads.unwrap_or_else(|| self.machine.threads())
+    }
+
+    fn jobs_max(&mut self) -> u32 {
+        self.machine.jobs_max()
+    }
+
+    fn busy_threads(&mut self) -> io::Result<u32> {
+        self.machine.busy_threads()
+    }
+
+    fn memory_available_bytes(&mut self) -> io::Result<u64> {
+        self.machine.memory_available_bytes()
+    }
+
+    fn swapped(&mut self) -> io::Result<Swapped> {
+        self.machine.swapped()
+    }
+
+    fn disks_busy_ms(&mut self) -> io::Result<Vec<u64>> {
+        self.machine.disks_busy_ms()
+    }
+
+    fn file(&mut self, path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
+        self.machine.file(path, bytes_max)
+    }
+}

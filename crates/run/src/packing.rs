@@ -1,0 +1,178 @@
+//! How many values go into a job: `-N`, `-n`, `-L`, `-X`, `-m`, `--xargs`, `-s`.
+
+use template::quote::Shell;
+use template::{Context, Measure, Packing, Record, Template, Values};
+
+use crate::engine::COMMAND_BYTES_MAX;
+use crate::engine::feed::Fits;
+use crate::input::{self, Input, Packer};
+
+/// The options that say it, as they are given.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PackingOptions {
+    /// `-N`.
+    pub replace_args: Option<u64>,
+    /// `-n`.
+    pub args: Option<u64>,
+    /// `-L`.
+    pub lines: Option<u64>,
+    /// `-l`.
+    pub max_lines: Option<u64>,
+    /// `-X`.
+    pub context_replace: bool,
+    /// `-m`.
+    pub multiple: bool,
+    /// `--xargs`.
+    pub xargs: bool,
+    /// `-x`: a command line that is too long is an error.
+    pub exact: bool,
+}
+
+/// How many records a job gets at most, where that is said.
+fn records_max(packing: &PackingOptions) -> Option<u64> {
+    let PackingOptions { replace_args, args, lines, max_lines, .. } = *packing;
+    replace_args.or(args).or(max_lines.map(|lines| lines.max(1))).or(lines)
+}
+
+/// How records share a command line.
+///
+/// As GNU parallel has it: `-X` and `-N` repeat words, beside whatever else, even for one record of
+/// several values; so does `-L`, but not beside `-m` and `--xargs`.
+pub fn of_template(packing: &PackingOptions) -> Packing {
+    let PackingOptions { replace_args, lines, context_replace, multiple, xargs, .. } = *packing;
+    let joins = multiple || xargs;
+    match records_max(packing) {
+        _ if context_replace || replace_args.is_some() => Packing::Repeat,
+        _ if lines.is_some() && !joins => Packing::Repeat,
+        None | Some(1) if !joins => Packing::One,
+        _ => Packing::Join,
+    }
+}
+
+/// What gives each job its records.
+pub fn packer(input: Input, packing: &PackingOptions, slots: u32) -> Packer {
+    let fill = packing.context_replace || packing.multiple || packing.xargs;
+    let spreads = (packing.context_replace || packing.multiple) && slots > 1;
+    Packer::new(
+        input,
+        input::Packing {
+            records_max: records_max(packing).unwrap_or(if fill { u64::MAX } else { 1 }),
+            spread: spreads.then_some(slots),
+            exact: packing.exact,
+        },
+    )
+}
+
+/// A number of jobs of as many digits as there may be, for measuring command lines.
+const TOTAL_MAX: u64 = 999_999_999;
+
+/// How many jobs parallel takes so many records for before it packs them: without a number, as many.
+pub fn jobs_of(records: u64, packing: &PackingOptions) -> u64 {
+    records.div_ceil(records_max(packing).unwrap_or(1).max(1))
+}
+
+/// The longest command line that `-s` allows, and how its length is counted.
+pub struct LengthLimit {
+    /// Bytes.
+    pub bytes: usize,
+    /// How long a command line counts as.
+    pub measure: Measure,
+    /// The number of jobs that is counted with, where it is known.
+    pub total: Option<u64>,
+}
+
+/// The function that decides whether a command line with so many records can still be run.
+pub fn fits(
+    template: Template,
+    packing: Packing,
+    shell: Shell,
+    limit: Option<LengthLimit>,
+) -> Fits {
+    let values = Values::Quoted(shell);
+    Box::new(move |records: &[Record]| {
+        let context = Context {
+            seq: 1,
+            slot: 1,
+            slots: 1,
+            total: Some(TOTAL_MAX),
+            records,
+            packing,
+            local_time_s: 0,
+        };
+        let is_short = limit.as_ref().is_none_or(|limit| {
+            let context = Context { total: limit.total.or(context.total), ..context };
+            limit.measure.length(&context, records).is_ok_and(|bytes| bytes < limit.bytes)
+        });
+        is_short
+            && template.rendered_len(&context, values).is_ok_and(|bytes| bytes <= COMMAND_BYTES_MAX)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> PackingOptions {
+        let mut options = PackingOptions::default();
+        let mut words = text.split_whitespace();
+        while let Some(word) = words.next() {
+            let mut number = || words.next().and_then(|word| word.parse().ok());
+            match word {
+                "-N" => options.replace_args = number(),
+                "-n" => options.args = number(),
+                "-L" => options.lines = number(),
+                "-l" => options.max_lines = number(),
+                "-X" => options.context_replace = true,
+                "-m" => options.multiple = true,
+                "--xargs" => options.xargs = true,
+                other => panic!("{other}"),
+            }
+        }
+        options
+    }
+
+    #[test]
+    fn words_are_repeated_where_the_incumbent_repeats_them() {
+        for (text, expected) in [
+            ("", Packing::One),
+            ("-n 1", Packing::One),
+            ("-l 1", Packing::One),
+            ("-n 2", Packing::Join),
+            ("-l 2", Packing::Join),
+            ("-m", Packing::Join),
+            ("--xargs -n 2", Packing::Join),
+            ("-m -L 2", Packing::Join),
+            ("-L 2 --xargs", Packing::Join),
+            ("-N 1", Packing::Repeat),
+            ("-L 1", Packing::Repeat),
+            ("-L 2 -n 3", Packing::Repeat),
+            ("-N 2 -m", Packing::Repeat),
+            ("-X -n 2", Packing::Repeat),
+            ("-X --xargs", Packing::Repeat),
+            ("-l 2 -X", Packing::Repeat),
+        ] {
+            assert_eq!(of_template(&options(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn of_several_numbers_one_counts() {
+        for (text, expected) in [
+            ("-N 3 -n 2 -L 1", Some(3)),
+            ("-n 2 -L 3", Some(2)),
+            ("-L 2 -l 3", Some(3)),
+            ("-l 0", Some(1)),
+            ("-X", None),
+        ] {
+            assert_eq!(records_max(&options(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn jobs_are_counted_before_they_are_packed() {
+        assert_eq!(jobs_of(12, &options("-X")), 12);
+        assert_eq!(jobs_of(12, &options("-N 12")), 1);
+        assert_eq!(jobs_of(5, &options("-n 2")), 3);
+        assert_eq!(jobs_of(5, &options("-n 0")), 5);
+    }
+}
