@@ -32,6 +32,13 @@ pub enum FeedError {
     /// Another kind of file.
     #[error("{}: neither a recording of whit's nor one of collectl's", .0.display())]
     NotARecording(PathBuf),
+    /// A recording whose growth cannot be seen as it happens.
+    #[error(
+        "--follow: {} is compressed, and collectl writes it in lumps; a plain one (collectl -oz) \
+         can be followed",
+        .0.display()
+    )]
+    CompressedFollow(PathBuf),
     /// No samples in it.
     #[error("{}: no samples in it", .0.display())]
     NoSamples(PathBuf),

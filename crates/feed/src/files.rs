@@ -1,6 +1,8 @@
 //! The files to play, and in which order: hosts as they were named, each host's recordings by
 //! time.
 
+use std::fs::File;
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
@@ -42,6 +44,54 @@ impl RecordingFile {
         let moment = Timestamp::from_nanosecond(i128::from(started_ns)).unwrap_or_default();
         let day = moment.to_zoned(zone.clone()).date();
         Ok(RecordingFile { path, origin, meta, zone, day, started_ns })
+    }
+
+    /// When it began, in the zone `zone`.
+    #[must_use]
+    pub fn started(&self, zone: &TimeZone) -> Zoned {
+        let started = Timestamp::from_nanosecond(i128::from(self.started_ns));
+        started.unwrap_or_default().to_zoned(zone.clone())
+    }
+
+    /// What to add to its times so that they read in `local` as they read in its own zone.
+    #[must_use]
+    pub fn zone_shift_ns(&self, local: &TimeZone) -> i64 {
+        let seconds =
+            self.started(&self.zone).offset().seconds() - self.started(local).offset().seconds();
+        i64::from(seconds) * 1_000_000_000
+    }
+
+    /// Whether what is added to it can be seen at once: collectl's compressed recordings grow in
+    /// blocks of many samples.
+    ///
+    /// # Errors
+    /// It cannot be followed, or not be read.
+    pub fn check_follow(&self) -> Result<(), FeedError> {
+        let failed = |source| FeedError::Io { path: self.path.clone(), what: None, source };
+        let mut start = [0; 2];
+        let mut file = File::open(&self.path).map_err(failed)?;
+        let gzip = file.read(&mut start).map_err(failed)? == 2 && start == [0x1f, 0x8b];
+        match self.origin {
+            Origin::Collectl if gzip => Err(FeedError::CompressedFollow(self.path.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes its header: collectl's lines as they stand, whit's facts in the same form.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_header(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", self.path.display())?;
+        match (self.origin, self.meta.header_text()) {
+            (Origin::Collectl, Some(text)) => out.write_all(text.as_bytes())?,
+            _ => {
+                for (key, value) in self.meta.entries() {
+                    writeln!(out, "# {key}: {}", sample::text::escape(value.as_bytes()))?;
+                }
+            }
+        }
+        writeln!(out)
     }
 
     /// Whether this is collectl's second file, with slabs and processes alone.

@@ -1,11 +1,9 @@
 //! `whit play`: shows recordings, whit's own and collectl's.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal as _, Read, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::process::ExitCode;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail};
 use feed::{Origin, RecordingFile, TimeColumn, TimeSelection};
 use regex::bytes::Regex;
 
@@ -48,7 +46,8 @@ fn show(
 ) -> anyhow::Result<ExitCode> {
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     if arguments.showheader {
-        show_headers(recordings, &mut out)?;
+        recordings.iter().try_for_each(|recording| recording.write_header(&mut out))?;
+        out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(to) = &arguments.extract {
@@ -62,14 +61,15 @@ fn show(
         let count = grep(arguments, period, recordings, pattern, &mut out)?;
         return Ok(if count == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS });
     }
-    check_follow(arguments, recordings)?;
-    let ours = |recording: &&RecordingFile| recording.origin == Origin::Whit;
-    if let Some(recording) = recordings.iter().find(ours) {
-        let name = recording.path.display();
-        ensure!(
-            arguments.envrules.is_none(),
-            "--envrules: {name} is whit's, and the rules are for what ipmitool prints; --envremap \
-             changes names"
+    if let Some(newest) = recordings.last().filter(|_| arguments.follow) {
+        newest.check_follow()?;
+    }
+    let ours = recordings.iter().find(|recording| recording.origin == Origin::Whit);
+    if let (Some(_), Some(recording)) = (&arguments.envrules, ours) {
+        bail!(
+            "--envrules: {} is whit's, and the rules are for what ipmitool prints; --envremap \
+             changes names",
+            recording.path.display()
         );
     }
     let sets = frames::sets(recordings, arguments)?;
@@ -114,25 +114,6 @@ fn grep(
     Ok(feed::search(recordings, period, &regex, column, escapes, out)?)
 }
 
-/// collectl's compressed recordings cannot be followed: their text reaches the file in lumps.
-fn check_follow(arguments: &PlayArguments, recordings: &[RecordingFile]) -> anyhow::Result<()> {
-    let Some(newest) = recordings.last().filter(|_| arguments.follow) else { return Ok(()) };
-    let name = newest.path.display();
-    ensure!(
-        newest.origin == Origin::Whit || !is_compressed(&newest.path)?,
-        "--follow: {name} is compressed, and collectl writes it in lumps; a plain one (collectl \
-         -oz) can be followed"
-    );
-    Ok(())
-}
-
-/// Whether a file begins as gzip's do.
-fn is_compressed(path: &Path) -> anyhow::Result<bool> {
-    let mut start = [0; 2];
-    let mut file = File::open(path).with_context(|| path.display().to_string())?;
-    Ok(file.read(&mut start)? == 2 && start == [0x1f, 0x8b])
-}
-
 /// Says on stderr what the output cannot.
 fn finish(outcome: &Outcome, recordings: &[RecordingFile], period: &TimeSelection) -> ExitCode {
     for note in &outcome.notes {
@@ -153,22 +134,4 @@ fn finish(outcome: &Outcome, recordings: &[RecordingFile], period: &TimeSelectio
         return ExitCode::from(1);
     }
     ExitCode::SUCCESS
-}
-
-/// `--showheader`: collectl's lines as they stand, whit's facts in the same form.
-fn show_headers(recordings: &[RecordingFile], out: &mut dyn Write) -> anyhow::Result<()> {
-    for recording in recordings {
-        writeln!(out, "{}", recording.path.display())?;
-        match (recording.origin, recording.meta.header_text()) {
-            (Origin::Collectl, Some(text)) => out.write_all(text.as_bytes())?,
-            _ => {
-                for (key, value) in recording.meta.entries() {
-                    writeln!(out, "# {key}: {}", sample::text::escape(value.as_bytes()))?;
-                }
-            }
-        }
-        writeln!(out)?;
-    }
-    out.flush()?;
-    Ok(())
 }

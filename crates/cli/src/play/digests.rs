@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use jiff::{Timestamp, Zoned};
+use jiff::Zoned;
 use recorder::{FileNames, PlotOutput, PlotStyle, ensure_directory};
 use sample::{Frame, Options};
 use view::Digests;
@@ -43,8 +43,7 @@ impl FrameConsumer for DigestFiles {
         self.close()?;
         let names = FileNames::new(&self.path, set.meta.host());
         ensure_directory(&names)?;
-        let started = Timestamp::from_nanosecond(i128::from(set.recordings[0].started_ns))?;
-        let at = started.to_zoned(set.zone.clone());
+        let at = set.recordings[0].started(set.zone);
         let digests = Digests::of(&self.names, set.defs, set.zone.clone());
         self.open = Some((digests, names, at, set.options.clone()));
         Ok(())

@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use feed::{Origin, PlaySettings, Playback, RecordingFile, RecordingSet, Step, TimeSelection};
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sample::{Frame, Meta, Options, SourceDef};
 
@@ -92,14 +91,9 @@ pub(crate) fn play(
     consumer: &mut dyn FrameConsumer,
     out: &mut dyn Write,
 ) -> anyhow::Result<Outcome> {
-    let mut player = Player {
-        arguments,
-        period,
-        playback: Playback::default(),
-        presence: Presence::default(),
-        ends_lost: EndsLost::default(),
-        outcome: Outcome::default(),
-    };
+    let (playback, presence, ends_lost) = Default::default();
+    let outcome = Outcome::default();
+    let mut player = Player { arguments, period, playback, presence, ends_lost, outcome };
     for set in sets.iter().filter(|set| !set.letters.is_empty()) {
         if !player.play(set, consumer, out)? {
             break;
@@ -181,10 +175,7 @@ impl<'a> Player<'a> {
             return (recording.zone.clone(), offset_ns);
         }
         let local = crate::zone::local();
-        let moment = Timestamp::from_nanosecond(i128::from(recording.started_ns));
-        let moment = moment.unwrap_or_default();
-        let seconds =
-            recording.zone.to_offset(moment).seconds() - local.to_offset(moment).seconds();
-        (local, offset_ns + i64::from(seconds) * 1_000_000_000)
+        let shift_ns = recording.zone_shift_ns(&local);
+        (local, offset_ns + shift_ns)
     }
 }

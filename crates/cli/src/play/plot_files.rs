@@ -7,7 +7,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
-use jiff::Timestamp;
 use jiff::Zoned;
 use recorder::{FileNames, PlotOutput, PlotStyle, ensure_directory};
 use sample::Frame;
@@ -45,8 +44,7 @@ impl FrameConsumer for PlotFileSets {
         let letters = &set.options.letters;
         let style = PlotStyle::of(letters);
         let recording = set.recordings[0];
-        let started = Timestamp::from_nanosecond(i128::from(recording.started_ns))?;
-        let at = started.to_zoned(set.zone.clone());
+        let at = recording.started(set.zone);
         let mut lines = PlotFiles::new(set.zone.clone());
         lines.begin(set.meta, set.defs, set.options, &self.command_line);
         if !letters.contains(['a', 'c']) {
