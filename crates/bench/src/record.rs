@@ -38,6 +38,11 @@ pub struct RecordPlan {
     pub quick: bool,
 }
 
+/// Who takes part, by the name in the tables.
+pub(crate) const WHIT: &str = "whit";
+pub(crate) const COLLECTL: &str = "collectl";
+pub(crate) const FLOOR: &str = "floor";
+
 /// Everything that was measured.
 #[derive(Debug, Default)]
 pub(crate) struct Results {

@@ -6,6 +6,7 @@
 //!
 //! Uses: `source` for what is read, `procfs` to read it, `trace` and `bpf` to count system calls.
 //! Begin with [`examine`], then `measure.rs`, which takes the times, and `verdict.rs`, which judges.
+#![forbid(unsafe_code)]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -20,6 +20,7 @@ use rustix::fs::{FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 use sample::State;
 
+use crate::cost::Cost;
 use crate::probe::{Probe, Touch};
 use texts::Kept;
 
@@ -55,15 +56,6 @@ pub enum ReadMode {
 /// Names a file of a [`Host`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId(usize);
-
-/// What reading has cost since the host was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// System calls made: open, pread, close, getdents.
-    pub calls: u64,
-    /// Bytes of kernel text read.
-    pub bytes: u64,
-}
 
 struct File {
     path: String,

@@ -10,6 +10,7 @@
 pub mod buddyinfo;
 pub mod cgroup;
 mod clock;
+mod cost;
 pub mod diskstats;
 mod host;
 pub mod hwmon;
@@ -39,5 +40,6 @@ pub mod vmstat;
 pub mod zram;
 
 pub use clock::SystemClock;
-pub use host::{Cost, FileId, Host, ReadMode};
+pub use cost::Cost;
+pub use host::{FileId, Host, ReadMode};
 pub use probe::Touch;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use sample::State;
 
-use crate::Cost;
+use crate::cost::Cost;
 
 /// Readings that are kept of one file; further ones only count.
 const READINGS_MAX: usize = 4096;

@@ -3,6 +3,7 @@
 //! A source reads kernel files through a [`Host`] and fills a [`Table`].  It knows no recording
 //! and no view; how collectl shows it stands as data in its definition.  To add one, follow
 //! `docs/adding-a-source.md`: the file, its line here, nothing else.
+#![forbid(unsafe_code)]
 
 use procfs::Host;
 use sample::{SourceDef, State, Table};

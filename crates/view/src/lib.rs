@@ -1,6 +1,7 @@
 //! Every way to show samples: one file each, and one line in [`ALL`].
 //!
 //! A view gets [`Frame`]s and writes text.  It knows fields and layouts, never a source by name.
+#![forbid(unsafe_code)]
 
 use std::io::{self, Write};
 

@@ -9,7 +9,7 @@ use crate::report::Report;
 use source::Entry;
 
 use super::floor::Floor;
-use super::{
+use super::{COLLECTL, FLOOR, WHIT, 
     CaseResult, Contest, LongResult, RecordPlan, Results, SlowResult, compression, report,
 };
 use crate::programs::{self, Programs, bytes_in, file_in, run_quietly, text_of};
@@ -26,11 +26,6 @@ const SADC_ALL: &str = "cCjJmdDnNfFstTiEvpq";
 
 /// Samples of the short turn that is taken off the long one, so that start and end do not count.
 const SHORT_SAMPLES: u64 = 2;
-
-/// Who takes part, by the name in the tables.
-pub(crate) const WHIT: &str = "whit";
-pub(crate) const COLLECTL: &str = "collectl";
-pub(crate) const FLOOR: &str = "floor";
 
 /// A line of the classic table.
 struct Case {

@@ -1,0 +1,88 @@
+//! What tests left out in a run of `cargo xtask ci`, and what they may leave out.
+//!
+//! `testkit::skip` appends a line for each skip to the file that a variable names; see there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::root;
+
+/// The variable that names the ledger: `testkit::LEDGER`.
+pub(crate) const VARIABLE: &str = "WHIT_SKIPS";
+
+/// What may be skipped anywhere, and why.  Everything else fails a strict run: install what is
+/// missing (`.ci/run` does), or say here why that cannot be asked of a machine.
+const ALLOWED: &[(&str, &str)] = &[];
+
+/// The ledger of one run.
+pub(crate) struct Ledger {
+    path: PathBuf,
+}
+
+impl Ledger {
+    /// An empty one.
+    pub(crate) fn begin() -> anyhow::Result<Self> {
+        let path = root().join("target/skips.tsv");
+        std::fs::create_dir_all(root().join("target"))?;
+        std::fs::write(&path, "")?;
+        Ok(Ledger { path })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Prints what was skipped; gives how many of these are not allowed.
+    pub(crate) fn show(&self) -> anyhow::Result<usize> {
+        let skips = grouped(&std::fs::read_to_string(&self.path)?);
+        if skips.is_empty() {
+            println!("skips: none");
+            return Ok(0);
+        }
+        println!("skips:");
+        let mut unlisted = 0;
+        for (skip, tests) in &skips {
+            let allowed = ALLOWED.iter().find(|(what, _)| *what == skip.what);
+            unlisted += usize::from(allowed.is_none());
+            let mark = if allowed.is_some() { ' ' } else { '!' };
+            println!("{mark} {:>3} x {}: {}", tests.len(), skip.what, skip.reason);
+            if let Some((_, why)) = allowed {
+                println!("        allowed: {why}");
+            }
+            println!("        in {}", tests.join(", "));
+        }
+        Ok(unlisted)
+    }
+}
+
+/// What was skipped, and why.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Skip {
+    what: String,
+    reason: String,
+}
+
+/// The skips of a ledger, with the tests that each is of.
+fn grouped(ledger: &str) -> BTreeMap<Skip, Vec<String>> {
+    let mut skips: BTreeMap<Skip, Vec<String>> = BTreeMap::new();
+    for line in ledger.lines() {
+        let mut words = line.split('\t').map(str::to_owned);
+        let mut word = || words.next().unwrap_or_default();
+        let (what, reason, test) = (word(), word(), word());
+        skips.entry(Skip { what, reason }).or_default().push(test);
+    }
+    skips
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_skips_are_one() {
+        let skips = grouped("strace\tmissing\ta\nroot\tuid 1\tb\nstrace\tmissing\tc\n");
+        let counts: Vec<(&str, usize)> =
+            skips.iter().map(|(skip, tests)| (skip.what.as_str(), tests.len())).collect();
+        assert_eq!(counts, [("root", 1), ("strace", 2)]);
+    }
+}

@@ -1,0 +1,80 @@
+//! Time comes from `Clock`, so that tests can put another in its place.
+//!
+//! Held by what is called: whatever a type is imported as, its clock is read by a `now`, by
+//! `elapsed`, or by a call of the system.
+
+use super::Complaints;
+use super::rust;
+use super::sources::is_below_cli;
+use super::tree::Tree;
+
+/// What reads a clock.
+const READS: &[&str] = &[
+    "::now",
+    ".elapsed()",
+    "UNIX_EPOCH.elapsed",
+    "clock_gettime",
+    "gettimeofday",
+    "libc::time(",
+];
+
+/// Files that may, and why.
+const CLOCKS: &[(&str, &str)] = &[
+    ("crates/bench/", "measures programs against the clock on the wall"),
+    ("crates/doctor/src/calls.rs", "measures what a system call costs here"),
+    ("crates/procfs/src/clock.rs", "is the clock of this machine"),
+    ("crates/procfs/src/probe.rs", "measures what each file costs, when asked to"),
+    ("crates/run/src/engine/blocks.rs", "is the clock of a thread that reads blocks"),
+    ("crates/run/src/engine/world.rs", "is the clock of running jobs"),
+    ("crates/source/src/exit/taskstats.rs", "asks when this machine was started"),
+    ("crates/source/src/process/counters.rs", "compares with start times of processes"),
+    ("crates/spawn/src/launch.rs", "gives the start of a job, taken beside the clone"),
+    ("crates/spawn/src/spawner.rs", "measures how long a job waited to be started"),
+    ("crates/testkit/", "is for tests"),
+    ("crates/trace/src/clock.rs", "is the clock of traced calls"),
+    ("crates/trace/src/report/table.rs", "shows a table at each interval"),
+    ("crates/trace/src/table/", "has the names of system calls"),
+];
+
+pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {
+    for (file, text) in tree.ending(".rs") {
+        if is_below_cli(file) && !CLOCKS.iter().any(|(clock, _)| file.starts_with(clock)) {
+            check_file(file, text, complaints);
+        }
+    }
+}
+
+fn check_file(file: &str, text: &str, complaints: &mut Complaints) {
+    let code = rust::code(text);
+    for (number, line) in rust::without_tests(&code).lines().enumerate() {
+        // A crate may have a module `clock` that all others ask.
+        let line = line.replace("clock::now", "");
+        for read in READS.iter().filter(|read| line.contains(**read)) {
+            complaints.push(format!("{file}:{}: `{read}`: time comes from `Clock`", number + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_spelling_is_found() {
+        for line in [
+            "let t = std::time::Instant::now();",
+            "use std::time::SystemTime as S; let t = S::now();",
+            "let t = start.unwrap_or_else(std::time::Instant::now);",
+            "let t = jiff::Zoned::now();",
+            "let t = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);",
+            "let t = start.elapsed();",
+        ] {
+            let mut complaints = Vec::new();
+            check_file("crates/x/src/a.rs", line, &mut complaints);
+            assert_eq!(complaints.len(), 1, "{line}: {complaints:?}");
+        }
+        let mut complaints = Vec::new();
+        check_file("crates/x/src/a.rs", "let t = clock.now(); // Instant::now", &mut complaints);
+        assert!(complaints.is_empty(), "{complaints:?}");
+    }
+}

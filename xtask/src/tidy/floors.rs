@@ -1,0 +1,88 @@
+//! Floors: a crate uses only crates of floors below its own, and none beside it.
+
+use serde_json::Value;
+
+use super::Complaints;
+
+/// The floors, lowest first.  Some of these crates do not exist yet.
+const FLOORS: &[&[&str]] = &[
+    &["sample"],
+    &["procfs", "layout", "template", "spawn", "bpf"],
+    &["source", "recording", "rrd", "view", "sink", "snmp"],
+    &["recorder", "feed", "graph", "log", "run", "trace"],
+    &["web", "poll", "rrdcached", "top", "doctor", "bench"],
+    &["cli"],
+];
+
+/// For tests alone: a dev-dependency of others, and itself a user of these.
+const TESTKIT: (&str, &[&str]) = ("testkit", &["sample"]);
+
+/// The chores: use nothing of ours, and are used by nobody.
+const XTASK: &str = "xtask";
+
+pub(super) fn check(metadata: &Value, complaints: &mut Complaints) {
+    let members = metadata["workspace_members"].as_array();
+    let is_ours = |package: &&Value| members.is_some_and(|ids| ids.contains(&package["id"]));
+    let packages = metadata["packages"].as_array().into_iter().flatten().filter(is_ours);
+    let packages: Vec<(&str, Vec<&str>)> = packages
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().into_iter().flatten();
+            let used = dependencies.filter(|one| one["kind"] != "dev" && !one["path"].is_null());
+            let used = used.filter_map(|one| one["name"].as_str());
+            (package["name"].as_str().unwrap_or_default(), used.collect())
+        })
+        .collect();
+    check_packages(&packages, complaints);
+}
+
+fn check_packages(packages: &[(&str, Vec<&str>)], complaints: &mut Complaints) {
+    let floor = |name: &str| FLOORS.iter().position(|floor| floor.contains(&name));
+    for (name, used) in packages {
+        let own = floor(name);
+        if own.is_none() && *name != TESTKIT.0 && *name != XTASK {
+            complaints.push(format!("crate {name}: give it a floor in xtask/src/tidy/floors.rs"));
+            continue;
+        }
+        for other in used {
+            let may = match (own, floor(other)) {
+                (Some(own), Some(other)) => other < own,
+                _ => *name == TESTKIT.0 && TESTKIT.1.contains(other),
+            };
+            if !may {
+                let why = match floor(other) == own {
+                    true if own.is_some() => "they are on one floor",
+                    _ => "it is not on a floor below",
+                };
+                complaints.push(format!("crate {name} may not use {other}: {why}"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_below_is_refused() {
+        let packages = [
+            ("source", vec!["sample", "procfs"]),
+            ("view", vec!["source"]),
+            ("procfs", vec!["run"]),
+            ("cli", vec!["testkit"]),
+            ("testkit", vec!["sample"]),
+            ("new", vec![]),
+        ];
+        let mut complaints = Vec::new();
+        check_packages(&packages, &mut complaints);
+        assert_eq!(
+            complaints,
+            [
+                "crate view may not use source: they are on one floor",
+                "crate procfs may not use run: it is not on a floor below",
+                "crate cli may not use testkit: it is not on a floor below",
+                "crate new: give it a floor in xtask/src/tidy/floors.rs",
+            ]
+        );
+    }
+}

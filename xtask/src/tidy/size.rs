@@ -1,0 +1,45 @@
+//! Sizes that may only shrink: lines of a file, and lines of `cli`.
+
+use super::Complaints;
+use super::tree::Tree;
+
+/// Most lines in a source file.  A longer one has grown two jobs.
+const FILE_LINES_MAX: usize = 800;
+
+/// Most lines in `crates/cli/src`: verbs, help, daemon, the incumbents' names.  Below 12,000 is the
+/// aim; lower this when the crate has shrunk.
+const CLI_LINES_MAX: usize = 99999;
+
+pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {
+    let mut cli_lines = 0;
+    for (file, text) in tree.ending(".rs") {
+        let lines = text.lines().count();
+        if lines > FILE_LINES_MAX {
+            complaints.push(format!("{file}: {lines} lines, at most {FILE_LINES_MAX}: split it"));
+        }
+        cli_lines += if file.starts_with("crates/cli/src/") { lines } else { 0 };
+    }
+    check_cli(cli_lines, complaints);
+}
+
+fn check_cli(lines: usize, complaints: &mut Complaints) {
+    if lines > CLI_LINES_MAX {
+        complaints.push(format!(
+            "crates/cli/src: {lines} lines, at most {CLI_LINES_MAX}: what is no verb belongs into a library"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_is_found() {
+        let mut complaints = Vec::new();
+        let text = "\n".repeat(FILE_LINES_MAX + 1);
+        check(&Tree::of(&[("crates/x/src/a.rs", &text)]), &mut complaints);
+        check_cli(CLI_LINES_MAX + 1, &mut complaints);
+        assert_eq!(complaints.len(), 2, "{complaints:?}");
+    }
+}
