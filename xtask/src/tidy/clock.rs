@@ -9,14 +9,8 @@ use super::sources::is_below_cli;
 use super::tree::Tree;
 
 /// What reads a clock.
-const READS: &[&str] = &[
-    "::now",
-    ".elapsed()",
-    "UNIX_EPOCH.elapsed",
-    "clock_gettime",
-    "gettimeofday",
-    "libc::time(",
-];
+const READS: &[&str] =
+    &["::now", ".elapsed()", "UNIX_EPOCH.elapsed", "clock_gettime", "gettimeofday", "libc::time("];
 
 /// Files that may, and why.
 const CLOCKS: &[(&str, &str)] = &[
@@ -26,6 +20,8 @@ const CLOCKS: &[(&str, &str)] = &[
     ("crates/procfs/src/probe.rs", "measures what each file costs, when asked to"),
     ("crates/run/src/engine/blocks.rs", "is the clock of a thread that reads blocks"),
     ("crates/run/src/engine/world.rs", "is the clock of running jobs"),
+    ("crates/run/src/hosts/", "waits for hosts before any job runs"),
+    ("crates/run/src/semaphore.rs", "waits for a slot before any job runs"),
     ("crates/source/src/exit/taskstats.rs", "asks when this machine was started"),
     ("crates/source/src/process/counters.rs", "compares with start times of processes"),
     ("crates/spawn/src/launch.rs", "gives the start of a job, taken beside the clone"),

@@ -61,9 +61,8 @@ fn declare(file: &str, text: &str, declared: &mut BTreeSet<PathBuf>) {
 /// Whether cargo finds a file by its place in the package.
 fn is_target(file: &str) -> bool {
     let words: Vec<&str> = file.split('/').collect();
-    let inner = match words.as_slice() {
-        ["crates", _, inner @ ..] | ["xtask" | "fuzz", inner @ ..] => inner,
-        _ => return true,
+    let (["crates", _, inner @ ..] | ["xtask" | "fuzz", inner @ ..]) = words.as_slice() else {
+        return true;
     };
     matches!(
         inner,

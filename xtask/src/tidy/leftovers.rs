@@ -9,7 +9,10 @@ const BINARY: &[(&str, &str)] = &[
     ("crates/bpf/objects/", "programs of the kernel, checked against their source"),
     ("fuzz/seeds/", "what fuzzing begins with"),
     ("docs/", "pictures"),
-    ("crates/recording/src/head-1.dictionary", "what the first block of a recording is packed with"),
+    (
+        "crates/recording/src/head-1.dictionary",
+        "what the first block of a recording is packed with",
+    ),
 ];
 
 /// Ends of names that are always left behind, and those that are outside `testdata`.

@@ -6,9 +6,9 @@ use super::tree::Tree;
 /// Most lines in a source file.  A longer one has grown two jobs.
 const FILE_LINES_MAX: usize = 800;
 
-/// Most lines in `crates/cli/src`: verbs, help, daemon, the incumbents' names.  Below 12,000 is the
-/// aim; lower this when the crate has shrunk.
-const CLI_LINES_MAX: usize = 99999;
+/// Most lines in `crates/cli/src`: verbs, help, the daemon, the names of other programs.  It had
+/// 29,000 when it held what they do, too.
+const CLI_LINES_MAX: usize = 12_000;
 
 pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {
     let mut cli_lines = 0;

@@ -7,7 +7,7 @@ use crate::report::optional;
 use serde_json::{Value, json};
 
 use super::compression::Stored;
-use super::{COLLECTL, FLOOR, WHIT, CaseResult, Contest, RecordPlan, Results};
+use super::{COLLECTL, CaseResult, Contest, FLOOR, RecordPlan, Results, WHIT};
 
 /// How many times the CPU time of `base` a contestant needs, by rounds; `None` where one of them
 /// cost nothing that the clock saw.

@@ -9,8 +9,9 @@ use crate::report::Report;
 use source::Entry;
 
 use super::floor::Floor;
-use super::{COLLECTL, FLOOR, WHIT, 
-    CaseResult, Contest, LongResult, RecordPlan, Results, SlowResult, compression, report,
+use super::{
+    COLLECTL, CaseResult, Contest, FLOOR, LongResult, RecordPlan, Results, SlowResult, WHIT,
+    compression, report,
 };
 use crate::programs::{self, Programs, bytes_in, file_in, run_quietly, text_of};
 use crate::{Progress, beyond};
