@@ -12,7 +12,7 @@ fn into_two_seconds() -> f64 {
 }
 
 #[test]
-fn a_nice_recorder_has_a_niceness_of_ten_more() {
+fn a_nice_recorder_has_a_niceness_of_ten_or_more() {
     let niceness = |switches: &[&str]| -> i64 {
         let mut whit = Command::new(WHIT)
             .args(["record", "-sc", "-i", "0.1"])
@@ -30,8 +30,8 @@ fn a_nice_recorder_has_a_niceness_of_ten_more() {
         stat.rsplit(')').next().unwrap().split_whitespace().nth(16).unwrap().parse().unwrap()
     };
     let plain = niceness(&[]);
-    assert_eq!(niceness(&["-N"]), (plain + 10).min(19));
-    assert_eq!(niceness(&["--nice"]), (plain + 10).min(19));
+    assert_eq!(niceness(&["-N"]), plain.max(10));
+    assert_eq!(niceness(&["--nice"]), plain.max(10));
 }
 
 #[test]

@@ -232,6 +232,23 @@ fn stolen_ns() -> f64 {
     ticks * 1e7
 }
 
+/// Measures until a claim holds, three times at most; `None` where it cannot be measured.
+///
+/// The machine's own sum counts whole ticks of whatever ran when they fell; beside other work that
+/// comes and goes it is wrong by more than a part of a single measurement now and then.  What is not
+/// attributed at all is missing every time.
+fn holds(measure: impl Fn() -> Option<Share>, claim: impl Fn(&Share) -> bool) -> Option<()> {
+    let mut shares = Vec::new();
+    for _ in 0..3 {
+        let share = measure()?;
+        if claim(&share) {
+            return Some(());
+        }
+        shares.push(share.to_string());
+    }
+    panic!("never held: {}", shares.join("; "));
+}
+
 fn unattributed(exit_ways: ExitWays) -> Option<Share> {
     unattributed_way(exit_ways, None)
 }
@@ -276,14 +293,17 @@ fn unattributed_way(exit_ways: ExitWays, way: Option<Way>) -> Option<Share> {
 #[test]
 fn the_cpu_time_of_a_busy_machine_is_attributed_and_hidden_ends_show() {
     let _alone = WHOLE_MACHINE.write().unwrap_or_else(PoisonError::into_inner);
-    let Some(share) = unattributed(BPF) else { return };
-    assert!(share.is_whole(), "{share}");
-    let Some(share) = unattributed(NONE) else { return };
-    assert!(share.short > 5e8 && share.missing > 0.8 * share.short - share.stolen, "{share}");
+    if holds(|| unattributed(BPF), Share::is_whole).is_none() {
+        return;
+    }
+    let is_missing =
+        |share: &Share| share.short > 5e8 && share.missing > 0.8 * share.short - share.stolen;
+    if holds(|| unattributed(NONE), is_missing).is_none() {
+        return;
+    }
     // What their parent was told of them fills the gap, whichever way processes are read.
     for way in [Way::Iterator, Way::Proc] {
-        let Some(share) = unattributed_way(INFERRED, Some(way)) else { continue };
-        assert!(share.is_whole(), "{way:?}: {share}");
+        holds(|| unattributed_way(INFERRED, Some(way)), Share::is_whole);
     }
 }
 

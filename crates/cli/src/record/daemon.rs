@@ -184,8 +184,12 @@ fn id(name: &str, file: &str) -> Option<u32> {
     line.split(':').nth(2)?.parse().ok()
 }
 
-/// `-N`: gives way to everything else, as collectl documents it.
+/// `-N`: gives way to everything else, as collectl documents it: a nice value of 10.  One that is
+/// higher already is kept, as setting 10 would raise the priority.
 pub(crate) fn be_nice() -> anyhow::Result<()> {
+    if rustix::process::getpriority_process(None).is_ok_and(|nice| nice >= 10) {
+        return Ok(());
+    }
     rustix::process::setpriority_process(None, 10).context("cannot lower the priority")
 }
 
