@@ -1,4 +1,4 @@
-//! What `cat /proc/stat` asks of the kernel, and what watching system calls costs here.
+//! EventKind `cat /proc/stat` asks of the kernel, and what watching system calls costs here.
 //!
 //! The first is the test by which slow kernel files were once found (`strace -c cat /proc/stat`),
 //! without strace: counted by programs in the kernel, by ptrace where they may not be loaded.  The
@@ -12,10 +12,10 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bpf::{CountSettings, KernelTypes, SyscallCounts};
-use trace::engine::{Engine as _, Progress, Ptrace, Scope, Wanted};
-use trace::{CallId, Event, Memory, SLOTS, Stats, Tally, What};
+use trace::engine::{CallFilter, FollowScope, PtraceEngine, RunResult, TraceEngine as _};
+use trace::{CallId, CallStats, CallTally, EventKind, Memory, SLOTS, TraceEvent};
 
-/// What is counted.
+/// EventKind is counted.
 pub(crate) const COMMAND: &str = "cat /proc/stat";
 
 /// Where `cat` stands; the shell must not look for it, as that would be counted.
@@ -37,7 +37,7 @@ pub(crate) struct SystemCalls {
     pub(crate) why: String,
     /// The calls of the command, those that took longest first; or why they could not be counted.
     pub(crate) calls: Result<Vec<Calls>, String>,
-    /// What watching costs, if it can be done in the kernel.
+    /// EventKind watching costs, if it can be done in the kernel.
     pub(crate) price: Option<Price>,
 }
 
@@ -108,13 +108,14 @@ fn by_ptrace() -> Result<Vec<Calls>, String> {
     let mut held = Held::start()?;
     let text = |error: trace::engine::Error| error.to_string();
     let mut engine =
-        Ptrace::attach(&[held.process()], Scope::Process, Wanted::all()).map_err(text)?;
+        PtraceEngine::attach(&[held.process()], FollowScope::Process, CallFilter::all())
+            .map_err(text)?;
     held.release();
-    let (mut tally, mut begun) = (Tally::default(), false);
-    let mut each = |event: &Event, _: &dyn Memory| {
+    let (mut tally, mut begun) = (CallTally::default(), false);
+    let mut each = |event: &TraceEvent, _: &dyn Memory| {
         match event.what {
-            What::Enter(call) => begun |= call.id.known_name() == Some("execve"),
-            What::Exit { call, result, wall_ns, cpu_ns } if begun => {
+            EventKind::Enter(call) => begun |= call.id.known_name() == Some("execve"),
+            EventKind::Exit { call, result, wall_ns, cpu_ns } if begun => {
                 tally.add(call.id, result, wall_ns, cpu_ns);
             }
             _ => {}
@@ -122,11 +123,11 @@ fn by_ptrace() -> Result<Vec<Calls>, String> {
         ControlFlow::Continue(())
     };
     let progress = engine.run(Some(TIME_MAX), &mut each).map_err(text)?;
-    if progress != Progress::Ended {
+    if progress != RunResult::Ended {
         engine.detach().map_err(text)?;
         return Err(format!("{COMMAND} took longer than {} s", TIME_MAX.as_secs()));
     }
-    let calls = tally.calls.into_iter().map(|(id, stats): (CallId, Stats)| Calls {
+    let calls = tally.calls.into_iter().map(|(id, stats): (CallId, CallStats)| Calls {
         name: id.name().into_owned(),
         calls: stats.calls,
         errors: stats.errors,
@@ -196,7 +197,7 @@ impl Drop for Held {
     }
 }
 
-/// What a call takes that does next to nothing: the fastest of some loops.
+/// EventKind a call takes that does next to nothing: the fastest of some loops.
 fn getppid_ns() -> f64 {
     let one_loop = || {
         let start = Instant::now();

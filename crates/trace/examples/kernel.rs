@@ -5,8 +5,10 @@
 use std::io::{BufWriter, Write as _, stderr};
 use std::ops::ControlFlow;
 
-use trace::engine::{Command, Engine as _, Error, KernelEvents, KernelSettings, Progress, Scope};
-use trace::{LineOptions, Naming, Printer};
+use trace::engine::{
+    Error, FollowScope, KernelEngine, KernelSettings, RunResult, TraceEngine as _, TracedCommand,
+};
+use trace::{LineOptions, PidPrefix, Printer};
 
 fn main() -> Result<(), Error> {
     let mut words = std::env::args_os().skip(1);
@@ -14,7 +16,7 @@ fn main() -> Result<(), Error> {
         eprintln!("usage: kernel COMMAND ARGUMENTS...");
         return Ok(());
     };
-    let command = Command {
+    let command = TracedCommand {
         program,
         arguments: words.collect(),
         name: None,
@@ -22,18 +24,18 @@ fn main() -> Result<(), Error> {
         folders: std::env::var_os("PATH").unwrap_or_default(),
         user: None,
     };
-    let mut engine = KernelEvents::start(&command, &KernelSettings::new(Scope::Tree))?;
+    let mut engine = KernelEngine::start(&command, &KernelSettings::new(FollowScope::Tree))?;
     engine.measure(true)?;
     let mut printer =
-        Printer::new(LineOptions { naming: Naming::Several, ..LineOptions::default() });
+        Printer::new(LineOptions { pid_prefix: PidPrefix::WhenSeveral, ..LineOptions::default() });
     let mut out = BufWriter::new(stderr());
     while engine.run(None, &mut |event, memory| {
         let written = printer.event(event, memory, &(), &mut out);
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })? != Progress::Ended
+    })? != RunResult::Ended
     {}
     let _ = out.flush();
-    let weight = engine.weight();
+    let weight = engine.cost();
     let call_ns = weight.call_ns().unwrap_or_default();
     eprintln!("{:?}, {call_ns:.0} ns a call, {} lost", engine.end(), engine.lost());
     Ok(())

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 
-use trace::What;
-use trace::engine::{Command, Engine as _, Error, Progress, Ptrace, Scope, Wanted};
+use trace::EventKind;
+use trace::engine::{
+    CallFilter, Error, FollowScope, PtraceEngine, RunResult, TraceEngine as _, TracedCommand,
+};
 
 fn main() -> Result<(), Error> {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
@@ -21,7 +23,7 @@ fn main() -> Result<(), Error> {
         println!("usage: ptrace [seccomp NAME,NAME...] COMMAND ARGUMENTS...");
         return Ok(());
     }
-    let command = Command {
+    let command = TracedCommand {
         program: words.remove(0).into(),
         arguments: words.into_iter().map(OsString::from).collect(),
         name: None,
@@ -33,25 +35,25 @@ fn main() -> Result<(), Error> {
         Some(names) => {
             let names: Vec<&str> = names.split(',').collect();
             let wanted = |name| names.contains(&name);
-            let wanted = Wanted::of(|call| call.known_name().is_some_and(wanted));
-            Ptrace::start_selected(&command, Scope::Tree, wanted)?
+            let wanted = CallFilter::of(|call| call.known_name().is_some_and(wanted));
+            PtraceEngine::start_selected(&command, FollowScope::Tree, wanted)?
         }
-        None => Ptrace::start(&command, Scope::Tree, Wanted::all())?,
+        None => PtraceEngine::start(&command, FollowScope::Tree, CallFilter::all())?,
     };
     let mut counts = BTreeMap::new();
     while engine.run(None, &mut |event, _| {
-        if let What::Exit { call, wall_ns, .. } = event.what {
+        if let EventKind::Exit { call, wall_ns, .. } = event.what {
             let count: &mut (u64, u64) = counts.entry(call.id).or_default();
             count.0 += 1;
             count.1 += wall_ns;
         }
         ControlFlow::Continue(())
-    })? != Progress::Ended
+    })? != RunResult::Ended
     {}
     for (call, (calls, wall_ns)) in counts {
         println!("{:>10} {:>10} ns each  {}", calls, wall_ns / calls, call.name());
     }
-    let weight = engine.weight();
+    let weight = engine.cost();
     println!("{:?}, {} stops of {} ns", engine.end(), weight.times, weight.held_ns / weight.times);
     Ok(())
 }

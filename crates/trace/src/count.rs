@@ -9,9 +9,9 @@ use std::os::fd::OwnedFd;
 
 use bpf::{CountSettings, Error, KernelTypes, Split, SyscallCounts};
 
-pub use self::events::{Criteria, EventCounts};
-use crate::engine::Weight;
-use crate::{CallId, Histogram, Stats, Tally, Unit};
+pub use self::events::{CountCriteria, EventCounts};
+use crate::engine::EngineCost;
+use crate::{CallId, CallStats, CallTally, Histogram, SplitKey};
 
 mod events;
 
@@ -54,9 +54,9 @@ impl KernelCounts {
     ///
     /// # Errors
     /// When the kernel does not tell.
-    pub fn weight(&self) -> Result<Weight, Error> {
+    pub fn cost(&self) -> Result<EngineCost, Error> {
         let run_time = self.counts.run_time()?;
-        Ok(Weight {
+        Ok(EngineCost {
             times: run_time.enter_runs + run_time.leave_runs,
             held_ns: run_time.enter_ns + run_time.leave_ns,
         })
@@ -66,11 +66,11 @@ impl KernelCounts {
     ///
     /// # Errors
     /// When the kernel does not tell.
-    pub fn tally(&self) -> Result<Tally, Error> {
+    pub fn tally(&self) -> Result<CallTally, Error> {
         let uncounted = self.counts.uncounted()?;
-        let mut tally = Tally {
+        let mut tally = CallTally {
             lost: uncounted.calls + uncounted.units + uncounted.errors,
-            ..Tally::default()
+            ..CallTally::default()
         };
         for slot in 0..crate::SLOTS {
             if let Some(count) = self.counts.call(slot) {
@@ -95,16 +95,16 @@ impl KernelCounts {
         Ok(tally)
     }
 
-    fn units(&self) -> Result<BTreeMap<(Unit, CallId), Stats>, Error> {
+    fn units(&self) -> Result<BTreeMap<(SplitKey, CallId), CallStats>, Error> {
         let mut units = BTreeMap::new();
         for count in self.counts.units()? {
             let name = count.command.split(|byte| *byte == 0).next().unwrap_or_default().to_vec();
             let number = count.id.cast_signed();
             let unit = match self.split {
-                Split::Process => Unit::Process(number, name),
-                Split::Thread => Unit::Thread(number, name),
-                Split::ProcessGroup => Unit::Group(u64::from(count.id)),
-                Split::Command | Split::None => Unit::Command(name),
+                Split::Process => SplitKey::Process(number, name),
+                Split::Thread => SplitKey::Thread(number, name),
+                Split::ProcessGroup => SplitKey::ProcessGroup(u64::from(count.id)),
+                Split::Command | Split::None => SplitKey::Command(name),
             };
             let stats = stats_of_unit(&count);
             if stats.calls > 0 {
@@ -115,8 +115,8 @@ impl KernelCounts {
     }
 }
 
-pub(crate) fn stats_of_unit(count: &bpf::UnitCount) -> Stats {
-    Stats {
+pub(crate) fn stats_of_unit(count: &bpf::UnitCount) -> CallStats {
+    CallStats {
         calls: count.calls,
         errors: count.errors,
         wall_ns: count.wall_ns,
@@ -127,12 +127,12 @@ pub(crate) fn stats_of_unit(count: &bpf::UnitCount) -> Stats {
     }
 }
 
-fn stats_of(count: &bpf::CallCount) -> Stats {
+fn stats_of(count: &bpf::CallCount) -> CallStats {
     let mut histogram = Histogram::default();
     for (step, count) in count.steps.iter().enumerate() {
         histogram.add_step(step, *count);
     }
-    Stats {
+    CallStats {
         calls: count.calls,
         errors: count.errors,
         wall_ns: count.wall_ns,

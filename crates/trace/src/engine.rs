@@ -1,29 +1,31 @@
 //! Engines: what watches tasks and tells what they do.
 //!
-//! Three ways, each with its own price ([`Way`]).  All hand over the same [`Event`]s, in the order of
-//! their time for each task.  A command of one's own is started by [`Launch`], which holds it just
+//! Three ways, each with its own price ([`TraceWay`]).  All hand over the same [`TraceEvent`]s, in the order of
+//! their time for each task.  A command of one's own is started by [`HeldCommand`], which holds it just
 //! before its `execve`, until the engine has hold of it.
 
-mod descriptors;
+mod command;
 mod kernel;
-mod launch;
+mod memory;
+mod proc_descriptors;
 mod ptrace;
+mod requests;
 mod seccomp;
 
 use std::io;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use crate::{CallId, End, Event, Memory, SLOTS};
+use crate::{CallId, Memory, SLOTS, TraceEvent, WaitStatus};
 
-pub use descriptors::LiveDescriptors;
-pub use kernel::{KernelEvents, KernelSettings};
-pub use launch::{Command, Launch, User};
-pub use ptrace::Ptrace;
+pub use command::{CommandUser, HeldCommand, TracedCommand};
+pub use kernel::{KernelEngine, KernelSettings};
+pub use proc_descriptors::LiveDescriptors;
+pub use ptrace::PtraceEngine;
 
 /// How tasks are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum TraceWay {
     /// By programs in the kernel.
     Kernel,
     /// By ptrace, with a seccomp filter that stops a task at the selected calls only.
@@ -32,14 +34,14 @@ pub enum Way {
     Ptrace,
 }
 
-impl Way {
+impl TraceWay {
     /// Its name, in lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Way::Kernel => "kernel",
-            Way::Seccomp => "seccomp",
-            Way::Ptrace => "ptrace",
+            TraceWay::Kernel => "kernel",
+            TraceWay::Seccomp => "seccomp",
+            TraceWay::Ptrace => "ptrace",
         }
     }
 
@@ -47,16 +49,16 @@ impl Way {
     #[must_use]
     pub const fn distortion(self) -> &'static str {
         match self {
-            Way::Kernel => {
+            TraceWay::Kernel => {
                 "programs in the kernel add a fraction of a microsecond to each call, and tasks never \
                  stop"
             }
-            Way::Seccomp => {
+            TraceWay::Seccomp => {
                 "a selected call stops its task twice, which takes tens of microseconds and shows in \
                  its times; other calls pass a filter for some nanoseconds; one tracer serves all \
                  tasks in turn"
             }
-            Way::Ptrace => {
+            TraceWay::Ptrace => {
                 "every call stops its task twice, which takes tens of microseconds and shows in its \
                  times; one tracer serves all tasks in turn, so that they run hardly in parallel"
             }
@@ -66,7 +68,7 @@ impl Way {
 
 /// Which tasks are watched besides the one that was named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum FollowScope {
     /// None: that thread alone, as `strace` without `-f`.
     Thread,
     /// All threads of its process.
@@ -77,14 +79,14 @@ pub enum Scope {
 
 /// Calls that are wanted, of both tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted(Box<[bool; SLOTS]>);
+pub struct CallFilter(Box<[bool; SLOTS]>);
 
-impl Wanted {
+impl CallFilter {
     /// Asks for each call whether it is wanted.  Numbers that are no calls are asked for once, with
     /// the number of the last slot of their table.
     #[must_use]
     pub fn of(wanted: impl Fn(CallId) -> bool) -> Self {
-        Wanted(Box::new(std::array::from_fn(|slot| wanted(CallId::of_slot(slot)))))
+        CallFilter(Box::new(std::array::from_fn(|slot| wanted(CallId::of_slot(slot)))))
     }
 
     /// Every call.
@@ -108,7 +110,7 @@ impl Wanted {
 
 /// Why an engine came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum RunResult {
     /// Nothing is left to watch.
     Ended,
     /// The time is over.
@@ -121,7 +123,7 @@ pub enum Progress {
 
 /// What an engine has cost the tasks that it watches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Weight {
+pub struct EngineCost {
     /// How often a task was held up: runs of a program in the kernel, or stops.
     pub times: u64,
     /// For how long in all, as far as the engine can see: a stop is seen from when we are told of it
@@ -130,7 +132,7 @@ pub struct Weight {
     pub held_ns: u64,
 }
 
-impl Weight {
+impl EngineCost {
     /// For how long a task was held up by one call, at whose begin and end it was; `None` if none
     /// was.
     #[must_use]
@@ -140,12 +142,12 @@ impl Weight {
 }
 
 /// Who looks at the events.  The memory is that of the event's task, at the event.
-pub type Each<'a> = dyn FnMut(&Event, &dyn Memory) -> ControlFlow<()> + 'a;
+pub type EventHandler<'a> = dyn FnMut(&TraceEvent, &dyn Memory) -> ControlFlow<()> + 'a;
 
 /// What watches tasks and tells what they do.
-pub trait Engine {
+pub trait TraceEngine {
     /// Which way it is.
-    fn way(&self) -> Way;
+    fn way(&self) -> TraceWay;
 
     /// Hands over what happens, until nothing is left to watch, the time is over, a signal comes or
     /// `each` breaks off.  To be called again after all but the first.
@@ -157,17 +159,21 @@ pub trait Engine {
     ///
     /// [`Error::Exec`] when the command could not be begun; what a system call said that must not
     /// fail.
-    fn run(&mut self, limit: Option<Duration>, each: &mut Each<'_>) -> Result<Progress, Error>;
+    fn run(
+        &mut self,
+        limit: Option<Duration>,
+        each: &mut EventHandler<'_>,
+    ) -> Result<RunResult, Error>;
 
     /// Events that happened and could not be handed over.
     fn lost(&self) -> u64;
 
     /// What it has cost so far.
-    fn weight(&self) -> Weight;
+    fn cost(&self) -> EngineCost;
 
     /// How the command that the engine was made for ended; `None` while it runs, or if the engine was
     /// attached to tasks that run already.
-    fn end(&self) -> Option<End>;
+    fn end(&self) -> Option<WaitStatus>;
 
     /// Lets go of all tasks, which run on.  Nothing is handed over after it.
     ///

@@ -7,15 +7,15 @@ use crate::CallId;
 
 /// One thing that a task did.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Event {
-    /// When, on `CLOCK_MONOTONIC`.
+pub struct TraceEvent {
+    /// CapturePhase, on `CLOCK_MONOTONIC`.
     pub time_ns: u64,
     /// The thread (what the kernel calls a pid).
     pub thread: i32,
     /// Its process (what the kernel calls a tgid).
     pub process: i32,
     /// What it did.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// A system call with its arguments as they stood in the registers.
@@ -30,10 +30,10 @@ pub struct Call {
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
+pub enum EventKind {
     /// The task asks for something.
     Enter(Call),
-    /// The task has its answer.  Comes without an [`Enter`](What::Enter) before it if the engine was
+    /// The task has its answer.  Comes without an [`Enter`](EventKind::Enter) before it if the engine was
     /// attached in between.
     Exit {
         /// The call, told again as arguments that the kernel writes through are now worth reading.
@@ -61,16 +61,16 @@ pub enum What {
         former: i32,
     },
     /// It is no more.
-    Ended(End),
+    Ended(WaitStatus),
 }
 
 /// How a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum WaitStatus {
     /// With this status.
-    Status(i32),
+    Exited(i32),
     /// By a signal.
-    Signal {
+    Signaled {
         /// Which.
         number: i32,
         /// Whether it left a core file.
@@ -134,7 +134,7 @@ impl Signal {
 /// One engine reads the task's memory when it is asked, another has copied beforehand what the table
 /// of calls says will be asked for.
 pub trait Memory {
-    /// Copies what stands at an address, as far as it can be had; gives the number of bytes.
+    /// CopiedMemory what stands at an address, as far as it can be had; gives the number of bytes.
     fn read(&self, address: u64, into: &mut [u8]) -> usize;
 }
 
@@ -143,4 +143,10 @@ impl Memory for () {
     fn read(&self, _address: u64, _into: &mut [u8]) -> usize {
         0
     }
+}
+
+/// The error number that a result stands for.
+#[must_use]
+pub fn error_of(result: i64) -> Option<i32> {
+    (-4095..0).contains(&result).then_some(-result as i32)
 }

@@ -1,24 +1,25 @@
 //! System calls: counted and timed, or told one by one.
 //!
-//! An **engine** watches tasks and hands over [`Event`]s (`engine`), or counts in the kernel and
-//! hands over a [`Tally`].  Three ways, the cheapest that is allowed: programs in the kernel (crate
+//! An **engine** watches tasks and hands over [`TraceEvent`]s (`engine`), or counts in the kernel and
+//! hands over a [`CallTally`].  Three ways, the cheapest that is allowed: programs in the kernel (crate
 //! `bpf`), ptrace with a seccomp filter for a command of one's own, plain ptrace.  What they hand
 //! over is the same, so that whatever shows it knows no engine.
 //!
 //! * [`CallId`]: which call, of which of the kernel's tables;
-//! * [`Event`] and [`Memory`]: what a task did, and what its pointers point to;
-//! * [`Tally`]: calls, errors, times and histograms, in all and by process, command or thread;
-//! * [`Groups`]: the same by process group, for who runs jobs.
+//! * [`TraceEvent`] and [`Memory`]: what a task did, and what its pointers point to;
+//! * [`CallTally`]: calls, errors, times and histograms, in all and by process, command or thread;
+//! * [`ProcessGroupCounts`]: the same by process group, for who runs jobs.
 
 mod clock;
 mod count;
 mod decode;
+mod descriptors;
 mod digits;
 pub mod engine;
 mod event;
 mod flags;
-mod groups;
 mod line;
+mod process_groups;
 pub mod report;
 mod select;
 mod summary;
@@ -28,21 +29,20 @@ mod tasks;
 
 pub use bpf::{Abi, CallId, Histogram, SLOTS, STEPS};
 pub use clock::wall_offset_ns;
-pub use count::{Criteria, EventCounts, KernelCounts};
-pub use decode::{Capture, Copied, Length, Style, When};
-pub use event::{Call, End, Event, Memory, Signal, What};
-pub use groups::{GroupCalls, Groups};
-pub use line::{
-    Descriptors, LineOptions, Naming, Precision, Printer, Stamp, Target, TimeFormatError, line_of,
-};
+pub use count::{CountCriteria, EventCounts, KernelCounts};
+pub use decode::{Capture, CaptureCount, CapturePhase, CapturedData, ValueStyle};
+pub use descriptors::{DescriptorTarget, Descriptors};
+pub use event::{Call, EventKind, Memory, Signal, TraceEvent, WaitStatus, error_of};
+pub use line::{LineOptions, PidPrefix, Precision, Printer, Stamp, TimeFormatError, line_of};
+pub use process_groups::{ProcessGroupCalls, ProcessGroupCounts};
 pub use select::{
-    CallSet, EventSelection, Expression, Quiet, SelectError, SignalSet, Status, Statuses,
+    CallSet, CallStatus, CallStatuses, EventSelection, Expression, Quiet, SelectError, SignalSet,
 };
 pub use summary::details::{
     duration, unit_name, write_errors, write_histograms, write_spread, write_unfinished,
     write_units,
 };
 pub use summary::machine::{json, write_csv, write_csv_heading};
-pub use summary::{Column, Row, Sort, Summary};
+pub use summary::{CallSummary, SummaryColumn, SummaryOrder, SummaryRow};
 pub use table::{argument_count, captures};
-pub use tally::{Stats, Tally, Unit, error_of};
+pub use tally::{CallStats, CallTally, SplitKey};

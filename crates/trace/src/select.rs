@@ -9,7 +9,7 @@
 use regex::Regex;
 
 use crate::decode::signals;
-use crate::engine::Wanted;
+use crate::engine::CallFilter;
 use crate::table::{self, Class};
 use crate::{Abi, CallId, SLOTS};
 
@@ -107,8 +107,8 @@ impl CallSet {
 
     /// The set as engines take it.
     #[must_use]
-    pub fn wanted(&self) -> Wanted {
-        Wanted::of(|call| self.has(call))
+    pub fn wanted(&self) -> CallFilter {
+        CallFilter::of(|call| self.has(call))
     }
 
     /// The set that an expression names, as it stands behind `trace=`.
@@ -244,7 +244,7 @@ impl SignalSet {
 
 /// How a call went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum CallStatus {
     /// It gave no error.
     Successful,
     /// It gave an error.
@@ -259,32 +259,32 @@ pub enum Status {
 
 /// A set of [`Status`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Statuses(u8);
+pub struct CallStatuses(u8);
 
-const STATUS_WORDS: [(&str, Status); 5] = [
-    ("successful", Status::Successful),
-    ("failed", Status::Failed),
-    ("unfinished", Status::Unfinished),
-    ("unavailable", Status::Unavailable),
-    ("detached", Status::Detached),
+const STATUS_WORDS: [(&str, CallStatus); 5] = [
+    ("successful", CallStatus::Successful),
+    ("failed", CallStatus::Failed),
+    ("unfinished", CallStatus::Unfinished),
+    ("unavailable", CallStatus::Unavailable),
+    ("detached", CallStatus::Detached),
 ];
 
-impl Statuses {
+impl CallStatuses {
     /// However it went.
     #[must_use]
     pub const fn all() -> Self {
-        Statuses(0b1_1111)
+        CallStatuses(0b1_1111)
     }
 
     /// Only like this.
     #[must_use]
-    pub const fn only(status: Status) -> Self {
-        Statuses(1 << status as u8)
+    pub const fn only(status: CallStatus) -> Self {
+        CallStatuses(1 << status as u8)
     }
 
     /// Whether a call that went like this is wanted.
     #[must_use]
-    pub const fn has(self, status: Status) -> bool {
+    pub const fn has(self, status: CallStatus) -> bool {
         self.0 >> status as u8 & 1 != 0
     }
 
@@ -303,7 +303,7 @@ impl Statuses {
         let words = "all, none, successful, failed, unfinished, unavailable and detached";
         let bits =
             words_of(text, &STATUS_WORDS.map(|(word, status)| (word, 1 << status as u8)), words)?;
-        Ok(Statuses(bits))
+        Ok(CallStatuses(bits))
     }
 }
 
@@ -388,7 +388,7 @@ pub enum Expression {
     /// `signal=`: signals that are shown.
     Signal(SignalSet),
     /// `status=`: how calls have to go to be shown.
-    Status(Statuses),
+    Status(CallStatuses),
     /// `quiet=`: what is not said.
     Quiet(Quiet),
 }
@@ -409,7 +409,7 @@ impl Expression {
             "raw" | "x" => CallSet::parse(list).map(Expression::Raw),
             "abbrev" | "a" => CallSet::parse(list).map(Expression::Abbreviate),
             "signal" | "signals" | "s" => SignalSet::parse(list).map(Expression::Signal),
-            "status" => Statuses::parse(list).map(Expression::Status),
+            "status" => CallStatuses::parse(list).map(Expression::Status),
             "quiet" | "silent" | "silence" | "q" => Quiet::parse(list).map(Expression::Quiet),
             "verbose" | "v" => refuse("structures are always looked into; -e raw= shows words"),
             "inject" | "fault" => refuse("whit watches and never changes what a program does"),
@@ -439,7 +439,7 @@ pub struct EventSelection {
     /// Signals that are shown.
     pub signals: SignalSet,
     /// How calls must end to be shown.
-    pub statuses: Statuses,
+    pub statuses: CallStatuses,
     /// Messages that are left out; `None` if no expression says so.
     pub quiet: Option<Quiet>,
 }
@@ -451,7 +451,7 @@ impl Default for EventSelection {
             raw: CallSet::none(),
             abbreviated: CallSet::all(),
             signals: SignalSet::all(),
-            statuses: Statuses::all(),
+            statuses: CallStatuses::all(),
             quiet: None,
         }
     }
@@ -517,10 +517,10 @@ mod tests {
         let set = SignalSet::parse("!SIGCHLD,segv").unwrap();
         assert!(!set.has(libc::SIGCHLD) && !set.has(libc::SIGSEGV) && set.has(libc::SIGTERM));
         assert!(SignalSet::parse("SIGNONE").is_err());
-        let set = Statuses::parse("failed,unfinished").unwrap();
-        assert!(set.has(Status::Failed) && !set.has(Status::Successful));
-        assert!(Statuses::parse("!none").unwrap().is_all());
-        assert!(Statuses::parse("good").is_err());
+        let set = CallStatuses::parse("failed,unfinished").unwrap();
+        assert!(set.has(CallStatus::Failed) && !set.has(CallStatus::Successful));
+        assert!(CallStatuses::parse("!none").unwrap().is_all());
+        assert!(CallStatuses::parse("good").is_err());
         assert!(Quiet::times(2).exit() && !Quiet::times(1).exit());
         assert_eq!(Quiet::parse("all"), Ok(Quiet::times(3)));
     }

@@ -14,14 +14,14 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use crate::{CallId, Stats, Tally};
+use crate::{CallId, CallStats, CallTally};
 
 pub(crate) mod details;
 pub(crate) mod machine;
 
 /// A column of the table, in strace's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
+pub enum SummaryColumn {
     /// Share of the time of all calls.
     TimePercent,
     /// Time in all.
@@ -42,9 +42,9 @@ pub enum Column {
 
 /// What the rows are ordered by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sort {
+pub enum SummaryOrder {
     /// The column, largest first; names in their order.
-    By(Column),
+    By(SummaryColumn),
     /// Time in all, largest first.
     #[default]
     Time,
@@ -53,18 +53,18 @@ pub enum Sort {
 }
 
 /// Names of columns, each with its short forms, as `-U` and `-S` take them.
-const NAMES: [(&[&str], Column); 8] = [
-    (&["time-percent", "time_percent"], Column::TimePercent),
-    (&["total-time", "total_time", "time", "time-total", "time_total"], Column::TotalTime),
-    (&["min-time", "min_time", "shortest", "time-min", "time_min"], Column::MinTime),
-    (&["max-time", "max_time", "longest", "time-max", "time_max"], Column::MaxTime),
-    (&["avg-time", "avg_time", "time-avg", "time_avg"], Column::AvgTime),
-    (&["calls", "count"], Column::Calls),
-    (&["errors", "error"], Column::Errors),
-    (&["name", "syscall", "syscall-name", "syscall_name"], Column::Name),
+const NAMES: [(&[&str], SummaryColumn); 8] = [
+    (&["time-percent", "time_percent"], SummaryColumn::TimePercent),
+    (&["total-time", "total_time", "time", "time-total", "time_total"], SummaryColumn::TotalTime),
+    (&["min-time", "min_time", "shortest", "time-min", "time_min"], SummaryColumn::MinTime),
+    (&["max-time", "max_time", "longest", "time-max", "time_max"], SummaryColumn::MaxTime),
+    (&["avg-time", "avg_time", "time-avg", "time_avg"], SummaryColumn::AvgTime),
+    (&["calls", "count"], SummaryColumn::Calls),
+    (&["errors", "error"], SummaryColumn::Errors),
+    (&["name", "syscall", "syscall-name", "syscall_name"], SummaryColumn::Name),
 ];
 
-impl Column {
+impl SummaryColumn {
     /// The column of a name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
@@ -73,65 +73,65 @@ impl Column {
 
     fn heading(self) -> &'static str {
         match self {
-            Column::TimePercent => "% time",
-            Column::TotalTime => "seconds",
-            Column::MinTime => "shortest",
-            Column::MaxTime => "longest",
-            Column::AvgTime => "usecs/call",
-            Column::Calls => "calls",
-            Column::Errors => "errors",
-            Column::Name => "syscall",
+            SummaryColumn::TimePercent => "% time",
+            SummaryColumn::TotalTime => "seconds",
+            SummaryColumn::MinTime => "shortest",
+            SummaryColumn::MaxTime => "longest",
+            SummaryColumn::AvgTime => "usecs/call",
+            SummaryColumn::Calls => "calls",
+            SummaryColumn::Errors => "errors",
+            SummaryColumn::Name => "syscall",
         }
     }
 
     fn width(self) -> usize {
         match self {
-            Column::TimePercent => 6,
-            Column::TotalTime | Column::AvgTime => 11,
-            Column::MinTime | Column::MaxTime => 8,
-            Column::Calls | Column::Errors => 9,
-            Column::Name => 16,
+            SummaryColumn::TimePercent => 6,
+            SummaryColumn::TotalTime | SummaryColumn::AvgTime => 11,
+            SummaryColumn::MinTime | SummaryColumn::MaxTime => 8,
+            SummaryColumn::Calls | SummaryColumn::Errors => 9,
+            SummaryColumn::Name => 16,
         }
     }
 }
 
-impl Sort {
+impl SummaryOrder {
     /// The order of a name; `none` keeps the kernel's.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name {
-            "none" | "nothing" => Some(Sort::None),
-            _ => Column::parse(name).map(Sort::By),
+            "none" | "nothing" => Some(SummaryOrder::None),
+            _ => SummaryColumn::parse(name).map(SummaryOrder::By),
         }
     }
 }
 
-/// How a [`Tally`] is shown.
+/// How a [`CallTally`] is shown.
 #[derive(Clone, Debug)]
-pub struct Summary {
+pub struct CallSummary {
     /// The columns, in their order.
-    pub columns: Vec<Column>,
+    pub columns: Vec<SummaryColumn>,
     /// The order of the rows.
-    pub sort: Sort,
+    pub sort: SummaryOrder,
     /// Whether times are those from begin to end; else those on a CPU, where they are known.
     pub wall: bool,
 }
 
-impl Default for Summary {
+impl Default for CallSummary {
     fn default() -> Self {
-        use Column::{AvgTime, Calls, Errors, Name, TimePercent, TotalTime};
-        Summary {
+        use SummaryColumn::{AvgTime, Calls, Errors, Name, TimePercent, TotalTime};
+        CallSummary {
             columns: vec![TimePercent, TotalTime, AvgTime, Calls, Errors, Name],
-            sort: Sort::Time,
+            sort: SummaryOrder::Time,
             wall: false,
         }
     }
 }
 
 /// One row: what it is called and what was counted.
-pub type Row<'a> = (Cow<'a, str>, &'a Stats);
+pub type SummaryRow<'a> = (Cow<'a, str>, &'a CallStats);
 
-impl Summary {
+impl CallSummary {
     /// Reads the columns of `-U`: names with commas between them, each once.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Summary {
     pub fn set_columns(&mut self, names: &str) -> Result<(), String> {
         self.columns.clear();
         for name in names.split(',') {
-            let column = Column::parse(name).ok_or_else(|| {
+            let column = SummaryColumn::parse(name).ok_or_else(|| {
                 let known: Vec<&str> = NAMES.iter().map(|(names, _)| names[0]).collect();
                 format!("no column is called `{name}`: there are {}", known.join(", "))
             })?;
@@ -153,7 +153,7 @@ impl Summary {
 
     /// The time of these calls that the table shows.
     #[must_use]
-    pub fn time_ns(&self, stats: &Stats) -> u64 {
+    pub fn time_ns(&self, stats: &CallStats) -> u64 {
         match stats.cpu_ns {
             Some(cpu_ns) if !self.wall => cpu_ns,
             _ => stats.wall_ns,
@@ -163,8 +163,11 @@ impl Summary {
     /// The calls in the order asked for, those of 32-bit programs with `@32` at their names if
     /// there are others too.
     #[must_use]
-    pub fn rows<'a>(&self, calls: impl Iterator<Item = (&'a CallId, &'a Stats)>) -> Vec<Row<'a>> {
-        let mut rows: Vec<(&CallId, Row<'a>)> = calls
+    pub fn rows<'a>(
+        &self,
+        calls: impl Iterator<Item = (&'a CallId, &'a CallStats)>,
+    ) -> Vec<SummaryRow<'a>> {
+        let mut rows: Vec<(&CallId, SummaryRow<'a>)> = calls
             .filter(|(_, stats)| stats.calls > 0)
             .map(|(id, stats)| (id, (id.name(), stats)))
             .collect();
@@ -174,44 +177,51 @@ impl Summary {
                 *name = Cow::Owned(format!("{name}@32"));
             }
         }
-        let mut rows: Vec<Row<'a>> = rows.into_iter().map(|(_, row)| row).collect();
+        let mut rows: Vec<SummaryRow<'a>> = rows.into_iter().map(|(_, row)| row).collect();
         self.order(&mut rows);
         rows
     }
 
     /// Puts rows in the order asked for; equal ones stay as they are.
-    pub fn order(&self, rows: &mut [Row<'_>]) {
-        let mean = |stats: &Stats| self.time_ns(stats).checked_div(stats.calls);
+    pub fn order(&self, rows: &mut [SummaryRow<'_>]) {
+        let mean = |stats: &CallStats| self.time_ns(stats).checked_div(stats.calls);
         match self.sort {
-            Sort::None => {}
-            Sort::By(Column::Name) => rows.sort_by(|one, other| one.0.cmp(&other.0)),
-            Sort::Time | Sort::By(Column::TimePercent | Column::TotalTime) => {
+            SummaryOrder::None => {}
+            SummaryOrder::By(SummaryColumn::Name) => rows.sort_by(|one, other| one.0.cmp(&other.0)),
+            SummaryOrder::Time
+            | SummaryOrder::By(SummaryColumn::TimePercent | SummaryColumn::TotalTime) => {
                 rows.sort_by_key(|row| std::cmp::Reverse(self.time_ns(row.1)));
             }
-            Sort::By(Column::MinTime) => {
+            SummaryOrder::By(SummaryColumn::MinTime) => {
                 rows.sort_by_key(|row| std::cmp::Reverse(row.1.shortest_ns));
             }
-            Sort::By(Column::MaxTime) => {
+            SummaryOrder::By(SummaryColumn::MaxTime) => {
                 rows.sort_by_key(|row| std::cmp::Reverse(row.1.longest_ns));
             }
-            Sort::By(Column::AvgTime) => rows.sort_by_key(|row| std::cmp::Reverse(mean(row.1))),
-            Sort::By(Column::Calls) => rows.sort_by_key(|row| std::cmp::Reverse(row.1.calls)),
-            Sort::By(Column::Errors) => rows.sort_by_key(|row| std::cmp::Reverse(row.1.errors)),
+            SummaryOrder::By(SummaryColumn::AvgTime) => {
+                rows.sort_by_key(|row| std::cmp::Reverse(mean(row.1)));
+            }
+            SummaryOrder::By(SummaryColumn::Calls) => {
+                rows.sort_by_key(|row| std::cmp::Reverse(row.1.calls));
+            }
+            SummaryOrder::By(SummaryColumn::Errors) => {
+                rows.sort_by_key(|row| std::cmp::Reverse(row.1.errors));
+            }
         }
     }
 
     /// Writes strace's table.
     ///
     /// # Errors
-    /// Those of the writer.
-    pub fn write(&self, tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
+    /// PieceFilter of the writer.
+    pub fn write(&self, tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
         let total = tally.total();
         let all_ns = self.time_ns(&total);
         let rows = self.rows(tally.calls.iter());
         let mut cells: Vec<Vec<String>> =
             rows.iter().map(|(name, stats)| self.cells(name, stats, all_ns)).collect();
         cells.push(self.cells("total", &total, all_ns));
-        let width = |(index, column): (usize, &Column)| {
+        let width = |(index, column): (usize, &SummaryColumn)| {
             let widest = cells.iter().map(|row| row[index].len()).max().unwrap_or(0);
             widest.max(column.width())
         };
@@ -229,19 +239,19 @@ impl Summary {
         self.line(total, &widths, to)
     }
 
-    fn cells(&self, name: &str, stats: &Stats, all_ns: u64) -> Vec<String> {
+    fn cells(&self, name: &str, stats: &CallStats, all_ns: u64) -> Vec<String> {
         let time_ns = self.time_ns(stats);
-        let cell = |column: &Column| match column {
-            Column::TimePercent if all_ns == 0 => "0.00".to_owned(),
-            Column::TimePercent => format!("{:.2}", time_ns as f64 / all_ns as f64 * 100.0),
-            Column::TotalTime => seconds(time_ns),
-            Column::MinTime => seconds(if stats.calls > 0 { stats.shortest_ns } else { 0 }),
-            Column::MaxTime => seconds(stats.longest_ns),
-            Column::AvgTime => (time_ns / stats.calls.max(1) / 1_000).to_string(),
-            Column::Calls => stats.calls.to_string(),
-            Column::Errors if stats.errors == 0 => String::new(),
-            Column::Errors => stats.errors.to_string(),
-            Column::Name => name.to_owned(),
+        let cell = |column: &SummaryColumn| match column {
+            SummaryColumn::TimePercent if all_ns == 0 => "0.00".to_owned(),
+            SummaryColumn::TimePercent => format!("{:.2}", time_ns as f64 / all_ns as f64 * 100.0),
+            SummaryColumn::TotalTime => seconds(time_ns),
+            SummaryColumn::MinTime => seconds(if stats.calls > 0 { stats.shortest_ns } else { 0 }),
+            SummaryColumn::MaxTime => seconds(stats.longest_ns),
+            SummaryColumn::AvgTime => (time_ns / stats.calls.max(1) / 1_000).to_string(),
+            SummaryColumn::Calls => stats.calls.to_string(),
+            SummaryColumn::Errors if stats.errors == 0 => String::new(),
+            SummaryColumn::Errors => stats.errors.to_string(),
+            SummaryColumn::Name => name.to_owned(),
         };
         self.columns.iter().map(cell).collect()
     }
@@ -256,13 +266,13 @@ impl Summary {
         for ((cell, width), column) in cells.iter().zip(widths).zip(&self.columns) {
             let cell = cell.as_ref();
             match column {
-                Column::Name => line.push_str(&format!("{cell:<width$} ")),
+                SummaryColumn::Name => line.push_str(&format!("{cell:<width$} ")),
                 _ => line.push_str(&format!("{cell:>width$} ")),
             }
         }
         // A name in the last column is not filled up; a number that is missing there is.
         let line = match self.columns.last() {
-            Some(Column::Name) => line.trim_end(),
+            Some(SummaryColumn::Name) => line.trim_end(),
             _ => line.strip_suffix(' ').unwrap_or(&line),
         };
         writeln!(to, "{line}")
@@ -279,15 +289,15 @@ mod tests {
 
     use super::*;
 
-    fn tally() -> Tally {
-        let mut tally = Tally::default();
+    fn tally() -> CallTally {
+        let mut tally = CallTally::default();
         tally.add(CallId::native(257), 3, 5_000, Some(4_000));
         tally.add(CallId::native(257), -2, 3_000, Some(2_000));
         tally.add(CallId::native(230), 0, 1_500_000_000, Some(10_000));
         tally
     }
 
-    fn shown(summary: &Summary) -> String {
+    fn shown(summary: &CallSummary) -> String {
         let mut text = Vec::new();
         summary.write(&tally(), &mut text).unwrap();
         String::from_utf8(text).unwrap()
@@ -296,7 +306,7 @@ mod tests {
     #[test]
     fn the_table_has_straces_shape() {
         assert_eq!(
-            shown(&Summary::default()),
+            shown(&CallSummary::default()),
             "\
 % time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------
@@ -310,9 +320,9 @@ mod tests {
 
     #[test]
     fn columns_and_order_are_those_asked_for() {
-        let mut summary = Summary { wall: true, ..Summary::default() };
+        let mut summary = CallSummary { wall: true, ..CallSummary::default() };
         summary.set_columns("name,max-time,calls").unwrap();
-        summary.sort = Sort::parse("calls").unwrap();
+        summary.sort = SummaryOrder::parse("calls").unwrap();
         assert_eq!(
             shown(&summary),
             "\
@@ -326,6 +336,6 @@ total            1.500000         3
         );
         assert!(summary.set_columns("calls,count").unwrap_err().contains("twice"));
         assert!(summary.set_columns("nosuch").unwrap_err().contains("time-percent"));
-        assert_eq!(Sort::parse("nosuch"), None);
+        assert_eq!(SummaryOrder::parse("nosuch"), None);
     }
 }

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::decode::{Capture, Copied, Kind, Length, numbers};
+use crate::decode::{ArgumentKind, Capture, CaptureCount, CapturedData, numbers};
 use crate::flags::{Flags, Names};
 use crate::{Abi, CallId, SLOTS};
 
@@ -68,17 +68,17 @@ impl Class {
 
 /// A call's line.
 #[derive(Clone, Copy)]
-pub(crate) struct Entry {
+pub(crate) struct SyscallEntry {
     pub(crate) name: &'static str,
-    pub(crate) arguments: &'static [Kind],
-    pub(crate) result: Kind,
+    pub(crate) arguments: &'static [ArgumentKind],
+    pub(crate) result: ArgumentKind,
     pub(crate) classes: Class,
 }
 
 /// Lines of the table: `name(kind, …) -> kind [CLASS …];`.
 macro_rules! calls {
     ($($name:ident($($kind:expr),*) -> $result:ident [$($class:ident)*];)*) => {
-        &[$(Entry {
+        &[$(SyscallEntry {
             name: stringify!($name),
             arguments: &[$($kind),*],
             result: $result,
@@ -89,22 +89,22 @@ macro_rules! calls {
 use calls;
 
 /// Bits with names.
-const fn bits(set: &'static Flags) -> Kind {
-    Kind::flags(set)
+const fn bits(set: &'static Flags) -> ArgumentKind {
+    ArgumentKind::flags(set)
 }
 
 /// Bits of a whole word with names.
-const fn wide(set: &'static Flags) -> Kind {
-    Kind::wide_flags(set)
+const fn wide(set: &'static Flags) -> ArgumentKind {
+    ArgumentKind::wide_flags(set)
 }
 
 /// Alternatives with names.
-const fn name(list: &'static Names) -> Kind {
-    Kind::names(list)
+const fn name(list: &'static Names) -> ArgumentKind {
+    ArgumentKind::names(list)
 }
 
 /// What a call is shown as that is not known: six words.
-static UNKNOWN: Entry = Entry {
+static UNKNOWN: SyscallEntry = SyscallEntry {
     name: "",
     arguments: &[numbers::HEX; 6],
     result: crate::decode::result::DECIMAL,
@@ -113,12 +113,12 @@ static UNKNOWN: Entry = Entry {
 
 /// Every call's line and captures, by slot.
 struct Table {
-    entries: Vec<&'static Entry>,
+    entries: Vec<&'static SyscallEntry>,
     captures: Vec<Vec<Capture>>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let map = |lists: &[&'static [Entry]]| -> HashMap<&str, &'static Entry> {
+    let map = |lists: &[&'static [SyscallEntry]]| -> HashMap<&str, &'static SyscallEntry> {
         lists.iter().copied().flatten().map(|entry| (entry.name, entry)).collect()
     };
     let by_name = map(&[files::CALLS, memory::CALLS, process::CALLS, event::CALLS]);
@@ -139,7 +139,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 });
 
 /// The line of a call.
-pub(crate) fn entry(call: CallId) -> &'static Entry {
+pub(crate) fn entry(call: CallId) -> &'static SyscallEntry {
     // The last slot of a table is for every number beyond it.
     match call.known_name() {
         Some(_) => TABLE.entries[call.slot()],
@@ -163,7 +163,7 @@ pub fn argument_count(call: CallId) -> usize {
     entry(call).arguments.len()
 }
 
-fn captures_of(entry: &Entry, abi: Abi) -> Vec<Capture> {
+fn captures_of(entry: &SyscallEntry, abi: Abi) -> Vec<Capture> {
     let mut captures = Vec::new();
     for (index, kind) in entry.arguments.iter().enumerate() {
         if abi == Abi::I386 && !kind.any_width {
@@ -182,19 +182,19 @@ fn captures_of(entry: &Entry, abi: Abi) -> Vec<Capture> {
 }
 
 /// Turns indices that count from an argument into those of the call.
-fn absolute(what: Copied, argument: u8) -> Copied {
+fn absolute(what: CapturedData, argument: u8) -> CapturedData {
     let length = |length| match length {
-        Length::Argument(offset) => Length::Argument(argument.wrapping_add(offset)),
-        Length::Behind(offset) => Length::Behind(argument.wrapping_add(offset)),
+        CaptureCount::Argument(offset) => CaptureCount::Argument(argument.wrapping_add(offset)),
+        CaptureCount::Behind(offset) => CaptureCount::Behind(argument.wrapping_add(offset)),
         other => other,
     };
     match what {
-        Copied::Bytes { count, size } => Copied::Bytes { count: length(count), size },
-        Copied::Data(bytes) => Copied::Data(length(bytes)),
-        Copied::Vectors { count, total } => {
-            Copied::Vectors { count: length(count), total: total.map(length) }
+        CapturedData::Bytes { count, size } => CapturedData::Bytes { count: length(count), size },
+        CapturedData::Data(bytes) => CapturedData::Data(length(bytes)),
+        CapturedData::Vectors { count, total } => {
+            CapturedData::Vectors { count: length(count), total: total.map(length) }
         }
-        Copied::Messages { count } => Copied::Messages { count: length(count) },
+        CapturedData::Messages { count } => CapturedData::Messages { count: length(count) },
         other => other,
     }
 }
@@ -204,7 +204,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use crate::decode::When;
+    use crate::decode::CapturePhase;
 
     #[test]
     fn every_call_has_a_line_and_every_line_a_call() {
@@ -233,16 +233,17 @@ mod tests {
             for call in CallId::all(abi) {
                 for capture in captures(call) {
                     let lengths = match capture.what {
-                        Copied::Bytes { count, .. }
-                        | Copied::Messages { count }
-                        | Copied::Data(count) => vec![count],
-                        Copied::Vectors { count, total } => {
+                        CapturedData::Bytes { count, .. }
+                        | CapturedData::Messages { count }
+                        | CapturedData::Data(count) => vec![count],
+                        CapturedData::Vectors { count, total } => {
                             total.into_iter().chain([count]).collect()
                         }
                         _ => vec![],
                     };
                     for length in lengths {
-                        if let Length::Argument(index) | Length::Behind(index) = length {
+                        if let CaptureCount::Argument(index) | CaptureCount::Behind(index) = length
+                        {
                             assert!(
                                 usize::from(index) < argument_count(call),
                                 "{}: {capture:?}",
@@ -256,7 +257,11 @@ mod tests {
         let write = CallId::by_name(Abi::X86_64, "write").unwrap();
         assert_eq!(
             captures(write),
-            [Capture { argument: 1, when: When::Enter, what: Copied::Data(Length::Argument(2)) }]
+            [Capture {
+                argument: 1,
+                when: CapturePhase::Enter,
+                what: CapturedData::Data(CaptureCount::Argument(2))
+            }]
         );
     }
 }

@@ -1,16 +1,17 @@
 //! Calls counted: how often, how many failed and how, how long they took.
 //!
-//! One [`Stats`] for each call that was seen, and on request for each call of each process, command
+//! One [`CallStats`] for each call that was seen, and on request for each call of each process, command
 //! or thread.  A histogram of four steps an octave (so a quantile is right within a tenth) takes
 //! 640 bytes for each call, and adding to it some nanoseconds.
 
 use std::collections::BTreeMap;
 
+use crate::event::error_of;
 use crate::{CallId, Histogram};
 
 /// What is known of one call, or of all calls of something.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+pub struct CallStats {
     /// How often it ended.
     pub calls: u64,
     /// How often it gave an error.
@@ -27,7 +28,7 @@ pub struct Stats {
     pub histogram: Option<Histogram>,
 }
 
-impl Stats {
+impl CallStats {
     /// Counts one call.
     pub fn add(&mut self, failed: bool, wall_ns: u64, cpu_ns: Option<u64>) {
         let first = self.calls == 0;
@@ -97,7 +98,7 @@ fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 
 /// What calls are split by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Unit {
+pub enum SplitKey {
     /// A process, with the name that it had last.
     Process(i32, Vec<u8>),
     /// A thread, with the name that it had last.
@@ -105,29 +106,30 @@ pub enum Unit {
     /// All tasks of one name.
     Command(Vec<u8>),
     /// What the caller has given a number: a job of a job runner.
-    Group(u64),
+    ProcessGroup(u64),
 }
 
 /// Everything that was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct CallTally {
     /// By call.
-    pub calls: BTreeMap<CallId, Stats>,
+    pub calls: BTreeMap<CallId, CallStats>,
     /// How often a call gave which error number.
     pub errors: BTreeMap<(CallId, i32), u64>,
     /// By unit and call, where a split was asked for.
-    pub units: BTreeMap<(Unit, CallId), Stats>,
+    pub units: BTreeMap<(SplitKey, CallId), CallStats>,
     /// Calls that were seen and could not be counted, as a table in the kernel was full.
     pub lost: u64,
     /// Calls that had begun and not ended when this was read.
     pub unfinished: BTreeMap<CallId, u64>,
 }
 
-impl Tally {
+impl CallTally {
     /// Counts one call, as an engine that hands over events has seen it.
     pub fn add(&mut self, id: CallId, result: i64, wall_ns: u64, cpu_ns: Option<u64>) {
         let error = error_of(result);
-        let with_histogram = || Stats { histogram: Some(Histogram::default()), ..Stats::default() };
+        let with_histogram =
+            || CallStats { histogram: Some(Histogram::default()), ..CallStats::default() };
         self.calls.entry(id).or_insert_with(with_histogram).add(error.is_some(), wall_ns, cpu_ns);
         if let Some(error) = error {
             *self.errors.entry((id, error)).or_default() += 1;
@@ -136,8 +138,8 @@ impl Tally {
 
     /// All calls together.
     #[must_use]
-    pub fn total(&self) -> Stats {
-        let mut total = Stats::default();
+    pub fn total(&self) -> CallStats {
+        let mut total = CallStats::default();
         self.calls.values().for_each(|stats| total.merge(stats));
         total
     }
@@ -145,7 +147,7 @@ impl Tally {
     /// What was counted since `earlier`; calls that were not made since are left out.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        Tally {
+        CallTally {
             calls: since(&self.calls, &earlier.calls),
             units: since(&self.units, &earlier.units),
             errors: (self.errors.iter())
@@ -159,20 +161,14 @@ impl Tally {
 }
 
 fn since<K: Ord + Clone>(
-    now: &BTreeMap<K, Stats>,
-    earlier: &BTreeMap<K, Stats>,
-) -> BTreeMap<K, Stats> {
-    let difference = |(key, stats): (&K, &Stats)| match earlier.get(key) {
+    now: &BTreeMap<K, CallStats>,
+    earlier: &BTreeMap<K, CallStats>,
+) -> BTreeMap<K, CallStats> {
+    let difference = |(key, stats): (&K, &CallStats)| match earlier.get(key) {
         Some(earlier) => (key.clone(), stats.since(earlier)),
         None => (key.clone(), stats.clone()),
     };
     now.iter().map(difference).filter(|(_, stats)| stats.calls > 0).collect()
-}
-
-/// The error number that a result stands for.
-#[must_use]
-pub fn error_of(result: i64) -> Option<i32> {
-    (-4095..0).contains(&result).then_some(-result as i32)
 }
 
 #[cfg(test)]
@@ -184,7 +180,7 @@ mod tests {
     #[test]
     fn what_is_merged_and_taken_apart_again_is_the_same() {
         let read = CallId::native(0);
-        let mut first = Tally::default();
+        let mut first = CallTally::default();
         first.add(read, 5, 1_000, Some(900));
         let mut both = first.clone();
         both.add(read, -2, 3_000, Some(100));

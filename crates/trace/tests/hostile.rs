@@ -5,8 +5,9 @@
 
 use proptest::prelude::*;
 use trace::{
-    Abi, Call, CallId, CallSet, Descriptors, End, Event, LineOptions, Memory, Naming, Precision,
-    Printer, Signal, Stamp, Statuses, Style, Target, What,
+    Abi, Call, CallId, CallSet, CallStatuses, DescriptorTarget, Descriptors, EventKind,
+    LineOptions, Memory, PidPrefix, Precision, Printer, Signal, Stamp, TraceEvent, ValueStyle,
+    WaitStatus,
 };
 
 /// Memory that holds something made of the address everywhere, or only sometimes.
@@ -50,9 +51,9 @@ impl Memory for Noise {
 struct Anything;
 
 impl Descriptors for Anything {
-    fn target(&self, process: i32, descriptor: i32, details: bool) -> Option<Target> {
+    fn target(&self, process: i32, descriptor: i32, details: bool) -> Option<DescriptorTarget> {
         let path = format!("\x1b]0;{process}<{descriptor}>\n").into_bytes();
-        Some(Target { path, details: details.then(|| "char 1:3".to_owned()) })
+        Some(DescriptorTarget { path, details: details.then(|| "char 1:3".to_owned()) })
     }
 
     fn is_exact(&self) -> bool {
@@ -80,11 +81,11 @@ fn call() -> impl Strategy<Value = Call> {
     })
 }
 
-fn what() -> impl Strategy<Value = What> {
+fn what() -> impl Strategy<Value = EventKind> {
     let result = prop_oneof![Just(0), -600..600_i64, any::<i64>()];
     let signal = (any::<i32>(), any::<i32>(), any::<[u64; 3]>(), 0..70_i32).prop_map(
         |(code, pid, words, number)| {
-            What::Signal(Signal {
+            EventKind::Signal(Signal {
                 number,
                 code: code % 10,
                 error: code % 200,
@@ -98,16 +99,16 @@ fn what() -> impl Strategy<Value = What> {
         },
     );
     prop_oneof![
-        6 => call().prop_map(What::Enter),
+        6 => call().prop_map(EventKind::Enter),
         8 => (call(), result, any::<u64>()).prop_map(|(call, result, wall_ns)| {
-            What::Exit { call, result, wall_ns, cpu_ns: None }
+            EventKind::Exit { call, result, wall_ns, cpu_ns: None }
         }),
         1 => signal,
-        1 => any::<i32>().prop_map(What::Stopped),
-        1 => (0..4_i32).prop_map(|parent| What::Began { parent }),
-        1 => (0..4_i32).prop_map(|former| What::Superseded { former }),
-        1 => any::<i32>().prop_map(|status| What::Ended(End::Status(status))),
-        1 => any::<i32>().prop_map(|number| What::Ended(End::Signal { number, dumped: true })),
+        1 => any::<i32>().prop_map(EventKind::Stopped),
+        1 => (0..4_i32).prop_map(|parent| EventKind::Began { parent }),
+        1 => (0..4_i32).prop_map(|former| EventKind::Superseded { former }),
+        1 => any::<i32>().prop_map(|status| EventKind::Ended(WaitStatus::Exited(status))),
+        1 => any::<i32>().prop_map(|number| EventKind::Ended(WaitStatus::Signaled { number, dumped: true })),
     ]
 }
 
@@ -120,16 +121,20 @@ fn options() -> impl Strategy<Value = LineOptions> {
     ];
     (any::<[bool; 8]>(), limit, any::<i64>(), any::<i32>()).prop_map(
         |(flags, text_limit, wall_offset_ns, zone)| LineOptions {
-            naming: if flags[0] { Naming::Several } else { Naming::Nobody },
+            pid_prefix: if flags[0] { PidPrefix::WhenSeveral } else { PidPrefix::Never },
             stamp: flags[1].then_some(Stamp::OfDay(Precision::Nanoseconds)),
             relative: flags[2].then_some(Precision::Milliseconds),
             took: flags[3].then_some(Precision::Seconds),
             numbers: flags[4],
             abbreviated: if flags[5] { CallSet::none() } else { CallSet::all() },
-            statuses: if flags[6] { Statuses::parse("failed").unwrap() } else { Statuses::all() },
+            statuses: if flags[6] {
+                CallStatuses::parse("failed").unwrap()
+            } else {
+                CallStatuses::all()
+            },
             paths: if flags[7] { vec![b"/etc/passwd".to_vec()] } else { Vec::new() },
             column: text_limit,
-            style: Style {
+            style: ValueStyle {
                 text_limit,
                 whole: false,
                 hex_texts: u8::from(flags[2]),
@@ -142,7 +147,7 @@ fn options() -> impl Strategy<Value = LineOptions> {
     )
 }
 
-/// Bytes of one event's lines at most: 16 MiB of data, of which the last piece has four letters for a
+/// StructBytes of one event's lines at most: 16 MiB of data, of which the last piece has four letters for a
 /// byte, and twice if a call is told whole.
 const LINE_MAX: usize = 160 << 20;
 
@@ -164,11 +169,11 @@ proptest! {
         for (thread, time_ns, mut what) in events {
             // Most calls end as they began.
             match (&mut what, begun) {
-                (What::Enter(call), _) => begun = Some(*call),
-                (What::Exit { call, .. }, Some(before)) if repeats => *call = before,
+                (EventKind::Enter(call), _) => begun = Some(*call),
+                (EventKind::Exit { call, .. }, Some(before)) if repeats => *call = before,
                 _ => {}
             }
-            let event = Event { time_ns, thread, process: thread, what };
+            let event = TraceEvent { time_ns, thread, process: thread, what };
             let mut out = Vec::new();
             printer.event(&event, &memory, &Anything, &mut out).unwrap();
             prop_assert!(out.len() < LINE_MAX, "{} bytes", out.len());

@@ -17,8 +17,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use support::*;
-use trace::engine::{Engine, Error, KernelEvents, KernelSettings, Progress, Ptrace, Scope, Wanted};
-use trace::{CallId, End, Event, LineOptions, Memory, Printer, What};
+use trace::engine::{
+    CallFilter, Error, FollowScope, KernelEngine, KernelSettings, PtraceEngine, RunResult,
+    TraceEngine,
+};
+use trace::{CallId, EventKind, LineOptions, Memory, Printer, TraceEvent, WaitStatus};
 
 /// A process that does not outlive its test.
 struct Held(Child);
@@ -37,7 +40,7 @@ fn background(words: &[&str]) -> Held {
 }
 
 /// The engine, or `None` where programs may not be loaded.
-fn opened(engine: Result<KernelEvents, Error>) -> Option<KernelEvents> {
+fn opened(engine: Result<KernelEngine, Error>) -> Option<KernelEngine> {
     match engine {
         Ok(engine) => Some(engine),
         Err(Error::Kernel(
@@ -50,14 +53,14 @@ fn opened(engine: Result<KernelEvents, Error>) -> Option<KernelEvents> {
     }
 }
 
-fn start(words: &[&str], settings: &KernelSettings) -> Option<KernelEvents> {
-    opened(KernelEvents::start(&command(words), settings))
+fn start(words: &[&str], settings: &KernelSettings) -> Option<KernelEngine> {
+    opened(KernelEngine::start(&command(words), settings))
 }
 
 fn only(names: &'static [&'static str]) -> KernelSettings {
     KernelSettings {
-        wanted: Wanted::of(|call| call.known_name().is_some_and(|name| names.contains(&name))),
-        ..KernelSettings::new(Scope::Tree)
+        wanted: CallFilter::of(|call| call.known_name().is_some_and(|name| names.contains(&name))),
+        ..KernelSettings::new(FollowScope::Tree)
     }
 }
 
@@ -68,7 +71,7 @@ fn by_chance(line: &str) -> bool {
 }
 
 /// The lines of each task, in the order of their begin; numbers of tasks and addresses are replaced.
-fn lines(engine: &mut impl Engine, options: &LineOptions) -> Vec<Vec<String>> {
+fn lines(engine: &mut impl TraceEngine, options: &LineOptions) -> Vec<Vec<String>> {
     let mut tasks: Vec<i32> = Vec::new();
     let mut printers: BTreeMap<i32, (Printer, Vec<u8>)> = BTreeMap::new();
     run(engine, |event, memory| {
@@ -170,11 +173,12 @@ fn lines_are_those_of_the_ptrace_engine() {
         let mut quiet = vec!["sh", "-c", "exec \"$@\" >/dev/null 2>&1", "sh"];
         quiet.extend(*words);
         let options = LineOptions::default();
-        let settings = KernelSettings::new(Scope::Tree);
+        let settings = KernelSettings::new(FollowScope::Tree);
         let Some(mut engine) = start(&quiet, &settings) else { return };
         let ours = lines(&mut engine, &options);
         assert_eq!(engine.lost(), 0);
-        let mut ptrace = Ptrace::start(&command(&quiet), Scope::Tree, Wanted::all()).unwrap();
+        let mut ptrace =
+            PtraceEngine::start(&command(&quiet), FollowScope::Tree, CallFilter::all()).unwrap();
         let theirs = lines(&mut ptrace, &options);
         assert_eq!(engine.end(), ptrace.end(), "{words:?}");
         assert_eq!(ours.len(), theirs.len(), "{words:?}");
@@ -196,13 +200,13 @@ struct Seen {
     ended: u64,
 }
 
-fn seen(engine: &mut KernelEvents) -> Seen {
+fn seen(engine: &mut KernelEngine) -> Seen {
     let mut seen = Seen::default();
     run(engine, |event, _| match event.what {
-        What::Enter(_) => seen.enters += 1,
-        What::Exit { .. } => seen.exits += 1,
-        What::Began { .. } => seen.began += 1,
-        What::Ended(_) => seen.ended += 1,
+        EventKind::Enter(_) => seen.enters += 1,
+        EventKind::Exit { .. } => seen.exits += 1,
+        EventKind::Began { .. } => seen.began += 1,
+        EventKind::Ended(_) => seen.ended += 1,
         // Of SIGCHLD, as it happens to be blocked or not.
         _ => (),
     })
@@ -224,7 +228,7 @@ fn nothing_of_ten_thousand_short_processes_is_lost() {
     // An exit_group does not come back.
     let expected = Seen { enters: 20_001, exits: 10_000, began: 10_000, ended: 10_001 };
     assert_eq!(seen, expected);
-    assert_eq!(engine.end(), Some(End::Status(0)));
+    assert_eq!(engine.end(), Some(WaitStatus::Exited(0)));
 }
 
 #[test]
@@ -277,10 +281,10 @@ fn what_comes_faster_than_it_is_told_waits_in_memory() {
             wait_for(pid, ") T");
             // No more than one is told.
             let progress = engine.run(None, &mut |event, _| {
-                enters += u64::from(matches!(event.what, What::Enter(_)));
+                enters += u64::from(matches!(event.what, EventKind::Enter(_)));
                 ControlFlow::Break(())
             });
-            assert_eq!(progress.unwrap(), Progress::Paused);
+            assert_eq!(progress.unwrap(), RunResult::Paused);
             let process = rustix::process::Pid::from_raw(pid).unwrap();
             rustix::process::kill_process(process, rustix::process::Signal::CONT).unwrap();
         }
@@ -297,20 +301,20 @@ fn what_comes_faster_than_it_is_told_waits_in_memory() {
 #[test]
 fn a_process_that_is_killed_in_a_call_does_not_come_back_from_it() {
     let _alone = alone();
-    let settings = KernelSettings::new(Scope::Tree);
+    let settings = KernelSettings::new(FollowScope::Tree);
     let Some(mut engine) = start(&["sleep", "60"], &settings) else { return };
     let events = run_for(&mut engine, Duration::from_millis(300));
     let last = events.last().unwrap();
-    assert!(matches!(last.what, What::Enter(call) if call.id.name() == "clock_nanosleep"));
+    assert!(matches!(last.what, EventKind::Enter(call) if call.id.name() == "clock_nanosleep"));
     // SAFETY: a child of this test that was not waited for.
     unsafe { libc::kill(engine.pid().unwrap(), libc::SIGKILL) };
     let rest = events_of(&mut engine);
-    let killed = End::Signal { number: libc::SIGKILL, dumped: false };
-    assert_eq!(rest.iter().map(|event| event.what).collect::<Vec<_>>(), [What::Ended(killed)]);
+    let killed = WaitStatus::Signaled { number: libc::SIGKILL, dumped: false };
+    assert_eq!(rest.iter().map(|event| event.what).collect::<Vec<_>>(), [EventKind::Ended(killed)]);
     assert_eq!(engine.end(), Some(killed));
 }
 
-fn events_of(engine: &mut KernelEvents) -> Vec<Event> {
+fn events_of(engine: &mut KernelEngine) -> Vec<TraceEvent> {
     let mut events = Vec::new();
     run(engine, |event, _| events.push(*event)).unwrap();
     events
@@ -321,12 +325,12 @@ fn processes_that_run_already_are_watched_and_let_go() {
     let _alone = alone();
     let mut shell = background(&["sh", "-c", "while :; do sleep 0.05; done"]);
     let pid = shell.0.id() as i32;
-    let settings = KernelSettings::new(Scope::Tree);
-    let Some(mut engine) = opened(KernelEvents::attach(&[pid], &settings)) else { return };
+    let settings = KernelSettings::new(FollowScope::Tree);
+    let Some(mut engine) = opened(KernelEngine::attach(&[pid], &settings)) else { return };
     let seen = run_for(&mut engine, Duration::from_millis(600));
     // It was waiting when we came.
     let first = seen.iter().find(|event| event.thread == pid).unwrap();
-    let What::Exit { call, wall_ns, .. } = first.what else { panic!("{first:?}") };
+    let EventKind::Exit { call, wall_ns, .. } = first.what else { panic!("{first:?}") };
     // For its child, or, for a moment, until that had begun its program.
     assert!(["wait4", "vfork"].contains(&&*call.id.name()), "{first:?}");
     assert!(wall_ns < 60_000_000, "{first:?}");
@@ -338,18 +342,18 @@ fn processes_that_run_already_are_watched_and_let_go() {
     // One that ends by itself.
     let mut sleep = background(&["sleep", "2"]);
     let pid = sleep.0.id() as i32;
-    let mut engine = KernelEvents::attach(&[pid], &settings).unwrap();
+    let mut engine = KernelEngine::attach(&[pid], &settings).unwrap();
     let last = events_of(&mut engine).pop().unwrap();
-    assert_eq!((last.thread, last.what), (pid, What::Ended(End::Status(0))));
+    assert_eq!((last.thread, last.what), (pid, EventKind::Ended(WaitStatus::Exited(0))));
     sleep.0.wait().unwrap();
-    let error = KernelEvents::attach(&[pid], &settings).err().unwrap();
+    let error = KernelEngine::attach(&[pid], &settings).err().unwrap();
     assert!(matches!(error, Error::NoProcess(absent) if absent == pid), "{error}");
 }
 
 #[test]
 fn only_failures_and_only_slow_calls() {
     let _alone = alone();
-    let settings = KernelSettings { errors_only: true, ..KernelSettings::new(Scope::Tree) };
+    let settings = KernelSettings { errors_only: true, ..KernelSettings::new(FollowScope::Tree) };
     let script = "exec cat /nowhere 2>/dev/null";
     let Some(mut engine) = start(&["sh", "-c", script], &settings) else { return };
     let all = lines(&mut engine, &LineOptions::default()).concat();
@@ -361,10 +365,14 @@ fn only_failures_and_only_slow_calls() {
     assert!(failures.iter().any(|line| line == failure), "{all:#?}");
 
     let slower_than_ns = 50_000_000;
-    let settings = KernelSettings { slower_than_ns, ..KernelSettings::new(Scope::Tree) };
+    let settings = KernelSettings { slower_than_ns, ..KernelSettings::new(FollowScope::Tree) };
     let mut engine = start(&["sleep", "0.1"], &settings).unwrap();
     let what: Vec<_> = events_of(&mut engine).into_iter().map(|event| event.what).collect();
-    let [What::Enter(enter), What::Exit { call, wall_ns, cpu_ns, .. }, What::Ended(_)] = what[..]
+    let [
+        EventKind::Enter(enter),
+        EventKind::Exit { call, wall_ns, cpu_ns, .. },
+        EventKind::Ended(_),
+    ] = what[..]
     else {
         panic!("{what:?}")
     };
@@ -373,17 +381,17 @@ fn only_failures_and_only_slow_calls() {
 
     let settings = KernelSettings { successes_only: true, ..settings };
     let mut engine = start(&["cat", "/nowhere"], &settings).unwrap();
-    assert!(events_of(&mut engine).iter().all(|event| matches!(event.what, What::Ended(_))));
+    assert!(events_of(&mut engine).iter().all(|event| matches!(event.what, EventKind::Ended(_))));
 }
 
 #[test]
 fn a_command_that_cannot_run_says_why() {
     let _alone = alone();
-    let settings = KernelSettings::new(Scope::Tree);
+    let settings = KernelSettings::new(FollowScope::Tree);
     let Some(mut engine) = start(&["/etc/passwd"], &settings) else { return };
     let mut results = Vec::new();
     let result = run(&mut engine, |event, _| {
-        if let What::Exit { call, result, .. } = event.what {
+        if let EventKind::Exit { call, result, .. } = event.what {
             results.push((call.id.name().into_owned(), result));
         }
     });
@@ -395,66 +403,68 @@ fn a_command_that_cannot_run_says_why() {
 #[test]
 fn threads_are_followed_and_one_of_them_may_begin_a_program() {
     let _alone = alone();
-    let settings = KernelSettings::new(Scope::Tree);
-    let Some(mut engine) = opened(KernelEvents::start(&own("threads"), &settings)) else { return };
+    let settings = KernelSettings::new(FollowScope::Tree);
+    let Some(mut engine) = opened(KernelEngine::start(&own("threads"), &settings)) else { return };
     let pid = engine.pid().unwrap();
     let threads = events(&mut engine);
     // Four threads, 250 each; nobody else in such a program asks for it.
     assert_eq!(counts(&threads)["getppid"], (1000, 0));
     assert!(threads.iter().all(|event| event.process == pid));
-    let of = |wanted: &dyn Fn(&What) -> bool| threads.iter().filter(|e| wanted(&e.what)).count();
-    let began = of(&|what| *what == What::Began { parent: pid });
-    let ended = of(&|what| matches!(what, What::Ended(End::Status(0))));
+    let of =
+        |wanted: &dyn Fn(&EventKind) -> bool| threads.iter().filter(|e| wanted(&e.what)).count();
+    let began = of(&|what| *what == EventKind::Began { parent: pid });
+    let ended = of(&|what| matches!(what, EventKind::Ended(WaitStatus::Exited(0))));
     assert!(began >= 4 && ended == began + 1, "{began} {ended}");
     assert_eq!(threads.last().unwrap().thread, pid);
 
-    let process = KernelSettings::new(Scope::Process);
-    let mut engine = KernelEvents::start(&own("threads and a child"), &process).unwrap();
+    let process = KernelSettings::new(FollowScope::Process);
+    let mut engine = KernelEngine::start(&own("threads and a child"), &process).unwrap();
     let threads = events(&mut engine);
     assert_eq!(counts(&threads)["getppid"], (1000, 0));
     assert!(threads.iter().all(|event| event.process == threads[0].process));
 
-    let alone = KernelSettings::new(Scope::Thread);
-    let mut engine = KernelEvents::start(&own("threads"), &alone).unwrap();
+    let alone = KernelSettings::new(FollowScope::Thread);
+    let mut engine = KernelEngine::start(&own("threads"), &alone).unwrap();
     let pid = engine.pid().unwrap();
     assert!(events(&mut engine).iter().all(|event| event.thread == pid));
 
-    let mut engine = KernelEvents::start(&own("exec"), &settings).unwrap();
+    let mut engine = KernelEngine::start(&own("exec"), &settings).unwrap();
     let pid = engine.pid().unwrap();
     let events = events(&mut engine);
-    assert_eq!(engine.end(), Some(End::Status(0)));
+    assert_eq!(engine.end(), Some(WaitStatus::Exited(0)));
     let superseded = events.iter().position(|event| {
-        event.thread == pid && matches!(event.what, What::Superseded { former } if former != pid)
+        event.thread == pid
+            && matches!(event.what, EventKind::Superseded { former } if former != pid)
     });
     let next = events[superseded.unwrap() + 1..].iter().find(|event| event.thread == pid);
-    let What::Exit { call, result: 0, .. } = next.unwrap().what else { panic!("{next:?}") };
+    let EventKind::Exit { call, result: 0, .. } = next.unwrap().what else { panic!("{next:?}") };
     assert_eq!(call.id.name(), "execve");
     // The number's former bearer does not end.
     let ends = events.iter().filter(|event| event.thread == pid);
-    assert_eq!(ends.filter(|event| matches!(event.what, What::Ended(_))).count(), 1);
+    assert_eq!(ends.filter(|event| matches!(event.what, EventKind::Ended(_))).count(), 1);
 }
 
 #[test]
 fn calls_of_32_bit_programs_and_numbers_that_are_no_calls() {
     let _alone = alone();
-    let settings = KernelSettings::new(Scope::Tree);
-    let Some(mut engine) = opened(KernelEvents::start(&own("int 0x80"), &settings)) else {
+    let settings = KernelSettings::new(FollowScope::Tree);
+    let Some(mut engine) = opened(KernelEngine::start(&own("int 0x80"), &settings)) else {
         return;
     };
     let events = events_of(&mut engine);
     let of = |id: CallId| {
         let ends = events
             .iter()
-            .filter(|event| matches!(event.what, What::Exit { call, .. } if call.id == id));
+            .filter(|event| matches!(event.what, EventKind::Exit { call, .. } if call.id == id));
         ends.count()
     };
-    if engine.end() == Some(End::Status(0)) {
+    if engine.end() == Some(WaitStatus::Exited(0)) {
         assert_eq!(of(CallId { abi: trace::Abi::I386, number: 64 }), 10);
         assert_eq!(of(CallId::by_name(trace::Abi::X86_64, "getppid").unwrap()), 1);
     } else {
         eprintln!("skipped: this kernel takes no calls of 32-bit programs");
     }
-    let mut engine = KernelEvents::start(&own("unknown"), &settings).unwrap();
+    let mut engine = KernelEngine::start(&own("unknown"), &settings).unwrap();
     let counts = counts(&events_of(&mut engine));
     assert_eq!(counts["syscall_0x270f"], (1, 1));
     assert_eq!(counts["syscall_0xffffffffffffffff"], (1, 1));
@@ -466,8 +476,8 @@ fn everybody_is_heard_but_ourselves() {
     if !installed("perl") {
         return;
     }
-    let settings = KernelSettings { scope: Scope::Thread, ..only(&["getppid"]) };
-    let Some(mut engine) = opened(KernelEvents::everybody(&settings)) else { return };
+    let settings = KernelSettings { scope: FollowScope::Thread, ..only(&["getppid"]) };
+    let Some(mut engine) = opened(KernelEngine::everybody(&settings)) else { return };
     let perl = background(&["perl", "-e", "getppid for 1..500; sleep 60"]);
     let pid = perl.0.id() as i32;
     let _ = rustix::process::getppid();
@@ -475,7 +485,7 @@ fn everybody_is_heard_but_ourselves() {
     let events = run_for(&mut engine, Duration::from_millis(500));
     let of = |process: i32| {
         let calls = events.iter().filter(|event| event.process == process);
-        calls.filter(|event| matches!(event.what, What::Exit { .. })).count()
+        calls.filter(|event| matches!(event.what, EventKind::Exit { .. })).count()
     };
     assert_eq!((of(pid), of(own)), (500, 0));
 }
@@ -496,7 +506,7 @@ fn several_at_once_are_told_in_their_own_order() {
     let mut ends: Vec<_> = events
         .iter()
         .filter_map(|event| match event.what {
-            What::Ended(End::Status(status)) => Some(status),
+            EventKind::Ended(WaitStatus::Exited(status)) => Some(status),
             _ => None,
         })
         .collect();
@@ -509,7 +519,8 @@ fn only_tasks_of_a_name() {
     let _alone = alone();
     let mut command = [0; 16];
     command[..4].copy_from_slice(b"true");
-    let settings = KernelSettings { command: Some(command), ..KernelSettings::new(Scope::Tree) };
+    let settings =
+        KernelSettings { command: Some(command), ..KernelSettings::new(FollowScope::Tree) };
     let Some(mut engine) = start(&["sh", "-c", "true; /bin/true; cat /dev/null"], &settings) else {
         return;
     };
@@ -517,14 +528,14 @@ fn only_tasks_of_a_name() {
     let threads: std::collections::BTreeSet<_> = events.iter().map(|event| event.thread).collect();
     assert_eq!(threads.len(), 1, "{events:?}");
     assert!(!threads.contains(&engine.pid().unwrap()));
-    assert_eq!(events.last().unwrap().what, What::Ended(End::Status(0)));
+    assert_eq!(events.last().unwrap().what, EventKind::Ended(WaitStatus::Exited(0)));
 }
 
 #[test]
 fn a_signal_to_the_caller_ends_the_wait() {
     extern "C" fn nothing(_: libc::c_int) {}
     let _alone = alone();
-    let Some(mut engine) = start(&["sleep", "60"], &KernelSettings::new(Scope::Tree)) else {
+    let Some(mut engine) = start(&["sleep", "60"], &KernelSettings::new(FollowScope::Tree)) else {
         return;
     };
     // SAFETY: a handler that does nothing; zeros are valid for the rest.
@@ -544,17 +555,17 @@ fn a_signal_to_the_caller_ends_the_wait() {
             std::thread::sleep(Duration::from_millis(200));
         }
     });
-    let each = &mut |_: &Event, _: &dyn Memory| ControlFlow::Continue(());
+    let each = &mut |_: &TraceEvent, _: &dyn Memory| ControlFlow::Continue(());
     let begin = Instant::now();
-    assert_eq!(engine.run(Some(LIMIT), each).unwrap(), Progress::Interrupted);
+    assert_eq!(engine.run(Some(LIMIT), each).unwrap(), RunResult::Interrupted);
     assert!(begin.elapsed() < LIMIT / 2);
     is_over.store(true, Ordering::Relaxed);
     sender.join().unwrap();
-    assert_eq!(engine.run(Some(Duration::ZERO), each).unwrap(), Progress::Elapsed);
+    assert_eq!(engine.run(Some(Duration::ZERO), each).unwrap(), RunResult::Elapsed);
     // SAFETY: the child of this test, which nobody has waited for.
     unsafe { libc::kill(engine.pid().unwrap(), libc::SIGKILL) };
     events_of(&mut engine);
-    assert_eq!(engine.end(), Some(End::Signal { number: libc::SIGKILL, dumped: false }));
+    assert_eq!(engine.end(), Some(WaitStatus::Signaled { number: libc::SIGKILL, dumped: false }));
 }
 
 #[test]
@@ -609,7 +620,9 @@ fn is_loaded(id: u32) -> bool {
 #[test]
 fn nothing_is_left_behind() {
     let _alone = alone();
-    let Some(mut engine) = start(&["true"], &KernelSettings::new(Scope::Tree)) else { return };
+    let Some(mut engine) = start(&["true"], &KernelSettings::new(FollowScope::Tree)) else {
+        return;
+    };
     let ids = programs();
     assert!(ids.len() >= 7 && ids.iter().all(|id| is_loaded(*id)), "{ids:?}");
     events_of(&mut engine);
@@ -626,22 +639,24 @@ fn nothing_is_left_behind() {
 #[test]
 fn whoever_looks_may_break_off_and_go_on() {
     let _alone = alone();
-    let Some(mut engine) = start(&["true"], &KernelSettings::new(Scope::Tree)) else { return };
+    let Some(mut engine) = start(&["true"], &KernelSettings::new(FollowScope::Tree)) else {
+        return;
+    };
     let mut names = Vec::new();
     let mut pauses = 0;
     loop {
-        let progress = engine.run(Some(LIMIT), &mut |event: &Event, _: &dyn Memory| {
+        let progress = engine.run(Some(LIMIT), &mut |event: &TraceEvent, _: &dyn Memory| {
             names.push(event.what);
             ControlFlow::Break(())
         });
         match progress.unwrap() {
-            Progress::Paused => pauses += 1,
-            Progress::Ended => break,
+            RunResult::Paused => pauses += 1,
+            RunResult::Ended => break,
             other => panic!("{other:?}"),
         }
     }
     assert_eq!(pauses, names.len());
-    assert_eq!(names.last(), Some(&What::Ended(End::Status(0))));
+    assert_eq!(names.last(), Some(&EventKind::Ended(WaitStatus::Exited(0))));
 }
 
 #[test]
@@ -677,9 +692,9 @@ fn cost() {
     let settings = KernelSettings {
         ring_bytes: 1 << 26,
         text_limit: None,
-        ..KernelSettings::new(Scope::Thread)
+        ..KernelSettings::new(FollowScope::Thread)
     };
-    let Some(engine) = opened(KernelEvents::attach(&[other.0.id() as i32], &settings)) else {
+    let Some(engine) = opened(KernelEngine::attach(&[other.0.id() as i32], &settings)) else {
         return;
     };
     time("getppid, others are watched", &getppid);
@@ -690,7 +705,7 @@ fn cost() {
         for (name, call) in
             [("getppid", &getppid as &dyn Fn()), ("access", &stat), ("write", &write)]
         {
-            let mut engine = KernelEvents::attach(&[own], &settings).unwrap();
+            let mut engine = KernelEngine::attach(&[own], &settings).unwrap();
             time(&format!("{name}, {text}"), call);
             assert_eq!(engine.lost(), 0);
             engine.detach().unwrap();

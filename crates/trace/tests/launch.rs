@@ -8,11 +8,11 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use trace::End;
-use trace::engine::{Command, Error, Launch};
+use trace::WaitStatus;
+use trace::engine::{Error, HeldCommand, TracedCommand};
 
-fn command(words: &[&str]) -> Command {
-    Command {
+fn command(words: &[&str]) -> TracedCommand {
+    TracedCommand {
         program: words[0].into(),
         arguments: words[1..].iter().map(OsString::from).collect(),
         name: None,
@@ -23,7 +23,7 @@ fn command(words: &[&str]) -> Command {
 }
 
 /// Its end, which is waited for a minute at most.
-fn end(launch: &mut Launch) -> End {
+fn end(launch: &mut HeldCommand) -> WaitStatus {
     let begin = Instant::now();
     loop {
         if let Some(end) = launch.ended().unwrap() {
@@ -41,7 +41,7 @@ fn program(pid: i32) -> std::path::PathBuf {
 #[test]
 fn it_waits_until_it_is_let_go() {
     let mut launch =
-        Launch::start(&command(&["sh", "-c", "read line </dev/null; exit 6"])).unwrap();
+        HeldCommand::start(&command(&["sh", "-c", "read line </dev/null; exit 6"])).unwrap();
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(program(launch.pid()), std::env::current_exe().unwrap());
     assert_eq!(launch.ended().unwrap(), None);
@@ -52,13 +52,13 @@ fn it_waits_until_it_is_let_go() {
         std::env::current_exe().ok()
     );
     let end = end(&mut launch);
-    assert_eq!(end, End::Status(6));
+    assert_eq!(end, WaitStatus::Exited(6));
     assert_eq!(launch.ended().unwrap(), Some(end));
 }
 
 #[test]
 fn one_that_is_never_let_go_is_ended() {
-    let launch = Launch::start(&command(&["true"])).unwrap();
+    let launch = HeldCommand::start(&command(&["true"])).unwrap();
     let pid = launch.pid();
     assert!(fs::exists(format!("/proc/{pid}")).unwrap());
     drop(launch);
@@ -68,7 +68,7 @@ fn one_that_is_never_let_go_is_ended() {
 #[test]
 fn what_execve_refuses_comes_back() {
     for (path, number) in [("/", libc::EACCES), ("/etc/passwd", libc::EACCES)] {
-        let mut launch = Launch::start(&command(&[path])).unwrap();
+        let mut launch = HeldCommand::start(&command(&[path])).unwrap();
         launch.release().unwrap();
         match launch.running() {
             Err(Error::Exec { program, source }) => {
@@ -76,7 +76,7 @@ fn what_execve_refuses_comes_back() {
             }
             other => panic!("{other:?}"),
         }
-        assert_eq!(end(&mut launch), End::Status(127));
+        assert_eq!(end(&mut launch), WaitStatus::Exited(127));
     }
 }
 
@@ -98,13 +98,13 @@ fn programs_are_found_as_a_shell_finds_them() {
     let folders = [Path::new("/no/such"), &first, &second, &third];
     command.folders = std::env::join_paths(folders).unwrap();
     assert_eq!(command.file().unwrap(), third.join("tool"));
-    let mut launch = Launch::start(&command).unwrap();
+    let mut launch = HeldCommand::start(&command).unwrap();
     launch.release().unwrap();
     launch.running().unwrap();
-    assert_eq!(end(&mut launch), End::Status(0));
+    assert_eq!(end(&mut launch), WaitStatus::Exited(0));
 
     fs::remove_file(third.join("tool")).unwrap();
-    let error = Launch::start(&command).unwrap_err();
+    let error = HeldCommand::start(&command).unwrap_err();
     assert_eq!(error.to_string(), "no command \"tool\" in the folders of PATH");
     command.program = OsString::new();
     assert!(matches!(command.file(), Err(Error::NotFound(_))));
@@ -124,7 +124,7 @@ fn signals_are_those_of_the_caller_and_pipes_break_as_usual() {
         libc::sigaddset(&raw mut set, libc::SIGWINCH);
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
     }
-    let mut launch = Launch::start(&command(&["sleep", "60"])).unwrap();
+    let mut launch = HeldCommand::start(&command(&["sleep", "60"])).unwrap();
     launch.release().unwrap();
     launch.running().unwrap();
     let text = fs::read_to_string(format!("/proc/{}/status", launch.pid())).unwrap();
@@ -134,5 +134,5 @@ fn signals_are_those_of_the_caller_and_pipes_break_as_usual() {
     assert_eq!(read("SigCgt:", &text), 0);
     // SAFETY: our child, which nobody has waited for.
     unsafe { libc::kill(launch.pid(), libc::SIGKILL) };
-    assert_eq!(end(&mut launch), End::Signal { number: libc::SIGKILL, dumped: false });
+    assert_eq!(end(&mut launch), WaitStatus::Signaled { number: libc::SIGKILL, dumped: false });
 }

@@ -10,8 +10,10 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use support::*;
-use trace::engine::{Engine as _, Error, Progress, Ptrace, Scope, User, Wanted};
-use trace::{End, What};
+use trace::engine::{
+    CallFilter, CommandUser, Error, FollowScope, PtraceEngine, RunResult, TraceEngine as _,
+};
+use trace::{EventKind, WaitStatus};
 
 /// A process that sleeps, ended when it goes out of sight.
 struct Sleeper(Child);
@@ -59,19 +61,22 @@ impl Drop for Sleeper {
 fn a_running_process_is_taken_hold_of_and_let_go() {
     let script = "echo go; while :; do sleep 0.01; done";
     let sleeper = Sleeper::start(script);
-    for scope in [Scope::Tree, Scope::Thread] {
-        let mut engine = Ptrace::attach(&[sleeper.pid()], scope, Wanted::all()).unwrap();
+    for scope in [FollowScope::Tree, FollowScope::Thread] {
+        let mut engine = PtraceEngine::attach(&[sleeper.pid()], scope, CallFilter::all()).unwrap();
         let events = run_for(&mut engine, Duration::from_millis(300));
         let counts = counts(&events);
         let forks = ["clone", "vfork"].iter().filter_map(|name| counts.get(*name));
         assert!(forks.map(|(calls, _)| calls).sum::<u64>() > 2, "{counts:?}");
-        assert!(events.iter().any(|event| event.thread != sleeper.pid()) == (scope == Scope::Tree));
+        assert!(
+            events.iter().any(|event| event.thread != sleeper.pid())
+                == (scope == FollowScope::Tree)
+        );
         let begin = Instant::now();
         engine.detach().unwrap();
         assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
         assert_eq!(sleeper.tracer(), "0");
         let nothing = engine.run(None, &mut |event, _| panic!("{event:?}")).unwrap();
-        assert_eq!(nothing, Progress::Ended);
+        assert_eq!(nothing, RunResult::Ended);
         std::thread::sleep(Duration::from_millis(50));
         assert_ne!(sleeper.state(), b't', "left stopped");
     }
@@ -99,7 +104,8 @@ while True:
     // Their tracer is the thread that this test runs in.
     let me = format!("TracerPid:\t{}\n", rustix::thread::gettid().as_raw_nonzero());
     for round in 0..20 {
-        let mut engine = Ptrace::attach(&[sleeper.pid()], Scope::Tree, Wanted::all()).unwrap();
+        let mut engine =
+            PtraceEngine::attach(&[sleeper.pid()], FollowScope::Tree, CallFilter::all()).unwrap();
         let events = run_for(&mut engine, Duration::from_millis(5 * round));
         check_order(&events);
         engine.detach().unwrap();
@@ -120,10 +126,11 @@ fn a_stopped_process_is_left_stopped() {
         assert!(begin.elapsed() < LIMIT);
         std::thread::sleep(Duration::from_millis(5));
     }
-    let mut engine = Ptrace::attach(&[sleeper.pid()], Scope::Tree, Wanted::all()).unwrap();
+    let mut engine =
+        PtraceEngine::attach(&[sleeper.pid()], FollowScope::Tree, CallFilter::all()).unwrap();
     let events = run_for(&mut engine, Duration::from_millis(100));
     let [stopped] = &events[..] else { panic!("{events:?}") };
-    assert_eq!(stopped.what, What::Stopped(libc::SIGSTOP));
+    assert_eq!(stopped.what, EventKind::Stopped(libc::SIGSTOP));
     engine.detach().unwrap();
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(sleeper.state(), b'T');
@@ -145,11 +152,12 @@ for _ in range(4):
 print(\"go\", flush=True)
 time.sleep(60)'";
     let sleeper = Sleeper::start(script);
-    let mut engine = Ptrace::attach(&[sleeper.pid()], Scope::Process, Wanted::all()).unwrap();
+    let mut engine =
+        PtraceEngine::attach(&[sleeper.pid()], FollowScope::Process, CallFilter::all()).unwrap();
     let events = run_for(&mut engine, Duration::from_millis(300));
-    let askers = events
-        .iter()
-        .filter(|event| matches!(event.what, What::Enter(call) if call.id.name() == "getppid"));
+    let askers = events.iter().filter(
+        |event| matches!(event.what, EventKind::Enter(call) if call.id.name() == "getppid"),
+    );
     let mut askers: Vec<i32> = askers.map(|event| event.thread).collect();
     askers.sort_unstable();
     askers.dedup();
@@ -157,7 +165,10 @@ time.sleep(60)'";
     // A second tracer is told of the first.
     let pid = sleeper.pid();
     let second = std::thread::spawn(move || {
-        Ptrace::attach(&[pid], Scope::Process, Wanted::all()).err().unwrap().to_string()
+        PtraceEngine::attach(&[pid], FollowScope::Process, CallFilter::all())
+            .err()
+            .unwrap()
+            .to_string()
     });
     let second = second.join().unwrap();
     assert!(second.contains("is traced by process"), "{second}");
@@ -179,7 +190,8 @@ fn processes_that_end_while_they_are_taken_hold_of_harm_nobody() {
             return;
         };
         let Some(child) = text.split_whitespace().next() else { continue };
-        match Ptrace::attach(&[child.parse().unwrap()], Scope::Tree, Wanted::all()) {
+        match PtraceEngine::attach(&[child.parse().unwrap()], FollowScope::Tree, CallFilter::all())
+        {
             Ok(mut engine) => {
                 run(&mut engine, |_, _| ()).unwrap();
                 held += 1;
@@ -194,7 +206,8 @@ fn processes_that_end_while_they_are_taken_hold_of_harm_nobody() {
 
 #[test]
 fn refusals_are_told() {
-    let attach = |pid| Ptrace::attach(&[pid], Scope::Tree, Wanted::all()).err().unwrap();
+    let attach =
+        |pid| PtraceEngine::attach(&[pid], FollowScope::Tree, CallFilter::all()).err().unwrap();
     assert!(matches!(attach(0), Error::NoProcess(0)));
     assert!(matches!(attach(-5), Error::NoProcess(-5)));
     assert!(matches!(attach(i32::MAX), Error::NoProcess(_)));
@@ -206,11 +219,11 @@ fn refusals_are_told() {
         return;
     }
     let mut command = self::own("attach to the first process");
-    command.user = Some(User::by_name("nobody").unwrap());
-    let mut engine = Ptrace::start(&command, Scope::Thread, Wanted::all()).unwrap();
+    command.user = Some(CommandUser::by_name("nobody").unwrap());
+    let mut engine = PtraceEngine::start(&command, FollowScope::Thread, CallFilter::all()).unwrap();
     run(&mut engine, |_, _| ()).unwrap();
     // nobody may be unable to reach the test's program at all.
-    assert!(matches!(engine.end(), Some(End::Status(0 | 127))), "{:?}", engine.end());
+    assert!(matches!(engine.end(), Some(WaitStatus::Exited(0 | 127))), "{:?}", engine.end());
 }
 
 /// What this program does as a command of the tests above; nothing as a test.

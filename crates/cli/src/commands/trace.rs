@@ -10,15 +10,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail, ensure};
 use bpf::{CountSettings, Split};
-use trace::engine::{Command, Scope, User};
+use trace::engine::{CommandUser, FollowScope, TracedCommand};
 use trace::report::events::{self, EventOptions, EventWriter};
 use trace::report::events::{JsonWriter, LineWriter, TaskFileWriter};
 use trace::report::output::TraceOutput;
 use trace::report::table::{self, CountRequest, TableFormat, TableOptions};
 use trace::report::target::{self, TraceTarget};
 use trace::{
-    CallSet, End, EventSelection, Expression, LineOptions, Naming, Precision, Quiet, Sort, Stamp,
-    Status, Statuses, Style, Summary,
+    CallSet, CallStatus, CallStatuses, CallSummary, EventSelection, Expression, LineOptions,
+    PidPrefix, Precision, Quiet, Stamp, SummaryOrder, ValueStyle, WaitStatus,
 };
 
 use self::arguments::EventArguments;
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
     Ok(end.map_or(ExitCode::SUCCESS, exit_as))
 }
 
-fn run_count(arguments: &TraceArguments) -> anyhow::Result<Option<End>> {
+fn run_count(arguments: &TraceArguments) -> anyhow::Result<Option<WaitStatus>> {
     ensure!(!arguments.separates(), "-ff and -c exclude each other: one table is for all tasks");
     if let Some(option) = arguments.events.of_lines() {
         ensure!(arguments.strace, "{option} is for lines, and -c shows none: -C shows both");
@@ -51,7 +51,7 @@ fn run_count(arguments: &TraceArguments) -> anyhow::Result<Option<End>> {
     Ok(end)
 }
 
-fn run_events(arguments: &TraceArguments) -> anyhow::Result<Option<End>> {
+fn run_events(arguments: &TraceArguments) -> anyhow::Result<Option<WaitStatus>> {
     if let Some(option) = arguments.of_counting() {
         bail!("{option} is for counting: give -c too");
     }
@@ -75,12 +75,12 @@ fn event_options(
     let times = if is_apart { arguments.quiet.max(1) } else { arguments.quiet };
     let quiet = selection.quiet.unwrap_or(Quiet::times(times));
     let several = matches!(target, TraceTarget::Processes(list) if list.len() > 1);
-    lines.naming = match &arguments.output {
-        _ if arguments.separates() => Naming::Nobody,
-        _ if matches!(target, TraceTarget::Everybody) => Naming::Always,
-        None => Naming::Several,
-        Some(_) if arguments.follow > 0 || several => Naming::Always,
-        Some(_) => Naming::Nobody,
+    lines.pid_prefix = match &arguments.output {
+        _ if arguments.separates() => PidPrefix::Never,
+        _ if matches!(target, TraceTarget::Everybody) => PidPrefix::Always,
+        None => PidPrefix::WhenSeveral,
+        Some(_) if arguments.follow > 0 || several => PidPrefix::Always,
+        Some(_) => PidPrefix::Never,
     };
     lines.announce = !quiet.attach() && arguments.output.is_none();
     lines.ends = !quiet.exit();
@@ -91,7 +91,7 @@ fn event_options(
     let own_words = !arguments.strace && arguments.quiet == 0 && selection.quiet.is_none();
     Ok(EventOptions {
         lines,
-        scope: if arguments.follow > 0 { Scope::Tree } else { Scope::Thread },
+        scope: if arguments.follow > 0 { FollowScope::Tree } else { FollowScope::Thread },
         way: arguments.events.way(),
         quiet,
         own_words,
@@ -141,17 +141,17 @@ fn target(arguments: &TraceArguments) -> anyhow::Result<TraceTarget> {
 }
 
 /// The command, with the environment changed as `-E` says.
-fn command(arguments: &TraceArguments) -> anyhow::Result<Command> {
+fn command(arguments: &TraceArguments) -> anyhow::Result<TracedCommand> {
     let (program, words) = arguments.command.split_first().context("no command given")?;
     let mut environment = std::env::vars_os().collect();
     target::change_environment(&mut environment, &arguments.environment)?;
-    Ok(Command {
+    Ok(TracedCommand {
         program: program.clone(),
         arguments: words.to_vec(),
         name: arguments.argv0.as_deref().map(Into::into),
         environment,
         folders: std::env::var_os("PATH").unwrap_or_default(),
-        user: arguments.user.as_deref().map(User::by_name).transpose()?,
+        user: arguments.user.as_deref().map(CommandUser::by_name).transpose()?,
     })
 }
 
@@ -162,10 +162,10 @@ fn selection(arguments: &TraceArguments) -> anyhow::Result<EventSelection> {
         selection.abbreviated = CallSet::none();
     }
     if arguments.events.successful_only {
-        selection.statuses = Statuses::only(Status::Successful);
+        selection.statuses = CallStatuses::only(CallStatus::Successful);
     }
     if arguments.failed_only {
-        selection.statuses = Statuses::only(Status::Failed);
+        selection.statuses = CallStatuses::only(CallStatus::Failed);
     }
     for (given, text) in arguments.events.expressions() {
         selection.apply(Expression::parse(&text).context(given)?);
@@ -213,7 +213,7 @@ fn line_options(
         took: precision(arguments.took, &arguments.syscall_times, "--syscall-times")?,
         numbers: arguments.numbers,
         column: arguments.column,
-        style: Style {
+        style: ValueStyle {
             text_limit: limit,
             whole: arguments.whole,
             hex_texts: match arguments.strings_in_hex.as_deref() {
@@ -259,7 +259,7 @@ fn count_request(arguments: &TraceArguments) -> anyhow::Result<CountRequest> {
         );
     }
     ensure!(!calls.is_none(), "-e trace= leaves nothing to trace");
-    let any = statuses.has(Status::Successful) || statuses.has(Status::Failed);
+    let any = statuses.has(CallStatus::Successful) || statuses.has(CallStatus::Failed);
     ensure!(any, "-e status=: calls that end are successful or failed; -c counts those");
     Ok(CountRequest { target, calls, statuses, settings })
 }
@@ -292,13 +292,13 @@ fn settings(arguments: &TraceArguments, target: &TraceTarget) -> anyhow::Result<
 }
 
 /// The table of -c and -C.
-fn summary(arguments: &TraceArguments) -> anyhow::Result<Summary> {
-    let mut summary = Summary { wall: arguments.wall, ..Summary::default() };
+fn summary(arguments: &TraceArguments) -> anyhow::Result<CallSummary> {
+    let mut summary = CallSummary { wall: arguments.wall, ..CallSummary::default() };
     if let Some(columns) = &arguments.columns {
         summary.set_columns(columns).map_err(|error| anyhow::anyhow!("-U: {error}"))?;
     }
     if let Some(name) = &arguments.sort {
-        summary.sort = Sort::parse(name).with_context(|| {
+        summary.sort = SummaryOrder::parse(name).with_context(|| {
             format!("-S {name}: not an order; try time, calls, errors, name or none")
         })?;
     }
@@ -324,10 +324,12 @@ fn table_options(arguments: &TraceArguments) -> anyhow::Result<TableOptions> {
 }
 
 /// Ends as the command did: with its status, or by its signal, as strace does.
-fn exit_as(end: End) -> ExitCode {
+fn exit_as(end: WaitStatus) -> ExitCode {
     match end {
-        End::Status(status) => ExitCode::from(u8::try_from(status & 0xff).unwrap_or(u8::MAX)),
-        End::Signal { number, .. } => {
+        WaitStatus::Exited(status) => {
+            ExitCode::from(u8::try_from(status & 0xff).unwrap_or(u8::MAX))
+        }
+        WaitStatus::Signaled { number, .. } => {
             // SAFETY: plain system calls; the signal's own action is put back first, and no core
             // is wanted of us.
             unsafe {

@@ -1,6 +1,6 @@
 //! `--trace`: the system calls of the jobs, by count and time, and those of the runner itself.
 //!
-//! The kernel counts ([`trace::Groups`]): by process group, and each job is one of its own.  What a
+//! The kernel counts ([`trace::ProcessGroupCounts`]): by process group, and each job is one of its own.  What a
 //! job's process calls before it leaves our group (the first calls after `clone`) is counted as
 //! ours, and what leaves a job's group is still a job's.  Programs of the kernel run at each call of
 //! a job, some 0.3 µs; here, every [`TAKE_JOBS`] jobs the counts of those that ended are taken out
@@ -13,7 +13,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use run::Finished;
 use run::engine::{Observer, Running, Status};
-use trace::{GroupCalls, Groups, Summary, Tally, duration};
+use trace::{CallSummary, CallTally, ProcessGroupCalls, ProcessGroupCounts, duration};
 
 /// Jobs whose counts are left in the kernel's table: at some thirty different calls each, a small
 /// part of it.
@@ -24,14 +24,14 @@ const CALLS_NAMED: usize = 5;
 
 /// Counts while jobs run.
 pub(crate) struct Tracer {
-    groups: Groups,
+    groups: ProcessGroupCounts,
     own_group: u32,
     /// Processes of jobs that run, by their number.
     running: HashMap<u64, u32>,
     /// Jobs that ended since counts were taken.
     ended: usize,
     started: u64,
-    jobs: GroupCalls,
+    jobs: ProcessGroupCalls,
     /// What went wrong, once.
     error: Option<bpf::Error>,
     begin: Instant,
@@ -45,7 +45,7 @@ impl Tracer {
     /// Where programs may not be loaded into the kernel.
     pub(crate) fn begin() -> anyhow::Result<Self> {
         let own = i32::try_from(std::process::id()).context("a process id")?;
-        let groups = Groups::of_process(own).context("--trace")?;
+        let groups = ProcessGroupCounts::of_process(own).context("--trace")?;
         // SAFETY: plain system call that cannot fail.
         let own_group = unsafe { libc::getpgrp() }.cast_unsigned();
         Ok(Tracer {
@@ -54,7 +54,7 @@ impl Tracer {
             running: HashMap::new(),
             ended: 0,
             started: 0,
-            jobs: GroupCalls::default(),
+            jobs: ProcessGroupCalls::default(),
             error: None,
             begin: Instant::now(),
         })
@@ -82,7 +82,7 @@ impl Tracer {
             Ok(own) => own,
             Err(error) => {
                 self.error = self.error.take().or(Some(error));
-                GroupCalls::default()
+                ProcessGroupCalls::default()
             }
         };
         let started = self.started;
@@ -101,8 +101,9 @@ impl Tracer {
             per_job(calls),
             duration(total.wall_ns),
         )?;
-        let summary = Summary::default();
-        let tally = Tally { calls: std::mem::take(&mut self.jobs.calls), ..Tally::default() };
+        let summary = CallSummary::default();
+        let tally =
+            CallTally { calls: std::mem::take(&mut self.jobs.calls), ..CallTally::default() };
         if calls > 0 {
             summary.write(&tally, to)?;
         }
@@ -120,20 +121,21 @@ impl Tracer {
 }
 
 /// Time on a CPU, where it is known.
-fn cpu(stats: &trace::Stats) -> String {
+fn cpu(stats: &trace::CallStats) -> String {
     stats.cpu_ns.map_or_else(|| "-".to_owned(), duration)
 }
 
 /// The runner's own calls, as one line.
 fn write_own(
-    own: &mut GroupCalls,
+    own: &mut ProcessGroupCalls,
     per_job: impl Fn(u64) -> String,
-    summary: &Summary,
+    summary: &CallSummary,
     to: &mut dyn Write,
 ) -> io::Result<()> {
     // Nothing but this makes such calls.
-    let reading: GroupCalls =
-        GroupCalls { calls: own.calls.extract_if(.., |call, _| call.name() == "bpf").collect() };
+    let reading: ProcessGroupCalls = ProcessGroupCalls {
+        calls: own.calls.extract_if(.., |call, _| call.name() == "bpf").collect(),
+    };
     let total = own.total();
     write!(
         to,

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 
 use bpf::Split;
 
-use crate::select::{Status, Statuses};
-use crate::tally::error_of;
+use crate::event::error_of;
+use crate::select::{CallStatus, CallStatuses};
 use crate::tasks::TaskMap;
-use crate::{CallId, Event, Tally, Unit, What};
+use crate::{CallId, CallTally, EventKind, SplitKey, TraceEvent};
 
 /// Tasks whose names are kept; beyond that all names are forgotten and read again.
 const NAMES_MAX: usize = 65_536;
@@ -20,9 +20,9 @@ const TASKS_MAX: usize = 65_536;
 
 /// What of the events is counted.
 #[derive(Clone, Copy, Debug)]
-pub struct Criteria {
+pub struct CountCriteria {
     /// How the calls must have gone.
-    pub statuses: Statuses,
+    pub statuses: CallStatuses,
     /// How long they must have taken.
     pub slower_than_ns: u64,
     /// What they are split by.
@@ -32,8 +32,8 @@ pub struct Criteria {
 /// A tally that grows with each event.
 #[derive(Debug)]
 pub struct EventCounts {
-    criteria: Criteria,
-    tally: Tally,
+    criteria: CountCriteria,
+    tally: CallTally,
     names: HashMap<i32, Vec<u8>>,
     /// Calls under way, by thread.
     under_way: TaskMap<Option<CallId>>,
@@ -42,26 +42,26 @@ pub struct EventCounts {
 impl EventCounts {
     /// Nothing counted so far.
     #[must_use]
-    pub fn new(criteria: Criteria) -> Self {
+    pub fn new(criteria: CountCriteria) -> Self {
         EventCounts {
             criteria,
-            tally: Tally::default(),
+            tally: CallTally::default(),
             names: HashMap::new(),
             under_way: TaskMap::default(),
         }
     }
 
     /// Counts what happened.
-    pub fn add(&mut self, event: &Event) {
+    pub fn add(&mut self, event: &TraceEvent) {
         match event.what {
-            What::Enter(call) => {
+            EventKind::Enter(call) => {
                 if self.under_way.len() > TASKS_MAX {
                     // The ends of that many were not told.
                     self.under_way.retain(|_, call| call.is_some());
                 }
                 self.under_way.insert(event.thread, Some(call.id));
             }
-            What::Exit { call, result, wall_ns, cpu_ns } => {
+            EventKind::Exit { call, result, wall_ns, cpu_ns } => {
                 if let Some(under_way) = self.under_way.get_mut(&event.thread) {
                     *under_way = None;
                 }
@@ -71,7 +71,7 @@ impl EventCounts {
                 }
                 self.count(event, call.id, result, wall_ns, cpu_ns);
             }
-            What::Ended(_) => {
+            EventKind::Ended(_) => {
                 if let Some(Some(id)) = self.under_way.remove(&event.thread) {
                     *self.tally.unfinished.entry(id).or_default() += 1;
                 }
@@ -81,22 +81,29 @@ impl EventCounts {
         }
     }
 
-    fn count(&mut self, event: &Event, id: CallId, result: i64, wall_ns: u64, cpu_ns: Option<u64>) {
+    fn count(
+        &mut self,
+        event: &TraceEvent,
+        id: CallId,
+        result: i64,
+        wall_ns: u64,
+        cpu_ns: Option<u64>,
+    ) {
         let failed = error_of(result).is_some();
-        let status = if failed { Status::Failed } else { Status::Successful };
+        let status = if failed { CallStatus::Failed } else { CallStatus::Successful };
         if !self.criteria.statuses.has(status) || wall_ns < self.criteria.slower_than_ns {
             return;
         }
         self.tally.add(id, result, wall_ns, cpu_ns);
         let unit = match self.criteria.split {
             Split::None => return,
-            Split::Process => Unit::Process(event.process, self.name(event.process)),
-            Split::Thread => Unit::Thread(event.thread, self.name(event.thread)),
-            Split::Command => Unit::Command(self.name(event.thread)),
+            Split::Process => SplitKey::Process(event.process, self.name(event.process)),
+            Split::Thread => SplitKey::Thread(event.thread, self.name(event.thread)),
+            Split::Command => SplitKey::Command(self.name(event.thread)),
             Split::ProcessGroup => {
                 let process = rustix::process::Pid::from_raw(event.process);
                 let group = rustix::process::getpgid(process);
-                Unit::Group(
+                SplitKey::ProcessGroup(
                     group.map_or(0, |group| group.as_raw_nonzero().get().unsigned_abs().into()),
                 )
             }
@@ -119,7 +126,7 @@ impl EventCounts {
 
     /// Everything counted so far.
     #[must_use]
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> CallTally {
         let mut tally = self.tally.clone();
         for id in self.under_way.values().flatten() {
             *tally.unfinished.entry(*id).or_default() += 1;
@@ -131,20 +138,20 @@ impl EventCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, End};
+    use crate::{Call, WaitStatus};
 
     #[test]
     fn calls_are_counted_as_asked_and_those_under_way_told() {
         let read = CallId::native(0);
-        let event = |thread, what| Event { time_ns: 0, thread, process: thread, what };
-        let exit = |result, wall_ns| What::Exit {
+        let event = |thread, what| TraceEvent { time_ns: 0, thread, process: thread, what };
+        let exit = |result, wall_ns| EventKind::Exit {
             call: Call { id: read, arguments: [0; 6] },
             result,
             wall_ns,
             cpu_ns: None,
         };
-        let criteria = Criteria {
-            statuses: Statuses::only(Status::Failed),
+        let criteria = CountCriteria {
+            statuses: CallStatuses::only(CallStatus::Failed),
             slower_than_ns: 10,
             split: Split::Process,
         };
@@ -152,10 +159,10 @@ mod tests {
         for (result, wall_ns) in [(0, 100), (-2, 5), (-2, 50)] {
             counts.add(&event(1, exit(result, wall_ns)));
         }
-        let enter = What::Enter(Call { id: read, arguments: [0; 6] });
+        let enter = EventKind::Enter(Call { id: read, arguments: [0; 6] });
         counts.add(&event(1, enter));
         counts.add(&event(2, enter));
-        counts.add(&event(2, What::Ended(End::Status(0))));
+        counts.add(&event(2, EventKind::Ended(WaitStatus::Exited(0))));
         let tally = counts.tally();
         assert_eq!((tally.calls[&read].calls, tally.calls[&read].errors), (1, 1));
         assert_eq!(tally.units.len(), 1);

@@ -2,25 +2,25 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::{Kind, Outcome, Scene, When, put, reads};
+use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, put, reads};
 use crate::flags::network as names;
 
 /// The longest address that the kernel takes (`struct sockaddr_storage`).
 pub(crate) const ADDRESS_MAX: usize = 128;
 
 /// Writes an address that stands in memory with this length.
-pub(crate) fn at(scene: &mut Scene<'_>, address: u64, length: u64) {
+pub(crate) fn at(context: &mut DecodeContext<'_>, address: u64, length: u64) {
     if address == 0 {
-        scene.put("NULL");
+        context.put("NULL");
         return;
     }
     let wanted = length.min(ADDRESS_MAX as u64) as usize;
-    let bytes = scene.read_some(address, wanted);
+    let bytes = context.read_some(address, wanted);
     if length < 2 || bytes.len() < wanted {
-        scene.pointer(address);
+        context.pointer(address);
         return;
     }
-    write(scene, &bytes);
+    write(context, &bytes);
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
@@ -34,150 +34,150 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// Writes an address: `{sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("127.0.0.1")}`.
-fn write(scene: &mut Scene<'_>, bytes: &[u8]) {
+fn write(context: &mut DecodeContext<'_>, bytes: &[u8]) {
     let family = u16_at(bytes, 0).swap_bytes();
-    scene.put("{sa_family=");
-    names::FAMILY.write(u64::from(family), scene.out);
+    context.put("{sa_family=");
+    names::FAMILY.write(u64::from(family), context.out);
     let is_known = match i32::from(family) {
-        libc::AF_UNIX => unix(scene, bytes),
-        libc::AF_INET => inet(scene, bytes),
-        libc::AF_INET6 => inet6(scene, bytes),
-        libc::AF_NETLINK => netlink(scene, bytes),
-        libc::AF_PACKET => packet(scene, bytes),
+        libc::AF_UNIX => unix(context, bytes),
+        libc::AF_INET => inet(context, bytes),
+        libc::AF_INET6 => inet6(context, bytes),
+        libc::AF_NETLINK => netlink(context, bytes),
+        libc::AF_PACKET => packet(context, bytes),
         _ => false,
     };
     if !is_known && bytes.len() > 2 {
-        scene.put(", sa_data=");
-        scene.quoted(&bytes[2..], false);
+        context.put(", sa_data=");
+        context.quoted(&bytes[2..], false);
     }
-    scene.put("}");
+    context.put("}");
 }
 
-fn unix(scene: &mut Scene<'_>, bytes: &[u8]) -> bool {
+fn unix(context: &mut DecodeContext<'_>, bytes: &[u8]) -> bool {
     let Some(name) = bytes.get(2..).filter(|name| !name.is_empty()) else {
         return true;
     };
-    scene.put(", sun_path=");
+    context.put(", sun_path=");
     if name[0] == 0 {
-        scene.put("@");
-        scene.quoted(&name[1..], false);
+        context.put("@");
+        context.quoted(&name[1..], false);
     } else {
         let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
-        scene.quoted(&name[..end], false);
+        context.quoted(&name[..end], false);
     }
     true
 }
 
-fn inet(scene: &mut Scene<'_>, bytes: &[u8]) -> bool {
+fn inet(context: &mut DecodeContext<'_>, bytes: &[u8]) -> bool {
     let Some(address) = bytes.get(4..8) else {
         return false;
     };
     let address = Ipv4Addr::new(address[0], address[1], address[2], address[3]);
     let port = u16_at(bytes, 2);
-    put!(scene, ", sin_port=htons({port}), sin_addr=inet_addr(\"{address}\")");
+    put!(context, ", sin_port=htons({port}), sin_addr=inet_addr(\"{address}\")");
     true
 }
 
-fn inet6(scene: &mut Scene<'_>, bytes: &[u8]) -> bool {
+fn inet6(context: &mut DecodeContext<'_>, bytes: &[u8]) -> bool {
     let mut address = [0; 16];
     let Some(piece) = bytes.get(8..24) else {
         return false;
     };
     address.copy_from_slice(piece);
-    put!(scene, ", sin6_port=htons({})", u16_at(bytes, 2));
-    put!(scene, ", sin6_flowinfo=htonl({})", u32_at(bytes, 4).swap_bytes());
-    put!(scene, ", inet_pton(AF_INET6, \"{}\", &sin6_addr)", Ipv6Addr::from(address));
+    put!(context, ", sin6_port=htons({})", u16_at(bytes, 2));
+    put!(context, ", sin6_flowinfo=htonl({})", u32_at(bytes, 4).swap_bytes());
+    put!(context, ", inet_pton(AF_INET6, \"{}\", &sin6_addr)", Ipv6Addr::from(address));
     if bytes.len() >= 28 {
-        put!(scene, ", sin6_scope_id={}", u32_at(bytes, 24));
+        put!(context, ", sin6_scope_id={}", u32_at(bytes, 24));
     }
     true
 }
 
-fn netlink(scene: &mut Scene<'_>, bytes: &[u8]) -> bool {
+fn netlink(context: &mut DecodeContext<'_>, bytes: &[u8]) -> bool {
     if bytes.len() < 12 {
         return false;
     }
     // The kernel takes no notice of it, but who puts something there should see it.
     if u16_at(bytes, 2) != 0 {
-        put!(scene, ", nl_pad={:#x}", u16_at(bytes, 2).swap_bytes());
+        put!(context, ", nl_pad={:#x}", u16_at(bytes, 2).swap_bytes());
     }
-    put!(scene, ", nl_pid={}, nl_groups=", u32_at(bytes, 4) as i32);
+    put!(context, ", nl_pid={}, nl_groups=", u32_at(bytes, 4) as i32);
     match u32_at(bytes, 8) {
-        0 => scene.put("00000000"),
-        groups => put!(scene, "{groups:#08x}"),
+        0 => context.put("00000000"),
+        groups => put!(context, "{groups:#08x}"),
     }
     true
 }
 
-fn packet(scene: &mut Scene<'_>, bytes: &[u8]) -> bool {
+fn packet(context: &mut DecodeContext<'_>, bytes: &[u8]) -> bool {
     if bytes.len() < 20 {
         return false;
     }
-    put!(scene, ", sll_protocol=htons({:#x})", u16_at(bytes, 2));
-    put!(scene, ", sll_ifindex={}", u32_at(bytes, 4) as i32);
-    put!(scene, ", sll_hatype={}", u16_at(bytes, 8).swap_bytes());
-    put!(scene, ", sll_pkttype={}, sll_halen={}", bytes[10], bytes[11]);
+    put!(context, ", sll_protocol=htons({:#x})", u16_at(bytes, 2));
+    put!(context, ", sll_ifindex={}", u32_at(bytes, 4) as i32);
+    put!(context, ", sll_hatype={}", u16_at(bytes, 8).swap_bytes());
+    put!(context, ", sll_pkttype={}, sll_halen={}", bytes[10], bytes[11]);
     let length = usize::from(bytes[11]).min(8);
     if length > 0 {
-        scene.put(", sll_addr=[");
+        context.put(", sll_addr=[");
         for (index, byte) in bytes[12..12 + length].iter().enumerate() {
-            put!(scene, "{}{byte:#04x}", if index > 0 { ", " } else { "" });
+            put!(context, "{}{byte:#04x}", if index > 0 { ", " } else { "" });
         }
-        scene.put("]");
+        context.put("]");
     }
     true
 }
 
 /// An address that the kernel reads; the next argument is its length.
-pub(crate) const ADDRESS_IN: Kind = Kind::new(|scene, index| {
-    let length = scene.argument(index + 1) as i32;
-    at(scene, scene.argument(index), u64::try_from(length).unwrap_or(0));
+pub(crate) const ADDRESS_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    let length = context.argument(index + 1) as i32;
+    at(context, context.argument(index), u64::try_from(length).unwrap_or(0));
     Outcome::Done
 })
-.reading(&[reads::counted(When::Enter, 1, 1)])
+.reading(&[reads::counted(CapturePhase::Enter, 1, 1)])
 .of_any_width();
 
 /// An address that the kernel fills in; the next argument points to its length.
-pub(crate) const ADDRESS_OUT: Kind = Kind::new(|scene, index| {
-    let length_at = scene.argument(index + 1);
-    if !scene.is_over() {
-        let room = scene.read::<4>(length_at).map(|bytes| bytes.u32(0));
-        scene.remember(index + 1, room);
+pub(crate) const ADDRESS_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    let length_at = context.argument(index + 1);
+    if !context.is_over() {
+        let room = context.read::<4>(length_at).map(|bytes| bytes.u32(0));
+        context.remember(index + 1, room);
         return Outcome::Later;
     }
-    let address = scene.argument(index);
-    let length = scene.read::<4>(length_at).map(|bytes| bytes.u32(0));
+    let address = context.argument(index);
+    let length = context.read::<4>(length_at).map(|bytes| bytes.u32(0));
     match length {
-        Some(length) if !scene.has_failed() => {
-            let room = scene.remembered(index + 1).unwrap_or(length);
-            at(scene, address, u64::from(length.min(room)));
+        Some(length) if !context.has_failed() => {
+            let room = context.remembered(index + 1).unwrap_or(length);
+            at(context, address, u64::from(length.min(room)));
         }
-        _ => scene.pointer(address),
+        _ => context.pointer(address),
     }
     Outcome::Done
 })
-.reading(&[reads::behind(When::Exit, 1)])
+.reading(&[reads::behind(CapturePhase::Exit, 1)])
 .of_any_width();
 
 /// Where the length of what the kernel fills in stands: `[128 => 16]`, `[16]`.
-pub(crate) const LENGTH_INOUT: Kind = Kind::new(|scene, index| {
-    let address = scene.argument(index);
-    if !scene.is_over() {
-        let length = scene.read::<4>(address).map(|bytes| bytes.u32(0));
-        scene.remember(index, length);
+pub(crate) const LENGTH_INOUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    let address = context.argument(index);
+    if !context.is_over() {
+        let length = context.read::<4>(address).map(|bytes| bytes.u32(0));
+        context.remember(index, length);
         return Outcome::Later;
     }
-    let before = scene.remembered(index);
-    let after = scene.read::<4>(address).map(|bytes| bytes.i32(0));
+    let before = context.remembered(index);
+    let after = context.read::<4>(address).map(|bytes| bytes.i32(0));
     match (before.map(|length| length as i32), after) {
-        (Some(before), Some(_)) if scene.has_failed() => put!(scene, "[{before}]"),
-        (Some(before), Some(after)) if before != after => put!(scene, "[{before} => {after}]"),
-        (_, Some(after)) => put!(scene, "[{after}]"),
-        (_, None) => scene.pointer(address),
+        (Some(before), Some(_)) if context.has_failed() => put!(context, "[{before}]"),
+        (Some(before), Some(after)) if before != after => put!(context, "[{before} => {after}]"),
+        (_, Some(after)) => put!(context, "[{after}]"),
+        (_, None) => context.pointer(address),
     }
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Both, 4)])
+.reading(&[reads::fixed(CapturePhase::Both, 4)])
 .of_any_width();
 
 #[cfg(test)]
@@ -185,22 +185,22 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use crate::decode::{Memo, Style};
+    use crate::decode::{SavedWords, ValueStyle};
     use crate::{Call, CallId};
 
     fn shown(bytes: &[u8]) -> String {
         let mut out = Vec::new();
-        let mut scene = Scene {
+        let mut context = DecodeContext {
             call: Call { id: CallId::native(42), arguments: [0; 6] },
             result: None,
-            style: Style::default(),
-            memo: &mut Memo::default(),
+            style: ValueStyle::default(),
+            saved: &mut SavedWords::default(),
             out: &mut out,
             memory: &(),
             is_blind: false,
             lookup: &(),
         };
-        write(&mut scene, bytes);
+        write(&mut context, bytes);
         String::from_utf8(out).unwrap()
     }
 

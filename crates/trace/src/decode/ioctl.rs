@@ -1,6 +1,8 @@
 //! `ioctl`: what is asked for, and the arguments of terminals, sockets and files.
 
-use super::{Bytes, Kind, Outcome, Scene, When, put, reads, terminal};
+use super::{
+    ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, put, reads, terminal,
+};
 use crate::flags::ioctl as names;
 
 const TCGETS: u64 = 0x5401;
@@ -16,124 +18,124 @@ const TIOCSPTLCK: u64 = 0x4004_5431;
 const TIOCGPTN: u64 = 0x8004_5430;
 
 /// What is asked for: a name, or the pieces that the number is made of.
-pub(crate) const REQUEST: Kind = Kind::new(|scene, index| {
-    let value = scene.argument(index) & 0xffff_ffff;
+pub(crate) const REQUEST: ArgumentKind = ArgumentKind::new(|context, index| {
+    let value = context.argument(index) & 0xffff_ffff;
     match names::REQUEST.get(value) {
-        Some(name) => scene.put(name),
-        None => pieces(scene, value),
+        Some(name) => context.put(name),
+        None => pieces(context, value),
     }
     Outcome::Done
 });
 
 /// Writes a request by its pieces: `_IOC(_IOC_READ, 0x12, 0x70, 0x4)`.
-fn pieces(scene: &mut Scene<'_>, value: u64) {
-    scene.put(match value >> 30 {
+fn pieces(context: &mut DecodeContext<'_>, value: u64) {
+    context.put(match value >> 30 {
         0 => "_IOC(_IOC_NONE",
         1 => "_IOC(_IOC_WRITE",
         2 => "_IOC(_IOC_READ",
         _ => "_IOC(_IOC_READ|_IOC_WRITE",
     });
     for piece in [value >> 8 & 0xff, value & 0xff, value >> 16 & 0x3fff] {
-        scene.put(", ");
-        scene.hex(piece);
+        context.put(", ");
+        context.hex(piece);
     }
-    scene.put(")");
+    context.put(")");
 }
 
-fn window(scene: &mut Scene<'_>, bytes: &Bytes<8>) {
-    put!(scene, "{{ws_row={}, ws_col={}", bytes.u16(0), bytes.u16(2));
-    put!(scene, ", ws_xpixel={}, ws_ypixel={}}}", bytes.u16(4), bytes.u16(6));
+fn window(context: &mut DecodeContext<'_>, bytes: &StructBytes<8>) {
+    put!(context, "{{ws_row={}, ws_col={}", bytes.u16(0), bytes.u16(2));
+    put!(context, ", ws_xpixel={}, ws_ypixel={}}}", bytes.u16(4), bytes.u16(6));
 }
 
-fn number(scene: &mut Scene<'_>, bytes: &Bytes<4>) {
-    put!(scene, "[{}]", bytes.i32(0));
+fn number(context: &mut DecodeContext<'_>, bytes: &StructBytes<4>) {
+    put!(context, "[{}]", bytes.i32(0));
 }
 
 /// The argument, which depends on the request.
-pub(crate) const ARGUMENT: Kind = Kind::new(|scene, index| {
-    let value = scene.argument(index);
-    match scene.argument(index - 1) & 0xffff_ffff {
-        TCGETS => return scene.filled(index, terminal::write),
-        0x5402..=0x5404 => scene.structure(value, terminal::write),
-        TIOCGWINSZ => return scene.filled(index, window),
-        TIOCSWINSZ => scene.structure(value, window),
+pub(crate) const ARGUMENT: ArgumentKind = ArgumentKind::new(|context, index| {
+    let value = context.argument(index);
+    match context.argument(index - 1) & 0xffff_ffff {
+        TCGETS => return context.filled(index, terminal::write),
+        0x5402..=0x5404 => context.structure(value, terminal::write),
+        TIOCGWINSZ => return context.filled(index, window),
+        TIOCSWINSZ => context.structure(value, window),
         TIOCGPGRP | TIOCOUTQ | FIONREAD | TIOCGSID | TIOCGPTN | 0x5415 | 0x5424 => {
-            return scene.filled(index, number);
+            return context.filled(index, number);
         }
         TIOCSPGRP | FIONBIO | TIOCSPTLCK | 0x5416..=0x5418 | 0x5423 => {
-            scene.structure(value, number);
+            context.structure(value, number);
         }
         // FIOCLEX, FIONCLEX, TIOCEXCL, TIOCNXCL, TIOCNOTTY, TIOCSBRK, TIOCCBRK, TIOCCONS
         0x5451 | 0x5450 | 0x540c | 0x540d | 0x5422 | 0x5427 | 0x5428 | 0x541d | 0x541f | 0x5437 => {
             return Outcome::Skip;
         }
         // TCSBRK, TCXONC, TCFLSH, TIOCSCTTY, TCSBRKP: the argument is a number itself.
-        0x5409 | 0x540e | 0x5425 => put!(scene, "{}", value as i32),
-        0x540a => choice(scene, value, &["TCOOFF", "TCOON", "TCIOFF", "TCION"]),
-        0x540b => choice(scene, value, &["TCIFLUSH", "TCOFLUSH", "TCIOFLUSH"]),
-        0x4004_9409 => scene.descriptor(value as i32),
+        0x5409 | 0x540e | 0x5425 => put!(context, "{}", value as i32),
+        0x540a => choice(context, value, &["TCOOFF", "TCOON", "TCIOFF", "TCION"]),
+        0x540b => choice(context, value, &["TCIFLUSH", "TCOFLUSH", "TCIOFLUSH"]),
+        0x4004_9409 => context.descriptor(value as i32),
         0x8933 | 0x8913 | 0x8915 | 0x891b | 0x8919 | 0x8921 | 0x8927 | 0x8910 => {
-            return interface(scene, index);
+            return interface(context, index);
         }
-        _ => scene.hex(value),
+        _ => context.hex(value),
     }
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Both, 44)]);
+.reading(&[reads::fixed(CapturePhase::Both, 44)]);
 
-fn choice(scene: &mut Scene<'_>, value: u64, list: &[&str]) {
+fn choice(context: &mut DecodeContext<'_>, value: u64, list: &[&str]) {
     match list.get(value as usize) {
-        Some(name) => scene.put(name),
-        None => put!(scene, "{value:#x} /* TC??? */"),
+        Some(name) => context.put(name),
+        None => put!(context, "{value:#x} /* TC??? */"),
     }
 }
 
 /// A question about a network interface: `{ifr_name="lo"}`, and the answer behind it.
-fn interface(scene: &mut Scene<'_>, index: usize) -> Outcome {
-    let address = scene.argument(index);
-    let request = scene.argument(index - 1) & 0xffff_ffff;
-    let Some(bytes) = scene.read::<40>(address) else {
-        if !scene.is_over() {
-            scene.pointer(address);
+fn interface(context: &mut DecodeContext<'_>, index: usize) -> Outcome {
+    let address = context.argument(index);
+    let request = context.argument(index - 1) & 0xffff_ffff;
+    let Some(bytes) = context.read::<40>(address) else {
+        if !context.is_over() {
+            context.pointer(address);
         }
         return Outcome::Done;
     };
     let name_end = bytes.0[..16].iter().position(|&byte| byte == 0).unwrap_or(16);
-    if !scene.is_over() {
-        scene.put("{");
+    if !context.is_over() {
+        context.put("{");
         if request == 0x8910 {
-            put!(scene, "ifr_index={}", bytes.i32(16));
+            put!(context, "ifr_index={}", bytes.i32(16));
         } else {
-            scene.put("ifr_name=");
-            scene.quoted(&bytes.0[..name_end], false);
+            context.put("ifr_name=");
+            context.quoted(&bytes.0[..name_end], false);
         }
         return Outcome::More;
     }
-    if !scene.has_failed() {
-        scene.put(", ");
+    if !context.has_failed() {
+        context.put(", ");
         match request {
             0x8910 => {
-                scene.put("ifr_name=");
-                scene.quoted(&bytes.0[..name_end], false);
+                context.put("ifr_name=");
+                context.quoted(&bytes.0[..name_end], false);
             }
-            0x8933 => put!(scene, "ifr_ifindex={}", bytes.i32(16)),
+            0x8933 => put!(context, "ifr_ifindex={}", bytes.i32(16)),
             0x8913 => {
-                scene.put("ifr_flags=");
-                INTERFACE.write(u64::from(bytes.u16(16)), scene.out);
+                context.put("ifr_flags=");
+                INTERFACE.write(u64::from(bytes.u16(16)), context.out);
             }
-            0x8921 => put!(scene, "ifr_mtu={}", bytes.i32(16)),
+            0x8921 => put!(context, "ifr_mtu={}", bytes.i32(16)),
             _ => {
-                scene.put(match request {
+                context.put(match request {
                     0x8915 => "ifr_addr=",
                     0x8919 => "ifr_broadaddr=",
                     0x891b => "ifr_netmask=",
                     _ => "ifr_hwaddr=",
                 });
-                super::address::at(scene, address.wrapping_add(16), 16);
+                super::address::at(context, address.wrapping_add(16), 16);
             }
         }
     }
-    scene.put("}");
+    context.put("}");
     Outcome::Done
 }
 

@@ -1,151 +1,154 @@
 //! System V and POSIX shared memory, semaphores and message queues.
 
-use super::{Bytes, Kind, Outcome, Scene, When, numbers::Mode, put, reads};
+use super::{
+    ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, numbers::Mode, put, reads,
+};
 use crate::flags::{Flags, Names, files, memory as names};
 
 /// A key: `IPC_PRIVATE`, `0x1234`.
-pub(crate) const KEY: Kind = Kind::new(|scene, index| {
-    match scene.argument(index) & 0xffff_ffff {
-        0 => scene.put("IPC_PRIVATE"),
-        key => put!(scene, "{key:#x}"),
+pub(crate) const KEY: ArgumentKind = ArgumentKind::new(|context, index| {
+    match context.argument(index) & 0xffff_ffff {
+        0 => context.put("IPC_PRIVATE"),
+        key => put!(context, "{key:#x}"),
     }
     Outcome::Done
 });
 
-fn get_flags(scene: &mut Scene<'_>, bits: u64, set: &'static Flags, shift: Option<&str>) {
+fn get_flags(context: &mut DecodeContext<'_>, bits: u64, set: &'static Flags, shift: Option<&str>) {
     const MODE: u64 = 0o777;
     const SIZE: u64 = 0xfc00_0000;
     let size = if shift.is_some() { bits & SIZE } else { 0 };
     let flags = bits & !MODE & !size;
     if flags != 0 {
-        set.write_rest(flags, scene.out);
-        scene.put("|");
+        set.write_rest(flags, context.out);
+        context.put("|");
     }
     if let Some(name) = shift
         && size != 0
     {
-        put!(scene, "{}<<{name}|", size >> 26);
+        put!(context, "{}<<{name}|", size >> 26);
     }
-    put!(scene, "{}", Mode((bits & MODE) as u16));
+    put!(context, "{}", Mode((bits & MODE) as u16));
 }
 
 /// How a queue or a set of semaphores is made.
-pub(crate) const GET: Kind = Kind::new(|scene, index| {
-    get_flags(scene, scene.argument(index) & 0xffff_ffff, &names::IPC_GET, None);
+pub(crate) const GET: ArgumentKind = ArgumentKind::new(|context, index| {
+    get_flags(context, context.argument(index) & 0xffff_ffff, &names::IPC_GET, None);
     Outcome::Done
 });
 
 /// How shared memory is made.
-pub(crate) const SHARED_GET: Kind = Kind::new(|scene, index| {
-    let bits = scene.argument(index) & 0xffff_ffff;
-    get_flags(scene, bits, &names::SHARED_GET, Some("SHM_HUGE_SHIFT"));
+pub(crate) const SHARED_GET: ArgumentKind = ArgumentKind::new(|context, index| {
+    let bits = context.argument(index) & 0xffff_ffff;
+    get_flags(context, bits, &names::SHARED_GET, Some("SHM_HUGE_SHIFT"));
     Outcome::Done
 });
 
-fn command(scene: &mut Scene<'_>, index: usize, list: &'static Names) {
+fn command(context: &mut DecodeContext<'_>, index: usize, list: &'static Names) {
     const VERSION: u64 = 0x100;
-    let value = scene.argument(index) & 0xffff_ffff;
+    let value = context.argument(index) & 0xffff_ffff;
     if value & VERSION != 0 {
-        scene.put("IPC_64|");
+        context.put("IPC_64|");
     }
-    list.write(value & !VERSION, scene.out);
+    list.write(value & !VERSION, context.out);
 }
 
 /// What is done with shared memory.
-pub(crate) const SHARED_CONTROL: Kind = Kind::new(|scene, index| {
-    command(scene, index, &names::SHARED_CONTROL);
+pub(crate) const SHARED_CONTROL: ArgumentKind = ArgumentKind::new(|context, index| {
+    command(context, index, &names::SHARED_CONTROL);
     Outcome::Done
 });
 
 /// What is done with a queue.
-pub(crate) const MESSAGE_CONTROL: Kind = Kind::new(|scene, index| {
-    command(scene, index, &names::MESSAGE_CONTROL);
+pub(crate) const MESSAGE_CONTROL: ArgumentKind = ArgumentKind::new(|context, index| {
+    command(context, index, &names::MESSAGE_CONTROL);
     Outcome::Done
 });
 
 /// What is done with semaphores.
-pub(crate) const SEMAPHORE_CONTROL: Kind = Kind::new(|scene, index| {
-    command(scene, index, &names::SEMAPHORE_CONTROL);
+pub(crate) const SEMAPHORE_CONTROL: ArgumentKind = ArgumentKind::new(|context, index| {
+    command(context, index, &names::SEMAPHORE_CONTROL);
     Outcome::Done
 });
 
-fn operation(scene: &mut Scene<'_>, bytes: &Bytes<6>) {
+fn operation(context: &mut DecodeContext<'_>, bytes: &StructBytes<6>) {
     static FLAGS: Flags =
         Flags { unknown: "SEM_???", names: &[(0x1000, "SEM_UNDO"), (0x800, "IPC_NOWAIT")] };
-    put!(scene, "{{sem_num={}, sem_op={}, sem_flg=", bytes.u16(0), bytes.u16(2) as i16);
-    FLAGS.write(u64::from(bytes.u16(4)), scene.out);
-    scene.put("}");
+    put!(context, "{{sem_num={}, sem_op={}, sem_flg=", bytes.u16(0), bytes.u16(2) as i16);
+    FLAGS.write(u64::from(bytes.u16(4)), context.out);
+    context.put("}");
 }
 
 /// Operations on semaphores; the next argument is their number.
-pub(crate) const OPERATIONS: Kind = Kind::new(|scene, index| {
-    let count = scene.argument(index + 1) & 0xffff_ffff;
-    scene.array(scene.argument(index), count, operation);
+pub(crate) const OPERATIONS: ArgumentKind = ArgumentKind::new(|context, index| {
+    let count = context.argument(index + 1) & 0xffff_ffff;
+    context.array(context.argument(index), count, operation);
     Outcome::Done
 })
-.reading(&[reads::counted(When::Enter, 1, 6)])
+.reading(&[reads::counted(CapturePhase::Enter, 1, 6)])
 .of_any_width();
 
-fn message(scene: &mut Scene<'_>, address: u64, length: u64) {
-    scene.structure::<8>(address, |scene, bytes| {
-        put!(scene, "{{mtype={}, mtext=", bytes.i64(0));
-        scene.data(address.wrapping_add(8), length);
-        scene.put("}");
+fn message(context: &mut DecodeContext<'_>, address: u64, length: u64) {
+    context.structure::<8>(address, |context, bytes| {
+        put!(context, "{{mtype={}, mtext=", bytes.i64(0));
+        context.data(address.wrapping_add(8), length);
+        context.put("}");
     });
 }
 
 /// A message that is sent; the next argument is the length of its text.
-pub(crate) const MESSAGE_IN: Kind = Kind::new(|scene, index| {
-    message(scene, scene.argument(index), scene.argument(index + 1));
+pub(crate) const MESSAGE_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    message(context, context.argument(index), context.argument(index + 1));
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 8 + 256)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 8 + 256)]);
 
 /// A message that is received; the result is the length of its text.
-pub(crate) const MESSAGE_OUT: Kind = Kind::new(|scene, index| {
-    if !scene.is_over() {
+pub(crate) const MESSAGE_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    if !context.is_over() {
         return Outcome::Later;
     }
-    if scene.has_failed() {
-        scene.pointer(scene.argument(index));
+    if context.has_failed() {
+        context.pointer(context.argument(index));
     } else {
-        message(scene, scene.argument(index), scene.count());
+        message(context, context.argument(index), context.count());
     }
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Exit, 8 + 256)]);
+.reading(&[reads::fixed(CapturePhase::Exit, 8 + 256)]);
 
-fn attributes(scene: &mut Scene<'_>, bytes: &Bytes<64>) {
-    scene.put("{mq_flags=");
-    files::OPEN.write(bytes.u64(0), scene.out);
-    put!(scene, ", mq_maxmsg={}, mq_msgsize={}", bytes.i64(8), bytes.i64(16));
-    put!(scene, ", mq_curmsgs={}}}", bytes.i64(24));
+fn attributes(context: &mut DecodeContext<'_>, bytes: &StructBytes<64>) {
+    context.put("{mq_flags=");
+    files::OPEN.write(bytes.u64(0), context.out);
+    put!(context, ", mq_maxmsg={}, mq_msgsize={}", bytes.i64(8), bytes.i64(16));
+    put!(context, ", mq_curmsgs={}}}", bytes.i64(24));
 }
 
 /// Attributes of a queue that are set.
-pub(crate) const ATTRIBUTES_IN: Kind = Kind::new(|scene, index| {
-    scene.structure(scene.argument(index), attributes);
+pub(crate) const ATTRIBUTES_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure(context.argument(index), attributes);
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 64)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 64)]);
 
 /// Attributes that a queue is made with; without `O_CREAT` they are not looked at.
-pub(crate) const ATTRIBUTES_NEW: Kind = Kind::new(|scene, index| {
+pub(crate) const ATTRIBUTES_NEW: ArgumentKind = ArgumentKind::new(|context, index| {
     const CREATE: u64 = 0x40;
-    if scene.argument(1) & CREATE == 0 {
+    if context.argument(1) & CREATE == 0 {
         return Outcome::Skip;
     }
-    ATTRIBUTES_IN.write(scene, index)
+    ATTRIBUTES_IN.write(context, index)
 })
-.reading(&[reads::fixed(When::Enter, 64)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 64)]);
 
 /// Attributes of a queue that are asked for.
-pub(crate) const ATTRIBUTES_OUT: Kind = Kind::new(|scene, index| scene.filled(index, attributes))
-    .reading(&[reads::fixed(When::Exit, 64)]);
+pub(crate) const ATTRIBUTES_OUT: ArgumentKind =
+    ArgumentKind::new(|context, index| context.filled(index, attributes))
+        .reading(&[reads::fixed(CapturePhase::Exit, 64)]);
 
 /// How to tell that an event came: `{sigev_value=…, sigev_signo=SIGALRM, sigev_notify=SIGEV_SIGNAL}`.
-pub(crate) const EVENT: Kind = Kind::new(|scene, index| {
-    scene.structure::<24>(scene.argument(index), |scene, bytes| {
+pub(crate) const EVENT: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure::<24>(context.argument(index), |context, bytes| {
         static NOTIFY: Names = Names {
             unknown: "SIGEV_???",
             names: &[
@@ -155,21 +158,21 @@ pub(crate) const EVENT: Kind = Kind::new(|scene, index| {
                 (4, "SIGEV_THREAD_ID"),
             ],
         };
-        scene.put("{");
+        context.put("{");
         if bytes.u64(0) != 0 {
-            put!(scene, "sigev_value={{sival_int={}, sival_ptr=", bytes.i32(0));
-            scene.pointer(bytes.u64(0));
-            scene.put("}, ");
+            put!(context, "sigev_value={{sival_int={}, sival_ptr=", bytes.i32(0));
+            context.pointer(bytes.u64(0));
+            context.put("}, ");
         }
-        scene.put("sigev_signo=");
-        super::signals::signal(scene, bytes.i32(8));
-        scene.put(", sigev_notify=");
-        NOTIFY.write(u64::from(bytes.u32(12)), scene.out);
+        context.put("sigev_signo=");
+        super::signals::signal(context, bytes.i32(8));
+        context.put(", sigev_notify=");
+        NOTIFY.write(u64::from(bytes.u32(12)), context.out);
         if bytes.u32(12) == 4 {
-            put!(scene, ", sigev_notify_thread_id={}", bytes.i32(16));
+            put!(context, ", sigev_notify_thread_id={}", bytes.i32(16));
         }
-        scene.put("}");
+        context.put("}");
     });
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 24)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 24)]);

@@ -1,74 +1,74 @@
 //! Memory: how it is mapped, and what the kernel is told of it.
 
-use super::{Kind, Outcome, numbers, put};
+use super::{ArgumentKind, Outcome, numbers, put};
 use crate::flags::memory as names;
 
 /// The bits that hold the size of huge pages, as a power of two.
 const HUGE: u64 = 0xfc00_0000;
 
 /// How memory is mapped: `MAP_PRIVATE|MAP_ANONYMOUS`.
-pub(crate) const FLAGS: Kind = Kind::new(|scene, index| {
+pub(crate) const FLAGS: ArgumentKind = ArgumentKind::new(|context, index| {
     const KIND: u64 = 0xf;
-    let bits = scene.argument(index) & 0xffff_ffff;
-    names::MAP_KIND.write(bits & KIND, scene.out);
+    let bits = context.argument(index) & 0xffff_ffff;
+    names::MAP_KIND.write(bits & KIND, context.out);
     let rest = bits & !KIND & !HUGE;
     if rest != 0 {
-        scene.put("|");
-        names::MAP.write_rest(rest, scene.out);
+        context.put("|");
+        names::MAP.write_rest(rest, context.out);
     }
     if bits & HUGE != 0 {
-        put!(scene, "|{}<<MAP_HUGE_SHIFT", bits >> 26);
+        put!(context, "|{}<<MAP_HUGE_SHIFT", bits >> 26);
     }
     Outcome::Done
 });
 
 /// Where `mremap` shall move to; without `MREMAP_FIXED` or `MREMAP_DONTUNMAP` it is not looked at.
-pub(crate) const NEW_ADDRESS: Kind = Kind::new(|scene, index| {
+pub(crate) const NEW_ADDRESS: ArgumentKind = ArgumentKind::new(|context, index| {
     const FIXED: u64 = 2;
-    if scene.argument(index - 1) & FIXED == 0 {
+    if context.argument(index - 1) & FIXED == 0 {
         return Outcome::Skip;
     }
-    numbers::POINTER.write(scene, index)
+    numbers::POINTER.write(context, index)
 });
 
 /// Which pages are in memory: told as an address until the call is over.
-pub(crate) const RESIDENT: Kind = Kind::new(|scene, index| {
-    if !scene.is_over() {
+pub(crate) const RESIDENT: ArgumentKind = ArgumentKind::new(|context, index| {
+    if !context.is_over() {
         return Outcome::Later;
     }
-    let address = scene.argument(index);
-    let pages = scene.argument(1).div_ceil(4096);
-    let shown = pages.min(scene.elements_shown());
-    let bytes = scene.read_some(address, shown as usize);
-    if scene.has_failed() || bytes.len() < shown as usize || address == 0 {
-        scene.pointer(address);
+    let address = context.argument(index);
+    let pages = context.argument(1).div_ceil(4096);
+    let shown = pages.min(context.elements_shown());
+    let bytes = context.read_some(address, shown as usize);
+    if context.has_failed() || bytes.len() < shown as usize || address == 0 {
+        context.pointer(address);
         return Outcome::Done;
     }
-    scene.put("[");
+    context.put("[");
     for (number, byte) in bytes.iter().enumerate() {
-        put!(scene, "{}{}", if number > 0 { ", " } else { "" }, byte & 1);
+        put!(context, "{}{}", if number > 0 { ", " } else { "" }, byte & 1);
     }
-    scene.put(if shown < pages { ", ...]" } else { "]" });
+    context.put(if shown < pages { ", ...]" } else { "]" });
     Outcome::Done
 })
-.reading(&[super::reads::counted(super::When::Exit, 255, 1)])
+.reading(&[super::reads::counted(super::CapturePhase::Exit, 255, 1)])
 .of_any_width();
 
 /// How a file in memory is made.
-pub(crate) const MEMFD: Kind = Kind::new(|scene, index| {
-    let bits = scene.argument(index) & 0xffff_ffff;
+pub(crate) const MEMFD: ArgumentKind = ArgumentKind::new(|context, index| {
+    let bits = context.argument(index) & 0xffff_ffff;
     let rest = bits & !HUGE;
     if rest != 0 || bits == 0 {
-        names::MEMFD.write(rest, scene.out);
+        names::MEMFD.write(rest, context.out);
     }
     if bits & HUGE != 0 {
-        put!(scene, "{}{}<<MFD_HUGE_SHIFT", if rest != 0 { "|" } else { "" }, bits >> 26);
+        put!(context, "{}{}<<MFD_HUGE_SHIFT", if rest != 0 { "|" } else { "" }, bits >> 26);
     }
     Outcome::Done
 });
 
 /// On which nodes memory shall be.
-pub(crate) const POLICY: Kind = Kind::new(|scene, index| {
+pub(crate) const POLICY: ArgumentKind = ArgumentKind::new(|context, index| {
     const FLAGS: [(u64, &str); 3] = [
         (0x8000, "MPOL_F_STATIC_NODES"),
         (0x4000, "MPOL_F_RELATIVE_NODES"),
@@ -76,26 +76,26 @@ pub(crate) const POLICY: Kind = Kind::new(|scene, index| {
     ];
     // `set_mempolicy` takes an `int`, `mbind` a word.
     let mask = if index == 0 { 0xffff_ffff } else { u64::MAX };
-    let bits = scene.argument(index) & mask;
+    let bits = context.argument(index) & mask;
     let mode = bits & !0xe000;
     let known = names::POLICY.get(mode);
     if bits & 0xe000 == 0 {
-        names::POLICY.write(mode, scene.out);
+        names::POLICY.write(mode, context.out);
         return Outcome::Done;
     }
     let mut bar = "";
     if let Some(name) = known {
-        scene.put(name);
+        context.put(name);
         bar = "|";
     }
     for (bit, name) in FLAGS {
         if bits & bit != 0 {
-            put!(scene, "{bar}{name}");
+            put!(context, "{bar}{name}");
             bar = "|";
         }
     }
     if known.is_none() {
-        put!(scene, "|{mode:#x}");
+        put!(context, "|{mode:#x}");
     }
     Outcome::Done
 });

@@ -1,47 +1,47 @@
 //! What makes a socket: family, type, protocol; pairs of descriptors.
 
-use super::{Kind, Outcome, When, put, reads};
+use super::{ArgumentKind, CapturePhase, Outcome, put, reads};
 use crate::flags::network as names;
 
 /// The type of a socket with its flags: `SOCK_STREAM|SOCK_CLOEXEC`.
-pub(crate) const TYPE: Kind = Kind::new(|scene, index| {
+pub(crate) const TYPE: ArgumentKind = ArgumentKind::new(|context, index| {
     const KIND: u64 = 0xf;
-    let value = scene.argument(index) & 0xffff_ffff;
+    let value = context.argument(index) & 0xffff_ffff;
     match names::TYPE.get(value & KIND) {
         Some(name) => {
-            scene.put(name);
+            context.put(name);
             if value & !KIND != 0 {
-                scene.put("|");
-                names::TYPE_FLAGS.write(value & !KIND, scene.out);
+                context.put("|");
+                names::TYPE_FLAGS.write(value & !KIND, context.out);
             }
         }
-        None if value == 0 => scene.put("0"),
-        None => names::TYPE_FLAGS.write(value, scene.out),
+        None if value == 0 => context.put("0"),
+        None => names::TYPE_FLAGS.write(value, context.out),
     }
     Outcome::Done
 });
 
 /// The protocol, which depends on the family two arguments before.
-pub(crate) const PROTOCOL: Kind = Kind::new(|scene, index| {
-    let value = scene.argument(index) & 0xffff_ffff;
-    match scene.argument(index.saturating_sub(2)) as i32 {
-        libc::AF_INET | libc::AF_INET6 => names::PROTOCOL.write(value, scene.out),
-        libc::AF_NETLINK => names::NETLINK.write(value, scene.out),
-        libc::AF_PACKET => put!(scene, "htons({:#x})", (value as u16).swap_bytes()),
-        _ => put!(scene, "{}", scene.argument(index)),
+pub(crate) const PROTOCOL: ArgumentKind = ArgumentKind::new(|context, index| {
+    let value = context.argument(index) & 0xffff_ffff;
+    match context.argument(index.saturating_sub(2)) as i32 {
+        libc::AF_INET | libc::AF_INET6 => names::PROTOCOL.write(value, context.out),
+        libc::AF_NETLINK => names::NETLINK.write(value, context.out),
+        libc::AF_PACKET => put!(context, "htons({:#x})", (value as u16).swap_bytes()),
+        _ => put!(context, "{}", context.argument(index)),
     }
     Outcome::Done
 });
 
 /// Two descriptors that the kernel fills in: `[3, 4]`.
-pub(crate) const PAIR_OUT: Kind = Kind::new(|scene, index| {
-    scene.filled::<8>(index, |scene, bytes| {
-        scene.put("[");
-        scene.descriptor(bytes.i32(0));
-        scene.put(", ");
-        scene.descriptor(bytes.i32(4));
-        scene.put("]");
+pub(crate) const PAIR_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.filled::<8>(index, |context, bytes| {
+        context.put("[");
+        context.descriptor(bytes.i32(0));
+        context.put(", ");
+        context.descriptor(bytes.i32(4));
+        context.put("]");
     })
 })
-.reading(&[reads::fixed(When::Exit, 8)])
+.reading(&[reads::fixed(CapturePhase::Exit, 8)])
 .of_any_width();

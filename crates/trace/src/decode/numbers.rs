@@ -1,87 +1,87 @@
 //! Kinds that are numbers and nothing else.
 
-use super::{Kind, Named, Outcome, Scene, put};
+use super::{ArgumentKind, DecodeContext, Named, Outcome, put};
 
 /// `int`.
-pub(crate) const INT: Kind = Kind::new(|scene, index| {
-    scene.signed_number((scene.argument(index) as i32).into());
+pub(crate) const INT: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.signed_number((context.argument(index) as i32).into());
     Outcome::Done
 });
 
 /// `unsigned int`.
-pub(crate) const UINT: Kind = Kind::new(|scene, index| {
-    scene.number((scene.argument(index) as u32).into());
+pub(crate) const UINT: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.number((context.argument(index) as u32).into());
     Outcome::Done
 });
 
 /// `long`, `off_t`.
-pub(crate) const LONG: Kind = Kind::new(|scene, index| {
-    scene.signed_number(scene.signed(index));
+pub(crate) const LONG: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.signed_number(context.signed(index));
     Outcome::Done
 });
 
 /// `unsigned long`, `size_t`.
-pub(crate) const SIZE: Kind = Kind::new(|scene, index| {
-    scene.number(scene.argument(index));
+pub(crate) const SIZE: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.number(context.argument(index));
     Outcome::Done
 });
 
 /// A number of 64 bits of which a 32-bit program gives the halves in two words.
-pub(crate) const PAIR: Kind = Kind::new(|scene, index| {
-    scene.signed_number(pair(scene, index));
+pub(crate) const PAIR: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.signed_number(pair(context, index));
     Outcome::Done
 });
 
 /// The number that two words are the halves of.
-pub(crate) fn pair(scene: &Scene<'_>, index: usize) -> i64 {
-    (scene.argument(index) | scene.argument(index + 1) << 32) as i64
+pub(crate) fn pair(context: &DecodeContext<'_>, index: usize) -> i64 {
+    (context.argument(index) | context.argument(index + 1) << 32) as i64
 }
 
 /// The same with the halves in the other order.
-pub(crate) const PAIR_SWAPPED: Kind = Kind::new(|scene, index| {
-    scene.signed_number((scene.argument(index) << 32 | scene.argument(index + 1)) as i64);
+pub(crate) const PAIR_SWAPPED: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.signed_number((context.argument(index) << 32 | context.argument(index + 1)) as i64);
     Outcome::Done
 });
 
 /// A place in a file in pages, shown in bytes.
-pub(crate) const PAGES: Kind = Kind::new(|scene, index| {
-    scene.hex(scene.argument(index) << 12);
+pub(crate) const PAGES: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.hex(context.argument(index) << 12);
     Outcome::Done
 });
 
 /// A word of which nothing is known: `0x1f`, `0`.
-pub(crate) const HEX: Kind = Kind::new(|scene, index| {
-    scene.hex(scene.argument(index));
+pub(crate) const HEX: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.hex(context.argument(index));
     Outcome::Done
 });
 
 /// The same of 32 bits.
-pub(crate) const HEX32: Kind = Kind::new(|scene, index| {
-    scene.hex(scene.argument(index) & 0xffff_ffff);
+pub(crate) const HEX32: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.hex(context.argument(index) & 0xffff_ffff);
     Outcome::Done
 });
 
 /// A word that the kernel does not look at, or not on this machine.
-pub(crate) const UNUSED: Kind = Kind::new(|_, _| Outcome::Skip);
+pub(crate) const UNUSED: ArgumentKind = ArgumentKind::new(|_, _| Outcome::Skip);
 
 /// An address.
-pub(crate) const POINTER: Kind = Kind::new(|scene, index| {
-    scene.pointer(scene.argument(index));
+pub(crate) const POINTER: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.pointer(context.argument(index));
     Outcome::Done
 });
 
 /// An address that the kernel writes to: told when the call is over, as `strace` does.
-pub(crate) const POINTER_OUT: Kind = Kind::new(|scene, index| {
-    if !scene.is_over() {
+pub(crate) const POINTER_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    if !context.is_over() {
         return Outcome::Later;
     }
-    scene.pointer(scene.argument(index));
+    context.pointer(context.argument(index));
     Outcome::Done
 });
 
 /// A mode as a program gives it: `0644`.
-pub(crate) const MODE: Kind = Kind::new(|scene, index| {
-    put!(scene, "{}", Mode(scene.argument(index) as u16));
+pub(crate) const MODE: ArgumentKind = ArgumentKind::new(|context, index| {
+    put!(context, "{}", Mode(context.argument(index) as u16));
     Outcome::Done
 });
 
@@ -98,42 +98,42 @@ impl std::fmt::Display for Mode {
 }
 
 /// A user or group: -1 is nobody.
-pub(crate) const ID: Kind = Kind::new(|scene, index| {
-    id(scene, scene.argument(index) as u32);
+pub(crate) const ID: ArgumentKind = ArgumentKind::new(|context, index| {
+    id(context, context.argument(index) as u32);
     Outcome::Done
 });
 
 /// Writes a user or group.
-pub(crate) fn id(scene: &mut Scene<'_>, number: u32) {
-    if number == u32::MAX { scene.put("-1") } else { scene.number(number.into()) }
+pub(crate) fn id(context: &mut DecodeContext<'_>, number: u32) {
+    if number == u32::MAX { context.put("-1") } else { context.number(number.into()) }
 }
 
 /// A descriptor.
-pub(crate) const FD: Kind = Kind::new(|scene, index| {
-    scene.descriptor(scene.argument(index) as i32);
+pub(crate) const FD: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.descriptor(context.argument(index) as i32);
     Outcome::Done
 })
 .naming(Named::Descriptor);
 
 /// A folder that paths are looked up from: a descriptor, or the working directory.
-pub(crate) const DIRFD: Kind = Kind::new(|scene, index| {
-    directory(scene, scene.argument(index) as i32);
+pub(crate) const DIRFD: ArgumentKind = ArgumentKind::new(|context, index| {
+    directory(context, context.argument(index) as i32);
     Outcome::Done
 })
 .naming(Named::Descriptor);
 
 /// Writes a folder that paths are looked up from.
-pub(crate) fn directory(scene: &mut Scene<'_>, descriptor: i32) {
+pub(crate) fn directory(context: &mut DecodeContext<'_>, descriptor: i32) {
     if descriptor == libc::AT_FDCWD {
-        scene.put("AT_FDCWD");
-        scene.target_of(descriptor);
+        context.put("AT_FDCWD");
+        context.target_of(descriptor);
     } else {
-        scene.descriptor(descriptor);
+        context.descriptor(descriptor);
     }
 }
 
 /// A signal.
-pub(crate) const SIGNAL: Kind = Kind::new(|scene, index| {
-    super::signals::signal(scene, scene.argument(index) as i32);
+pub(crate) const SIGNAL: ArgumentKind = ArgumentKind::new(|context, index| {
+    super::signals::signal(context, context.argument(index) as i32);
     Outcome::Done
 });

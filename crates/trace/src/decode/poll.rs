@@ -1,71 +1,72 @@
 //! Waiting for descriptors: `poll`, `select`, `epoll`.
 
 use super::{
-    Bytes, Copied, Kind, Length, Outcome, Reads, Scene, When, put, reads, result, signals,
+    ArgumentKind, CaptureCount, CapturePhase, CapturedData, DecodeContext, Outcome, Reads,
+    StructBytes, put, reads, result, signals,
 };
 use crate::flags::event as names;
 
-fn asked(scene: &mut Scene<'_>, bytes: &Bytes<8>) {
-    scene.put("{fd=");
-    scene.descriptor(bytes.i32(0));
+fn asked(context: &mut DecodeContext<'_>, bytes: &StructBytes<8>) {
+    context.put("{fd=");
+    context.descriptor(bytes.i32(0));
     if bytes.i32(0) >= 0 {
-        scene.put(", events=");
-        names::POLL.write(u64::from(bytes.u16(4)), scene.out);
+        context.put(", events=");
+        names::POLL.write(u64::from(bytes.u16(4)), context.out);
     }
-    scene.put("}");
+    context.put("}");
 }
 
 /// What `poll` waits for; the next argument is the number of descriptors.
-pub(crate) const POLL: Kind = Kind::new(|scene, index| {
-    let count = scene.argument(index + 1) & 0xffff_ffff;
-    scene.array(scene.argument(index), count, asked);
+pub(crate) const POLL: ArgumentKind = ArgumentKind::new(|context, index| {
+    let count = context.argument(index + 1) & 0xffff_ffff;
+    context.array(context.argument(index), count, asked);
     Outcome::Done
 })
-.reading(&[reads::counted(When::Both, 1, 8)])
+.reading(&[reads::counted(CapturePhase::Both, 1, 8)])
 .of_any_width();
 
 /// What `poll` found: ` ([{fd=3, revents=POLLIN}])`, ` (Timeout)`.  The array is the first argument.
-pub(crate) fn found(scene: &mut Scene<'_>, left_index: Option<usize>) {
-    if scene.count() == 0 {
-        scene.put(" (Timeout)");
+pub(crate) fn found(context: &mut DecodeContext<'_>, left_index: Option<usize>) {
+    if context.count() == 0 {
+        context.put(" (Timeout)");
         return;
     }
-    let (address, count) = (scene.argument(0), scene.argument(1) & 0xffff_ffff);
-    let limit = scene.elements_shown();
-    scene.put(" ([");
+    let (address, count) = (context.argument(0), context.argument(1) & 0xffff_ffff);
+    let limit = context.elements_shown();
+    context.put(" ([");
     let mut shown = 0;
     for index in 0..count.min(super::ELEMENTS_MAX) {
-        let Some(bytes) = scene.read::<8>(address.wrapping_add(index * 8)) else {
+        let Some(bytes) = context.read::<8>(address.wrapping_add(index * 8)) else {
             break;
         };
         if bytes.u16(6) == 0 || bytes.i32(0) < 0 {
             continue;
         }
         if shown > 0 {
-            scene.put(", ");
+            context.put(", ");
         }
         if shown >= limit {
-            scene.put("...");
+            context.put("...");
             break;
         }
         shown += 1;
         // What they point to was told before.
-        put!(scene, "{{fd={}, revents=", bytes.i32(0));
-        names::POLL.write(u64::from(bytes.u16(6)), scene.out);
-        scene.put("}");
+        put!(context, "{{fd={}, revents=", bytes.i32(0));
+        names::POLL.write(u64::from(bytes.u16(6)), context.out);
+        context.put("}");
     }
-    scene.put("]");
+    context.put("]");
     if let Some(index) = left_index {
-        left(scene, index, 9);
+        left(context, index, 9);
     }
-    scene.put(")");
+    context.put(")");
 }
 
 /// Writes what is left of a time limit: `, left {tv_sec=1, tv_nsec=0}`.
-fn left(scene: &mut Scene<'_>, index: usize, digits: usize) {
+fn left(context: &mut DecodeContext<'_>, index: usize, digits: usize) {
     let unit = if digits == 9 { 'n' } else { 'u' };
-    if let Some(bytes) = scene.read::<16>(scene.argument(index)) {
-        put!(scene, ", left {{tv_sec={}, tv_{unit}sec={}}}", bytes.i64(0), bytes.u64(8));
+    if let Some(bytes) = context.read::<16>(context.argument(index)) {
+        put!(context, ", left {{tv_sec={}, tv_{unit}sec={}}}", bytes.i64(0), bytes.u64(8));
     }
 }
 
@@ -73,10 +74,10 @@ fn left(scene: &mut Scene<'_>, index: usize, digits: usize) {
 const SET_MAX: u64 = 1024;
 
 /// Descriptors of a set, below the count that is the first argument.
-fn members(scene: &Scene<'_>, address: u64) -> Option<Vec<i32>> {
-    let count = (scene.argument(0) as i32).max(0) as u64;
+fn members(context: &DecodeContext<'_>, address: u64) -> Option<Vec<i32>> {
+    let count = (context.argument(0) as i32).max(0) as u64;
     let words = count.min(SET_MAX).div_ceil(64);
-    let bytes = scene.read_some(address, words as usize * 8);
+    let bytes = context.read_some(address, words as usize * 8);
     if bytes.len() < words as usize * 8 || address == 0 {
         return None;
     }
@@ -84,91 +85,91 @@ fn members(scene: &Scene<'_>, address: u64) -> Option<Vec<i32>> {
     Some((0..count.min(SET_MAX)).filter(is_set).map(|number| number as i32).collect())
 }
 
-fn set(scene: &mut Scene<'_>, members: &[i32], with_targets: bool) {
-    scene.put("[");
+fn set(context: &mut DecodeContext<'_>, members: &[i32], with_targets: bool) {
+    context.put("[");
     for (index, &descriptor) in members.iter().enumerate() {
         if index > 0 {
-            scene.put(" ");
+            context.put(" ");
         }
         if with_targets {
-            scene.descriptor(descriptor);
+            context.descriptor(descriptor);
         } else {
-            put!(scene, "{descriptor}");
+            put!(context, "{descriptor}");
         }
     }
-    scene.put("]");
+    context.put("]");
 }
 
 /// A set of descriptors that `select` waits for.
-pub(crate) const SET: Kind = Kind::new(|scene, index| {
-    let address = scene.argument(index);
-    match members(scene, address) {
-        Some(list) if (scene.argument(0) as i32) > 0 => set(scene, &list, true),
-        _ => scene.pointer(address),
+pub(crate) const SET: ArgumentKind = ArgumentKind::new(|context, index| {
+    let address = context.argument(index);
+    match members(context, address) {
+        Some(list) if (context.argument(0) as i32) > 0 => set(context, &list, true),
+        _ => context.pointer(address),
     }
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Both, 128)]);
+.reading(&[reads::fixed(CapturePhase::Both, 128)]);
 
 /// What `select` found: ` (in [3], left {…})`, ` (Timeout)`.
-pub(crate) fn selected(scene: &mut Scene<'_>, digits: usize) {
-    let count = scene.count();
+pub(crate) fn selected(context: &mut DecodeContext<'_>, digits: usize) {
+    let count = context.count();
     if count == 0 {
-        scene.put(" (Timeout)");
+        context.put(" (Timeout)");
         return;
     }
-    let start = scene.out.len();
-    scene.put(" (");
-    let empty = scene.out.len();
+    let start = context.out.len();
+    context.put(" (");
+    let empty = context.out.len();
     for (index, name) in [(1, "in"), (2, "out"), (3, "except")] {
-        if let Some(list) = members(scene, scene.argument(index))
+        if let Some(list) = members(context, context.argument(index))
             && !list.is_empty()
         {
-            put!(scene, "{}{name} ", if scene.out.len() > empty { ", " } else { "" });
-            set(scene, &list, false);
+            put!(context, "{}{name} ", if context.out.len() > empty { ", " } else { "" });
+            set(context, &list, false);
         }
     }
-    if scene.out.len() == empty {
-        scene.out.truncate(start);
+    if context.out.len() == empty {
+        context.out.truncate(start);
         return;
     }
-    left(scene, 4, digits);
-    scene.put(")");
+    left(context, 4, digits);
+    context.put(")");
 }
 
-fn event(scene: &mut Scene<'_>, bytes: &Bytes<12>) {
-    scene.put("{events=");
-    names::EPOLL.write(u64::from(bytes.u32(0)), scene.out);
+fn event(context: &mut DecodeContext<'_>, bytes: &StructBytes<12>) {
+    context.put("{events=");
+    names::EPOLL.write(u64::from(bytes.u32(0)), context.out);
     let data = u64::from(bytes.u32(4)) | u64::from(bytes.u32(8)) << 32;
-    put!(scene, ", data={{u32={}, u64={data}}}}}", bytes.u32(4));
+    put!(context, ", data={{u32={}, u64={data}}}}}", bytes.u32(4));
 }
 
 /// What `epoll_ctl` is told to wait for; of no use when a descriptor is taken out.
-pub(crate) const EVENT_IN: Kind = Kind::new(|scene, index| {
+pub(crate) const EVENT_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     const DELETE: u64 = 2;
-    let address = scene.argument(index);
-    if scene.argument(1) & 0xffff_ffff == DELETE {
-        scene.pointer(address);
+    let address = context.argument(index);
+    if context.argument(1) & 0xffff_ffff == DELETE {
+        context.pointer(address);
     } else {
-        scene.structure(address, event);
+        context.structure(address, event);
     }
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 12)])
+.reading(&[reads::fixed(CapturePhase::Enter, 12)])
 .of_any_width();
 
 /// What `epoll_wait` found; the result is their number.
-pub(crate) const EVENTS_OUT: Kind = Kind::new(|scene, index| {
-    if !scene.is_over() {
+pub(crate) const EVENTS_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    if !context.is_over() {
         return Outcome::Later;
     }
-    let address = scene.argument(index);
-    if scene.has_failed() {
-        scene.pointer(address);
-    } else if scene.count() == 0 {
-        scene.put("[]");
+    let address = context.argument(index);
+    if context.has_failed() {
+        context.pointer(address);
+    } else if context.count() == 0 {
+        context.put("[]");
     } else {
-        scene.array(address, scene.count(), event);
+        context.array(address, context.count(), event);
     }
     Outcome::Done
 })
@@ -176,36 +177,37 @@ pub(crate) const EVENTS_OUT: Kind = Kind::new(|scene, index| {
 .of_any_width();
 
 /// The mask of `pselect6`: a pointer to a set, and the set's size.
-pub(crate) const MASK: Kind = Kind::new(|scene, index| {
-    scene.structure::<16>(scene.argument(index), |scene, bytes| {
-        scene.put("{sigmask=");
+pub(crate) const MASK: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure::<16>(context.argument(index), |context, bytes| {
+        context.put("{sigmask=");
         if bytes.u64(8) == 8 {
-            scene.structure::<8>(bytes.u64(0), |scene, bytes| signals::set(scene, bytes.u64(0)));
+            context
+                .structure::<8>(bytes.u64(0), |context, bytes| signals::set(context, bytes.u64(0)));
         } else {
-            scene.pointer(bytes.u64(0));
+            context.pointer(bytes.u64(0));
         }
-        put!(scene, ", sigsetsize={}}}", bytes.u64(8));
+        put!(context, ", sigsetsize={}}}", bytes.u64(8));
     });
     Outcome::Done
 })
-.reading(&[Reads { when: When::Enter, what: Copied::Mask }]);
+.reading(&[Reads { when: CapturePhase::Enter, what: CapturedData::Mask }]);
 
 /// The result of `poll`.
-pub(crate) const POLL_RESULT: Kind = result::with(|scene| found(scene, None));
+pub(crate) const POLL_RESULT: ArgumentKind = result::with(|context| found(context, None));
 /// The result of `ppoll`.
-pub(crate) const PPOLL_RESULT: Kind = result::with(|scene| found(scene, Some(2)));
+pub(crate) const PPOLL_RESULT: ArgumentKind = result::with(|context| found(context, Some(2)));
 /// The result of `select`.
-pub(crate) const SELECT_RESULT: Kind = result::with(|scene| selected(scene, 6));
+pub(crate) const SELECT_RESULT: ArgumentKind = result::with(|context| selected(context, 6));
 /// The result of `pselect6`.
-pub(crate) const PSELECT_RESULT: Kind = result::with(|scene| selected(scene, 9));
+pub(crate) const PSELECT_RESULT: ArgumentKind = result::with(|context| selected(context, 9));
 
 /// A time limit that the kernel changes; what is left is told with the result.
-pub(crate) const LIMIT_NS: Kind = super::time::TIMESPEC_IN.reading(&[Reads {
-    when: When::Both,
-    what: Copied::Bytes { count: Length::Fixed(1), size: 16 },
+pub(crate) const LIMIT_NS: ArgumentKind = super::time::TIMESPEC_IN.reading(&[Reads {
+    when: CapturePhase::Both,
+    what: CapturedData::Bytes { count: CaptureCount::Fixed(1), size: 16 },
 }]);
 /// The same in microseconds.
-pub(crate) const LIMIT_US: Kind = super::time::TIMEVAL_IN.reading(&[Reads {
-    when: When::Both,
-    what: Copied::Bytes { count: Length::Fixed(1), size: 16 },
+pub(crate) const LIMIT_US: ArgumentKind = super::time::TIMEVAL_IN.reading(&[Reads {
+    when: CapturePhase::Both,
+    what: CapturedData::Bytes { count: CaptureCount::Fixed(1), size: 16 },
 }]);

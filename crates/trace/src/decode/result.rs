@@ -3,206 +3,208 @@
 //! A result is a kind as arguments are: it is written once the call is over.  `-1 ENOENT (No such
 //! file or directory)` and the results by which the kernel begins a call anew are the same for all.
 
-use super::{Kind, Outcome, Scene, Write, numbers, put};
+use super::{ArgumentKind, DecodeContext, Outcome, Write, numbers, put};
+use crate::event::error_of;
 use crate::flags::{Flags, errors, files, process};
-use crate::tally::error_of;
 
 /// Writes a result after `= `.
-pub(crate) fn write(kind: &Kind, scene: &mut Scene<'_>, result: i64) {
+pub(crate) fn write(kind: &ArgumentKind, context: &mut DecodeContext<'_>, result: i64) {
     match error_of(result) {
-        Some(number) => failure(scene, number),
+        Some(number) => failure(context, number),
         None => match kind.write {
             Write::By(write) => {
-                write(scene, 0);
+                write(context, 0);
             }
             Write::Remark(write) => {
-                scene.signed_number(result);
-                write(scene);
+                context.signed_number(result);
+                write(context);
             }
-            Write::Flags(_) | Write::WideFlags(_) | Write::Names(_) => scene.signed_number(result),
+            Write::Flags(_) | Write::WideFlags(_) | Write::Names(_) => {
+                context.signed_number(result);
+            }
         },
     }
 }
 
-fn failure(scene: &mut Scene<'_>, number: i32) {
+fn failure(context: &mut DecodeContext<'_>, number: i32) {
     if let Some((name, meaning)) = errors::restart(number) {
-        put!(scene, "? {name} ({meaning})");
+        put!(context, "? {name} ({meaning})");
         return;
     }
     match errors::name(number) {
         Some(name) => {
             for text in ["-1 ", name, " (", errors::text(number), ")"] {
-                scene.put(text);
+                context.put(text);
             }
         }
-        None => put!(scene, "-1 (errno {number})"),
+        None => put!(context, "-1 (errno {number})"),
     }
 }
 
-fn value(scene: &Scene<'_>) -> i64 {
-    scene.result.unwrap_or(0)
+fn value(context: &DecodeContext<'_>) -> i64 {
+    context.result.unwrap_or(0)
 }
 
 /// A number.
-pub(crate) const DECIMAL: Kind = Kind::new(|scene, _| {
-    scene.signed_number(value(scene));
+pub(crate) const DECIMAL: ArgumentKind = ArgumentKind::new(|context, _| {
+    context.signed_number(value(context));
     Outcome::Done
 });
 
 /// An address.
-pub(crate) const ADDRESS: Kind = Kind::new(|scene, _| {
-    scene.hex(value(scene) as u64);
+pub(crate) const ADDRESS: ArgumentKind = ArgumentKind::new(|context, _| {
+    context.hex(value(context) as u64);
     Outcome::Done
 });
 
 /// A mode: `022`.
-pub(crate) const MODE: Kind = Kind::new(|scene, _| {
-    put!(scene, "{}", numbers::Mode(value(scene) as u16));
+pub(crate) const MODE: ArgumentKind = ArgumentKind::new(|context, _| {
+    put!(context, "{}", numbers::Mode(value(context) as u16));
     Outcome::Done
 });
 
 /// A descriptor.
-pub(crate) const DESCRIPTOR: Kind = Kind::new(|scene, _| {
-    scene.descriptor(value(scene) as i32);
+pub(crate) const DESCRIPTOR: ArgumentKind = ArgumentKind::new(|context, _| {
+    context.descriptor(value(context) as i32);
     Outcome::Done
 });
 
 /// A number and a remark.
-pub(crate) const fn with(write: fn(&mut Scene<'_>)) -> Kind {
-    Kind { write: Write::Remark(write), ..DECIMAL }
+pub(crate) const fn with(write: fn(&mut DecodeContext<'_>)) -> ArgumentKind {
+    ArgumentKind { write: Write::Remark(write), ..DECIMAL }
 }
 
 /// Writes bits with names: `0x1 (flags FD_CLOEXEC)`.
-fn flags(scene: &mut Scene<'_>, set: &'static Flags) {
-    let bits = value(scene) as u64;
-    scene.hex(bits);
-    scene.put(" (flags ");
-    set.write(bits, scene.out);
-    scene.put(")");
+fn flags(context: &mut DecodeContext<'_>, set: &'static Flags) {
+    let bits = value(context) as u64;
+    context.hex(bits);
+    context.put(" (flags ");
+    set.write(bits, context.out);
+    context.put(")");
 }
 
 /// `fcntl(F_GETSIG)`, which not every C library names.
 const F_GETSIG: i32 = 11;
 
 /// What `fcntl` gives, which depends on what it is asked for.
-pub(crate) const CONTROL: Kind = Kind::new(|scene, _| {
-    let bits = value(scene) as u64;
-    match scene.argument(1) as i32 {
-        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => scene.descriptor(bits as i32),
-        libc::F_GETFD if bits != 0 => flags(scene, &files::DESCRIPTOR),
+pub(crate) const CONTROL: ArgumentKind = ArgumentKind::new(|context, _| {
+    let bits = value(context) as u64;
+    match context.argument(1) as i32 {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => context.descriptor(bits as i32),
+        libc::F_GETFD if bits != 0 => flags(context, &files::DESCRIPTOR),
         libc::F_GETFL => {
-            scene.hex(bits);
-            scene.put(" (flags ");
-            super::files::open_flags(scene, bits);
-            scene.put(")");
+            context.hex(bits);
+            context.put(" (flags ");
+            super::files::open_flags(context, bits);
+            context.put(")");
         }
         libc::F_GET_SEALS if bits != 0 => {
-            scene.hex(bits);
-            scene.put(" (seals ");
-            files::SEALS.write(bits, scene.out);
-            scene.put(")");
+            context.hex(bits);
+            context.put(" (seals ");
+            files::SEALS.write(bits, context.out);
+            context.put(")");
         }
         F_GETSIG | libc::F_GETLEASE if bits != 0 => {
-            put!(scene, "{bits}");
-            if scene.argument(1) as i32 == F_GETSIG {
-                scene.put(" (");
-                super::signals::signal(scene, bits as i32);
-                scene.put(")");
+            put!(context, "{bits}");
+            if context.argument(1) as i32 == F_GETSIG {
+                context.put(" (");
+                super::signals::signal(context, bits as i32);
+                context.put(")");
             } else {
                 let name = match bits as i32 {
                     libc::F_WRLCK => " (F_WRLCK)",
                     libc::F_UNLCK => " (F_UNLCK)",
                     _ => "",
                 };
-                scene.put(name);
+                context.put(name);
             }
         }
-        _ => scene.signed_number(value(scene)),
+        _ => context.signed_number(value(context)),
     }
     Outcome::Done
 });
 
 /// How a thread is scheduled: `0 (SCHED_OTHER)`.
-pub(crate) const SCHEDULER: Kind = Kind::new(|scene, _| {
+pub(crate) const SCHEDULER: ArgumentKind = ArgumentKind::new(|context, _| {
     const RESET: u64 = 0x4000_0000;
-    let number = value(scene) as u64;
-    put!(scene, "{number} (");
-    process::SCHEDULER.write(number & !RESET, scene.out);
+    let number = value(context) as u64;
+    put!(context, "{number} (");
+    process::SCHEDULER.write(number & !RESET, context.out);
     if number & RESET != 0 {
-        scene.put("|SCHED_RESET_ON_FORK");
+        context.put("|SCHED_RESET_ON_FORK");
     }
-    scene.put(")");
+    context.put(")");
     Outcome::Done
 });
 
 /// A personality: `0 (PER_LINUX)`.
-pub(crate) const PERSONALITY: Kind = Kind::new(|scene, _| {
-    let number = value(scene) as u64;
-    scene.hex(number);
-    scene.put(" (");
-    super::process::personality(scene, number);
-    scene.put(")");
+pub(crate) const PERSONALITY: ArgumentKind = ArgumentKind::new(|context, _| {
+    let number = value(context) as u64;
+    context.hex(number);
+    context.put(" (");
+    super::process::personality(context, number);
+    context.put(")");
     Outcome::Done
 });
 
 /// How urgent input and output is: `16388 (IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4))`.
-pub(crate) const IO_PRIORITY: Kind = Kind::new(|scene, _| {
-    put!(scene, "{} (", value(scene));
-    super::process::io_priority(scene, value(scene) as u64);
-    scene.put(")");
+pub(crate) const IO_PRIORITY: ArgumentKind = ArgumentKind::new(|context, _| {
+    put!(context, "{} (", value(context));
+    super::process::io_priority(context, value(context) as u64);
+    context.put(")");
     Outcome::Done
 });
 
 /// What `membarrier` can do, if that was asked for.
-pub(crate) const BARRIERS: Kind = Kind::new(|scene, _| {
+pub(crate) const BARRIERS: ArgumentKind = ArgumentKind::new(|context, _| {
     const QUERY: u64 = 0;
-    let bits = value(scene) as u64;
-    if scene.argument(0) & 0xffff_ffff != QUERY || bits == 0 {
-        put!(scene, "{bits}");
+    let bits = value(context) as u64;
+    if context.argument(0) & 0xffff_ffff != QUERY || bits == 0 {
+        put!(context, "{bits}");
         return Outcome::Done;
     }
-    put!(scene, "{bits:#x} (");
+    put!(context, "{bits:#x} (");
     let mut rest = bits;
     let mut bar = "";
     for (bit, name) in process::MEMBARRIER.names.iter().filter(|(bit, _)| *bit != 0) {
         if rest & bit != 0 {
-            put!(scene, "{bar}{name}");
+            put!(context, "{bar}{name}");
             rest &= !bit;
             bar = "|";
         }
     }
     if rest != 0 {
-        put!(scene, "{bar}{rest:#x}");
+        put!(context, "{bar}{rest:#x}");
     }
-    scene.put(")");
+    context.put(")");
     Outcome::Done
 });
 
 /// A wait for a signal: `17 (SIGCHLD)`.
-pub(crate) const SIGNAL: Kind = Kind::new(|scene, _| {
-    put!(scene, "{} (", value(scene));
-    super::signals::signal(scene, value(scene) as i32);
-    scene.put(")");
+pub(crate) const SIGNAL: ArgumentKind = ArgumentKind::new(|context, _| {
+    put!(context, "{} (", value(context));
+    super::signals::signal(context, value(context) as i32);
+    context.put(")");
     Outcome::Done
 });
 
 /// A date in seconds: `1700000000 (2023-11-14T22:13:20+0000)`.
-pub(crate) const TIME: Kind = Kind::new(|scene, _| {
-    scene.signed_number(value(scene));
-    let start = scene.out.len();
-    super::time::remark(scene, value(scene), None);
-    if let Some(date) = scene.out.get(start + 4..scene.out.len().saturating_sub(3)) {
+pub(crate) const TIME: ArgumentKind = ArgumentKind::new(|context, _| {
+    context.signed_number(value(context));
+    let start = context.out.len();
+    super::time::remark(context, value(context), None);
+    if let Some(date) = context.out.get(start + 4..context.out.len().saturating_sub(3)) {
         let date = String::from_utf8_lossy(date).into_owned();
-        scene.out.truncate(start);
-        put!(scene, " ({date})");
+        context.out.truncate(start);
+        put!(context, " ({date})");
     }
     Outcome::Done
 });
 
 /// What `prctl` gives for some questions.
-pub(crate) const PRCTL: Kind = Kind::new(|scene, _| {
-    let number = value(scene);
-    let name = match scene.argument(0) {
+pub(crate) const PRCTL: ArgumentKind = ArgumentKind::new(|context, _| {
+    let number = value(context);
+    let name = match context.argument(0) {
         // PR_CAPBSET_READ, PR_GET_DUMPABLE, PR_GET_KEEPCAPS, PR_GET_SECCOMP
         21 => process::SECCOMP_MODE.get(number as u64),
         3 => {
@@ -210,15 +212,15 @@ pub(crate) const PRCTL: Kind = Kind::new(|scene, _| {
         }
         _ => None,
     };
-    match (scene.argument(0), name) {
-        (_, Some(name)) => put!(scene, "{number} ({name})"),
+    match (context.argument(0), name) {
+        (_, Some(name)) => put!(context, "{number} ({name})"),
         (27, None) if number != 0 => {
-            scene.hex(number as u64);
-            scene.put(" (");
-            super::control::secure_bits(scene, number as u64);
-            scene.put(")");
+            context.hex(number as u64);
+            context.put(" (");
+            super::control::secure_bits(context, number as u64);
+            context.put(")");
         }
-        _ => scene.signed_number(number),
+        _ => context.signed_number(number),
     }
     Outcome::Done
 });

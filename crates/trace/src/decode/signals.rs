@@ -1,6 +1,6 @@
 //! Signals, sets of them, what is done about them, and `siginfo_t`.
 
-use super::{Bytes, Kind, Outcome, Scene, When, put, reads};
+use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, put, reads};
 use crate::event::Signal;
 use crate::flags::{errors, event as names};
 
@@ -36,8 +36,8 @@ pub(crate) fn by_name(text: &str) -> Option<i32> {
 }
 
 /// Writes a signal: `SIGCHLD`, `0`, `99`.
-pub(crate) fn signal(scene: &mut Scene<'_>, number: i32) {
-    write_signal(number, scene.out);
+pub(crate) fn signal(context: &mut DecodeContext<'_>, number: i32) {
+    write_signal(number, context.out);
 }
 
 /// The same into any text.
@@ -50,149 +50,151 @@ pub(crate) fn write_signal(number: i32, out: &mut Vec<u8>) {
 }
 
 /// Writes a set: `[INT TERM]`, `~[KILL]` if most of them are in it.
-pub(crate) fn set(scene: &mut Scene<'_>, bits: u64) {
+pub(crate) fn set(context: &mut DecodeContext<'_>, bits: u64) {
     let is_inverted = bits.count_ones() as i32 >= SIGNAL_COUNT * 2 / 3;
     if is_inverted {
-        scene.put("~");
+        context.put("~");
     }
     let shown = if is_inverted { !bits } else { bits };
-    scene.put("[");
+    context.put("[");
     let members = (1..=SIGNAL_COUNT).filter(|number| shown >> (number - 1) & 1 != 0);
     for (index, number) in members.enumerate() {
         let space = if index > 0 { " " } else { "" };
-        put!(scene, "{space}{}", short_name(number).unwrap_or_default());
+        put!(context, "{space}{}", short_name(number).unwrap_or_default());
     }
-    scene.put("]");
+    context.put("]");
 }
 
 /// Writes the set at an address of which the size is an argument; the kernel knows one size.
-fn set_at(scene: &mut Scene<'_>, address: u64, size: u64) {
+fn set_at(context: &mut DecodeContext<'_>, address: u64, size: u64) {
     if size == 8 {
-        scene.structure::<8>(address, |scene, bytes| set(scene, bytes.u64(0)));
+        context.structure::<8>(address, |context, bytes| set(context, bytes.u64(0)));
     } else {
-        scene.pointer(address);
+        context.pointer(address);
     }
 }
 
 /// A set that the kernel reads; its size is the next argument.
-pub(crate) const SET_IN: Kind = Kind::new(|scene, index| {
-    set_at(scene, scene.argument(index), scene.argument(index + 1));
+pub(crate) const SET_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    set_at(context, context.argument(index), context.argument(index + 1));
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 8)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 8)]);
 
 /// A set that the kernel reads; its size is the argument after the next.
-pub(crate) const SET_IN_2: Kind = Kind::new(|scene, index| {
-    set_at(scene, scene.argument(index), scene.argument(index + 2));
+pub(crate) const SET_IN_2: ArgumentKind = ArgumentKind::new(|context, index| {
+    set_at(context, context.argument(index), context.argument(index + 2));
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 8)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 8)]);
 
 /// A set that the kernel reads; its size comes three arguments later.
-pub(crate) const SET_IN_3: Kind = Kind::new(|scene, index| {
-    set_at(scene, scene.argument(index), scene.argument(index + 3));
+pub(crate) const SET_IN_3: ArgumentKind = ArgumentKind::new(|context, index| {
+    set_at(context, context.argument(index), context.argument(index + 3));
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 8)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 8)]);
 
 /// The set of signals in the frame that `rt_sigreturn` returns from; engines put its address in the
 /// place of an argument, of which the call has none.
-pub(crate) const FRAME_MASK: Kind = Kind::new(|scene, index| {
-    if let Some(bytes) = scene.read::<8>(scene.argument(index)) {
-        scene.put("{mask=");
-        set(scene, bytes.u64(0));
-        scene.put("}");
+pub(crate) const FRAME_MASK: ArgumentKind = ArgumentKind::new(|context, index| {
+    if let Some(bytes) = context.read::<8>(context.argument(index)) {
+        context.put("{mask=");
+        set(context, bytes.u64(0));
+        context.put("}");
     }
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 8)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 8)]);
 
 /// A set that the kernel fills in; its size is the next argument.
-pub(crate) const SET_OUT: Kind = Kind::new(|scene, index| {
-    if !scene.is_over() {
+pub(crate) const SET_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    if !context.is_over() {
         return Outcome::Later;
     }
-    let address = scene.argument(index);
-    if scene.has_failed() {
-        scene.pointer(address);
+    let address = context.argument(index);
+    if context.has_failed() {
+        context.pointer(address);
     } else {
-        set_at(scene, address, scene.argument(index + 1));
+        set_at(context, address, context.argument(index + 1));
     }
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Exit, 8)]);
+.reading(&[reads::fixed(CapturePhase::Exit, 8)]);
 
-fn handler(scene: &mut Scene<'_>, address: u64) {
+fn handler(context: &mut DecodeContext<'_>, address: u64) {
     match address {
-        0 => scene.put("SIG_DFL"),
-        1 => scene.put("SIG_IGN"),
-        u64::MAX => scene.put("SIG_ERR"),
-        _ => put!(scene, "{address:#x}"),
+        0 => context.put("SIG_DFL"),
+        1 => context.put("SIG_IGN"),
+        u64::MAX => context.put("SIG_ERR"),
+        _ => put!(context, "{address:#x}"),
     }
 }
 
 /// Writes `struct kernel_sigaction`.
-fn action(scene: &mut Scene<'_>, bytes: &Bytes<32>) {
+fn action(context: &mut DecodeContext<'_>, bytes: &StructBytes<32>) {
     const RESTORER: u64 = 0x0400_0000;
-    scene.put("{sa_handler=");
-    handler(scene, bytes.u64(0));
-    scene.put(", sa_mask=");
-    set(scene, bytes.u64(24));
-    scene.put(", sa_flags=");
-    names::ACTION.write(bytes.u64(8), scene.out);
+    context.put("{sa_handler=");
+    handler(context, bytes.u64(0));
+    context.put(", sa_mask=");
+    set(context, bytes.u64(24));
+    context.put(", sa_flags=");
+    names::ACTION.write(bytes.u64(8), context.out);
     if bytes.u64(8) & RESTORER != 0 {
-        scene.put(", sa_restorer=");
-        scene.pointer(bytes.u64(16));
+        context.put(", sa_restorer=");
+        context.pointer(bytes.u64(16));
     }
-    scene.put("}");
+    context.put("}");
 }
 
 /// What shall be done about a signal.
-pub(crate) const ACTION_IN: Kind = Kind::new(|scene, index| {
-    scene.structure(scene.argument(index), action);
+pub(crate) const ACTION_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure(context.argument(index), action);
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 32)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 32)]);
 
 /// What was done about it.
-pub(crate) const ACTION_OUT: Kind =
-    Kind::new(|scene, index| scene.filled(index, action)).reading(&[reads::fixed(When::Exit, 32)]);
+pub(crate) const ACTION_OUT: ArgumentKind =
+    ArgumentKind::new(|context, index| context.filled(index, action))
+        .reading(&[reads::fixed(CapturePhase::Exit, 32)]);
 
-fn stack(scene: &mut Scene<'_>, bytes: &Bytes<24>) {
-    scene.put("{ss_sp=");
-    scene.pointer(bytes.u64(0));
-    scene.put(", ss_flags=");
-    names::STACK.write(u64::from(bytes.u32(8)), scene.out);
-    put!(scene, ", ss_size={}}}", bytes.u64(16));
+fn stack(context: &mut DecodeContext<'_>, bytes: &StructBytes<24>) {
+    context.put("{ss_sp=");
+    context.pointer(bytes.u64(0));
+    context.put(", ss_flags=");
+    names::STACK.write(u64::from(bytes.u32(8)), context.out);
+    put!(context, ", ss_size={}}}", bytes.u64(16));
 }
 
 /// A stack for signals.
-pub(crate) const STACK_IN: Kind = Kind::new(|scene, index| {
-    scene.structure(scene.argument(index), stack);
+pub(crate) const STACK_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure(context.argument(index), stack);
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 24)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 24)]);
 
 /// The one before.
-pub(crate) const STACK_OUT: Kind =
-    Kind::new(|scene, index| scene.filled(index, stack)).reading(&[reads::fixed(When::Exit, 24)]);
+pub(crate) const STACK_OUT: ArgumentKind =
+    ArgumentKind::new(|context, index| context.filled(index, stack))
+        .reading(&[reads::fixed(CapturePhase::Exit, 24)]);
 
 /// `siginfo_t` that a program sends.
-pub(crate) const SIGINFO_IN: Kind = Kind::new(|scene, index| {
-    scene.structure::<128>(scene.argument(index), |scene, bytes| {
-        siginfo(&Signal::from_siginfo(&bytes.0), scene.out);
+pub(crate) const SIGINFO_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure::<128>(context.argument(index), |context, bytes| {
+        siginfo(&Signal::from_siginfo(&bytes.0), context.out);
     });
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 128)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 128)]);
 
 /// `siginfo_t` that the kernel fills in.
-pub(crate) const SIGINFO_OUT: Kind = Kind::new(|scene, index| {
-    scene.filled::<128>(index, |scene, bytes| {
-        siginfo(&Signal::from_siginfo(&bytes.0), scene.out);
+pub(crate) const SIGINFO_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.filled::<128>(index, |context, bytes| {
+        siginfo(&Signal::from_siginfo(&bytes.0), context.out);
     })
 })
-.reading(&[reads::fixed(When::Exit, 128)]);
+.reading(&[reads::fixed(CapturePhase::Exit, 128)]);
 
 /// Codes that any signal may have, and whether its sender is told.
 static CODES: &[(i32, &str)] = &[

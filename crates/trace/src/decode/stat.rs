@@ -1,6 +1,8 @@
 //! What is told of files and file systems: `stat`, `statx`, `statfs`.
 
-use super::{Bytes, Kind, Scene, When, numbers::Mode, put, reads, time};
+use super::{
+    ArgumentKind, CapturePhase, DecodeContext, StructBytes, numbers::Mode, put, reads, time,
+};
 use crate::flags::files as names;
 
 /// Kinds of files, by the upper bits of a mode.
@@ -15,163 +17,166 @@ static FILE_TYPES: &[(u16, &str)] = &[
 ];
 
 /// Writes the mode of a file: `S_IFREG|0644`, `S_IFDIR|S_ISVTX|0777`.
-pub(crate) fn file_mode(scene: &mut Scene<'_>, mode: u32) {
+pub(crate) fn file_mode(context: &mut DecodeContext<'_>, mode: u32) {
     let kind = (mode & 0o170_000) as u16;
     let name = FILE_TYPES.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name);
     let Some(name) = name else {
-        put!(scene, "{}", Mode(mode as u16));
+        put!(context, "{}", Mode(mode as u16));
         return;
     };
-    put!(scene, "{name}|");
+    put!(context, "{name}|");
     let mut rest = mode & !0o170_000;
     for (bit, name) in [(0o4000, "S_ISUID"), (0o2000, "S_ISGID"), (0o1000, "S_ISVTX")] {
         if rest & bit != 0 {
-            put!(scene, "{name}|");
+            put!(context, "{name}|");
             rest &= !bit;
         }
     }
-    put!(scene, "{}", Mode(rest as u16));
+    put!(context, "{}", Mode(rest as u16));
 }
 
 /// Writes a device: `makedev(0x8, 0x1)`.
-pub(crate) fn device(scene: &mut Scene<'_>, device: u64) {
+pub(crate) fn device(context: &mut DecodeContext<'_>, device: u64) {
     let major = (device >> 32 & 0xffff_f000) | (device >> 8 & 0xfff);
     let minor = (device >> 12 & 0xffff_ff00) | (device & 0xff);
-    makedev(scene, major, minor);
+    makedev(context, major, minor);
 }
 
-fn makedev(scene: &mut Scene<'_>, major: u64, minor: u64) {
-    scene.put("makedev(");
-    scene.hex(major);
-    scene.put(", ");
-    scene.hex(minor);
-    scene.put(")");
+fn makedev(context: &mut DecodeContext<'_>, major: u64, minor: u64) {
+    context.put("makedev(");
+    context.hex(major);
+    context.put(", ");
+    context.hex(minor);
+    context.put(")");
 }
 
 fn is_device(mode: u32) -> bool {
     matches!(mode & 0o170_000, 0o020_000 | 0o060_000)
 }
 
-fn stat(scene: &mut Scene<'_>, bytes: &Bytes<144>) {
+fn stat(context: &mut DecodeContext<'_>, bytes: &StructBytes<144>) {
     let mode = bytes.u32(24);
-    scene.put("{");
-    if scene.style.whole {
-        scene.put("st_dev=");
-        device(scene, bytes.u64(0));
-        put!(scene, ", st_ino={}, st_mode=", bytes.u64(8));
-        file_mode(scene, mode);
-        put!(scene, ", st_nlink={}", bytes.u64(16));
-        put!(scene, ", st_uid={}, st_gid={}", bytes.u32(28), bytes.u32(32));
-        put!(scene, ", st_blksize={}, st_blocks={}", bytes.i64(56), bytes.i64(64));
+    context.put("{");
+    if context.style.whole {
+        context.put("st_dev=");
+        device(context, bytes.u64(0));
+        put!(context, ", st_ino={}, st_mode=", bytes.u64(8));
+        file_mode(context, mode);
+        put!(context, ", st_nlink={}", bytes.u64(16));
+        put!(context, ", st_uid={}, st_gid={}", bytes.u32(28), bytes.u32(32));
+        put!(context, ", st_blksize={}, st_blocks={}", bytes.i64(56), bytes.i64(64));
     } else {
-        scene.put("st_mode=");
-        file_mode(scene, mode);
+        context.put("st_mode=");
+        file_mode(context, mode);
     }
     if is_device(mode) {
-        scene.put(", st_rdev=");
-        device(scene, bytes.u64(40));
+        context.put(", st_rdev=");
+        device(context, bytes.u64(40));
     } else {
-        put!(scene, ", st_size={}", bytes.i64(48));
+        put!(context, ", st_size={}", bytes.i64(48));
     }
-    if scene.style.whole {
+    if context.style.whole {
         for (name, at) in [("atime", 72), ("mtime", 88), ("ctime", 104)] {
-            put!(scene, ", st_{name}={}", bytes.i64(at));
-            time::remark(scene, bytes.i64(at), Some((bytes.u64(at + 8), 9)));
-            put!(scene, ", st_{name}_nsec={}", bytes.u64(at + 8));
+            put!(context, ", st_{name}={}", bytes.i64(at));
+            time::remark(context, bytes.i64(at), Some((bytes.u64(at + 8), 9)));
+            put!(context, ", st_{name}_nsec={}", bytes.u64(at + 8));
         }
-        scene.put("}");
+        context.put("}");
     } else {
-        scene.put(", ...}");
+        context.put(", ...}");
     }
 }
 
 /// `struct stat`.
-pub(crate) const STAT: Kind =
-    Kind::new(|scene, index| scene.filled(index, stat)).reading(&[reads::fixed(When::Exit, 144)]);
+pub(crate) const STAT: ArgumentKind =
+    ArgumentKind::new(|context, index| context.filled(index, stat))
+        .reading(&[reads::fixed(CapturePhase::Exit, 144)]);
 
-fn statx(scene: &mut Scene<'_>, bytes: &Bytes<256>) {
+fn statx(context: &mut DecodeContext<'_>, bytes: &StructBytes<256>) {
     let mode = u32::from(bytes.u16(28));
-    scene.put("{stx_mask=");
-    names::STATX.write(u64::from(bytes.u32(0)), scene.out);
-    if scene.style.whole {
-        put!(scene, ", stx_blksize={}", bytes.u32(4));
+    context.put("{stx_mask=");
+    names::STATX.write(u64::from(bytes.u32(0)), context.out);
+    if context.style.whole {
+        put!(context, ", stx_blksize={}", bytes.u32(4));
     }
-    scene.put(", stx_attributes=");
-    names::STATX_ATTRIBUTES.write(bytes.u64(8), scene.out);
-    if scene.style.whole {
-        put!(scene, ", stx_nlink={}", bytes.u32(16));
-        put!(scene, ", stx_uid={}, stx_gid={}", bytes.u32(20), bytes.u32(24));
+    context.put(", stx_attributes=");
+    names::STATX_ATTRIBUTES.write(bytes.u64(8), context.out);
+    if context.style.whole {
+        put!(context, ", stx_nlink={}", bytes.u32(16));
+        put!(context, ", stx_uid={}, stx_gid={}", bytes.u32(20), bytes.u32(24));
     }
-    scene.put(", stx_mode=");
-    file_mode(scene, mode);
-    if scene.style.whole {
-        put!(scene, ", stx_ino={}", bytes.u64(32));
+    context.put(", stx_mode=");
+    file_mode(context, mode);
+    if context.style.whole {
+        put!(context, ", stx_ino={}", bytes.u64(32));
     }
-    put!(scene, ", stx_size={}", bytes.u64(40));
-    if !scene.style.whole {
-        scene.put(", ...}");
+    put!(context, ", stx_size={}", bytes.u64(40));
+    if !context.style.whole {
+        context.put(", ...}");
         return;
     }
-    put!(scene, ", stx_blocks={}, stx_attributes_mask=", bytes.u64(48));
-    names::STATX_ATTRIBUTES.write(bytes.u64(56), scene.out);
+    put!(context, ", stx_blocks={}, stx_attributes_mask=", bytes.u64(48));
+    names::STATX_ATTRIBUTES.write(bytes.u64(56), context.out);
     for (name, at) in [("atime", 64), ("btime", 80), ("ctime", 96), ("mtime", 112)] {
-        put!(scene, ", stx_{name}={{tv_sec={}, tv_nsec={}}}", bytes.i64(at), bytes.u32(at + 8));
-        time::remark(scene, bytes.i64(at), Some((u64::from(bytes.u32(at + 8)), 9)));
+        put!(context, ", stx_{name}={{tv_sec={}, tv_nsec={}}}", bytes.i64(at), bytes.u32(at + 8));
+        time::remark(context, bytes.i64(at), Some((u64::from(bytes.u32(at + 8)), 9)));
     }
     for (name, at) in [("rdev", 128), ("dev", 136)] {
-        put!(scene, ", stx_{name}_major={}", bytes.u32(at));
-        put!(scene, ", stx_{name}_minor={}", bytes.u32(at + 4));
+        put!(context, ", stx_{name}_major={}", bytes.u32(at));
+        put!(context, ", stx_{name}_minor={}", bytes.u32(at + 4));
     }
-    put!(scene, ", stx_mnt_id=");
-    scene.hex(bytes.u64(144));
-    put!(scene, "}}");
+    put!(context, ", stx_mnt_id=");
+    context.hex(bytes.u64(144));
+    put!(context, "}}");
 }
 
 /// `struct statx`.
-pub(crate) const STATX: Kind =
-    Kind::new(|scene, index| scene.filled(index, statx)).reading(&[reads::fixed(When::Exit, 256)]);
+pub(crate) const STATX: ArgumentKind =
+    ArgumentKind::new(|context, index| context.filled(index, statx))
+        .reading(&[reads::fixed(CapturePhase::Exit, 256)]);
 
-fn statfs(scene: &mut Scene<'_>, bytes: &Bytes<120>) {
-    scene.put("{f_type=");
-    names::FILE_SYSTEM.write(bytes.u64(0), scene.out);
+fn statfs(context: &mut DecodeContext<'_>, bytes: &StructBytes<120>) {
+    context.put("{f_type=");
+    names::FILE_SYSTEM.write(bytes.u64(0), context.out);
     for (name, at) in
         [("bsize", 8), ("blocks", 16), ("bfree", 24), ("bavail", 32), ("files", 40), ("ffree", 48)]
     {
-        put!(scene, ", f_{name}={}", bytes.u64(at));
+        put!(context, ", f_{name}={}", bytes.u64(at));
     }
-    scene.put(", f_fsid={val=[");
-    scene.hex(u64::from(bytes.u32(56)));
-    scene.put(", ");
-    scene.hex(u64::from(bytes.u32(60)));
-    put!(scene, "]}}, f_namelen={}, f_frsize={}", bytes.u64(64), bytes.u64(72));
-    scene.put(", f_flags=");
-    names::FILE_SYSTEM_FLAGS.write(bytes.u64(80), scene.out);
-    scene.put("}");
+    context.put(", f_fsid={val=[");
+    context.hex(u64::from(bytes.u32(56)));
+    context.put(", ");
+    context.hex(u64::from(bytes.u32(60)));
+    put!(context, "]}}, f_namelen={}, f_frsize={}", bytes.u64(64), bytes.u64(72));
+    context.put(", f_flags=");
+    names::FILE_SYSTEM_FLAGS.write(bytes.u64(80), context.out);
+    context.put("}");
 }
 
 /// `struct statfs`.
-pub(crate) const STATFS: Kind =
-    Kind::new(|scene, index| scene.filled(index, statfs)).reading(&[reads::fixed(When::Exit, 120)]);
+pub(crate) const STATFS: ArgumentKind =
+    ArgumentKind::new(|context, index| context.filled(index, statfs))
+        .reading(&[reads::fixed(CapturePhase::Exit, 120)]);
 
 /// A device as `ustat` takes it.
-pub(crate) const DEVICE: Kind = Kind::new(|scene, index| {
-    let number = scene.argument(index) & 0xffff_ffff;
-    makedev(scene, number >> 8 & 0xfff, (number >> 12 & 0xfff00) | (number & 0xff));
+pub(crate) const DEVICE: ArgumentKind = ArgumentKind::new(|context, index| {
+    let number = context.argument(index) & 0xffff_ffff;
+    makedev(context, number >> 8 & 0xfff, (number >> 12 & 0xfff00) | (number & 0xff));
     super::Outcome::Done
 });
 
 /// A mode that makes a file of a kind (`mknod`).
-pub(crate) const FILE_MODE: Kind = Kind::new(|scene, index| {
-    file_mode(scene, scene.argument(index) as u32 & 0xffff);
+pub(crate) const FILE_MODE: ArgumentKind = ArgumentKind::new(|context, index| {
+    file_mode(context, context.argument(index) as u32 & 0xffff);
     super::Outcome::Done
 });
 
 /// A device that `mknod` makes; other kinds of files have none.
-pub(crate) const NODE_DEVICE: Kind = Kind::new(|scene, index| {
-    if !is_device(scene.argument(index - 1) as u32) {
+pub(crate) const NODE_DEVICE: ArgumentKind = ArgumentKind::new(|context, index| {
+    if !is_device(context.argument(index - 1) as u32) {
         return super::Outcome::Skip;
     }
-    let number = scene.argument(index) & 0xffff_ffff;
-    makedev(scene, number >> 8 & 0xfff, (number >> 12 & 0xfff00) | (number & 0xff));
+    let number = context.argument(index) & 0xffff_ffff;
+    makedev(context, number >> 8 & 0xfff, (number >> 12 & 0xfff00) | (number & 0xff));
     super::Outcome::Done
 });

@@ -1,6 +1,6 @@
 //! Terminals: `struct termios`, abbreviated as `strace` does.
 
-use super::{Bytes, Scene, put};
+use super::{DecodeContext, StructBytes, put};
 use crate::flags::Flags;
 
 /// Speeds by their code.
@@ -125,51 +125,51 @@ static CHARACTERS: [&str; 17] = [
 ];
 
 /// Writes `struct termios`: `{c_iflag=ICRNL|IXON, …, c_lflag=ISIG|ICANON|ECHO, ...}`.
-pub(crate) fn write(scene: &mut Scene<'_>, bytes: &Bytes<36>) {
+pub(crate) fn write(context: &mut DecodeContext<'_>, bytes: &StructBytes<36>) {
     let (output, control) = (bytes.u32(4), bytes.u32(8));
-    scene.put("{c_iflag=");
-    INPUT.write(u64::from(bytes.u32(0)), scene.out);
-    scene.put(", c_oflag=");
+    context.put("{c_iflag=");
+    INPUT.write(u64::from(bytes.u32(0)), context.out);
+    context.put(", c_oflag=");
     let mut delays = 0;
     for (index, (shift, width, name)) in DELAYS.iter().enumerate() {
         delays |= width << shift;
-        put!(scene, "{}{name}{}", if index > 0 { "|" } else { "" }, output >> shift & width);
+        put!(context, "{}{name}{}", if index > 0 { "|" } else { "" }, output >> shift & width);
     }
-    rest(scene, &OUTPUT, output & !delays);
-    scene.put(", c_cflag=");
+    rest(context, &OUTPUT, output & !delays);
+    context.put(", c_cflag=");
     let code = control & 0x100f;
     match SPEEDS.iter().find(|(number, _)| *number == code) {
-        Some((_, name)) => scene.put(name),
-        None => put!(scene, "{code:#x}"),
+        Some((_, name)) => context.put(name),
+        None => put!(context, "{code:#x}"),
     }
-    put!(scene, "|CS{}", 5 + (control >> 4 & 3));
-    rest(scene, &CONTROL, control & !0x103f);
-    scene.put(", c_lflag=");
-    LOCAL.write(u64::from(bytes.u32(12)), scene.out);
-    if !scene.style.whole {
-        scene.put(", ...}");
+    put!(context, "|CS{}", 5 + (control >> 4 & 3));
+    rest(context, &CONTROL, control & !0x103f);
+    context.put(", c_lflag=");
+    LOCAL.write(u64::from(bytes.u32(12)), context.out);
+    if !context.style.whole {
+        context.put(", ...}");
         return;
     }
     match bytes.0[16] {
-        0 => scene.put(", c_line=N_TTY"),
-        number => put!(scene, ", c_line={number:#x}"),
+        0 => context.put(", c_line=N_TTY"),
+        number => put!(context, ", c_line={number:#x}"),
     }
-    scene.put(", c_cc=[");
+    context.put(", c_cc=[");
     for (place, character) in bytes.0[17..36].iter().enumerate() {
-        scene.put(if place > 0 { ", " } else { "" });
+        context.put(if place > 0 { ", " } else { "" });
         match CHARACTERS.get(place) {
-            Some(name) => put!(scene, "[{name}]="),
-            None => put!(scene, "[{place}]="),
+            Some(name) => put!(context, "[{name}]="),
+            None => put!(context, "[{place}]="),
         }
-        scene.hex(u64::from(*character));
+        context.hex(u64::from(*character));
     }
-    scene.put("]}");
+    context.put("]}");
 }
 
 /// Writes bits after something else.
-fn rest(scene: &mut Scene<'_>, set: &'static Flags, bits: u32) {
+fn rest(context: &mut DecodeContext<'_>, set: &'static Flags, bits: u32) {
     if bits != 0 {
-        scene.put("|");
-        set.write_rest(u64::from(bits), scene.out);
+        context.put("|");
+        set.write_rest(u64::from(bits), context.out);
     }
 }

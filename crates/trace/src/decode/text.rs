@@ -4,11 +4,11 @@
 //! seen.
 
 use super::{
-    Copied, ELEMENTS_MAX, Kind, Length, Named, Outcome, PATH_MAX, Readout, Reads, Scene, When, put,
-    reads,
+    ArgumentKind, CaptureCount, CapturePhase, CapturedData, DecodeContext, ELEMENTS_MAX, Named,
+    Outcome, PATH_MAX, Readout, Reads, put, reads,
 };
 
-/// Bytes of a line beyond which no more data is shown in it, whatever limit was asked for: a vector
+/// StructBytes of a line beyond which no more data is shown in it, whatever limit was asked for: a vector
 /// has up to 1024 pieces, each as long as a task says.
 const LINE_MAX: usize = 16 << 20;
 
@@ -75,7 +75,7 @@ pub(crate) fn escape(bytes: &[u8], quote: Quote, out: &mut Vec<u8>) {
     }
 }
 
-impl Scene<'_> {
+impl DecodeContext<'_> {
     fn quote_for(&self, bytes: &[u8]) -> Quote {
         let is_plain = |byte: &u8| matches!(byte, 0x20..0x7f | b'\n' | b'\t' | b'\r' | 0x0b | 0x0c);
         match self.style.hex_texts {
@@ -188,8 +188,8 @@ impl Scene<'_> {
 }
 
 /// A path: shown whole.
-pub(crate) const PATH: Kind = Kind::new(|scene, index| {
-    scene.text(scene.argument(index), PATH_MAX - 1);
+pub(crate) const PATH: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.text(context.argument(index), PATH_MAX - 1);
     Outcome::Done
 })
 .reading(&[reads::TEXT])
@@ -197,81 +197,81 @@ pub(crate) const PATH: Kind = Kind::new(|scene, index| {
 .naming(Named::Path);
 
 /// A path in a folder: as [`PATH`], but `-P` does not follow it.
-pub(crate) const NAME: Kind = Kind::new(|scene, index| {
-    scene.text(scene.argument(index), scene.style.text_limit);
+pub(crate) const NAME: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.text(context.argument(index), context.style.text_limit);
     Outcome::Done
 })
 .reading(&[reads::TEXT])
 .of_any_width();
 
-/// Bytes that the kernel reads; the next argument is their length.
-pub(crate) const BYTES_IN: Kind = Kind::new(|scene, index| {
-    scene.data(scene.argument(index), scene.argument(index + 1));
+/// StructBytes that the kernel reads; the next argument is their length.
+pub(crate) const BYTES_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.data(context.argument(index), context.argument(index + 1));
     Outcome::Done
 })
-.reading(&[reads::data(When::Enter, Length::Argument(1))])
+.reading(&[reads::data(CapturePhase::Enter, CaptureCount::Argument(1))])
 .of_any_width();
 
-/// Bytes that the kernel writes; the result is their length.
-pub(crate) const BYTES_OUT: Kind = Kind::new(|scene, index| {
-    if !scene.is_over() {
+/// StructBytes that the kernel writes; the result is their length.
+pub(crate) const BYTES_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    if !context.is_over() {
         return Outcome::Later;
     }
-    let address = scene.argument(index);
-    if scene.has_failed() {
-        scene.pointer(address);
+    let address = context.argument(index);
+    if context.has_failed() {
+        context.pointer(address);
     } else {
-        scene.data(address, scene.count());
+        context.data(address, context.count());
     }
     Outcome::Done
 })
-.reading(&[reads::data(When::Exit, Length::Result)])
+.reading(&[reads::data(CapturePhase::Exit, CaptureCount::Result)])
 .of_any_width();
 
 /// Random bytes: as [`BYTES_OUT`], always in hexadecimal.
-pub(crate) const RANDOM_OUT: Kind = Kind::new(|scene, index| {
-    scene.style.hex_texts = 2;
-    BYTES_OUT.write(scene, index)
+pub(crate) const RANDOM_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.style.hex_texts = 2;
+    BYTES_OUT.write(context, index)
 })
-.reading(&[reads::data(When::Exit, Length::Result)])
+.reading(&[reads::data(CapturePhase::Exit, CaptureCount::Result)])
 .of_any_width();
 
 /// The working directory that `getcwd` writes.
-pub(crate) const CWD_OUT: Kind = Kind::new(|scene, index| {
-    if !scene.is_over() {
+pub(crate) const CWD_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    if !context.is_over() {
         return Outcome::Later;
     }
-    let address = scene.argument(index);
-    if scene.has_failed() {
-        scene.pointer(address);
+    let address = context.argument(index);
+    if context.has_failed() {
+        context.pointer(address);
     } else {
-        scene.text(address, PATH_MAX - 1);
+        context.text(address, PATH_MAX - 1);
     }
     Outcome::Done
 })
-.reading(&[Reads { when: When::Exit, what: Copied::Text }])
+.reading(&[Reads { when: CapturePhase::Exit, what: CapturedData::Text }])
 .of_any_width();
 
 /// A program's arguments.
-pub(crate) const TEXTS: Kind = Kind::new(|scene, index| {
-    let address = scene.argument(index);
+pub(crate) const TEXTS: ArgumentKind = ArgumentKind::new(|context, index| {
+    let address = context.argument(index);
     if address == 0 {
-        scene.put("NULL");
+        context.put("NULL");
     } else {
-        scene.texts(address);
+        context.texts(address);
     }
     Outcome::Done
 })
-.reading(&[Reads { when: When::Enter, what: Copied::Texts }]);
+.reading(&[Reads { when: CapturePhase::Enter, what: CapturedData::Texts }]);
 
 /// How many pointers stand at an address, and whether a null pointer ends them.
-fn pointers(scene: &Scene<'_>, address: u64) -> (u64, bool) {
+fn pointers(context: &DecodeContext<'_>, address: u64) -> (u64, bool) {
     // The kernel takes no more than fit into a quarter of the stack; 64 Ki is beyond use.
     const POINTERS_MAX: u64 = 1 << 16;
     const AT_ONCE: usize = 32;
     let mut count = 0;
     while count < POINTERS_MAX {
-        let bytes = scene.read_some(address.wrapping_add(count * 8), AT_ONCE * 8);
+        let bytes = context.read_some(address.wrapping_add(count * 8), AT_ONCE * 8);
         let (words, _) = bytes.as_chunks::<8>();
         match words.iter().position(|word| u64::from_le_bytes(*word) == 0) {
             Some(place) => return (count + place as u64, true),
@@ -283,31 +283,31 @@ fn pointers(scene: &Scene<'_>, address: u64) -> (u64, bool) {
 }
 
 /// A program's environment: `0x7ffe1000 /* 20 vars */`, or all of it (`-v`).
-pub(crate) const ENVIRONMENT: Kind = Kind::new(|scene, index| {
-    let address = scene.argument(index);
+pub(crate) const ENVIRONMENT: ArgumentKind = ArgumentKind::new(|context, index| {
+    let address = context.argument(index);
     if address == 0 {
-        scene.put("NULL");
-    } else if scene.style.whole {
-        scene.texts(address);
+        context.put("NULL");
+    } else if context.style.whole {
+        context.texts(address);
     } else {
-        let (count, ended) = pointers(scene, address);
+        let (count, ended) = pointers(context, address);
         let plural = if count == 1 { "" } else { "s" };
         let mark = if ended { "" } else { ", unterminated" };
-        scene.pointer(address);
+        context.pointer(address);
         if ended || count > 0 {
-            put!(scene, " /* {count} var{plural}{mark} */");
+            put!(context, " /* {count} var{plural}{mark} */");
         }
     }
     Outcome::Done
 })
-.reading(&[Reads { when: When::Enter, what: Copied::Pointers }]);
+.reading(&[Reads { when: CapturePhase::Enter, what: CapturedData::Pointers }]);
 
 /// The name that a `sethostname` gives, in quotes.
-pub(crate) const HOSTNAME: Kind = Kind::new(|scene, index| {
-    scene.data(scene.argument(index), u64::from(scene.argument(index + 1) as u32));
+pub(crate) const HOSTNAME: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.data(context.argument(index), u64::from(context.argument(index + 1) as u32));
     Outcome::Done
 })
-.reading(&[reads::data(When::Enter, Length::Argument(1))])
+.reading(&[reads::data(CapturePhase::Enter, CaptureCount::Argument(1))])
 .of_any_width();
 
 #[cfg(test)]

@@ -1,183 +1,196 @@
 //! Times: `timespec`, `timeval`, timers, dates.
 
-use super::{Bytes, Kind, Outcome, Scene, When, put, reads};
+use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, put, reads};
 
-fn timespec(scene: &mut Scene<'_>, bytes: &Bytes<16>) {
-    put!(scene, "{{tv_sec={}, tv_nsec={}}}", bytes.i64(0), bytes.u64(8));
+fn timespec(context: &mut DecodeContext<'_>, bytes: &StructBytes<16>) {
+    put!(context, "{{tv_sec={}, tv_nsec={}}}", bytes.i64(0), bytes.u64(8));
 }
 
-fn timeval(scene: &mut Scene<'_>, bytes: &Bytes<16>) {
-    put!(scene, "{{tv_sec={}, tv_usec={}}}", bytes.i64(0), bytes.u64(8));
+fn timeval(context: &mut DecodeContext<'_>, bytes: &StructBytes<16>) {
+    put!(context, "{{tv_sec={}, tv_usec={}}}", bytes.i64(0), bytes.u64(8));
 }
 
 /// A time that the kernel reads.
-pub(crate) const TIMESPEC_IN: Kind = Kind::new(|scene, index| {
-    scene.structure(scene.argument(index), timespec);
+pub(crate) const TIMESPEC_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure(context.argument(index), timespec);
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 16)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 16)]);
 
 /// A time that the kernel fills in.
-pub(crate) const TIMESPEC_OUT: Kind = Kind::new(|scene, index| scene.filled(index, timespec))
-    .reading(&[reads::fixed(When::Exit, 16)]);
+pub(crate) const TIMESPEC_OUT: ArgumentKind =
+    ArgumentKind::new(|context, index| context.filled(index, timespec))
+        .reading(&[reads::fixed(CapturePhase::Exit, 16)]);
 
 /// A time that the kernel reads, in the layout that 32-bit programs took over from 64-bit ones.
-pub(crate) const WIDE_TIME_IN: Kind = TIMESPEC_IN.of_any_width();
+pub(crate) const WIDE_TIME_IN: ArgumentKind = TIMESPEC_IN.of_any_width();
 /// A time that the kernel fills in, in that layout.
-pub(crate) const WIDE_TIME_OUT: Kind = TIMESPEC_OUT.of_any_width();
+pub(crate) const WIDE_TIME_OUT: ArgumentKind = TIMESPEC_OUT.of_any_width();
 
 /// What is left of a sleep: filled in only if a signal ended it.
-pub(crate) const REMAINDER: Kind = Kind::new(|scene, index| {
-    if !scene.is_over() {
+pub(crate) const REMAINDER: ArgumentKind = ArgumentKind::new(|context, index| {
+    if !context.is_over() {
         return Outcome::Later;
     }
-    let address = scene.argument(index);
-    let was_interrupted = scene.result.is_some_and(|result| {
-        matches!(crate::tally::error_of(result), Some(libc::EINTR | 514 | 516))
+    let address = context.argument(index);
+    let was_interrupted = context.result.is_some_and(|result| {
+        matches!(crate::event::error_of(result), Some(libc::EINTR | 514 | 516))
     });
     if was_interrupted {
-        scene.structure(address, timespec);
+        context.structure(address, timespec);
     } else {
-        scene.pointer(address);
+        context.pointer(address);
     }
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Exit, 16)]);
+.reading(&[reads::fixed(CapturePhase::Exit, 16)]);
 
 /// A time in microseconds that the kernel reads.
-pub(crate) const TIMEVAL_IN: Kind = Kind::new(|scene, index| {
-    scene.structure(scene.argument(index), timeval);
+pub(crate) const TIMEVAL_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure(context.argument(index), timeval);
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 16)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 16)]);
 
 /// A time in microseconds that the kernel fills in.
-pub(crate) const TIMEVAL_OUT: Kind =
-    Kind::new(|scene, index| scene.filled(index, timeval)).reading(&[reads::fixed(When::Exit, 16)]);
+pub(crate) const TIMEVAL_OUT: ArgumentKind =
+    ArgumentKind::new(|context, index| context.filled(index, timeval))
+        .reading(&[reads::fixed(CapturePhase::Exit, 16)]);
 
-fn zone(scene: &mut Scene<'_>, bytes: &Bytes<8>) {
-    put!(scene, "{{tz_minuteswest={}, tz_dsttime={}}}", bytes.i32(0), bytes.i32(4));
+fn zone(context: &mut DecodeContext<'_>, bytes: &StructBytes<8>) {
+    put!(context, "{{tz_minuteswest={}, tz_dsttime={}}}", bytes.i32(0), bytes.i32(4));
 }
 
 /// A time zone that the kernel reads.
-pub(crate) const ZONE_IN: Kind = Kind::new(|scene, index| {
-    scene.structure(scene.argument(index), zone);
+pub(crate) const ZONE_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure(context.argument(index), zone);
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 8)])
+.reading(&[reads::fixed(CapturePhase::Enter, 8)])
 .of_any_width();
 
 /// A time zone that the kernel fills in.
-pub(crate) const ZONE_OUT: Kind = Kind::new(|scene, index| scene.filled(index, zone))
-    .reading(&[reads::fixed(When::Exit, 8)])
-    .of_any_width();
+pub(crate) const ZONE_OUT: ArgumentKind =
+    ArgumentKind::new(|context, index| context.filled(index, zone))
+        .reading(&[reads::fixed(CapturePhase::Exit, 8)])
+        .of_any_width();
 
 /// `time_t` that the kernel fills in: `[1700000000 /* 2023-11-14T22:13:20+0000 */]`.
-pub(crate) const TIME_OUT: Kind = Kind::new(|scene, index| {
-    scene.filled::<8>(index, |scene, bytes| {
-        put!(scene, "[{}", bytes.i64(0));
-        remark(scene, bytes.i64(0), None);
-        scene.put("]");
+pub(crate) const TIME_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.filled::<8>(index, |context, bytes| {
+        put!(context, "[{}", bytes.i64(0));
+        remark(context, bytes.i64(0), None);
+        context.put("]");
     })
 })
-.reading(&[reads::fixed(When::Exit, 8)]);
+.reading(&[reads::fixed(CapturePhase::Exit, 8)]);
 
 /// Two `timeval` or two `timespec`, the second being how far: `{it_interval=…, it_value=…}`.
-fn interval(scene: &mut Scene<'_>, bytes: &Bytes<32>, write: fn(&mut Scene<'_>, &Bytes<16>)) {
+fn interval(
+    context: &mut DecodeContext<'_>,
+    bytes: &StructBytes<32>,
+    write: fn(&mut DecodeContext<'_>, &StructBytes<16>),
+) {
     let half = |at: usize| {
         let mut half = [0; 16];
         half.copy_from_slice(&bytes.0[at..at + 16]);
-        Bytes(half)
+        StructBytes(half)
     };
-    scene.put("{it_interval=");
-    write(scene, &half(0));
-    scene.put(", it_value=");
-    write(scene, &half(16));
-    scene.put("}");
+    context.put("{it_interval=");
+    write(context, &half(0));
+    context.put(", it_value=");
+    write(context, &half(16));
+    context.put("}");
 }
 
 /// `itimerval` that the kernel reads.
-pub(crate) const ITIMERVAL_IN: Kind = Kind::new(|scene, index| {
-    scene.structure(scene.argument(index), |scene, bytes| interval(scene, bytes, timeval));
+pub(crate) const ITIMERVAL_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure(context.argument(index), |context, bytes| interval(context, bytes, timeval));
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 32)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 32)]);
 
 /// `itimerval` that the kernel fills in.
-pub(crate) const ITIMERVAL_OUT: Kind =
-    Kind::new(|scene, index| scene.filled(index, |scene, bytes| interval(scene, bytes, timeval)))
-        .reading(&[reads::fixed(When::Exit, 32)]);
+pub(crate) const ITIMERVAL_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.filled(index, |context, bytes| interval(context, bytes, timeval))
+})
+.reading(&[reads::fixed(CapturePhase::Exit, 32)]);
 
 /// `itimerspec` that the kernel reads.
-pub(crate) const ITIMERSPEC_IN: Kind = Kind::new(|scene, index| {
-    scene.structure(scene.argument(index), |scene, bytes| interval(scene, bytes, timespec));
+pub(crate) const ITIMERSPEC_IN: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure(context.argument(index), |context, bytes| interval(context, bytes, timespec));
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 32)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 32)]);
 
 /// `itimerspec` that the kernel fills in.
-pub(crate) const ITIMERSPEC_OUT: Kind =
-    Kind::new(|scene, index| scene.filled(index, |scene, bytes| interval(scene, bytes, timespec)))
-        .reading(&[reads::fixed(When::Exit, 32)]);
+pub(crate) const ITIMERSPEC_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.filled(index, |context, bytes| interval(context, bytes, timespec))
+})
+.reading(&[reads::fixed(CapturePhase::Exit, 32)]);
 
 /// Two times of a file with nanoseconds, as `utimensat` takes them.
-pub(crate) const FILE_TIMES: Kind = Kind::new(|scene, index| {
-    scene.structure::<32>(scene.argument(index), |scene, bytes| {
-        scene.put("[");
+pub(crate) const FILE_TIMES: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure::<32>(context.argument(index), |context, bytes| {
+        context.put("[");
         for at in [0, 16] {
             if at > 0 {
-                scene.put(", ");
+                context.put(", ");
             }
             match bytes.u64(at + 8) {
-                0x3fff_ffff => scene.put("UTIME_NOW"),
-                0x3fff_fffe => scene.put("UTIME_OMIT"),
+                0x3fff_ffff => context.put("UTIME_NOW"),
+                0x3fff_fffe => context.put("UTIME_OMIT"),
                 nanoseconds => {
                     let seconds = bytes.i64(at);
-                    put!(scene, "{{tv_sec={seconds}, tv_nsec={nanoseconds}}}");
-                    remark(scene, seconds, Some((nanoseconds, 9)));
+                    put!(context, "{{tv_sec={seconds}, tv_nsec={nanoseconds}}}");
+                    remark(context, seconds, Some((nanoseconds, 9)));
                 }
             }
         }
-        scene.put("]");
+        context.put("]");
     });
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 32)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 32)]);
 
 /// Two times of a file with microseconds, as `utimes` takes them.
-pub(crate) const FILE_TIMEVALS: Kind = Kind::new(|scene, index| {
-    scene.structure::<32>(scene.argument(index), |scene, bytes| {
-        scene.put("[");
+pub(crate) const FILE_TIMEVALS: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure::<32>(context.argument(index), |context, bytes| {
+        context.put("[");
         for at in [0, 16] {
             if at > 0 {
-                scene.put(", ");
+                context.put(", ");
             }
             let (seconds, microseconds) = (bytes.i64(at), bytes.u64(at + 8));
-            put!(scene, "{{tv_sec={seconds}, tv_usec={microseconds}}}");
-            remark(scene, seconds, Some((microseconds, 6)));
+            put!(context, "{{tv_sec={seconds}, tv_usec={microseconds}}}");
+            remark(context, seconds, Some((microseconds, 6)));
         }
-        scene.put("]");
+        context.put("]");
     });
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 32)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 32)]);
 
 /// Two times of a file in seconds, as `utime` takes them.
-pub(crate) const FILE_SECONDS: Kind = Kind::new(|scene, index| {
-    scene.structure::<16>(scene.argument(index), |scene, bytes| {
-        put!(scene, "{{actime={}", bytes.i64(0));
-        remark(scene, bytes.i64(0), None);
-        put!(scene, ", modtime={}", bytes.i64(8));
-        remark(scene, bytes.i64(8), None);
-        scene.put("}");
+pub(crate) const FILE_SECONDS: ArgumentKind = ArgumentKind::new(|context, index| {
+    context.structure::<16>(context.argument(index), |context, bytes| {
+        put!(context, "{{actime={}", bytes.i64(0));
+        remark(context, bytes.i64(0), None);
+        put!(context, ", modtime={}", bytes.i64(8));
+        remark(context, bytes.i64(8), None);
+        context.put("}");
     });
     Outcome::Done
 })
-.reading(&[reads::fixed(When::Enter, 16)]);
+.reading(&[reads::fixed(CapturePhase::Enter, 16)]);
 
 /// Writes a date as a remark, with a fraction of so many digits if there is one.
-pub(crate) fn remark(scene: &mut Scene<'_>, seconds: i64, fraction: Option<(u64, usize)>) {
-    let zone_s = scene.style.zone_s;
+pub(crate) fn remark(
+    context: &mut DecodeContext<'_>,
+    seconds: i64,
+    fraction: Option<(u64, usize)>,
+) {
+    let zone_s = context.style.zone_s;
     let local = seconds.saturating_add(i64::from(zone_s));
     let (year, month, day) = date_of(local.div_euclid(86_400));
     // Beyond these years a number is hardly a date; 0 is nothing to remark on.
@@ -185,15 +198,15 @@ pub(crate) fn remark(scene: &mut Scene<'_>, seconds: i64, fraction: Option<(u64,
         return;
     }
     let (hour, minute, second) = time_of(local);
-    put!(scene, " /* {year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
+    put!(context, " /* {year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
     if let Some((value, digits)) = fraction
         && value != 0
     {
-        put!(scene, ".{value:0digits$}");
+        put!(context, ".{value:0digits$}");
     }
     let sign = if zone_s < 0 { '-' } else { '+' };
     let minutes = zone_s.unsigned_abs() / 60;
-    put!(scene, "{sign}{:02}{:02} */", minutes / 60, minutes % 60);
+    put!(context, "{sign}{:02}{:02} */", minutes / 60, minutes % 60);
 }
 
 /// Shows ticks of 1/100 s, and what they are in seconds: `2 /* 0.02 s */`.

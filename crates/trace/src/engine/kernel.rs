@@ -15,9 +15,9 @@
 //! line shows less.
 
 mod backlog;
-mod pieces;
-mod plans;
-mod teller;
+mod captures;
+mod copied_memory;
+mod reader;
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -26,13 +26,15 @@ use std::time::Duration;
 use bpf::{CountSettings, EventSettings, KernelTypes, PIECE_BYTES, SyscallEvents};
 use rustix::event::{Timespec, epoll};
 
-use super::launch::{Command, Launch};
-use super::{Each, Engine, Error, Progress, Scope, Wanted, Way, Weight};
+use super::command::{HeldCommand, TracedCommand};
+use super::{
+    CallFilter, EngineCost, Error, EventHandler, FollowScope, RunResult, TraceEngine, TraceWay,
+};
 use crate::clock::now_ns;
-use crate::{CallId, End, SLOTS};
+use crate::{CallId, SLOTS, WaitStatus};
 
 use backlog::Backlog;
-use teller::{Flow, Teller};
+use reader::{Flow, RecordReader};
 
 /// How often the ring is looked at when nobody wakes us.  It is a delay of what is shown, and a cost
 /// of ours when nothing happens; a busy ring wakes us earlier.
@@ -41,19 +43,19 @@ const LOOK_NS: u64 = 50_000_000;
 /// How long a begin is held back for memory that comes with the end.
 const HOLD_NS: u64 = 20_000_000;
 
-/// Bytes of records that are told before the ring is looked at again: less than a millisecond's work.
+/// StructBytes of records that are told before the ring is looked at again: less than a millisecond's work.
 const CHUNK: usize = 128 << 10;
 
-/// Bytes of records that wait for one that is held back, at most.
+/// StructBytes of records that wait for one that is held back, at most.
 const HELD_BYTES_MAX: usize = 8 << 20;
 
 /// What is told.
 #[derive(Clone, Debug)]
 pub struct KernelSettings {
     /// Who is followed.
-    pub scope: Scope,
+    pub scope: FollowScope,
     /// Which calls are told.
-    pub wanted: Wanted,
+    pub wanted: CallFilter,
     /// Only those of tasks of this name, ended by a zero.
     pub command: Option<[u8; 16]>,
     /// Only those of tasks in or below this control group: its id and how far below the root it is.
@@ -66,9 +68,9 @@ pub struct KernelSettings {
     pub slower_than_ns: u64,
     /// How many bytes of data are copied; `None` if no memory is to be copied at all.
     pub text_limit: Option<usize>,
-    /// Bytes of the ring: a power of two.
+    /// StructBytes of the ring: a power of two.
     pub ring_bytes: u32,
-    /// Bytes of memory that records may wait in when the ring fills faster than they are told.
+    /// StructBytes of memory that records may wait in when the ring fills faster than they are told.
     pub backlog_bytes: usize,
 }
 
@@ -78,10 +80,10 @@ impl KernelSettings {
 
     /// Every call of these tasks, with the memory that lines show.
     #[must_use]
-    pub fn new(scope: Scope) -> Self {
+    pub fn new(scope: FollowScope) -> Self {
         KernelSettings {
             scope,
-            wanted: Wanted::all(),
+            wanted: CallFilter::all(),
             command: None,
             cgroup: None,
             errors_only: false,
@@ -102,8 +104,8 @@ impl KernelSettings {
         let data_bytes = self.text_limit.map_or(0, |limit| limit.min(Self::TEXT_MAX) as u32);
         EventSettings {
             calls: CountSettings {
-                follow: self.scope != Scope::Thread,
-                whole_processes: self.scope != Scope::Thread,
+                follow: self.scope != FollowScope::Thread,
+                whole_processes: self.scope != FollowScope::Thread,
                 command: self.command,
                 cgroup: self.cgroup,
                 calls: (!self.wanted.is_all()).then_some(calls),
@@ -112,11 +114,11 @@ impl KernelSettings {
                 slower_than_ns: self.slower_than_ns,
                 ..CountSettings::default()
             },
-            threads_only: self.scope == Scope::Process,
+            threads_only: self.scope == FollowScope::Process,
             ring_bytes: self.ring_bytes,
             data_bytes,
             captures: match self.text_limit {
-                Some(_) => plans::plans(&self.wanted, data_bytes),
+                Some(_) => captures::plans(&self.wanted, data_bytes),
                 None => Vec::new(),
             },
         }
@@ -140,36 +142,36 @@ enum Left {
 }
 
 /// Tells events from the kernel.
-pub struct KernelEvents {
+pub struct KernelEngine {
     /// `None` once it has let go.
     events: Option<SyscallEvents>,
     epoll: OwnedFd,
     /// Nothing ends by itself.
     everybody: bool,
-    launch: Option<Launch>,
+    launch: Option<HeldCommand>,
     /// Whether the command runs its program, or never will.
     began: bool,
     failure: Option<Error>,
-    end: Option<End>,
+    end: Option<WaitStatus>,
     backlog: Backlog,
     backlog_max: usize,
     /// Use of the ring from which on it is emptied before anything else.
     pressing_bytes: u64,
-    teller: Teller,
+    reader: RecordReader,
     /// As it was when we let go.
     lost: u64,
-    weight: Weight,
+    cost: EngineCost,
     measuring: Option<OwnedFd>,
 }
 
-impl KernelEvents {
+impl KernelEngine {
     /// Starts a command and tells what it does from its `execve` on.
     ///
     /// # Errors
     ///
-    /// See [`Launch::start`]; [`Error::Kernel`] if the kernel takes no programs.
-    pub fn start(command: &Command, settings: &KernelSettings) -> Result<Self, Error> {
-        let mut launch = Launch::start(command)?;
+    /// See [`HeldCommand::start`]; [`Error::Kernel`] if the kernel takes no programs.
+    pub fn start(command: &TracedCommand, settings: &KernelSettings) -> Result<Self, Error> {
+        let mut launch = HeldCommand::start(command)?;
         let mut raw = settings.raw();
         raw.calls.from_exec = true;
         let mut engine = Self::open(&raw, settings.backlog_bytes)?;
@@ -216,7 +218,7 @@ impl KernelEvents {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
         // The ring is readable whenever anything is in it; only that somebody wakes us is of interest.
         watch(&epoll, events.as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET)?;
-        Ok(KernelEvents {
+        Ok(KernelEngine {
             events: Some(events),
             epoll,
             everybody: raw.calls.everybody,
@@ -227,11 +229,11 @@ impl KernelEvents {
             backlog: Backlog::default(),
             backlog_max,
             pressing_bytes: u64::from(raw.ring_bytes / 2),
-            teller: Teller::new(
+            reader: RecordReader::new(
                 raw.calls.errors_only || raw.calls.successes_only || raw.calls.slower_than_ns > 0,
             ),
             lost: 0,
-            weight: Weight::default(),
+            cost: EngineCost::default(),
             measuring: None,
         })
     }
@@ -246,10 +248,10 @@ impl KernelEvents {
     /// The process that the command runs as.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
-        self.launch.as_ref().map(Launch::pid)
+        self.launch.as_ref().map(HeldCommand::pid)
     }
 
-    /// Has the kernel measure its programs from now on, or no longer: [`Engine::weight`] tells of
+    /// Has the kernel measure its programs from now on, or no longer: [`TraceEngine::cost`] tells of
     /// the calls meanwhile.  While it does, a call costs some 80 ns more.
     ///
     /// # Errors
@@ -292,7 +294,12 @@ impl KernelEvents {
 
     /// Hands over what was fetched, up to a begin that is held back or for about so many bytes.  In
     /// the end nothing is held back.
-    fn hand_over(&mut self, room: usize, is_end: bool, each: &mut Each<'_>) -> (Left, Flow) {
+    fn hand_over(
+        &mut self,
+        room: usize,
+        is_end: bool,
+        each: &mut EventHandler<'_>,
+    ) -> (Left, Flow) {
         let backlog = &mut self.backlog;
         let mut done = 0;
         while let Some((first, bytes)) = backlog.first() {
@@ -314,7 +321,7 @@ impl KernelEvents {
                         task = Some(head.thread);
                     }
                 }
-                flow = self.teller.tell(&first, later.unwrap_or_default(), task, each);
+                flow = self.reader.tell(&first, later.unwrap_or_default(), task, each);
             }
             backlog.advance(bytes);
             done += bytes;
@@ -326,16 +333,16 @@ impl KernelEvents {
     }
 
     /// Hands over all that has happened up to now.
-    fn catch_up(&mut self, each: &mut Each<'_>) -> Progress {
+    fn catch_up(&mut self, each: &mut EventHandler<'_>) -> RunResult {
         let end = self.events.as_ref().map_or(0, |events| events.positions().0);
         loop {
             let (left, flow) = self.hand_over(CHUNK, true, each);
             if flow.is_break() {
-                return Progress::Paused;
+                return RunResult::Paused;
             }
             let read = self.events.as_ref().map_or(end, |events| events.positions().1);
             if left != Left::More && (read >= end || self.fetch(left)) && self.backlog.is_empty() {
-                return Progress::Elapsed;
+                return RunResult::Elapsed;
             }
         }
     }
@@ -388,12 +395,16 @@ fn watch(
     epoll::add(epoll, descriptor, FLAG, flags).map_err(failed)
 }
 
-impl Engine for KernelEvents {
-    fn way(&self) -> Way {
-        Way::Kernel
+impl TraceEngine for KernelEngine {
+    fn way(&self) -> TraceWay {
+        TraceWay::Kernel
     }
 
-    fn run(&mut self, limit: Option<Duration>, each: &mut Each<'_>) -> Result<Progress, Error> {
+    fn run(
+        &mut self,
+        limit: Option<Duration>,
+        each: &mut EventHandler<'_>,
+    ) -> Result<RunResult, Error> {
         let deadline_ns = limit.map(|limit| {
             now_ns().saturating_add(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX))
         });
@@ -413,16 +424,16 @@ impl Engine for KernelEvents {
             let flow;
             (left, flow) = self.hand_over(CHUNK, false, each);
             if flow.is_break() {
-                return Ok(Progress::Paused);
+                return Ok(RunResult::Paused);
             }
             if over && all && left == Left::Nothing {
-                return self.failure.take().map_or(Ok(Progress::Ended), Err);
+                return self.failure.take().map_or(Ok(RunResult::Ended), Err);
             }
             if deadline_ns.is_some_and(|deadline| now_ns() >= deadline) {
-                return Ok(Progress::Elapsed);
+                return Ok(RunResult::Elapsed);
             }
             if all && left != Left::More && self.wait(left, deadline_ns)? {
-                return Ok(Progress::Interrupted);
+                return Ok(RunResult::Interrupted);
             }
         }
     }
@@ -432,26 +443,26 @@ impl Engine for KernelEvents {
         self.events.as_ref().and_then(|events| events.lost().ok()).unwrap_or(self.lost)
     }
 
-    fn weight(&self) -> Weight {
+    fn cost(&self) -> EngineCost {
         let Some(Ok(run_time)) = self.events.as_ref().map(SyscallEvents::run_time) else {
-            return self.weight;
+            return self.cost;
         };
-        Weight {
+        EngineCost {
             times: run_time.enter_runs + run_time.leave_runs,
             held_ns: run_time.enter_ns + run_time.leave_ns,
         }
     }
 
-    fn end(&self) -> Option<End> {
+    fn end(&self) -> Option<WaitStatus> {
         self.end
     }
 
     fn detach(&mut self) -> Result<(), Error> {
-        self.weight = self.weight();
+        self.cost = self.cost();
         self.lost = self.lost();
         self.events = None;
         self.backlog = Backlog::default();
-        self.teller.forget();
+        self.reader.forget();
         Ok(())
     }
 }

@@ -7,7 +7,7 @@
 
 use std::ptr;
 
-use super::Wanted;
+use super::CallFilter;
 use crate::{Abi, CallId};
 
 /// `AUDIT_ARCH_X86_64` and `AUDIT_ARCH_I386` of linux/audit.h.
@@ -26,7 +26,7 @@ pub(crate) struct Filter(Vec<libc::sock_filter>);
 
 impl Filter {
     /// The program for these calls.
-    pub(crate) fn of(wanted: &Wanted) -> Self {
+    pub(crate) fn of(wanted: &CallFilter) -> Self {
         let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, ARCH_AT)];
         for (abi, arch) in [(Abi::X86_64, ARCH_X86_64), (Abi::I386, ARCH_I386)] {
             let mut part = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, NUMBER_AT)];
@@ -69,7 +69,7 @@ impl Filter {
 }
 
 /// Runs of numbers with the same answer: where each begins, and the answer.  The last has no end.
-fn runs(wanted: &Wanted, abi: Abi) -> Vec<(u32, bool)> {
+fn runs(wanted: &CallFilter, abi: Abi) -> Vec<(u32, bool)> {
     let mut runs: Vec<(u32, bool)> = Vec::new();
     for number in 0..SLOTS_PER_ABI {
         let answer = wanted.has(CallId { abi, number: u64::from(number) });
@@ -142,12 +142,12 @@ mod tests {
     #[test]
     fn every_number_of_both_tables_gets_its_answer() {
         let sets = [
-            Wanted::all(),
-            Wanted::of(|_| false),
-            Wanted::of(|call| call.number % 2 == 0),
-            Wanted::of(|call| call.number % 3 == 1 && call.abi == Abi::I386),
-            Wanted::of(|call| call.known_name() == Some("openat")),
-            Wanted::of(|call| call.known_name().is_none()),
+            CallFilter::all(),
+            CallFilter::of(|_| false),
+            CallFilter::of(|call| call.number % 2 == 0),
+            CallFilter::of(|call| call.number % 3 == 1 && call.abi == Abi::I386),
+            CallFilter::of(|call| call.known_name() == Some("openat")),
+            CallFilter::of(|call| call.known_name().is_none()),
         ];
         for wanted in sets {
             let filter = Filter::of(&wanted);

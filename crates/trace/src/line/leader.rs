@@ -1,6 +1,7 @@
 //! What stands before a line: whom it is about, and when it was.
 
-use super::{LineOptions, Naming, Precision, Stamp};
+use super::options::{LineOptions, PidPrefix};
+use super::stamp::{Precision, Stamp};
 use crate::decode::time::time_of;
 use crate::digits;
 
@@ -10,13 +11,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(super) fn write(options: &LineOptions, tasks: usize, thread: i32, line: &mut Vec<u8>) {
     const WIDTH: usize = 5;
     let thread = u64::from(thread.unsigned_abs());
-    match options.naming {
-        Naming::Always => {
+    match options.pid_prefix {
+        PidPrefix::Always => {
             let start = line.len();
             digits::decimal(thread, line);
             line.resize(line.len().max(start + WIDTH) + 1, b' ');
         }
-        Naming::Several if tasks > 1 => {
+        PidPrefix::WhenSeveral if tasks > 1 => {
             line.extend_from_slice(b"[pid ");
             digits::padded(thread, WIDTH, b' ', line);
             line.extend_from_slice(b"] ");
@@ -117,14 +118,14 @@ mod tests {
 
     #[test]
     fn whom_a_line_is_about() {
-        let shown = |naming, tasks, thread| {
+        let shown = |pid_prefix, tasks, thread| {
             let mut line = Vec::new();
-            write(&LineOptions { naming, ..Default::default() }, tasks, thread, &mut line);
+            write(&LineOptions { pid_prefix, ..Default::default() }, tasks, thread, &mut line);
             String::from_utf8_lossy(&line).into_owned()
         };
-        assert_eq!(shown(Naming::Several, 1, 12), "");
-        assert_eq!(shown(Naming::Several, 2, 12), "[pid    12] ");
-        assert_eq!(shown(Naming::Always, 1, 12), "12    ");
-        assert_eq!(shown(Naming::Always, 1, 4_194_303), "4194303 ");
+        assert_eq!(shown(PidPrefix::WhenSeveral, 1, 12), "");
+        assert_eq!(shown(PidPrefix::WhenSeveral, 2, 12), "[pid    12] ");
+        assert_eq!(shown(PidPrefix::Always, 1, 12), "12    ");
+        assert_eq!(shown(PidPrefix::Always, 1, 4_194_303), "4194303 ");
     }
 }

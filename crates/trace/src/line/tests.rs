@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
-use crate::{Abi, SignalSet};
+use crate::{
+    Abi, Call, CallId, CallStatus, CallStatuses, EventKind, SignalSet, TraceEvent, WaitStatus,
+};
 
 fn call(abi: Abi, name: &str, words: &[u64]) -> Call {
     let mut arguments = [0; 6];
@@ -15,16 +17,16 @@ fn native(name: &str, words: &[u64]) -> Call {
     call(Abi::X86_64, name, words)
 }
 
-fn left(call: Call, result: i64) -> What {
-    What::Exit { call, result, wall_ns: 1_000, cpu_ns: None }
+fn left(call: Call, result: i64) -> EventKind {
+    EventKind::Exit { call, result, wall_ns: 1_000, cpu_ns: None }
 }
 
-fn told(options: LineOptions, events: &[(i32, What)]) -> String {
+fn told(options: LineOptions, events: &[(i32, EventKind)]) -> String {
     let mut printer = Printer::new(options);
     let mut out = Vec::new();
     for (number, (thread, what)) in events.iter().enumerate() {
         let time_ns = number as u64 * 1_000_000;
-        let event = Event { time_ns, thread: *thread, process: *thread, what: *what };
+        let event = TraceEvent { time_ns, thread: *thread, process: *thread, what: *what };
         printer.event(&event, &(), &(), &mut out).unwrap();
     }
     printer.detach(&mut out).unwrap();
@@ -33,21 +35,21 @@ fn told(options: LineOptions, events: &[(i32, What)]) -> String {
 
 #[test]
 fn lines_are_broken_and_resumed() {
-    let options = LineOptions { naming: Naming::Several, ..LineOptions::default() };
+    let options = LineOptions { pid_prefix: PidPrefix::WhenSeveral, ..LineOptions::default() };
     let (read, close) = (native("read", &[3, 0x1000, 5]), native("close", &[4]));
     let text = told(
         options,
         &[
-            (10, What::Enter(close)),
+            (10, EventKind::Enter(close)),
             (10, left(close, 0)),
-            (11, What::Began { parent: 10 }),
-            (10, What::Enter(read)),
-            (11, What::Enter(close)),
+            (11, EventKind::Began { parent: 10 }),
+            (10, EventKind::Enter(read)),
+            (11, EventKind::Enter(close)),
             (11, left(close, -9)),
             (10, left(read, 5)),
-            (11, What::Ended(End::Status(0))),
-            (10, What::Enter(read)),
-            (10, What::Ended(End::Signal { number: libc::SIGKILL, dumped: false })),
+            (11, EventKind::Ended(WaitStatus::Exited(0))),
+            (10, EventKind::Enter(read)),
+            (10, EventKind::Ended(WaitStatus::Signaled { number: libc::SIGKILL, dumped: false })),
         ],
     );
     assert_eq!(
@@ -65,12 +67,12 @@ fn lines_are_broken_and_resumed() {
 
 #[test]
 fn lines_are_held_back_until_their_result_is_known() {
-    let statuses = Statuses::only(Status::Failed);
-    let options = LineOptions { statuses, naming: Naming::Always, ..LineOptions::default() };
+    let statuses = CallStatuses::only(CallStatus::Failed);
+    let options = LineOptions { statuses, pid_prefix: PidPrefix::Always, ..LineOptions::default() };
     let (first, second) = (native("close", &[3]), native("close", &[4]));
     let events = [
-        (1, What::Enter(first)),
-        (2, What::Enter(second)),
+        (1, EventKind::Enter(first)),
+        (2, EventKind::Enter(second)),
         (1, left(first, 0)),
         (2, left(second, -9)),
     ];
@@ -82,12 +84,12 @@ fn lines_are_held_back_until_their_result_is_known() {
 
 #[test]
 fn a_program_takes_the_place_of_threads() {
-    let options = LineOptions { naming: Naming::Several, ..LineOptions::default() };
+    let options = LineOptions { pid_prefix: PidPrefix::WhenSeveral, ..LineOptions::default() };
     let exec = native("execve", &[0, 0, 0]);
     let events = [
-        (1, What::Enter(native("pause", &[]))),
-        (2, What::Enter(exec)),
-        (1, What::Superseded { former: 2 }),
+        (1, EventKind::Enter(native("pause", &[]))),
+        (2, EventKind::Enter(exec)),
+        (1, EventKind::Superseded { former: 2 }),
         (1, left(exec, 0)),
     ];
     assert_eq!(
@@ -105,12 +107,12 @@ fn calls_begun_anew_let_go_and_seen_late() {
     let sleep = native("nanosleep", &[0, 0]);
     let again = native("restart_syscall", &[]);
     let events = [
-        (1, What::Enter(sleep)),
+        (1, EventKind::Enter(sleep)),
         (1, left(sleep, -516)),
-        (1, What::Enter(again)),
+        (1, EventKind::Enter(again)),
         (1, left(again, 0)),
         (1, left(native("close", &[3]), 0)),
-        (1, What::Enter(native("read", &[3, 0x1000, 5]))),
+        (1, EventKind::Enter(native("read", &[3, 0x1000, 5]))),
     ];
     let options = LineOptions { signals: SignalSet::none(), column: 0, ..LineOptions::default() };
     assert_eq!(

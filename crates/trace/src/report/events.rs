@@ -26,9 +26,10 @@ use self::way::ChosenEngine;
 use super::signals::TerminationSignals;
 use super::target::{self, TraceTarget};
 use super::{ReportError, send};
-use crate::engine::{Engine, Progress, Scope, Way};
+use crate::engine::{FollowScope, RunResult, TraceEngine, TraceWay};
 use crate::{
-    Criteria, End, Event, EventCounts, LineOptions, Memory, Quiet, Statuses, Summary, What, clock,
+    CallStatuses, CallSummary, CountCriteria, EventCounts, EventKind, LineOptions, Memory, Quiet,
+    TraceEvent, WaitStatus, clock,
 };
 
 /// One slice of this many is used to measure how long the kernel's programs run: measuring costs.
@@ -44,9 +45,9 @@ pub struct EventOptions {
     /// How lines look, and which there are.
     pub lines: LineOptions,
     /// Which tasks besides the one that was named.
-    pub scope: Scope,
+    pub scope: FollowScope,
     /// Trace in this way only.
-    pub way: Option<Way>,
+    pub way: Option<TraceWay>,
     /// Which messages are left out.
     pub quiet: Quiet,
     /// Whether messages are written that strace does not write.
@@ -54,7 +55,7 @@ pub struct EventOptions {
     /// Whether no line may be lost, however long tasks are stopped for it.
     pub is_lossless: bool,
     /// How calls must end to be counted.
-    pub statuses: Statuses,
+    pub statuses: CallStatuses,
     /// Only tasks of this name, ended by a zero.
     pub command: Option<[u8; 16]>,
     /// Only tasks in or below this control group: its id, and its depth below the root.
@@ -64,7 +65,7 @@ pub struct EventOptions {
     /// Trace for at most this long.
     pub time: Option<Duration>,
     /// Write this table at the end.
-    pub summary: Option<Summary>,
+    pub summary: Option<CallSummary>,
 }
 
 /// Traces until the command ends, a signal comes or no task is left; returns how the command ended
@@ -77,14 +78,14 @@ pub fn trace(
     options: &EventOptions,
     writer: Box<dyn EventWriter>,
     messages: &mut dyn Write,
-) -> Result<Option<End>, ReportError> {
+) -> Result<Option<WaitStatus>, ReportError> {
     let (mut chosen, not_kernel) = way::choose(target, options)?;
     let signals = TerminationSignals::take_over()?;
     let mut session = Session {
         options,
         writer,
         messages,
-        counts: EventCounts::new(Criteria {
+        counts: EventCounts::new(CountCriteria {
             statuses: options.statuses,
             slower_than_ns: options.slower_than_ns,
             split: bpf::Split::None,
@@ -92,7 +93,7 @@ pub fn trace(
         failed: None,
         start: clock::now(),
     };
-    session.writer.set_exact(chosen.engine().way() != Way::Kernel);
+    session.writer.set_exact(chosen.engine().way() != TraceWay::Kernel);
     if let TraceTarget::Processes(list) = target {
         session.announce(list);
     }
@@ -104,7 +105,7 @@ pub fn trace(
     };
     let cost = EventCost {
         way: engine.way(),
-        weight: engine.weight(),
+        measured: engine.cost(),
         lost: engine.lost(),
         calls: session.counts.tally().total().calls,
         not_kernel,
@@ -147,7 +148,7 @@ impl Session<'_> {
     fn announce(&mut self, processes: &[i32]) {
         for process in processes {
             let threads = match self.options.scope {
-                Scope::Thread => vec![*process],
+                FollowScope::Thread => vec![*process],
                 _ => target::threads(*process),
             };
             for thread in &threads {
@@ -192,7 +193,7 @@ impl Session<'_> {
                 ControlFlow::Continue(())
             })?;
             self.try_to(|writer| writer.idle());
-            if progress == Progress::Ended {
+            if progress == RunResult::Ended {
                 return Ok(Outcome::Over);
             }
             if self.failed.is_some() && !is_command {
@@ -215,14 +216,14 @@ impl Session<'_> {
     }
 
     /// Counts and writes one event.  A command runs on even if its lines cannot be written any more.
-    fn event(&mut self, event: &Event, memory: &dyn Memory) {
+    fn event(&mut self, event: &TraceEvent, memory: &dyn Memory) {
         match event.what {
             // Traced only for what they do to descriptors.
-            What::Enter(call) | What::Exit { call, .. }
+            EventKind::Enter(call) | EventKind::Exit { call, .. }
                 if !self.options.lines.calls.has(call.id) => {}
             _ => self.counts.add(event),
         }
-        if let What::Exit { wall_ns, .. } = event.what
+        if let EventKind::Exit { wall_ns, .. } = event.what
             && wall_ns < self.options.slower_than_ns
         {
             self.writer.give_up(event.thread);
@@ -238,7 +239,11 @@ impl Session<'_> {
     }
 
     /// Detaches from tasks that run on.
-    fn detach(&mut self, engine: &mut dyn Engine, target: &TraceTarget) -> Result<(), ReportError> {
+    fn detach(
+        &mut self,
+        engine: &mut dyn TraceEngine,
+        target: &TraceTarget,
+    ) -> Result<(), ReportError> {
         // What has happened up to now.
         engine.run(Some(Duration::ZERO), &mut |event, memory| {
             self.event(event, memory);

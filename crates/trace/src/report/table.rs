@@ -17,9 +17,9 @@ use self::counter::{Counter, State};
 use self::schedule::Schedule;
 use super::signals::TerminationSignals;
 use super::{ReportError, send};
-use crate::engine::Way;
+use crate::engine::TraceWay;
 use crate::summary::details;
-use crate::{End, Summary, Tally, clock, summary};
+use crate::{CallSummary, CallTally, WaitStatus, clock, summary};
 
 /// How tables are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct TableOptions {
     /// How they are written.
     pub format: TableFormat,
     /// Columns and order of the table.
-    pub summary: Summary,
+    pub summary: CallSummary,
     /// Strace's table and nothing else.
     pub brief: bool,
     /// Histograms too.
@@ -48,7 +48,7 @@ pub struct TableOptions {
     /// Count for at most this long.
     pub time: Option<Duration>,
     /// Count in this way only.
-    pub way: Option<Way>,
+    pub way: Option<TraceWay>,
     /// Say so when calls are counted by ptrace because the kernel takes no programs.
     pub explain: bool,
 }
@@ -63,7 +63,7 @@ pub fn count(
     options: &TableOptions,
     output: &mut dyn Write,
     messages: &mut dyn Write,
-) -> Result<Option<End>, ReportError> {
+) -> Result<Option<WaitStatus>, ReportError> {
     let (counter, not_kernel) = Counter::start(request, options.way)?;
     if let Some(why) = not_kernel.filter(|_| options.explain) {
         // Nothing depends on it.
@@ -71,7 +71,7 @@ pub fn count(
     }
     let signals = TerminationSignals::take_over()?;
     let mut session =
-        Session { counter, options, output, start: clock::now(), before: Tally::default() };
+        Session { counter, options, output, start: clock::now(), before: CallTally::default() };
     session.heading()?;
     let end = session.wait(&signals)?;
     session.finish(end)?;
@@ -85,7 +85,7 @@ struct Session<'a> {
     output: &'a mut dyn Write,
     start: Duration,
     /// What was counted at the latest interval.
-    before: Tally,
+    before: CallTally,
 }
 
 impl Session<'_> {
@@ -94,7 +94,7 @@ impl Session<'_> {
     }
 
     /// Counts until it is time to end, showing what each interval has brought.
-    fn wait(&mut self, signals: &TerminationSignals) -> Result<Option<End>, ReportError> {
+    fn wait(&mut self, signals: &TerminationSignals) -> Result<Option<WaitStatus>, ReportError> {
         let mut schedule = Schedule::begin(self.start, self.options.interval);
         loop {
             while let Some(signal) = signals.next() {
@@ -161,13 +161,13 @@ impl Session<'_> {
     }
 
     /// Shows everything that was counted, and what it cost.
-    fn finish(&mut self, end: Option<End>) -> Result<(), ReportError> {
+    fn finish(&mut self, end: Option<WaitStatus>) -> Result<(), ReportError> {
         self.counter.measure(false)?;
         let seconds = self.elapsed().as_secs_f64();
         let tally = self.counter.tally()?;
         let cost = CountingCost {
             way: self.counter.way(),
-            weight: self.counter.weight()?,
+            measured: self.counter.cost()?,
             calls: tally.total().calls,
             lost: tally.lost,
             command_s: end.map(|_| children_s()),
@@ -187,7 +187,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn finish_text(&mut self, tally: &Tally, cost: &CountingCost) -> io::Result<()> {
+    fn finish_text(&mut self, tally: &CallTally, cost: &CountingCost) -> io::Result<()> {
         let TableOptions { summary, brief, histograms, interval, .. } = self.options;
         let output = &mut *self.output;
         if interval.is_some() {
@@ -215,7 +215,7 @@ impl Session<'_> {
         let known = tally.total().cpu_ns.is_some() && !summary.wall;
         let time = if known { "on a CPU within a call" } else { "from begin to end of a call" };
         writeln!(output, "Seconds are {time}. {}", cost.text())?;
-        if cost.way != Way::Kernel {
+        if cost.way != TraceWay::Kernel {
             writeln!(output, "This way, {}.", cost.way.distortion())?;
         }
         Ok(())
@@ -223,16 +223,18 @@ impl Session<'_> {
 
     fn finish_json(
         &mut self,
-        tally: &Tally,
+        tally: &CallTally,
         cost: &CountingCost,
         seconds: f64,
-        end: Option<End>,
+        end: Option<WaitStatus>,
     ) -> io::Result<()> {
         let mut object = serde_json::Map::new();
         object.insert("elapsed_s".to_owned(), rounded(seconds));
         match end {
-            Some(End::Status(status)) => object.insert("status".to_owned(), status.into()),
-            Some(End::Signal { number, .. }) => object.insert("signal".to_owned(), number.into()),
+            Some(WaitStatus::Exited(status)) => object.insert("status".to_owned(), status.into()),
+            Some(WaitStatus::Signaled { number, .. }) => {
+                object.insert("signal".to_owned(), number.into())
+            }
             None => None,
         };
         object.extend(summary::machine::json(&self.options.summary, tally));

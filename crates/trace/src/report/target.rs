@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::ReportError;
-use crate::engine::Command;
+use crate::engine::TracedCommand;
 
 /// Which tasks are traced.
 #[derive(Debug)]
 pub enum TraceTarget {
     /// A command that is yet to be started.
-    Command(Command),
+    Command(TracedCommand),
     /// Processes, by number.
     Processes(Vec<i32>),
     /// Every task of the machine but our own.

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::{Row, Summary};
+use super::{CallSummary, SummaryRow};
 use crate::flags::errors;
-use crate::{CallId, Histogram, Stats, Tally, Unit};
+use crate::{CallId, CallStats, CallTally, Histogram, SplitKey};
 
 /// Calls that a unit's line names.
 const CALLS_NAMED: usize = 4;
@@ -18,8 +18,12 @@ const BAR_WIDTH: usize = 48;
 /// Writes how the times of each call are spread.
 ///
 /// # Errors
-/// Those of the writer.
-pub fn write_spread(summary: &Summary, tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
+/// PieceFilter of the writer.
+pub fn write_spread(
+    summary: &CallSummary,
+    tally: &CallTally,
+    to: &mut dyn Write,
+) -> io::Result<()> {
     let rows = summary.rows(tally.calls.iter());
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(7);
     writeln!(
@@ -60,8 +64,8 @@ pub fn write_spread(summary: &Summary, tally: &Tally, to: &mut dyn Write) -> io:
 /// Writes which calls failed with which errors, the most frequent first; nothing if none did.
 ///
 /// # Errors
-/// Those of the writer.
-pub fn write_errors(tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
+/// PieceFilter of the writer.
+pub fn write_errors(tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<_> = tally.errors.iter().collect();
     rows.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     if rows.is_empty() {
@@ -82,8 +86,8 @@ pub(super) fn error_name(error: i32) -> String {
 /// Writes which calls had begun and did not end; nothing if all did.
 ///
 /// # Errors
-/// Those of the writer.
-pub fn write_unfinished(tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
+/// PieceFilter of the writer.
+pub fn write_unfinished(tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
     if tally.unfinished.is_empty() {
         return Ok(());
     }
@@ -93,11 +97,11 @@ pub fn write_unfinished(tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Calls of a unit: in all, and each by itself.
-pub(super) type OfUnit<'a> = (Stats, Vec<(&'a CallId, &'a Stats)>);
+pub(super) type OfUnit<'a> = (CallStats, Vec<(&'a CallId, &'a CallStats)>);
 
 /// The units of a split.
-pub(super) fn units(tally: &Tally) -> BTreeMap<&Unit, OfUnit<'_>> {
-    let mut units: BTreeMap<&Unit, OfUnit<'_>> = BTreeMap::new();
+pub(super) fn units(tally: &CallTally) -> BTreeMap<&SplitKey, OfUnit<'_>> {
+    let mut units: BTreeMap<&SplitKey, OfUnit<'_>> = BTreeMap::new();
     for ((unit, id), stats) in &tally.units {
         let (total, calls) = units.entry(unit).or_default();
         total.merge(stats);
@@ -109,8 +113,8 @@ pub(super) fn units(tally: &Tally) -> BTreeMap<&Unit, OfUnit<'_>> {
 /// Writes a line for each unit, with the calls that took most of its time; nothing without a split.
 ///
 /// # Errors
-/// Those of the writer.
-pub fn write_units(summary: &Summary, tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
+/// PieceFilter of the writer.
+pub fn write_units(summary: &CallSummary, tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<_> = units(tally).into_iter().collect();
     if rows.is_empty() {
         return Ok(());
@@ -120,7 +124,7 @@ pub fn write_units(summary: &Summary, tally: &Tally, to: &mut dyn Write) -> io::
     writeln!(to, "{:>9} {:>9} {:>8}  {:24} most of it", "calls", "errors", time, unit_kind(tally))?;
     for (unit, (total, calls)) in rows {
         let mut named = summary.rows(calls.into_iter());
-        let time_of = |row: &Row<'_>| std::cmp::Reverse(summary.time_ns(row.1));
+        let time_of = |row: &SummaryRow<'_>| std::cmp::Reverse(summary.time_ns(row.1));
         named.sort_by_key(time_of);
         let named: Vec<String> = (named.iter().take(CALLS_NAMED))
             .map(|(name, stats)| format!("{name} {}", duration(summary.time_ns(stats))))
@@ -138,32 +142,36 @@ pub fn write_units(summary: &Summary, tally: &Tally, to: &mut dyn Write) -> io::
     Ok(())
 }
 
-fn unit_kind(tally: &Tally) -> &'static str {
+fn unit_kind(tally: &CallTally) -> &'static str {
     match tally.units.keys().next() {
-        Some((Unit::Process(..), _)) => "process",
-        Some((Unit::Thread(..), _)) => "thread",
-        Some((Unit::Group(_), _)) => "group",
+        Some((SplitKey::Process(..), _)) => "process",
+        Some((SplitKey::Thread(..), _)) => "thread",
+        Some((SplitKey::ProcessGroup(_), _)) => "group",
         _ => "command",
     }
 }
 
 /// What a unit is called: its number and its name, in which nothing can harm a terminal.
 #[must_use]
-pub fn unit_name(unit: &Unit) -> String {
+pub fn unit_name(unit: &SplitKey) -> String {
     match unit {
-        Unit::Process(number, name) | Unit::Thread(number, name) => {
+        SplitKey::Process(number, name) | SplitKey::Thread(number, name) => {
             format!("{number} {}", name.escape_ascii())
         }
-        Unit::Command(name) => name.escape_ascii().to_string(),
-        Unit::Group(number) => number.to_string(),
+        SplitKey::Command(name) => name.escape_ascii().to_string(),
+        SplitKey::ProcessGroup(number) => number.to_string(),
     }
 }
 
 /// Draws how the wall times of each call are spread, one bar for each doubling.
 ///
 /// # Errors
-/// Those of the writer.
-pub fn write_histograms(summary: &Summary, tally: &Tally, to: &mut dyn Write) -> io::Result<()> {
+/// PieceFilter of the writer.
+pub fn write_histograms(
+    summary: &CallSummary,
+    tally: &CallTally,
+    to: &mut dyn Write,
+) -> io::Result<()> {
     for (name, stats) in summary.rows(tally.calls.iter()) {
         let Some(histogram) = &stats.histogram else { continue };
         writeln!(to, "\n{name}: {} calls, wall time", stats.calls)?;
@@ -233,18 +241,18 @@ mod tests {
 
     #[test]
     fn hostile_names_do_no_harm() {
-        let unit = Unit::Command(b"\x1b[31mred\n\xff".to_vec());
+        let unit = SplitKey::Command(b"\x1b[31mred\n\xff".to_vec());
         assert_eq!(unit_name(&unit), "\\x1b[31mred\\n\\xff");
     }
 
     #[test]
     fn a_histogram_shows_every_step_between_the_first_and_the_last() {
-        let mut tally = Tally::default();
+        let mut tally = CallTally::default();
         for time in [1_000, 1_100, 9_000] {
             tally.add(CallId::native(0), 0, time, None);
         }
         let mut text = Vec::new();
-        write_histograms(&Summary::default(), &tally, &mut text).unwrap();
+        write_histograms(&CallSummary::default(), &tally, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         let bars: Vec<&str> = text.lines().skip(2).collect();
         assert_eq!(bars.len(), 5, "{text}");

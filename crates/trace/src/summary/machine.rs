@@ -8,13 +8,13 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::details::{error_name, units};
-use super::{Row, Summary};
-use crate::{CallId, Stats, Tally, Unit};
+use super::{CallSummary, SummaryRow};
+use crate::{CallId, CallStats, CallTally, SplitKey};
 
 /// One tally as an object: `calls` by name, `total`, and as far as there are any `errors`,
 /// `unfinished`, `lost` and `units`.
 #[must_use]
-pub fn json(summary: &Summary, tally: &Tally) -> Map<String, Value> {
+pub fn json(summary: &CallSummary, tally: &CallTally) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("calls".to_owned(), calls(&summary.rows(tally.calls.iter())));
     object.insert("total".to_owned(), stats(&tally.total()));
@@ -39,13 +39,13 @@ pub fn json(summary: &Summary, tally: &Tally) -> Map<String, Value> {
     object
 }
 
-fn unit_keys(unit: &Unit) -> Map<String, Value> {
+fn unit_keys(unit: &SplitKey) -> Map<String, Value> {
     let mut keys = Map::new();
     let (number, name) = match unit {
-        Unit::Process(number, name) => (Some(("process", *number)), Some(name)),
-        Unit::Thread(number, name) => (Some(("thread", *number)), Some(name)),
-        Unit::Command(name) => (None, Some(name)),
-        Unit::Group(number) => {
+        SplitKey::Process(number, name) => (Some(("process", *number)), Some(name)),
+        SplitKey::Thread(number, name) => (Some(("thread", *number)), Some(name)),
+        SplitKey::Command(name) => (None, Some(name)),
+        SplitKey::ProcessGroup(number) => {
             keys.insert("group".to_owned(), (*number).into());
             (None, None)
         }
@@ -59,8 +59,8 @@ fn unit_keys(unit: &Unit) -> Map<String, Value> {
     keys
 }
 
-fn calls(rows: &[Row<'_>]) -> Value {
-    let row = |(name, of_call): &Row<'_>| {
+fn calls(rows: &[SummaryRow<'_>]) -> Value {
+    let row = |(name, of_call): &SummaryRow<'_>| {
         let mut object = Map::new();
         object.insert("syscall".to_owned(), name.as_ref().into());
         if let Value::Object(values) = stats(of_call) {
@@ -71,7 +71,7 @@ fn calls(rows: &[Row<'_>]) -> Value {
     rows.iter().map(row).collect()
 }
 
-fn stats(stats: &Stats) -> Value {
+fn stats(stats: &CallStats) -> Value {
     let mut object = Map::new();
     for (key, value) in HEADINGS.iter().zip(values(stats)) {
         if let Some(value) = value {
@@ -84,7 +84,7 @@ fn stats(stats: &Stats) -> Value {
 const HEADINGS: [&str; 8] =
     ["calls", "errors", "wall_ns", "min_ns", "p50_ns", "p99_ns", "max_ns", "cpu_ns"];
 
-fn values(stats: &Stats) -> [Option<u64>; 8] {
+fn values(stats: &CallStats) -> [Option<u64>; 8] {
     let any = stats.calls > 0;
     let quantile = |share: f64| {
         let middle = stats.histogram.as_ref()?.quantile_ns(share)?;
@@ -105,7 +105,7 @@ fn values(stats: &Stats) -> [Option<u64>; 8] {
 /// Writes the heading of [`write_csv`].
 ///
 /// # Errors
-/// Those of the writer.
+/// PieceFilter of the writer.
 pub fn write_csv_heading(to: &mut dyn Write) -> io::Result<()> {
     writeln!(to, "time,unit,command,syscall,{}", HEADINGS.join(","))
 }
@@ -113,10 +113,10 @@ pub fn write_csv_heading(to: &mut dyn Write) -> io::Result<()> {
 /// Writes a line for each call, then for each call of each unit; `time` comes first in each.
 ///
 /// # Errors
-/// Those of the writer.
+/// PieceFilter of the writer.
 pub fn write_csv(
-    summary: &Summary,
-    tally: &Tally,
+    summary: &CallSummary,
+    tally: &CallTally,
     time: &str,
     to: &mut dyn Write,
 ) -> io::Result<()> {
@@ -125,11 +125,11 @@ pub fn write_csv(
     }
     for (unit, (_, of_unit)) in units(tally) {
         let keys = match unit {
-            Unit::Process(number, name) | Unit::Thread(number, name) => {
+            SplitKey::Process(number, name) | SplitKey::Thread(number, name) => {
                 [number.to_string(), String::from_utf8_lossy(name).into_owned()]
             }
-            Unit::Command(name) => [String::new(), String::from_utf8_lossy(name).into_owned()],
-            Unit::Group(number) => [number.to_string(), String::new()],
+            SplitKey::Command(name) => [String::new(), String::from_utf8_lossy(name).into_owned()],
+            SplitKey::ProcessGroup(number) => [number.to_string(), String::new()],
         };
         for row in summary.rows(of_unit.into_iter()) {
             write_line([time, &keys[0], &quoted(&keys[1])], &row, to)?;
@@ -138,7 +138,11 @@ pub fn write_csv(
     Ok(())
 }
 
-fn write_line(keys: [&str; 3], (name, stats): &Row<'_>, to: &mut dyn Write) -> io::Result<()> {
+fn write_line(
+    keys: [&str; 3],
+    (name, stats): &SummaryRow<'_>,
+    to: &mut dyn Write,
+) -> io::Result<()> {
     write!(to, "{},{name}", keys.join(","))?;
     for value in values(stats) {
         match value {
@@ -166,13 +170,13 @@ mod tests {
 
     #[test]
     fn both_forms_say_the_same() {
-        let mut tally = Tally::default();
+        let mut tally = CallTally::default();
         tally.add(CallId::native(257), -2, 3_000, None);
         tally.units.insert(
-            (Unit::Process(7, b"a \"b\", c".to_vec()), CallId::native(257)),
-            Stats { calls: 1, wall_ns: 3_000, ..Stats::default() },
+            (SplitKey::Process(7, b"a \"b\", c".to_vec()), CallId::native(257)),
+            CallStats { calls: 1, wall_ns: 3_000, ..CallStats::default() },
         );
-        let summary = Summary::default();
+        let summary = CallSummary::default();
         let object = json(&summary, &tally);
         assert_eq!(object["calls"][0]["syscall"], "openat");
         assert_eq!(object["calls"][0]["wall_ns"], 3_000);

@@ -3,7 +3,7 @@
 //!
 //! Their structures are narrower, so most pointers are shown as numbers.
 
-use super::{Class, Entry, bits, calls, name, wide};
+use super::{Class, SyscallEntry, bits, calls, name, wide};
 use crate::decode::{
     control::{FCNTL, FUTEX, FUTEX_ARGUMENT},
     credentials::{GROUPS_IN, GROUPS_OUT, ID_OUT},
@@ -25,7 +25,7 @@ use crate::decode::{
 use crate::flags::{event as e, files as f, memory as m, network as n, process as p};
 
 #[rustfmt::skip]
-pub(super) static CALLS: &[Entry] = calls! {
+pub(super) static CALLS: &[SyscallEntry] = calls! {
     waitpid(INT, STATUS_OUT, bits(&p::WAIT)) -> DECIMAL [PROCESS];
     umount(PATH) -> DECIMAL [FILE];
     stime(POINTER) -> DECIMAL [];

@@ -1,6 +1,6 @@
 //! Sockets, signals, time, and waiting for any of them.
 
-use super::{Class, Entry, bits, calls, name};
+use super::{Class, SyscallEntry, bits, calls, name};
 use crate::decode::{
     address::{ADDRESS_IN, ADDRESS_OUT, LENGTH_INOUT},
     control::{FUTEX, FUTEX_ARGUMENT},
@@ -32,7 +32,7 @@ use crate::decode::{
 use crate::flags::{event as e, network as n};
 
 #[rustfmt::skip]
-pub(super) static CALLS: &[Entry] = calls! {
+pub(super) static CALLS: &[SyscallEntry] = calls! {
     poll(POLL, UINT, INT) -> POLL_RESULT [DESC];
     rt_sigaction(SIGNAL, ACTION_IN, ACTION_OUT, SIZE) -> DECIMAL [SIGNAL];
     rt_sigprocmask(name(&e::MASK_HOW), SET_IN_2, SET_OUT, SIZE) -> DECIMAL [SIGNAL];

@@ -1,6 +1,6 @@
 //! Files: opening, reading, naming, watching; mounts.
 
-use super::{Class, Entry, bits, calls, name, wide};
+use super::{Class, SyscallEntry, bits, calls, name, wide};
 use crate::decode::{
     control::{FCNTL, QUOTA},
     files::{
@@ -19,7 +19,7 @@ use crate::decode::{
 use crate::flags::{event as e, files as f};
 
 #[rustfmt::skip]
-pub(super) static CALLS: &[Entry] = calls! {
+pub(super) static CALLS: &[SyscallEntry] = calls! {
     read(FD, BYTES_OUT, SIZE) -> DECIMAL [DESC];
     write(FD, BYTES_IN, SIZE) -> DECIMAL [DESC];
     open(PATH, OPEN, OPEN_MODE) -> DESCRIPTOR [FILE DESC];

@@ -1,6 +1,6 @@
 //! Memory: mapping and advice; shared memory, semaphores, message queues.
 
-use super::{Class, Entry, bits, calls, name, wide};
+use super::{Class, SyscallEntry, bits, calls, name, wide};
 use crate::decode::{
     files::{OPEN, OPEN_MODE},
     ipc::{
@@ -20,7 +20,7 @@ use crate::decode::{
 use crate::flags::memory as m;
 
 #[rustfmt::skip]
-pub(super) static CALLS: &[Entry] = calls! {
+pub(super) static CALLS: &[SyscallEntry] = calls! {
     mmap(POINTER, SIZE, wide(&m::PROTECTION), MAP_FLAGS, FD, HEX) -> ADDRESS [DESC MEMORY];
     mprotect(POINTER, SIZE, wide(&m::PROTECTION)) -> DECIMAL [MEMORY];
     munmap(POINTER, SIZE) -> DECIMAL [MEMORY];

@@ -1,6 +1,6 @@
 //! Processes: making, ending, tracing and limiting them; who they are; the machine.
 
-use super::{Class, Entry, bits, calls, name, wide};
+use super::{Class, SyscallEntry, bits, calls, name, wide};
 use crate::decode::{
     control::{
         ARCH, KCMP, KEXEC, KEY as KEY_RING, KEYCTL, MEMBARRIER_CPU, PRCTL, REBOOT_MAGIC,
@@ -27,7 +27,7 @@ use crate::decode::{
 use crate::flags::{files as f, process as p};
 
 #[rustfmt::skip]
-pub(super) static CALLS: &[Entry] = calls! {
+pub(super) static CALLS: &[SyscallEntry] = calls! {
     getpid() -> DECIMAL [PURE];
     clone(CLONE_STACK, CLONE_FLAGS, CLONE_NUMBER, CLONE_REST) -> DECIMAL [PROCESS];
     fork() -> DECIMAL [PROCESS];

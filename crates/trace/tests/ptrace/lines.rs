@@ -9,8 +9,11 @@ use std::ops::ControlFlow;
 use std::process::Stdio;
 
 use regex::Regex;
-use trace::engine::{Command, Engine as _, LiveDescriptors, Progress, Ptrace, Scope, Wanted};
-use trace::{CallSet, LineOptions, Naming, Printer, Style};
+use trace::engine::{
+    CallFilter, FollowScope, LiveDescriptors, PtraceEngine, RunResult, TraceEngine as _,
+    TracedCommand,
+};
+use trace::{CallSet, LineOptions, PidPrefix, Printer, ValueStyle};
 
 use super::support::{LIMIT, command, installed, own};
 
@@ -52,21 +55,21 @@ fn tasks(text: &str) -> Vec<Vec<String>> {
     order.iter().map(|task| of[task].clone()).collect()
 }
 
-fn ours(command: &Command) -> String {
+fn ours(command: &TracedCommand) -> String {
     ours_with(command, LineOptions::default())
 }
 
-fn ours_with(command: &Command, options: LineOptions) -> String {
+fn ours_with(command: &TracedCommand, options: LineOptions) -> String {
     let mut printer =
-        Printer::new(LineOptions { naming: Naming::Always, announce: false, ..options });
+        Printer::new(LineOptions { pid_prefix: PidPrefix::Always, announce: false, ..options });
     let live = LiveDescriptors { are_stopped: true };
-    let mut engine = Ptrace::start(command, Scope::Tree, Wanted::all()).unwrap();
+    let mut engine = PtraceEngine::start(command, FollowScope::Tree, CallFilter::all()).unwrap();
     let mut text = Vec::new();
     let progress = engine.run(Some(LIMIT), &mut |event, memory| {
         printer.event(event, memory, &live, &mut text).unwrap();
         ControlFlow::Continue(())
     });
-    assert_eq!(progress.unwrap(), Progress::Ended);
+    assert_eq!(progress.unwrap(), RunResult::Ended);
     text.flush().unwrap();
     String::from_utf8(text).unwrap()
 }
@@ -152,7 +155,7 @@ fn descriptors_are_shown_as_strace_shows_them() {
     let words = ["python3", "-S", "-c", DESCRIPTORS];
     let folder = Regex::new(r"/tmp[a-z0-9_]{8}").unwrap();
     for (option, descriptors) in [("-y", 1), ("-yy", 2)] {
-        let style = Style { descriptors, ..Style::default() };
+        let style = ValueStyle { descriptors, ..ValueStyle::default() };
         let calls = CallSet::parse("fsync").unwrap();
         let options = LineOptions { calls, style, ..LineOptions::default() };
         let ours = ours_with(&command(&words), options);

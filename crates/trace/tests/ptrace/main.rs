@@ -14,8 +14,11 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use support::*;
-use trace::engine::{Engine as _, Error, Progress, Ptrace, Scope, User, Wanted, Way};
-use trace::{Abi, CallId, End, Event, Memory, What};
+use trace::engine::{
+    CallFilter, CommandUser, Error, FollowScope, PtraceEngine, RunResult, TraceEngine as _,
+    TraceWay,
+};
+use trace::{Abi, CallId, EventKind, Memory, TraceEvent, WaitStatus};
 
 /// Programs that do the same each time, with what they write taken away.
 const PROGRAMS: &[&[&str]] = &[
@@ -34,12 +37,13 @@ fn counts_are_those_of_strace() {
         let quiet = quiet(words);
         let Some(theirs) = strace(&["-f"], &quiet) else { return };
         let whole = command(&quiet);
-        let mut engine = Ptrace::start(&whole, Scope::Tree, Wanted::all()).unwrap();
+        let mut engine = PtraceEngine::start(&whole, FollowScope::Tree, CallFilter::all()).unwrap();
         let ours = counts(&events(&mut engine));
         assert_eq!(certain(words, ours), certain(words, theirs), "{words:?}");
         // Without -f, only the shell itself.
         let theirs = strace(&[], &quiet).unwrap();
-        let mut engine = Ptrace::start(&whole, Scope::Thread, Wanted::all()).unwrap();
+        let mut engine =
+            PtraceEngine::start(&whole, FollowScope::Thread, CallFilter::all()).unwrap();
         let ours = counts(&events(&mut engine));
         assert_eq!(certain(words, ours), certain(words, theirs), "{words:?} alone");
     }
@@ -73,16 +77,22 @@ fn selected_calls_are_those_of_strace() {
         let set = "trace=openat,close,execve,dup2,clone,write";
         let Some(theirs) = strace(&["-f", "-e", set], &quiet) else { return };
         let names = ["openat", "close", "execve", "dup2", "clone", "write"];
-        let wanted = Wanted::of(|call| call.known_name().is_some_and(|name| names.contains(&name)));
-        for way in [Way::Seccomp, Way::Ptrace] {
-            let start = if way == Way::Seccomp { Ptrace::start_selected } else { Ptrace::start };
-            let mut engine = start(&command(&quiet), Scope::Tree, wanted.clone()).unwrap();
+        let wanted =
+            CallFilter::of(|call| call.known_name().is_some_and(|name| names.contains(&name)));
+        for way in [TraceWay::Seccomp, TraceWay::Ptrace] {
+            let start = if way == TraceWay::Seccomp {
+                PtraceEngine::start_selected
+            } else {
+                PtraceEngine::start
+            };
+            let mut engine = start(&command(&quiet), FollowScope::Tree, wanted.clone()).unwrap();
             assert_eq!(engine.way(), way);
             let ours = certain(words, counts(&events(&mut engine)));
             assert_eq!(ours, certain(words, theirs.clone()), "{words:?} by {}", way.name());
         }
         let theirs = strace(&["-e", set], &quiet).unwrap();
-        let mut engine = Ptrace::start_selected(&command(&quiet), Scope::Thread, wanted).unwrap();
+        let mut engine =
+            PtraceEngine::start_selected(&command(&quiet), FollowScope::Thread, wanted).unwrap();
         let ours = certain(words, counts(&events(&mut engine)));
         assert_eq!(ours, certain(words, theirs), "{words:?} alone");
     }
@@ -90,13 +100,17 @@ fn selected_calls_are_those_of_strace() {
 
 #[test]
 fn the_first_call_is_the_execve_of_the_file() {
-    for way in [Way::Seccomp, Way::Ptrace] {
-        let start = if way == Way::Seccomp { Ptrace::start_selected } else { Ptrace::start };
-        let mut engine = start(&command(&["true"]), Scope::Tree, Wanted::all()).unwrap();
+    for way in [TraceWay::Seccomp, TraceWay::Ptrace] {
+        let start = if way == TraceWay::Seccomp {
+            PtraceEngine::start_selected
+        } else {
+            PtraceEngine::start
+        };
+        let mut engine = start(&command(&["true"]), FollowScope::Tree, CallFilter::all()).unwrap();
         let file = command(&["true"]).file().unwrap();
         let mut first = None;
         run(&mut engine, |event, memory| {
-            if let (None, What::Enter(call)) = (&first, event.what) {
+            if let (None, EventKind::Enter(call)) = (&first, event.what) {
                 let mut text = [0; 64];
                 let count = memory.read(call.arguments[0], &mut text);
                 let text = text[..count].split(|byte| *byte == 0).next().unwrap();
@@ -105,40 +119,45 @@ fn the_first_call_is_the_execve_of_the_file() {
         })
         .unwrap();
         assert_eq!(first.unwrap(), ("execve".into(), file.to_str().unwrap().to_owned()));
-        assert_eq!(engine.end(), Some(End::Status(0)));
+        assert_eq!(engine.end(), Some(WaitStatus::Exited(0)));
     }
 }
 
 #[test]
 fn statuses_and_signals_come_back() {
     let ends = [
-        ("exit 7", End::Status(7)),
-        ("kill -TERM $$", End::Signal { number: libc::SIGTERM, dumped: false }),
-        ("kill -KILL $$", End::Signal { number: libc::SIGKILL, dumped: false }),
+        ("exit 7", WaitStatus::Exited(7)),
+        ("kill -TERM $$", WaitStatus::Signaled { number: libc::SIGTERM, dumped: false }),
+        ("kill -KILL $$", WaitStatus::Signaled { number: libc::SIGKILL, dumped: false }),
         // SIGPIPE does again what it does by default.
-        ("kill -PIPE $$; exit 1", End::Signal { number: libc::SIGPIPE, dumped: false }),
+        ("kill -PIPE $$; exit 1", WaitStatus::Signaled { number: libc::SIGPIPE, dumped: false }),
     ];
-    let open = Wanted::of(|call| call.known_name() == Some("openat"));
+    let open = CallFilter::of(|call| call.known_name() == Some("openat"));
     for (script, end) in ends {
-        let mut engine =
-            Ptrace::start(&command(&["sh", "-c", script]), Scope::Tree, Wanted::all()).unwrap();
+        let mut engine = PtraceEngine::start(
+            &command(&["sh", "-c", script]),
+            FollowScope::Tree,
+            CallFilter::all(),
+        )
+        .unwrap();
         let pid = engine.pid().unwrap();
         let events = events(&mut engine);
         assert_eq!(engine.end(), Some(end), "{script}");
         let last = events.last().unwrap();
-        assert_eq!((last.thread, last.what), (pid, What::Ended(end)));
-        if let End::Signal { number, .. } = end
+        assert_eq!((last.thread, last.what), (pid, EventKind::Ended(end)));
+        if let WaitStatus::Signaled { number, .. } = end
             && number != libc::SIGKILL
         {
             let signal = events.iter().find_map(|event| match event.what {
-                What::Signal(signal) => Some(signal),
+                EventKind::Signal(signal) => Some(signal),
                 _ => None,
             });
             let signal = signal.unwrap();
             assert_eq!((signal.number, signal.pid), (number, pid));
         }
         let shell = command(&["sh", "-c", script]);
-        let mut engine = Ptrace::start_selected(&shell, Scope::Tree, open.clone()).unwrap();
+        let mut engine =
+            PtraceEngine::start_selected(&shell, FollowScope::Tree, open.clone()).unwrap();
         run(&mut engine, |_, _| ()).unwrap();
         assert_eq!(engine.end(), Some(end), "{script}");
     }
@@ -150,78 +169,88 @@ fn children_that_are_killed_lose_nobody() {
     let script =
         "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 60 & kill -KILL $!; wait $!; done; exit 5";
     let shell = command(&["sh", "-c", script]);
-    let mut engine = Ptrace::start(&shell, Scope::Tree, Wanted::all()).unwrap();
+    let mut engine = PtraceEngine::start(&shell, FollowScope::Tree, CallFilter::all()).unwrap();
     let events = events(&mut engine);
-    assert_eq!(engine.end(), Some(End::Status(5)));
-    let killed = End::Signal { number: libc::SIGKILL, dumped: false };
-    let of = |wanted: &dyn Fn(&What) -> bool| events.iter().filter(|e| wanted(&e.what)).count();
-    assert_eq!(of(&|what| *what == What::Ended(killed)), 10);
-    assert_eq!(of(&|what| matches!(what, What::Began { .. })), 10);
+    assert_eq!(engine.end(), Some(WaitStatus::Exited(5)));
+    let killed = WaitStatus::Signaled { number: libc::SIGKILL, dumped: false };
+    let of =
+        |wanted: &dyn Fn(&EventKind) -> bool| events.iter().filter(|e| wanted(&e.what)).count();
+    assert_eq!(of(&|what| *what == EventKind::Ended(killed)), 10);
+    assert_eq!(of(&|what| matches!(what, EventKind::Began { .. })), 10);
 }
 
 #[test]
 fn a_stopped_process_stays_stopped_until_told_to_go_on() {
     let script = "(sleep 0.3; kill -CONT $$) & kill -STOP $$; exit 4";
     let shell = command(&["sh", "-c", script]);
-    let mut engine = Ptrace::start(&shell, Scope::Tree, Wanted::all()).unwrap();
+    let mut engine = PtraceEngine::start(&shell, FollowScope::Tree, CallFilter::all()).unwrap();
     let pid = engine.pid().unwrap();
     let events = events(&mut engine);
-    assert_eq!(engine.end(), Some(End::Status(4)));
-    let at = |wanted: &dyn Fn(&What) -> bool| {
+    assert_eq!(engine.end(), Some(WaitStatus::Exited(4)));
+    let at = |wanted: &dyn Fn(&EventKind) -> bool| {
         let event = events.iter().find(|event| event.thread == pid && wanted(&event.what));
         event.unwrap().time_ns
     };
-    let stopped = at(&|what| *what == What::Stopped(libc::SIGSTOP));
+    let stopped = at(&|what| *what == EventKind::Stopped(libc::SIGSTOP));
     let went_on =
-        at(&|what| matches!(what, What::Signal(signal) if signal.number == libc::SIGCONT));
+        at(&|what| matches!(what, EventKind::Signal(signal) if signal.number == libc::SIGCONT));
     assert!(went_on - stopped > 100_000_000, "{} ns", went_on - stopped);
 }
 
 #[test]
 fn threads_are_followed_and_one_of_them_may_begin_a_program() {
-    let mut engine = Ptrace::start(&own("threads"), Scope::Tree, Wanted::all()).unwrap();
+    let mut engine =
+        PtraceEngine::start(&own("threads"), FollowScope::Tree, CallFilter::all()).unwrap();
     let pid = engine.pid().unwrap();
     let threads = events(&mut engine);
-    assert_eq!(engine.end(), Some(End::Status(0)));
+    assert_eq!(engine.end(), Some(WaitStatus::Exited(0)));
     // Four threads, 250 each; nobody else in such a program asks for it.
     assert_eq!(counts(&threads)["getppid"], (1000, 0));
     assert!(threads.iter().all(|event| event.process == pid));
-    let begun = |event: &&Event| event.what == What::Began { parent: pid };
+    let begun = |event: &&TraceEvent| event.what == EventKind::Began { parent: pid };
     assert!(threads.iter().filter(begun).count() >= 4);
 
     // Asked for the threads of a process, its children are let go.
-    let mut engine = Ptrace::start(&own("threads and a child"), Scope::Process, Wanted::all());
+    let mut engine =
+        PtraceEngine::start(&own("threads and a child"), FollowScope::Process, CallFilter::all());
     let threads = events(engine.as_mut().unwrap());
     assert_eq!(counts(&threads)["getppid"], (1000, 0));
     assert!(threads.iter().all(|event| event.process == threads[0].process));
 
-    let mut engine = Ptrace::start(&own("exec"), Scope::Tree, Wanted::all()).unwrap();
+    let mut engine =
+        PtraceEngine::start(&own("exec"), FollowScope::Tree, CallFilter::all()).unwrap();
     let pid = engine.pid().unwrap();
     let events = events(&mut engine);
-    assert_eq!(engine.end(), Some(End::Status(0)));
+    assert_eq!(engine.end(), Some(WaitStatus::Exited(0)));
     let superseded = events.iter().position(|event| {
-        event.thread == pid && matches!(event.what, What::Superseded { former } if former != pid)
+        event.thread == pid
+            && matches!(event.what, EventKind::Superseded { former } if former != pid)
     });
     let next = events[superseded.unwrap() + 1..].iter().find(|event| event.thread == pid);
-    let What::Exit { call, result: 0, .. } = next.unwrap().what else { panic!("{next:?}") };
+    let EventKind::Exit { call, result: 0, .. } = next.unwrap().what else { panic!("{next:?}") };
     assert_eq!(call.id.name(), "execve");
 }
 
 #[test]
 fn calls_of_32_bit_programs_have_their_own_names() {
-    let wanted = Wanted::of(|call| matches!(call.known_name(), Some("getppid" | "sched_yield")));
-    for way in [Way::Seccomp, Way::Ptrace] {
-        let start = if way == Way::Seccomp { Ptrace::start_selected } else { Ptrace::start };
-        let mut engine = start(&own("int 0x80"), Scope::Tree, wanted.clone()).unwrap();
+    let wanted =
+        CallFilter::of(|call| matches!(call.known_name(), Some("getppid" | "sched_yield")));
+    for way in [TraceWay::Seccomp, TraceWay::Ptrace] {
+        let start = if way == TraceWay::Seccomp {
+            PtraceEngine::start_selected
+        } else {
+            PtraceEngine::start
+        };
+        let mut engine = start(&own("int 0x80"), FollowScope::Tree, wanted.clone()).unwrap();
         let events = events(&mut engine);
         let of = |id: CallId| {
-            let ends = events
-                .iter()
-                .filter(|event| matches!(event.what, What::Exit { call, .. } if call.id == id));
+            let ends = events.iter().filter(
+                |event| matches!(event.what, EventKind::Exit { call, .. } if call.id == id),
+            );
             ends.count()
         };
         // Number 64 is getppid in their table, and semget in that of 64-bit programs.
-        if engine.end() == Some(End::Status(0)) {
+        if engine.end() == Some(WaitStatus::Exited(0)) {
             assert_eq!(of(CallId { abi: Abi::I386, number: 64 }), 10, "{}", way.name());
             assert_eq!(of(CallId::by_name(Abi::X86_64, "getppid").unwrap()), 1);
         } else {
@@ -232,7 +261,8 @@ fn calls_of_32_bit_programs_have_their_own_names() {
 
 #[test]
 fn unknown_calls_are_told_as_they_are() {
-    let mut engine = Ptrace::start(&own("unknown"), Scope::Tree, Wanted::all()).unwrap();
+    let mut engine =
+        PtraceEngine::start(&own("unknown"), FollowScope::Tree, CallFilter::all()).unwrap();
     let counts = counts(&events(&mut engine));
     assert_eq!(counts["syscall_0x270f"], (1, 1));
     assert_eq!(counts["syscall_0xffffffffffffffff"], (1, 1));
@@ -245,24 +275,27 @@ fn no_call_of_many_short_processes_is_lost() {
     }
     let script = "for (1..500) { my $p = fork; if (!$p) { getppid; exit 0 } waitpid $p, 0 }";
     let perl = command(&["perl", "-e", script]);
-    let wanted = Wanted::of(|call| matches!(call.known_name(), Some("getppid" | "exit_group")));
-    for way in [Way::Seccomp, Way::Ptrace] {
-        let start = if way == Way::Seccomp { Ptrace::start_selected } else { Ptrace::start };
-        let mut engine = start(&perl, Scope::Tree, wanted.clone()).unwrap();
+    let wanted = CallFilter::of(|call| matches!(call.known_name(), Some("getppid" | "exit_group")));
+    for way in [TraceWay::Seccomp, TraceWay::Ptrace] {
+        let start = if way == TraceWay::Seccomp {
+            PtraceEngine::start_selected
+        } else {
+            PtraceEngine::start
+        };
+        let mut engine = start(&perl, FollowScope::Tree, wanted.clone()).unwrap();
         let events = events(&mut engine);
         let of = |name| {
-            let begun =
-                |event: &&Event| matches!(event.what, What::Enter(call) if call.id.name() == name);
+            let begun = |event: &&TraceEvent| matches!(event.what, EventKind::Enter(call) if call.id.name() == name);
             events.iter().filter(begun).count()
         };
         // getppid is cached by nobody; the parent too ends with exit_group.
         assert_eq!((of("getppid"), of("exit_group")), (500, 501), "{}", way.name());
-        let ended = |event: &&Event| event.what == What::Ended(End::Status(0));
+        let ended = |event: &&TraceEvent| event.what == EventKind::Ended(WaitStatus::Exited(0));
         assert_eq!(events.iter().filter(ended).count(), 501);
-        let weight = engine.weight();
+        let weight = engine.cost();
         // At the least each child's begin, and its two calls.
         assert!(weight.times > 1500 && weight.held_ns > weight.times * 100, "{weight:?}");
-        if way == Way::Seccomp {
+        if way == TraceWay::Seccomp {
             assert!(weight.times < 10_000, "{weight:?}");
         }
     }
@@ -270,9 +303,9 @@ fn no_call_of_many_short_processes_is_lost() {
 
 #[test]
 fn a_command_that_cannot_run_says_why() {
-    let all = Wanted::all;
-    let start = |words: &[&str]| Ptrace::start(&command(words), Scope::Tree, all());
-    let message = |result: Result<Ptrace, Error>| result.err().unwrap().to_string();
+    let all = CallFilter::all;
+    let start = |words: &[&str]| PtraceEngine::start(&command(words), FollowScope::Tree, all());
+    let message = |result: Result<PtraceEngine, Error>| result.err().unwrap().to_string();
     assert_eq!(
         message(start(&["no such command"])),
         "no command \"no such command\" in the folders of PATH"
@@ -287,7 +320,7 @@ fn a_command_that_cannot_run_says_why() {
         let mut engine = start(&[path]).unwrap();
         let mut names = Vec::new();
         let result = run(&mut engine, |event, _| {
-            if let What::Exit { call, result, .. } = event.what {
+            if let EventKind::Exit { call, result, .. } = event.what {
                 names.push((call.id.name().into_owned(), result));
             }
         });
@@ -295,8 +328,9 @@ fn a_command_that_cannot_run_says_why() {
         let refused = -i64::from(libc::EACCES);
         assert_eq!(names, [("execve".to_owned(), refused)], "nothing of our own is told");
 
-        let wanted = Wanted::of(|call| call.known_name() == Some("write"));
-        let mut engine = Ptrace::start_selected(&command(&[path]), Scope::Tree, wanted).unwrap();
+        let wanted = CallFilter::of(|call| call.known_name() == Some("write"));
+        let mut engine =
+            PtraceEngine::start_selected(&command(&[path]), FollowScope::Tree, wanted).unwrap();
         let result = run(&mut engine, |event, _| panic!("{event:?}"));
         assert!(matches!(result, Err(Error::Exec { .. })));
     }
@@ -304,22 +338,26 @@ fn a_command_that_cannot_run_says_why() {
 
 #[test]
 fn a_command_runs_as_another_user_and_under_another_name() {
-    assert!(matches!(User::by_name("no such user"), Err(Error::NoUser(_))));
+    assert!(matches!(CommandUser::by_name("no such user"), Err(Error::NoUser(_))));
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: only root can be somebody else");
         return;
     }
-    let nobody = User::by_name("nobody").unwrap();
-    for way in [Way::Seccomp, Way::Ptrace] {
-        let start = if way == Way::Seccomp { Ptrace::start_selected } else { Ptrace::start };
+    let nobody = CommandUser::by_name("nobody").unwrap();
+    for way in [TraceWay::Seccomp, TraceWay::Ptrace] {
+        let start = if way == TraceWay::Seccomp {
+            PtraceEngine::start_selected
+        } else {
+            PtraceEngine::start
+        };
         let script = "test $(id -un) = nobody && test \"$0\" = name && test \"$KEY\" = value";
         let mut command = command(&["sh", "-c", script, "name"]);
         command.user = Some(nobody.clone());
         command.environment.push(("KEY".into(), "value".into()));
         command.name = Some("another".into());
-        let mut engine = start(&command, Scope::Tree, Wanted::all()).unwrap();
+        let mut engine = start(&command, FollowScope::Tree, CallFilter::all()).unwrap();
         run(&mut engine, |_, _| ()).unwrap();
-        assert_eq!(engine.end(), Some(End::Status(0)), "{}", way.name());
+        assert_eq!(engine.end(), Some(WaitStatus::Exited(0)), "{}", way.name());
     }
 }
 
@@ -334,20 +372,20 @@ fn a_signal_to_the_caller_ends_the_wait() {
         libc::pthread_self()
     };
     let sleep = command(&["sleep", "60"]);
-    let mut engine = Ptrace::start(&sleep, Scope::Tree, Wanted::all()).unwrap();
+    let mut engine = PtraceEngine::start(&sleep, FollowScope::Tree, CallFilter::all()).unwrap();
     run_for(&mut engine, Duration::from_millis(200));
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(200));
         // SAFETY: the thread waits for this.
         unsafe { libc::pthread_kill(thread, libc::SIGUSR2) };
     });
-    let each = &mut |_: &Event, _: &dyn Memory| ControlFlow::Continue(());
+    let each = &mut |_: &TraceEvent, _: &dyn Memory| ControlFlow::Continue(());
     let begin = Instant::now();
     let progress = engine.run(Some(LIMIT), each).unwrap();
-    assert_eq!(progress, Progress::Interrupted);
+    assert_eq!(progress, RunResult::Interrupted);
     assert!(begin.elapsed() < LIMIT / 2);
     let begin = Instant::now();
-    assert_eq!(engine.run(Some(Duration::ZERO), each).unwrap(), Progress::Elapsed);
+    assert_eq!(engine.run(Some(Duration::ZERO), each).unwrap(), RunResult::Elapsed);
     // SAFETY: both sets are live, and the first is filled.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
@@ -355,7 +393,7 @@ fn a_signal_to_the_caller_ends_the_wait() {
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
     }
     let limit = Some(Duration::from_millis(50));
-    assert_eq!(engine.run(limit, each).unwrap(), Progress::Elapsed);
+    assert_eq!(engine.run(limit, each).unwrap(), RunResult::Elapsed);
     assert!(begin.elapsed() < LIMIT / 2);
     // SAFETY: the child of this test, which nobody has waited for.
     unsafe { libc::kill(engine.pid().unwrap(), libc::SIGKILL) };
@@ -402,7 +440,8 @@ fn a_command_does_not_outlive_its_tracer() {
 fn whoever_looks_may_break_off_and_go_on() {
     let words =
         ["sh", "-c", "for i in 1 2 3 4 5; do /bin/true; done; exec cat /etc/passwd >/dev/null"];
-    let mut engine = Ptrace::start(&command(&words), Scope::Tree, Wanted::all()).unwrap();
+    let mut engine =
+        PtraceEngine::start(&command(&words), FollowScope::Tree, CallFilter::all()).unwrap();
     let mut events = Vec::new();
     loop {
         let progress = engine.run(Some(LIMIT), &mut |event, _| {
@@ -410,20 +449,21 @@ fn whoever_looks_may_break_off_and_go_on() {
             ControlFlow::Break(())
         });
         match progress.unwrap() {
-            Progress::Paused => (),
-            Progress::Ended => break,
+            RunResult::Paused => (),
+            RunResult::Ended => break,
             other => panic!("{other:?}"),
         }
     }
-    let mut whole = Ptrace::start(&command(&words), Scope::Tree, Wanted::all()).unwrap();
+    let mut whole =
+        PtraceEngine::start(&command(&words), FollowScope::Tree, CallFilter::all()).unwrap();
     assert_eq!(counts(&events), counts(&self::events(&mut whole)));
 }
 
 #[test]
 fn a_filter_needs_its_tracer() {
     let sleep = command(&["sleep", "60"]);
-    let wanted = Wanted::of(|call| call.known_name() == Some("openat"));
-    let mut engine = Ptrace::start_selected(&sleep, Scope::Tree, wanted).unwrap();
+    let wanted = CallFilter::of(|call| call.known_name() == Some("openat"));
+    let mut engine = PtraceEngine::start_selected(&sleep, FollowScope::Tree, wanted).unwrap();
     run_for(&mut engine, Duration::from_millis(200));
     assert!(matches!(engine.detach(), Err(Error::Inseparable)));
     let pid = engine.pid().unwrap();

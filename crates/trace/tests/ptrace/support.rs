@@ -9,8 +9,10 @@ use std::ops::ControlFlow;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use trace::engine::{Command, Engine, Error, Progress, Ptrace, Scope, Wanted};
-use trace::{CallId, Event, Memory, What};
+use trace::engine::{
+    CallFilter, Error, FollowScope, PtraceEngine, RunResult, TraceEngine, TracedCommand,
+};
+use trace::{CallId, EventKind, Memory, TraceEvent};
 
 /// No test waits longer.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
@@ -18,8 +20,8 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 /// What this test's own program does when it is run as a command.
 pub(crate) const PART: &str = "WHIT_TRACE_TEST_PART";
 
-pub(crate) fn command(words: &[&str]) -> Command {
-    Command {
+pub(crate) fn command(words: &[&str]) -> TracedCommand {
+    TracedCommand {
         program: words[0].into(),
         arguments: words[1..].iter().map(OsString::from).collect(),
         name: None,
@@ -30,7 +32,7 @@ pub(crate) fn command(words: &[&str]) -> Command {
 }
 
 /// This test's own program, for a part (see [`part`]).
-pub(crate) fn own(name: &str) -> Command {
+pub(crate) fn own(name: &str) -> TracedCommand {
     let program = std::env::current_exe().unwrap();
     let mut command = command(&[program.to_str().unwrap(), "--exact", "part", "--nocapture"]);
     command.environment.push((PART.into(), name.into()));
@@ -47,8 +49,8 @@ pub(crate) fn installed(program: &str) -> bool {
 
 /// Runs an engine to its end, with a limit.
 pub(crate) fn run(
-    engine: &mut impl Engine,
-    mut each: impl FnMut(&Event, &dyn Memory),
+    engine: &mut impl TraceEngine,
+    mut each: impl FnMut(&TraceEvent, &dyn Memory),
 ) -> Result<(), Error> {
     let begin = Instant::now();
     loop {
@@ -56,14 +58,14 @@ pub(crate) fn run(
             each(event, memory);
             ControlFlow::Continue(())
         })?;
-        if progress == Progress::Ended {
+        if progress == RunResult::Ended {
             return Ok(());
         }
         assert!(begin.elapsed() < LIMIT, "still running: {progress:?}");
     }
 }
 
-pub(crate) fn events(engine: &mut impl Engine) -> Vec<Event> {
+pub(crate) fn events(engine: &mut impl TraceEngine) -> Vec<TraceEvent> {
     let mut events = Vec::new();
     run(engine, |event, _| events.push(*event)).unwrap();
     check_order(&events);
@@ -71,22 +73,22 @@ pub(crate) fn events(engine: &mut impl Engine) -> Vec<Event> {
 }
 
 /// Every task's events are in the order of time, and every answer has its question.
-pub(crate) fn check_order(events: &[Event]) {
+pub(crate) fn check_order(events: &[TraceEvent]) {
     let mut open: BTreeMap<i32, CallId> = BTreeMap::new();
     let mut last: BTreeMap<i32, u64> = BTreeMap::new();
     for event in events {
         let before = last.insert(event.thread, event.time_ns).unwrap_or(0);
         assert!(event.time_ns >= before, "{event:?}");
         match event.what {
-            What::Enter(call) => {
+            EventKind::Enter(call) => {
                 open.insert(event.thread, call.id);
             }
-            What::Exit { call, .. } => {
+            EventKind::Exit { call, .. } => {
                 let question = open.remove(&event.thread);
                 // It was in the call when we came.
                 assert!(question == Some(call.id) || before == 0 && question.is_none());
             }
-            What::Superseded { former } => {
+            EventKind::Superseded { former } => {
                 let call = open.remove(&former).unwrap();
                 open.insert(event.thread, call);
             }
@@ -98,10 +100,10 @@ pub(crate) fn check_order(events: &[Event]) {
 /// Calls and errors by name.
 pub(crate) type Counts = BTreeMap<String, (u64, u64)>;
 
-pub(crate) fn counts(events: &[Event]) -> Counts {
+pub(crate) fn counts(events: &[TraceEvent]) -> Counts {
     let mut counts = Counts::new();
     for event in events {
-        if let What::Exit { call, result, .. } = event.what {
+        if let EventKind::Exit { call, result, .. } = event.what {
             let count = counts.entry(call.id.name().into_owned()).or_default();
             count.0 += 1;
             count.1 += u64::from((-4095..0).contains(&result));
@@ -142,7 +144,7 @@ pub(crate) fn strace(options: &[&str], words: &[&str]) -> Option<Counts> {
 }
 
 /// Runs an engine for a time.
-pub(crate) fn run_for(engine: &mut impl Engine, time: Duration) -> Vec<Event> {
+pub(crate) fn run_for(engine: &mut impl TraceEngine, time: Duration) -> Vec<TraceEvent> {
     let mut events = Vec::new();
     let begin = Instant::now();
     while begin.elapsed() < time {
@@ -151,7 +153,7 @@ pub(crate) fn run_for(engine: &mut impl Engine, time: Duration) -> Vec<Event> {
             events.push(*event);
             ControlFlow::Continue(())
         });
-        if progress.unwrap() == Progress::Ended {
+        if progress.unwrap() == RunResult::Ended {
             break;
         }
     }
@@ -202,15 +204,20 @@ pub(crate) fn part() {
             }
         }
         "tracer seccomp" | "tracer ptrace" => {
-            let start =
-                if name.ends_with("seccomp") { Ptrace::start_selected } else { Ptrace::start };
-            let mut engine = start(&command(&["sleep", "60"]), Scope::Tree, Wanted::all()).unwrap();
+            let start = if name.ends_with("seccomp") {
+                PtraceEngine::start_selected
+            } else {
+                PtraceEngine::start
+            };
+            let mut engine =
+                start(&command(&["sleep", "60"]), FollowScope::Tree, CallFilter::all()).unwrap();
             run_for(&mut engine, Duration::from_millis(300));
             println!("\npid {}", engine.pid().unwrap());
             run(&mut engine, |_, _| ()).unwrap();
         }
         "attach to the first process" => {
-            let error = Ptrace::attach(&[1], Scope::Tree, Wanted::all()).err().unwrap();
+            let error =
+                PtraceEngine::attach(&[1], FollowScope::Tree, CallFilter::all()).err().unwrap();
             let text = error.to_string();
             assert!(text.contains("belongs to user 0: run as that user or as root"), "{text}");
         }

@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use trace::engine::{Engine, Progress, Ptrace, Scope};
+use trace::engine::{FollowScope, PtraceEngine, RunResult, TraceEngine};
 use trace::{
-    Call, CallSet, Capture, Copied, Length, LineOptions, Memory, Naming, Printer, What, When,
-    captures,
+    Call, CallSet, Capture, CaptureCount, CapturePhase, CapturedData, EventKind, LineOptions,
+    Memory, PidPrefix, Printer, captures,
 };
 
 use super::programs::command;
 use super::script;
 
-/// Bytes of one piece that are copied.
+/// StructBytes of one piece that are copied.
 const PIECE_MAX: usize = 64 << 10;
 
 /// Pieces of a task's memory; later ones count more.
@@ -38,11 +38,11 @@ impl Memory for Pieces {
 }
 
 impl Pieces {
-    /// Copies what a call's table line says, at one of its two times.
+    /// CopiedMemory what a call's table line says, at one of its two times.
     fn copy(&mut self, call: &Call, result: Option<i64>, memory: &dyn Memory) {
-        let now = if result.is_some() { When::Exit } else { When::Enter };
+        let now = if result.is_some() { CapturePhase::Exit } else { CapturePhase::Enter };
         for capture in captures(call.id) {
-            if capture.when == now || capture.when == When::Both {
+            if capture.when == now || capture.when == CapturePhase::Both {
                 self.one(capture, call, result.unwrap_or(0), memory);
             }
         }
@@ -78,10 +78,10 @@ impl Pieces {
     fn one(&mut self, capture: &Capture, call: &Call, result: i64, memory: &dyn Memory) {
         let address = call.arguments[usize::from(capture.argument)];
         let count = |length| match length {
-            Length::Fixed(number) => u64::from(number),
-            Length::Argument(index) => call.arguments[usize::from(index)],
-            Length::Result => result.max(0) as u64,
-            Length::Behind(index) => {
+            CaptureCount::Fixed(number) => u64::from(number),
+            CaptureCount::Argument(index) => call.arguments[usize::from(index)],
+            CaptureCount::Result => result.max(0) as u64,
+            CaptureCount::Behind(index) => {
                 let mut bytes = [0; 4];
                 memory.read(call.arguments[usize::from(index)], &mut bytes);
                 u64::from(u32::from_le_bytes(bytes))
@@ -89,44 +89,44 @@ impl Pieces {
         };
         let most = PIECE_MAX as u64;
         match capture.what {
-            Copied::Text => self.text(address, memory),
-            Copied::Texts | Copied::Pointers => {
+            CapturedData::Text => self.text(address, memory),
+            CapturedData::Texts | CapturedData::Pointers => {
                 for index in 0..1024 {
                     let pointer = self.word(address + index * 8, memory);
                     if pointer == 0 {
                         break;
                     }
-                    if capture.what == Copied::Texts {
+                    if capture.what == CapturedData::Texts {
                         self.text(pointer, memory);
                     }
                 }
                 // The list itself as one piece, as it is read in steps.
                 self.bytes(address, 4096, memory);
             }
-            Copied::Bytes { count: length, size } => {
+            CapturedData::Bytes { count: length, size } => {
                 let length = count(length).saturating_mul(u64::from(size)).min(most);
                 self.bytes(address, length as usize, memory);
             }
-            Copied::Data(length) => {
+            CapturedData::Data(length) => {
                 self.bytes(address, count(length).min(most) as usize, memory);
             }
-            Copied::Vectors { count: length, total } => {
+            CapturedData::Vectors { count: length, total } => {
                 let total = total.map_or(most, count);
                 self.vectors(address, count(length), total, memory);
             }
-            Copied::Message => self.message(address, memory),
-            Copied::Messages { count: length } => {
+            CapturedData::Message => self.message(address, memory),
+            CapturedData::Messages { count: length } => {
                 self.bytes(address, (count(length) as usize).saturating_mul(64), memory);
                 for index in 0..count(length).min(1024) {
                     self.message(address + index * 64, memory);
                 }
             }
-            Copied::Mask => {
+            CapturedData::Mask => {
                 let set = self.word(address, memory);
                 self.bytes(address, 16, memory);
                 self.bytes(set, 8, memory);
             }
-            Copied::CloneResults => {
+            CapturedData::CloneResults => {
                 for offset in [8, 24] {
                     let place = self.word(address + offset, memory);
                     self.bytes(place, 4, memory);
@@ -164,32 +164,34 @@ fn what_is_copied_is_what_lines_need() {
     let folder = tempfile::tempdir().unwrap();
     let work = script("work.pl");
     let words = ["perl", &work, folder.path().to_str().unwrap()];
-    let mut engine = match Ptrace::start(&command(&words), Scope::Tree, CallSet::all().wanted()) {
-        Ok(engine) => engine,
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            return;
-        }
-    };
-    let options = LineOptions { naming: Naming::Always, announce: false, ..LineOptions::default() };
+    let mut engine =
+        match PtraceEngine::start(&command(&words), FollowScope::Tree, CallSet::all().wanted()) {
+            Ok(engine) => engine,
+            Err(error) => {
+                eprintln!("skipped: {error}");
+                return;
+            }
+        };
+    let options =
+        LineOptions { pid_prefix: PidPrefix::Always, announce: false, ..LineOptions::default() };
     let (mut reading, mut copying) = (Printer::new(options.clone()), Printer::new(options));
     let (mut live, mut copied) = (Vec::new(), Vec::new());
     let mut pieces: HashMap<i32, Pieces> = HashMap::new();
     let progress = engine.run(Some(Duration::from_secs(60)), &mut |event, memory| {
         let task = pieces.entry(event.thread).or_default();
         match event.what {
-            What::Enter(call) => {
+            EventKind::Enter(call) => {
                 task.0.clear();
                 task.copy(&call, None, memory);
             }
-            What::Exit { call, result, .. } => task.copy(&call, Some(result), memory),
+            EventKind::Exit { call, result, .. } => task.copy(&call, Some(result), memory),
             _ => {}
         }
         reading.event(event, memory, &(), &mut live).unwrap();
         copying.event(event, task, &(), &mut copied).unwrap();
         ControlFlow::Continue(())
     });
-    assert_eq!(progress.unwrap(), Progress::Ended);
+    assert_eq!(progress.unwrap(), RunResult::Ended);
     let (live, copied) = (String::from_utf8_lossy(&live), String::from_utf8_lossy(&copied));
     let wrong: Vec<_> = live
         .lines()

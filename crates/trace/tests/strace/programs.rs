@@ -9,9 +9,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use regex::{Captures, Regex};
-use trace::engine::{Command, Engine, Progress, Ptrace, Scope};
+use trace::engine::{FollowScope, PtraceEngine, RunResult, TraceEngine, TracedCommand};
 use trace::{
-    CallSet, Descriptors, Expression, LineOptions, Naming, Printer, Status, Statuses, Target,
+    CallSet, CallStatus, CallStatuses, DescriptorTarget, Descriptors, Expression, LineOptions,
+    PidPrefix, Printer,
 };
 
 use super::{ready, script};
@@ -62,13 +63,13 @@ const CHANGES: &[(&str, &str)] = &[
 struct Live;
 
 impl Descriptors for Live {
-    fn target(&self, process: i32, descriptor: i32, _details: bool) -> Option<Target> {
+    fn target(&self, process: i32, descriptor: i32, _details: bool) -> Option<DescriptorTarget> {
         let path = match descriptor {
             libc::AT_FDCWD => format!("/proc/{process}/cwd"),
             _ => format!("/proc/{process}/fd/{descriptor}"),
         };
         let path = std::fs::read_link(path).ok()?;
-        Some(Target { path: path.as_os_str().as_bytes().to_vec(), details: None })
+        Some(DescriptorTarget { path: path.as_os_str().as_bytes().to_vec(), details: None })
     }
 
     fn is_exact(&self) -> bool {
@@ -98,8 +99,8 @@ fn of_strace(words: &[&str], options: &[&str], folder: &Path) -> String {
 /// What programs are given.
 const ENVIRONMENT: &[(&str, &str)] = &[("OLDPWD", "/"), ("PATH", "/usr/bin:/bin"), ("PWD", "/")];
 
-pub(super) fn command(words: &[&str]) -> Command {
-    Command {
+pub(super) fn command(words: &[&str]) -> TracedCommand {
+    TracedCommand {
         program: words[0].into(),
         arguments: words[1..].iter().map(OsString::from).collect(),
         name: None,
@@ -112,14 +113,14 @@ pub(super) fn command(words: &[&str]) -> Command {
 
 fn line_options(options: &[&str]) -> LineOptions {
     let mut lines =
-        LineOptions { naming: Naming::Always, announce: false, ..LineOptions::default() };
+        LineOptions { pid_prefix: PidPrefix::Always, announce: false, ..LineOptions::default() };
     let mut words = options.iter();
     while let Some(word) = words.next() {
         match *word {
             "-v" => lines.abbreviated = CallSet::none(),
             "-y" => lines.style.descriptors = 1,
-            "-z" => lines.statuses = Statuses::only(Status::Successful),
-            "-Z" => lines.statuses = Statuses::only(Status::Failed),
+            "-z" => lines.statuses = CallStatuses::only(CallStatus::Successful),
+            "-Z" => lines.statuses = CallStatuses::only(CallStatus::Failed),
             "-n" => lines.numbers = true,
             "-x" => lines.style.hex_texts = 1,
             "-s" => lines.style.text_limit = words.next().unwrap().parse().unwrap(),
@@ -148,7 +149,8 @@ fn of_whit(words: &[&str], options: &[&str]) -> String {
         "sh",
     ];
     let words: Vec<&str> = shell.iter().chain(words).copied().collect();
-    let mut engine = Ptrace::start(&command(&words), Scope::Tree, CallSet::all().wanted()).unwrap();
+    let mut engine =
+        PtraceEngine::start(&command(&words), FollowScope::Tree, CallSet::all().wanted()).unwrap();
     let mut printer = Printer::new(line_options(options));
     let mut out = Vec::new();
     // The shell's own lines are left out: what counts begins with the second `execve`.
@@ -156,7 +158,7 @@ fn of_whit(words: &[&str], options: &[&str]) -> String {
     let begin = std::time::Instant::now();
     loop {
         let progress = engine.run(Some(LIMIT), &mut |event, memory| {
-            if let trace::What::Enter(call) = event.what
+            if let trace::EventKind::Enter(call) = event.what
                 && call.id.known_name() == Some("execve")
             {
                 programs += 1;
@@ -166,7 +168,7 @@ fn of_whit(words: &[&str], options: &[&str]) -> String {
             }
             ControlFlow::Continue(())
         });
-        if progress.unwrap() == Progress::Ended {
+        if progress.unwrap() == RunResult::Ended {
             break;
         }
         assert!(begin.elapsed() < LIMIT);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use trace::engine::Way;
+use trace::engine::TraceWay;
 
 /// Arguments of `whit trace`.
 #[derive(clap::Args)]
@@ -248,12 +248,12 @@ pub(crate) struct EventArguments {
     pub(super) seccomp: bool,
 }
 
-impl From<WayWanted> for Way {
+impl From<WayWanted> for TraceWay {
     fn from(way: WayWanted) -> Self {
         match way {
-            WayWanted::Kernel => Way::Kernel,
-            WayWanted::Seccomp => Way::Seccomp,
-            WayWanted::Ptrace => Way::Ptrace,
+            WayWanted::Kernel => TraceWay::Kernel,
+            WayWanted::Seccomp => TraceWay::Seccomp,
+            WayWanted::Ptrace => TraceWay::Ptrace,
         }
     }
 }
@@ -282,8 +282,8 @@ impl TraceArguments {
 
 impl EventArguments {
     /// The way that is asked for.
-    pub(super) fn way(&self) -> Option<Way> {
-        if self.seccomp { Some(Way::Seccomp) } else { self.way.map(Way::from) }
+    pub(super) fn way(&self) -> Option<TraceWay> {
+        if self.seccomp { Some(TraceWay::Seccomp) } else { self.way.map(TraceWay::from) }
     }
 
     /// All expressions, each as it was given and as `-e` takes it.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use bpf::{EventRecord, SyscallEvents};
 
-/// Bytes of a block.
+/// StructBytes of a block.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// Blocks that are kept to be used again.
@@ -19,9 +19,9 @@ const SPARE_MAX: usize = 16;
 #[derive(Default)]
 pub(super) struct Backlog {
     blocks: VecDeque<Vec<u8>>,
-    /// Bytes of the first block that are told.
+    /// StructBytes of the first block that are told.
     told: usize,
-    /// Bytes that are not.
+    /// StructBytes that are not.
     bytes: usize,
     spare: Vec<Vec<u8>>,
     /// Up to where nothing was found that a begin is held back for: a block and a place in it.

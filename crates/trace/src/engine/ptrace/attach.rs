@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use super::requests;
-use crate::engine::Error;
+use crate::engine::{Error, requests};
 
 /// `PF_KTHREAD` of linux/sched.h.
 const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -14,7 +13,7 @@ const ROUNDS: usize = 16;
 
 /// What `/proc/PID/status` says of a task.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(super) struct ProcStatus {
     /// Its process.
     pub(super) process: i32,
     /// The process that it is a child of.
@@ -27,7 +26,7 @@ pub(super) struct Facts {
     state: Option<u8>,
 }
 
-impl Facts {
+impl ProcStatus {
     pub(super) fn of(task: i32) -> Option<Self> {
         Self::parse(&fs::read_to_string(format!("/proc/{task}/status")).ok()?)
     }
@@ -37,7 +36,7 @@ impl Facts {
             let line = text.lines().find(|line| line.starts_with(name))?;
             line[name.len()..].split_ascii_whitespace().next()
         };
-        Some(Facts {
+        Some(ProcStatus {
             process: value("Tgid:")?.parse().ok()?,
             parent: value("PPid:")?.parse().ok()?,
             tracer: value("TracerPid:").and_then(|value| value.parse().ok()).unwrap_or(0),
@@ -85,7 +84,7 @@ pub(super) fn attach(pid: i32, all_threads: bool, options: i32) -> Result<Vec<i3
 fn held_by_us(task: i32) -> bool {
     // SAFETY: a plain call.
     let me = unsafe { libc::gettid() };
-    Facts::of(task).is_some_and(|facts| facts.tracer == me)
+    ProcStatus::of(task).is_some_and(|facts| facts.tracer == me)
 }
 
 /// The threads of a process; none if there is no such process.
@@ -104,14 +103,14 @@ pub(super) fn explain(pid: i32, error: i32) -> Error {
     if error == libc::EIO || error == libc::EINVAL {
         return Error::OldKernel;
     }
-    let Some(facts) = Facts::of(pid) else { return Error::NoProcess(pid) };
+    let Some(facts) = ProcStatus::of(pid) else { return Error::NoProcess(pid) };
     if facts.tracer != 0 {
         return Error::Traced { pid, by: facts.tracer };
     }
     Error::Denied { pid, why: reason(pid, &facts) }
 }
 
-fn reason(pid: i32, facts: &Facts) -> String {
+fn reason(pid: i32, facts: &ProcStatus) -> String {
     let me = rustix::process::geteuid().as_raw();
     if facts.process == std::process::id() as i32 {
         return "it is this very process".to_owned();
@@ -159,12 +158,12 @@ mod tests {
     #[test]
     fn facts_are_those_of_the_kernel() {
         let me = std::process::id() as i32;
-        let facts = Facts::of(me).unwrap();
+        let facts = ProcStatus::of(me).unwrap();
         assert_eq!(facts.process, me);
         assert_eq!(facts.parent, rustix::process::getppid().unwrap().as_raw_nonzero().get());
         assert_eq!(facts.uid, Some(rustix::process::getuid().as_raw()));
-        assert_eq!(Facts::parse(""), None);
-        assert_eq!(Facts::parse("Tgid:\nPPid:\t1\n"), None);
+        assert_eq!(ProcStatus::parse(""), None);
+        assert_eq!(ProcStatus::parse("Tgid:\nPPid:\t1\n"), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use crate::report::ReportError;
 use crate::report::output::TraceOutput;
 
-/// Bytes that are gathered for a write: it then costs less than copying them.
+/// StructBytes that are gathered for a write: it then costs less than copying them.
 const BATCH_BYTES: usize = 128 << 10;
 
 /// Lines that are not written yet, and where they go.

@@ -1,11 +1,11 @@
 //! What tracing events has cost, as the end of a run says.
 
-use crate::engine::{Way, Weight};
+use crate::engine::{EngineCost, TraceWay};
 
 /// What tracing events has cost.
 pub(super) struct EventCost {
-    pub(super) way: Way,
-    pub(super) weight: Weight,
+    pub(super) way: TraceWay,
+    pub(super) measured: EngineCost,
     pub(super) lost: u64,
     /// Calls that were written.
     pub(super) calls: u64,
@@ -16,15 +16,15 @@ pub(super) struct EventCost {
 impl EventCost {
     /// One line, and one more if it was not the kernel.
     pub(super) fn text(&self) -> String {
-        let EventCost { way, weight, lost, calls, .. } = self;
-        let (times, held) = (weight.times, crate::duration(weight.held_ns));
-        let filter = if *way == Way::Seccomp { " with a filter" } else { "" };
-        let cost = match (way, weight.call_ns()) {
-            (Way::Kernel, Some(call_ns)) if *calls > 0 => {
+        let EventCost { way, measured, lost, calls, .. } = self;
+        let (times, held) = (measured.times, crate::duration(measured.held_ns));
+        let filter = if *way == TraceWay::Seccomp { " with a filter" } else { "" };
+        let cost = match (way, measured.call_ns()) {
+            (TraceWay::Kernel, Some(call_ns)) if *calls > 0 => {
                 let each = crate::duration(call_ns as u64);
                 format!("in the kernel: {calls} calls took {each} more each")
             }
-            (Way::Kernel, _) => format!("in the kernel: {calls} calls"),
+            (TraceWay::Kernel, _) => format!("in the kernel: {calls} calls"),
             // The switches between a task and the tracer are not measured.
             _ => format!("by ptrace{filter}: {times} stops, {held} or more, which times include"),
         };

@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 use super::writer::EventWriter;
 use crate::engine::LiveDescriptors;
 use crate::report::ReportError;
-use crate::{Event, LineOptions, Memory, Printer, What};
+use crate::{EventKind, LineOptions, Memory, Printer, TraceEvent};
 
 /// Files that are open at a time; a task beyond them makes all be closed, and each is opened again
 /// by its next line.  Well below the 1024 descriptors that a process usually may have.
@@ -52,7 +52,7 @@ impl TaskFileWriter {
     }
 
     /// Writes one event of a task to its file.
-    fn write(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+    fn write(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()> {
         let is_new = !self.files.contains_key(&event.thread);
         let has_file = self.files.get(&event.thread).is_some_and(|own| own.file.is_some());
         if !has_file {
@@ -93,7 +93,12 @@ impl TaskFileWriter {
 
     /// A thread other than the first has called `execve`, and has the number of its process from now
     /// on: its file is continued under that number.
-    fn supersede(&mut self, event: &Event, former: i32, memory: &dyn Memory) -> io::Result<()> {
+    fn supersede(
+        &mut self,
+        event: &TraceEvent,
+        former: i32,
+        memory: &dyn Memory,
+    ) -> io::Result<()> {
         self.write(event, memory)?;
         self.forget(event.thread)?;
         let Some(mut own) = self.files.remove(&former) else { return Ok(()) };
@@ -119,15 +124,15 @@ impl TaskFileWriter {
 }
 
 impl EventWriter for TaskFileWriter {
-    fn event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+    fn event(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()> {
         match event.what {
-            What::Superseded { former } => self.supersede(event, former, memory),
-            What::Ended(_) => {
+            EventKind::Superseded { former } => self.supersede(event, former, memory),
+            EventKind::Ended(_) => {
                 self.write(event, memory)?;
                 self.forget(event.thread)
             }
             // Its file comes with its first line.
-            What::Began { .. } => Ok(()),
+            EventKind::Began { .. } => Ok(()),
             _ => self.write(event, memory),
         }
     }

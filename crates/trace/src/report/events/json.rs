@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::single::{PrinterOutput, SingleOutput};
 use crate::report::output::TraceOutput;
-use crate::{Abi, End, Event, LineOptions, Memory, Naming, What};
+use crate::{Abi, EventKind, LineOptions, Memory, PidPrefix, TraceEvent, WaitStatus};
 
 /// Stands between arguments until a line is taken apart: no argument has it, as it would be escaped.
 const SEPARATOR: &str = "\u{1f}";
@@ -26,7 +26,7 @@ impl JsonWriter {
             relative: None,
             took: None,
             numbers: false,
-            naming: Naming::Nobody,
+            pid_prefix: PidPrefix::Never,
             column: 0,
             whole_lines: true,
             announce: false,
@@ -41,7 +41,7 @@ impl JsonWriter {
         }
     }
 
-    fn object(&self, event: &Event) -> Map<String, Value> {
+    fn object(&self, event: &TraceEvent) -> Map<String, Value> {
         let time_ns = (event.time_ns as i64).saturating_add(self.wall_offset_ns);
         let mut object = Map::new();
         object.insert("time_s".to_owned(), json!((time_ns / 1_000) as f64 / 1e6));
@@ -61,15 +61,15 @@ impl SingleOutput for JsonWriter {
         &mut self.inner
     }
 
-    fn write_event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+    fn write_event(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()> {
         self.line.clear();
         let PrinterOutput { printer, descriptors, .. } = &mut self.inner;
         printer.event(event, memory, descriptors, &mut self.line)?;
         let text = String::from_utf8_lossy(&self.line).trim_end().to_owned();
         let mut object = self.object(event);
         match event.what {
-            What::Enter(_) => return Ok(()),
-            What::Exit { call, result, wall_ns, cpu_ns } => {
+            EventKind::Enter(_) => return Ok(()),
+            EventKind::Exit { call, result, wall_ns, cpu_ns } => {
                 if text.is_empty() {
                     return Ok(());
                 }
@@ -83,22 +83,23 @@ impl SingleOutput for JsonWriter {
                     object.insert("cpu_ns".to_owned(), cpu_ns.into());
                 }
             }
-            What::Signal(_) | What::Stopped(_) => {
+            EventKind::Signal(_) | EventKind::Stopped(_) => {
                 if text.is_empty() {
                     return Ok(());
                 }
-                let kind = if matches!(event.what, What::Signal(_)) { "signal" } else { "stopped" };
+                let kind =
+                    if matches!(event.what, EventKind::Signal(_)) { "signal" } else { "stopped" };
                 signal_members(&text, kind, &mut object);
             }
-            What::Began { parent } => {
+            EventKind::Began { parent } => {
                 object.insert("event".to_owned(), "began".into());
                 object.insert("parent".to_owned(), parent.into());
             }
-            What::Superseded { former } => {
+            EventKind::Superseded { former } => {
                 object.insert("event".to_owned(), "superseded".into());
                 object.insert("former".to_owned(), former.into());
             }
-            What::Ended(end) => {
+            EventKind::Ended(end) => {
                 // The call that it did not come back from.
                 if !text.is_empty() {
                     let mut last = self.object(event);
@@ -108,8 +109,8 @@ impl SingleOutput for JsonWriter {
                 }
                 object.insert("event".to_owned(), "ended".into());
                 match end {
-                    End::Status(status) => object.insert("status".to_owned(), status.into()),
-                    End::Signal { number, dumped } => {
+                    WaitStatus::Exited(status) => object.insert("status".to_owned(), status.into()),
+                    WaitStatus::Signaled { number, dumped } => {
                         object.insert("dumped".to_owned(), dumped.into());
                         object.insert("signal".to_owned(), number.into())
                     }

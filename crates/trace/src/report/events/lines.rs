@@ -4,7 +4,7 @@ use std::io;
 
 use super::single::{PrinterOutput, SingleOutput};
 use crate::report::output::TraceOutput;
-use crate::{Event, LineOptions, Memory};
+use crate::{LineOptions, Memory, TraceEvent};
 
 /// Writes each event as a line.
 pub struct LineWriter(PrinterOutput);
@@ -22,7 +22,7 @@ impl SingleOutput for LineWriter {
         &mut self.0
     }
 
-    fn write_event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+    fn write_event(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()> {
         let PrinterOutput { printer, descriptors, batch } = &mut self.0;
         printer.event(event, memory, descriptors, batch.text())?;
         batch.added()

@@ -7,7 +7,7 @@ use super::writer::EventWriter;
 use crate::engine::LiveDescriptors;
 use crate::report::ReportError;
 use crate::report::output::TraceOutput;
-use crate::{Event, LineOptions, Memory, Printer};
+use crate::{LineOptions, Memory, Printer, TraceEvent};
 
 /// A printer, and the output of what it prints.
 pub(super) struct PrinterOutput {
@@ -28,7 +28,7 @@ pub(super) trait SingleOutput {
     /// The printer and the output.
     fn inner(&mut self) -> &mut PrinterOutput;
     /// Writes one event.
-    fn write_event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()>;
+    fn write_event(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()>;
     /// Ends the lines of calls under way.
     fn end_lines(&mut self) -> io::Result<()>;
     /// Nothing more is written.
@@ -36,7 +36,7 @@ pub(super) trait SingleOutput {
 }
 
 impl<F: SingleOutput> EventWriter for F {
-    fn event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()> {
+    fn event(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()> {
         self.write_event(event, memory)
     }
 

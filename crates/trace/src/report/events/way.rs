@@ -2,19 +2,22 @@
 //! what is asked.
 
 use super::EventOptions;
-use crate::engine::{Engine, Error, KernelEvents, KernelSettings, Ptrace, Scope, Wanted, Way};
+use crate::engine::{
+    CallFilter, Error, FollowScope, KernelEngine, KernelSettings, PtraceEngine, TraceEngine,
+    TraceWay,
+};
 use crate::report::ReportError;
 use crate::report::target::TraceTarget;
-use crate::{CallId, CallSet, Status, Statuses};
+use crate::{CallId, CallSet, CallStatus, CallStatuses};
 
 /// An engine at work.
 pub(super) enum ChosenEngine {
-    Kernel(Box<KernelEvents>),
-    Ptrace(Box<Ptrace>),
+    Kernel(Box<KernelEngine>),
+    Ptrace(Box<PtraceEngine>),
 }
 
 impl ChosenEngine {
-    pub(super) fn engine(&mut self) -> &mut dyn Engine {
+    pub(super) fn engine(&mut self) -> &mut dyn TraceEngine {
         match self {
             ChosenEngine::Kernel(engine) => &mut **engine,
             ChosenEngine::Ptrace(engine) => &mut **engine,
@@ -45,9 +48,9 @@ pub(super) fn choose(
     options: &EventOptions,
 ) -> Result<(ChosenEngine, Option<String>), ReportError> {
     match options.way {
-        Some(Way::Seccomp) => return Ok((by_filter(target, options)?, None)),
-        Some(Way::Ptrace) => return Ok((by_ptrace(target, options)?, None)),
-        Some(Way::Kernel) => return Ok((in_kernel(target, options)?, None)),
+        Some(TraceWay::Seccomp) => return Ok((by_filter(target, options)?, None)),
+        Some(TraceWay::Ptrace) => return Ok((by_ptrace(target, options)?, None)),
+        Some(TraceWay::Kernel) => return Ok((in_kernel(target, options)?, None)),
         None => {}
     }
     let why = match beyond_kernel(target, options) {
@@ -59,7 +62,7 @@ pub(super) fn choose(
     };
     // A filter stops tasks at the selected calls only, and cannot be removed again.
     let is_filter_better = matches!(target, TraceTarget::Command(_))
-        && options.scope == Scope::Tree
+        && options.scope == FollowScope::Tree
         && !options.lines.calls.is_all()
         && options.time.is_none();
     let chosen =
@@ -105,7 +108,7 @@ fn by_filter(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngin
         "--for: a command with a filter cannot be detached from: use --way ptrace",
     )?;
     let wanted = options.lines.calls.wanted();
-    let engine = Ptrace::start_selected(command, options.scope, wanted)?;
+    let engine = PtraceEngine::start_selected(command, options.scope, wanted)?;
     Ok(ChosenEngine::Ptrace(Box::new(engine)))
 }
 
@@ -113,8 +116,8 @@ fn by_ptrace(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngin
     ReportError::require(!is_limited(options), "--cgroup and --comm need programs in the kernel")?;
     let wanted = options.lines.calls.wanted();
     let engine = match target {
-        TraceTarget::Command(command) => Ptrace::start(command, options.scope, wanted)?,
-        TraceTarget::Processes(list) => Ptrace::attach(list, options.scope, wanted)?,
+        TraceTarget::Command(command) => PtraceEngine::start(command, options.scope, wanted)?,
+        TraceTarget::Processes(list) => PtraceEngine::attach(list, options.scope, wanted)?,
         TraceTarget::Everybody => {
             let why = "the whole machine needs programs in the kernel: see whit doctor";
             return Err(ReportError::refused(why));
@@ -133,8 +136,8 @@ fn in_kernel(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngin
         } else {
             options.lines.calls.wanted()
         },
-        errors_only: !tracks && options.statuses == Statuses::only(Status::Failed),
-        successes_only: !tracks && options.statuses == Statuses::only(Status::Successful),
+        errors_only: !tracks && options.statuses == CallStatuses::only(CallStatus::Failed),
+        successes_only: !tracks && options.statuses == CallStatuses::only(CallStatus::Successful),
         slower_than_ns: if tracks { 0 } else { options.slower_than_ns },
         command: options.command,
         cgroup: options.cgroup,
@@ -142,14 +145,14 @@ fn in_kernel(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngin
         ..KernelSettings::new(options.scope)
     };
     Ok(ChosenEngine::Kernel(Box::new(match target {
-        TraceTarget::Command(command) => KernelEvents::start(command, &settings)?,
-        TraceTarget::Processes(list) => KernelEvents::attach(list, &settings)?,
-        TraceTarget::Everybody => KernelEvents::everybody(&settings)?,
+        TraceTarget::Command(command) => KernelEngine::start(command, &settings)?,
+        TraceTarget::Processes(list) => KernelEngine::attach(list, &settings)?,
+        TraceTarget::Everybody => KernelEngine::everybody(&settings)?,
     })))
 }
 
 /// These calls, and those that make, copy or close descriptors.
-fn with_descriptors(calls: &CallSet) -> Wanted {
+fn with_descriptors(calls: &CallSet) -> CallFilter {
     const NAMES: [&str; 26] = [
         "open",
         "creat",
@@ -180,5 +183,5 @@ fn with_descriptors(calls: &CallSet) -> Wanted {
     ];
     let is_of_descriptors =
         |call: CallId| call.known_name().is_some_and(|name| NAMES.contains(&name));
-    Wanted::of(|call| calls.has(call) || is_of_descriptors(call))
+    CallFilter::of(|call| calls.has(call) || is_of_descriptors(call))
 }

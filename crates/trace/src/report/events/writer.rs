@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::report::ReportError;
-use crate::{Event, Memory};
+use crate::{Memory, TraceEvent};
 
 /// Writes events in one format.
 pub trait EventWriter {
@@ -11,7 +11,7 @@ pub trait EventWriter {
     ///
     /// # Errors
     /// When the output cannot be written.
-    fn event(&mut self, event: &Event, memory: &dyn Memory) -> io::Result<()>;
+    fn event(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()>;
 
     /// Whether tasks are stopped at their events, so that what `/proc` says of them is exact.
     fn set_exact(&mut self, is_exact: bool);

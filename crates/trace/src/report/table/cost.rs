@@ -1,14 +1,14 @@
 //! What tracing has cost, as the end of every run says.
 
-use crate::engine::{Way, Weight};
+use crate::engine::{EngineCost, TraceWay};
 use serde_json::{Map, Value};
 
 /// What tracing has cost.
 #[derive(Debug)]
 pub(super) struct CountingCost {
-    pub(super) way: Way,
+    pub(super) way: TraceWay,
     /// What was measured, of all calls or of a part of them.
-    pub(super) weight: Weight,
+    pub(super) measured: EngineCost,
     /// Calls that were counted.
     pub(super) calls: u64,
     /// Calls that were not, and should have been.
@@ -20,33 +20,33 @@ pub(super) struct CountingCost {
 impl CountingCost {
     /// All that was added to the calls, by what was measured of a part of them.
     fn added_s(&self) -> Option<f64> {
-        Some(self.weight.call_ns()? * self.calls as f64 / 1e9)
+        Some(self.measured.call_ns()? * self.calls as f64 / 1e9)
     }
 
     /// By how much the command's CPU time has grown, in percent.  Not known by ptrace, where most of
     /// the time is spent by us and by the scheduler.
     fn growth(&self) -> Option<f64> {
         let (added, all) = (self.added_s()?, self.command_s?);
-        (self.way == Way::Kernel && all > added).then(|| added / (all - added) * 100.0)
+        (self.way == TraceWay::Kernel && all > added).then(|| added / (all - added) * 100.0)
     }
 
     /// One line.
     pub(super) fn text(&self) -> String {
         let by = match self.way {
-            Way::Kernel => "Counted in the kernel",
-            Way::Seccomp => "Counted by ptrace with a filter",
-            Way::Ptrace => "Counted by ptrace",
+            TraceWay::Kernel => "Counted in the kernel",
+            TraceWay::Seccomp => "Counted by ptrace with a filter",
+            TraceWay::Ptrace => "Counted by ptrace",
         };
         // The switches between the tasks and the tracer are not seen.
-        let at_least = if self.way == Way::Kernel { "" } else { "at least " };
+        let at_least = if self.way == TraceWay::Kernel { "" } else { "at least " };
         let mut text = format!("{by}: {} calls", self.calls);
-        match (self.weight.call_ns(), self.added_s()) {
+        match (self.measured.call_ns(), self.added_s()) {
             (Some(call_ns), Some(seconds)) => {
                 text += &format!(
                     ", which took {at_least}{} more each ({} in all; {} measured)",
                     crate::duration(call_ns as u64),
                     crate::duration((seconds * 1e9) as u64),
-                    self.weight.times / 2,
+                    self.measured.times / 2,
                 );
             }
             _ => text += ", too few to measure what that costs",
@@ -62,9 +62,9 @@ impl CountingCost {
         let mut object = Map::new();
         object.insert("way".to_owned(), self.way.name().into());
         object.insert("calls".to_owned(), self.calls.into());
-        if let Some(call_ns) = self.weight.call_ns() {
+        if let Some(call_ns) = self.measured.call_ns() {
             object.insert("call_ns".to_owned(), rounded(call_ns));
-            object.insert("calls_measured".to_owned(), (self.weight.times / 2).into());
+            object.insert("calls_measured".to_owned(), (self.measured.times / 2).into());
         }
         if let Some(growth) = self.growth() {
             object.insert("cpu_growth_percent".to_owned(), rounded(growth));

@@ -6,11 +6,17 @@ use std::time::Duration;
 use bpf::CountSettings;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::engine::{self, Engine, Launch, Progress, Ptrace, Scope, Wanted, Way, Weight};
+use crate::engine::{
+    self, CallFilter, EngineCost, FollowScope, HeldCommand, PtraceEngine, RunResult, TraceEngine,
+    TraceWay,
+};
 use crate::report::ReportError;
 use crate::report::signals::TerminationSignals;
 use crate::report::target::{self, TraceTarget};
-use crate::{CallSet, Criteria, End, EventCounts, KernelCounts, Status, Statuses, Tally};
+use crate::{
+    CallSet, CallStatus, CallStatuses, CallTally, CountCriteria, EventCounts, KernelCounts,
+    WaitStatus,
+};
 
 /// How often watched processes that are not our children are looked for.
 const CHECK_PERIOD: Duration = Duration::from_millis(250);
@@ -23,15 +29,15 @@ pub struct CountRequest {
     /// The calls.
     pub calls: CallSet,
     /// How they must have ended.
-    pub statuses: Statuses,
+    pub statuses: CallStatuses,
     /// The rest of what the kernel's programs can select by.
     pub settings: CountSettings,
 }
 
 /// What counts: the kernel's programs, or an engine.
 pub(super) enum Counter {
-    Kernel { counts: Box<KernelCounts>, launch: Option<Launch>, watched: Vec<i32> },
-    Engine { engine: Box<Ptrace>, counts: EventCounts },
+    Kernel { counts: Box<KernelCounts>, launch: Option<HeldCommand>, watched: Vec<i32> },
+    Engine { engine: Box<PtraceEngine>, counts: EventCounts },
 }
 
 /// Why [`Counter::run`] came back.
@@ -39,7 +45,7 @@ pub(super) enum Counter {
 pub(super) enum State {
     Counting,
     /// Nothing is left to be counted; how the command ended if there was one.
-    Ended(Option<End>),
+    Ended(Option<WaitStatus>),
 }
 
 impl Counter {
@@ -47,11 +53,11 @@ impl Counter {
     /// that is not in the kernel.
     pub(super) fn start(
         request: &CountRequest,
-        way: Option<Way>,
+        way: Option<TraceWay>,
     ) -> Result<(Self, Option<String>), ReportError> {
         match way {
-            Some(Way::Kernel) => return Ok((Self::kernel(request)?, None)),
-            Some(way) => return Ok((Self::ptrace(request, way == Way::Seccomp)?, None)),
+            Some(TraceWay::Kernel) => return Ok((Self::kernel(request)?, None)),
+            Some(way) => return Ok((Self::ptrace(request, way == TraceWay::Seccomp)?, None)),
             None => {}
         }
         let kernel = match Self::kernel(request) {
@@ -71,15 +77,15 @@ impl Counter {
     pub(super) fn kernel(request: &CountRequest) -> Result<Self, ReportError> {
         let mut settings = request.settings.clone();
         settings.calls = (!request.calls.is_all()).then(|| request.calls.bits());
-        settings.errors_only = !request.statuses.has(Status::Successful);
-        settings.successes_only = !request.statuses.has(Status::Failed);
+        settings.errors_only = !request.statuses.has(CallStatus::Successful);
+        settings.successes_only = !request.statuses.has(CallStatus::Failed);
         let mut counts = Box::new(KernelCounts::open(&settings)?);
         let (mut launch, watched) = match &request.target {
-            TraceTarget::Command(command) => (Some(Launch::start(command)?), Vec::new()),
+            TraceTarget::Command(command) => (Some(HeldCommand::start(command)?), Vec::new()),
             TraceTarget::Processes(list) => (None, list.clone()),
             TraceTarget::Everybody => (None, Vec::new()),
         };
-        let pid = launch.as_ref().map(Launch::pid);
+        let pid = launch.as_ref().map(HeldCommand::pid);
         let found = counts.watch(&pid.map_or_else(|| watched.clone(), |pid| vec![pid]))?;
         for process in &watched {
             let exists = settings.whole_processes && target::exists(*process);
@@ -102,25 +108,25 @@ impl Counter {
         let CountRequest { target, calls, statuses, settings } = request;
         let is_limited = settings.cgroup.is_some() || settings.command.is_some();
         ReportError::require(!is_limited, "--cgroup and --comm need programs in the kernel")?;
-        let scope = if settings.follow { Scope::Tree } else { Scope::Thread };
-        let wanted: Wanted = calls.wanted();
+        let scope = if settings.follow { FollowScope::Tree } else { FollowScope::Thread };
+        let wanted: CallFilter = calls.wanted();
         let engine = match target {
             TraceTarget::Command(command) if selected => {
-                Ptrace::start_selected(command, scope, wanted)?
+                PtraceEngine::start_selected(command, scope, wanted)?
             }
-            TraceTarget::Command(command) => Ptrace::start(command, scope, wanted)?,
+            TraceTarget::Command(command) => PtraceEngine::start(command, scope, wanted)?,
             TraceTarget::Processes(_) if selected => {
                 let why = "--way seccomp: a filter is for a command, not for -p";
                 return Err(ReportError::refused(why));
             }
-            TraceTarget::Processes(list) => Ptrace::attach(list, scope, wanted)?,
+            TraceTarget::Processes(list) => PtraceEngine::attach(list, scope, wanted)?,
             TraceTarget::Everybody => {
                 let why = "the whole machine can only be counted by programs in the kernel: see \
                            whit doctor";
                 return Err(ReportError::refused(why));
             }
         };
-        let criteria = Criteria {
+        let criteria = CountCriteria {
             statuses: *statuses,
             slower_than_ns: settings.slower_than_ns,
             split: settings.split,
@@ -129,9 +135,9 @@ impl Counter {
     }
 
     /// The way that was taken.
-    pub(super) fn way(&self) -> Way {
+    pub(super) fn way(&self) -> TraceWay {
         match self {
-            Counter::Kernel { .. } => Way::Kernel,
+            Counter::Kernel { .. } => TraceWay::Kernel,
             Counter::Engine { engine, .. } => engine.way(),
         }
     }
@@ -139,7 +145,7 @@ impl Counter {
     /// The command's process.
     pub(super) fn pid(&self) -> Option<i32> {
         match self {
-            Counter::Kernel { launch, .. } => launch.as_ref().map(Launch::pid),
+            Counter::Kernel { launch, .. } => launch.as_ref().map(HeldCommand::pid),
             Counter::Engine { engine, .. } => engine.pid(),
         }
     }
@@ -175,7 +181,7 @@ impl Counter {
                     ControlFlow::Continue(())
                 })?;
                 Ok(match progress {
-                    Progress::Ended => State::Ended(engine.end()),
+                    RunResult::Ended => State::Ended(engine.end()),
                     _ => State::Counting,
                 })
             }
@@ -191,15 +197,15 @@ impl Counter {
     }
 
     /// What counting has cost so far.
-    pub(super) fn weight(&self) -> Result<Weight, ReportError> {
+    pub(super) fn cost(&self) -> Result<EngineCost, ReportError> {
         match self {
-            Counter::Kernel { counts, .. } => Ok(counts.weight()?),
-            Counter::Engine { engine, .. } => Ok(engine.weight()),
+            Counter::Kernel { counts, .. } => Ok(counts.cost()?),
+            Counter::Engine { engine, .. } => Ok(engine.cost()),
         }
     }
 
     /// Everything counted so far.
-    pub(super) fn tally(&self) -> Result<Tally, ReportError> {
+    pub(super) fn tally(&self) -> Result<CallTally, ReportError> {
         match self {
             Counter::Kernel { counts, .. } => Ok(counts.tally()?),
             Counter::Engine { engine, counts } => {

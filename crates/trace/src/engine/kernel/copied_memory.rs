@@ -4,29 +4,29 @@
 use bpf::MemoryPieces;
 
 use crate::Memory;
-use crate::engine::ptrace::TaskMemory;
+use crate::engine::memory::TaskMemory;
 
 /// Which pieces of a record count.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Those {
+pub(super) enum PieceFilter {
     All,
     OfEnter,
     OfExit,
 }
 
 /// MemoryPieces of a task's memory; of what stands in several, the first holds.
-pub(super) struct Copies<'a> {
-    pub(super) sources: [(&'a [u8], Those); 3],
+pub(super) struct CopiedMemory<'a> {
+    pub(super) sources: [(&'a [u8], PieceFilter); 3],
     /// The task itself, for what is in no piece, if it is in the call still.
     pub(super) task: Option<i32>,
 }
 
 /// What stands at an address, to the end of the piece that it is in.
-fn find(pieces: &[u8], those: Those, address: u64) -> Option<&[u8]> {
+fn find(pieces: &[u8], those: PieceFilter, address: u64) -> Option<&[u8]> {
     let counts = |of_enter| match those {
-        Those::All => true,
-        Those::OfEnter => of_enter,
-        Those::OfExit => !of_enter,
+        PieceFilter::All => true,
+        PieceFilter::OfEnter => of_enter,
+        PieceFilter::OfExit => !of_enter,
     };
     MemoryPieces::of(pieces).filter(|piece| counts(piece.is_of_enter)).find_map(|piece| {
         let skip = usize::try_from(address.checked_sub(piece.address)?).ok()?;
@@ -34,7 +34,7 @@ fn find(pieces: &[u8], those: Those, address: u64) -> Option<&[u8]> {
     })
 }
 
-impl Memory for Copies<'_> {
+impl Memory for CopiedMemory<'_> {
     fn read(&self, address: u64, into: &mut [u8]) -> usize {
         let mut done = 0;
         while done < into.len() {
@@ -66,7 +66,7 @@ mod tests {
         bytes
     }
 
-    fn shown(copies: &Copies<'_>, address: u64, length: usize) -> Vec<u8> {
+    fn shown(copies: &CopiedMemory<'_>, address: u64, length: usize) -> Vec<u8> {
         let mut into = vec![0; length];
         let have = copies.read(address, &mut into);
         into.truncate(have);
@@ -77,8 +77,12 @@ mod tests {
     fn pieces_that_touch_are_one_and_the_first_source_holds() {
         let late = [piece(100, 2, b"new"), piece(103, 2, b"er"), piece(200, 1, b"seen")].concat();
         let early = [piece(100, 1, b"older"), piece(300, 1, b"kept")].concat();
-        let copies = Copies {
-            sources: [(&late, Those::OfExit), (&late, Those::OfEnter), (&early, Those::All)],
+        let copies = CopiedMemory {
+            sources: [
+                (&late, PieceFilter::OfExit),
+                (&late, PieceFilter::OfEnter),
+                (&early, PieceFilter::All),
+            ],
             task: None,
         };
         assert_eq!(shown(&copies, 100, 9), b"newer");
@@ -88,8 +92,12 @@ mod tests {
         assert_eq!(shown(&copies, 304, 4), b"");
         assert_eq!(shown(&copies, 99, 4), b"");
         assert_eq!(shown(&copies, u64::MAX, 4), b"");
-        let only = Copies {
-            sources: [(&late, Those::OfEnter), (&[], Those::All), (&[], Those::All)],
+        let only = CopiedMemory {
+            sources: [
+                (&late, PieceFilter::OfEnter),
+                (&[], PieceFilter::All),
+                (&[], PieceFilter::All),
+            ],
             task: None,
         };
         assert_eq!(shown(&only, 100, 3), b"");

@@ -1,43 +1,12 @@
-//! What descriptors point to.
+//! What file descriptors point to, as calls have shown it.
 //!
-//! The caller looks it up (`/proc/PID/fd`), which is exact while a task is stopped.  Where it is not,
-//! as with an engine in the kernel that hands events over later, what calls told of descriptors is
-//! remembered and comes first.
+//! The caller looks descriptors up (`/proc/PID/fd`), which is exact while a task is stopped.  An
+//! engine in the kernel hands events over later: then what earlier calls showed is used first.
 
 use std::collections::HashMap;
 
-use crate::Memory;
 use crate::event::Call;
-
-/// What a descriptor points to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// `/etc/passwd`, `socket:[4711]`, `TCP:[127.0.0.1:80->127.0.0.1:5000]`.
-    pub path: Vec<u8>,
-    /// What `-yy` adds: `char 1:3`.
-    pub details: Option<String>,
-}
-
-/// Looks up what descriptors point to.
-pub trait Descriptors {
-    /// What a descriptor of a process points to; for [`AT_FDCWD`](libc::AT_FDCWD) the working
-    /// directory.  With `details`, as `-yy` shows it.
-    fn target(&self, process: i32, descriptor: i32, details: bool) -> Option<Target>;
-
-    /// Whether what is looked up holds for the moment of the event: the task is stopped.
-    fn is_exact(&self) -> bool;
-}
-
-/// Nothing can be looked up.
-impl Descriptors for () {
-    fn target(&self, _process: i32, _descriptor: i32, _details: bool) -> Option<Target> {
-        None
-    }
-
-    fn is_exact(&self) -> bool {
-        false
-    }
-}
+use crate::{DescriptorTarget, Descriptors, Memory};
 
 /// Processes that are remembered, and descriptors of each: beyond them nothing is remembered, and
 /// only what is looked up is shown.
@@ -47,7 +16,7 @@ const DESCRIPTORS_MAX: usize = 1024;
 /// A descriptor that is remembered.
 #[derive(Clone)]
 struct Known {
-    target: Target,
+    target: DescriptorTarget,
     closes_on_exec: bool,
 }
 
@@ -72,7 +41,7 @@ impl Tracker {
         process: i32,
         descriptor: i32,
         details: bool,
-    ) -> Option<Target> {
+    ) -> Option<DescriptorTarget> {
         let known = || {
             let known = self.processes.get(&process)?.get(&descriptor)?;
             Some(known.target.clone())
@@ -174,7 +143,7 @@ impl Tracker {
         path_at: u64,
         memory: &dyn Memory,
         descriptors: &dyn Descriptors,
-    ) -> Option<Target> {
+    ) -> Option<DescriptorTarget> {
         let mut bytes = vec![0; crate::decode::PATH_MAX];
         let have = memory.read(path_at, &mut bytes);
         let end = bytes[..have.min(bytes.len())].iter().position(|&byte| byte == 0)?;
@@ -187,10 +156,16 @@ impl Tracker {
             path.extend_from_slice(&bytes);
             bytes = path;
         }
-        Some(Target { path: bytes, details: None })
+        Some(DescriptorTarget { path: bytes, details: None })
     }
 
-    fn set(&mut self, process: i32, descriptor: i32, target: Option<Target>, closes: bool) {
+    fn set(
+        &mut self,
+        process: i32,
+        descriptor: i32,
+        target: Option<DescriptorTarget>,
+        closes: bool,
+    ) {
         if !self.processes.contains_key(&process) && self.processes.len() >= PROCESSES_MAX {
             return;
         }

@@ -4,7 +4,7 @@ use super::requests;
 use crate::Memory;
 
 /// The memory of this task.
-pub(in crate::engine) struct TaskMemory(pub(in crate::engine) i32);
+pub(super) struct TaskMemory(pub(super) i32);
 
 impl Memory for TaskMemory {
     fn read(&self, address: u64, into: &mut [u8]) -> usize {
@@ -44,14 +44,14 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use crate::engine::{Command, Launch};
+    use crate::engine::{HeldCommand, TracedCommand};
 
     /// Stands at the same address in the child of a fork.
     static TEXT: [u8; 64] = *b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-";
 
     #[test]
     fn word_after_word_gives_the_same() {
-        let command = Command {
+        let command = TracedCommand {
             program: "true".into(),
             arguments: Vec::new(),
             name: None,
@@ -60,11 +60,13 @@ mod tests {
             user: None,
         };
         // Held before its execve, so that it is still a copy of this process.
-        let child = Launch::start(&command).unwrap();
+        let child = HeldCommand::start(&command).unwrap();
         let pid = child.pid();
         requests::seize(pid, 0).unwrap();
         requests::interrupt(pid).unwrap();
-        assert!(matches!(requests::wait(true), Ok(requests::Waited::Task(task, _)) if task == pid));
+        assert!(
+            matches!(requests::wait(true), Ok(requests::WaitResult::Task(task, _)) if task == pid)
+        );
         let memory = TaskMemory(pid);
         let at = TEXT.as_ptr() as u64;
         for (from, length) in [(0, 64), (1, 1), (3, 5), (5, 8), (7, 40), (8, 16), (0, 0)] {

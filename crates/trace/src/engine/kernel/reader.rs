@@ -4,32 +4,32 @@ use std::ops::ControlFlow;
 
 use bpf::{CallRecord, EventRecord};
 
-use super::super::Each;
-use super::pieces::{Copies, Those};
+use super::super::EventHandler;
+use super::copied_memory::{CopiedMemory, PieceFilter};
 use crate::tasks::TaskMap;
-use crate::{Abi, Call, CallId, End, Event, Signal, What};
+use crate::{Abi, Call, CallId, EventKind, Signal, TraceEvent, WaitStatus};
 
 /// Calls under way whose memory is remembered: as many tasks as a machine has, and a bound for calls
 /// whose end was lost.
 const KEPT_MAX: usize = 1 << 16;
 
-/// Bytes of room that a task keeps for the memory of its next calls.
+/// StructBytes of room that a task keeps for the memory of its next calls.
 const KEPT_BYTES: usize = 4096;
 
 /// Whether whoever looks at the events wants more.
 pub(super) type Flow = ControlFlow<()>;
 
 /// Hands over records one by one.
-pub(super) struct Teller {
+pub(super) struct RecordReader {
     /// Only what is known at the end of a call decides whether it is told.
     late: bool,
     /// Memory at the begin of the call that a task is in; nothing if there was none.
     begun: TaskMap<Vec<u8>>,
 }
 
-impl Teller {
+impl RecordReader {
     pub(super) fn new(late: bool) -> Self {
-        Teller { late, begun: TaskMap::default() }
+        RecordReader { late, begun: TaskMap::default() }
     }
 
     /// Forgets what was kept.
@@ -43,10 +43,10 @@ impl Teller {
         first: &EventRecord<'_>,
         later: &[u8],
         task: Option<i32>,
-        each: &mut Each<'_>,
+        each: &mut EventHandler<'_>,
     ) -> Flow {
         let head = first.head();
-        let event = |what| Event {
+        let event = |what| TraceEvent {
             time_ns: head.time_ns,
             thread: head.thread,
             process: head.process,
@@ -55,9 +55,13 @@ impl Teller {
         match first {
             EventRecord::Enter(record, pieces) => {
                 let pieces = pieces.bytes();
-                let what = What::Enter(call_of(record));
-                let sources = [(pieces, Those::All), (later, Those::OfEnter), (&[], Those::All)];
-                let flow = each(&event(what), &Copies { sources, task });
+                let what = EventKind::Enter(call_of(record));
+                let sources = [
+                    (pieces, PieceFilter::All),
+                    (later, PieceFilter::OfEnter),
+                    (&[], PieceFilter::All),
+                ];
+                let flow = each(&event(what), &CopiedMemory { sources, task });
                 self.keep(head.thread, pieces);
                 flow
             }
@@ -66,45 +70,56 @@ impl Teller {
                 let mut bytes = [0; 128];
                 bytes[..info.len()].copy_from_slice(info);
                 let signal = Signal::from_siginfo(&bytes);
-                let flow = each(&event(What::Signal(signal)), &());
+                let flow = each(&event(EventKind::Signal(signal)), &());
                 let stops = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
                 if flow.is_continue() && head.is_default() && stops.contains(&signal.number) {
-                    return each(&event(What::Stopped(signal.number)), &());
+                    return each(&event(EventKind::Stopped(signal.number)), &());
                 }
                 flow
             }
-            EventRecord::Began(_, parent) => each(&event(What::Began { parent: *parent }), &()),
+            EventRecord::Began(_, parent) => {
+                each(&event(EventKind::Began { parent: *parent }), &())
+            }
             EventRecord::Superseded(_, former) => {
                 if let Some(pieces) = self.begun.remove(former) {
                     self.begun.insert(head.thread, pieces);
                 }
-                each(&event(What::Superseded { former: *former }), &())
+                each(&event(EventKind::Superseded { former: *former }), &())
             }
             EventRecord::Ended(_, code) => {
                 self.begun.remove(&head.thread);
-                each(&event(What::Ended(end_of(*code))), &())
+                each(&event(EventKind::Ended(end_of(*code))), &())
             }
         }
     }
 
-    fn tell_exit(&mut self, record: &CallRecord, pieces: &[u8], each: &mut Each<'_>) -> Flow {
+    fn tell_exit(
+        &mut self,
+        record: &CallRecord,
+        pieces: &[u8],
+        each: &mut EventHandler<'_>,
+    ) -> Flow {
         let head = record.head;
         let begun = self.begun.get_mut(&head.thread);
         let early = begun.as_deref().map_or(&[][..], Vec::as_slice);
-        let sources = [(pieces, Those::OfExit), (pieces, Those::OfEnter), (early, Those::All)];
-        let memory = Copies { sources, task: None };
+        let sources = [
+            (pieces, PieceFilter::OfExit),
+            (pieces, PieceFilter::OfEnter),
+            (early, PieceFilter::All),
+        ];
+        let memory = CopiedMemory { sources, task: None };
         let call = call_of(record);
-        let mut event = Event {
+        let mut event = TraceEvent {
             time_ns: head.time_ns.saturating_sub(record.wall_ns),
             thread: head.thread,
             process: head.process,
-            what: What::Enter(call),
+            what: EventKind::Enter(call),
         };
         if self.late {
             each(&event, &memory)?;
         }
         event.time_ns = head.time_ns;
-        event.what = What::Exit {
+        event.what = EventKind::Exit {
             call,
             result: record.result,
             wall_ns: record.wall_ns,
@@ -143,9 +158,9 @@ fn call_of(record: &CallRecord) -> Call {
 }
 
 /// How a task ended, by its code as `wait(2)` gives it.
-fn end_of(code: u32) -> End {
+fn end_of(code: u32) -> WaitStatus {
     match code & 0x7f {
-        0 => End::Status((code >> 8 & 0xff) as i32),
-        number => End::Signal { number: number as i32, dumped: code & 0x80 != 0 },
+        0 => WaitStatus::Exited((code >> 8 & 0xff) as i32),
+        number => WaitStatus::Signaled { number: number as i32, dumped: code & 0x80 != 0 },
     }
 }

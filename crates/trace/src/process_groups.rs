@@ -12,21 +12,21 @@ use std::collections::BTreeMap;
 
 use bpf::{CountSettings, Error, KernelTypes, Split, SyscallCounts, UnitCount};
 
-use crate::{CallId, Stats};
+use crate::{CallId, CallStats};
 
 /// SyscallCounts, by process group.
-pub struct Groups {
+pub struct ProcessGroupCounts {
     counts: SyscallCounts,
 }
 
 /// What the processes of a group have called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GroupCalls {
+pub struct ProcessGroupCalls {
     /// By call; without histograms.
-    pub calls: BTreeMap<CallId, Stats>,
+    pub calls: BTreeMap<CallId, CallStats>,
 }
 
-impl Groups {
+impl ProcessGroupCounts {
     /// SyscallCounts what this process (all its threads) calls and begins from now on.
     ///
     /// # Errors
@@ -38,7 +38,8 @@ impl Groups {
             split: Split::ProcessGroup,
             ..CountSettings::default()
         };
-        let mut groups = Groups { counts: SyscallCounts::open(&KernelTypes::open()?, &settings)? };
+        let mut groups =
+            ProcessGroupCounts { counts: SyscallCounts::open(&KernelTypes::open()?, &settings)? };
         groups.watch(&[process])?;
         Ok(groups)
     }
@@ -55,8 +56,8 @@ impl Groups {
     ///
     /// # Errors
     /// When the kernel does not tell.
-    pub fn read(&self) -> Result<BTreeMap<u32, GroupCalls>, Error> {
-        let mut groups: BTreeMap<u32, GroupCalls> = BTreeMap::new();
+    pub fn read(&self) -> Result<BTreeMap<u32, ProcessGroupCalls>, Error> {
+        let mut groups: BTreeMap<u32, ProcessGroupCalls> = BTreeMap::new();
         for unit in self.counts.units()? {
             groups.entry(unit.id).or_default().add(&unit);
         }
@@ -68,7 +69,7 @@ impl Groups {
     ///
     /// # Errors
     /// When the kernel does not tell.
-    pub fn take(&mut self, group: u32) -> Result<GroupCalls, Error> {
+    pub fn take(&mut self, group: u32) -> Result<ProcessGroupCalls, Error> {
         self.take_all(|id| id == group)
     }
 
@@ -77,8 +78,8 @@ impl Groups {
     ///
     /// # Errors
     /// When the kernel does not tell.
-    pub fn take_all(&mut self, wanted: impl Fn(u32) -> bool) -> Result<GroupCalls, Error> {
-        let mut calls = GroupCalls::default();
+    pub fn take_all(&mut self, wanted: impl Fn(u32) -> bool) -> Result<ProcessGroupCalls, Error> {
+        let mut calls = ProcessGroupCalls::default();
         for unit in self.counts.take_units(wanted)? {
             calls.add(&unit);
         }
@@ -96,7 +97,7 @@ impl Groups {
     }
 }
 
-impl GroupCalls {
+impl ProcessGroupCalls {
     fn add(&mut self, unit: &UnitCount) {
         if unit.calls > 0 {
             let stats = self.calls.entry(CallId::of_slot(unit.slot as usize)).or_default();
@@ -105,7 +106,7 @@ impl GroupCalls {
     }
 
     /// Adds what others have called.
-    pub fn merge(&mut self, other: &GroupCalls) {
+    pub fn merge(&mut self, other: &ProcessGroupCalls) {
         for (call, stats) in &other.calls {
             self.calls.entry(*call).or_default().merge(stats);
         }
@@ -113,8 +114,8 @@ impl GroupCalls {
 
     /// All of them together.
     #[must_use]
-    pub fn total(&self) -> Stats {
-        let mut total = Stats::default();
+    pub fn total(&self) -> CallStats {
+        let mut total = CallStats::default();
         self.calls.values().for_each(|stats| total.merge(stats));
         total
     }

@@ -2,11 +2,11 @@
 
 use bpf::{CAPTURES_MAX, CaptureKind, CaptureLength, PIECE_BYTES};
 
-use crate::engine::Wanted;
-use crate::{CallId, Capture, Copied, Length, SLOTS, When, captures};
+use crate::engine::CallFilter;
+use crate::{CallId, Capture, CaptureCount, CapturePhase, CapturedData, SLOTS, captures};
 
 /// The captures of all wanted calls that have any, by place.
-pub(super) fn plans(wanted: &Wanted, data_bytes: u32) -> Vec<(usize, Vec<bpf::MemoryCapture>)> {
+pub(super) fn plans(wanted: &CallFilter, data_bytes: u32) -> Vec<(usize, Vec<bpf::MemoryCapture>)> {
     (0..SLOTS)
         .map(|slot| (slot, CallId::of_slot(slot)))
         .filter(|(_, call)| wanted.has(*call))
@@ -19,20 +19,22 @@ pub(super) fn plans(wanted: &Wanted, data_bytes: u32) -> Vec<(usize, Vec<bpf::Me
         .collect()
 }
 
-fn extent(length: Length) -> CaptureLength {
+fn extent(length: CaptureCount) -> CaptureLength {
     match length {
-        Length::Fixed(count) => CaptureLength::Fixed(u16::try_from(count).unwrap_or(u16::MAX)),
-        Length::Argument(index) => CaptureLength::Argument(index),
-        Length::Result => CaptureLength::Result,
-        Length::Behind(index) => CaptureLength::Behind(index),
+        CaptureCount::Fixed(count) => {
+            CaptureLength::Fixed(u16::try_from(count).unwrap_or(u16::MAX))
+        }
+        CaptureCount::Argument(index) => CaptureLength::Argument(index),
+        CaptureCount::Result => CaptureLength::Result,
+        CaptureCount::Behind(index) => CaptureLength::Behind(index),
     }
 }
 
 fn of(capture: &Capture, data_bytes: u32) -> bpf::MemoryCapture {
     let mut raw = bpf::MemoryCapture {
         argument: capture.argument,
-        at_enter: capture.when != When::Exit,
-        at_exit: capture.when != When::Enter,
+        at_enter: capture.when != CapturePhase::Exit,
+        at_exit: capture.when != CapturePhase::Enter,
         shape: CaptureKind::Text,
         count: CaptureLength::All,
         total: CaptureLength::All,
@@ -40,25 +42,25 @@ fn of(capture: &Capture, data_bytes: u32) -> bpf::MemoryCapture {
         bytes_max: PIECE_BYTES,
     };
     match capture.what {
-        Copied::Text => (),
-        Copied::Texts => raw.shape = CaptureKind::Texts,
-        Copied::Pointers => raw.shape = CaptureKind::Pointers,
-        Copied::Bytes { count, size } => {
+        CapturedData::Text => (),
+        CapturedData::Texts => raw.shape = CaptureKind::Texts,
+        CapturedData::Pointers => raw.shape = CaptureKind::Pointers,
+        CapturedData::Bytes { count, size } => {
             (raw.shape, raw.count, raw.size) = (CaptureKind::Bytes, extent(count), size);
         }
-        Copied::Data(bytes) => {
+        CapturedData::Data(bytes) => {
             (raw.shape, raw.count, raw.bytes_max) = (CaptureKind::Bytes, extent(bytes), data_bytes);
         }
-        Copied::Vectors { count, total } => {
+        CapturedData::Vectors { count, total } => {
             (raw.shape, raw.count) = (CaptureKind::Vectors, extent(count));
             raw.total = total.map_or(CaptureLength::All, extent);
         }
-        Copied::Message => raw.shape = CaptureKind::Message,
-        Copied::Messages { count } => {
+        CapturedData::Message => raw.shape = CaptureKind::Message,
+        CapturedData::Messages { count } => {
             (raw.shape, raw.count) = (CaptureKind::Messages, extent(count));
         }
-        Copied::Mask => raw.shape = CaptureKind::Mask,
-        Copied::CloneResults => raw.shape = CaptureKind::CloneResults,
+        CapturedData::Mask => raw.shape = CaptureKind::Mask,
+        CapturedData::CloneResults => raw.shape = CaptureKind::CloneResults,
     }
     raw
 }
@@ -69,18 +71,18 @@ mod tests {
 
     #[test]
     fn every_capture_has_its_place() {
-        let all = plans(&Wanted::all(), 32);
+        let all = plans(&CallFilter::all(), 32);
         assert!(all.len() > 200, "{}", all.len());
         for slot in 0..SLOTS {
             let captures = captures(CallId::of_slot(slot));
             assert!(captures.len() <= CAPTURES_MAX, "{}", CallId::of_slot(slot).name());
             for capture in captures {
-                if let Copied::Bytes { size, .. } = capture.what {
+                if let CapturedData::Bytes { size, .. } = capture.what {
                     assert!(size <= PIECE_BYTES, "{capture:?}");
                 }
             }
         }
-        let none = plans(&Wanted::of(|call| call.known_name() == Some("getppid")), 32);
+        let none = plans(&CallFilter::of(|call| call.known_name() == Some("getppid")), 32);
         assert_eq!(none, []);
     }
 }

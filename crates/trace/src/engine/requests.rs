@@ -16,7 +16,7 @@ pub(super) const EVENT_STOP: i32 = 128;
 
 /// What a stop or an end of a task looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
+pub(super) enum TaskStatus {
     /// It has ended with this.
     Exited(i32),
     /// A signal has ended it.
@@ -26,9 +26,9 @@ pub(super) enum Status {
 }
 
 /// What came of waiting.
-pub(super) enum Waited {
+pub(super) enum WaitResult {
     /// This happened to this task.
-    Task(i32, Status),
+    Task(i32, TaskStatus),
     /// Nothing is to be had now.
     Nothing,
     /// A signal came to us.
@@ -39,7 +39,7 @@ pub(super) enum Waited {
 
 /// Waits for a task that this very thread traces or begot (`__WNOTHREAD`), so that the children of
 /// other threads are left to them.
-pub(super) fn wait(blocking: bool) -> Result<Waited, io::Error> {
+pub(super) fn wait(blocking: bool) -> Result<WaitResult, io::Error> {
     let mut status = 0;
     let block = if blocking { 0 } else { libc::WNOHANG };
     // SAFETY: the status is live; no usage is asked for.
@@ -48,18 +48,18 @@ pub(super) fn wait(blocking: bool) -> Result<Waited, io::Error> {
     };
     if pid > 0 {
         let status = if libc::WIFEXITED(status) {
-            Status::Exited(libc::WEXITSTATUS(status))
+            TaskStatus::Exited(libc::WEXITSTATUS(status))
         } else if libc::WIFSIGNALED(status) {
-            Status::Killed { signal: libc::WTERMSIG(status), dumped: libc::WCOREDUMP(status) }
+            TaskStatus::Killed { signal: libc::WTERMSIG(status), dumped: libc::WCOREDUMP(status) }
         } else {
-            Status::Stopped { event: status >> 16, signal: libc::WSTOPSIG(status) }
+            TaskStatus::Stopped { event: status >> 16, signal: libc::WSTOPSIG(status) }
         };
-        return Ok(Waited::Task(pid, status));
+        return Ok(WaitResult::Task(pid, status));
     }
     match if pid == 0 { 0 } else { errno() } {
-        0 => Ok(Waited::Nothing),
-        libc::EINTR => Ok(Waited::Interrupted),
-        libc::ECHILD => Ok(Waited::Nobody),
+        0 => Ok(WaitResult::Nothing),
+        libc::EINTR => Ok(WaitResult::Interrupted),
+        libc::ECHILD => Ok(WaitResult::Nobody),
         error => Err(io::Error::from_raw_os_error(error)),
     }
 }
@@ -177,7 +177,7 @@ const PAGE: u64 = 4096;
 /// Pieces that one call reads at most; 16 pages are more than any argument shown needs.
 const PIECES: usize = 16;
 
-/// Copies a task's memory, as far as it is readable; a piece ends where a page does, since the
+/// CopiedMemory a task's memory, as far as it is readable; a piece ends where a page does, since the
 /// kernel gives a piece whole or not at all.
 pub(super) fn read_memory(task: i32, address: u64, into: &mut [u8]) -> Result<usize, i32> {
     let mut pieces = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; PIECES];

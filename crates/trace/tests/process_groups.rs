@@ -6,7 +6,7 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
-use trace::{Abi, CallId, Groups};
+use trace::{Abi, CallId, ProcessGroupCounts};
 
 /// Ends the job however the test ends.
 struct Job(Child);
@@ -41,7 +41,7 @@ fn changes(times: u32) -> String {
 #[test]
 fn each_group_has_its_own_calls_and_those_of_its_children() {
     let own = std::process::id();
-    let mut groups = match Groups::of_process(own.cast_signed()) {
+    let mut groups = match ProcessGroupCounts::of_process(own.cast_signed()) {
         Ok(groups) => groups,
         Err(error) => return eprintln!("skipped: {error}"),
     };

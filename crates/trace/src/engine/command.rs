@@ -1,7 +1,7 @@
 //! Starts a command and holds it just before its `execve`.
 //!
 //! The child of a `fork` gets ready (signals, user), then waits at a socket.  The engine meanwhile
-//! takes hold of it; [`Launch::release`] lets it go, and the next system call that it makes is the
+//! takes hold of it; [`HeldCommand::release`] lets it go, and the next system call that it makes is the
 //! `execve` of a file that was found beforehand.  (`execvp` would try one folder after the other,
 //! and each try would be counted.)  If it fails, the child sends back why and ends.
 
@@ -18,7 +18,7 @@ use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions};
 
 use super::Error;
 use super::seccomp::Filter;
-use crate::End;
+use crate::WaitStatus;
 
 /// What a child ends with that could not begin its program.
 const FAILED: i32 = 127;
@@ -26,7 +26,7 @@ const FAILED: i32 = 127;
 /// A command to be started.  Stdin, stdout, stderr, the folder and the process group are those of
 /// the caller.
 #[derive(Clone, Debug)]
-pub struct Command {
+pub struct TracedCommand {
     /// A path, or a name to be looked for in [`folders`](Self::folders).
     pub program: OsString,
     /// What comes after the name.
@@ -38,19 +38,19 @@ pub struct Command {
     /// Where to look for the program, as in `PATH`.
     pub folders: OsString,
     /// Who runs it; the caller if `None`.
-    pub user: Option<User>,
+    pub user: Option<CommandUser>,
 }
 
 /// A user to run a command as.
 #[derive(Clone, Debug)]
-pub struct User {
+pub struct CommandUser {
     name: String,
     uid: libc::uid_t,
     gid: libc::gid_t,
     groups: Vec<libc::gid_t>,
 }
 
-impl User {
+impl CommandUser {
     /// Looks a user up.
     ///
     /// # Errors
@@ -89,11 +89,11 @@ impl User {
         };
         groups.truncate(if failed < 0 { 0 } else { usize::try_from(count).unwrap_or(0) });
         groups.shrink_to_fit();
-        Ok(User { name: name.to_owned(), uid: entry.pw_uid, gid: entry.pw_gid, groups })
+        Ok(CommandUser { name: name.to_owned(), uid: entry.pw_uid, gid: entry.pw_gid, groups })
     }
 }
 
-impl Command {
+impl TracedCommand {
     /// The file that would be run, as `strace` finds it: the first of that name that is a file and
     /// may be executed by somebody.
     ///
@@ -139,12 +139,12 @@ struct Ready {
     argument_pointers: Vec<*const libc::c_char>,
     _environment: Vec<CString>,
     environment_pointers: Vec<*const libc::c_char>,
-    user: Option<User>,
+    user: Option<CommandUser>,
     filter: Option<Filter>,
 }
 
 impl Ready {
-    fn of(command: &Command, filter: Option<Filter>) -> Result<Self, Error> {
+    fn of(command: &TracedCommand, filter: Option<Filter>) -> Result<Self, Error> {
         let text = |text: &OsStr| {
             CString::new(text.as_bytes())
                 .map_err(|_| Error::ZeroByte(text.to_string_lossy().into_owned()))
@@ -177,17 +177,17 @@ impl Ready {
 
 /// A command that waits for its `execve`, or runs.
 #[derive(Debug)]
-pub struct Launch {
+pub struct HeldCommand {
     pid: i32,
     pidfd: OwnedFd,
     file: String,
     user: String,
     socket: UnixStream,
     released: bool,
-    end: Option<End>,
+    end: Option<WaitStatus>,
 }
 
-impl Launch {
+impl HeldCommand {
     /// Starts a command and holds it before its `execve`.  The signals that the calling thread has
     /// blocked will be blocked in it, SIGPIPE does what it does by default, and what was ignored
     /// stays so.
@@ -196,12 +196,12 @@ impl Launch {
     ///
     /// [`Error::NotFound`], [`Error::Exec`] if the file is not there, [`Error::ZeroByte`], and what
     /// `fork` says.
-    pub fn start(command: &Command) -> Result<Self, Error> {
+    pub fn start(command: &TracedCommand) -> Result<Self, Error> {
         Self::with(command, None)
     }
 
     /// As [`start`](Self::start), with a filter for system calls, which needs a tracer.
-    pub(crate) fn with(command: &Command, filter: Option<Filter>) -> Result<Self, Error> {
+    pub(crate) fn with(command: &TracedCommand, filter: Option<Filter>) -> Result<Self, Error> {
         let ready = Ready::of(command, filter)?;
         let (socket, theirs) = UnixStream::pair()
             .map_err(|source| Error::System { what: "making a socket for the command", source })?;
@@ -225,7 +225,7 @@ impl Launch {
         };
         let file = ready.file.to_string_lossy().into_owned();
         let user = ready.user.as_ref().map_or_else(String::new, |user| user.name.clone());
-        Ok(Launch { pid, pidfd, file, user, socket, released: false, end: None })
+        Ok(HeldCommand { pid, pidfd, file, user, socket, released: false, end: None })
     }
 
     /// Its number.
@@ -279,7 +279,7 @@ impl Launch {
     /// # Errors
     ///
     /// If somebody else has taken the answer.
-    pub fn ended(&mut self) -> Result<Option<End>, Error> {
+    pub fn ended(&mut self) -> Result<Option<WaitStatus>, Error> {
         if self.end.is_some() {
             return Ok(self.end);
         }
@@ -289,15 +289,17 @@ impl Launch {
         )?;
         self.end =
             status.and_then(|status| match (status.exit_status(), status.terminating_signal()) {
-                (Some(status), _) => Some(End::Status(status)),
-                (None, Some(number)) => Some(End::Signal { number, dumped: status.dumped() }),
+                (Some(status), _) => Some(WaitStatus::Exited(status)),
+                (None, Some(number)) => {
+                    Some(WaitStatus::Signaled { number, dumped: status.dumped() })
+                }
                 (None, None) => None,
             });
         Ok(self.end)
     }
 }
 
-impl Drop for Launch {
+impl Drop for HeldCommand {
     /// A command that was never let go is ended; one that runs is left alone.
     fn drop(&mut self) {
         if !self.released {
@@ -402,7 +404,7 @@ fn default_handlers() {
 }
 
 /// Takes on another user's rights; whether it worked.
-fn become_user(user: &User) -> bool {
+fn become_user(user: &CommandUser) -> bool {
     // SAFETY: plain calls; the list of groups is live and as long as it says.
     unsafe {
         libc::setgroups(user.groups.len(), user.groups.as_ptr()) == 0

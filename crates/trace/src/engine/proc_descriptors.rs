@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::FileType;
 
-use crate::{Descriptors, Target};
+use crate::{DescriptorTarget, Descriptors};
 
 /// Looks descriptors up in `/proc`.
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +24,14 @@ pub struct LiveDescriptors {
 }
 
 impl Descriptors for LiveDescriptors {
-    fn target(&self, process: i32, descriptor: i32, details: bool) -> Option<Target> {
+    fn target(&self, process: i32, descriptor: i32, details: bool) -> Option<DescriptorTarget> {
         let place = if descriptor == libc::AT_FDCWD {
             format!("/proc/{process}/cwd")
         } else {
             format!("/proc/{process}/fd/{descriptor}")
         };
         let path = fs::read_link(&place).ok()?.as_os_str().as_bytes().to_vec();
-        let mut target = Target { path, details: None };
+        let mut target = DescriptorTarget { path, details: None };
         if !details {
             return Some(target);
         }

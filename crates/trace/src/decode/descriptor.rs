@@ -1,0 +1,34 @@
+//! File descriptors, and what they point to (`-y`).
+
+use super::{DecodeContext, put, text};
+
+impl DecodeContext<'_> {
+    /// Writes a descriptor and, if asked for, what it points to.
+    pub(crate) fn descriptor(&mut self, descriptor: i32) {
+        self.signed_number(descriptor.into());
+        self.target_of(descriptor);
+    }
+
+    /// Writes what a descriptor points to, if that is asked for.
+    pub(crate) fn target_of(&mut self, descriptor: i32) {
+        if self.style.descriptors > 0
+            && let Some(target) = self.lookup.target(descriptor)
+        {
+            self.put("<");
+            // What has no name in a file system is the kernel's text or ours, and has arrows in it.
+            let is_path = target.path.starts_with(b"/");
+            let is_plain = target.path.iter().all(|byte| matches!(byte, 0x20..0x7f));
+            let deleted = target.path.strip_suffix(b" (deleted)").filter(|_| is_path);
+            if is_path || !is_plain {
+                let path = deleted.unwrap_or(&target.path);
+                text::escape(path, text::Quote::Angle, self.out);
+            } else {
+                self.out.extend_from_slice(&target.path);
+            }
+            if let Some(details) = target.details {
+                put!(self, "<{details}>");
+            }
+            self.put(if deleted.is_some() { ">(deleted)" } else { ">" });
+        }
+    }
+}

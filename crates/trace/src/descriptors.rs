@@ -1,0 +1,31 @@
+//! What file descriptors point to, and who can say so.
+
+/// What a descriptor points to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DescriptorTarget {
+    /// `/etc/passwd`, `socket:[4711]`, `TCP:[127.0.0.1:80->127.0.0.1:5000]`.
+    pub path: Vec<u8>,
+    /// What `-yy` adds: `char 1:3`.
+    pub details: Option<String>,
+}
+
+/// Looks up what descriptors point to.
+pub trait Descriptors {
+    /// What a descriptor of a process points to; for [`AT_FDCWD`](libc::AT_FDCWD) the working
+    /// directory.  With `details`, as `-yy` shows it.
+    fn target(&self, process: i32, descriptor: i32, details: bool) -> Option<DescriptorTarget>;
+
+    /// Whether what is looked up holds for the moment of the event: the task is stopped.
+    fn is_exact(&self) -> bool;
+}
+
+/// Nothing can be looked up.
+impl Descriptors for () {
+    fn target(&self, _process: i32, _descriptor: i32, _details: bool) -> Option<DescriptorTarget> {
+        None
+    }
+
+    fn is_exact(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,315 @@
+//! Lines of calls: begun, broken off, resumed and ended.
+
+use std::io::{self, Write as _};
+
+use super::printer::{EventPrinter, Pending, TaskLookup};
+use super::{leader, paths};
+use crate::decode::{DecodeContext, Outcome, SavedWords, result};
+use crate::event::{Call, error_of};
+use crate::select::CallStatus;
+use crate::{CallId, table};
+
+impl EventPrinter<'_> {
+    /// Writes arguments from where the call's line is, as far as they can be told now.
+    pub(super) fn arguments(
+        &mut self,
+        pending: &mut Pending,
+        result: Option<i64>,
+        line: &mut Vec<u8>,
+    ) {
+        let printer = &*self.printer;
+        let lookup = TaskLookup {
+            tracker: &printer.tracker,
+            descriptors: self.descriptors,
+            process: self.event.process,
+            details: printer.options.style.descriptors > 1,
+        };
+        let call = pending.call;
+        let entry = table::entry(call.id);
+        let is_raw = printer.options.raw.has(call.id);
+        let style = printer.style_of(call.id);
+        let mut context = DecodeContext {
+            call,
+            result,
+            style,
+            saved: &mut pending.saved,
+            out: line,
+            memory: self.memory,
+            is_blind: false,
+            lookup: &lookup,
+        };
+        while let Some(kind) = entry.arguments.get(pending.next) {
+            let start = context.out.len();
+            if is_raw {
+                if pending.next > 0 {
+                    context.put(printer.options.separator);
+                }
+                context.hex(context.argument(pending.next));
+                pending.next += 1;
+                continue;
+            }
+            if pending.next > 0 && !pending.is_begun {
+                context.put(printer.options.separator);
+            }
+            context.style = style;
+            // What is known from the beginning comes first, even if the end is there already.
+            context.result = None;
+            let mut outcome = if pending.is_begun {
+                Outcome::Later
+            } else {
+                kind.write(&mut context, pending.next)
+            };
+            if result.is_some() && matches!(outcome, Outcome::Later | Outcome::More) {
+                pending.is_begun |= outcome == Outcome::More;
+                context.result = result;
+                outcome = kind.write(&mut context, pending.next);
+            }
+            match outcome {
+                Outcome::Done => pending.is_begun = false,
+                Outcome::Skip if !pending.is_begun => context.out.truncate(start),
+                Outcome::Skip => pending.is_begun = false,
+                Outcome::Later | Outcome::More => {
+                    if result.is_none() {
+                        pending.is_begun = true;
+                        look_ahead(&mut context, entry, pending.next + 1);
+                        return;
+                    }
+                    // A kind that is never content would hold the line up for ever.
+                    pending.is_begun = false;
+                }
+            }
+            pending.next += 1;
+        }
+    }
+
+    pub(super) fn enter(&mut self, call: Call) -> io::Result<()> {
+        let thread = self.thread();
+        let mut pending = Pending {
+            call,
+            next: 0,
+            is_begun: false,
+            saved: SavedWords::default(),
+            held: Vec::new(),
+            column: 0,
+            is_hidden: !self.printer.options.calls.has(call.id),
+        };
+        if !pending.is_hidden && !self.printer.options.paths.is_empty() {
+            pending.is_hidden = !paths::names_any(self, &call);
+        }
+        if pending.is_hidden {
+            self.printer.note(thread, call.id);
+            self.keep(pending);
+            return Ok(());
+        }
+        if !self.printer.holds {
+            self.break_line()?;
+        }
+        let line = self.begin_call(&mut pending, self.event.time_ns);
+        pending.column = line.len();
+        if self.printer.holds {
+            pending.held = line;
+        } else {
+            self.out.write_all(&line)?;
+            self.printer.line = line;
+            self.printer.open = Some(thread);
+        }
+        self.keep(pending);
+        Ok(())
+    }
+
+    pub(super) fn keep(&mut self, pending: Pending) {
+        if let Some(task) = self.printer.know(self.event.thread) {
+            task.pending = Some(pending);
+        }
+    }
+
+    /// Begins the line of a call: who, when, its name and what can be told of its arguments.
+    pub(super) fn begin_call(&mut self, pending: &mut Pending, time_ns: u64) -> Vec<u8> {
+        let id = pending.call.id;
+        let name = id.name();
+        // Noted before the line begins, as its number may stand there.
+        let former = self.printer.note(self.event.thread, id);
+        let mut line = self.leader(time_ns);
+        line.extend_from_slice(name.as_bytes());
+        line.push(b'(');
+        if name == "restart_syscall" {
+            let _ = match former {
+                Some(former) => write!(line, "<... resuming interrupted {} ...>", former.name()),
+                None => write!(line, "<... resuming interrupted system call ...>"),
+            };
+        }
+        self.arguments(pending, None, &mut line);
+        line
+    }
+
+    pub(super) fn exit(&mut self, call: Call, result: i64, wall_ns: u64) -> io::Result<()> {
+        let thread = self.thread();
+        let is_open = self.printer.open == Some(thread);
+        let begun = self.printer.know(thread).and_then(|task| task.pending.take());
+        let begun = begun.filter(|begun| begun.call.id == call.id);
+        let is_hidden = match &begun {
+            Some(begun) => begun.is_hidden,
+            None => {
+                !self.printer.options.calls.has(call.id)
+                    || !self.printer.options.paths.is_empty() && !paths::names_any(self, &call)
+            }
+        };
+        let status =
+            if error_of(result).is_some() { CallStatus::Failed } else { CallStatus::Successful };
+        if !is_hidden && self.printer.options.statuses.has(status) {
+            match begun {
+                Some(begun) => self.end_call(begun, is_open, result, wall_ns)?,
+                None => self.whole_call(call, result, wall_ns)?,
+            }
+        }
+        self.observe(call, result);
+        Ok(())
+    }
+
+    /// Writes the line of a call of which only the end is known.
+    pub(super) fn whole_call(&mut self, call: Call, result: i64, wall_ns: u64) -> io::Result<()> {
+        self.break_line()?;
+        let mut pending = Pending {
+            call,
+            next: 0,
+            is_begun: false,
+            saved: SavedWords::default(),
+            held: Vec::new(),
+            column: 0,
+            is_hidden: false,
+        };
+        let began_ns = self.event.time_ns.saturating_sub(wall_ns);
+        let mut line = self.begin_call(&mut pending, began_ns);
+        self.rest(&mut pending, result, wall_ns, 0, &mut line);
+        self.finish_line(line)
+    }
+
+    /// Ends the line of a call that was begun.
+    pub(super) fn end_call(
+        &mut self,
+        mut begun: Pending,
+        is_open: bool,
+        result: i64,
+        wall_ns: u64,
+    ) -> io::Result<()> {
+        let mut column = 0;
+        let mut line = if self.printer.holds {
+            self.break_line()?;
+            std::mem::take(&mut begun.held)
+        } else if is_open {
+            self.printer.open = None;
+            column = begun.column;
+            let mut line = std::mem::take(&mut self.printer.line);
+            line.clear();
+            line
+        } else {
+            self.break_line()?;
+            self.resume_line(begun.call.id)
+        };
+        self.rest(&mut begun, result, wall_ns, column, &mut line);
+        self.finish_line(line)
+    }
+
+    pub(super) fn resume_line(&mut self, call: CallId) -> Vec<u8> {
+        let mut line = self.leader(self.event.time_ns);
+        for part in ["<... ", &call.name(), " resumed>"] {
+            line.extend_from_slice(part.as_bytes());
+        }
+        line
+    }
+
+    /// Writes what is left of the arguments, and the result.  So many bytes of the line are written.
+    pub(super) fn rest(
+        &mut self,
+        pending: &mut Pending,
+        result: i64,
+        wall_ns: u64,
+        column: usize,
+        line: &mut Vec<u8>,
+    ) {
+        self.arguments(pending, Some(result), line);
+        line.extend_from_slice(b") ");
+        self.align(column, line);
+        line.extend_from_slice(b"= ");
+        self.result(pending, result, line);
+        if let Some(precision) = self.printer.options.took {
+            leader::write_took(precision, wall_ns, line);
+        }
+    }
+
+    /// Fills up to the column of `= `.
+    pub(super) fn align(&self, column: usize, line: &mut Vec<u8>) {
+        let have = column + line.len();
+        let missing = self.printer.options.column.saturating_sub(have);
+        line.resize(line.len() + missing.min(1 << 12), b' ');
+    }
+
+    pub(super) fn result(&mut self, pending: &mut Pending, value: i64, line: &mut Vec<u8>) {
+        let printer = &*self.printer;
+        let id = pending.call.id;
+        let lookup = TaskLookup {
+            tracker: &printer.tracker,
+            descriptors: self.descriptors,
+            process: self.event.process,
+            details: printer.options.style.descriptors > 1,
+        };
+        let mut context = DecodeContext {
+            call: pending.call,
+            result: Some(value),
+            style: printer.style_of(id),
+            saved: &mut pending.saved,
+            out: line,
+            memory: self.memory,
+            is_blind: false,
+            lookup: &lookup,
+        };
+        if printer.options.raw.has(id) && error_of(value).is_none() {
+            context.hex(value as u64);
+        } else {
+            result::write(&table::entry(id).result, &mut context, value);
+        }
+    }
+
+    /// Notes what a call did to descriptors.
+    pub(super) fn observe(&mut self, call: Call, value: i64) {
+        if self.printer.tracker.is_on() && error_of(value).is_none() {
+            let process = self.event.process;
+            self.printer.tracker.observe(process, &call, value, self.memory, self.descriptors);
+        }
+    }
+
+    /// Ends the line of a call that its task did not come back from: `= ?`.
+    pub(super) fn never_ended(&mut self, mut pending: Pending) -> io::Result<()> {
+        let thread = self.thread();
+        let mut column = 0;
+        let mut line = if self.printer.holds {
+            self.break_line()?;
+            std::mem::take(&mut pending.held)
+        } else if self.printer.open == Some(thread) {
+            self.printer.open = None;
+            column = pending.column;
+            Vec::new()
+        } else {
+            self.break_line()?;
+            self.resume_line(pending.call.id)
+        };
+        if pending.next < table::entry(pending.call.id).arguments.len() {
+            line.extend_from_slice(b" <unfinished ...>");
+        }
+        line.extend_from_slice(b") ");
+        self.align(column, &mut line);
+        line.extend_from_slice(b"= ?");
+        self.finish_line(line)
+    }
+}
+
+/// Lets arguments that are told later look at memory that the call will overwrite.
+fn look_ahead(context: &mut DecodeContext<'_>, entry: &table::SyscallEntry, from: usize) {
+    let length = context.out.len();
+    for (index, kind) in entry.arguments.iter().enumerate().skip(from) {
+        if kind.remembers() {
+            kind.write(context, index);
+        }
+    }
+    context.out.truncate(length);
+}

@@ -1,0 +1,224 @@
+//! The printer of lines: its state, and which part writes which event.
+
+use std::collections::hash_map::Entry;
+use std::io::{self, Write};
+
+use super::leader;
+use super::options::LineOptions;
+use super::tracker::Tracker;
+use crate::decode::{DescriptorLookup, SavedWords, ValueStyle};
+use crate::event::{Call, EventKind, TraceEvent};
+use crate::tasks::TaskMap;
+use crate::{CallId, DescriptorTarget, Descriptors, Memory, digits};
+
+/// A call that has begun and not ended.
+pub(super) struct Pending {
+    pub(super) call: Call,
+    /// The argument to go on with.
+    pub(super) next: usize,
+    /// It was begun already: no comma before what follows.
+    pub(super) is_begun: bool,
+    pub(super) saved: SavedWords,
+    /// The line so far, if it is held back.
+    pub(super) held: Vec<u8>,
+    /// StructBytes in the line so far.
+    pub(super) column: usize,
+    /// It has no line.
+    pub(super) is_hidden: bool,
+}
+
+/// What is known of a task.
+#[derive(Default)]
+pub(super) struct Task {
+    /// Its latest call.
+    pub(super) last: Option<CallId>,
+    /// The call that it is in.
+    pub(super) pending: Option<Pending>,
+}
+
+/// Tasks that are kept count of: above what a machine runs at a time (`pid_max` is 4 Mi, its default
+/// 32 Ki), and a bound for a stream of events that never tells of ends.
+const TASKS_MAX: usize = 1 << 16;
+
+/// Writes events as lines.
+pub struct Printer {
+    pub(super) options: LineOptions,
+    /// Whether lines are held back until the result is known.
+    pub(super) holds: bool,
+    /// Tasks that are there.
+    pub(super) tasks: TaskMap<Task>,
+    /// The task that has begun a line which is not ended.
+    pub(super) open: Option<i32>,
+    pub(super) last_ns: Option<u64>,
+    pub(super) tracker: Tracker,
+    pub(super) line: Vec<u8>,
+}
+
+impl Printer {
+    /// A printer that has written nothing yet.
+    #[must_use]
+    pub fn new(options: LineOptions) -> Self {
+        let tracks = options.style.descriptors > 0 || !options.paths.is_empty();
+        Printer {
+            holds: options.whole_lines || !options.statuses.is_all(),
+            tasks: TaskMap::default(),
+            open: None,
+            last_ns: None,
+            tracker: Tracker::new(tracks),
+            line: Vec::new(),
+            options,
+        }
+    }
+
+    /// Writes what happened.
+    ///
+    /// # Errors
+    ///
+    /// PieceFilter of `out`.
+    pub fn event(
+        &mut self,
+        event: &TraceEvent,
+        memory: &dyn Memory,
+        descriptors: &dyn Descriptors,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut printing = EventPrinter { printer: self, event, memory, descriptors, out };
+        match event.what {
+            EventKind::Enter(call) => printing.enter(call),
+            EventKind::Exit { call, result, wall_ns, .. } => printing.exit(call, result, wall_ns),
+            EventKind::Signal(signal) => printing.signal(&signal),
+            EventKind::Stopped(signal) => printing.stopped(signal),
+            EventKind::Began { parent } => printing.began(parent),
+            EventKind::Superseded { former } => printing.superseded(former),
+            EventKind::Ended(end) => printing.ended(end),
+        }
+    }
+
+    /// Ends lines of calls that are under way, as their tasks are let go: ` <detached ...>`.
+    ///
+    /// # Errors
+    ///
+    /// PieceFilter of `out`.
+    pub fn detach(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if self.open.take().is_some() {
+            out.write_all(b" <detached ...>\n")?;
+        }
+        self.tasks.values_mut().for_each(|task| task.pending = None);
+        Ok(())
+    }
+
+    /// A task is there of which nothing has been told yet: one that ran already.
+    pub fn attached(&mut self, thread: i32) {
+        self.know(thread);
+    }
+
+    /// Gives up the line of a call that a task is in, of which nothing is written yet
+    /// ([`whole_lines`](LineOptions::whole_lines)).
+    pub fn give_up(&mut self, thread: i32) {
+        if self.holds {
+            self.take_pending(thread);
+        }
+    }
+
+    /// The options it was made with.
+    #[must_use]
+    pub fn options(&self) -> &LineOptions {
+        &self.options
+    }
+
+    pub(super) fn style_of(&self, call: CallId) -> ValueStyle {
+        ValueStyle { whole: !self.options.abbreviated.has(call), ..self.options.style }
+    }
+
+    /// A task that is there; `None` if there are too many.
+    pub(super) fn know(&mut self, thread: i32) -> Option<&mut Task> {
+        let is_full = self.tasks.len() >= TASKS_MAX;
+        match self.tasks.entry(thread) {
+            Entry::Vacant(_) if is_full => None,
+            entry => Some(entry.or_default()),
+        }
+    }
+
+    /// Takes out the call that a task is in.
+    pub(super) fn take_pending(&mut self, thread: i32) -> Option<Pending> {
+        self.tasks.get_mut(&thread).and_then(|task| task.pending.take())
+    }
+
+    /// Notes which call a task is in; gives the one before.
+    pub(super) fn note(&mut self, thread: i32, call: CallId) -> Option<CallId> {
+        self.know(thread).and_then(|task| task.last.replace(call))
+    }
+}
+
+/// A printer at work on one event.
+pub(super) struct EventPrinter<'a> {
+    pub(super) printer: &'a mut Printer,
+    pub(super) event: &'a TraceEvent,
+    pub(super) memory: &'a dyn Memory,
+    pub(super) descriptors: &'a dyn Descriptors,
+    pub(super) out: &'a mut dyn Write,
+}
+
+/// Looks descriptors up for a task.
+pub(super) struct TaskLookup<'a> {
+    pub(super) tracker: &'a Tracker,
+    pub(super) descriptors: &'a dyn Descriptors,
+    pub(super) process: i32,
+    pub(super) details: bool,
+}
+
+impl DescriptorLookup for TaskLookup<'_> {
+    fn target(&self, descriptor: i32) -> Option<DescriptorTarget> {
+        self.tracker.target(self.descriptors, self.process, descriptor, self.details)
+    }
+}
+
+impl EventPrinter<'_> {
+    pub(super) fn thread(&self) -> i32 {
+        self.event.thread
+    }
+
+    /// Breaks the line that is open, unless it is that of this task and may go on.
+    pub(super) fn break_line(&mut self) -> io::Result<()> {
+        if self.printer.open.take().is_some() {
+            self.out.write_all(b" <unfinished ...>\n")?;
+        }
+        Ok(())
+    }
+
+    /// Begins a line with whom it is about and when.
+    pub(super) fn leader(&mut self, time_ns: u64) -> Vec<u8> {
+        let mut line = std::mem::take(&mut self.printer.line);
+        line.clear();
+        let count = self.printer.tasks.len();
+        leader::write(&self.printer.options, count, self.event.thread, &mut line);
+        let last_ns = self.printer.last_ns.replace(time_ns);
+        leader::write_times(&self.printer.options, time_ns, last_ns, &mut line);
+        if self.printer.options.numbers {
+            let last = self.printer.tasks.get(&self.event.thread).and_then(|task| task.last);
+            line.push(b'[');
+            digits::padded(last.map_or(0, |call| call.number), 4, b' ', &mut line);
+            line.extend_from_slice(b"] ");
+        }
+        line
+    }
+
+    pub(super) fn finish_line(&mut self, mut line: Vec<u8>) -> io::Result<()> {
+        line.push(b'\n');
+        self.out.write_all(&line)?;
+        self.printer.line = line;
+        Ok(())
+    }
+}
+
+/// The whole line of a call, as if it had been seen alone: for tests and whoever has one call to show.
+#[must_use]
+pub fn line_of(call: Call, result: i64, memory: &dyn Memory, options: LineOptions) -> String {
+    let mut printer = Printer::new(options);
+    let mut out = Vec::new();
+    let mut event = TraceEvent { time_ns: 0, thread: 1, process: 1, what: EventKind::Enter(call) };
+    let _ = printer.event(&event, memory, &(), &mut out);
+    event.what = EventKind::Exit { call, result, wall_ns: 0, cpu_ns: None };
+    let _ = printer.event(&event, memory, &(), &mut out);
+    String::from_utf8_lossy(&out).trim_end().to_owned()
+}
