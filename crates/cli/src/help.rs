@@ -11,7 +11,7 @@ Examples:
   whit play /var/log/whit/       show it
   whit doctor                    what reading costs here, and what is missing
 
-Exit codes: 0 done; 1 nothing found, or a verdict that is not fine; 2 an error, told in one line.";
+Exit codes: 0 done; 1 nothing found, or a verdict that is not fine; 2 an error, in one line on stderr.";
 
 /// Below the help of `whit run`.
 pub(crate) const RUN: &str = "\
@@ -45,7 +45,7 @@ Examples:
   whit record -f ./ --keep 500M      at most so much on the disk
   whit record --csv --fields cpu.user,disk.reads
                                      numbers for another program
-  whit record -A server              lines for whoever connects to port 2655
+  whit record -A server              lines for each client on port 2655
 
 Signals: TERM and INT end the recording well, HUP begins new files, USR1 writes out what is held.";
 
@@ -63,7 +63,7 @@ Examples:
                                          what is different in the afternoon
   whit play x.whit --extract y.whit --from 10:00-11:00
                                          an hour in a file of its own
-  whit play /var/log/whit/ --follow      and go on with what is being recorded";
+  whit play /var/log/whit/ --follow      and what is being recorded, as it comes";
 
 /// Below the help of `whit top`.
 pub(crate) const TOP: &str = "\
@@ -88,7 +88,7 @@ Examples:
   whit trace -ff -o t make              a file t.PID for each task
   whit trace -f --slower-than 0.1 make  only what took its time
   whit trace --json -o - true           for another program
-  whit trace -c ls /                    how often and how long: a table
+  whit trace -c ls /                    how many and how long: a table
   whit trace -cf --by command make      and split by program
   whit trace -ca -i 1                   the whole machine, a table a second
 
@@ -113,7 +113,8 @@ Examples:
   whit bench record                      the tables; takes some minutes
   whit bench record --save bench/runs    and keep them
   whit bench processes                   from a hundred to ten thousand processes
-  whit bench processes --sleepers 1000x8 a thousand of eight threads each
+  whit bench processes --sleepers 1000x8
+                                         a thousand of eight threads each
   whit bench processes --long            five minutes of programs that end at once
   whit bench trace                       what tracing adds to a system call, beside strace
   whit bench spawn                       what running a job costs, beside parallel and xargs

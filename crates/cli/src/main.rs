@@ -1,6 +1,6 @@
 //! whit: watch everything, weigh nothing.  The command line: one verb, one file in `commands/`.
 //!
-//! Exit codes: 0 done; 1 nothing found, or a verdict that is not "fine"; 2 an error, told in one
+//! Exit codes: 0 done; 1 nothing found, or a verdict that is not "fine"; 2 an error, in one
 //! line on stderr.  A closed pipe downstream is not an error.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this crate is the one that prints")]
 #![allow(

@@ -6,8 +6,9 @@
 //! line is read, so that the highest mark stays low, and one before the first sample unmap the
 //! code; what is needed comes back from the page cache, some fifty minor faults each.
 //!
-//! `whit run` does so where it tells the memory of jobs: the kernel counts ours into it, so the
-//! less we hold, the smaller the jobs whose own can be told.
+//! `whit run` does so where it reports the memory of jobs: until a job runs its program the kernel
+//! counts the pages of this one for it, so the fewer there are, the smaller the jobs that can be
+//! measured.
 
 use std::ffi::{c_char, c_void};
 use std::ptr;
@@ -21,7 +22,7 @@ unsafe extern "C" {
 
 /// Unmaps the program's constants and code; the next touch of each page maps it again.
 ///
-/// A kernel that refuses changes nothing but the memory that is counted, so it is not told.
+/// Where the kernel refuses, only the memory that is counted differs, so that is no error.
 pub(crate) fn give_back_start() {
     let page = rustix::param::page_size();
     let start = (&raw const __executable_start).addr().next_multiple_of(page);

@@ -1,8 +1,8 @@
-//! What is wrong with a command line, in one line; and why a switch of collectl's or strace's is not
-//! ours.
+//! What is wrong with a command line, in one line; and what to use in place of a switch that
+//! collectl, strace or GNU parallel has and whit has not.
 //!
 //! clap explains over several lines.  Scripts and logs want one, in the form of every other error
-//! of whit.  Whoever knows collectl by heart is told by name what whit does instead.
+//! of whit.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -75,7 +75,7 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
     (&["--utime"], Where::Both, "each sample carries the cost of its own reads; see -s w"),
     (&["--import"], Where::Both, "collectl's Perl modules cannot be loaded"),
     (&["-L", "--lustsvcs", "--lustopts"], Where::Both, "Lustre is not supported"),
-    (&["-d", "--debug"], Where::Both, "whit doctor tells what is read and what it costs"),
+    (&["-d", "--debug"], Where::Both, "whit doctor shows what is read and what it costs"),
     (
         &["--envrules"],
         Where::Record,
@@ -113,7 +113,7 @@ const REFUSED_OF_STRACE: &[(&[&str], &str)] = &[
     (&["-I", "--interruptible"], "a command gets the signals and is traced to its end"),
     (&["--instruction-pointer"], "where a call was made from is not looked at"),
     (&["-X", "--const-print-style"], "constants have their names; -e raw= shows numbers"),
-    (&["-O", "--summary-syscall-overhead"], "what tracing adds is measured and told apart"),
+    (&["-O", "--summary-syscall-overhead"], "what tracing adds is measured and shown by itself"),
     (
         &["-Y", "--decode-pids"],
         "names of processes are not added to lines; --by command counts by them",
@@ -166,7 +166,7 @@ const REFUSED_OF_PARALLEL: &[(&[&str], &str)] = &[
     (&["--ctag", "--ctagstring"], "it is --color with --tag"),
     (
         &["-p", "--interactive", "-o", "--open-tty"],
-        "nobody is asked; --dry-run shows what would run",
+        "whit run never asks; --dry-run shows what would run",
     ),
     (&["--citation", "--bibtex"], "nothing is to be cited"),
     (&["--tollef"], "there is one way only"),
@@ -178,7 +178,7 @@ const REFUSED_OF_PARALLEL: &[(&[&str], &str)] = &[
             "--number-of-sockets",
             "--number-of-threads",
         ],
-        "nproc(1) and lscpu(1) tell",
+        "nproc(1) and lscpu(1) show them",
     ),
     (&["--max-line-length-allowed", "--show-limits"], "a command line has at most 131,071 bytes"),
     (
@@ -247,15 +247,15 @@ fn refusal(error: &clap::Error, verb: Option<&str>) -> Option<String> {
 /// An error's text on one line, without the usage and the pointer to the help that clap adds.
 pub(crate) fn in_one_line(text: &str) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(text);
-    let told = text.split("\n\n").filter(|part| {
+    let parts = text.split("\n\n").filter(|part| {
         let part = part.trim_start();
         !part.starts_with("Usage:") && !part.starts_with("For more information")
     });
-    let told: Vec<String> = told
+    let parts: Vec<String> = parts
         .map(|part| part.lines().map(str::trim).collect::<Vec<_>>().join(" "))
         .filter(|part| !part.is_empty())
         .collect();
-    told.join("; ")
+    parts.join("; ")
 }
 
 #[cfg(test)]

@@ -249,6 +249,15 @@ fn rows_of(folder: &Path, source: &str) -> (usize, usize) {
     (rows.iter().flatten().sum(), rows.iter().flatten().count())
 }
 
+/// Whether a recording in `folder` holds a sample yet.
+fn has_a_sample(folder: &Path) -> bool {
+    let file = std::fs::read_dir(folder).unwrap().next();
+    let reader = file.map(|file| recording::Reader::open(&file.unwrap().path(), &[]));
+    let Some(Ok(mut reader)) = reader else { return false };
+    let mut snapshot = sample::Snapshot::new(&reader.defs());
+    matches!(reader.next(&mut snapshot), Ok(recording::Next::Sample))
+}
+
 /// A sample's tables by the names of their sources.
 type Tables<'a> = dyn Fn(&str) -> Option<&'a sample::Table> + 'a;
 
@@ -289,15 +298,12 @@ fn what_ends_just_before_the_stop_is_in_the_recording() {
         .stdin(Stdio::null())
         .spawn()
         .unwrap();
-    let has_begun = || {
-        let mut files = std::fs::read_dir(folder.path()).unwrap();
-        files.next().is_some_and(|file| file.unwrap().metadata().unwrap().len() > 0)
-    };
-    while !has_begun() {
+    // The first sample is taken at the next whole second; nothing more within a minute.
+    let begun = std::time::Instant::now();
+    while !has_a_sample(folder.path()) {
+        assert!(begun.elapsed().as_secs() < 60, "no sample is taken");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    // The first sample is taken at the next whole second; nothing more within a minute.
-    std::thread::sleep(std::time::Duration::from_millis(1_500));
     let script = format!("i=0; while [ $i -lt {ENDS} ]; do /bin/true; i=$((i+1)); done");
     assert!(Command::new("/bin/sh").args(["-c", &script]).status().unwrap().success());
     let pid = rustix::process::Pid::from_child(&recorder);

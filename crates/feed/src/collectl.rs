@@ -70,7 +70,7 @@ impl CollectlFeed {
             threads: true,
             status: true,
             first_thread_switches: settings.first_thread_switches,
-            // Users are numbers there; collectl names them by the list of who plays.
+            // Users are numbers there; collectl takes their names from the machine that plays.
             passwd: Some(settings.passwd.clone().unwrap_or_else(|| PathBuf::from("/etc/passwd"))),
             ..ProcessLimits::default()
         };
@@ -152,7 +152,7 @@ impl Feed for CollectlFeed {
             let here = match def.name {
                 "slab" => interval.has_slabs,
                 "process" => interval.has_processes,
-                // collectl sees no ends.
+                // collectl records no exits.
                 "exit" | "process_total" => false,
                 "environment" => interval.has_sensors,
                 _ => true,
@@ -161,7 +161,7 @@ impl Feed for CollectlFeed {
             if here && recorded[index] { State::Ok } else { State::NotRecorded }
         };
         self.sampler.sample(&mut self.host, &mut self.clock, due, snapshot);
-        // collectl reckons the first interval of a file as long as it was meant to be.
+        // collectl takes the first interval of a file to be as long as it should be.
         snapshot.lasted_ns = match std::mem::replace(&mut self.begun, true) {
             true => interval.ended_ns.saturating_sub(interval.realtime_ns),
             false => i64::try_from(self.reader.meta().interval_ns()).unwrap_or(0),

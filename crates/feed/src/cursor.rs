@@ -47,7 +47,7 @@ pub struct CursorSettings {
     pub entries: Vec<&'static Entry>,
     /// The source that is read least often, by name: where the cursor stands, it has rates.
     pub slowest: &'static str,
-    /// The zone of who looks.
+    /// The zone of the machine that shows them.
     pub local: TimeZone,
 }
 
@@ -167,7 +167,7 @@ impl Cursor {
     ) -> Result<(), FeedError> {
         let limit_ns = limit_ns.max(self.first_ns);
         let mut reach_ns = self.reach_ns;
-        // Far behind the end there is nothing to find; what is known of it is where to look.
+        // Where the end is, is known only roughly: reading begins before the latest time known.
         let from_ns = if limit_ns == i64::MAX { self.near_end_ns()? } else { limit_ns };
         loop {
             let base_ns = from_ns.saturating_sub(reach_ns);

@@ -20,10 +20,10 @@ pub struct ExtractedTo {
     pub samples: Option<u64>,
 }
 
-/// Cuts the period out of each recording, into the folder `to`, or beside it with `to-` before
-/// its name.  A `to` that ends in `.whit` is the new recording itself, whoever wrote the old one.
+/// Copies the period out of each recording, into the folder `to`, or beside it with `to-` before
+/// its name.  A `to` that ends in `.whit` is the new recording itself, of either program.
 /// Files that exist are not touched.
-/// `done` hears of each new file as it is written.
+/// `done` is called for each new file once it is written.
 ///
 /// # Errors
 /// Those of reading and writing; a new file that was begun is removed or holds what could be read.
@@ -71,7 +71,7 @@ fn extract_collectl(
     }
 }
 
-/// Cuts the period out into a recording of our own.
+/// Copies the period into a recording of whit.
 fn extract_whit(
     recording: &RecordingFile,
     selection: &TimeSelection,
@@ -94,7 +94,7 @@ fn extract_whit(
     }
 }
 
-/// Writes a collectl recording's numbers as a recording of our own.
+/// Writes the numbers of a collectl recording as a recording of whit.
 fn convert(recording: &RecordingFile, range: TimeRange, to: &Path) -> Result<u64, ExtractError> {
     let entries = entries_for(&recordable(recording.meta.subsystems()));
     let mut feed = CollectlFeed::open(&recording.path, &entries, &CollectlSettings::default())?;

@@ -126,7 +126,7 @@ impl RecordingFile {
 
 /// The recordings among files, folders and patterns, in the order of play, and what is wrong with
 /// files that only a folder or a pattern named: one damaged file there does not hide the others.
-/// `now`, in the zone of who plays, says what TODAY is.
+/// `now`, in this machine's zone, says what TODAY is.
 ///
 /// # Errors
 /// A file that was named is no recording, or nothing was found.

@@ -9,7 +9,7 @@ use source::{Entry, Limits, RecorderCounters, Sampler};
 
 use crate::{Feed, FeedError};
 
-/// This host.  It never waits: who asks for samples chooses their times.
+/// This host.  It never waits: the caller chooses when samples are taken.
 pub struct LiveFeed {
     host: Host,
     sampler: Sampler,

@@ -10,7 +10,7 @@ use sample::Meta;
 
 use crate::FeedError;
 
-/// How every recording of ours begins; the rest is checked by its reader.
+/// How every recording of whit begins; the rest is checked by its reader.
 const WHIT_START: &[u8] = b"\x89WHIT";
 
 /// Which program wrote a file.
@@ -48,7 +48,7 @@ pub fn origin_of(path: &Path) -> Result<Origin, FeedError> {
     Ok(Origin::Whit)
 }
 
-/// The facts of a recording, whoever wrote it.
+/// The facts that a recording of either program holds.
 ///
 /// # Errors
 /// The file cannot be read.

@@ -8,7 +8,7 @@ use sample::{Snapshot, SourceDef};
 
 use crate::{Complaint, Feed, FeedError, Position};
 
-/// A recording of our own.
+/// A recording of whit.
 pub struct WhitFeed {
     reader: Reader,
     /// The first sample, read ahead to see whether the recording goes on where another stopped.
@@ -74,7 +74,7 @@ impl Feed for WhitFeed {
         }
         let mut first = Snapshot::new(&self.reader.defs());
         if !self.read(&mut first)? {
-            // Rolled twice within an interval: what follows goes on where the one before stopped.
+            // Two new files within one interval: the next one goes on where the one before stopped.
             self.latest = (end.realtime_ns, end.monotonic_ns);
             return Ok(true);
         }

@@ -94,7 +94,7 @@ pub(crate) enum Prompt {
         command: Vec<u8>,
         chosen: usize,
     },
-    /// Whether it is really meant.
+    /// Whether to send it.
     Confirm {
         pid: i32,
         start: u64,
@@ -494,7 +494,7 @@ const COLLECTL_LETTERS: &str = "cdmnZ";
 pub fn interval(text: &str) -> Result<f64, String> {
     let allowed = INTERVAL_SECONDS_MIN..=INTERVAL_SECONDS_MAX;
     text.trim().parse().ok().filter(|seconds| allowed.contains(seconds)).ok_or_else(|| {
-        format!("'{text}': seconds from {INTERVAL_SECONDS_MIN} to {INTERVAL_SECONDS_MAX} are meant")
+        format!("'{text}': write seconds from {INTERVAL_SECONDS_MIN} to {INTERVAL_SECONDS_MAX}")
     })
 }
 

@@ -146,7 +146,7 @@ impl Column {
         Column::Command,
     ];
 
-    /// What it is called where one types it, and what it shows.
+    /// Its name on the command line, and what it shows.
     #[must_use]
     pub const fn named(self) -> (&'static str, &'static str) {
         match self {
@@ -288,7 +288,7 @@ impl Column {
         matches!(self, Column::User | Column::State | Column::Command)
     }
 
-    /// Writes a cell; the caller sees to its width.
+    /// Writes a cell; the caller aligns it.
     pub(crate) fn write(self, out: &mut String, values: &TickValues<'_>, item: &ListItem<'_>) {
         let number = self.number(values, item);
         match self {

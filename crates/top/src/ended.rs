@@ -1,8 +1,8 @@
 //! Processes that ended in the interval shown, so that their use is in every sum.
 //!
-//! Ends come at every tick, processes perhaps only at every sixtieth: what ended since the
+//! Exits come at every tick, processes perhaps only at every sixtieth: what ended since the
 //! reading before is kept until the next reading of the processes closes the interval.
-//! Costs a copy of each end; at most [`ENDED_MAX`] are kept, the rest are counted.
+//! Costs a copy of each exit; at most [`ENDED_MAX`] are kept, the rest are counted.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::fields::ScreenSources;
 /// Ended processes kept of one interval.
 const ENDED_MAX: usize = 20_000;
 
-/// A process that is no more.
+/// A process that ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ended {
     /// Number and beginning, as the instance's name has them.
@@ -30,14 +30,14 @@ pub(crate) struct Ended {
     pub(crate) peak_resident_kib: Option<f64>,
     /// CPU time of its whole life.
     pub(crate) cpu_seconds: Option<f64>,
-    /// That of the interval; `None` while the interval is open, or if nothing tells.
+    /// That of the interval; `None` while the interval is open, or if it is not known.
     pub(crate) cpu_share_seconds: Option<f64>,
     pub(crate) read_bytes: Option<f64>,
     pub(crate) write_bytes: Option<f64>,
     pub(crate) faults: Option<f64>,
     /// When it began, on the clock that never steps.
     start_ns: Option<u64>,
-    /// Whether it is none, but what several used whose ends nobody told.
+    /// Whether this is no process, but the sum of what several used whose exits were not seen.
     pub(crate) inferred: bool,
 }
 
@@ -65,7 +65,7 @@ impl EndedList {
         &self.closed
     }
 
-    /// How many were too many to keep.
+    /// How many were not kept, for lack of room.
     pub(crate) fn refused(&self) -> u64 {
         self.refused
     }

@@ -73,7 +73,7 @@ fn pressed(event: &Event) -> Option<&KeyEvent> {
     }
 }
 
-/// What a key means for the list; `recorded` where arrows move in time.
+/// What a key does to the list; in a recording (`recorded`) the arrow keys move in time.
 pub(crate) fn action(event: &Event, recorded: bool) -> Option<Action> {
     let key = pressed(event)?;
     if key.modifiers.contains(KeyModifiers::CONTROL) {
@@ -158,7 +158,7 @@ fn letter_action(letter: char) -> Option<Action> {
     })
 }
 
-/// What a key means while something is being typed or chosen.
+/// What a key does while something is being typed or chosen.
 pub(crate) fn edit(event: &Event) -> Option<Edit> {
     let key = pressed(event)?;
     let control = key.modifiers.contains(KeyModifiers::CONTROL);

@@ -1,8 +1,8 @@
 //! Signals to processes, sent so that a number used again is never hit.
 //!
-//! The process is first held by a descriptor (pidfd_open(2)); only then is it looked at whether
-//! it began when the selected one did, and the signal goes to the descriptor.  Whatever happens in
-//! between, the signal reaches the process that was looked at or none.
+//! A process file descriptor (pidfd_open(2)) is opened first; then the start time of the process is
+//! compared with that of the selected one, and the signal goes to the descriptor.  Whatever happens
+//! in between, the signal reaches the process that was compared, or none.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ pub(crate) enum SignalOutcome {
     Gone,
     /// The number now belongs to another process.
     Reused,
-    /// Not ours to signal.
+    /// It belongs to another user.
     Denied,
     /// Anything else.
     Failed(i32),
@@ -56,13 +56,13 @@ impl fmt::Display for SignalOutcome {
 
 /// Sends a signal to the process of that number if it began at `start`, in ticks since boot.
 pub(crate) fn send(pid: i32, start: u64, signal: i32) -> SignalOutcome {
-    // 0 and less mean groups of processes to kill(2), which nobody can have selected.
+    // To kill(2), 0 and negative numbers are process groups, which cannot be selected.
     let process = if pid > 0 { Pid::from_raw(pid) } else { None };
     let Some(process) = process else { return SignalOutcome::Gone };
     let held = match pidfd_open(process, PidfdFlags::empty()) {
         Ok(held) => Some(held),
         Err(rustix::io::Errno::SRCH) => return SignalOutcome::Gone,
-        // Before Linux 5.3, or forbidden by a filter on system calls: the look comes right before.
+        // Before Linux 5.3, or forbidden by a seccomp filter: the comparison comes right before the signal.
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => None,
         Err(error) => return SignalOutcome::Failed(error.raw_os_error()),
     };

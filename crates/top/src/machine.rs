@@ -141,7 +141,7 @@ impl Panel {
         meta: &Meta,
         sources: &ScreenSources,
     ) -> MachineValues {
-        // Plot columns come from a view's options; the plain ones are meant here.
+        // Plot columns depend on options; these are the defaults.
         let options = Options::default();
         let frame = history.frame(meta, &options);
         let kib = |total| Total::value(total, &frame).map(|kib| kib * 1024.0);
@@ -189,7 +189,7 @@ impl MachineValues {
     }
 }
 
-/// Time since boot, if the machine tells when that was.
+/// Time since boot, if it is known when that was.
 fn uptime(frame: &Frame<'_>) -> Option<f64> {
     let boot_ns: i64 = frame.meta.get("boot_ns")?.parse().ok()?;
     Some(frame.realtime_ns.saturating_sub(boot_ns) as f64 / 1e9).filter(|&seconds| seconds >= 0.0)
@@ -271,7 +271,7 @@ fn count_tasks(machine: &mut MachineValues, frame: &Frame<'_>, sources: &ScreenS
         let origin = sources.exit.fields.origin;
         let is_told = |row: &Row<'_>| origin.and_then(|field| row.text(field)) != Some(b"inferred");
         let ends = row.rows().filter(is_told).count();
-        // Where nothing but children's use is known, nobody knows how many there were.
+        // Where only the use of children is known, their number is not.
         let known = seconds.filter(|_| ends > 0 || row.rows().next().is_none());
         machine.exits = known.map(|seconds| ends as f64 / seconds);
     }

@@ -33,7 +33,7 @@ impl GroupBy {
     /// All of them.
     pub const ALL: &[GroupBy] = &[GroupBy::Cgroup, GroupBy::User, GroupBy::Command];
 
-    /// What it is called where one types it, and what it means.
+    /// Its name on the command line, and what it means.
     #[must_use]
     pub const fn named(self) -> (&'static str, &'static str) {
         match self {

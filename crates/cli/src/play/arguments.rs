@@ -67,7 +67,7 @@ pub(crate) struct PlayArguments {
     #[arg(long, requires = "filename", conflicts_with_all = ["plot", "subsystems", "stats"])]
     pub(crate) slabanalyze: bool,
 
-    /// Only the recordings' own headers
+    /// Only the headers of the recordings
     #[arg(long)]
     pub(crate) showheader: bool,
 
@@ -79,11 +79,11 @@ pub(crate) struct PlayArguments {
     #[arg(long, value_name = "REGEX")]
     pub(crate) grep: Option<String>,
 
-    /// Cut the period out: into a folder, or with a prefix, as collectl does
+    /// Copy the period into new recordings: in a folder, or with a prefix to their names
     #[arg(long, value_name = "PATH", conflicts_with = "subsystems")]
     pub(crate) extract: Option<PathBuf>,
 
-    /// At the end of the newest recording, wait for more as long as its recorder lives
+    /// At the end of the newest recording, wait for more as long as its recorder runs
     #[arg(long, conflicts_with_all = ["thru", "extract", "grep", "stats", "diff"])]
     pub(crate) follow: bool,
 

@@ -1,4 +1,4 @@
-//! The loop: recordings one after the other, each frame to whoever shows it.
+//! The loop: recordings one after the other, each frame to what shows it.
 
 use std::io::Write;
 

@@ -19,7 +19,7 @@ const HEIGHT_FOR_SOME: u16 = 9;
 const BLOCKS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const PLAIN_BLOCKS: [&str; 9] = [" ", ".", ".", ":", ":", "-", "=", "+", "#"];
 
-/// Instead of a row of dashes, where a recording has nothing of it or the machine tells nothing.
+/// Instead of a row of dashes, where nothing is recorded or the machine has no such file.
 const NOT_KNOWN: &str = "not known";
 
 /// Columns before the numbers of the lines with bars.
