@@ -148,6 +148,8 @@ pub struct HostOptions {
     pub shares_connections: bool,
     /// `--onall`, `--nonall`: every host runs all jobs.
     pub is_everywhere: bool,
+    /// `--nonall`: once on each host, without values.
+    pub takes_no_values: bool,
     /// `--transferfile`.
     pub send: Vec<OsString>,
     /// The value itself is the name of a file to be sent.
@@ -294,7 +296,7 @@ pub fn prepare(
         send: sent(options, syntax)?,
         bring: templates(options.bring.iter(), syntax)?,
         cleanup: options.removes_files,
-        environment: options.environment.clone(),
+        environment: [vec![own_pid()], options.environment.clone()].concat(),
         slot_variable: options.slot_variable.clone().map(String::into_bytes),
         alive: keepalive,
         current: options.current_folder.clone(),
@@ -385,6 +387,11 @@ fn templates<'a>(
 ) -> Result<Vec<Template>, HostsError> {
     let parse = |text: &OsString| Ok(Template::parse(&[text.as_bytes().to_vec()], syntax)?);
     texts.map(parse).collect()
+}
+
+/// The variable by which jobs know the process that runs them.
+fn own_pid() -> (Vec<u8>, Vec<u8>) {
+    (b"PARALLEL_PID".to_vec(), std::process::id().to_string().into_bytes())
 }
 
 /// What is sent before each job.

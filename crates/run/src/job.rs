@@ -43,6 +43,16 @@ impl Outcome {
         }
     }
 
+    /// The exit code that a shell has in `$?`; 255 of those we ended.
+    pub fn shell_exit_code(self) -> u8 {
+        match self {
+            Outcome::Exited(code) => code,
+            Outcome::Signalled(signal) => 128_u8.saturating_add(signal),
+            Outcome::Killed(_) => 255,
+            Outcome::Skipped => 0,
+        }
+    }
+
     /// `Signal` of the joblog: the signal that ended it, or 0.
     pub fn signal(self) -> i32 {
         match self {
@@ -79,4 +89,16 @@ pub struct Finished {
     pub records: Vec<Record>,
     /// What it used; `None` where it ran elsewhere.
     pub usage: Option<ResourceUsage>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_those_of_a_shell() {
+        assert_eq!(Outcome::Exited(3).shell_exit_code(), 3);
+        assert_eq!(Outcome::Signalled(9).shell_exit_code(), 137);
+        assert_eq!(Outcome::Killed(15).shell_exit_code(), 255);
+    }
 }

@@ -30,6 +30,8 @@ pub mod progress;
 pub mod remote;
 pub mod schedule;
 pub mod semaphore;
+pub mod settings;
+pub mod setup;
 pub mod shell;
 pub mod units;
 

@@ -31,6 +31,8 @@ use rustix::fs::{FlockOperation, inotify};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags};
 
+use crate::units::{self, UnitError};
+
 /// How often holders on other machines that share the folder are checked: the kernel reports no
 /// changes that another machine makes.
 const ELSEWHERE: Duration = Duration::from_secs(1);
@@ -60,6 +62,9 @@ pub enum SemaphoreError {
         /// What the kernel said.
         error: io::Error,
     },
+    /// `--semaphore-timeout` is no duration.
+    #[error("--semaphore-timeout: {0}")]
+    Timeout(UnitError),
     /// Waiting failed (poll(2)).
     #[error("cannot wait for the semaphore: {0}")]
     Wait(Errno),
@@ -94,6 +99,27 @@ pub enum WaitLimit {
     ThenTake(Duration),
     /// So long; then fail.
     ThenFail(Duration),
+}
+
+impl WaitLimit {
+    /// Reads `--semaphore-timeout`: a duration; with a `-` before it, the wait fails then; 0 is no
+    /// limit.
+    ///
+    /// # Errors
+    ///
+    /// It is no duration.
+    pub fn parse(text: &str) -> Result<Self, SemaphoreError> {
+        let (duration, fails) = match text.strip_prefix('-') {
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let duration = units::duration(duration).map_err(SemaphoreError::Timeout)?;
+        Ok(match fails {
+            _ if duration == Duration::ZERO => WaitLimit::None,
+            true => WaitLimit::ThenFail(duration),
+            false => WaitLimit::ThenTake(duration),
+        })
+    }
 }
 
 /// How waiting ended.
@@ -438,6 +464,16 @@ fn try_flock(file: &File) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timeouts_are_read() {
+        let read = |text| WaitLimit::parse(text).unwrap();
+        assert_eq!(read("1.5"), WaitLimit::ThenTake(Duration::from_millis(1500)));
+        assert_eq!(read("1m"), WaitLimit::ThenTake(Duration::from_secs(60)));
+        assert_eq!(read("-2"), WaitLimit::ThenFail(Duration::from_secs(2)));
+        assert_eq!(read("0"), WaitLimit::None);
+        assert!(WaitLimit::parse("x").is_err());
+    }
 
     #[test]
     fn names_become_names_of_files_as_parallel_has_them() {

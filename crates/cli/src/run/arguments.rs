@@ -211,30 +211,6 @@ pub(crate) struct PipeArguments {
     pub(crate) round_robin: bool,
 }
 
-impl PipeArguments {
-    /// Whether there are blocks.
-    pub(crate) fn is_used(&self) -> bool {
-        self.pipe || self.pipe_part || self.is_named()
-    }
-
-    /// What says how the input is cut, and whether it is given.
-    pub(crate) fn of_cutting(&self) -> [(bool, &'static str); 6] {
-        [
-            (self.block.is_some(), "--block"),
-            (self.block_timeout.is_some(), "--block-timeout"),
-            (self.recstart.is_some(), "--recstart"),
-            (self.recend.is_some(), "--recend"),
-            (self.regexp, "--regexp"),
-            (self.remove_separators, "--remove-rec-sep"),
-        ]
-    }
-
-    /// Whether jobs are told the name of their block.
-    pub(crate) fn is_named(&self) -> bool {
-        self.cat || self.fifo
-    }
-}
-
 /// Replacement strings.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Replacement strings")]
@@ -494,14 +470,6 @@ pub(crate) struct HostArguments {
 }
 
 impl HostArguments {
-    /// Whether any host is named.
-    pub(crate) fn is_used(&self) -> bool {
-        !self.logins.is_empty()
-            || !self.login_files.is_empty()
-            || self.is_everywhere()
-            || self.hostgroups
-    }
-
     /// Whether every host runs all jobs.
     pub(crate) fn is_everywhere(&self) -> bool {
         self.onall || self.nonall
@@ -602,13 +570,6 @@ pub(crate) struct OutputArguments {
     pub(crate) total_jobs: Option<u64>,
 }
 
-impl OutputArguments {
-    /// Where temporary files are made.
-    pub(crate) fn temporary_folder(&self) -> PathBuf {
-        self.tmpdir.clone().unwrap_or_else(std::env::temp_dir)
-    }
-}
-
 /// One command at a time, over all processes.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Semaphore")]
@@ -678,7 +639,7 @@ impl PackingArguments {
 }
 
 /// What is seen of the machine meanwhile.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 #[command(next_help_heading = "Seeing the machine")]
 pub(crate) struct WatchArguments {
     /// Show once a second, on standard error, what jobs and machine do

@@ -1,73 +1,20 @@
-//! `-S` and its company: the options, what they refuse, and what they mean to [`run::hosts`].
+//! `-S` and its company: from the command line and the environment to [`run::hosts`].
 
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStringExt as _;
 
 use anyhow::{Context as _, bail};
 use run::hosts::HostOptions;
-use run::schedule::Limit;
 use run::units;
 
 use super::arguments::{HostArguments, RunArguments};
 use super::config;
 
-/// Refuses what cannot be had on other hosts.
-pub(crate) fn check(arguments: &RunArguments) -> anyhow::Result<()> {
-    let RunArguments { hosts, schedule, jobs, .. } = arguments;
-    if !hosts.is_used() {
-        return Ok(());
-    }
-    if hosts.is_everywhere() {
-        check_everywhere(arguments)?;
-    }
-    if hosts.variables.iter().any(|names| names.split(',').any(|name| name == "_")) {
-        bail!("--env _: there is no record of an earlier environment; name the variables");
-    }
-    let limit = schedule.limit.as_ref().and_then(|text| Limit::parse(text.as_bytes()).ok());
-    let is_rule = limit.is_some_and(|limit| !matches!(limit, Limit::Command(_)));
-    for (is_given, option) in [
-        (jobs.tty, "--tty: jobs there have no terminal"),
-        (jobs.nice != 0, "--nice: write nice(1) into the command"),
-        (schedule.load.is_some(), "--load: it is this machine's"),
-        (schedule.memfree.is_some(), "--memfree: it is this machine's"),
-        (schedule.memsuspend.is_some(), "--memsuspend: it is this machine's"),
-        (schedule.noswap, "--noswap: it is this machine's"),
-        (is_rule, "--limit of load, mem or io: they are this machine's; a command can ask hosts"),
-    ] {
-        if is_given {
-            bail!("-S cannot be had with {option}");
-        }
-    }
-    Ok(())
-}
-
-/// Refuses what cannot be had where every host runs all jobs.
-fn check_everywhere(arguments: &RunArguments) -> anyhow::Result<()> {
-    let RunArguments { hosts, pipe, output, .. } = arguments;
-    let name = if hosts.onall { "--onall" } else { "--nonall" };
-    let is_tree = output.results.as_ref().is_some_and(|name| {
-        let name = name.as_bytes();
-        ![&b".csv"[..], b".tsv", b".json"].iter().any(|ending| name.ends_with(ending))
-    });
-    for (is_given, what) in [
-        (output.resume, "--resume: the joblog has a job 1 of each host"),
-        (output.resume_failed, "--resume-failed: the joblog has a job 1 of each host"),
-        (output.retry_failed, "--retry-failed: the joblog has a job 1 of each host"),
-        (
-            is_tree,
-            "--results of files: those of one host would replace those of another; a table (.csv) has all",
-        ),
-        (pipe.pipe || pipe.pipe_part, "--pipe: a block is read once"),
-    ] {
-        if is_given {
-            bail!("{name} cannot be had with {what}");
-        }
-    }
-    Ok(())
-}
-
 /// The options of hosts as the library takes them.
 pub(crate) fn options(arguments: &RunArguments) -> anyhow::Result<HostOptions> {
     let RunArguments { hosts, schedule, jobs, output, .. } = arguments;
+    if hosts.variables.iter().any(|names| names.split(',').any(|name| name == "_")) {
+        bail!("--env _: there is no record of an earlier environment; name the variables");
+    }
     let delay = hosts
         .ssh_delay
         .as_ref()
@@ -82,6 +29,7 @@ pub(crate) fn options(arguments: &RunArguments) -> anyhow::Result<HostOptions> {
         delay: delay.transpose()?,
         shares_connections: hosts.controlmaster,
         is_everywhere: hosts.is_everywhere(),
+        takes_no_values: hosts.nonall,
         send: hosts.send.clone(),
         sends_value: hosts.transfer || !hosts.trc.is_empty(),
         bring: hosts.bring.iter().chain(&hosts.trc).cloned().collect(),
@@ -116,8 +64,7 @@ fn remote_only(hosts: &HostArguments) -> Vec<&'static str> {
 
 /// The variables that jobs on other hosts have in their environment.
 fn environment(hosts: &HostArguments) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let pid = std::process::id().to_string().into_bytes();
-    let mut all = vec![(b"PARALLEL_PID".to_vec(), pid)];
+    let mut all = Vec::new();
     for name in hosts.variables.iter().flat_map(|names| names.split(',')) {
         for name in [name.to_owned(), format!("BASH_FUNC_{name}%%")] {
             if let Some(value) = std::env::var_os(&name).filter(|_| !name.is_empty()) {

@@ -6,11 +6,33 @@ use std::time::Instant;
 
 use run::engine::Observer;
 use run::hosts::Warnings;
-use run::observers::{Notices, Panel, ProgressLine, ProgressOptions, Statistics};
+use run::observers::{Notices, Observers, Panel, ProgressLine, ProgressOptions, Statistics};
+use run::settings::RunSettings;
+use run::setup::{self, Prepared};
 
 use super::arguments::WatchArguments;
 use super::record;
 use super::trace::Tracer;
+use crate::memory;
+
+/// Makes jobs ready, and what observes them.
+///
+/// # Errors
+///
+/// What of it cannot be had.
+pub(crate) fn prepare(
+    settings: RunSettings,
+    watch: &WatchArguments,
+) -> anyhow::Result<(Prepared, Observers)> {
+    let wants_details = settings.wants_details;
+    let mut prepared = setup::prepare(settings, &warnings())?;
+    let observers = of(watch, prepared.progress())?;
+    if wants_details {
+        memory::give_back_start();
+        prepared.inspect_exits();
+    }
+    Ok((prepared, observers))
+}
 
 /// All observers.  Notices stand last: an observer that keeps lines on the terminal takes them away
 /// when it gets a warning, and draws them again at its next tick.
@@ -18,10 +40,7 @@ use super::trace::Tracer;
 /// # Errors
 ///
 /// What of the machine cannot be observed here.
-pub(crate) fn of(
-    watch: &WatchArguments,
-    progress: ProgressOptions,
-) -> anyhow::Result<Vec<Box<dyn Observer>>> {
+fn of(watch: &WatchArguments, progress: ProgressOptions) -> anyhow::Result<Observers> {
     // Loading programs into the kernel takes its time, which is not the jobs'.
     let tracer = watch.trace.then(Tracer::begin).transpose()?;
     let recorder = watch.record.as_deref().map(record::Recorder::begin).transpose()?;
@@ -42,11 +61,11 @@ pub(crate) fn of(
     let out = Box::new(stderr());
     observers.push(Box::new(ProgressLine::new(progress, out, terminal_size, Instant::now)));
     observers.push(Box::new(Notices::new(Box::new(stderr()))));
-    Ok(observers)
+    Ok(Observers(observers))
 }
 
 /// Warnings that come from elsewhere than the engine.
-pub(crate) fn warnings() -> Warnings {
+fn warnings() -> Warnings {
     Warnings::new(|text| Notices::new(Box::new(stderr())).warn(text.as_bytes()))
 }
 

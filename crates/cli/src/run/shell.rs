@@ -1,7 +1,6 @@
 //! What the environment says of the user's shell.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
 /// The user's shell: `$PARALLEL_SHELL`, else the nearest ancestor that is a shell, else `$SHELL`,
@@ -13,15 +12,4 @@ pub(crate) fn of_the_user() -> PathBuf {
         .or_else(run::shell::of_an_ancestor)
         .or_else(|| set("SHELL").map(PathBuf::from))
         .unwrap_or_else(|| PathBuf::from("/bin/sh"))
-}
-
-/// The functions that a shell finds in the environment (`BASH_FUNC_name%%`).
-pub(crate) fn functions() -> Vec<Vec<u8>> {
-    std::env::vars_os()
-        .filter_map(|(name, _)| {
-            let name = name.into_vec();
-            let name = name.strip_prefix(b"BASH_FUNC_")?.strip_suffix(b"%%")?;
-            Some(name.to_vec())
-        })
-        .collect()
 }

@@ -6,17 +6,17 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
-use run::engine::IsDone;
-use run::joblog::{self, Format, Log};
+use crate::engine::IsDone;
+use crate::joblog::{self, Format, Log};
 
-use crate::run::arguments::{OutputArguments, RunArguments};
+use super::error::SetupError;
+use crate::settings::{OutputSettings, RunSettings};
 
 /// Jobs by their numbers and command lines.
 pub(super) type GivenJobs = Vec<(u64, Vec<u8>)>;
 
 /// The joblog's path, and whether it is added to.
-fn joblog(output: &OutputArguments) -> Option<(PathBuf, bool)> {
+fn joblog(output: &OutputSettings) -> Option<(PathBuf, bool)> {
     let name = output.joblog.as_ref()?;
     let resumes = output.resume || output.resume_failed || output.retry_failed;
     Some(match name.as_bytes().strip_prefix(b"+") {
@@ -26,13 +26,13 @@ fn joblog(output: &OutputArguments) -> Option<(PathBuf, bool)> {
 }
 
 /// Opens what jobs are written down in.
-pub(super) fn logs(arguments: &RunArguments) -> anyhow::Result<Vec<Log>> {
+pub(super) fn logs(settings: &RunSettings) -> Result<Vec<Log>, SetupError> {
     let mut logs = Vec::new();
     // A dry run has done nothing that could be gone on after.
-    if arguments.jobs.dry_run {
+    if settings.jobs.dry_run {
         return Ok(logs);
     }
-    let output = &arguments.output;
+    let output = &settings.output;
     if let Some((path, appends)) = joblog(output) {
         logs.push(match path.as_os_str() == "-" {
             true => Log::on(stdout()?, Format::Columns)?,
@@ -53,13 +53,13 @@ fn stdout() -> io::Result<OwnedFd> {
 }
 
 /// What the joblog says of earlier runs, and where it is.
-fn earlier(output: &OutputArguments, option: &str) -> anyhow::Result<(joblog::Done, PathBuf)> {
-    let (path, _) = joblog(output).with_context(|| format!("{option} needs --joblog"))?;
+fn earlier(output: &OutputSettings, option: &str) -> Result<(joblog::Done, PathBuf), SetupError> {
+    let Some((path, _)) = joblog(output) else { usage!("{option} needs --joblog") };
     Ok((joblog::read(&path)?, path))
 }
 
 /// Which jobs are left out, by the joblog.
-pub(super) fn is_done(output: &OutputArguments) -> anyhow::Result<Option<IsDone>> {
+pub(super) fn is_done(output: &OutputSettings) -> Result<Option<IsDone>, SetupError> {
     if output.resume_failed {
         let (done, path) = earlier(output, "--resume-failed")?;
         let done = done.strict(&path)?;
@@ -73,7 +73,7 @@ pub(super) fn is_done(output: &OutputArguments) -> anyhow::Result<Option<IsDone>
 }
 
 /// The jobs of `--retry-failed`.
-pub(super) fn retried(output: &OutputArguments) -> anyhow::Result<Option<GivenJobs>> {
+pub(super) fn retried(output: &OutputSettings) -> Result<Option<GivenJobs>, SetupError> {
     if !output.retry_failed {
         return Ok(None);
     }

@@ -1,19 +1,19 @@
 //! Where the engine gets what it makes jobs of: read when it is wanted, by a thread, or before.
 
-use anyhow::{Context as _, bail};
-use run::engine::feed::Fits;
-use run::engine::{Feed, Live, Remote};
-use run::input::Packer;
-use run::packing::{self, LengthLimit};
-use run::schedule::Options;
-use run::units;
+use crate::engine::feed::Fits;
+use crate::engine::{Feed, Live, Remote};
+use crate::input::Packer;
+use crate::packing::{self, LengthLimit};
+use crate::schedule::Options;
+use crate::units;
 use template::Template;
 
 use super::command::Command;
+use super::error::{SetupError, option};
 use super::input::Given;
 use super::output;
-use crate::run::arguments::RunArguments;
-use crate::run::observers::warnings;
+use crate::hosts::Warnings;
+use crate::settings::RunSettings;
 
 /// Whether the command, what is made beside it or the schedule need to know how many jobs there are.
 ///
@@ -22,15 +22,15 @@ use crate::run::observers::warnings;
 /// When they do, and nobody can know it.
 pub(super) fn needs_total(
     command: &Command,
-    arguments: &RunArguments,
+    settings: &RunSettings,
     schedule: &Options,
     given: &Given,
-) -> anyhow::Result<bool> {
+) -> Result<bool, SetupError> {
     let needs_total = command.template.needs_total()
-        || output::beside(arguments, command)?.iter().any(Template::needs_total)
+        || output::beside(settings, command)?.iter().any(Template::needs_total)
         || schedule.halt.needs_total();
     if needs_total && given.blocks.as_ref().is_some_and(|blocks| !blocks.knows_total()) {
-        bail!(
+        usage!(
             "--pipe does not know how many jobs there will be, which --halt N% and total_jobs() need"
         );
     }
@@ -38,47 +38,49 @@ pub(super) fn needs_total(
 }
 
 /// What decides how the engine gets its work.
-pub(super) struct Wanted<'a> {
+pub(super) struct FeedNeeds<'a> {
     /// How many jobs run at once.
     pub(super) slots: u32,
     /// Whether the number of jobs must be known before the first starts.
     pub(super) needs_total: bool,
     /// The hosts, where not all jobs run here.
     pub(super) remote: Option<&'a Remote>,
+    /// Where warnings about the input go.
+    pub(super) warnings: &'a Warnings,
 }
 
 /// What the engine takes its work from.
 pub(super) fn feed(
     given: Given,
     command: &Command,
-    arguments: &RunArguments,
-    wanted: &Wanted<'_>,
+    settings: &RunSettings,
+    wanted: &FeedNeeds<'_>,
     world: &Live,
-) -> anyhow::Result<Feed> {
-    let Wanted { slots, needs_total, remote } = *wanted;
+) -> Result<Feed, SetupError> {
+    let FeedNeeds { slots, needs_total, remote, .. } = *wanted;
     let Given { values, blocks, tee, retried, reads_stdin, takes_no_values } = given;
     // Where every host runs all jobs, each has one slot.
     let spread = if remote.is_some_and(|remote| remote.is_everywhere) { 1 } else { slots };
-    let mut packer = packing::packer(values, &arguments.packing.options(), spread);
+    let mut packer = packing::packer(values, &settings.packing, spread);
     let has_values = blocks.is_none() && retried.is_none() && !takes_no_values;
     let total = match needs_total && has_values {
         true => {
             let records = world.interruptibly(|| packer.read_ahead())?;
-            Some(packing::jobs_of(records, &arguments.packing.options()))
+            Some(packing::jobs_of(records, &settings.packing))
         }
         false => None,
     };
-    let limit = length_limit(command, arguments, total)?;
+    let limit = length_limit(command, settings, total)?;
     let fits = packing::fits(command.template.clone(), command.packing, command.dialect, limit);
     Ok(match retried {
         Some(commands) => Feed::Given(commands.into()),
         None if let Some(blocks) = &blocks => blocks.feed(slots, world.waker())?,
         None if let Some(tee) = &tee => {
-            let values = read_all(packer, fits, world)?;
+            let values = read_all(packer, fits, world, wanted.warnings)?;
             tee.feed(values, slots, world.waker())?
         }
         None if takes_no_values => Feed::Known([Vec::new()].into()),
-        None if needs_total => read_all(packer, fits, world)?,
+        None if needs_total => read_all(packer, fits, world, wanted.warnings)?,
         None if reads_stdin && !is_regular_stdin() => Feed::thread(packer, fits, world.waker())?,
         None => Feed::here(packer, fits),
     })
@@ -88,23 +90,28 @@ pub(super) fn feed(
 /// beside it.
 fn length_limit(
     command: &Command,
-    arguments: &RunArguments,
+    settings: &RunSettings,
     total: Option<u64>,
-) -> anyhow::Result<Option<LengthLimit>> {
-    let Some(text) = &arguments.packing.chars else { return Ok(None) };
-    let bytes = units::size(text).with_context(|| format!("-s {text}"))?;
+) -> Result<Option<LengthLimit>, SetupError> {
+    let Some(text) = &settings.max_chars else { return Ok(None) };
+    let bytes = units::size(text).map_err(option(format!("-s {text}")))?;
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let beside = output::beside(arguments, command)?;
+    let beside = output::beside(settings, command)?;
     let beside: Vec<&Template> = beside.iter().collect();
     let measure = command.template.measure(&beside, command.packing, command.dialect);
     Ok(Some(LengthLimit { bytes, measure, total }))
 }
 
 /// Reads everything before the first job starts, interruptibly.
-fn read_all(packer: Packer, fits: Fits, world: &Live) -> anyhow::Result<Feed> {
+fn read_all(
+    packer: Packer,
+    fits: Fits,
+    world: &Live,
+    warnings: &Warnings,
+) -> Result<Feed, SetupError> {
     let (feed, messages) = world.interruptibly(|| Feed::known(packer, fits))?;
     for warning in messages {
-        warnings().warn(&warning);
+        warnings.warn(&warning);
     }
     Ok(feed)
 }

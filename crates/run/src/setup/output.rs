@@ -5,15 +5,19 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use run::collect::{self, Collector, Results};
-use run::progress::Style;
+use crate::collect::{self, Collector, Results};
+use crate::progress::Style;
 use template::Template;
 
 use super::command::Command;
-use crate::run::arguments::{OutputArguments, RunArguments};
+use super::error::SetupError;
+use crate::settings::{OutputSettings, RunSettings};
 
 /// What stands before each line of a job (`--tag`, `--tagstring`).
-pub(super) fn tag(output: &OutputArguments, command: &Command) -> anyhow::Result<Option<Template>> {
+pub(super) fn tag(
+    output: &OutputSettings,
+    command: &Command,
+) -> Result<Option<Template>, SetupError> {
     let value = command.syntax.renames.value.as_deref().unwrap_or(b"{}");
     let text = match &output.tagstring {
         Some(text) => text,
@@ -25,9 +29,9 @@ pub(super) fn tag(output: &OutputArguments, command: &Command) -> anyhow::Result
 
 /// What `--results` asks for; of files that replacement strings name, also their template.
 pub(super) fn results(
-    output: &OutputArguments,
+    output: &OutputSettings,
     command: &Command,
-) -> anyhow::Result<(Option<Results>, Option<Template>)> {
+) -> Result<(Option<Results>, Option<Template>), SetupError> {
     use collect::TableFormat::{Csv, Json, Tsv};
     let Some(name) = output.results.as_deref() else { return Ok((None, None)) };
     let path = Path::new(name);
@@ -45,17 +49,20 @@ pub(super) fn results(
 }
 
 /// What is made for each job beside its command: its tag, its folder, its file.
-pub(super) fn beside(arguments: &RunArguments, command: &Command) -> anyhow::Result<Vec<Template>> {
-    let tag = tag(&arguments.output, command)?;
-    let directory = arguments.jobs.workdir.as_deref();
+pub(super) fn beside(
+    settings: &RunSettings,
+    command: &Command,
+) -> Result<Vec<Template>, SetupError> {
+    let tag = tag(&settings.output, command)?;
+    let directory = settings.jobs.workdir.as_deref();
     let directory = directory.map(|text| command.option(text)).transpose()?;
-    let (_, place) = results(&arguments.output, command)?;
+    let (_, place) = results(&settings.output, command)?;
     Ok([tag, directory, place].into_iter().flatten().collect())
 }
 
 /// How progress is shown, and whether before anybody asks (SIGUSR2).
-pub(super) fn progress_style(output: &OutputArguments) -> (Style, bool) {
-    let OutputArguments { progress, eta, bar, .. } = *output;
+pub(super) fn progress_style(output: &OutputSettings) -> (Style, bool) {
+    let OutputSettings { progress, eta, bar, .. } = *output;
     match () {
         () if bar => (Style::Bar, true),
         () if eta => (Style::Eta, true),
@@ -66,12 +73,13 @@ pub(super) fn progress_style(output: &OutputArguments) -> (Style, bool) {
 /// What keeps the output of jobs apart and writes it; `stdout_unused` if none of them writes any to
 /// its standard output, and `grouped` if what one host said is written in one piece.
 pub(super) fn collector(
-    output: &OutputArguments,
+    settings: &RunSettings,
     results: Option<Results>,
     command: &Command,
     stdout_unused: bool,
     grouped: bool,
-) -> anyhow::Result<Collector> {
+) -> Result<Collector, SetupError> {
+    let output = &settings.output;
     let mode = match () {
         () if output.ungroup => collect::Mode::Ungroup,
         // With -k, one host after the other.
@@ -84,8 +92,8 @@ pub(super) fn collector(
         () if output.files => Some(b'\n'),
         () => None,
     };
-    let directory = output.temporary_folder();
-    let OutputArguments { keep_order, color, color_failed, .. } = *output;
+    let directory = settings.temporary_folder();
+    let OutputSettings { keep_order, color, color_failed, .. } = *output;
     Ok(Collector::new(
         collect::Options {
             mode,

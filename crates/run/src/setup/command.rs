@@ -6,15 +6,15 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
-use run::engine::Way;
-use run::packing;
-use run::shell::ShellChoice;
+use crate::engine::Way;
+use crate::packing;
+use crate::shell::ShellChoice;
 use template::quote::Shell;
 use template::{Context, Packing, Syntax, Template, shell};
 
+use super::error::SetupError;
 use super::input::Given;
-use crate::run::arguments::{RunArguments, StringArguments};
+use crate::settings::{RunSettings, StringSettings, UserEnvironment};
 
 /// The command line of all jobs.
 pub(super) struct Command {
@@ -36,13 +36,13 @@ impl Command {
     /// Reads the command's words; `given` is what they are filled with.
     pub(super) fn parse(
         words: &[Vec<u8>],
-        arguments: &RunArguments,
+        settings: &RunSettings,
         given: &Given,
-    ) -> anyhow::Result<Self> {
-        let RunArguments { packing, strings, jobs, hosts, .. } = arguments;
+    ) -> Result<Self, SetupError> {
+        let RunSettings { packing, strings, jobs, hosts, .. } = settings;
         let shell = match ShellChoice::parse(&jobs.shell.to_string_lossy()) {
-            ShellChoice::Named(name) => named_shell(&name)?,
-            _ => crate::run::shell::of_the_user(),
+            ShellChoice::Named(name) => named_shell(&name, &settings.user)?,
+            _ => settings.user.shell.clone(),
         };
         let dialect = Shell::of_program(shell.as_os_str().as_bytes());
         let mut syntax = syntax(strings, given.values.names(), dialect)?;
@@ -50,56 +50,57 @@ impl Command {
             syntax.shell_quote = 0;
         }
         let mut template = Template::parse(words, &syntax)?;
-        let takes_none = hosts.nonall || packing.replace_args == Some(0) || packing.args == Some(0);
-        let is_named = arguments.pipe.is_named();
+        let takes_none =
+            hosts.takes_no_values || packing.replace_args == Some(0) || packing.args == Some(0);
+        let is_named = settings.pipe.is_named();
         let has_place = given.blocks.is_none() && given.tee.is_none();
         if (has_place || is_named) && !takes_none && !template.has_values() {
             template.append_value();
         }
-        let packing = packing::of_template(&packing.options());
+        let packing = packing::of_template(packing);
         Ok(Command { template, syntax, shell, dialect, packing, is_named })
     }
 
     /// Reads the text of an option that may hold replacement strings.
-    pub(super) fn option(&self, text: &OsStr) -> anyhow::Result<Template> {
+    pub(super) fn option(&self, text: &OsStr) -> Result<Template, SetupError> {
         Ok(Template::parse(&[text.as_bytes().to_vec()], &self.syntax)?)
     }
 
     /// Whether no job writes to the standard output that it is given.
-    pub(super) fn redirects_output(&self) -> bool {
-        shell::redirects_output(&self.template, &self.surroundings())
+    pub(super) fn redirects_output(&self, user: &UserEnvironment) -> bool {
+        shell::redirects_output(&self.template, &self.surroundings(user))
     }
 
-    fn surroundings(&self) -> shell::Surroundings {
-        let reads = ["BASH_ENV", "ENV"].iter().any(|name| std::env::var_os(name).is_some());
+    fn surroundings(&self, user: &UserEnvironment) -> shell::Surroundings {
+        let reads = ["BASH_ENV", "ENV"].iter().any(|name| user.variable(name).is_some());
         shell::Surroundings {
             shell: self.dialect,
             reads_startup_file: reads,
-            functions: crate::run::shell::functions(),
+            functions: exported_functions(user),
         }
     }
 
     /// How command lines become processes, decided once for all of them; `asked` is `--shell`.
-    pub(super) fn way(&self, asked: &OsStr) -> anyhow::Result<Way> {
+    pub(super) fn way(&self, asked: &OsStr, user: &UserEnvironment) -> Result<Way, SetupError> {
         let choice = ShellChoice::parse(&asked.to_string_lossy());
         let needed = match self.is_named {
             true => Some(shell::Reason::Unquoted),
-            false => shell::needed(&self.template, &self.surroundings()),
+            false => shell::needed(&self.template, &self.surroundings(user)),
         };
         if choice == ShellChoice::Never
             && let Some(reason) = needed
         {
-            bail!("--shell never: {reason}");
+            usage!("--shell never: {reason}");
         }
         if needed.is_none() && !matches!(choice, ShellChoice::Named(_)) {
-            let path = std::env::var_os("PATH").unwrap_or_default();
+            let path = user.variable("PATH").unwrap_or_default();
             let name = program(&self.template);
             match name.and_then(|name| spawn::find_program(&name, path.as_bytes())) {
                 Some(program) => {
                     let program = CString::new(program.into_os_string().into_vec())?;
                     return Ok(Way::Direct { program: Arc::new(program) });
                 }
-                None if choice == ShellChoice::Never => bail!("--shell never: no such program"),
+                None if choice == ShellChoice::Never => usage!("--shell never: no such program"),
                 // The shell says that it does not know it, in the words that users know.
                 None => {}
             }
@@ -111,7 +112,7 @@ impl Command {
 }
 
 /// The replacement strings that the options make; `names` are those of columns.
-fn syntax(strings: &StringArguments, names: &[Vec<u8>], shell: Shell) -> anyhow::Result<Syntax> {
+fn syntax(strings: &StringSettings, names: &[Vec<u8>], shell: Shell) -> Result<Syntax, SetupError> {
     let bytes = |text: &Option<OsString>| text.as_ref().map(|text| text.as_bytes().to_vec());
     let rpl = strings
         .rpl
@@ -119,10 +120,10 @@ fn syntax(strings: &StringArguments, names: &[Vec<u8>], shell: Shell) -> anyhow:
         .map(|text| {
             let text = text.as_bytes();
             let at = text.iter().position(u8::is_ascii_whitespace);
-            let at = at.context("--rpl needs a name, a blank and an expression")?;
+            let Some(at) = at else { usage!("--rpl needs a name, a blank and an expression") };
             Ok((text[..at].to_vec(), text[at + 1..].to_vec()))
         })
-        .collect::<anyhow::Result<_>>()?;
+        .collect::<Result<_, SetupError>>()?;
     let parens = strings.parens.as_ref().map(|text| {
         let text = text.as_bytes();
         let (open, close) = text.split_at(text.len() / 2);
@@ -149,17 +150,17 @@ fn syntax(strings: &StringArguments, names: &[Vec<u8>], shell: Shell) -> anyhow:
 }
 
 /// A shell by name or path.
-fn named_shell(name: &Path) -> anyhow::Result<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+fn named_shell(name: &Path, user: &UserEnvironment) -> Result<PathBuf, SetupError> {
+    let path = user.variable("PATH").unwrap_or_default();
     spawn::find_program(name.as_os_str().as_bytes(), path.as_bytes())
-        .with_context(|| format!("--shell {}: no such program", name.display()))
+        .ok_or_else(|| SetupError::Usage(format!("--shell {}: no such program", name.display())))
 }
 
 /// A program's file, and the words that it is started with.
 pub(super) type Started = (Arc<CString>, Vec<Vec<u8>>);
 
 /// What a shell is started with to run `text`.
-pub(super) fn shell_words(shell: &Path, text: &[u8]) -> anyhow::Result<Started> {
+pub(super) fn shell_words(shell: &Path, text: &[u8]) -> Result<Started, SetupError> {
     let program = CString::new(shell.as_os_str().as_bytes())?;
     let words = vec![shell.as_os_str().as_bytes().to_vec(), b"-c".to_vec(), text.to_vec()];
     Ok((Arc::new(program), words))
@@ -173,4 +174,13 @@ fn program(template: &Template) -> Option<Vec<u8>> {
         Context { seq: 1, slot: 1, slots: 1, total: None, records: &[], packing, local_time_s: 0 };
     template.render_words(&context, &mut words).ok()?;
     template::words(&words).next().map(<[u8]>::to_vec)
+}
+
+/// The functions that a shell finds in the environment (`BASH_FUNC_name%%`).
+fn exported_functions(user: &UserEnvironment) -> Vec<Vec<u8>> {
+    let function = |(name, _): &(OsString, OsString)| {
+        let name = name.as_bytes().strip_prefix(b"BASH_FUNC_")?.strip_suffix(b"%%")?;
+        Some(name.to_vec())
+    };
+    user.variables.iter().filter_map(function).collect()
 }

@@ -3,25 +3,25 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use anyhow::Context as _;
-use run::schedule::{Delay, Halt, Jobs, Limit, Load, Options, TermSequence, Timeout};
-use run::units;
+use crate::schedule::{Delay, Halt, Jobs, Limit, Load, Options, TermSequence, Timeout};
+use crate::units;
 
 use super::command::{Started, shell_words};
-use crate::run::arguments::ScheduleArguments;
+use super::error::{SetupError, option};
+use crate::settings::ScheduleSettings;
 
 /// What the schedule is told.
-pub(super) fn options(schedule: &ScheduleArguments) -> anyhow::Result<Options> {
+pub(super) fn options(schedule: &ScheduleSettings) -> Result<Options, SetupError> {
     let mut options = Options::default();
     if let Some(text) = &schedule.jobs {
         options.jobs = Jobs::parse(text)?;
     }
     if let Some(text) = &schedule.delay {
-        options.delay = Some(Delay::parse(text).with_context(|| format!("--delay {text}"))?);
+        options.delay = Some(Delay::parse(text).map_err(option(format!("--delay {text}")))?);
     }
     if let Some(text) = &schedule.timeout {
         let timeout = Timeout::parse(text);
-        options.timeout = Some(timeout.with_context(|| format!("--timeout {text}"))?);
+        options.timeout = Some(timeout.map_err(option(format!("--timeout {text}")))?);
     }
     options.retries = schedule.retries;
     if let Some(text) = &schedule.halt {
@@ -32,7 +32,7 @@ pub(super) fn options(schedule: &ScheduleArguments) -> anyhow::Result<Options> {
     }
     options.load = schedule.load.as_deref().map(Load::parse).transpose()?;
     let size = |name: &str, text: &Option<String>| {
-        let read = |text: &String| units::size(text).with_context(|| format!("{name} {text}"));
+        let read = |text: &String| units::size(text).map_err(option(format!("{name} {text}")));
         text.as_ref().map(read).transpose()
     };
     options.memory_free_bytes = size("--memfree", &schedule.memfree)?;
@@ -44,7 +44,7 @@ pub(super) fn options(schedule: &ScheduleArguments) -> anyhow::Result<Options> {
 }
 
 /// What is started for `--limit` where it is a command of the user's own.
-pub(super) fn limit(options: &Options, shell: &Path) -> anyhow::Result<Option<Started>> {
+pub(super) fn limit(options: &Options, shell: &Path) -> Result<Option<Started>, SetupError> {
     match &options.limit {
         Some(Limit::Command(text)) => shell_words(shell, text).map(Some),
         _ => Ok(None),

@@ -2,21 +2,21 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStrExt as _;
 
-use anyhow::Context as _;
-use run::engine::{Plan, Show, Stdin, Way};
+use crate::engine::{Plan, Show, Stdin, Way};
 use spawn::Environment;
 use template::Template;
 
 use super::command::Command;
-use super::{joblog, output};
-use crate::run::arguments::{InputArguments, JobArguments, RunArguments};
+use super::error::{SetupError, system};
+use super::{blocks, joblog, output};
+use crate::settings::{InputSettings, RunSettings, UserEnvironment};
 
 /// How jobs run; what else a plan holds is not said by their options alone.
-pub(super) fn plan(arguments: &RunArguments, command: Command) -> anyhow::Result<Plan> {
-    let RunArguments { jobs, output, hosts, .. } = arguments;
-    let is_dry = jobs.dry_run || arguments.strings.shell_quote > 0;
+pub(super) fn plan(settings: &RunSettings, command: Command) -> Result<Plan, SetupError> {
+    let RunSettings { jobs, output, hosts, .. } = settings;
+    let is_dry = jobs.dry_run || settings.strings.shell_quote > 0;
     let show = match () {
         () if is_dry || jobs.verbose > 0 => Show::Output,
         () if jobs.trace_commands => Show::Error,
@@ -24,19 +24,19 @@ pub(super) fn plan(arguments: &RunArguments, command: Command) -> anyhow::Result
     };
     let is_written = output.joblog.is_some() || output.joblog_json.is_some();
     let is_sent = hosts.is_used() || output.results.is_some();
-    let (environment, own) = environment(jobs, command.is_named, hosts.hostgroups);
+    let (environment, own) = environment(settings, command.is_named);
     Ok(Plan {
-        way: if is_dry { Way::Not } else { command.way(&jobs.shell)? },
+        way: if is_dry { Way::Not } else { command.way(&jobs.shell, &settings.user)? },
         shell: command.dialect,
         packing: command.packing,
         tag: output::tag(output, &command)?,
-        filters: filters(&arguments.input, &command)?,
+        filters: filters(&settings.input, &command)?,
         place: None,
         directory: jobs.workdir.as_deref().map(|text| command.option(text)).transpose()?,
         show,
         environment,
         own,
-        stdin: stdin(arguments)?,
+        stdin: stdin(settings)?,
         nice: jobs.nice,
         shares_group: jobs.tty,
         is_done: joblog::is_done(output)?,
@@ -44,63 +44,54 @@ pub(super) fn plan(arguments: &RunArguments, command: Command) -> anyhow::Result
         limit: None,
         total: output.total_jobs,
         remote: None,
-        zone_offset_s: zone_offset_s(),
+        zone_offset_s: settings.user.zone_offset_s,
         template: command.template,
     })
 }
 
 /// The conditions under which jobs run.
-fn filters(input: &InputArguments, command: &Command) -> anyhow::Result<Vec<Template>> {
+fn filters(input: &InputSettings, command: &Command) -> Result<Vec<Template>, SetupError> {
     input.filter.iter().map(|text| command.option(text)).collect()
 }
 
 /// Their environment, and how many numbers are among the variables that each has of its own.
-fn environment(jobs: &JobArguments, is_named: bool, has_groups: bool) -> (Environment, usize) {
+fn environment(settings: &RunSettings, is_named: bool) -> (Environment, usize) {
     let mut own: Vec<String> = ["PARALLEL_SEQ", "PARALLEL_JOBSLOT"]
         .into_iter()
         .map(str::to_owned)
-        .chain(jobs.process_slot_var.clone())
+        .chain(settings.jobs.process_slot_var.clone())
         .collect();
     let count = own.len();
     let groups = ["PARALLEL_HOSTGROUPS", "PARALLEL_ARGHOSTGROUPS"].map(str::to_owned);
-    own.extend(groups.into_iter().filter(|_| has_groups));
+    own.extend(groups.into_iter().filter(|_| settings.hosts.uses_groups));
     own.extend(is_named.then(|| "PARALLEL_TMP".to_owned()));
-    (Environment::new(variables(), &own), count)
+    (Environment::new(variables(&settings.user), &own), count)
 }
 
 /// The variables that all of them have.
-fn variables() -> impl Iterator<Item = Vec<u8>> {
+fn variables(user: &UserEnvironment) -> impl Iterator<Item = Vec<u8>> {
     let pid = format!("PARALLEL_PID={}", std::process::id()).into_bytes();
     let own = ["PARALLEL_PID", "PARALLEL_SSHLOGIN", "PARALLEL_SSHHOST"];
-    let inherited = std::env::vars_os().filter(move |(name, _)| !own.iter().any(|own| name == own));
+    let variables = user.variables.iter();
+    let inherited = variables.filter(move |(name, _)| !own.iter().any(|own| name == own));
     // Jobs on other hosts have theirs.
     let here = [b"PARALLEL_SSHLOGIN=:".to_vec(), b"PARALLEL_SSHHOST=:".to_vec()];
-    let text = |(name, value): (OsString, OsString)| {
-        let mut text = name.into_vec();
-        text.push(b'=');
-        text.extend_from_slice(value.as_bytes());
-        text
-    };
+    let text =
+        |(name, value): &(OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
     inherited.map(text).chain([pid]).chain(here)
 }
 
 /// What jobs read.  Whoever reads our standard input has it by now: in its place comes nothing,
 /// unless jobs are to have ours.
-fn stdin(arguments: &RunArguments) -> anyhow::Result<Stdin> {
-    let RunArguments { jobs, pipe, semaphore, .. } = arguments;
+fn stdin(settings: &RunSettings) -> Result<Stdin, SetupError> {
+    let RunSettings { jobs, pipe, .. } = settings;
     // The one command of a semaphore reads what we would.
-    if !jobs.tty && !semaphore.is_asked() {
-        let null = File::open("/dev/null").context("cannot open /dev/null")?;
+    if !jobs.tty && !settings.keeps_stdin {
+        let null = File::open("/dev/null").map_err(system("cannot open /dev/null"))?;
         rustix::stdio::dup2_stdin(&null)?;
     }
     Ok(match pipe.is_used() {
-        true => Stdin::Block { goes_on: pipe.round_robin, by: crate::run::pipe::by(arguments) },
+        true => Stdin::Block { goes_on: pipe.round_robin, by: blocks::by(settings) },
         false => Stdin::Inherited,
     })
-}
-
-/// Seconds to be added to UTC for the time here.
-fn zone_offset_s() -> i64 {
-    let now = jiff::Timestamp::now();
-    crate::zone::local().to_offset(now).seconds().into()
 }

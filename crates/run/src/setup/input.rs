@@ -4,21 +4,22 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-use anyhow::bail;
-use run::input::{self, Input, Linked, Source};
+use crate::input::{self, Input, Linked, Source};
 
+use super::blocks::{self, CutInput};
+use super::error::SetupError;
 use super::joblog::{self, GivenJobs};
-use crate::run::arguments::{InputArguments, RunArguments};
-use crate::run::{pipe, tee};
+use super::tee::{self, TeeInput};
+use crate::settings::{InputSettings, RunSettings};
 
 /// What jobs are made of.
 pub(super) struct Given {
     /// The values; nothing of them is read yet but the names of `--header`.
     pub(super) values: Input,
     /// What is cut into blocks instead (`--pipe`, `--pipe-part`).
-    pub(super) blocks: Option<pipe::Asked>,
+    pub(super) blocks: Option<CutInput>,
     /// What each job is given all of beside its values (`--tee`).
-    pub(super) tee: Option<tee::Asked>,
+    pub(super) tee: Option<TeeInput>,
     /// The command lines that are run again instead (`--retry-failed`).
     pub(super) retried: Option<GivenJobs>,
     /// Whether there is one job, without values (`--nonall`).
@@ -30,16 +31,16 @@ pub(super) struct Given {
 impl Given {
     /// Opens the sources that `arguments` name; their words are taken, and those of the command
     /// are given back.
-    pub(super) fn open(arguments: &mut RunArguments) -> anyhow::Result<(Vec<Vec<u8>>, Self)> {
-        let words = std::mem::take(&mut arguments.words);
-        let (command, mut sources) = take_sources(words, &arguments.input);
-        let blocks = pipe::asked(arguments, &mut sources)?;
-        let tee = tee::asked(arguments, &mut sources)?;
-        let RunArguments { input, packing, hosts, output, .. } = &*arguments;
-        if hosts.nonall && (blocks.is_some() || !sources.is_empty()) {
-            bail!("--nonall takes no values");
+    pub(super) fn open(settings: &mut RunSettings) -> Result<(Vec<Vec<u8>>, Self), SetupError> {
+        let words = std::mem::take(&mut settings.words);
+        let (command, mut sources) = take_sources(words, &settings.input);
+        let blocks = blocks::cut_input(settings, &mut sources)?;
+        let tee = tee::tee_input(settings, &mut sources)?;
+        let RunSettings { input, packing, hosts, output, .. } = &*settings;
+        if hosts.takes_no_values && (blocks.is_some() || !sources.is_empty()) {
+            usage!("--nonall takes no values");
         }
-        let takes_no_values = hosts.nonall;
+        let takes_no_values = hosts.takes_no_values;
         let reads_stdin = !takes_no_values
             && (sources.iter().any(|(source, _)| *source == Source::Stdin) || sources.is_empty());
         let retried = joblog::retried(output)?;
@@ -55,7 +56,7 @@ impl Given {
 }
 
 /// The command's words, and the sources: those of `-a` come first.
-fn take_sources(words: Vec<OsString>, input: &InputArguments) -> (Vec<Vec<u8>>, input::Sources) {
+fn take_sources(words: Vec<OsString>, input: &InputSettings) -> (Vec<Vec<u8>>, input::Sources) {
     let mut separators = input::Separators::default();
     if let Some(word) = &input.arg_sep {
         separators.arguments = word.as_bytes().to_vec();
@@ -82,7 +83,7 @@ fn take_sources(words: Vec<OsString>, input: &InputArguments) -> (Vec<Vec<u8>>, 
 }
 
 /// How sources are read.
-fn options(input: &InputArguments) -> anyhow::Result<input::Options> {
+fn options(input: &InputSettings) -> Result<input::Options, SetupError> {
     let mut options = input::Options {
         link: input.link,
         shuffle: input.shuf.then(seed),
@@ -105,7 +106,7 @@ fn options(input: &InputArguments) -> anyhow::Result<input::Options> {
         None => input::Header::None,
         Some("0") => input::Header::FileNames,
         Some(":" | ".*\\n") => input::Header::First,
-        Some(other) => bail!("--header {other}: only :, .*\\n and 0 are offered"),
+        Some(other) => usage!("--header {other}: only :, .*\\n and 0 are offered"),
     };
     options.trim = match input.trim.as_deref() {
         None => None,
@@ -113,7 +114,7 @@ fn options(input: &InputArguments) -> anyhow::Result<input::Options> {
         Some("l") => Some(input::Trim::Left),
         Some("r") => Some(input::Trim::Right),
         Some("lr" | "rl") => Some(input::Trim::Both),
-        Some(other) => bail!("--trim {other}: must be n, l, r, lr or rl"),
+        Some(other) => usage!("--trim {other}: must be n, l, r, lr or rl"),
     };
     let end = input.end.as_ref().or(input.eof.as_ref());
     options.end_of_file = end.filter(|end| !end.is_empty()).map(|end| end.as_bytes().to_vec());
