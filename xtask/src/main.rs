@@ -16,6 +16,7 @@ mod bpf;
 mod dist;
 mod generate;
 mod miri;
+mod newcomer;
 mod picture;
 mod skips;
 mod smoke;
@@ -27,6 +28,7 @@ cargo xtask ci       all checks and tests: what CI runs; --strict (or CI=true) a
 cargo xtask tidy     the house rules alone
 cargo xtask gen      rewrite generated files (docs/reference); --check only compares
 cargo xtask smoke    run every fuzz target and every benchmark at its smallest size
+cargo xtask newcomer add a source and a view to a copy of the tree, and find them everywhere
 cargo xtask bpf      compile the kernel's programs (needs clang and llvm-strip)
 cargo xtask miri     unit tests in the Miri interpreter (needs nightly; about ten minutes)
 cargo xtask picture  draw the README's picture from the commands given, run for real
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         ["gen"] => generate::run(false),
         ["gen", "--check"] => generate::run(true),
         ["miri"] => miri::run(),
+        ["newcomer"] => newcomer::run(),
         ["smoke"] => smoke::run(),
         ["bpf"] => bpf::run(),
         ["dist"] => dist::run(),

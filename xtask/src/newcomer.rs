@@ -1,0 +1,213 @@
+//! What a newcomer does, done by a program: a source and a view are added to a copy of the tree by
+//! `docs/adding-a-source.md` and `docs/adding-a-view.md`, and must then appear everywhere.
+//!
+//! What is added stands in `xtask/newcomer/`.  The copy is `target/newcomer/tree`; a file is written
+//! there only when it has changed, and dependencies are those that are built already, so a second
+//! run compiles next to nothing.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, ensure};
+
+use crate::{finish, root};
+
+/// The files that are added: where they stand here, and where they belong.
+const FILES: &[(&str, &str)] = &[
+    ("softnet_stat.rs", "crates/procfs/src/softnet_stat.rs"),
+    ("softnet.rs", "crates/source/src/softnet.rs"),
+    ("softnet_stat.txt", "testdata/proc/vm2/proc/net/softnet_stat"),
+    ("influx.rs", "crates/view/src/influx.rs"),
+];
+
+/// The lines that are added to registries: the file, the line, and the one it comes before in the
+/// first list that has it.
+const LINES: &[(&str, &str, Place)] = &[
+    ("crates/procfs/src/lib.rs", "pub mod softnet_stat;", Place::Sorted("pub mod ")),
+    ("crates/source/src/lib.rs", "mod softnet;", Place::Sorted("mod ")),
+    ("crates/source/src/lib.rs", "    &softnet::ENTRY,", Place::EndOf("pub static ALL")),
+    ("crates/view/src/lib.rs", "mod influx;", Place::Sorted("mod ")),
+    ("crates/view/src/lib.rs", "    &influx::ENTRY,", Place::EndOf("pub static ALL")),
+];
+
+/// Where a line belongs.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Among the lines that begin so, by the alphabet.
+    Sorted(&'static str),
+    /// Before the end of the list that opens so.
+    EndOf(&'static str),
+}
+
+/// What shows a recording, and a word that must be in what it prints.
+const SHOWN: &[(&str, &[&str], &str)] = &[
+    ("brief", &[], "softnet"),
+    ("verbose", &["--verbose"], "softnet"),
+    ("detail", &["--verbose", "--level", "detail"], "softnet"),
+    ("plot", &["-P"], "processed"),
+    ("csv", &["--csv"], "processed"),
+    ("json", &["--json"], "\"processed\""),
+    ("openmetrics", &["--openmetrics"], "softnet_processed"),
+    ("lexpr", &["--export", "lexpr"], "softnet"),
+    ("influx", &["--influx"], "softnet,host="),
+];
+
+/// Adds both and looks for them.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let tree = root().join("target/newcomer/tree");
+    copy(&tree)?;
+    let cargo = |arguments: &[&str]| {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        command.args(arguments).current_dir(&tree);
+        command.env("CARGO_TARGET_DIR", root().join("target"));
+        command
+    };
+    let tests = ["test", "-q", "-p", "procfs", "-p", "source", "-p", "view", "--lib", "--"];
+    finish(cargo(&[&tests[..], &["softnet", "influx"]].concat()))?;
+    let folder = root().join("target/newcomer/out");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)?;
+    finish(cargo(&["build", "-q", "-p", "cli"]))?;
+    let whit = folder.join("whit");
+    std::fs::copy(root().join("target/debug/whit"), &whit)?;
+    // Both trees build into one folder, and the last one's program stands there.
+    finish(crate::cargo(&["build", "-q", "-p", "cli"]))?;
+    let recording = folder.join("softnet.whit");
+    let to = recording.to_string_lossy();
+    said(&whit, &["record", "-s", "softnet", "-i0.2", "-c4", "-f", &to])?;
+    for (name, arguments, word) in SHOWN {
+        let text = said(&whit, &[&["play", &to, "-s", "softnet"][..], arguments].concat())?;
+        has(name, &text, word)?;
+    }
+    has("doctor", &said(&whit, &["doctor", "-n", "3"])?, "/proc/net/softnet_stat")?;
+    has("help of play", &said(&whit, &["play", "--help"])?, "--influx")?;
+    has("help of record", &said(&whit, &["record", "--help"])?, "--influx")?;
+    let reference = folder.join("reference");
+    said(&whit, &["generate", "reference", "--to", &reference.to_string_lossy()])?;
+    for (page, word) in [("sources.md", "softnet"), ("commands.md", "--influx")] {
+        has(page, &std::fs::read_to_string(reference.join(page))?, word)?;
+    }
+    println!("newcomer: a source and a view appear everywhere; nothing else was edited");
+    Ok(())
+}
+
+/// What a command prints.  `whit doctor` ends with 1 where reading costs much.
+fn said(whit: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+    let output = Command::new(whit).args(arguments).stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("cannot start {}", whit.display()))?;
+    let may_differ = arguments.first() == Some(&"doctor") && output.status.code() == Some(1);
+    ensure!(
+        output.status.success() || may_differ,
+        "whit {}: {}: {}",
+        arguments.join(" "),
+        output.status,
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether a word is in what was printed, in whatever case.
+fn has(name: &str, text: &str, word: &str) -> anyhow::Result<()> {
+    let is_there = text.to_lowercase().contains(&word.to_lowercase());
+    ensure!(is_there, "{name} does not show `{word}`:\n{}", text.trim_end());
+    Ok(())
+}
+
+/// Makes the copy, with what is added.
+fn copy(tree: &Path) -> anyhow::Result<()> {
+    let mut wanted: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    for path in ["Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"] {
+        wanted.push((path.into(), std::fs::read(root().join(path))?));
+    }
+    for folder in ["crates", "xtask", "testdata/proc", ".cargo"] {
+        read_all(Path::new(folder), &mut wanted)?;
+    }
+    // The crates name pages and files of the root in a few places.
+    for folder in ["docs", "dist"] {
+        read_all(Path::new(folder), &mut wanted)?;
+    }
+    for (from, to) in FILES {
+        let to = PathBuf::from(to);
+        ensure!(wanted.iter().all(|(path, _)| *path != to), "{}: is there already", to.display());
+        wanted.push((to, std::fs::read(root().join("xtask/newcomer").join(from))?));
+    }
+    for (file, line, place) in LINES {
+        let found = wanted.iter_mut().find(|(path, _)| path == Path::new(file));
+        let (_, bytes) = found.with_context(|| format!("{file}: missing"))?;
+        let text = with_line(std::str::from_utf8(bytes)?, line, *place);
+        *bytes = text.with_context(|| format!("{file}: no place for `{line}`"))?.into_bytes();
+    }
+    remove_others(tree, tree, &wanted)?;
+    for (path, bytes) in &wanted {
+        let path = tree.join(path);
+        if std::fs::read(&path).is_ok_and(|old| old == *bytes) {
+            continue;
+        }
+        std::fs::create_dir_all(path.parent().unwrap_or(tree))?;
+        std::fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// A text with a line more; `None` where there is no such place.
+fn with_line(text: &str, line: &str, place: Place) -> Option<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let at = match place {
+        Place::Sorted(start) => {
+            let same = |one: &&str| one.starts_with(start);
+            let before = lines.iter().position(|one| same(one) && *one > line);
+            before.or_else(|| Some(lines.iter().rposition(same)? + 1))?
+        }
+        Place::EndOf(start) => {
+            let open = lines.iter().position(|one| one.starts_with(start))?;
+            open + lines[open..].iter().position(|one| one.starts_with("];"))?
+        }
+    };
+    let all = lines[..at].iter().chain([&line]).chain(&lines[at..]);
+    Some(all.map(|one| format!("{one}\n")).collect())
+}
+
+/// Reads the files below a folder of the tree.
+fn read_all(folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) -> anyhow::Result<()> {
+    for entry in std::fs::read_dir(root().join(folder))? {
+        let entry = entry?;
+        let path = folder.join(entry.file_name());
+        match entry.file_type()? {
+            kind if kind.is_dir() => read_all(&path, files)?,
+            kind if kind.is_file() => files.push((path.clone(), std::fs::read(entry.path())?)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Removes what an earlier copy had and this one has not.
+fn remove_others(tree: &Path, folder: &Path, wanted: &[(PathBuf, Vec<u8>)]) -> anyhow::Result<()> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            remove_others(tree, &path, wanted)?;
+        } else if wanted.iter().all(|(one, _)| tree.join(one) != path) {
+            std::fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_find_their_places() {
+        let text = "mod a;\nmod c;\n\npub static ALL: &[u8] = &[\n    1,\n];\n";
+        let sorted = with_line(text, "mod b;", Place::Sorted("mod ")).unwrap();
+        assert!(sorted.starts_with("mod a;\nmod b;\nmod c;\n"));
+        let last = with_line(text, "mod d;", Place::Sorted("mod ")).unwrap();
+        assert!(last.starts_with("mod a;\nmod c;\nmod d;\n"));
+        let listed = with_line(text, "    2,", Place::EndOf("pub static ALL")).unwrap();
+        assert!(listed.ends_with("    1,\n    2,\n];\n"));
+        assert!(with_line(text, "x", Place::EndOf("pub static NONE")).is_none());
+    }
+}
