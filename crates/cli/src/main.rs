@@ -2,6 +2,10 @@
 //!
 //! Exit codes: 0 done; 1 nothing found, or a verdict that is not "fine"; 2 an error, in one
 //! line on stderr.  A closed pipe downstream is not an error.
+//!
+//! Uses every other crate of ours but `testkit`; nothing uses it.  What a verb does is in a library:
+//! this crate turns options into plain structs and the errors it gets into sentences.
+//! Begin with this file, then `commands/doctor.rs`, the shortest of the verbs.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this crate is the one that prints")]
 #![allow(
     rustdoc::broken_intra_doc_links,

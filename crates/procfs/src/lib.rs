@@ -6,6 +6,9 @@
 //!
 //! A `Host` may stand on this machine (`/`), on another root (`--root DIR`), or on memory: a
 //! collectl recording is played by putting its text back into the files it came from.
+//!
+//! Uses `sample`, for states of readings and the clock.
+//! Begin with `loadavg.rs`, the shortest of the parsers, then `host.rs`.
 
 pub mod buddyinfo;
 pub mod cgroup;

@@ -5,6 +5,9 @@
 //! ```
 //!
 //! `format.rs` describes the file byte by byte and why a crash cannot take a completed sample.
+//!
+//! Uses `sample`, and `procfs` for collectl's files, whose text is put back where it came from.
+//! Begin with `format.rs`, then `writer.rs` and `reader.rs`.
 
 pub mod collectl;
 mod columns;

@@ -16,6 +16,9 @@
 //!
 //! Nothing here prints, ends the process or reads the environment: what a user has set is handed
 //! in.
+//!
+//! Uses `procfs`, `spawn` and `template`.
+//! Begin with `engine.rs`, then follow a job through the parts above.
 
 pub mod collect;
 pub mod engine;

@@ -1,7 +1,10 @@
-//! What tests and benchmarks share: fake kernel trees, a simulated clock, a counting allocator,
-//! a small bench harness, the floor of starting programs, and the one way to skip a test.
+//! What tests share: fake kernel trees, a simulated clock, a counting allocator, and the one way to
+//! skip a test.
 //!
-//! Prints nothing but skips: what is measured is handed back.
+//! Prints nothing but skips.
+//!
+//! Uses `sample`.  A dev-dependency alone: no program that is shipped has it.
+//! Begin with `fake.rs`, the tree that tests write kernel files into, and `skip.rs`.
 
 pub mod alloc;
 pub mod clock;

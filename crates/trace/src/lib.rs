@@ -9,6 +9,9 @@
 //! * [`TraceEvent`] and [`Memory`]: what a task did, and what its pointers point to;
 //! * [`CallTally`]: calls, errors, times and histograms, in all and by process, command or thread;
 //! * [`ProcessGroupCounts`]: the same by process group, for who runs jobs.
+//!
+//! Uses `bpf` and `procfs`.
+//! Begin with `event.rs` (what is handed over) and `engine.rs` (by whom), then `line.rs`.
 
 mod clock;
 mod count;
