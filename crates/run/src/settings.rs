@@ -32,8 +32,6 @@ pub struct RunSettings {
     pub output: OutputSettings,
     /// Jobs read our standard input: the one command of a semaphore does.
     pub keeps_stdin: bool,
-    /// Resource usage is wanted in detail (`--stats`, `--joblog-json`).
-    pub wants_details: bool,
     /// The command line with its replacement strings, then `:::` values or `::::` files.
     pub words: Vec<OsString>,
     /// What the process was started in.

@@ -24,7 +24,7 @@ pub(crate) fn prepare(
     settings: RunSettings,
     watch: &WatchArguments,
 ) -> anyhow::Result<(Prepared, Observers)> {
-    let wants_details = settings.wants_details;
+    let wants_details = watch.stats.is_some() || settings.output.joblog_json.is_some();
     let mut prepared = setup::prepare(settings, &warnings())?;
     let observers = of(watch, prepared.progress())?;
     if wants_details {

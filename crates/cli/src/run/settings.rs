@@ -25,7 +25,6 @@ macro_rules! take {
 pub(crate) fn of(arguments: RunArguments) -> anyhow::Result<RunSettings> {
     let user = user_environment(&arguments);
     let hosts = hosts::options(&arguments)?;
-    let wants_details = arguments.watch.stats.is_some() || arguments.output.joblog_json.is_some();
     let RunArguments { input, packing, pipe, strings, schedule, jobs, output, words, .. } =
         arguments;
     Ok(RunSettings {
@@ -58,7 +57,6 @@ pub(crate) fn of(arguments: RunArguments) -> anyhow::Result<RunSettings> {
             progress, eta, bar, total_jobs
         }),
         keeps_stdin: false,
-        wants_details,
         words,
         user,
     })
