@@ -154,7 +154,7 @@ fn without_descriptors_or_processes_no_job_is_lost() {
     let is_root = std::fs::metadata("/proc/self")
         .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
     if !is_root || !Path::new("/usr/bin/setpriv").exists() {
-        eprintln!("skipped: needs root and setpriv(1)");
+        testkit::skip("a limit of processes", "needs root and setpriv(1)");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -163,7 +163,10 @@ fn without_descriptors_or_processes_no_job_is_lost() {
     let program = folder.path().join("whit");
     // Where the build is kept another user may not be let in.
     if std::fs::hard_link(env!("CARGO_BIN_EXE_whit"), &program).is_err() {
-        eprintln!("skipped: the program cannot be linked to where another user may run it");
+        testkit::skip(
+            "a limit of processes",
+            "cannot link the program to where another user may run it",
+        );
         return;
     }
     let line = format!(

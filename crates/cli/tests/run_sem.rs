@@ -135,7 +135,7 @@ fn wait_until(mut is_so: impl FnMut() -> bool) {
 fn lacks_theirs() -> bool {
     let lacks = !Path::new(THEIRS).exists();
     if lacks {
-        eprintln!("skipped: {THEIRS} is not there to compare with");
+        testkit::skip("GNU sem", &format!("no {THEIRS} to compare with"));
     }
     lacks
 }

@@ -4,8 +4,6 @@
 //! Our side is an engine of a few lines that starts real processes; it looks for ends every
 //! millisecond, which the real one does not.
 
-#![allow(clippy::print_stdout, reason = "a skipped test says why")]
-
 use std::fs;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
@@ -199,7 +197,7 @@ fn theirs(case: &Case, folder: &Path) -> (u8, Vec<Line>) {
 #[test]
 fn halts_retries_and_timeouts_are_those_of_the_incumbent() {
     if !Path::new("/usr/bin/parallel").exists() {
-        println!("skipped: /usr/bin/parallel is not installed");
+        testkit::skip("GNU parallel", "no /usr/bin/parallel");
         return;
     }
     let results: Vec<_> = thread::scope(|scope| {

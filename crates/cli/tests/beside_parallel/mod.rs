@@ -8,12 +8,11 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 /// Whether there is something to compare with.
-#[allow(clippy::print_stdout)]
 pub(crate) fn has_parallel() -> bool {
     let found = Command::new("parallel").arg("--version").output();
     let has = found.is_ok_and(|output| output.stdout.starts_with(b"GNU parallel"));
     if !has {
-        println!("skipped: parallel is not installed");
+        testkit::skip("GNU parallel", "not installed");
     }
     has
 }

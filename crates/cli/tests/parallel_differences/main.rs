@@ -238,7 +238,7 @@ fn runners(folder: &Path, thread: usize, parallel: &Path) -> [Runner; 2] {
 #[test]
 fn random_command_lines_answer_alike() {
     let Some(parallel) = parallel() else {
-        eprintln!("skipped: GNU parallel is not installed");
+        testkit::skip("GNU parallel", "not installed");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -247,7 +247,7 @@ fn random_command_lines_answer_alike() {
         Case { words: ["-j1", "echo", ":::", "1"].map(str::to_owned).into(), ..Case::default() };
     let [ours, theirs] = runners(folder.path(), 0, &parallel);
     if theirs.answer(&few).output != "1\n" {
-        eprintln!("skipped: {} is not GNU parallel", parallel.display());
+        testkit::skip("GNU parallel", &format!("{} is another program", parallel.display()));
         return;
     }
     let answer = ours.answer(&few);

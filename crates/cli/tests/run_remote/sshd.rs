@@ -64,7 +64,7 @@ fn a_real_sshd_runs_jobs_and_ends_them_with_their_connection() {
     let folder = world.path("here");
     let (_sshd, port) = match sshd(&folder) {
         Ok(started) => started,
-        Err(why) => return println!("skipped: {why}"),
+        Err(why) => return testkit::skip("sshd", &why),
     };
     let ssh = format!(
         "ssh -F none -oBatchMode=yes -oLogLevel=ERROR -oStrictHostKeyChecking=no \
@@ -75,7 +75,7 @@ fn a_real_sshd_runs_jobs_and_ends_them_with_their_connection() {
     let probe = world.whit(&["--ssh", &ssh, "-S", &login, "echo in {}", ":::", "1"]);
     let error = String::from_utf8_lossy(&probe.stderr).into_owned();
     if error.contains("Permission denied") || error.contains("closed by") {
-        return println!("skipped: sshd lets nobody in: {}", error.trim());
+        return testkit::skip("sshd", &format!("lets nobody in: {}", error.trim()));
     }
     assert_eq!(text(&probe), "in 1\n", "{error}");
 

@@ -95,7 +95,7 @@ pub(crate) fn text(output: &Output) -> String {
 pub(crate) fn has_parallel() -> bool {
     let is_there = Command::new("parallel").arg("--version").output().is_ok();
     if !is_there {
-        println!("skipped beside parallel: it is not installed");
+        testkit::skip("GNU parallel", "not installed");
     }
     is_there
 }

@@ -53,7 +53,7 @@ impl SmallDisk {
             return Some(SmallDisk(folder));
         }
         let _ = std::fs::remove_dir(&folder);
-        println!("skipped: a small tmpfs cannot be mounted");
+        testkit::skip("a full tmpfs", "cannot be mounted");
         None
     }
 }
@@ -120,7 +120,7 @@ fn allow_descriptors(count: u64) -> bool {
 #[test]
 fn a_thousand_loud_jobs_are_never_mixed() {
     if !allow_descriptors(8192) {
-        println!("skipped: 8,192 descriptors are not allowed");
+        testkit::skip("many descriptors", "8,192 are not allowed");
         return;
     }
     for (mode, keep_order) in [(Mode::Group, false), (Mode::Group, true), (Mode::LineBuffer, false)]

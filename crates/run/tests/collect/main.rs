@@ -1,6 +1,6 @@
 //! The collector with fake jobs: what they write comes out as it should, and nothing else does.
 
-#![allow(clippy::print_stdout, reason = "a skipped test says why")]
+#![allow(clippy::print_stdout, reason = "a measurement is printed")]
 
 mod cost;
 mod files;

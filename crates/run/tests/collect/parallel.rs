@@ -31,7 +31,7 @@ const JOBS: [(&[u8], &[u8], &[u8]); 8] = [
 fn oracle(folder: &Path) -> Option<()> {
     let version = Command::new("parallel").arg("--version").env("LC_ALL", "C").output();
     if !version.is_ok_and(|output| output.status.success()) {
-        println!("skipped: parallel is not installed");
+        testkit::skip("GNU parallel", "not installed");
         return None;
     }
     let mut values = Vec::new();
