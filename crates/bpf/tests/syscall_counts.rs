@@ -12,7 +12,7 @@ fn open(settings: &CountSettings) -> Option<SyscallCounts> {
     match KernelTypes::open().and_then(|kernel| SyscallCounts::open(&kernel, settings)) {
         Ok(counts) => Some(counts),
         Err(error @ (Error::Denied(_) | Error::NoBtf(_) | Error::Namespace)) => {
-            eprintln!("skipped: {error}");
+            testkit::skip("BPF programs", &error.to_string());
             None
         }
         Err(error) => panic!("{error}"),

@@ -1,7 +1,7 @@
 //! `whit trace --cgroup`: tasks of a control group and of groups below it, and no others.
 //!
 //! Makes a group of its own and takes it away again; skips, and says so, where it may not.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "all of it is tests, helpers too")]
+#![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,17 +18,17 @@ impl Group {
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
         let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
         let Some(mount) = mounts.find(|words| words[2] == "cgroup2") else {
-            eprintln!("skipped: no control groups of version 2 are mounted");
+            testkit::skip("the unified hierarchy", "not mounted");
             return None;
         };
         let group = Group(Path::new(mount[1]).join(format!("whit-test-{}", std::process::id())));
         if let Err(error) = std::fs::create_dir_all(group.below()) {
-            eprintln!("skipped: no control group can be made at {}: {error}", group.0.display());
+            testkit::skip("a control group", &format!("cannot be made: {error}"));
             return None;
         }
         // A group can be there and take nobody, as one of threads.
         if !group.ask(&group.below(), ":").status.success() {
-            eprintln!("skipped: {} takes no process", group.below().display());
+            testkit::skip("a control group", "takes no process");
             return None;
         }
         Some(group)
@@ -77,7 +77,7 @@ fn is_allowed() -> bool {
     let arguments = ["trace", "--way", "kernel", "-qq", "-o", "/dev/null", "true"];
     let out = Command::new(whit).args(arguments).output().unwrap();
     if !out.status.success() {
-        eprintln!("skipped: {}", String::from_utf8_lossy(&out.stderr));
+        testkit::skip("BPF programs", &String::from_utf8_lossy(&out.stderr));
     }
     out.status.success()
 }

@@ -1,7 +1,7 @@
 //! `whit trace -c` beside strace: the same calls, as often, and the same exit codes.
 //!
 //! Skips, and says so, where programs may not be loaded into the kernel or strace is missing.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "all of it is tests, helpers too")]
+#![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt as _;
@@ -15,7 +15,7 @@ fn whit(arguments: &[&str]) -> Output {
 fn can_count() -> bool {
     let out = whit(&["trace", "-cq", "true"]);
     if !out.status.success() {
-        eprintln!("skipped: {}", String::from_utf8_lossy(&out.stderr));
+        testkit::skip("BPF programs", &String::from_utf8_lossy(&out.stderr));
     }
     out.status.success()
 }
@@ -23,7 +23,7 @@ fn can_count() -> bool {
 fn has_strace() -> bool {
     let there = Command::new("strace").arg("-V").output().is_ok();
     if !there {
-        eprintln!("skipped: strace is not installed");
+        testkit::skip("strace", "not installed");
     }
     there
 }
@@ -172,7 +172,7 @@ fn every_way_counts_the_same() {
 #[test]
 fn who_may_not_load_programs_counts_by_ptrace_and_is_told_so() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can give up rights");
+        testkit::skip("root", "only root can give up rights");
         return;
     }
     // Nobody may look into the folder that the test was built in, so it gets a copy, made by a

@@ -2,9 +2,9 @@
 //! wrong.
 //!
 //! Skips, and says so, where strace is missing or nothing may be traced.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "all of it is tests, helpers too")]
+#![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -39,7 +39,7 @@ fn text(bytes: &[u8]) -> String {
 fn has_strace() -> bool {
     let there = Command::new("strace").arg("-V").output().is_ok();
     if !there {
-        eprintln!("skipped: strace is not installed");
+        testkit::skip("strace", "not installed");
     }
     there && can_trace()
 }
@@ -47,7 +47,7 @@ fn has_strace() -> bool {
 fn can_trace() -> bool {
     let out = trace(&["-qq", "-o", "/dev/null", "true"]);
     if !out.status.success() {
-        eprintln!("skipped: {}", text(&out.stderr));
+        testkit::skip("ptrace", &text(&out.stderr));
     }
     out.status.success()
 }
@@ -136,11 +136,15 @@ fn lines_are_those_of_strace() {
     if !has_strace() {
         return;
     }
+    // Nothing reads this file, so its access time does not move between the two runs; that of
+    // /etc/passwd does whenever its other times are later (relatime).
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = file.path().to_str().unwrap();
     let cases: [(&[&str], &[&str]); 16] = [
         (&[], &["true"]),
         (&[], &["ls", "/nowhere", "/usr"]),
         (&["-y"], &["cat", "/etc/passwd"]),
-        (&["-v", "-s", "80"], &["stat", "/etc/passwd"]),
+        (&["-v", "-s", "80"], &["stat", file]),
         (&["-x"], &["head", "-c9", "/bin/ls"]),
         (&["-xx", "-s4"], &["cat", "/etc/hostname"]),
         (&["-n"], &["sh", "-c", "exit 3"]),
@@ -171,7 +175,7 @@ fn lines_from_the_kernel_are_those_of_strace() {
     let can = whit().args(["trace", "-q", "--way", "kernel", "-o", "/dev/null", "true"]).output();
     let can = can.unwrap();
     if !can.status.success() {
-        eprintln!("skipped: {}", text(&can.stderr));
+        testkit::skip("BPF programs", &text(&can.stderr));
         return;
     }
     if !has_strace() {
@@ -391,11 +395,14 @@ fn running_processes_are_traced_and_run_on() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
     command.args(["trace", "--way", "ptrace", "-p", &beside.pid()]).stdin(Stdio::null());
     let mut traced = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(700));
+    let mut stderr = BufReader::new(traced.stderr.take().unwrap());
+    let mut lines = String::new();
+    while lines.matches("chdir(\"/\")").count() < 6 {
+        assert!(stderr.read_line(&mut lines).unwrap() > 0, "{lines}");
+    }
     // SAFETY: a plain system call; the process is a child that was not waited for.
     unsafe { libc::kill(traced.id().cast_signed(), libc::SIGINT) };
-    let mut lines = String::new();
-    traced.stderr.take().unwrap().read_to_string(&mut lines).unwrap();
+    stderr.read_to_string(&mut lines).unwrap();
     assert_eq!(traced.wait().unwrap().code(), Some(0), "{lines}");
     let pid = beside.pid();
     assert!(lines.starts_with(&format!("strace: Process {pid} attached\n")), "{lines}");
@@ -459,7 +466,7 @@ fn processes_that_end_while_they_are_attached_to() {
 #[test]
 fn who_may_not_trace_is_told_so() {
     if !rustix::process::geteuid().is_root() || !can_trace() {
-        eprintln!("skipped: only root can become somebody who may not");
+        testkit::skip("root", "only root can become a user who may not trace");
         return;
     }
     let beside = Beside::run(Command::new("sleep").arg("60"));
@@ -480,7 +487,7 @@ fn who_may_not_trace_is_told_so() {
         command.current_dir("/").uid(65_534).gid(65_534).stdin(Stdio::null()).output().unwrap();
     let said = text(&out.stderr);
     if out.status.code() == Some(126) {
-        eprintln!("skipped: nobody may not run this program: {said}");
+        testkit::skip("nobody", &format!("may not run this program: {said}"));
         return;
     }
     assert_eq!(out.status.code(), Some(2), "{said}");
@@ -501,13 +508,13 @@ fn calls_of_32_bit_programs_have_their_own_names() {
     std::fs::write(&source, code).unwrap();
     let built = Command::new("cc").arg("-o").args([&program, &source]).status();
     if !built.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: no C compiler");
+        testkit::skip("cc", "not installed");
         return;
     }
     let out = trace(&["-q", program.to_str().unwrap()]);
     let lines = text(&out.stderr);
     if !out.status.success() {
-        eprintln!("skipped: this kernel takes no 32-bit calls: {lines}");
+        testkit::skip("32-bit calls", &format!("this kernel takes none: {lines}"));
         return;
     }
     assert!(Regex::new(r"(?m)^getpid\(\) += \d+$").unwrap().is_match(&lines), "{lines}");

@@ -36,8 +36,8 @@ pub(crate) mod vectors;
 
 pub use capture::{Capture, CaptureCount, CapturePhase, CapturedData};
 pub(crate) use capture::{Reads, reads};
-pub(crate) use context::{DecodeContext, DescriptorLookup, SavedWords};
-pub(crate) use kind::{ArgumentKind, Named, Outcome, Write};
+pub(crate) use context::{DecodeContext, DescriptorLookup, Outcome, SavedWords};
+pub(crate) use kind::{ArgumentKind, Named, Write};
 pub(crate) use readout::{Readout, StructBytes};
 
 /// Writes into the line that a context holds.

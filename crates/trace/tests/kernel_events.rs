@@ -46,7 +46,7 @@ fn opened(engine: Result<KernelEngine, Error>) -> Option<KernelEngine> {
         Err(Error::Kernel(
             error @ (bpf::Error::Denied(_) | bpf::Error::NoBtf(_) | bpf::Error::Namespace),
         )) => {
-            eprintln!("skipped: {error}");
+            testkit::skip("BPF programs", &error.to_string());
             None
         }
         Err(error) => panic!("{error}"),
@@ -462,7 +462,7 @@ fn calls_of_32_bit_programs_and_numbers_that_are_no_calls() {
         assert_eq!(of(CallId { abi: trace::Abi::I386, number: 64 }), 10);
         assert_eq!(of(CallId::by_name(trace::Abi::X86_64, "getppid").unwrap()), 1);
     } else {
-        eprintln!("skipped: this kernel takes no calls of 32-bit programs");
+        testkit::skip("32-bit calls", "this kernel takes none");
     }
     let mut engine = KernelEngine::start(&own("unknown"), &settings).unwrap();
     let counts = counts(&events_of(&mut engine));

@@ -1,6 +1,5 @@
 //! Process groups get their own counts, their children's among them.  The test says why it skips
 //! where programs may not be loaded.
-#![allow(clippy::print_stderr, reason = "a skipped test says why")]
 #![allow(clippy::unwrap_used, reason = "all of it is tests, helpers too")]
 
 use std::os::unix::process::CommandExt as _;
@@ -43,7 +42,7 @@ fn each_group_has_its_own_calls_and_those_of_its_children() {
     let own = std::process::id();
     let mut groups = match ProcessGroupCounts::of_process(own.cast_signed()) {
         Ok(groups) => groups,
-        Err(error) => return eprintln!("skipped: {error}"),
+        Err(error) => return testkit::skip("BPF programs", &error.to_string()),
     };
     let chdir = CallId::by_name(Abi::X86_64, "chdir").unwrap();
     let mut one = Job::start(&format!("{}; sh -c '{}'; true", changes(300), changes(50)));

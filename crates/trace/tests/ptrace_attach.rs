@@ -186,7 +186,7 @@ fn processes_that_end_while_they_are_taken_hold_of_harm_nobody() {
     {
         let children = format!("/proc/{0}/task/{0}/children", sleeper.pid());
         let Ok(text) = std::fs::read_to_string(&children) else {
-            eprintln!("skipped: this kernel does not list children");
+            testkit::skip("/proc/PID/task/TID/children", "this kernel has none");
             return;
         };
         let Some(child) = text.split_whitespace().next() else { continue };
@@ -215,7 +215,7 @@ fn refusals_are_told() {
     assert!(own.ends_with("it is this very process"), "{own}");
     // As somebody else, towards a process of root.
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can be somebody else");
+        testkit::skip("root", "only root can run as another user");
         return;
     }
     let mut command = self::own("attach to the first process");

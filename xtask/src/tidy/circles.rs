@@ -24,7 +24,6 @@ const KNOWN: &[&str] = &[
     "template: parse plus strings",
     "template: expression::parse expression::text",
     "template: expression::run expression::sprintf",
-    "trace: decode::context decode::kind",
     "view: export::gexpr export::graphite",
 ];
 

@@ -33,7 +33,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("State", 2),
     ("Status", 2),
     ("Stdin", 2),
-    ("TableFormat", 2),
     ("Top", 2),
     ("Verdict", 2),
     ("Way", 2),

@@ -14,7 +14,7 @@ use trace::engine::{CommandUser, FollowScope, TracedCommand};
 use trace::report::events::{self, EventOptions, EventWriter};
 use trace::report::events::{JsonWriter, LineWriter, TaskFileWriter};
 use trace::report::output::TraceOutput;
-use trace::report::table::{self, CountRequest, TableFormat, TableOptions};
+use trace::report::table::{self, CountFormat, CountRequest, TableOptions};
 use trace::report::target::{self, TraceTarget};
 use trace::{
     CallSet, CallStatus, CallStatuses, CallSummary, EventSelection, Expression, LineOptions,
@@ -307,9 +307,9 @@ fn summary(arguments: &TraceArguments) -> anyhow::Result<CallSummary> {
 
 fn table_options(arguments: &TraceArguments) -> anyhow::Result<TableOptions> {
     let format = match (arguments.json, arguments.csv) {
-        (true, _) => TableFormat::Json,
-        (_, true) => TableFormat::Csv,
-        _ => TableFormat::Text,
+        (true, _) => CountFormat::Json,
+        (_, true) => CountFormat::Csv,
+        _ => CountFormat::Text,
     };
     Ok(TableOptions {
         format,

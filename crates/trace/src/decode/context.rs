@@ -1,6 +1,6 @@
 //! A call while its line is written: its words, the task's memory, and the line so far.
 
-use super::{ELEMENTS_MAX, Outcome, Readout, StructBytes, ValueStyle, put};
+use super::{ELEMENTS_MAX, Readout, StructBytes, ValueStyle, put};
 use crate::event::{Call, error_of};
 use crate::{Abi, DescriptorTarget, Memory, digits, flags};
 
@@ -23,7 +23,20 @@ impl DescriptorLookup for () {
     }
 }
 
-/// A call as it stands before whoever writes its line.
+/// What became of an argument that was to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is written.
+    Done,
+    /// This call does not use it.
+    Skip,
+    /// It can be told when the call is over.
+    Later,
+    /// The beginning is written; the rest when the call is over.
+    More,
+}
+
+/// A call whose line is being written.
 pub(crate) struct DecodeContext<'a> {
     pub(crate) call: Call,
     /// What it gave; `None` while it is under way.

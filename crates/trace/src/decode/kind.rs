@@ -1,22 +1,9 @@
 //! What an argument or a result is: how it is written, and which memory it reads.
 
 use super::capture::{CaptureCount, CapturePhase, CapturedData, Reads};
-use super::context::DecodeContext;
+use super::context::{DecodeContext, Outcome};
 use crate::Abi;
 use crate::flags::{Flags, Names};
-
-/// What became of an argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// It is written.
-    Done,
-    /// This call does not use it.
-    Skip,
-    /// It can be told when the call is over.
-    Later,
-    /// The beginning is written; the rest when the call is over.
-    More,
-}
 
 /// An argument's kind.
 #[derive(Clone, Copy)]

@@ -23,7 +23,7 @@ use crate::{CallSummary, CallTally, WaitStatus, clock, summary};
 
 /// How tables are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableFormat {
+pub enum CountFormat {
     /// Text for people.
     Text,
     /// One JSON object, or one a line with intervals.
@@ -36,7 +36,7 @@ pub enum TableFormat {
 #[derive(Debug)]
 pub struct TableOptions {
     /// How they are written.
-    pub format: TableFormat,
+    pub format: CountFormat,
     /// Columns and order of the table.
     pub summary: CallSummary,
     /// Strace's table and nothing else.
@@ -126,7 +126,7 @@ impl Session<'_> {
     }
 
     fn heading(&mut self) -> io::Result<()> {
-        if self.options.format == TableFormat::Csv {
+        if self.options.format == CountFormat::Csv {
             summary::machine::write_csv_heading(self.output)?;
             // Tells a reader that counting has begun.
             self.output.flush()?;
@@ -141,17 +141,17 @@ impl Session<'_> {
         self.before = tally;
         let seconds = self.elapsed().as_secs_f64();
         match self.options.format {
-            TableFormat::Json => {
+            CountFormat::Json => {
                 let mut object = serde_json::Map::new();
                 object.insert("time_s".to_owned(), rounded(seconds));
                 object.extend(summary::machine::json(&self.options.summary, &since));
                 writeln!(self.output, "{}", serde_json::Value::Object(object))?;
             }
-            TableFormat::Csv => {
+            CountFormat::Csv => {
                 let time = format!("{seconds:.3}");
                 summary::machine::write_csv(&self.options.summary, &since, &time, self.output)?;
             }
-            TableFormat::Text => {
+            CountFormat::Text => {
                 writeln!(self.output, "\nafter {seconds:.1} s:")?;
                 self.options.summary.write(&since, self.output)?;
             }
@@ -172,17 +172,17 @@ impl Session<'_> {
             lost: tally.lost,
             command_s: end.map(|_| children_s()),
         };
-        if self.options.interval.is_some() && self.options.format != TableFormat::Json {
+        if self.options.interval.is_some() && self.options.format != CountFormat::Json {
             self.interval()?;
         }
         match self.options.format {
-            TableFormat::Json => self.finish_json(&tally, &cost, seconds, end)?,
-            TableFormat::Csv if self.options.interval.is_none() => {
+            CountFormat::Json => self.finish_json(&tally, &cost, seconds, end)?,
+            CountFormat::Csv if self.options.interval.is_none() => {
                 let time = format!("{seconds:.3}");
                 summary::machine::write_csv(&self.options.summary, &tally, &time, self.output)?;
             }
-            TableFormat::Csv => {}
-            TableFormat::Text => self.finish_text(&tally, &cost)?,
+            CountFormat::Csv => {}
+            CountFormat::Text => self.finish_text(&tally, &cost)?,
         }
         Ok(())
     }

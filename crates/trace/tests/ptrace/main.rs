@@ -254,7 +254,7 @@ fn calls_of_32_bit_programs_have_their_own_names() {
             assert_eq!(of(CallId { abi: Abi::I386, number: 64 }), 10, "{}", way.name());
             assert_eq!(of(CallId::by_name(Abi::X86_64, "getppid").unwrap()), 1);
         } else {
-            eprintln!("skipped: this kernel takes no calls of 32-bit programs");
+            testkit::skip("32-bit calls", "this kernel takes none");
         }
     }
 }
@@ -340,7 +340,7 @@ fn a_command_that_cannot_run_says_why() {
 fn a_command_runs_as_another_user_and_under_another_name() {
     assert!(matches!(CommandUser::by_name("no such user"), Err(Error::NoUser(_))));
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can be somebody else");
+        testkit::skip("root", "only root can run as another user");
         return;
     }
     let nobody = CommandUser::by_name("nobody").unwrap();

@@ -42,7 +42,7 @@ pub(crate) fn own(name: &str) -> TracedCommand {
 pub(crate) fn installed(program: &str) -> bool {
     let found = command(&[program]).file().is_ok();
     if !found {
-        eprintln!("skipped: {program} is not installed");
+        testkit::skip(program, "not installed");
     }
     found
 }

@@ -158,7 +158,7 @@ impl Pieces {
 #[test]
 fn what_is_copied_is_what_lines_need() {
     if command(&["perl"]).file().is_err() {
-        eprintln!("skipped: perl is not installed");
+        testkit::skip("perl", "not installed");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -168,7 +168,7 @@ fn what_is_copied_is_what_lines_need() {
         match PtraceEngine::start(&command(&words), FollowScope::Tree, CallSet::all().wanted()) {
             Ok(engine) => engine,
             Err(error) => {
-                eprintln!("skipped: {error}");
+                testkit::skip("ptrace", &error.to_string());
                 return;
             }
         };

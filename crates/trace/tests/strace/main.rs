@@ -3,7 +3,7 @@
 //! Debian's strace 6.1 is the specification.  Where it is missing, or Perl, the tests say so and pass.
 //! What differs on purpose is listed where it is compared, each with its reason.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod calls;
 mod captures;
@@ -32,18 +32,18 @@ fn ready(programs: &[&str]) -> bool {
         String::from_utf8_lossy(&output.stdout).starts_with("strace -- version 6.1\n")
     });
     if !is_known {
-        eprintln!("skipped: strace 6.1 is not installed, and others write other lines");
+        testkit::skip("strace 6.1", "not installed, and others write other lines");
         return false;
     }
     for program in programs {
         if !runs(program, if *program == "perl" { "-v" } else { "--version" }) {
-            eprintln!("skipped: {program} is not installed");
+            testkit::skip(program, "not installed");
             return false;
         }
     }
     let traces = Command::new("strace").args(["-qqq", "-e", "trace=none", "true"]).status();
     if !traces.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: strace is not allowed to trace here");
+        testkit::skip("strace", "not allowed to trace here");
         return false;
     }
     true
