@@ -136,7 +136,8 @@ pub(crate) struct DisplayArguments {
     #[arg(long, conflicts_with_all = ["plot", "export", "vmstat", "csv"])]
     pub(crate) json: bool,
 
-    /// OpenMetrics text
+    /// OpenMetrics text: of recordings one text, as promtool's backfill wants it; of this machine a
+    /// page at each tick, with times, ended by # EOF
     #[arg(long, conflicts_with_all = ["plot", "export", "vmstat", "csv", "json"])]
     pub(crate) openmetrics: bool,
 

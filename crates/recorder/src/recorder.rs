@@ -252,6 +252,8 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::io::{Read as _, Write as _};
+    use std::os::fd::AsFd as _;
     use std::rc::Rc;
 
     use sample::SourceDef;
@@ -378,6 +380,101 @@ mod tests {
         let between = |from: u64, to: u64| attended.iter().filter(move |&&at| from < at && at < to);
         let (first, second) = (notes.seen[1].at.monotonic_ns, notes.seen[2].at.monotonic_ns);
         assert_eq!(between(first, second).count(), 5, "{attended:?}");
+    }
+
+    /// Has a pipe, and passes on what it reads to another one.
+    struct Piped(std::io::PipeReader, Option<std::io::PipeWriter>, Rc<RefCell<Vec<u8>>>);
+
+    impl source::Source for Piped {
+        fn read(&mut self, _: &mut Host, table: &mut Table) -> State {
+            table.begin();
+            State::Ok
+        }
+
+        fn attention(&self) -> Option<Attention<'_>> {
+            Some(Attention::Descriptor(self.0.as_fd()))
+        }
+
+        fn attend(&mut self) {
+            let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+            let mut waits = [rustix::event::PollFd::new(&self.0, rustix::event::PollFlags::IN)];
+            if rustix::event::poll(&mut waits, Some(&now)).unwrap() == 0 {
+                return;
+            }
+            let mut byte = [0];
+            self.0.read_exact(&mut byte).unwrap();
+            self.2.borrow_mut().push(byte[0]);
+            if let Some(next) = &mut self.1 {
+                next.write_all(&[byte[0] + 1]).unwrap();
+            }
+        }
+    }
+
+    type Pipes = Vec<(std::io::PipeReader, Option<std::io::PipeWriter>)>;
+
+    thread_local! {
+        static PIPES: RefCell<Pipes> = const { RefCell::new(Vec::new()) };
+        static READ: Rc<RefCell<Vec<u8>>> = Rc::default();
+    }
+
+    static PIPED_ENTRY: source::Entry = source::Entry {
+        def: &SECONDARY,
+        open: |_, _| {
+            let (reader, next) = PIPES.with(|pipes| pipes.borrow_mut().remove(0));
+            Box::new(Piped(reader, next, READ.with(Rc::clone)))
+        },
+    };
+
+    /// Asks for a stop, by a descriptor, once both sources have read.
+    struct StopWhenRead(std::io::PipeReader, std::io::PipeWriter);
+
+    impl Control for StopWhenRead {
+        fn take(&mut self) -> Requests {
+            let read = READ.with(|read| read.borrow().len());
+            if read == 2 {
+                // Readable from now on: the next sleep must end at once.
+                self.1.write_all(b"x").unwrap();
+                READ.with(|read| read.borrow_mut().push(0));
+            }
+            Requests { stop: read > 2, ..Requests::default() }
+        }
+
+        fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+            Some(self.0.as_fd())
+        }
+    }
+
+    #[test]
+    fn every_source_with_a_descriptor_ends_a_sleep_and_so_does_a_request() {
+        let (first, mut begin) = std::io::pipe().unwrap();
+        let (second, next) = std::io::pipe().unwrap();
+        begin.write_all(&[1]).unwrap();
+        PIPES.with(|pipes| *pipes.borrow_mut() = vec![(first, Some(next)), (second, None)]);
+        let mut host = Host::in_memory();
+        let entries: [&'static source::Entry; 2] = [&PIPED_ENTRY, &PIPED_ENTRY];
+        let sampler = Sampler::open(&mut host, &entries, &Arc::new(Limits::default()));
+        let intervals = parse_intervals("3600:3600", "1", (true, false), false).unwrap();
+        let mut clock = procfs::SystemClock;
+        // The first tick is an hour away; a sleep that no descriptor ends would show.
+        let mut start = clock.now();
+        start.monotonic_ns += 3_600 * SECOND;
+        start.realtime_ns += 3_600 * SECOND.cast_signed();
+        let mut recorder = Recorder {
+            snapshot: Snapshot::new(&sampler.defs()),
+            host,
+            sampler,
+            schedule: TickSchedule::start(intervals, false, true, start),
+            interval_ns: intervals.first_ns,
+            budget: None,
+            seldom: None,
+            counters: Arc::default(),
+            stop_after: StopAfter::default(),
+        };
+        let mut notes = Notes::default();
+        let (reader, writer) = std::io::pipe().unwrap();
+        recorder.run(&mut clock, &mut StopWhenRead(reader, writer), &mut notes).unwrap();
+        assert_eq!(READ.with(|read| read.borrow().clone()), [1, 2, 0]);
+        assert!(notes.seen.is_empty());
     }
 
     fn record(

@@ -32,7 +32,7 @@ pub use digest::{Digests, WriteFile};
 pub use fields::check_fields;
 pub use groups::{GroupForm, Groups};
 pub use json::Json;
-pub use openmetrics::OpenMetrics;
+pub use openmetrics::{Backfill, PageStream, ScrapePage};
 pub use plot::{PlotFiles, WritePlot};
 pub use verbose::TopList;
 
@@ -121,11 +121,7 @@ pub static ALL: &[Entry] = &[
         about: "One JSON object a line, for each source at each tick",
         open: |_| Box::<Json>::default(),
     },
-    Entry {
-        name: "openmetrics",
-        about: "OpenMetrics text",
-        open: |_| Box::<OpenMetrics>::default(),
-    },
+    openmetrics::ENTRY,
     plot::ENTRY,
     verbose::ENTRY,
 ];
