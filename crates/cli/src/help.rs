@@ -45,9 +45,10 @@ Examples:
   whit record -f ./ --keep 500M      at most so much on the disk
   whit record --csv --fields cpu.user,disk.reads
                                      numbers for another program
+  whit record --openmetrics -i 10    a page of metrics every ten seconds, ended by # EOF
   whit record -A server              lines for each client on port 2655
 
-Signals: TERM and INT end the recording well, HUP begins new files, USR1 writes out what is held.";
+Signals: TERM and INT end the recording, HUP begins new files, USR1 writes out what is buffered.";
 
 const PLAY: &str = "\
 Examples:

@@ -257,7 +257,8 @@ fn cases() -> Vec<Case> {
 
 fn show(feed: &Feed, case: &Case) -> String {
     let options = options_for(feed.meta.host(), case.name, &case.options);
-    let mut view = (case.open)(&Setup::of(TimeZone::UTC));
+    // As of a play: live samples are streamed by some views.
+    let mut view = (case.open)(&Setup { playing: true, ..Setup::of(TimeZone::UTC) });
     let mut out = Vec::new();
     view.begin(&feed.meta, &feed.defs, &options, &mut out).unwrap();
     let mut history = History::new(&feed.defs);

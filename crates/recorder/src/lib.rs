@@ -42,7 +42,7 @@ pub use names::FileNames;
 pub use outputs::Outputs;
 pub use plot_output::{PlotOutput, PlotStyle, ensure_directory};
 pub use plot_writer::PlotWriter;
-pub use recorder::{Consumer, Control, Recorder, Requests, StopAfter};
+pub use recorder::{Consumer, Control, Recorder, RecorderSettings, Requests, StopAfter};
 pub use recording_file::{RecordingFile, RecordingOptions};
 pub use roll::{Keep, KeepError, Roll, RollError};
 pub use rotation::Rotation;

@@ -227,7 +227,7 @@ mod tests {
     use jiff::tz::TimeZone;
     use recording::{Next, Reader};
     use sample::{Clock, Meta, Options, SourceDef};
-    use source::{RecorderCounters, Sampler};
+    use source::RecorderCounters;
     use testkit::{Event, SimClock, allocations_of};
     use view::PlotFiles;
 
@@ -235,10 +235,9 @@ mod tests {
     use crate::intervals::parse_intervals;
     use crate::names::FileNames;
     use crate::plot_output::{PlotOutput, PlotStyle};
-    use crate::recorder::{Control, Recorder, Requests, StopAfter};
+    use crate::recorder::{Control, Recorder, RecorderSettings, Requests};
     use crate::recording_file::RecordingOptions;
     use crate::roll::Roll;
-    use crate::schedule::TickSchedule;
 
     struct Nobody;
 
@@ -259,24 +258,21 @@ mod tests {
         }
     }
 
-    fn recorder(mut host: Host, letters: &str, intervals: &str, now: Moment) -> Recorder {
+    fn recorder(host: Host, letters: &str, intervals: &str, now: Moment) -> Recorder {
         let counters = Arc::new(RecorderCounters::default());
-        let limits = Limits { recorder: Some(counters.clone()), ..Limits::default() };
+        let limits = Limits { recorder: Some(counters), ..Limits::default() };
         let asked = |entry: &&source::Entry| entry.def.asked_by(letters);
         let entries: Vec<&'static source::Entry> = source::ALL.iter().filter(asked).collect();
-        let sampler = Sampler::open(&mut host, &entries, &Arc::new(limits));
         let intervals = parse_intervals(intervals, "1", (false, false), false).unwrap();
-        Recorder {
-            snapshot: Snapshot::new(&sampler.defs()),
-            host,
-            sampler,
-            schedule: TickSchedule::start(intervals, false, false, now),
-            interval_ns: intervals.first_ns,
-            budget: None,
+        let settings = RecorderSettings {
+            intervals,
+            align: false,
+            budget_percent: None,
             seldom: None,
-            counters,
-            stop_after: StopAfter::default(),
-        }
+            samples: None,
+            duration_ns: None,
+        };
+        Recorder::open(host, &entries, &Arc::new(limits), &settings, now)
     }
 
     fn outputs(recorder: &Recorder, directory: &Path, now: Moment, plots: bool) -> Outputs {

@@ -9,11 +9,12 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use procfs::Host;
-use sample::{Cadence, Clock, DESCRIPTORS_MAX, Moment, Snapshot, State, Wake};
-use source::{Attention, RecorderCounters, Sampler};
+use sample::{Cadence, Clock, DESCRIPTORS_MAX, Moment, Snapshot, SourceDef, State, Wake};
+use source::{Attention, Entry, Limits, RecorderCounters, Sampler};
 
 use crate::RecorderError;
 use crate::budget::Budget;
+use crate::intervals::Intervals;
 use crate::schedule::{Tick, TickSchedule};
 
 /// How often sources are looked after whose descriptors are beyond those that a clock watches.
@@ -113,7 +114,59 @@ pub struct Recorder {
     pub stop_after: StopAfter,
 }
 
+/// How to record; see [`Recorder::open`].
+#[derive(Clone, Copy, Debug)]
+pub struct RecorderSettings<'a> {
+    /// How often sources are read.
+    pub intervals: Intervals,
+    /// Whether ticks are multiples of the interval since the epoch.
+    pub align: bool,
+    /// At most so much of one CPU for reading, in per cent.
+    pub budget_percent: Option<f64>,
+    /// The name of the [`seldom`](Recorder::seldom) source.
+    pub seldom: Option<&'a str>,
+    /// Samples to take; `None` for no end.
+    pub samples: Option<u64>,
+    /// How long to record; `None` for no end.
+    pub duration_ns: Option<u64>,
+}
+
 impl Recorder {
+    /// Opens these sources on a host, to be read from `now` on.  The limits have the counters that
+    /// the recorder's own source reads.
+    #[must_use]
+    pub fn open(
+        mut host: Host,
+        entries: &[&'static Entry],
+        limits: &Arc<Limits>,
+        settings: &RecorderSettings<'_>,
+        now: Moment,
+    ) -> Self {
+        let intervals = settings.intervals;
+        let sampler = Sampler::open(&mut host, entries, limits);
+        let defs = sampler.defs();
+        let every = |def: &SourceDef| match def.cadence {
+            Cadence::First => 1,
+            Cadence::Second => intervals.second_every,
+            Cadence::Third => intervals.third_every,
+        };
+        let has_second = defs.iter().any(|def| def.cadence == Cadence::Second);
+        let is_seldom = |def: &SourceDef| settings.seldom == Some(def.name);
+        let budget = settings.budget_percent;
+        let end_ns = settings.duration_ns.map(|ns| now.monotonic_ns.saturating_add(ns));
+        Recorder {
+            snapshot: Snapshot::new(&defs),
+            schedule: TickSchedule::start(intervals, settings.align, has_second, now),
+            interval_ns: intervals.first_ns,
+            budget: budget.map(|percent| Budget::new(percent, intervals.first_ns, &defs, every)),
+            seldom: defs.iter().position(|def| is_seldom(def)),
+            counters: limits.recorder.clone().unwrap_or_default(),
+            stop_after: StopAfter { samples: settings.samples, end_ns },
+            host,
+            sampler,
+        }
+    }
+
     /// Records until the end, a request to stop, or an error of the consumer.
     ///
     /// # Errors
@@ -256,8 +309,6 @@ mod tests {
     use std::os::fd::AsFd as _;
     use std::rc::Rc;
 
-    use sample::SourceDef;
-    use source::Limits;
     use testkit::{Event, SimClock};
 
     use super::*;
@@ -450,26 +501,16 @@ mod tests {
         let (second, next) = std::io::pipe().unwrap();
         begin.write_all(&[1]).unwrap();
         PIPES.with(|pipes| *pipes.borrow_mut() = vec![(first, Some(next)), (second, None)]);
-        let mut host = Host::in_memory();
         let entries: [&'static source::Entry; 2] = [&PIPED_ENTRY, &PIPED_ENTRY];
-        let sampler = Sampler::open(&mut host, &entries, &Arc::new(Limits::default()));
         let intervals = parse_intervals("3600:3600", "1", (true, false), false).unwrap();
         let mut clock = procfs::SystemClock;
         // The first tick is an hour away; a sleep that no descriptor ends would show.
         let mut start = clock.now();
         start.monotonic_ns += 3_600 * SECOND;
         start.realtime_ns += 3_600 * SECOND.cast_signed();
-        let mut recorder = Recorder {
-            snapshot: Snapshot::new(&sampler.defs()),
-            host,
-            sampler,
-            schedule: TickSchedule::start(intervals, false, true, start),
-            interval_ns: intervals.first_ns,
-            budget: None,
-            seldom: None,
-            counters: Arc::default(),
-            stop_after: StopAfter::default(),
-        };
+        let limits = Arc::new(Limits::default());
+        let settings = settings(intervals, false);
+        let mut recorder = Recorder::open(Host::in_memory(), &entries, &limits, &settings, start);
         let mut notes = Notes::default();
         let (reader, writer) = std::io::pipe().unwrap();
         recorder.run(&mut clock, &mut StopWhenRead(reader, writer), &mut notes).unwrap();
@@ -498,24 +539,26 @@ mod tests {
     ) -> (Notes, Arc<RecorderCounters>) {
         let mut host = Host::in_memory();
         host.put("/proc/stat", Some(b"cpu  1 2 3 4\n"));
-        let counters = Arc::new(RecorderCounters::default());
-        let sampler = Sampler::open(&mut host, entries, &Arc::new(Limits::default()));
         let intervals = parse_intervals(intervals, "1", (true, false), false).unwrap();
-        let mut recorder = Recorder {
-            snapshot: Snapshot::new(&sampler.defs()),
-            host,
-            sampler,
-            schedule: TickSchedule::start(intervals, align, true, clock.moment()),
-            interval_ns: intervals.first_ns,
-            budget: None,
-            seldom: None,
-            counters: counters.clone(),
-            stop_after,
-        };
+        let (limits, settings) = (Arc::new(Limits::default()), settings(intervals, align));
+        let mut recorder = Recorder::open(host, entries, &limits, &settings, clock.moment());
+        recorder.stop_after = stop_after;
+        let counters = recorder.counters.clone();
         let mut notes = Notes::default();
         let mut clock = clock.clone();
         recorder.run(&mut clock, &mut Asked(asked.clone()), &mut notes).unwrap();
         (notes, counters)
+    }
+
+    fn settings(intervals: Intervals, align: bool) -> RecorderSettings<'static> {
+        RecorderSettings {
+            intervals,
+            align,
+            budget_percent: None,
+            seldom: None,
+            samples: None,
+            duration_ns: None,
+        }
     }
 
     fn count(samples: u64) -> StopAfter {

@@ -8,14 +8,14 @@ use anyhow::Context;
 use jiff::tz::TimeZone;
 use procfs::{Host, SystemClock};
 use recorder::{
-    Budget, FileNames, FirstSampleCheck, Intervals, Keep, LiveText, Outputs, PlotOutput, PlotStyle,
-    PlotWriter, Recorder, RecordingFile, RecordingOptions, Roll, Rotation, RunFacts, Severity,
-    StopAfter, TickSchedule, ViewInput, ensure_directory, gather_facts, local, parse_duration,
+    FileNames, FirstSampleCheck, Intervals, Keep, LiveText, Outputs, PlotOutput, PlotStyle,
+    PlotWriter, Recorder, RecorderSettings, RecordingFile, RecordingOptions, Roll, Rotation,
+    RunFacts, Severity, ViewInput, ensure_directory, gather_facts, local, parse_duration,
     parse_intervals,
 };
-use sample::{Cadence, Clock, Meta, Moment, Snapshot, SourceDef, State, Table};
+use sample::{Cadence, Clock, Meta, Moment, SourceDef, State, Table};
 use sink::{DescriptorSink, LiveAddress, Sink};
-use source::{Entry, Limits, ProcessLimits, RecorderCounters, Sampler};
+use source::{Entry, Limits, ProcessLimits, RecorderCounters};
 use view::PlotFiles;
 use view::export::Setting;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
         return record(&arguments, None);
     }
     let parent = daemon::leave()?;
-    // From here on the command that was started speaks for us.
+    // From here on the command that was started reports errors for us.
     let mut parent = Some(parent);
     match record(&arguments, Some(&mut parent)) {
         Err(error) if parent.is_some() => {
@@ -58,18 +58,18 @@ fn record(
     parent: Option<&mut Option<Parent>>,
 ) -> anyhow::Result<ExitCode> {
     let mut clock = SystemClock;
-    let plan = Plan::new(arguments, clock.now())?;
+    let settings = RecordSettings::new(arguments, clock.now())?;
     if let Some(mask) = &arguments.umask {
         daemon::set_umask(mask)?;
     }
     if let Some(name) = &arguments.pname {
         daemon::set_name(name)?;
     }
-    let _pid_file = if arguments.daemon { Some(plan.enter_daemon(arguments)?) } else { None };
+    let _pid_file = if arguments.daemon { Some(settings.enter_daemon(arguments)?) } else { None };
     if arguments.nice {
         daemon::be_nice()?;
     }
-    let (mut recorder, mut outputs) = plan.open(arguments, &mut clock)?;
+    let (mut recorder, mut outputs) = settings.open(arguments, &mut clock)?;
     outputs.log(clock.now(), Severity::Information, "Starting");
     let mut signals = Signals::install(arguments.filename.is_some());
     if let Some(parent) = parent.and_then(Option::take) {
@@ -83,10 +83,10 @@ fn record(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the command line comes to.
-struct Plan {
+/// What the command line asks for, checked.
+struct RecordSettings {
     letters: String,
-    /// As the letters asked for say, with those that this machine has nothing for.
+    /// Whether the letters need several lines, those of missing hardware included.
     verbose: bool,
     entries: Vec<&'static Entry>,
     intervals: Intervals,
@@ -97,7 +97,7 @@ struct Plan {
     address: Option<LiveAddress>,
 }
 
-impl Plan {
+impl RecordSettings {
     fn new(arguments: &RecordArguments, now: sample::Moment) -> anyhow::Result<Self> {
         // Refused before a daemon leaves.
         arguments.display.names(true)?;
@@ -120,7 +120,7 @@ impl Plan {
         let needs = (follows(Cadence::Second), follows(Cadence::Third));
         let default_first = if arguments.daemon { "10" } else { "1" };
         let given = arguments.interval.as_deref().unwrap_or("");
-        // What ends is told at every tick, but processes alone are still asked for seldom.
+        // Processes alone are read at the second interval, though their exits are at every tick.
         let first =
             |entry: &&Entry| entry.def.cadence == Cadence::First && entry.def.letters != "Z";
         let listed = arguments.display.lists_instances();
@@ -152,7 +152,7 @@ impl Plan {
             .address
             .as_deref()
             .map(|text| LiveAddress::parse(text).with_context(|| format!("-A {text}")));
-        Ok(Plan {
+        Ok(RecordSettings {
             letters,
             verbose,
             entries,
@@ -190,10 +190,6 @@ impl Plan {
         clock: &mut SystemClock,
     ) -> anyhow::Result<(Recorder, Outputs)> {
         let counters = Arc::new(RecorderCounters::default());
-        let mut host = Host::new(&arguments.root);
-        if arguments.raw {
-            host.keep_texts();
-        }
         let limits = Arc::new(Limits {
             sensors: None,
             disks: arguments.disks()?,
@@ -213,10 +209,14 @@ impl Plan {
                 eprintln!("whit: {slow}");
             }
         }
-        let sampler = Sampler::open(&mut host, &self.entries, &limits);
-        let defs = sampler.defs();
-        let snapshot = Snapshot::new(&defs);
+        let mut host = Host::new(&arguments.root);
+        if arguments.raw {
+            host.keep_texts();
+        }
         let now = clock.now();
+        let recorder =
+            Recorder::open(host, &self.entries, &limits, &self.recorder_settings(arguments), now);
+        let defs = recorder.sampler.defs();
         let mut options = arguments.display.options(self.letters.clone())?;
         options.verbose = self.verbose;
         options.local_offset = display::local_offset(&self.zone);
@@ -233,39 +233,26 @@ impl Plan {
         }
         self.open_files(arguments, &mut outputs, defs, &counters, now)?;
         outputs.purge(now);
-        let has_second = self.entries.iter().any(|entry| entry.def.cadence == Cadence::Second);
-        let align = arguments.align || arguments.daemon;
-        let asked = self.meta.subsystems();
-        let is_seldom = |def: &&SourceDef| def.name == OWN_SOURCE && !def.asked_by(asked);
-        let seldom = sampler.defs().iter().position(is_seldom);
-        let every = |def: &SourceDef| match def.cadence {
-            Cadence::First => 1,
-            Cadence::Second => self.intervals.second_every,
-            Cadence::Third => self.intervals.third_every,
-        };
-        let budget = arguments
-            .budget
-            .map(|percent| Budget::new(percent, self.intervals.first_ns, &sampler.defs(), every));
-        let recorder = Recorder {
-            host,
-            sampler,
-            snapshot,
-            schedule: TickSchedule::start(self.intervals, align, has_second, now),
-            interval_ns: self.intervals.first_ns,
-            budget,
-            seldom,
-            counters,
-            stop_after: StopAfter {
-                // As collectl: the first sample is only a base, so one more makes so many intervals.
-                samples: arguments.count.map(|count| count.saturating_add(1)),
-                end_ns: self.duration_ns.map(|ns| now.monotonic_ns.saturating_add(ns)),
-            },
-        };
         Ok((recorder, outputs))
     }
 }
 
-impl Plan {
+impl RecordSettings {
+    fn recorder_settings(&self, arguments: &RecordArguments) -> RecorderSettings<'static> {
+        let is_asked_for = |entry: &&'static Entry| {
+            entry.def.name == OWN_SOURCE && entry.def.asked_by(&self.letters)
+        };
+        RecorderSettings {
+            intervals: self.intervals,
+            align: arguments.align || arguments.daemon,
+            budget_percent: arguments.budget,
+            seldom: (!self.entries.iter().any(is_asked_for)).then_some(OWN_SOURCE),
+            // As collectl: the first sample is only a base, so one more makes so many intervals.
+            samples: arguments.count.map(|count| count.saturating_add(1)),
+            duration_ns: self.duration_ns,
+        }
+    }
+
     fn messages(&self, arguments: &RecordArguments) -> Messages {
         Messages {
             logged: arguments.messages,
@@ -386,8 +373,8 @@ impl Plan {
     }
 }
 
-/// Takes out what a machine has or has not, and says so: of adapters and sensors that are not
-/// there only headings would be shown.  A recording keeps them, for they may come.
+/// Leaves out adapters and sensors that this machine does not have, and says so: only headings
+/// would be shown of them.  A recording keeps them, as they may be added later.
 ///
 /// # Errors
 /// When nothing is left.
@@ -429,7 +416,7 @@ const PLOT_FLUSH_SECONDS: u64 = 60;
 /// The source that every recording has.
 const OWN_SOURCE: &str = "whit";
 
-/// Says that the first line takes two samples, to who waits for it.
+/// Says on a terminal that the first line takes two samples.
 fn announce(intervals: Intervals) {
     if daemon::is_terminal(rustix::stdio::stdout()) {
         eprintln!("waiting for {} second sample...", intervals.first_ns as f64 / 1e9);

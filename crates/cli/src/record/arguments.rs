@@ -11,7 +11,7 @@ use crate::display::DisplayArguments;
 /// `--process-way`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ProcessWay {
-    /// A BPF program that passes over all tasks
+    /// A BPF program that reads all tasks in one pass
     Iterator,
     /// stat, io and status of each process
     Proc,
@@ -50,7 +50,7 @@ pub(crate) struct RecordArguments {
     pub(crate) filename: Option<PathBuf>,
 
     /// Begin new files at this time of day, every so many minutes, and keep them so many days
-    /// (and the message logs so many months) [7 days, 12 months, 1440 minutes unless told]
+    /// (and the message logs so many months) [default: 7 days, 12 months, 1440 minutes]
     #[arg(
         short = 'r',
         long = "rolllogs",
@@ -60,12 +60,12 @@ pub(crate) struct RecordArguments {
     )]
     pub(crate) roll: Option<String>,
 
-    /// Have what was written on the disk after so many seconds; 0 after each sample.  Without it
-    /// samples outlive whit being killed, but not the last ones a power cut
+    /// Sync what was written to the disk after so many seconds; 0 after each sample.  Without it
+    /// samples survive when whit is killed, but a power cut loses the latest
     #[arg(short = 'F', long = "flush", value_name = "SECONDS", requires = "filename")]
     pub(crate) flush: Option<u64>,
 
-    /// As -F: bound what a power cut can take
+    /// As -F: a power cut loses at most so many seconds
     #[arg(long, value_name = "SECONDS", requires = "filename", conflicts_with = "flush")]
     pub(crate) sync: Option<u64>,
 
@@ -81,7 +81,7 @@ pub(crate) struct RecordArguments {
     #[arg(short = 'D', long = "daemon")]
     pub(crate) daemon: bool,
 
-    /// Give way to everything else (nice 10)
+    /// Run with a niceness of 10 more
     #[arg(short = 'N', long = "nice")]
     pub(crate) nice: bool,
 
@@ -97,7 +97,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) pname: Option<String>,
 
-    /// Go on when the parent process ends, as whit always does; taken for collectl's sake
+    /// Keep running when the parent process ends: whit always does, and accepts collectl's switch
     #[arg(long)]
     pub(crate) nohup: bool,
 
@@ -130,16 +130,16 @@ pub(crate) struct RecordArguments {
     pub(crate) rawtoo: bool,
 
     /// Send the lines to a socket: connect to an address, or listen as `server`
-    /// [port 2655 unless told]
+    /// [default port: 2655]
     #[arg(short = 'A', long = "address", value_name = "ADDRESS[:PORT[:TIMEOUT]]|server[:PORT]")]
     pub(crate) address: Option<String>,
 
-    /// Take away recordings older than this (12h, 30d, 4w), or the oldest beyond this (500M, 10G)
+    /// Delete recordings older than this (12h, 30d, 4w), or the oldest beyond this size (500M, 10G)
     #[arg(long, value_name = "AGE|SIZE", requires = "filename")]
     pub(crate) keep: Option<String>,
 
-    /// At most this share of one CPU for reading: over it, the dearest sources are read less often.
-    /// What -sk and -sK take of all others counts too, and over it they stop for good
+    /// At most this share of one CPU for reading: over it, the most expensive sources are read less
+    /// often.  What -sk and -sK cost other processes counts too: over it they stop for good
     #[arg(long, value_name = "PERCENT")]
     pub(crate) budget: Option<f64>,
 
@@ -151,8 +151,8 @@ pub(crate) struct RecordArguments {
     #[arg(long, requires = "filename")]
     pub(crate) raw: bool,
 
-    /// Read processes in this way and no other, to compare them: by a program in the kernel, or by
-    /// the files in /proc [the best there is unless told]
+    /// Read processes in this way only: by a BPF program in the kernel, or from the files in /proc
+    /// [default: the best that works here]
     #[arg(long, value_name = "WAY")]
     pub(crate) process_way: Option<ProcessWay>,
 

@@ -64,7 +64,7 @@ pub(crate) fn leave() -> anyhow::Result<Parent> {
     }
 }
 
-/// A pid file, held for as long as this lives, then taken away.
+/// A pid file, locked while this lives, then deleted.
 pub(crate) struct PidFile {
     path: PathBuf,
     _file: File,
@@ -107,7 +107,7 @@ impl PidFile {
         Ok(PidFile { path, _file: file })
     }
 
-    /// Hands the file to another user, who must be able to take it away.
+    /// Gives the file to another user, who must be able to delete it.
     pub(crate) fn give_to(&self, user: &User) {
         let _ = std::os::unix::fs::chown(&self.path, Some(user.uid), user.gid);
     }
