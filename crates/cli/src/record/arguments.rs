@@ -81,7 +81,7 @@ pub(crate) struct RecordArguments {
     #[arg(short = 'D', long = "daemon")]
     pub(crate) daemon: bool,
 
-    /// Run with a niceness of 10 more
+    /// Run with a nice value of at least 10
     #[arg(short = 'N', long = "nice")]
     pub(crate) nice: bool,
 
