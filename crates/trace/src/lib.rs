@@ -1,14 +1,17 @@
-//! System calls: counted and timed, or told one by one.
+//! System calls: counted and timed, or shown one by one.
 //!
-//! An **engine** watches tasks and hands over [`TraceEvent`]s (`engine`), or counts in the kernel and
+//! An **engine** traces tasks and hands over [`TraceEvent`]s (`engine`), or counts in the kernel and
 //! hands over a [`CallTally`].  Three ways, the cheapest that is allowed: programs in the kernel (crate
 //! `bpf`), ptrace with a seccomp filter for a command of one's own, plain ptrace.  What they hand
-//! over is the same, so that whatever shows it knows no engine.
+//! over is the same, so that whatever shows it knows no engine.  `report` does a whole trace, from the
+//! choice of the engine to the lines and tables.
 //!
 //! * [`CallId`]: which call, of which of the kernel's tables;
 //! * [`TraceEvent`] and [`Memory`]: what a task did, and what its pointers point to;
 //! * [`CallTally`]: calls, errors, times and histograms, in all and by process, command or thread;
-//! * [`ProcessGroupCounts`]: the same by process group, for who runs jobs.
+//! * [`ProcessGroupCounts`]: the same by process group, for a runner of jobs.
+//!
+//! Uses `bpf` and `procfs`.  Begin with `event.rs` and `engine.rs`, then `report.rs`.
 //!
 //! Uses `bpf` and `procfs`.
 //! Begin with `event.rs` (what is handed over) and `engine.rs` (by whom), then `line.rs`.
