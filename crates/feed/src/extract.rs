@@ -7,7 +7,7 @@ use sample::Snapshot;
 
 use crate::recorded::{entries_for, recordable};
 use crate::{
-    CollectlFeed, CollectlSettings, ExtractError, Feed as _, FeedError, Origin, RecordingFile,
+    CollectlFeed, CollectlSettings, ExtractError, Feed as _, FeedError, Origin, RecordedFile,
     TimeRange, TimeSelection,
 };
 
@@ -28,7 +28,7 @@ pub struct ExtractedTo {
 /// # Errors
 /// Those of reading and writing; a new file that was begun is removed or holds what could be read.
 pub fn extract(
-    recordings: &[RecordingFile],
+    recordings: &[RecordedFile],
     selection: &TimeSelection,
     to: &Path,
     done: &mut dyn FnMut(&ExtractedTo),
@@ -59,7 +59,7 @@ pub fn extract(
 
 /// Copies collectl's text.
 fn extract_collectl(
-    recording: &RecordingFile,
+    recording: &RecordedFile,
     selection: &TimeSelection,
     path: PathBuf,
 ) -> Result<ExtractedTo, ExtractError> {
@@ -73,7 +73,7 @@ fn extract_collectl(
 
 /// Copies the period into a recording of whit.
 fn extract_whit(
-    recording: &RecordingFile,
+    recording: &RecordedFile,
     selection: &TimeSelection,
     to: &Path,
 ) -> Result<ExtractedTo, ExtractError> {
@@ -95,7 +95,7 @@ fn extract_whit(
 }
 
 /// Writes the numbers of a collectl recording as a recording of whit.
-fn convert(recording: &RecordingFile, range: TimeRange, to: &Path) -> Result<u64, ExtractError> {
+fn convert(recording: &RecordedFile, range: TimeRange, to: &Path) -> Result<u64, ExtractError> {
     let entries = entries_for(&recordable(recording.meta.subsystems()));
     let mut feed = CollectlFeed::open(&recording.path, &entries, &CollectlSettings::default())?;
     let defs = feed.defs();

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A recording to play.
-pub struct RecordingFile {
+pub struct RecordedFile {
     /// Where it is.
     pub path: PathBuf,
     /// Who wrote it.
@@ -30,7 +30,7 @@ pub struct RecordingFile {
     pub started_ns: i64,
 }
 
-impl RecordingFile {
+impl RecordedFile {
     fn open(path: PathBuf, local: &TimeZone) -> Result<Self, FeedError> {
         let origin = origin_of(&path)?;
         let mut meta = meta_of(&path, origin)?;
@@ -43,7 +43,7 @@ impl RecordingFile {
         }
         let moment = Timestamp::from_nanosecond(i128::from(started_ns)).unwrap_or_default();
         let day = moment.to_zoned(zone.clone()).date();
-        Ok(RecordingFile { path, origin, meta, zone, day, started_ns })
+        Ok(RecordedFile { path, origin, meta, zone, day, started_ns })
     }
 
     /// When it began, in the zone `zone`.
@@ -134,7 +134,7 @@ pub fn find(
     named: &[PathBuf],
     patterns: Option<&str>,
     now: &Zoned,
-) -> Result<(Vec<RecordingFile>, Vec<String>), FeedError> {
+) -> Result<(Vec<RecordedFile>, Vec<String>), FeedError> {
     // Each with whether it was named itself.
     let mut paths: Vec<(PathBuf, bool)> = Vec::new();
     for path in named {
@@ -162,7 +162,7 @@ pub fn find(
     }
     let (mut opened, mut complaints) = (Vec::new(), Vec::new());
     for (path, is_named) in paths {
-        match RecordingFile::open(path, now.time_zone()) {
+        match RecordedFile::open(path, now.time_zone()) {
             Ok(recording) => opened.push(recording),
             Err(error) if is_named => return Err(error),
             Err(error) => complaints.push(format!("{}; left out", with_cause(&error))),
@@ -203,7 +203,7 @@ fn has_known_name(path: &Path) -> bool {
 }
 
 /// Hosts in the order they were named, each host's recordings by time.
-fn in_order(recordings: Vec<RecordingFile>) -> Vec<RecordingFile> {
+fn in_order(recordings: Vec<RecordedFile>) -> Vec<RecordedFile> {
     let mut hosts: Vec<String> = Vec::new();
     for recording in &recordings {
         if !hosts.iter().any(|host| host == recording.meta.host()) {

@@ -5,7 +5,7 @@ use sample::{Frame, History, Options, Snapshot, SourceDef};
 use source::{Entry, InstanceNames};
 
 use crate::{
-    CollectlFeed, CollectlSettings, Complaint, Feed, FeedError, Origin, Position, RecordingFile,
+    CollectlFeed, CollectlSettings, Complaint, Feed, FeedError, Origin, Position, RecordedFile,
     TimeRange, TimeSelection, WhitFeed,
 };
 
@@ -45,7 +45,7 @@ pub enum Step {
 /// Plays sets of recordings, one after the other.
 #[derive(Default)]
 pub struct Playback<'a> {
-    recordings: &'a [&'a RecordingFile],
+    recordings: &'a [&'a RecordedFile],
     settings: PlaySettings,
     /// How many of the recordings have been begun.
     begun: usize,
@@ -68,7 +68,7 @@ struct Playing {
 
 impl<'a> Playback<'a> {
     /// Begins with a set of recordings, in time order.
-    pub fn begin(&mut self, recordings: &'a [&'a RecordingFile], settings: PlaySettings) {
+    pub fn begin(&mut self, recordings: &'a [&'a RecordedFile], settings: PlaySettings) {
         self.recordings = recordings;
         self.settings = settings;
         self.begun = 0;
@@ -97,7 +97,7 @@ impl<'a> Playback<'a> {
 
     /// The recording that is being played, and those of the set that follow it.
     #[must_use]
-    pub fn recordings(&self) -> &'a [&'a RecordingFile] {
+    pub fn recordings(&self) -> &'a [&'a RecordedFile] {
         &self.recordings[self.begun.saturating_sub(1)..]
     }
 
@@ -150,7 +150,7 @@ impl<'a> Playback<'a> {
 
     fn open(
         &self,
-        recording: &RecordingFile,
+        recording: &RecordedFile,
         base_ns: i64,
         follow: bool,
     ) -> Result<Box<dyn Feed>, FeedError> {

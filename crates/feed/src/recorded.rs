@@ -5,7 +5,7 @@
 
 use source::Entry;
 
-use crate::{FeedError, Origin, RecordingFile};
+use crate::{FeedError, Origin, RecordedFile};
 
 /// The key of what a recording of whit holds beside the letters that are shown without `-s`.
 pub const RECORDED_BESIDE: &str = "subsystems_beside";
@@ -16,7 +16,7 @@ pub const COLLECTL_LETTERS: &str = "bcdfijmnstxBCDEFJMNTXYZ";
 /// Recordings of one host and day.
 pub struct RecordingSet<'a> {
     /// In time order.
-    pub recordings: Vec<&'a RecordingFile>,
+    pub recordings: Vec<&'a RecordedFile>,
     /// The letters to show.
     pub letters: String,
 }
@@ -27,8 +27,8 @@ pub struct RecordingSet<'a> {
 /// # Errors
 /// Those of `letters`.
 pub fn sets<'a, E>(
-    recordings: &'a [RecordingFile],
-    mut letters: impl FnMut(&RecordingFile, &str) -> Result<String, E>,
+    recordings: &'a [RecordedFile],
+    mut letters: impl FnMut(&RecordedFile, &str) -> Result<String, E>,
 ) -> Result<Vec<RecordingSet<'a>>, E> {
     let mut sets: Vec<RecordingSet<'a>> = Vec::new();
     for recording in recordings {
@@ -71,7 +71,7 @@ fn without_unrecorded_slabs(letters: String, recorded: &str) -> String {
 }
 
 /// collectl passes over `x` and `X` on machines without an adapter, whatever is asked for.
-fn without_infiniband(letters: String, recording: &RecordingFile) -> String {
+fn without_infiniband(letters: String, recording: &RecordedFile) -> String {
     let adapters = recording.meta.get("infiniband_adapters");
     if recording.origin != Origin::Collectl || adapters.is_some_and(|count| count != "0") {
         return letters;
@@ -81,7 +81,7 @@ fn without_infiniband(letters: String, recording: &RecordingFile) -> String {
 
 /// Whether a recording has what a letter shows.  collectl's text serves a summary and its detail
 /// alike; of whit's, a source that serves the letter must have been recorded by any of its letters.
-fn holds(recording: &RecordingFile, letter: char) -> bool {
+fn holds(recording: &RecordedFile, letter: char) -> bool {
     let letters = recording.meta.subsystems();
     match recording.origin {
         Origin::Collectl => letters.to_lowercase().contains(letter.to_ascii_lowercase()),

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use regex::bytes::Regex;
 use sample::text::escape_into;
 
-use crate::{ExtractError, FeedError, Origin, RecordingFile, TimeSelection};
+use crate::{ExtractError, FeedError, Origin, RecordedFile, TimeSelection};
 
 /// How the time before each line looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct TimeColumn {
 /// # Errors
 /// A recording of whit's, which holds no text; those of reading and writing.
 pub fn search(
-    recordings: &[RecordingFile],
+    recordings: &[RecordedFile],
     selection: &TimeSelection,
     pattern: &Regex,
     column: TimeColumn,
@@ -65,7 +65,7 @@ pub fn search(
 }
 
 /// The time of an interval, in the recording's zone.
-fn time_text(recording: &RecordingFile, at_ns: i64, column: TimeColumn) -> String {
+fn time_text(recording: &RecordedFile, at_ns: i64, column: TimeColumn) -> String {
     let moment = Timestamp::from_nanosecond(i128::from(at_ns)).unwrap_or_default();
     let local = moment.to_zoned(recording.zone.clone());
     let format = match (column.day, column.date) {

@@ -31,6 +31,6 @@ pub use app::interval;
 pub use columns::Column;
 pub use error::TopError;
 pub use list::ListSettings;
-pub use show::Top;
+pub use show::TopScreen;
 pub use terminal::TerminalKind;
 pub use values::GroupBy;

@@ -16,9 +16,9 @@ use crate::screen::{self, Theme};
 use crate::terminal::{TakenTerminal, TerminalEvent, TerminalKind};
 
 /// A screen of processes, not yet shown.
-pub struct Top(App);
+pub struct TopScreen(App);
 
-impl Top {
+impl TopScreen {
     /// The processes under `root`, which is `/` for this host; `meta` are the facts of it, `zone`
     /// is that of the times shown.
     ///
@@ -36,7 +36,7 @@ impl Top {
         let feed = SampleFeed::Live(Box::new(app::open_live(root, settings.threads)));
         let mut app = App::new(feed, meta, zone, settings);
         app.root = root.to_owned();
-        Ok(Top(app))
+        Ok(TopScreen(app))
     }
 
     /// A recording, at its first sample that has rates or at `at` (`[yyyymmdd:]hh:mm[:ss]`).
@@ -63,7 +63,7 @@ impl Top {
             // The first sample alone has no rates.
             app.go(Motion::Forward)?;
         }
-        Ok(Top(app))
+        Ok(TopScreen(app))
     }
 
     /// Shows the screen until the user ends it, or `count` samples have been shown.

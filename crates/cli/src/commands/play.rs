@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use feed::{Origin, RecordingFile, TimeColumn, TimeSelection};
+use feed::{Origin, RecordedFile, TimeColumn, TimeSelection};
 use regex::bytes::Regex;
 
 pub(crate) use crate::play::arguments::PlayArguments;
@@ -42,7 +42,7 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
 fn show(
     arguments: &PlayArguments,
     period: &TimeSelection,
-    recordings: &[RecordingFile],
+    recordings: &[RecordedFile],
 ) -> anyhow::Result<ExitCode> {
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     if arguments.showheader {
@@ -98,7 +98,7 @@ fn show(
 fn grep(
     arguments: &PlayArguments,
     period: &TimeSelection,
-    recordings: &[RecordingFile],
+    recordings: &[RecordedFile],
     pattern: &str,
     out: &mut dyn Write,
 ) -> anyhow::Result<u64> {
@@ -115,7 +115,7 @@ fn grep(
 }
 
 /// Says on stderr what the output cannot.
-fn finish(outcome: &Outcome, recordings: &[RecordingFile], period: &TimeSelection) -> ExitCode {
+fn finish(outcome: &Outcome, recordings: &[RecordedFile], period: &TimeSelection) -> ExitCode {
     for note in &outcome.notes {
         eprintln!("whit: {note}");
     }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use clap::builder::PossibleValue;
 use recorder::{Intervals, RunFacts, gather_facts};
 use sample::Clock as _;
-use top::{Column, GroupBy, ListSettings, TerminalKind, Top};
+use top::{Column, GroupBy, ListSettings, TerminalKind, TopScreen};
 
 /// Arguments of `whit top`.
 #[derive(clap::Args)]
@@ -114,7 +114,7 @@ pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
     };
     let zone = crate::zone::local();
     let top = match &arguments.file {
-        Some(file) => Top::recorded(file, arguments.at.as_deref(), zone, settings)?,
+        Some(file) => TopScreen::recorded(file, arguments.at.as_deref(), zone, settings)?,
         None => {
             let run = RunFacts {
                 subsystems: "cmpdnZ",
@@ -129,7 +129,7 @@ pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
                 now: procfs::SystemClock.now(),
             };
             let meta = gather_facts(&arguments.root, &run);
-            Top::live(&arguments.root, meta, zone.clone(), settings)?
+            TopScreen::live(&arguments.root, meta, zone.clone(), settings)?
         }
     };
     top.show(seconds, arguments.count, &terminal())?;

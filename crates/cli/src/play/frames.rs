@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use feed::{Origin, PlaySettings, Playback, RecordingFile, RecordingSet, Step, TimeSelection};
+use feed::{Origin, PlaySettings, Playback, RecordedFile, RecordingSet, Step, TimeSelection};
 use jiff::tz::TimeZone;
 use sample::{Frame, Meta, Options, SourceDef};
 
@@ -51,13 +51,13 @@ pub(crate) struct PlayedSet<'a> {
     /// The zone of the recordings' times.
     pub(crate) zone: &'a TimeZone,
     /// The recordings.
-    pub(crate) recordings: &'a [&'a RecordingFile],
+    pub(crate) recordings: &'a [&'a RecordedFile],
 }
 
 /// Puts recordings into sets, and finds what each shows: the union of what `-s` makes of each
 /// recording's own letters.
 pub(crate) fn sets<'a>(
-    recordings: &'a [RecordingFile],
+    recordings: &'a [RecordedFile],
     arguments: &PlayArguments,
 ) -> anyhow::Result<Vec<RecordingSet<'a>>> {
     let of_digests = digest_letters(&arguments.digests());
@@ -169,7 +169,7 @@ impl<'a> Player<'a> {
 
     /// The zone to show times in, and what to add to them: collectl moves the times themselves
     /// when it plays a recording of another zone, and prints them as if they were true.
-    fn clock_of(&self, recording: &RecordingFile) -> (TimeZone, i64) {
+    fn clock_of(&self, recording: &RecordedFile) -> (TimeZone, i64) {
         let offset_ns = self.arguments.offset_ns;
         if !self.arguments.display.exact {
             return (recording.zone.clone(), offset_ns);
