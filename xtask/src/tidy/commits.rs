@@ -5,7 +5,7 @@ use super::tree::git;
 use crate::root;
 
 /// Commits after this one keep the rule.  Change it only when history itself was changed.
-const SINCE: &str = "b75ecf6a";
+const SINCE: &str = "002670c0";
 
 /// Most columns of a subject.
 const COLUMNS_MAX: usize = 72;
