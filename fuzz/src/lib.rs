@@ -14,6 +14,8 @@ pub mod parsers;
 mod show;
 
 use recording::fuzzing::{Part, file_around, read_through};
+use std::sync::{Arc, LazyLock};
+
 use sample::{Cadence, Field, SourceDef, Unit};
 
 /// A target: a function of bytes.
@@ -39,38 +41,35 @@ pub const TARGETS: &[(&str, Target)] = &[
 ];
 
 /// A source with one row.
-pub static SINGLE: SourceDef = SourceDef {
-    name: "single",
-    about: "One row",
-    letters: "c",
-    reads: &[],
-    instance: &[],
-    fields: &[
+pub static SINGLE: LazyLock<Arc<SourceDef>> = LazyLock::new(|| { Arc::new(SourceDef {
+    name: "single".into(),
+    about: "One row".into(),
+    letters: "c".into(),
+    instance: vec![].into(),
+    fields: vec![
         Field::counter("a", Unit::Ticks, "A counter"),
         Field::gauge("b", Unit::Count, "A level"),
-    ],
+    ].into(),
     cadence: Cadence::First,
-    layouts: &[],
-};
+}) });
 
 /// A source with instances and texts.
-pub static MANY: SourceDef = SourceDef {
-    name: "many",
-    about: "Many rows",
-    letters: "d",
-    reads: &[],
-    instance: &["device"],
-    fields: &[
+pub static MANY: LazyLock<Arc<SourceDef>> = LazyLock::new(|| { Arc::new(SourceDef {
+    name: "many".into(),
+    about: "Many rows".into(),
+    letters: "d".into(),
+    instance: vec!["device".into()].into(),
+    fields: vec![
         Field::counter("a", Unit::Count, "A counter"),
         Field::text("b", "A text"),
         Field::gauge("c", Unit::Count, "A level"),
-    ],
+    ].into(),
     cadence: Cadence::First,
-    layouts: &[],
-};
+}) });
 
 /// The sources of the recordings that targets build.
-pub static DEFS: &[&SourceDef] = &[&SINGLE, &MANY];
+pub static DEFS: LazyLock<Vec<Arc<SourceDef>>> =
+    LazyLock::new(|| vec![SINGLE.clone(), MANY.clone()]);
 
 /// The bytes are a whole file.
 pub fn recording_reader(bytes: &[u8]) {
@@ -79,17 +78,17 @@ pub fn recording_reader(bytes: &[u8]) {
 
 /// The bytes are the head, under a right checksum.
 pub fn recording_head(bytes: &[u8]) {
-    read_through(file_around(Part::Head, bytes, DEFS));
+    read_through(file_around(Part::Head, bytes, &DEFS));
 }
 
 /// The bytes are the body of a block, under a right checksum.
 pub fn recording_columns(bytes: &[u8]) {
-    read_through(file_around(Part::Columns, bytes, DEFS));
+    read_through(file_around(Part::Columns, bytes, &DEFS));
 }
 
 /// The bytes are frames, under right checksums.
 pub fn recording_frames(bytes: &[u8]) {
-    read_through(file_around(Part::Frames, bytes, DEFS));
+    read_through(file_around(Part::Frames, bytes, &DEFS));
 }
 
 /// The bytes are `/proc/stat`.

@@ -52,7 +52,7 @@ fn cases_of(tree: &testkit::trees::Tree) -> Vec<Case> {
         let bytes: usize = files.iter().map(|(_, text, _)| text.len()).sum();
         (!files.is_empty() && bytes <= TEXT_BYTES_MAX).then_some(Case { entry, files })
     };
-    source::ALL.iter().filter_map(case).collect()
+    source::ALL.iter().copied().filter_map(case).collect()
 }
 
 /// The files that a source reads.
@@ -61,12 +61,12 @@ fn touched(entry: &'static Entry, files: &[(String, Vec<u8>, Vec<u8>)]) -> Vec<S
     for (path, text, _) in files {
         host.put(path, Some(text));
     }
-    host.probe_for(entry.def.name);
+    host.probe_for(entry.name);
     let mut source = (entry.open)(&mut host, &Arc::new(Limits::default()));
-    let mut snapshot = Snapshot::new(&[entry.def]);
+    let mut snapshot = Snapshot::new(&[Arc::new(entry.def())]);
     for _ in 0..2 {
         host.begin_tick();
-        host.probe_for(entry.def.name);
+        host.probe_for(entry.name);
         source.read(&mut host, &mut snapshot.samples[0].table);
     }
     host.touches().map(|(path, _)| path.to_owned()).collect()
@@ -87,8 +87,8 @@ pub fn sources(bytes: &[u8]) {
         host.put(path, Some(text));
     }
     let mut source = (case.entry.open)(&mut host, &Arc::new(Limits::default()));
-    let mut snapshot = Snapshot::new(&[case.entry.def]);
-    let mut show = Show::new(&Meta::new(), &[case.entry.def], flags & 1 != 0);
+    let mut snapshot = Snapshot::new(&[Arc::new(case.entry.def())]);
+    let mut show = Show::new(&Meta::new(), &[Arc::new(case.entry.def())], flags & 1 != 0);
     for tick in 0..4_u64 {
         for (index, (path, before, after)) in case.files.iter().enumerate() {
             let text = match tick {
@@ -131,5 +131,5 @@ pub fn seeds() -> Vec<Vec<u8>> {
 
 /// The sources that some case has.
 pub fn names() -> Vec<&'static str> {
-    CASES.iter().map(|case| case.entry.def.name).collect()
+    CASES.iter().map(|case| case.entry.name).collect()
 }

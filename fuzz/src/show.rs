@@ -4,7 +4,8 @@
 use std::sync::LazyLock;
 
 use jiff::tz::TimeZone;
-use sample::{History, Meta, Options, Snapshot, SourceDef};
+use layout::Options;
+use sample::{History, Meta, Snapshot, SourceDef};
 use view::{Setup, View};
 
 /// Most bytes that the views may write for one tick of these inputs: far above what any needs,
@@ -24,12 +25,13 @@ pub struct Show {
 
 impl Show {
     /// Opens every view for a feed of these sources, all their letters shown.
-    pub fn new(meta: &Meta, defs: &[&'static SourceDef], exact: bool) -> Self {
+    pub fn new(meta: &Meta, defs: &[std::sync::Arc<SourceDef>], exact: bool) -> Self {
         let options = Options {
-            subsystems: defs.iter().map(|def| def.letters).collect(),
+            subsystems: defs.iter().map(|def| &*def.letters).collect(),
             exact,
             separator: " ".to_owned(),
             tcpfilt: "ituc".to_owned(),
+            layouts: layout::LayoutLookup(source::layouts_of),
             ..Options::default()
         };
         let mut views: Vec<_> = view::ALL.iter().map(|entry| (entry.open)(&SETUP)).collect();
@@ -54,7 +56,7 @@ impl Show {
         if self.history.ticks() < 2 {
             return;
         }
-        let frame = self.history.frame(&self.meta, &self.options);
+        let frame = layout::Frame::new(&self.history, &self.meta, &self.options);
         self.out.clear();
         for view in &mut self.views {
             view.frame(&frame, &mut self.out).expect("memory takes everything");

@@ -146,8 +146,8 @@ fn recorded(compression: Compression) -> Vec<u8> {
     let options = WriterOptions { compression, ..WriterOptions::default() };
     let path = Path::new("seed");
     let mut writer =
-        Writer::with_storage(Box::new(memory), path, &Meta::new(), DEFS, options).unwrap();
-    let mut snapshot = Snapshot::new(DEFS);
+        Writer::with_storage(Box::new(memory), path, &Meta::new(), &DEFS, options).unwrap();
+    let mut snapshot = Snapshot::new(&DEFS);
     for tick in 0..5_u64 {
         snapshot.monotonic_ns = tick * 1_000;
         snapshot.fresh.fill(true);
@@ -221,9 +221,9 @@ fn seeds_reach_the_samples() {
     use recording::fuzzing::{Part, file_around, read_through};
     assert_eq!(read_through(recorded(Compression::Zstd(1))), 5);
     let columns = body(&recorded(Compression::None));
-    assert_eq!(read_through(file_around(Part::Columns, &columns, DEFS)), 5);
+    assert_eq!(read_through(file_around(Part::Columns, &columns, &DEFS)), 5);
     let frames = frames(&recorded(Compression::FramesOnly));
-    assert_eq!(read_through(file_around(Part::Frames, &frames, DEFS)), 5);
+    assert_eq!(read_through(file_around(Part::Frames, &frames, &DEFS)), 5);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn seeds_reach_parsers_sources_and_intervals() {
     let played: Vec<u64> = collectls().into_iter().map(whit_fuzz::collectl::play).collect();
     assert!(played.iter().all(|&intervals| intervals >= 3), "{played:?}");
     let names = whit_fuzz::machines::names();
-    for name in source::ALL.iter().map(|entry| entry.def.name) {
+    for name in source::ALL.iter().copied().map(|entry| entry.name) {
         // These ask the system itself, or whit: a host in memory has nothing for them.
         let is_text = !matches!(
             name,

@@ -1,12 +1,13 @@
 //! How to show samples: the switches that `record` and `play` share, and their translation into
-//! [`sample::Options`].
+//! [`layout::Options`].
 //!
 //! The letters and their rules are collectl's (`collectl(1)`), with whit's own beside them.  What
 //! collectl refuses is refused here too, by name: no switch is read and then forgotten.
 
 use anyhow::{Context, bail, ensure};
+use layout::LayoutLookup;
+use layout::{NameFilter, Options};
 use regex::bytes::Regex;
-use sample::{NameFilter, Options};
 use source::InstanceNames;
 use view::{GroupForm, Groups, Setup, TopList, View};
 
@@ -25,16 +26,6 @@ pub(crate) const LIVE_SUBSYSTEMS: &str = "cdn";
 
 /// What `-s` means when it is not given and samples are recorded (collectl's daemon set).
 pub(crate) const RECORDED_SUBSYSTEMS: &str = "bcdfijmnstx";
-
-/// Sources of what a machine has or has not.  Others that are absent (NFS, control groups) may
-/// come with a module or a mount at any time, and are shown as missing until then.
-const HARDWARE: &[(&str, &str)] =
-    &[("environment", "sensors"), ("infiniband", "InfiniBand adapter")];
-
-/// What a machine lacks on which such a source finds nothing; `None` for all other sources.
-pub(crate) fn hardware(source: &str) -> Option<&'static str> {
-    HARDWARE.iter().find(|(name, _)| *name == source).map(|(_, what)| *what)
-}
 
 /// Letters that are known but that no source serves, and why.
 const REFUSED: &[(char, &str)] = &[
@@ -270,13 +261,14 @@ impl DisplayArguments {
         self.all || self.all_detail
     }
 
-    /// Everything else, checked: what [`sample::Options`] holds.
+    /// Everything else, checked: what [`layout::Options`] holds.
     pub(crate) fn options(&self, subsystems: String) -> anyhow::Result<Options> {
         self.check(&subsystems)?;
         let letters = self.letters.clone().unwrap_or_default();
         let owned = |option: &Option<String>| option.clone().unwrap_or_default();
         let verbose = self.forces_verbose(&subsystems);
         Ok(Options {
+            layouts: LayoutLookup(source::layouts_of),
             verbose,
             subsystems,
             iosize: self.iosize,
@@ -310,7 +302,7 @@ impl DisplayArguments {
             procstate: owned(&self.procstate),
             procfilt: match self.procfilt.as_deref() {
                 Some(given) => processes::Selectors::parse(given)?.filter(),
-                None => sample::ProcessFilter::default(),
+                None => layout::ProcessFilter::default(),
             },
             users: self.passwd.as_deref().map(processes::users).transpose()?.unwrap_or_default(),
             letters,
@@ -654,9 +646,9 @@ fn terminal_columns() -> Option<usize> {
 }
 
 /// The zone's offset at any moment, for layouts that show a date.
-pub(crate) fn local_offset(zone: &jiff::tz::TimeZone) -> sample::LocalOffset {
+pub(crate) fn local_offset(zone: &jiff::tz::TimeZone) -> layout::LocalOffset {
     let zone = zone.clone();
-    sample::LocalOffset::new(move |seconds| {
+    layout::LocalOffset::new(move |seconds| {
         let moment = jiff::Timestamp::from_second(seconds).unwrap_or_default();
         zone.to_offset(moment).seconds()
     })
@@ -664,7 +656,7 @@ pub(crate) fn local_offset(zone: &jiff::tz::TimeZone) -> sample::LocalOffset {
 
 /// The sources that serve a selection of letters, in the registry's order.
 pub(crate) fn sources_for(selection: &str) -> Vec<&'static source::Entry> {
-    source::ALL.iter().filter(|entry| entry.def.asked_by(selection)).collect()
+    source::ALL.iter().copied().filter(|entry| entry.asked_by(selection)).collect()
 }
 
 #[cfg(test)]

@@ -54,29 +54,33 @@ pub(crate) fn full_host_name(host: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use layout::Frame;
     use std::io::Read;
     use std::net::{TcpListener, UdpSocket};
     use std::time::Duration;
 
-    use sample::{Meta, Options, SourceDef};
+    use layout::Options;
+    use sample::{Meta, SourceDef};
 
     use super::*;
 
     /// One source with one level.
-    static DEF: SourceDef = SourceDef {
-        name: "demo",
-        about: "A source for tests",
-        letters: "m",
-        reads: &[],
-        instance: &[],
-        fields: &[sample::Field::gauge("free", sample::Unit::Count, "A level")],
-        cadence: sample::Cadence::First,
-        layouts: &[sample::Layout {
-            letter: 'm',
-            metrics: &[sample::PlotColumn::new("meminfo.free", |row| row.gauge(0))],
-            ..sample::Layout::EMPTY
-        }],
-    };
+    fn def() -> SourceDef {
+        SourceDef {
+            name: "demo".into(),
+            letters: "m".into(),
+            fields: vec![sample::Field::gauge("free", sample::Unit::Count, "A level")].into(),
+            ..SourceDef::EMPTY
+        }
+    }
+
+    fn layouts_of(_: &str) -> &'static [layout::Layout] {
+        static LAYOUTS: &[layout::Layout] = &[layout::Layout {
+            metrics: &[layout::PlotColumn::new("meminfo.free", |row| row.gauge(0))],
+            ..layout::Layout::EMPTY
+        }];
+        LAYOUTS
+    }
 
     /// Shows `ticks` ticks through an export; what it wrote to the output.
     fn run(name: &str, options: &[&str], playing: bool, ticks: u64) -> (String, Vec<String>) {
@@ -85,7 +89,9 @@ mod tests {
         let mut view = open(name, options, &setup, &setting).unwrap().unwrap();
         let mut meta = Meta::new();
         meta.set("host", "vm");
-        let (defs, options) = ([&DEF], Options::default());
+        let defs = [def().shared()];
+        let layouts = layout::LayoutLookup(layouts_of);
+        let options = Options { layouts, ..Options::default() };
         let mut history = sample::History::new(&defs);
         let mut out = Vec::new();
         view.begin(&meta, &defs, &options, &mut out).unwrap();
@@ -97,7 +103,7 @@ mod tests {
             snapshot.samples[0].state = sample::State::Ok;
             snapshot.samples[0].table.row(b"").set(0, tick);
             history.push(&mut snapshot);
-            view.frame(&history.frame(&meta, &options), &mut out).unwrap();
+            view.frame(&Frame::new(&history, &meta, &options), &mut out).unwrap();
         }
         view.end(&mut out).unwrap();
         (String::from_utf8(out).unwrap(), view.notes())

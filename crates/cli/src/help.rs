@@ -145,7 +145,7 @@ pub(crate) fn play() -> String {
 fn subsystems() -> String {
     let mut text =
         String::from("Subsystems for -s (small: a summary; capital: each one of them):\n");
-    let mut sources: Vec<_> = source::ALL.iter().map(|entry| entry.def).collect();
+    let mut sources: Vec<_> = source::ALL.to_vec();
     sources.sort_by_key(|def| def.letters.to_ascii_lowercase());
     for def in sources {
         let _ = writeln!(text, "  {:<4}{}", def.letters, def.about);

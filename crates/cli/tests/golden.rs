@@ -20,9 +20,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
+use layout::Options;
 use procfs::Host;
 use recording::{Next, Reader, Writer, WriterOptions};
-use sample::{Cadence, History, Meta, Options, Sample, Snapshot, SourceDef, State};
+use sample::{Cadence, History, Meta, Sample, Snapshot, SourceDef, State};
 use source::{Entry, Sampler};
 use testkit::trees::{ALL as TREES, Tree};
 use testkit::{FakeHost, SimClock};
@@ -40,13 +41,13 @@ const KEPT_BYTES: usize = 20 << 10;
 /// One tree as it was sampled.
 struct Feed {
     meta: Meta,
-    defs: Vec<&'static SourceDef>,
+    defs: Vec<Arc<SourceDef>>,
     snapshots: Vec<Snapshot>,
 }
 
 /// What a sampler does not tell of the tree but of the running system, made up for `tick`.
 fn make_up(def: &SourceDef, tick: u64, sample: &mut Sample) {
-    match def.name {
+    match &*def.name {
         "whit" => {
             let mut row = sample.table.row_mut(0);
             let per_second = [900, 450, 0, 40, 95_000, 2, 1_700, 1, 0, 0, 0, 1, 0, 0];
@@ -120,7 +121,7 @@ fn copy_of(snapshot: &Snapshot) -> Snapshot {
 fn sampled(tree: &Tree) -> Feed {
     let fake = FakeHost::new().unwrap();
     tree.write(fake.root(), 0).unwrap();
-    let entries: Vec<&'static Entry> = source::ALL.iter().collect();
+    let entries: Vec<&'static Entry> = source::ALL.iter().copied().collect();
     let mut host = Host::new(fake.root());
     let mut sampler = Sampler::open(&mut host, &entries, &Arc::default());
     let mut clock = SimClock::default();
@@ -134,7 +135,7 @@ fn sampled(tree: &Tree) -> Feed {
     for tick in 0..TICKS {
         clock.advance(start + tick * interval_ns - clock.moment().monotonic_ns);
         tree.write(fake.root(), tick).unwrap();
-        let due = |_, def: &SourceDef| match def.name {
+        let due = |_, def: &SourceDef| match &*def.name {
             "pressure" if tick == 2 => State::Skipped,
             _ if tick == 2 && def.cadence != Cadence::First => State::NotRecorded,
             _ => State::Ok,
@@ -157,7 +158,7 @@ fn recorded(feed: &Feed, folder: &Path) -> Feed {
         writer.append(snapshot).unwrap();
     }
     writer.close().unwrap();
-    let known: Vec<&'static SourceDef> = source::ALL.iter().map(|entry| entry.def).collect();
+    let known: Vec<Arc<SourceDef>> = source::definitions();
     let mut reader = Reader::open(&path, &known).unwrap();
     let defs = reader.defs();
     let mut snapshots = Vec::new();
@@ -174,7 +175,7 @@ fn recorded(feed: &Feed, folder: &Path) -> Feed {
 
 /// All letters that some source serves and that `wanted` wants.
 fn letters(wanted: fn(&char) -> bool) -> String {
-    let all = source::ALL.iter().flat_map(|entry| entry.def.letters.chars());
+    let all = source::ALL.iter().copied().flat_map(|entry| entry.letters.chars());
     let mut letters: Vec<char> = all.filter(wanted).collect();
     letters.sort_unstable();
     letters.dedup();
@@ -189,6 +190,7 @@ fn options(subsystems: String, verbose: bool) -> Options {
         separator: " ".to_owned(),
         envopts: "fpt".to_owned(),
         tcpfilt: "ituc".to_owned(),
+        layouts: layout::LayoutLookup(source::layouts_of),
         ..Options::default()
     }
 }
@@ -264,7 +266,7 @@ fn show(feed: &Feed, case: &Case) -> String {
     let mut history = History::new(&feed.defs);
     for snapshot in &feed.snapshots {
         history.push(&mut copy_of(snapshot));
-        view.frame(&history.frame(&feed.meta, &options), &mut out).unwrap();
+        view.frame(&layout::Frame::new(&history, &feed.meta, &options), &mut out).unwrap();
     }
     view.end(&mut out).unwrap();
     for note in view.notes() {
@@ -283,7 +285,7 @@ fn plot_files(feed: &Feed) -> String {
     let mut history = History::new(&feed.defs);
     for snapshot in &feed.snapshots {
         history.push(&mut copy_of(snapshot));
-        let frame = history.frame(&feed.meta, &options);
+        let frame = layout::Frame::new(&history, &feed.meta, &options);
         let mut sink = |extension: &str, text: &[u8]| {
             match texts.iter_mut().find(|(name, _)| name == extension) {
                 Some((_, whole)) => whole.extend_from_slice(text),

@@ -266,8 +266,7 @@ type Tables<'a> = dyn Fn(&str) -> Option<&'a sample::Table> + 'a;
 fn per_sample<T>(folder: &Path, of: impl for<'a> Fn(&Tables<'a>) -> T) -> Vec<T> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files = files.filter(|path| path.extension().is_some_and(|part| part == "whit"));
-    let known: Vec<&'static sample::SourceDef> =
-        source::ALL.iter().map(|entry| entry.def).collect();
+    let known = source::definitions();
     let mut reader = recording::Reader::open(&files.next().unwrap(), &known).unwrap();
     let defs = reader.defs();
     let mut snapshot = sample::Snapshot::new(&defs);

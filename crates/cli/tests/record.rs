@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use recording::{Damage, Next, Reader};
@@ -117,7 +118,7 @@ struct Content {
 }
 
 fn read(path: &Path) -> Content {
-    let known: Vec<&'static SourceDef> = source::ALL.iter().map(|entry| entry.def).collect();
+    let known: Vec<Arc<SourceDef>> = source::definitions();
     let mut reader = Reader::open(path, &known).unwrap();
     let defs = reader.defs();
     let own = defs.iter().position(|def| def.name == "whit");
@@ -219,7 +220,7 @@ fn a_recording_has_what_was_asked_for() {
     let reader = Reader::open(&files[0], &[]).unwrap();
     assert_eq!(reader.meta().get("comment"), Some("a b"));
     assert_eq!(reader.meta().subsystems(), "cdnm");
-    let names: Vec<&str> = reader.schemas().iter().map(|schema| schema.name.as_str()).collect();
+    let names: Vec<&str> = reader.schemas().iter().map(|schema| &*schema.name).collect();
     assert_eq!(names, ["cpu", "disk", "memory", "network", "whit"]);
     let name = files[0].file_name().unwrap().to_str().unwrap().to_owned();
     let parts: Vec<&str> = name.trim_end_matches(".whit").rsplitn(3, '-').collect();
@@ -582,7 +583,7 @@ fn another_root_is_another_machine() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let path = &recordings(folder.path())[0];
     assert!(path.file_name().unwrap().to_str().unwrap().starts_with("elsewhere-"));
-    let known: Vec<&'static SourceDef> = source::ALL.iter().map(|entry| entry.def).collect();
+    let known: Vec<Arc<SourceDef>> = source::definitions();
     let mut reader = Reader::open(path, &known).unwrap();
     let defs = reader.defs();
     let mut snapshot = Snapshot::new(&defs);

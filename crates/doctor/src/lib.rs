@@ -44,7 +44,7 @@ const EXAMINE_TIME: Duration = Duration::from_secs(5);
 pub fn examine(root: &Path, interval_ns: u64, reads: u32) -> Findings {
     let interval_ns = if interval_ns == 0 { 1_000_000_000 } else { interval_ns };
     let of_all = |entry: &&Entry| entry.is_of_all();
-    let entries: Vec<&'static Entry> = source::ALL.iter().filter(of_all).collect();
+    let entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(of_all).collect();
     let mut host = Host::new(root);
     let here = host.is_this_machine();
     let measured = measure::measure(&mut host, &entries, &Arc::default(), reads, EXAMINE_TIME);
@@ -91,7 +91,7 @@ fn check_on(
     let mut slow = Vec::new();
     for (cadence, interval_ns) in cadences.into_iter().zip(intervals_ns) {
         let entries: Vec<&'static Entry> =
-            entries.iter().copied().filter(|entry| entry.def.cadence == cadence).collect();
+            entries.iter().copied().filter(|entry| entry.cadence == cadence).collect();
         if !entries.is_empty() {
             host.forget_touches();
             let measured = measure::measure(host, &entries, limits, CHECK_READS, CHECK_TIME);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use procfs::{Host, SystemClock, Touch};
-use sample::{Clock, SourceDef, State, Table};
+use sample::{Clock, State, Table};
 use source::{Entry, Limits, Source};
 
 /// Rounds before anything is noted: the first opens files and grows buffers, the second learns
@@ -51,7 +51,7 @@ pub(crate) struct FileCost {
 /// What one source costs in one tick, parsing included.
 #[derive(Debug)]
 pub(crate) struct SourceCost {
-    pub(crate) def: &'static SourceDef,
+    pub(crate) def: &'static Entry,
     pub(crate) state: State,
     pub(crate) median_ns: u64,
 }
@@ -74,11 +74,11 @@ pub(crate) fn measure(
     let mut clock = SystemClock;
     let mut opened: Vec<Opened> = Vec::with_capacity(entries.len());
     for entry in entries {
-        host.probe_for(entry.def.name);
+        host.probe_for(entry.name);
         opened.push(Opened {
-            def: entry.def,
+            def: entry,
             source: (entry.open)(host, limits),
-            table: Table::new(entry.def.fields.len()),
+            table: Table::new(entry.fields.len()),
             state: State::NotRecorded,
             costs_ns: Vec::new(),
         });
@@ -108,7 +108,7 @@ pub(crate) fn measure(
 }
 
 struct Opened {
-    def: &'static SourceDef,
+    def: &'static Entry,
     source: Box<dyn Source>,
     table: Table,
     state: State,
@@ -168,8 +168,8 @@ impl Group<'_> {
         }
         let count = (ticks.len() as u64).max(1);
         let mut times: Vec<u64> = ticks.into_values().collect();
-        let defs = entries.iter().filter(|entry| sources.contains(&entry.def.name));
-        let letters = defs.flat_map(|entry| entry.def.letters.chars()).collect();
+        let defs = entries.iter().filter(|entry| sources.contains(&entry.name));
+        let letters = defs.flat_map(|entry| entry.letters.chars()).collect();
         let good = self.touches.iter().find(|touch| touch.state == State::Ok);
         let state = good.or(self.touches.first()).map_or(State::Absent, |touch| touch.state);
         FileCost {
@@ -188,8 +188,8 @@ impl Group<'_> {
 
 /// The line a file belongs to: the pattern of one of its readers, or itself.
 fn group_of(path: &str, touch: &Touch, entries: &[&'static Entry]) -> String {
-    let readers = entries.iter().filter(|entry| touch.readers.contains(&entry.def.name));
-    for pattern in readers.flat_map(|entry| entry.def.reads) {
+    let readers = entries.iter().filter(|entry| touch.readers.contains(&entry.name));
+    for pattern in readers.flat_map(|entry| entry.reads) {
         let Some(star) = pattern.find('*') else { continue };
         if matches(pattern, path) {
             return (*pattern).to_owned();
@@ -206,8 +206,8 @@ fn group_of(path: &str, touch: &Touch, entries: &[&'static Entry]) -> String {
 /// For a file that its reader does not list, deep in a tree where it lists others (a controller of
 /// cgroup v1): the pattern of all files of that name in the tree.
 fn same_name_below(path: &str, touch: &Touch, entries: &[&'static Entry]) -> Option<String> {
-    let readers = entries.iter().filter(|entry| touch.readers.contains(&entry.def.name));
-    let patterns: Vec<&str> = readers.flat_map(|entry| entry.def.reads).copied().collect();
+    let readers = entries.iter().filter(|entry| touch.readers.contains(&entry.name));
+    let patterns: Vec<&str> = readers.flat_map(|entry| entry.reads).copied().collect();
     if patterns.contains(&path) {
         return None;
     }
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn this_machine_is_measured_by_the_sources_themselves() {
         let mut host = Host::new("/");
-        let entries: Vec<&Entry> = source::ALL.iter().collect();
+        let entries: Vec<&Entry> = source::ALL.iter().copied().collect();
         let limits = Arc::default();
         let measured = measure(&mut host, &entries, &limits, 4, Duration::from_secs(5));
         assert_eq!(measured.reads, 4);

@@ -76,7 +76,7 @@ impl CollectlFeed {
         };
         let limits = Limits { sensors: settings.sensors.clone(), process, ..Limits::default() };
         let subsystems = reader.meta().subsystems().to_owned();
-        let recorded = entries.iter().map(|entry| is_recorded(entry.def, &subsystems)).collect();
+        let recorded = entries.iter().map(|entry| is_recorded(&entry.def(), &subsystems)).collect();
         let mut host = Host::in_memory();
         let sampler = Sampler::open(&mut host, entries, &Arc::new(limits));
         let clock = MarkerClock { now: Moment::default() };
@@ -137,7 +137,7 @@ fn is_recorded(def: &SourceDef, subsystems: &str) -> bool {
 }
 
 impl Feed for CollectlFeed {
-    fn defs(&self) -> Vec<&'static SourceDef> {
+    fn defs(&self) -> Vec<Arc<SourceDef>> {
         self.sampler.defs()
     }
 
@@ -149,7 +149,7 @@ impl Feed for CollectlFeed {
         };
         let recorded = &self.recorded;
         let due = |index: usize, def: &SourceDef| {
-            let here = match def.name {
+            let here = match &*def.name {
                 "slab" => interval.has_slabs,
                 "process" => interval.has_processes,
                 // collectl records no exits.

@@ -5,7 +5,9 @@
 //! the file) and reads on: far enough that processes, which may be read once a minute, have the
 //! two readings that rates need.
 
+use layout::Frame;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use recording::Reader;
@@ -57,7 +59,7 @@ pub struct Cursor {
     origin: Origin,
     settings: CursorSettings,
     feed: Box<dyn Feed>,
-    defs: Vec<&'static SourceDef>,
+    defs: Vec<Arc<SourceDef>>,
     snapshot: Snapshot,
     /// The sample behind the one shown, if it was read already.
     ahead: Option<Snapshot>,
@@ -108,7 +110,7 @@ impl Cursor {
     }
 
     /// The sources, in the order of the samples.
-    pub fn defs(&self) -> &[&'static SourceDef] {
+    pub fn defs(&self) -> &[Arc<SourceDef>] {
         &self.defs
     }
 
@@ -211,8 +213,8 @@ impl Cursor {
 
     /// Whether the source that is read least often has two readings, if it is recorded at all.
     fn has_base(&self, history: &History) -> bool {
-        let (meta, options) = (Meta::new(), sample::Options::default());
-        let frame = history.frame(&meta, &options);
+        let (meta, options) = (Meta::new(), layout::Options::default());
+        let frame = Frame::new(&history, &meta, &options);
         let slowest = frame.tracks.iter().find(|track| track.def.name == self.settings.slowest);
         slowest.is_none_or(|track| track.previous.state != State::NotRecorded)
     }

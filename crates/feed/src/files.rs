@@ -87,7 +87,7 @@ impl RecordedFile {
             (Origin::Collectl, Some(text)) => out.write_all(text.as_bytes())?,
             _ => {
                 for (key, value) in self.meta.entries() {
-                    writeln!(out, "# {key}: {}", sample::text::escape(value.as_bytes()))?;
+                    writeln!(out, "# {key}: {}", layout::text::escape(value.as_bytes()))?;
                 }
             }
         }

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 use sample::{Snapshot, SourceDef};
+use std::sync::Arc;
 
 mod collectl;
 mod cursor;
@@ -46,7 +47,7 @@ pub use whit::WhitFeed;
 /// What gives samples.
 pub trait Feed {
     /// The sources, in the order of the snapshots.
-    fn defs(&self) -> Vec<&'static SourceDef>;
+    fn defs(&self) -> Vec<Arc<SourceDef>>;
 
     /// Fills the snapshot with the next sample; false at the end.
     ///

@@ -41,14 +41,14 @@ impl LiveFeed {
 }
 
 impl Feed for LiveFeed {
-    fn defs(&self) -> Vec<&'static SourceDef> {
+    fn defs(&self) -> Vec<Arc<SourceDef>> {
         self.sampler.defs()
     }
 
     fn next(&mut self, snapshot: &mut Snapshot) -> Result<bool, FeedError> {
         let left_out = self.left_out;
         let due = |_, def: &SourceDef| {
-            if left_out.contains(&def.name) { State::NotRecorded } else { State::Ok }
+            if left_out.contains(&&*def.name) { State::NotRecorded } else { State::Ok }
         };
         self.sampler.sample(&mut self.host, &mut SystemClock, due, snapshot);
         self.counters.samples.add(1);

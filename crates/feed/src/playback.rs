@@ -1,8 +1,10 @@
 //! Recordings one after the other: each sample into the history, so that rates go on where a
 //! recording goes on where the one before stopped.
 
-use sample::{Frame, History, Options, Snapshot, SourceDef};
+use layout::{Frame, Options};
+use sample::{History, Snapshot, SourceDef};
 use source::{Entry, InstanceNames};
+use std::sync::Arc;
 
 use crate::{
     CollectlFeed, CollectlSettings, Complaint, Feed, FeedError, Origin, Position, RecordedFile,
@@ -50,9 +52,9 @@ pub struct Playback<'a> {
     /// How many of the recordings have been begun.
     begun: usize,
     /// The sources of the latest one of this set.
-    shown: Option<Vec<&'static str>>,
+    shown: Option<Vec<String>>,
     playing: Option<Playing>,
-    history: Option<(Vec<&'static str>, History)>,
+    history: Option<(Vec<String>, History)>,
     end: Option<Position>,
     complaints: Vec<Complaint>,
 }
@@ -60,7 +62,7 @@ pub struct Playback<'a> {
 /// The recording that is being played.
 struct Playing {
     feed: Box<dyn Feed>,
-    defs: Vec<&'static SourceDef>,
+    defs: Vec<Arc<SourceDef>>,
     range: TimeRange,
     names: InstanceNames,
     snapshot: Snapshot,
@@ -103,7 +105,7 @@ impl<'a> Playback<'a> {
 
     /// Its sources, in the order of the samples.
     #[must_use]
-    pub fn defs(&self) -> &[&'static SourceDef] {
+    pub fn defs(&self) -> &[Arc<SourceDef>] {
         self.playing.as_ref().map_or(&[], |playing| &playing.defs)
     }
 
@@ -111,7 +113,7 @@ impl<'a> Playback<'a> {
     #[must_use]
     pub fn frame<'b>(&'b self, options: &'b Options) -> Option<Frame<'b>> {
         let (_, history) = self.history.as_ref()?;
-        Some(history.frame(&self.recordings().first()?.meta, options))
+        Some(Frame::new(&history, &self.recordings().first()?.meta, options))
     }
 
     /// What is wrong with the recordings played so far.
@@ -134,7 +136,7 @@ impl<'a> Playback<'a> {
             let follow = self.settings.follow && next.is_none();
             let mut feed = self.open(recording, range.base_ns, follow)?;
             let defs = feed.defs();
-            let sources: Vec<&'static str> = defs.iter().map(|def| def.name).collect();
+            let sources: Vec<String> = defs.iter().map(|def| def.name.to_string()).collect();
             self.take_over(&sources, &defs, feed.as_mut())?;
             let same_sources = self.shown.as_ref() == Some(&sources);
             self.shown = Some(sources);
@@ -170,8 +172,8 @@ impl<'a> Playback<'a> {
     /// Keeps the latest sample as a base if this recording goes on where the one before stopped.
     fn take_over(
         &mut self,
-        sources: &[&'static str],
-        defs: &[&'static SourceDef],
+        sources: &[String],
+        defs: &[Arc<SourceDef>],
         feed: &mut dyn Feed,
     ) -> Result<(), FeedError> {
         let same_sources = self.history.as_ref().is_some_and(|(held, _)| held == sources);

@@ -53,13 +53,13 @@ pub fn sets<'a, E>(
 #[must_use]
 pub fn recordable(recorded: &str) -> String {
     let served =
-        |letter: &char| source::ALL.iter().any(|entry| entry.def.letters.contains(*letter));
+        |letter: &char| source::ALL.iter().copied().any(|entry| entry.letters.contains(*letter));
     recorded.chars().filter(served).collect()
 }
 
 /// The sources that serve any of the letters, in the registry's order.
 pub(crate) fn entries_for(letters: &str) -> Vec<&'static Entry> {
-    source::ALL.iter().filter(|entry| entry.def.asked_by(letters)).collect()
+    source::ALL.iter().copied().filter(|entry| entry.asked_by(letters)).collect()
 }
 
 /// collectl passes over `y` where no slabs were recorded, so that it does not force verbose mode.
@@ -87,11 +87,10 @@ fn holds(recording: &RecordedFile, letter: char) -> bool {
         Origin::Collectl => letters.to_lowercase().contains(letter.to_ascii_lowercase()),
         // Every recording of whit's has what its recorder cost.
         Origin::Whit => {
-            let serves = |entry: &&Entry| entry.def.letters.contains(letter);
-            let mut serving = source::ALL.iter().filter(serves);
+            let serves = |entry: &&Entry| entry.letters.contains(letter);
+            let mut serving = source::ALL.iter().copied().filter(serves);
             let beside = recording.meta.get(RECORDED_BESIDE).unwrap_or_default();
-            letter == 'w'
-                || serving.any(|entry| entry.def.asked_by(letters) || entry.def.asked_by(beside))
+            letter == 'w' || serving.any(|entry| entry.asked_by(letters) || entry.asked_by(beside))
         }
     }
 }

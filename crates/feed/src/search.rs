@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use jiff::Timestamp;
+use layout::text::escape_into;
 use regex::bytes::Regex;
-use sample::text::escape_into;
 
 use crate::{ExtractError, FeedError, Origin, RecordedFile, TimeSelection};
 

@@ -1,6 +1,7 @@
 //! Recordings of whit, finished or still growing.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use recording::{Next, Reader};
@@ -27,7 +28,7 @@ impl WhitFeed {
     /// # Errors
     /// The file cannot be read.
     pub fn open(path: &Path, base_ns: i64, follow: bool) -> Result<Self, FeedError> {
-        let known: Vec<&'static SourceDef> = source::ALL.iter().map(|entry| entry.def).collect();
+        let known = source::definitions();
         let mut reader = Reader::open(path, &known)?;
         if base_ns != i64::MIN {
             reader.seek(base_ns);
@@ -50,7 +51,7 @@ impl WhitFeed {
 }
 
 impl Feed for WhitFeed {
-    fn defs(&self) -> Vec<&'static SourceDef> {
+    fn defs(&self) -> Vec<Arc<SourceDef>> {
         self.reader.defs()
     }
 

@@ -15,6 +15,7 @@
 //! moves the estimate halfway.
 
 use sample::{Snapshot, SourceDef, State};
+use std::sync::Arc;
 
 /// Ticks between two comparisons of costs with the budget.
 const ROUND_TICKS: u32 = 8;
@@ -55,10 +56,10 @@ impl Budget {
     pub fn new(
         percent: f64,
         interval_ns: u64,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         every: impl Fn(&SourceDef) -> u64,
     ) -> Self {
-        let account = |def: &&'static SourceDef| SourceCost {
+        let account = |def: &Arc<SourceDef>| SourceCost {
             always: def.name == ALWAYS,
             cost_ns: 0.0,
             stride: 1,
@@ -164,8 +165,8 @@ mod tests {
     use super::*;
     use sample::Sample;
 
-    fn defs(names: &[&str]) -> Vec<&'static SourceDef> {
-        names.iter().map(|name| source::find(name).unwrap().def).collect()
+    fn defs(names: &[&str]) -> Vec<Arc<SourceDef>> {
+        names.iter().map(|name| source::find(name).unwrap().def().shared()).collect()
     }
 
     /// Lets ticks pass, source `i` costing `costs[i]`; returns how often each was read.

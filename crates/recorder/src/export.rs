@@ -6,8 +6,10 @@
 //! report is sent before the next is made.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use sample::{Clock, Frame, Meta, Options, SourceDef};
+use layout::{Frame, Options};
+use sample::{Clock, Meta, SourceDef};
 use sink::{
     Backoff, Discard, Immediate, Message, OutboxLimits, Pace, Queued, ReplacedFile, Sink,
     TcpTransport, UdpTransport,
@@ -103,7 +105,7 @@ impl View for ExportView {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         out: &mut dyn Write,
     ) -> io::Result<()> {

@@ -12,7 +12,7 @@ const ENDS: &str = "exit";
 /// Looks at the first sample.
 pub struct FirstSampleCheck {
     /// The sources of the snapshot.
-    pub defs: Vec<&'static SourceDef>,
+    pub defs: Vec<Arc<SourceDef>>,
     /// The letters the user gave.  A source that is not on this machine is only mentioned if it is
     /// among them; one that may not be read always is.
     pub letters: String,
@@ -35,7 +35,7 @@ impl FirstSampleCheck {
                 State::Failed(_) => "it cannot be read",
                 _ => continue,
             };
-            let why = self.limits.refusals.of(def.name);
+            let why = self.limits.refusals.of(&def.name);
             let what = why.as_deref().unwrap_or(what);
             sentences.push(format!("-s {}: {}: {what}; see whit doctor", def.letters, def.name));
         }
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn a_missing_capability_is_said_once_and_nothing_else() {
-        let defs: Vec<&'static SourceDef> =
-            ["exit", "process"].map(|name| source::find(name).unwrap().def).to_vec();
+        let defs: Vec<Arc<SourceDef>> =
+            ["exit", "process"].map(|name| source::find(name).unwrap().def().shared()).to_vec();
         let mut snapshot = Snapshot::new(&defs);
         snapshot.samples[0].state = State::Absent;
         snapshot.samples[1].state = State::Ok;

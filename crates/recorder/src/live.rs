@@ -2,10 +2,12 @@
 //!
 //! Text is made in one buffer that is kept, and leaves as one message an interval.
 
+use layout::Frame;
 use std::io;
 use std::sync::Arc;
 
-use sample::{History, Meta, Options, Snapshot, SourceDef};
+use layout::Options;
+use sample::{History, Meta, Snapshot, SourceDef};
 use sink::{Message, Sink};
 use source::{InstanceNames, RecorderCounters};
 use view::View;
@@ -50,7 +52,7 @@ impl LiveText {
     pub(crate) fn show(&mut self, input: &ViewInput) -> io::Result<()> {
         self.sink.tend()?;
         self.text.clear();
-        let frame = input.history.frame(&input.meta, &input.options);
+        let frame = Frame::new(&input.history, &input.meta, &input.options);
         self.view.frame(&frame, &mut self.text)?;
         self.send()?;
         let calls = self.sink.counts().calls;
@@ -88,7 +90,7 @@ pub struct ViewInput {
     /// What the user asked of the views.
     pub options: Options,
     /// The sources, in the order of the snapshots.
-    pub defs: Vec<&'static SourceDef>,
+    pub defs: Vec<Arc<SourceDef>>,
     /// The latest two readings of each.
     pub history: History,
     /// Other names for instances; recordings keep the kernel's.
@@ -98,7 +100,7 @@ pub struct ViewInput {
 impl ViewInput {
     /// An empty history of `defs`.
     #[must_use]
-    pub fn new(meta: Meta, options: Options, defs: Vec<&'static SourceDef>) -> Self {
+    pub fn new(meta: Meta, options: Options, defs: Vec<Arc<SourceDef>>) -> Self {
         let history = History::new(&defs);
         ViewInput { meta, options, defs, history, names: InstanceNames::default() }
     }

@@ -64,7 +64,7 @@ impl FileNames {
 
     /// The day in the name of one of our recordings or plot files, `yyyymmdd`; `None` for any
     /// other file.
-    pub(crate) fn day_of<'a>(&self, name: &'a str, plots: &[&str]) -> Option<&'a str> {
+    pub(crate) fn day_of<'a>(&self, name: &'a str, plots: &[String]) -> Option<&'a str> {
         let rest = name.strip_prefix(self.stem.as_str())?.strip_prefix('-')?;
         let (day, rest) = rest.split_at_checked(8)?;
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -74,7 +74,7 @@ impl FileNames {
         };
         let extension = rest.strip_prefix('.')?;
         let extension = extension.strip_suffix(".gz").unwrap_or(extension);
-        let ours = extension == EXTENSION || plots.contains(&extension);
+        let ours = extension == EXTENSION || plots.iter().any(|plot| plot == extension);
         (digits(day) && ours).then_some(day)
     }
 
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn only_our_own_files_have_a_day() {
         let names = FileNames::new(Path::new("d/p"), "h");
-        let day = |name| names.day_of(name, &["tab", "cpu"]);
+        let day = |name| names.day_of(name, &["tab".to_owned(), "cpu".to_owned()]);
         assert_eq!(day("p-h-20261121-043502.whit"), Some("20261121"));
         assert_eq!(day("p-h-20261121.tab.gz"), Some("20261121"));
         assert_eq!(day("p-h-20261121-043502.cpu"), Some("20261121"));

@@ -225,8 +225,9 @@ mod tests {
     use std::rc::Rc;
 
     use jiff::tz::TimeZone;
+    use layout::Options;
     use recording::{Next, Reader};
-    use sample::{Clock, Meta, Options, SourceDef};
+    use sample::{Clock, Meta, SourceDef};
     use source::RecorderCounters;
     use testkit::{Event, SimClock, allocations_of};
     use view::PlotFiles;
@@ -261,8 +262,9 @@ mod tests {
     fn recorder(host: Host, letters: &str, intervals: &str, now: Moment) -> Recorder {
         let counters = Arc::new(RecorderCounters::default());
         let limits = Limits { recorder: Some(counters), ..Limits::default() };
-        let asked = |entry: &&source::Entry| entry.def.asked_by(letters);
-        let entries: Vec<&'static source::Entry> = source::ALL.iter().filter(asked).collect();
+        let asked = |entry: &&source::Entry| entry.asked_by(letters);
+        let entries: Vec<&'static source::Entry> =
+            source::ALL.iter().copied().filter(asked).collect();
         let intervals = parse_intervals(intervals, "1", (false, false), false).unwrap();
         let settings = RecorderSettings {
             intervals,
@@ -277,7 +279,7 @@ mod tests {
 
     fn outputs(recorder: &Recorder, directory: &Path, now: Moment, plots: bool) -> Outputs {
         let names = FileNames::new(directory, "h");
-        let defs: Vec<&'static SourceDef> = recorder.sampler.defs();
+        let defs: Vec<Arc<SourceDef>> = recorder.sampler.defs();
         let counters = recorder.counters.clone();
         let mut outputs = Outputs::new(Box::new(Lines::default()), TimeZone::UTC);
         let recording = RecordingFile::create(
@@ -290,7 +292,11 @@ mod tests {
         );
         outputs.recording = Some(recording.unwrap());
         if plots {
-            let options = Options { subsystems: "cdnm".into(), ..Options::default() };
+            let options = Options {
+                layouts: layout::LayoutLookup(source::layouts_of),
+                subsystems: "cdnm".into(),
+                ..Options::default()
+            };
             let input = ViewInput::new(Meta::new(), options, defs);
             let lines = PlotFiles::new(TimeZone::UTC);
             let at = local(now, &TimeZone::UTC);

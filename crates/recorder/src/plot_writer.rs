@@ -1,5 +1,6 @@
 //! Lines of plots into plot files, interval by interval.
 
+use layout::Frame;
 use std::sync::Arc;
 
 use jiff::Zoned;
@@ -48,7 +49,7 @@ impl PlotWriter {
     }
 
     /// The extensions of the files.
-    pub fn extensions(&self) -> impl Iterator<Item = &'static str> {
+    pub fn extensions(&self) -> impl Iterator<Item = &str> {
         self.lines.extensions()
     }
 
@@ -68,7 +69,7 @@ impl PlotWriter {
     }
 
     fn try_show(&mut self, input: &ViewInput, now: Moment) -> std::io::Result<()> {
-        let frame = input.history.frame(&input.meta, &input.options);
+        let frame = Frame::new(&input.history, &input.meta, &input.options);
         let output = &mut self.output;
         self.lines.frame(&frame, &mut |extension, text| output.add(extension, text))?;
         if now.monotonic_ns.saturating_sub(self.flushed_ns) >= self.flush_ns {

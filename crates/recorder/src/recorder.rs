@@ -151,7 +151,7 @@ impl Recorder {
             Cadence::Third => intervals.third_every,
         };
         let has_second = defs.iter().any(|def| def.cadence == Cadence::Second);
-        let is_seldom = |def: &SourceDef| settings.seldom == Some(def.name);
+        let is_seldom = |def: &SourceDef| settings.seldom == Some(&*def.name);
         let budget = settings.budget_percent;
         let end_ns = settings.duration_ns.map(|ns| now.monotonic_ns.saturating_add(ns));
         Recorder {
@@ -367,18 +367,14 @@ mod tests {
         }
     }
 
-    static SECONDARY: SourceDef = SourceDef {
+    static SECONDARY_ENTRY: source::Entry = source::Entry {
         name: "secondary",
         about: "A source for tests",
         letters: "y",
-        reads: &[],
-        instance: &[],
-        fields: &[],
         cadence: Cadence::Second,
-        layouts: &[],
+        open: |_, _| Box::new(Nothing),
+        ..source::Entry::EMPTY
     };
-    static SECONDARY_ENTRY: source::Entry =
-        source::Entry { def: &SECONDARY, open: |_, _| Box::new(Nothing) };
 
     use sample::Table;
 
@@ -415,8 +411,12 @@ mod tests {
     }
 
     static IMPATIENT_ENTRY: source::Entry = source::Entry {
-        def: &SECONDARY,
+        name: "secondary",
+        about: "A source for tests",
+        letters: "y",
+        cadence: Cadence::Second,
         open: |_, _| Box::new(Impatient(ATTENDED.with(Rc::clone), CLOCK.with(SimClock::clone))),
+        ..source::Entry::EMPTY
     };
 
     #[test]
@@ -469,11 +469,15 @@ mod tests {
     }
 
     static PIPED_ENTRY: source::Entry = source::Entry {
-        def: &SECONDARY,
+        name: "secondary",
+        about: "A source for tests",
+        letters: "y",
+        cadence: Cadence::Second,
         open: |_, _| {
             let (reader, next) = PIPES.with(|pipes| pipes.borrow_mut().remove(0));
             Box::new(Piped(reader, next, READ.with(Rc::clone)))
         },
+        ..source::Entry::EMPTY
     };
 
     /// Asks for a stop, by a descriptor, once both sources have read.

@@ -26,7 +26,7 @@ pub struct RecordingFile {
     names: FileNames,
     zone: TimeZone,
     meta: Meta,
-    defs: Vec<&'static SourceDef>,
+    defs: Vec<Arc<SourceDef>>,
     options: WriterOptions,
     writer: Writer,
     counters: Arc<RecorderCounters>,
@@ -62,7 +62,7 @@ impl RecordingFile {
     pub fn create(
         (names, zone): (FileNames, TimeZone),
         meta: Meta,
-        defs: Vec<&'static SourceDef>,
+        defs: Vec<Arc<SourceDef>>,
         wanted: RecordingOptions,
         counters: Arc<RecorderCounters>,
         now: Moment,
@@ -199,7 +199,7 @@ pub(crate) fn moment(snapshot: &Snapshot) -> Moment {
 fn open(
     (names, zone): (&FileNames, &TimeZone),
     meta: &Meta,
-    defs: &[&'static SourceDef],
+    defs: &[Arc<SourceDef>],
     (options, beside_others): (WriterOptions, bool),
     now: Moment,
 ) -> Result<Writer, RecorderError> {

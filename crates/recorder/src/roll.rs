@@ -206,7 +206,7 @@ pub(crate) fn purge(
     names: &FileNames,
     roll: Option<&Roll>,
     keep: Option<Keep>,
-    plots: &[&str],
+    plots: &[String],
     now: &Zoned,
     current: &[PathBuf],
 ) -> Vec<(PathBuf, std::io::Result<()>)> {
@@ -352,10 +352,11 @@ mod tests {
             names.sort();
             names
         };
-        let first = gone(purge(&file_names, Some(&roll), None, &["tab"], &now, &current));
+        let first =
+            gone(purge(&file_names, Some(&roll), None, &["tab".to_owned()], &now, &current));
         assert_eq!(first, ["h-20261101-000000.whit", "h-20261101.tab", "h-whit-202501.log"]);
         let keep = Some(Keep::Bytes(1 << 20));
-        let second = gone(purge(&file_names, None, keep, &["tab"], &now, &current));
+        let second = gone(purge(&file_names, None, keep, &["tab".to_owned()], &now, &current));
         assert_eq!(second, ["h-20261120-000000.whit"]);
         let third = gone(purge(&file_names, None, Some(Keep::Bytes(1 << 20)), &[], &now, &current));
         assert!(third.is_empty(), "the file being written stays");

@@ -22,7 +22,7 @@ pub struct Rotation {
     roll: Option<Roll>,
     keep: Option<Keep>,
     /// The extensions of our plot files.
-    plots: Vec<&'static str>,
+    plots: Vec<String>,
     /// Since the epoch; `i64::MAX` for never.
     next_roll_ns: i64,
 }
@@ -35,7 +35,7 @@ impl Rotation {
         (names, zone): (FileNames, TimeZone),
         roll: Option<Roll>,
         keep: Option<Keep>,
-        plots: Vec<&'static str>,
+        plots: Vec<String>,
         now: Moment,
     ) -> Self {
         // Only whole files can be deleted.

@@ -31,8 +31,9 @@ mod texts;
 mod walk;
 
 use crate::format::FRAME_BYTES_MAX;
-use crate::schema::Schema;
 use crate::state::{SourceState, TickState};
+use sample::SourceDef;
+use std::sync::Arc;
 
 pub(crate) use encode::FrameEncoder;
 pub(crate) use texts::KernelTexts;
@@ -102,10 +103,10 @@ pub(crate) struct BlockState {
 
 impl BlockState {
     /// The state of a block that has told nothing.
-    pub(crate) fn new(schemas: &[Schema]) -> Self {
+    pub(crate) fn new(schemas: &[Arc<SourceDef>]) -> Self {
         BlockState {
             tick: TickState::new(schemas.len()),
-            sources: schemas.iter().map(SourceState::new).collect(),
+            sources: schemas.iter().map(|schema| SourceState::new(schema)).collect(),
             texts: KernelTexts::default(),
         }
     }

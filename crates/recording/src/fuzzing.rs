@@ -2,6 +2,7 @@
 //! behind the checksums is reached.  Not part of the interface.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use sample::{Meta, Snapshot, SourceDef};
 
@@ -9,7 +10,7 @@ use crate::compression::STORED;
 use crate::format::{BlockHeader, BlockKind, HEADER_BYTES, Prelude, VERSION, aligned, crc};
 use crate::frame::{FRAME_HEADER_BYTES, seal};
 use crate::reader::{Next, Reader};
-use crate::schema::{Schema, encode_head};
+use crate::schema::encode_head;
 
 const FILE_ID: u64 = 7;
 
@@ -25,8 +26,8 @@ pub enum Part {
 }
 
 /// A recording of `defs` with `bytes` as one of its parts.
-pub fn file_around(part: Part, bytes: &[u8], defs: &[&'static SourceDef]) -> Vec<u8> {
-    let schemas: Vec<_> = defs.iter().map(|def| Schema::of(def)).collect();
+pub fn file_around(part: Part, bytes: &[u8], defs: &[Arc<SourceDef>]) -> Vec<u8> {
+    let schemas = defs.to_vec();
     let own_head = encode_head(&Meta::new(), &schemas);
     let head = if part == Part::Head { bytes } else { own_head.as_slice() };
     let first_block = aligned((HEADER_BYTES + head.len()) as u64);

@@ -35,6 +35,5 @@ pub use error::{Error, WriteError};
 pub use extract::{Extracted, extract};
 pub use format::VERSION;
 pub use reader::{Damage, Next, Reader};
-pub use schema::{Schema, SchemaField};
 pub use storage::{Bytestore, Storage};
 pub use writer::{Resumed, Writer, WriterOptions, Written, repair};

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sample::{Meta, Snapshot, SourceDef, State};
 use zstd::bulk::Decompressor;
@@ -17,7 +18,7 @@ use crate::frame::{BlockState, Walker};
 use crate::lock;
 use crate::map::{BlockMap, BlockPlace};
 use crate::scan;
-use crate::schema::{Mapping, Schema};
+use crate::schema::Mapping;
 use crate::storage::Bytestore;
 
 mod frames;
@@ -78,7 +79,7 @@ pub struct Reader {
     path: PathBuf,
     prelude: Prelude,
     meta: Meta,
-    schemas: Vec<Schema>,
+    schemas: Vec<Arc<SourceDef>>,
     mappings: Vec<Mapping>,
     map: BlockMap,
     cursor: Cursor,
@@ -119,7 +120,7 @@ impl Reader {
     /// # Errors
     /// [`Error::NotARecording`], [`Error::FutureVersion`], [`Error::HeadDamaged`], [`Error::Io`].
     /// Damage behind the head is no error.
-    pub fn open(path: &Path, known: &[&'static SourceDef]) -> Result<Reader, Error> {
+    pub fn open(path: &Path, known: &[Arc<SourceDef>]) -> Result<Reader, Error> {
         let file = File::open(path).map_err(|error| Error::io(path, "open", error))?;
         let asked = file.try_clone().map_err(|error| Error::io(path, "open", error))?;
         let mut reader = Self::with_store(Box::new(file), path, known)?;
@@ -131,7 +132,7 @@ impl Reader {
     pub fn with_store(
         store: Box<dyn Bytestore>,
         path: &Path,
-        known: &[&'static SourceDef],
+        known: &[Arc<SourceDef>],
     ) -> Result<Reader, Error> {
         let io = |error| Error::io(path, "read", error);
         let head = scan::read_head(store.as_ref(), path)?;
@@ -169,13 +170,13 @@ impl Reader {
     }
 
     /// Its sources as recorded.
-    pub fn schemas(&self) -> &[Schema] {
+    pub fn schemas(&self) -> &[Arc<SourceDef>] {
         &self.schemas
     }
 
     /// Its sources as offered, in the order of the snapshots' samples.
-    pub fn defs(&self) -> Vec<&'static SourceDef> {
-        self.mappings.iter().map(|mapping| mapping.def).collect()
+    pub fn defs(&self) -> Vec<Arc<SourceDef>> {
+        self.mappings.iter().map(|mapping| mapping.def.clone()).collect()
     }
 
     /// Where the recording is.

@@ -1,8 +1,10 @@
 //! Reads the parts of a file, wherever they are: the head, a block's header, its body; and looks
 //! for those whose place is not known.
 
+use sample::SourceDef;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use sample::Meta;
 
@@ -11,7 +13,7 @@ use crate::error::Error;
 use crate::format::{BlockHeader, HEAD_BYTES_MAX, HEADER_BYTES, Prelude, VERSION, aligned, crc};
 use crate::frame;
 use crate::index::INDEX_ENTRY_BYTES;
-use crate::schema::{Schema, decode_head};
+use crate::schema::decode_head;
 use crate::storage::{Bytestore, read_full_at};
 
 /// Bytes read at once when looking for a valid header.
@@ -28,7 +30,7 @@ pub(crate) const SEARCH_CRC_BYTES: usize = 256 << 20;
 pub(crate) struct Head {
     pub(crate) prelude: Prelude,
     pub(crate) meta: Meta,
-    pub(crate) schemas: Vec<Schema>,
+    pub(crate) schemas: Vec<Arc<SourceDef>>,
 }
 
 /// Reads the head.

@@ -13,7 +13,7 @@
 //! Kinds: 1 counter, 2 gauge, 3 text.  Units: [`UNITS`], from 1.  A reader takes an unknown unit
 //! for a bare number, an unknown kind for a gauge.
 
-use std::sync::Mutex;
+use std::sync::Arc;
 
 use sample::{Cadence, Field, Kind, Meta, SourceDef, Unit};
 
@@ -47,153 +47,84 @@ const ENTRIES_MAX: usize = 1024;
 const SOURCES_MAX: usize = 1024;
 const FIELDS_MAX: usize = 4096;
 
-/// A source as a recording describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Schema {
-    /// Its name.
-    pub name: String,
-    /// Its `-s` letters.
-    pub letters: String,
-    /// What it is.
-    pub about: String,
-    /// How often it was read.
-    pub cadence: Cadence,
-    /// The labels of an instance.
-    pub instance: Vec<String>,
-    /// Its columns.
-    pub fields: Vec<SchemaField>,
+/// Indices of a source's text fields.
+pub(crate) fn text_fields(def: &SourceDef) -> Vec<usize> {
+    let is_text = |&index: &usize| def.fields[index].kind == Kind::Text;
+    (0..def.fields.len()).filter(is_text).collect()
 }
 
-/// A column as a recording describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SchemaField {
-    /// Its name.
-    pub name: String,
-    /// What one step means.
-    pub unit: Unit,
-    /// How it behaves.
-    pub kind: Kind,
-    /// What it is.
-    pub help: String,
-}
-
-impl Schema {
-    /// The schema of a source of this build.
-    pub(crate) fn of(def: &SourceDef) -> Self {
-        let field = |field: &Field| SchemaField {
-            name: field.name.to_owned(),
-            unit: field.unit,
-            kind: field.kind,
-            help: field.help.to_owned(),
-        };
-        Schema {
-            name: def.name.to_owned(),
-            letters: def.letters.to_owned(),
-            about: def.about.to_owned(),
-            cadence: def.cadence,
-            instance: def.instance.iter().map(|&label| label.to_owned()).collect(),
-            fields: def.fields.iter().map(field).collect(),
-        }
+/// A source's description as bytes.
+fn encode(def: &SourceDef) -> Vec<u8> {
+    let mut out = Vec::new();
+    for text in [&def.name, &def.letters, &def.about] {
+        put_bytes(&mut out, text.as_bytes());
     }
-
-    /// Indices of the text fields.
-    pub(crate) fn text_fields(&self) -> Vec<usize> {
-        let is_text = |&index: &usize| self.fields[index].kind == Kind::Text;
-        (0..self.fields.len()).filter(is_text).collect()
+    out.push(match def.cadence {
+        Cadence::First => 1,
+        Cadence::Second => 2,
+        Cadence::Third => 3,
+    });
+    put(&mut out, def.instance.len() as u64);
+    for label in def.instance.iter() {
+        put_bytes(&mut out, label.as_bytes());
     }
-
-    /// A definition made from this schema alone, for a source that this build does not have.  It
-    /// is never freed, and equal ones are the same: a process leaks each schema it meets once.
-    pub(crate) fn leak(&self) -> &'static SourceDef {
-        static LEAKED: Mutex<Vec<&'static SourceDef>> = Mutex::new(Vec::new());
-        let mut leaked = LEAKED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(def) = leaked.iter().find(|def| Schema::of(def) == *self) {
-            return def;
-        }
-        let text = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
-        let field = |field: &SchemaField| Field {
-            name: text(&field.name),
-            unit: field.unit,
-            kind: field.kind,
-            help: text(&field.help),
-        };
-        let def: &'static SourceDef = Box::leak(Box::new(SourceDef {
-            name: text(&self.name),
-            about: text(&self.about),
-            letters: text(&self.letters),
-            reads: &[],
-            instance: self.instance.iter().map(|label| text(label)).collect::<Vec<_>>().leak(),
-            fields: self.fields.iter().map(field).collect::<Vec<_>>().leak(),
-            cadence: self.cadence,
-            layouts: &[],
-        }));
-        leaked.push(def);
-        def
-    }
-
-    fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        for text in [&self.name, &self.letters, &self.about] {
-            put_bytes(&mut out, text.as_bytes());
-        }
-        out.push(match self.cadence {
-            Cadence::First => 1,
-            Cadence::Second => 2,
-            Cadence::Third => 3,
+    put(&mut out, def.fields.len() as u64);
+    for field in def.fields.iter() {
+        put_bytes(&mut out, field.name.as_bytes());
+        let unit = UNITS.iter().position(|&unit| unit == field.unit);
+        out.push(unit.map_or(1, |index| index as u8 + 1));
+        out.push(match field.kind {
+            Kind::Counter => 1,
+            Kind::Gauge => 2,
+            Kind::Text => 3,
         });
-        put(&mut out, self.instance.len() as u64);
-        for label in &self.instance {
-            put_bytes(&mut out, label.as_bytes());
-        }
-        put(&mut out, self.fields.len() as u64);
-        for field in &self.fields {
-            put_bytes(&mut out, field.name.as_bytes());
-            let unit = UNITS.iter().position(|&unit| unit == field.unit);
-            out.push(unit.map_or(1, |index| index as u8 + 1));
-            out.push(match field.kind {
-                Kind::Counter => 1,
-                Kind::Gauge => 2,
-                Kind::Text => 3,
-            });
-            put_bytes(&mut out, field.help.as_bytes());
-        }
-        out
+        put_bytes(&mut out, field.help.as_bytes());
     }
+    out
+}
 
-    fn decode(bytes: &[u8]) -> Result<Self, Corrupt> {
-        let mut bytes = Bytes::new(bytes);
-        let name = text(&mut bytes)?;
-        let letters = text(&mut bytes)?;
-        let about = text(&mut bytes)?;
-        let cadence = match bytes.byte()? {
-            2 => Cadence::Second,
-            3 => Cadence::Third,
-            _ => Cadence::First,
-        };
-        let labels = bytes.count()?;
-        let instance = (0..labels).map(|_| text(&mut bytes)).collect::<Result<_, _>>()?;
-        let count = bytes.count()?;
-        if count > FIELDS_MAX {
-            return Err(Corrupt("a source has too many fields"));
-        }
-        let mut fields = Vec::with_capacity(count);
-        for _ in 0..count {
-            fields.push(SchemaField {
-                name: text(&mut bytes)?,
-                unit: UNITS
-                    .get(usize::from(bytes.byte()?).wrapping_sub(1))
-                    .copied()
-                    .unwrap_or(Unit::Count),
-                kind: match bytes.byte()? {
-                    1 => Kind::Counter,
-                    3 => Kind::Text,
-                    _ => Kind::Gauge,
-                },
-                help: text(&mut bytes)?,
-            });
-        }
-        Ok(Schema { name, letters, about, cadence, instance, fields })
+/// Reads a description back.
+fn decode(bytes: &[u8]) -> Result<SourceDef, Corrupt> {
+    let mut bytes = Bytes::new(bytes);
+    let name = text(&mut bytes)?;
+    let letters = text(&mut bytes)?;
+    let about = text(&mut bytes)?;
+    let cadence = match bytes.byte()? {
+        2 => Cadence::Second,
+        3 => Cadence::Third,
+        _ => Cadence::First,
+    };
+    let labels = bytes.count()?;
+    let instance =
+        (0..labels).map(|_| Ok(text(&mut bytes)?.into())).collect::<Result<Vec<_>, Corrupt>>()?;
+    let count = bytes.count()?;
+    if count > FIELDS_MAX {
+        return Err(Corrupt("a source has too many fields"));
     }
+    let mut fields = Vec::with_capacity(count);
+    for _ in 0..count {
+        fields.push(Field {
+            name: text(&mut bytes)?.into(),
+            unit: UNITS
+                .get(usize::from(bytes.byte()?).wrapping_sub(1))
+                .copied()
+                .unwrap_or(Unit::Count),
+            kind: match bytes.byte()? {
+                1 => Kind::Counter,
+                3 => Kind::Text,
+                _ => Kind::Gauge,
+            },
+            help: text(&mut bytes)?.into(),
+        });
+    }
+    Ok(SourceDef {
+        name: name.into(),
+        about: about.into(),
+        letters: letters.into(),
+        instance: instance.into(),
+        fields: fields.into(),
+        cadence,
+    })
 }
 
 fn text(bytes: &mut Bytes<'_>) -> Result<String, Corrupt> {
@@ -202,7 +133,7 @@ fn text(bytes: &mut Bytes<'_>) -> Result<String, Corrupt> {
 }
 
 /// The head as bytes.
-pub(crate) fn encode_head(meta: &Meta, schemas: &[Schema]) -> Vec<u8> {
+pub(crate) fn encode_head(meta: &Meta, schemas: &[Arc<SourceDef>]) -> Vec<u8> {
     let mut out = Vec::new();
     put(&mut out, meta.entries().count() as u64);
     for (key, value) in meta.entries() {
@@ -211,13 +142,13 @@ pub(crate) fn encode_head(meta: &Meta, schemas: &[Schema]) -> Vec<u8> {
     }
     put(&mut out, schemas.len() as u64);
     for schema in schemas {
-        put_bytes(&mut out, &schema.encode());
+        put_bytes(&mut out, &encode(schema));
     }
     out
 }
 
 /// Reads a head back.
-pub(crate) fn decode_head(bytes: &[u8]) -> Result<(Meta, Vec<Schema>), Corrupt> {
+pub(crate) fn decode_head(bytes: &[u8]) -> Result<(Meta, Vec<Arc<SourceDef>>), Corrupt> {
     let mut bytes = Bytes::new(bytes);
     let mut meta = Meta::new();
     let entries = bytes.count()?;
@@ -232,7 +163,7 @@ pub(crate) fn decode_head(bytes: &[u8]) -> Result<(Meta, Vec<Schema>), Corrupt> 
     if count > SOURCES_MAX {
         return Err(Corrupt("it has too many sources"));
     }
-    let schemas = (0..count).map(|_| Schema::decode(bytes.prefixed()?));
+    let schemas = (0..count).map(|_| decode(bytes.prefixed()?).map(Arc::new));
     Ok((meta, schemas.collect::<Result<_, _>>()?))
 }
 
@@ -240,7 +171,7 @@ pub(crate) fn decode_head(bytes: &[u8]) -> Result<(Meta, Vec<Schema>), Corrupt> 
 #[derive(Debug)]
 pub(crate) struct Mapping {
     /// The definition to offer.
-    pub(crate) def: &'static SourceDef,
+    pub(crate) def: Arc<SourceDef>,
     /// For each recorded field its place in the definition; empty if all are where they were.
     pub(crate) fields: Vec<Option<usize>>,
 }
@@ -248,11 +179,11 @@ pub(crate) struct Mapping {
 impl Mapping {
     /// Finds the source among `known` by name, its fields by name and kind of content: a text is
     /// never taken for a number.  Sources that are not known are offered as recorded.
-    pub(crate) fn new(schema: &Schema, known: &[&'static SourceDef]) -> Self {
+    pub(crate) fn new(schema: &Arc<SourceDef>, known: &[Arc<SourceDef>]) -> Self {
         let Some(def) = known.iter().find(|def| def.name == schema.name) else {
-            return Mapping { def: schema.leak(), fields: Vec::new() };
+            return Mapping { def: schema.clone(), fields: Vec::new() };
         };
-        let place = |field: &SchemaField| {
+        let place = |field: &Field| {
             let place = def.field(&field.name)?;
             let same = (def.fields[place].kind == Kind::Text) == (field.kind == Kind::Text);
             same.then_some(place)
@@ -260,34 +191,37 @@ impl Mapping {
         let fields: Vec<_> = schema.fields.iter().map(place).collect();
         let same = fields.len() == def.fields.len()
             && fields.iter().enumerate().all(|(index, &place)| place == Some(index));
-        Mapping { def, fields: if same { Vec::new() } else { fields } }
+        Mapping { def: def.clone(), fields: if same { Vec::new() } else { fields } }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
 
-    const KNOWN: SourceDef = SourceDef {
-        name: "disk",
-        about: "Disks",
-        letters: "dD",
-        reads: &["/proc/diskstats"],
-        instance: &["disk"],
-        fields: &[
-            Field::counter("reads", Unit::Count, "Reads"),
-            Field::gauge("temperature", Unit::Millicelsius, "Temperature"),
-            Field::text("model", "Model"),
-        ],
-        cadence: Cadence::Second,
-        layouts: &[],
-    };
+    static KNOWN: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+        Arc::new(SourceDef {
+            name: "disk".into(),
+            about: "Disks".into(),
+            letters: "dD".into(),
+            instance: vec!["disk".into()].into(),
+            fields: vec![
+                Field::counter("reads", Unit::Count, "Reads"),
+                Field::gauge("temperature", Unit::Millicelsius, "Temperature"),
+                Field::text("model", "Model"),
+            ]
+            .into(),
+            cadence: Cadence::Second,
+        })
+    });
 
     #[test]
     fn a_head_returns() {
         let mut meta = Meta::new();
         meta.set("host", "größe");
-        let schemas = vec![Schema::of(&KNOWN)];
+        let schemas = vec![KNOWN.clone()];
         let bytes = encode_head(&meta, &schemas);
         assert_eq!(decode_head(&bytes), Ok((meta, schemas)));
         for length in 0..bytes.len() {
@@ -305,13 +239,13 @@ mod tests {
 
     #[test]
     fn fields_are_found_by_name() {
-        let mut schema = Schema::of(&KNOWN);
-        schema.fields.swap(0, 1);
-        schema.fields[2].kind = Kind::Gauge;
-        let mapping = Mapping::new(&schema, &[&KNOWN]);
+        let mut schema = (**KNOWN).clone();
+        schema.fields.to_mut().swap(0, 1);
+        schema.fields.to_mut()[2].kind = Kind::Gauge;
+        let schema = Arc::new(schema);
+        let mapping = Mapping::new(&schema, &[KNOWN.clone()]);
         assert_eq!(mapping.fields, [Some(1), Some(0), None]);
         let unknown = Mapping::new(&schema, &[]);
-        assert_eq!(Schema::of(unknown.def), schema);
-        assert!(std::ptr::eq(unknown.def, Mapping::new(&schema, &[]).def));
+        assert_eq!(unknown.def, schema);
     }
 }

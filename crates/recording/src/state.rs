@@ -6,9 +6,10 @@
 //! of slots and nothing else.  A slot's columns are its presence words first, then its fields.
 //! The tick itself is one more row of numbers: times, gaps, and each source's state.
 
+use sample::SourceDef;
 use sample::{Gap, Interner, Sample, Snapshot, State, Table};
 
-use crate::schema::{Mapping, Schema};
+use crate::schema::Mapping;
 
 /// One source of the block.
 #[derive(Clone, Debug, Default)]
@@ -33,9 +34,9 @@ pub(crate) struct SourceState {
 
 impl SourceState {
     /// Nothing told yet of a source.
-    pub(crate) fn new(schema: &Schema) -> Self {
+    pub(crate) fn new(schema: &SourceDef) -> Self {
         let words = schema.fields.len().div_ceil(64);
-        let text_fields = schema.text_fields();
+        let text_fields = crate::schema::text_fields(schema);
         let mut text_bits = vec![0; words];
         for &field in &text_fields {
             text_bits[field / 64] |= 1 << (field % 64);

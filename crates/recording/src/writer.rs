@@ -17,6 +17,7 @@ use std::fs::OpenOptions;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sample::{Meta, Snapshot, SourceDef};
 
@@ -27,7 +28,6 @@ use crate::format::{BLOCK_SAMPLES_MAX, BlockHeader, BlockKind, crc};
 use crate::frame::{BlockState, FRAME_HEADER_BYTES, FrameEncoder, Walker};
 use crate::index::{IndexEntry, encode_index};
 use crate::lock::lock_or_refuse;
-use crate::schema::Schema;
 use crate::storage::{Storage, write_all_at};
 use closing::Closing;
 
@@ -138,7 +138,7 @@ impl Writer {
     pub fn create(
         path: &Path,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: WriterOptions,
     ) -> Result<Writer, Error> {
         let new = OpenOptions::new().read(true).write(true).create_new(true).open(path);
@@ -164,10 +164,10 @@ impl Writer {
         storage: Box<dyn Storage>,
         path: &Path,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: WriterOptions,
     ) -> Result<Writer, Error> {
-        let schemas: Vec<_> = defs.iter().map(|def| Schema::of(def)).collect();
+        let schemas = defs.to_vec();
         let file_id = RandomState::new().build_hasher().finish();
         let (mut bytes, prelude) = head::file_head(meta, &schemas, file_id)
             .map_err(|error| Error::io(path, "compress", error))?;
@@ -187,7 +187,7 @@ impl Writer {
     fn new(
         storage: Box<dyn Storage>,
         path: &Path,
-        schemas: &[Schema],
+        schemas: &[Arc<SourceDef>],
         options: WriterOptions,
         file_id: u64,
     ) -> Result<Writer, Error> {

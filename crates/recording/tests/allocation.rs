@@ -6,6 +6,8 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::LazyLock;
 
 use recording::{Compression, Storage, Writer, WriterOptions};
 use sample::{Cadence, Field, Meta, Snapshot, SourceDef, State, Unit};
@@ -13,21 +15,22 @@ use sample::{Cadence, Field, Meta, Snapshot, SourceDef, State, Unit};
 #[global_allocator]
 static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
 
-static DISK: SourceDef = SourceDef {
-    name: "disk",
-    about: "Disks",
-    letters: "dD",
-    reads: &[],
-    instance: &["disk"],
-    fields: &[
-        Field::counter("reads", Unit::Count, "Reads"),
-        Field::counter("busy", Unit::Milliseconds, "Busy"),
-        Field::gauge("queue", Unit::Count, "Queue"),
-        Field::text("kind", "Kind"),
-    ],
-    cadence: Cadence::First,
-    layouts: &[],
-};
+static DISK: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "disk".into(),
+        about: "Disks".into(),
+        letters: "dD".into(),
+        instance: vec!["disk".into()].into(),
+        fields: vec![
+            Field::counter("reads", Unit::Count, "Reads"),
+            Field::counter("busy", Unit::Milliseconds, "Busy"),
+            Field::gauge("queue", Unit::Count, "Queue"),
+            Field::text("kind", "Kind"),
+        ]
+        .into(),
+        cadence: Cadence::First,
+    })
+});
 
 /// Takes everything and keeps nothing.
 struct Nothing;
@@ -74,11 +77,11 @@ fn nothing_is_allocated_after_ten_samples() {
             Box::new(Nothing),
             Path::new("x"),
             &Meta::new(),
-            &[&DISK],
+            &[DISK.clone()],
             options,
         )
         .unwrap();
-        let mut snapshot = Snapshot::new(&[&DISK]);
+        let mut snapshot = Snapshot::new(&[DISK.clone()]);
         for tick in 0..10 {
             fill(&mut snapshot, tick);
             writer.append(&snapshot).unwrap();
@@ -113,8 +116,8 @@ fn keeping_the_kernels_text_allocates_nothing_once_warm() {
     let options = WriterOptions { block_samples: 100, ..Default::default() };
     let (path, meta) = (Path::new("x"), Meta::new());
     let mut writer =
-        Writer::with_storage(Box::new(Nothing), path, &meta, &[&DISK], options).unwrap();
-    let (mut snapshot, mut stat) = (Snapshot::new(&[&DISK]), Vec::new());
+        Writer::with_storage(Box::new(Nothing), path, &meta, &[DISK.clone()], options).unwrap();
+    let (mut snapshot, mut stat) = (Snapshot::new(&[DISK.clone()]), Vec::new());
     let mut append = |tick| {
         fill(&mut snapshot, tick);
         writer.append_with_texts(&snapshot, texts(tick, &mut stat)).unwrap().closed_block

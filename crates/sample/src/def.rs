@@ -1,42 +1,61 @@
-//! What a source is, as data: names, letters, files, fields and layouts.  No code runs from here
-//! but the small functions inside layouts.
+//! What a source is, as data: its name, letters, fields and cadence.  This is what a recording
+//! keeps of a source and what readers need to understand its samples.
+//!
+//! Definitions are shared by counting references (`Arc<SourceDef>`): a program that reads foreign
+//! recordings, or makes fields while it runs, frees them again when nobody uses them any more.
 
-use crate::{Field, Layout};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::Field;
 
 /// How often a source is read: which of collectl's three intervals (`-i i1:i2:i3`) it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cadence {
     /// Every tick (`i1`).
     First,
-    /// The second interval (`i2`, 60 s unless told): slabs and processes, which are dear.
+    /// The second interval (`i2`, 60 s unless given): slabs and processes, which are expensive.
     Second,
-    /// The third interval (`i3`, 120 s unless told): temperatures, fans, volumes: slow to change.
+    /// The third interval (`i3`, 120 s unless given): temperatures, fans, volumes: slow to change.
     Third,
 }
 
-/// A source: what it is called, what it reads and what it gives.
-#[derive(Debug)]
+/// Whether a source is shown as a whole or by its instances: what collectl means by lower-case and
+/// upper-case letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// One group of numbers for the source as a whole.
+    Summary,
+    /// A line or group of columns for each instance.
+    Detail,
+}
+
+impl Level {
+    /// The level that a letter stands for by its case.
+    pub fn of_letter(letter: char) -> Self {
+        if letter.is_ascii_uppercase() { Level::Detail } else { Level::Summary }
+    }
+}
+
+/// A source: what it is called and what it gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceDef {
     /// `[a-z0-9_]+`, unique, the same for ever: recordings find sources by it.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// One sentence without a full stop, for the reference.
-    pub about: &'static str,
-    /// The `-s` letters that ask for it: lower case for a summary, upper case for detail.
-    /// One source may serve both (`d` and `D`); two sources may serve one letter.
-    pub letters: &'static str,
-    /// The kernel files it reads, as patterns under `/proc` and `/sys`; `*` stands for any name.
-    pub reads: &'static [&'static str],
+    pub about: Cow<'static, str>,
+    /// The `-s` letters that select it: lower case for a summary, upper case for detail.  One
+    /// source may have both (`d` and `D`); two sources may share one letter; most new sources have
+    /// none and are selected by name.
+    pub letters: Cow<'static, str>,
     /// The labels of an instance, in order; empty for a source with a single row.  Where there
     /// are two, an instance's name holds them with [`INSTANCE_SEPARATOR`](Self::INSTANCE_SEPARATOR)
     /// between.
-    pub instance: &'static [&'static str],
+    pub instance: Cow<'static, [Cow<'static, str>]>,
     /// The columns.
-    pub fields: &'static [Field],
+    pub fields: Cow<'static, [Field]>,
     /// How often it is read.
     pub cadence: Cadence,
-    /// How collectl's views show it, letter by letter.  Views make up a plain layout from the
-    /// fields for letters that have none here.
-    pub layouts: &'static [Layout],
 }
 
 impl SourceDef {
@@ -44,18 +63,48 @@ impl SourceDef {
     /// ASCII meant it: device names may hold any printable character.
     pub const INSTANCE_SEPARATOR: u8 = 0x1f;
 
+    /// A definition of nothing, to be completed: `SourceDef { name: "cpu".into(), ..SourceDef::EMPTY }`.
+    pub const EMPTY: SourceDef = SourceDef {
+        name: Cow::Borrowed(""),
+        about: Cow::Borrowed(""),
+        letters: Cow::Borrowed(""),
+        instance: Cow::Borrowed(&[]),
+        fields: Cow::Borrowed(&[]),
+        cadence: Cadence::First,
+    };
+
+    /// The definition behind a counted reference, as readings and histories hold it.
+    pub fn shared(&self) -> Arc<SourceDef> {
+        Arc::new(self.clone())
+    }
+
     /// The index of a field by its name.
     pub fn field(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
     }
 
-    /// The layout for a letter.
-    pub fn layout(&self, letter: char) -> Option<&'static Layout> {
-        self.layouts.iter().find(|layout| layout.letter == letter)
+    /// The levels at which it is shown: those of its letters; without letters as a whole, and by
+    /// instances if it has any.
+    pub fn levels(&self) -> impl Iterator<Item = Level> + use<> {
+        let has = |level| {
+            if self.letters.is_empty() {
+                level == Level::Summary || !self.instance.is_empty()
+            } else {
+                self.letter(level).is_some()
+            }
+        };
+        let (summary, detail) = (has(Level::Summary), has(Level::Detail));
+        let levels = [(summary, Level::Summary), (detail, Level::Detail)];
+        levels.into_iter().filter(|(has, _)| *has).map(|(_, level)| level)
     }
 
     /// Whether a selection of letters asks for this source.
     pub fn asked_by(&self, selection: &str) -> bool {
         self.letters.chars().any(|letter| selection.contains(letter))
+    }
+
+    /// The letter that selects it at a level, if it has one.
+    pub fn letter(&self, level: Level) -> Option<char> {
+        self.letters.chars().find(|&letter| Level::of_letter(letter) == level)
     }
 }

@@ -3,6 +3,8 @@
 //! Everything a view prints about a number follows from here: headings, CSV columns, JSON keys,
 //! OpenMetrics types, graph axes and the generated reference.
 
+use std::borrow::Cow;
+
 /// How a value behaves over time, and so how two readings of it are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -97,31 +99,44 @@ impl Unit {
 }
 
 /// One column of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// `[a-z0-9_]+`, unique within its source, the same for ever: recordings find columns by it.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What one step of the stored integer means.
     pub unit: Unit,
     /// How the value behaves over time.
     pub kind: Kind,
     /// One sentence without a full stop, for the reference and OpenMetrics.
-    pub help: &'static str,
+    pub help: Cow<'static, str>,
 }
 
 impl Field {
+    const fn of(name: &'static str, unit: Unit, kind: Kind, help: &'static str) -> Self {
+        Field { name: Cow::Borrowed(name), unit, kind, help: Cow::Borrowed(help) }
+    }
+
+    /// Its name, of a field that is part of the program; empty for one that was made while it runs.
+    /// For functions that the compiler works out, which cannot compare a `Cow`.
+    pub const fn static_name(&self) -> &'static str {
+        match self.name {
+            Cow::Borrowed(name) => name,
+            Cow::Owned(_) => "",
+        }
+    }
+
     /// A field that only grows.
     pub const fn counter(name: &'static str, unit: Unit, help: &'static str) -> Self {
-        Field { name, unit, kind: Kind::Counter, help }
+        Field::of(name, unit, Kind::Counter, help)
     }
 
     /// A field that is a level.
     pub const fn gauge(name: &'static str, unit: Unit, help: &'static str) -> Self {
-        Field { name, unit, kind: Kind::Gauge, help }
+        Field::of(name, unit, Kind::Gauge, help)
     }
 
     /// A field that is text.
     pub const fn text(name: &'static str, help: &'static str) -> Self {
-        Field { name, unit: Unit::Text, kind: Kind::Text, help }
+        Field::of(name, Unit::Text, Kind::Text, help)
     }
 }

@@ -1,14 +1,14 @@
 //! Two readings of every source, and the numbers between them.
 //!
 //! A [`History`] takes snapshots one after the other and keeps the latest two readings of each
-//! source; a [`Frame`] is one look at it; a [`Row`] is one instance in it (or the whole source),
-//! with the questions that layouts ask: a level, a difference, a rate.
+//! source.  What is asked of them (a level, a difference, a rate) is crate `layout`'s: `Frame`,
+//! `Row`.
 //!
-//! Rates use the true time between the two readings *of that source*.  A counter that went back
-//! was reset: the interval has no rate.  Under `--exact` it is taken to have wrapped at 2³², as
-//! collectl has it.
+//! Rates use the true time between the two readings *of that source*.
 
-use crate::{Cells, Interner, Meta, Options, Sample, Snapshot, SourceDef, State};
+use std::sync::Arc;
+
+use crate::{Interner, Sample, Snapshot, SourceDef, State};
 
 /// A row that the reading before does not have.
 const NONE: u32 = u32::MAX;
@@ -17,13 +17,13 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Track {
     /// The source.
-    pub def: &'static SourceDef,
+    pub def: Arc<SourceDef>,
     /// The reading before the latest; [`State::NotRecorded`] if there is none to compare with.
     pub previous: Sample,
     /// The latest reading.
     pub current: Sample,
     /// The reading before `previous`, for what collectl carries over (`--exact` only).
-    older: Sample,
+    pub older: Sample,
     /// Whether `current` was read at the latest tick.
     pub fresh: bool,
     /// Whether both readings have the same instances in the same order, so that a row need not be
@@ -66,8 +66,22 @@ impl Track {
         }
     }
 
+    /// The row of the reading before that has the name of row `index` of the latest; `None` if
+    /// there is none.
+    #[inline]
+    pub fn previous_row(&self, index: usize) -> Option<usize> {
+        if self.previous.state != State::Ok {
+            None
+        } else if self.aligned {
+            Some(index)
+        } else {
+            let row = self.before.get(index).copied().filter(|&row| row != NONE);
+            row.map(|row| row as usize)
+        }
+    }
+
     /// True time between the two readings, `None` unless both are there.
-    fn seconds(&self, single_clock: bool) -> Option<f64> {
+    pub fn seconds(&self, single_clock: bool) -> Option<f64> {
         let both = self.previous.state == State::Ok && self.current.state == State::Ok;
         let then = (self.previous.monotonic_ns, self.previous.realtime_ns);
         let now = (self.current.monotonic_ns, self.current.realtime_ns);
@@ -99,9 +113,9 @@ pub struct History {
 
 impl History {
     /// An empty history of these sources, in the feed's order.
-    pub fn new(defs: &[&'static SourceDef]) -> Self {
-        let track = |def: &&'static SourceDef| Track {
-            def,
+    pub fn new(defs: &[Arc<SourceDef>]) -> Self {
+        let track = |def: &Arc<SourceDef>| Track {
+            def: def.clone(),
             previous: Sample::new(def),
             current: Sample::new(def),
             older: Sample::new(def),
@@ -155,296 +169,26 @@ impl History {
         self.ticks
     }
 
-    /// One look at the latest tick.
-    pub fn frame<'a>(&'a self, meta: &'a Meta, options: &'a Options) -> Frame<'a> {
-        let first = self.ticks < 2;
-        let single_clock = meta.has_single_clock();
-        Frame {
-            tracks: &self.tracks,
-            realtime_ns: self.current.1,
-            seconds: if first {
-                0.0
-            } else {
-                seconds_between(single_clock, self.previous, self.current)
-            },
-            lasted_seconds: self.lasted_ns as f64 / 1e9,
-            meta,
-            options,
-            single_clock,
+    /// The sources, in the feed's order, each with its latest two readings.
+    pub fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+
+    /// When the latest tick began, since the epoch.
+    pub fn realtime_ns(&self) -> i64 {
+        self.current.1
+    }
+
+    /// Seconds from the tick before to the latest; 0 at the first.
+    pub fn seconds(&self, single_clock: bool) -> f64 {
+        if self.ticks < 2 {
+            return 0.0;
         }
-    }
-}
-
-/// One look at a tick: every source with its two latest readings.
-#[derive(Clone, Copy)]
-pub struct Frame<'a> {
-    /// The sources, in the feed's order.
-    pub tracks: &'a [Track],
-    /// When the tick began, since the epoch.
-    pub realtime_ns: i64,
-    /// From the tick before to this one; 0 at the first.
-    pub seconds: f64,
-    /// From this tick to the next ([`Snapshot::lasted_ns`]); 0 if unknown.
-    pub lasted_seconds: f64,
-    /// The recording and its machine.
-    pub meta: &'a Meta,
-    /// How to show it.
-    pub options: &'a Options,
-    /// Whether all sources of a tick share one wall-clock stamp
-    /// ([`Meta::has_single_clock`], asked once).
-    pub single_clock: bool,
-}
-
-impl<'a> Frame<'a> {
-    /// The source of that name, if the feed has it.
-    pub fn source(&self, name: &str) -> Option<Row<'a>> {
-        let track = self.tracks.iter().find(|track| track.def.name == name)?;
-        Some(self.whole(track))
+        seconds_between(single_clock, self.previous, self.current)
     }
 
-    /// A source as a whole: the row of a single-row source, the sums over an instanced one.
-    pub fn whole(&self, track: &'a Track) -> Row<'a> {
-        Row { frame: *self, track, index: 0 }
-    }
-}
-
-/// One instance of a source at one tick, or the source as a whole.
-#[derive(Clone, Copy)]
-pub struct Row<'a> {
-    /// The tick.
-    pub frame: Frame<'a>,
-    /// The source.
-    pub track: &'a Track,
-    /// Which instance; 0 for a single-row source.
-    pub index: usize,
-}
-
-impl<'a> Row<'a> {
-    /// How to show it.
-    pub fn options(&self) -> &'a Options {
-        self.frame.options
-    }
-
-    /// Whether collectl's digits are asked for even where they are wrong.
-    pub fn exact(&self) -> bool {
-        self.frame.options.exact
-    }
-
-    /// Whether the columns that collectl fills in a way of its own should hold its digits: always
-    /// under `--exact`, and when the feed is a collectl recording, whose readers know them so.
-    pub fn collectl_digits(&self) -> bool {
-        self.exact() || self.frame.single_clock
-    }
-
-    /// The instance's name; empty for a source as a whole, and when the reading has no such row.
-    pub fn name(&self) -> &'a [u8] {
-        let table = &self.track.current.table;
-        if self.index < table.rows() { table.name(self.index) } else { b"" }
-    }
-
-    /// Every instance of the same source.
-    pub fn rows(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
-        let (frame, track) = (self.frame, self.track);
-        (0..track.current.table.rows()).map(move |index| Row { frame, track, index })
-    }
-
-    /// Another source at the same tick.
-    pub fn other(&self, source: &str) -> Option<Row<'a>> {
-        self.frame.source(source)
-    }
-
-    /// The same instance in the reading before.
-    #[inline]
-    fn previous_index(&self) -> Option<usize> {
-        let track = self.track;
-        if track.previous.state != State::Ok {
-            None
-        } else if track.aligned {
-            Some(self.index)
-        } else {
-            let row = track.before.get(self.index).copied().filter(|&row| row != NONE);
-            row.map(|row| row as usize)
-        }
-    }
-
-    /// The row without the reading before.
-    pub fn now(&self) -> Cells<'a> {
-        Cells { table: &self.track.current.table, row: self.index }
-    }
-
-    /// The same instance in the reading before, if it has it.
-    pub fn before(&self) -> Option<Cells<'a>> {
-        let row = self.previous_index()?;
-        Some(Cells { table: &self.track.previous.table, row })
-    }
-
-    /// The raw integer of the latest reading.
-    pub fn raw(&self, field: usize) -> Option<u64> {
-        let current = &self.track.current;
-        (current.state == State::Ok).then(|| current.table.get(self.index, field)).flatten()
-    }
-
-    /// A level, as it is; 0 for a missing one under `--exact`.
-    pub fn gauge(&self, field: usize) -> Option<f64> {
-        let value = self.raw(field).map(|raw| raw.cast_signed() as f64);
-        if self.exact() { Some(value.unwrap_or(0.0)) } else { value }
-    }
-
-    /// A level's change since the reading before.
-    pub fn change(&self, field: usize) -> Option<f64> {
-        let current = self.raw(field)?.cast_signed();
-        let previous = self.track.previous.table.get(self.previous_index()?, field)?.cast_signed();
-        Some((current - previous) as f64)
-    }
-
-    /// How far a counter went since the reading before: `None` when either reading lacks it or
-    /// the counter was reset.  Under `--exact` a missing one is 0 and a smaller one is taken to
-    /// have wrapped at 2³².
-    pub fn delta(&self, field: usize) -> Option<f64> {
-        if !self.exact() {
-            let previous = self.track.previous.table.get(self.previous_index()?, field)?;
-            return self.raw(field)?.checked_sub(previous).map(|delta| delta as f64);
-        }
-        let current = self.raw(field).unwrap_or(0);
-        // An instance that was not there before begins at nothing.
-        let Some(previous) = self.previous_index() else { return Some(0.0) };
-        let previous = self.track.previous.table.get(previous, field);
-        let delta = current as f64 - previous.unwrap_or(0) as f64;
-        Some(if delta < 0.0 { delta + 4_294_967_296.0 } else { delta })
-    }
-
-    /// How far a counter of a row that is always there went in the interval before this one, the
-    /// way `--exact` counts; all that it held if that was the first.
-    pub fn delta_before(&self, field: usize) -> Option<f64> {
-        let previous = self.track.previous.table.get(self.previous_index()?, field)?;
-        let older = &self.track.older;
-        let older = (older.state == State::Ok).then(|| older.table.get(self.index, field));
-        let delta = previous as f64 - older.flatten().unwrap_or(0) as f64;
-        Some(if delta < 0.0 { delta + 4_294_967_296.0 } else { delta })
-    }
-
-    /// Whether the counter went back since the reading before.
-    pub fn was_reset(&self, field: usize) -> bool {
-        let previous = self.previous_index();
-        let previous = previous.and_then(|index| self.track.previous.table.get(index, field));
-        matches!((self.raw(field), previous), (Some(now), Some(then)) if now < then)
-    }
-
-    /// The time to divide by: that between the two readings of this source; 1 when rates per
-    /// interval are asked for.
-    pub fn seconds(&self) -> Option<f64> {
-        if self.options().per_interval() {
-            return Some(1.0);
-        }
-        self.track.seconds(self.frame.single_clock)
-    }
-
-    /// The true time between the two readings of this source, whatever `-on` says: for shares.
-    pub fn interval_seconds(&self) -> Option<f64> {
-        self.track.seconds(self.frame.single_clock)
-    }
-
-    /// A counter per second (or per interval, with `-on`).
-    pub fn rate(&self, field: usize) -> Option<f64> {
-        let seconds = self.seconds()?;
-        self.delta(field).filter(|_| seconds > 0.0).map(|delta| delta / seconds)
-    }
-
-    /// An amount of this interval per second (or per interval, with `-on`).  Sums are made first
-    /// and divided here, as collectl does: the order decides the last digit.
-    pub fn per_second(&self, amount: Option<f64>) -> Option<f64> {
-        let seconds = if self.exact() { self.seconds().or(Some(1.0)) } else { self.seconds() };
-        Some(amount? / seconds.filter(|&seconds| seconds > 0.0)?)
-    }
-
-    /// Whether the reading before lacks this instance, so that nothing can be said of its rates.
-    pub fn is_new(&self) -> bool {
-        self.previous_index().is_none()
-    }
-
-    /// A sum of `of` over the instances that `keep` keeps; missing parts add nothing, and a sum
-    /// of nothing but missing parts is missing.
-    pub fn sum(
-        &self,
-        keep: impl Fn(&Row<'a>) -> bool,
-        of: impl Fn(&Row<'a>) -> Option<f64>,
-    ) -> Option<f64> {
-        let parts = self.rows().filter(keep).filter_map(|row| of(&row));
-        let total = parts.fold(None, |sum: Option<f64>, part| Some(sum.unwrap_or(0.0) + part));
-        if self.exact() { Some(total.unwrap_or(0.0)) } else { total }
-    }
-
-    /// A text cell.
-    pub fn text(&self, field: usize) -> Option<&'a [u8]> {
-        let current = &self.track.current;
-        (current.state == State::Ok).then(|| current.table.text(self.index, field)).flatten()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Cadence, Field, Unit};
-
-    static DEF: SourceDef = SourceDef {
-        name: "demo",
-        about: "A source for tests",
-        letters: "d",
-        reads: &[],
-        instance: &["disk"],
-        fields: &[Field::counter("reads", Unit::Count, "Reads finished")],
-        cadence: Cadence::First,
-        layouts: &[],
-    };
-
-    fn push(history: &mut History, at_ns: u64, rows: &[(&str, u64)]) {
-        let mut snapshot = Snapshot::new(&[&DEF]);
-        snapshot.monotonic_ns = at_ns;
-        snapshot.fresh[0] = true;
-        let sample = &mut snapshot.samples[0];
-        sample.monotonic_ns = at_ns;
-        sample.state = State::Ok;
-        for (name, reads) in rows {
-            sample.table.row(name.as_bytes()).set(0, *reads);
-        }
-        history.push(&mut snapshot);
-    }
-
-    #[test]
-    fn a_reset_has_no_rate_and_a_new_instance_has_none_yet() {
-        let (meta, options) = (Meta::new(), Options::default());
-        let mut history = History::new(&[&DEF]);
-        push(&mut history, 1_000_000_000, &[("a", 10), ("b", 100)]);
-        push(&mut history, 3_000_000_000, &[("b", 90), ("c", 5), ("a", 30)]);
-        let frame = history.frame(&meta, &options);
-        let whole = frame.source("demo").unwrap();
-        let rates: Vec<_> = whole.rows().map(|row| row.rate(0)).collect();
-        assert_eq!(rates, [None, None, Some(10.0)]);
-        assert!(whole.rows().next().unwrap().was_reset(0));
-        assert_eq!(whole.sum(|_| true, |row| row.rate(0)), Some(10.0));
-    }
-
-    #[test]
-    fn a_source_that_fails_after_it_was_read_has_no_rates() {
-        let (meta, options) = (Meta::new(), Options::default());
-        let mut history = History::new(&[&DEF]);
-        push(&mut history, 1_000_000_000, &[("a", 10)]);
-        let mut snapshot = Snapshot::new(&[&DEF]);
-        snapshot.monotonic_ns = 2_000_000_000;
-        snapshot.fresh[0] = true;
-        snapshot.samples[0].state = State::Denied;
-        history.push(&mut snapshot);
-        let whole = history.frame(&meta, &options).source("demo").unwrap();
-        assert_eq!((whole.rate(0), whole.delta(0), whole.name()), (None, None, &b""[..]));
-    }
-
-    #[test]
-    fn exact_guesses_as_collectl_does() {
-        let (meta, options) = (Meta::new(), Options { exact: true, ..Options::default() });
-        let mut history = History::new(&[&DEF]);
-        push(&mut history, 1_000_000_000, &[("b", 100)]);
-        push(&mut history, 2_000_000_000, &[("b", 90)]);
-        let frame = history.frame(&meta, &options);
-        assert_eq!(frame.source("demo").unwrap().rate(0), Some(4_294_967_286.0));
+    /// From the latest tick to the next ([`Snapshot::lasted_ns`]); 0 if unknown.
+    pub fn lasted_seconds(&self) -> f64 {
+        self.lasted_ns as f64 / 1e9
     }
 }

@@ -1,45 +1,35 @@
-//! The vocabulary that every other part of whit speaks: what a field is, what a source is,
-//! what one reading of a source looks like, and how two readings become rates.
+//! The vocabulary that every other part of whit speaks: what a field is, what a source is, what one
+//! reading of a source looks like, and a history of two of them.
 //!
-//! This crate does no I/O and depends on nothing of ours.  A source fills [`Table`]s and knows no
-//! view; a view reads [`Frame`]s and knows no source; both know only [`Field`]s.
+//! This crate does no I/O, has no options and depends on nothing of ours.  A source fills
+//! [`Table`]s and knows no view; a view reads a history through crate `layout` and knows no source;
+//! both know only [`Field`]s.
 //!
 //! The way of a number through whit:
 //!
 //! ```text
-//! kernel text ─ source ─▶ Table ─▶ Sample ─▶ recording ─▶ Sample ─▶ History ─▶ Frame ─▶ view
+//! kernel text ─ source ─▶ Table ─▶ Sample ─▶ recording ─▶ Sample ─▶ History ─▶ layout::Frame ─▶ view
 //! ```
+//!
+//! Begin with [`SourceDef`], [`Table`] and [`Snapshot`].
 #![forbid(unsafe_code)]
 
-mod account;
+mod cells;
 mod clock;
 mod def;
 mod field;
 mod history;
 mod interner;
-mod layout;
 mod meta;
-pub mod number;
-mod options;
 mod reading;
 mod table;
-pub mod text;
 
-pub use account::{
-    Account, Balance, By, Cells, Digest, DigestColumn, Fold, Folded, Grouping, Measure, Order,
-    Rank, Role, Top,
-};
+pub use cells::Cells;
 pub use clock::{Clock, DESCRIPTORS_MAX, Moment, Wake};
-pub use def::{Cadence, SourceDef};
+pub use def::{Cadence, Level, SourceDef};
 pub use field::{Field, Kind, Unit};
-pub use history::{Frame, History, Row, Track};
+pub use history::{History, Track};
 pub use interner::Interner;
-pub use layout::{
-    Block, Cell, Exceptions, Form, Layout, Numbers, Of, Part, Plot, PlotColumn, Shape, Show, Stat,
-};
 pub use meta::Meta;
-pub use options::{
-    Limits, List, LocalOffset, NameFilter, Options, ProcessFacts, ProcessFilter, UserNames,
-};
 pub use reading::{Gap, Sample, Snapshot, State};
 pub use table::{RowMut, Table};

@@ -1,5 +1,7 @@
 //! One reading of one source ([`Sample`]), and everything read at one tick ([`Snapshot`]).
 
+use std::sync::Arc;
+
 use crate::{SourceDef, Table};
 
 /// What became of an attempt to read a source.  Four ways to have no numbers, none of them 0.
@@ -99,7 +101,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// An empty snapshot for a feed of these sources.
-    pub fn new(defs: &[&'static SourceDef]) -> Self {
+    pub fn new(defs: &[Arc<SourceDef>]) -> Self {
         Snapshot {
             samples: defs.iter().map(|def| Sample::new(def)).collect(),
             fresh: vec![false; defs.len()],

@@ -3,11 +3,10 @@
 //! Reads `/proc/buddyinfo` (proc_buddyinfo(5)).  Cost: one `pread` and about 0.1 µs a zone; the
 //! kernel walks no list, but takes each zone's lock for a moment.
 
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
 use procfs::buddyinfo::parse_buddyinfo;
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, State, Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::instance::{self, PAIR_BYTES, RowName};
 use crate::{Entry, Source};
@@ -18,14 +17,6 @@ const ORDERS: usize = 16;
 
 /// Most zones that are read: five on each of the 1,024 nodes that Linux allows.
 const ZONES_MAX: usize = 5 * 1024;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &BUDDY,
-    open: |host, _| {
-        let file = host.file("/proc/buddyinfo", ReadMode::Records);
-        Box::new(Buddy { file, name: RowName::default() })
-    },
-};
 
 struct Buddy {
     file: FileId,
@@ -153,7 +144,7 @@ const ZONE_COLUMNS: &[PlotColumn] = &[
     PlotColumn::whole("1024Pages", |row| row.gauge(10)),
 ];
 
-static BUDDY: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "buddy",
     about: "Free memory by size of block, zone by zone",
     letters: "bB",
@@ -180,7 +171,8 @@ static BUDDY: SourceDef = SourceDef {
     cadence: Cadence::First,
     layouts: &[
         Layout {
-            letter: 'b',
+            level: Level::Summary,
+            position: Position { brief: 40, verbose: 60, plot: 110 },
             brief: BRIEF,
             verbose: &[Block {
                 when: |_| true,
@@ -194,7 +186,8 @@ static BUDDY: SourceDef = SourceDef {
             ..Layout::EMPTY
         },
         Layout {
-            letter: 'B',
+            level: Level::Detail,
+            position: Position { verbose: 65, plot: 90, ..Position::LAST },
             verbose: &[Block {
                 when: |_| true,
                 title: "MEMORY FRAGMENTATION ($page_kbK pages)",
@@ -213,6 +206,11 @@ static BUDDY: SourceDef = SourceDef {
             ..Layout::EMPTY
         },
     ],
+    open: |host, _| {
+        let file = host.file("/proc/buddyinfo", ReadMode::Records);
+        Box::new(Buddy { file, name: RowName::default() })
+    },
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -225,7 +223,7 @@ mod tests {
         let text = b"Node 0, zone  DMA  0 0 3\nNode 1, zone  Normal 2173 2020\nbroken\n";
         host.put("/proc/buddyinfo", Some(text));
         let mut buddy = (ENTRY.open)(&mut host, &std::sync::Arc::default());
-        let mut table = Table::new(BUDDY.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(buddy.read(&mut host, &mut table), State::Ok);
         assert_eq!(table.rows(), 2);
         assert_eq!(table.name(1), b"1\x1fNormal");

@@ -21,7 +21,7 @@ use procfs::cgroup::{parse_blkio, parse_cgroups, parse_io_stat};
 use procfs::pressure::parse_pressure;
 use procfs::scan::{KeyIndex, number, take_number};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, SourceDef, State, Table};
+use sample::{Cadence, State, Table};
 
 use crate::{Entry, Source};
 use devices::Devices;
@@ -32,9 +32,6 @@ use tree::{Group, Handle, Tree, place};
 
 /// Readings between two looks for a hierarchy that was not there.
 const FIND_READS: u64 = 64;
-
-pub(crate) const ENTRY: Entry =
-    Entry { def: &CGROUP, open: |host, _| Box::new(Cgroup::open(host, Tree::new())) };
 
 struct Cgroup {
     mountinfo: FileId,
@@ -242,7 +239,7 @@ impl Reader<'_> {
     }
 }
 
-static CGROUP: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "cgroup",
     about: "CPU, memory, I/O, processes and pressure of every cgroup, version 2 or 1",
     letters: "gG",
@@ -279,6 +276,8 @@ static CGROUP: SourceDef = SourceDef {
     fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[layouts::SUMMARY, layouts::DETAIL],
+    open: |host, _| Box::new(Cgroup::open(host, Tree::new())),
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]

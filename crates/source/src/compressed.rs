@@ -9,14 +9,12 @@
 
 use std::path::Path;
 
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
 use procfs::scan::{KeyIndex, number};
 use procfs::vmstat::Vmstat;
 use procfs::zram::{IO_COLUMNS, MM_COLUMNS, parse_columns};
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, RowMut, Show, SourceDef, Stat,
-    State, Table, Unit,
-};
+use sample::{Cadence, Field, Level, RowMut, State, Table, Unit};
 
 use crate::{Entry, Source};
 
@@ -60,20 +58,6 @@ const DEBUG_FILES: [&str; 6] = [
 const DEBUG_WRITTEN_BACK: usize = 0;
 const DEBUG_LIMIT_HIT: usize = 1;
 const DEBUG_REJECTS: std::ops::Range<usize> = 2..6;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &COMPRESSED_MEMORY,
-    open: |host, _| {
-        Box::new(CompressedMemory {
-            meminfo: host.file("/proc/meminfo", ReadMode::Whole),
-            meminfo_keys: KeyIndex::new(MEMINFO_KEYS),
-            vmstat: Vmstat::new(host, VMSTAT_KEYS),
-            debug: DEBUG_FILES.map(|path| host.file(path, ReadMode::Whole)),
-            disks: Vec::new(),
-            reads: 0,
-        })
-    },
-};
 
 struct CompressedMemory {
     meminfo: FileId,
@@ -224,7 +208,7 @@ fn failed(row: &Row<'_>) -> Option<f64> {
 
 const MIB: f64 = 1_048_576.0;
 
-static COMPRESSED_MEMORY: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "compressed",
     about: "Compressed memory: zram disks and zswap",
     letters: "aA",
@@ -263,10 +247,22 @@ static COMPRESSED_MEMORY: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[SUMMARY, DETAIL],
+    open: |host, _| {
+        Box::new(CompressedMemory {
+            meminfo: host.file("/proc/meminfo", ReadMode::Whole),
+            meminfo_keys: KeyIndex::new(MEMINFO_KEYS),
+            vmstat: Vmstat::new(host, VMSTAT_KEYS),
+            debug: DEBUG_FILES.map(|path| host.file(path, ReadMode::Whole)),
+            disks: Vec::new(),
+            reads: 0,
+        })
+    },
+    ..Entry::EMPTY
 };
 
 const SUMMARY: Layout = Layout {
-    letter: 'a',
+    level: Level::Summary,
+    position: Position { brief: 180, verbose: 170, plot: 180 },
     brief: &[Block {
         when: |_| true,
         title: "<-----Compressed----->",
@@ -318,7 +314,8 @@ const SUMMARY: Layout = Layout {
 };
 
 const DETAIL: Layout = Layout {
-    letter: 'A',
+    level: Level::Detail,
+    position: Position { verbose: 175, plot: 170, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "COMPRESSED MEMORY ($rate)",
@@ -367,7 +364,7 @@ mod tests {
     fn zswap_and_disks_that_come_and_go() {
         let mut host = Host::in_memory();
         let mut source = (ENTRY.open)(&mut host, &std::sync::Arc::default());
-        let mut table = Table::new(COMPRESSED_MEMORY.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Absent);
         host.put("/proc/meminfo", Some(b"MemTotal: 9 kB\nZswap: 2 kB\nZswapped: 5 kB\n"));
         host.put("/proc/vmstat", Some(b"nr_free_pages 1\nzswpin 3\nzswpout 4\n"));

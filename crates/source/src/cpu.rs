@@ -3,12 +3,10 @@
 //! Reads `/proc/stat` and `/proc/loadavg` (proc(5)).  Cost: one `pread` each; `/proc/stat` is the
 //! dearer one on big machines, since the kernel adds up every interrupt of every CPU to make it.
 
+use layout::{Block, Cell, Frame, Layout, Part, Plot, PlotColumn, Position, Row, Show};
 use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Frame, Layout, Part, Plot, PlotColumn, Row, Show, SourceDef,
-    State, Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Source};
 
@@ -33,15 +31,6 @@ const LOAD_5: usize = 17;
 const LOAD_15: usize = 18;
 const TASKS_RUNNING: usize = 19;
 const TASKS: usize = 20;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &CPU,
-    open: |host, _| {
-        let stat = host.file("/proc/stat", ReadMode::Whole);
-        let loadavg = host.file("/proc/loadavg", ReadMode::Whole);
-        Box::new(Cpu { stat, loadavg })
-    },
-};
 
 struct Cpu {
     stat: FileId,
@@ -262,37 +251,35 @@ const METRICS: &[PlotColumn] = &[
     PlotColumn::fixed("cpuload.avg15", 2, |row| load(row, LOAD_15)).level(),
 ];
 
-/// The ten times, which stand first in this source and are all of `cpu_core`.
-pub(crate) const TIMES: [Field; 10] = [
-    Field::counter("user", Unit::Ticks, "Time in user mode, guests included"),
-    Field::counter("nice", Unit::Ticks, "Time in user mode at low priority"),
-    Field::counter("system", Unit::Ticks, "Time in the kernel"),
-    Field::counter("idle", Unit::Ticks, "Time with nothing to do"),
-    Field::counter("iowait", Unit::Ticks, "Idle time with a disk request outstanding"),
-    Field::counter("irq", Unit::Ticks, "Time in hardware interrupts"),
-    Field::counter("softirq", Unit::Ticks, "Time in soft interrupts"),
-    Field::counter("steal", Unit::Ticks, "Time that the hypervisor gave to others"),
-    Field::counter("guest", Unit::Ticks, "Time running guests, part of user"),
-    Field::counter("guest_nice", Unit::Ticks, "Time running niced guests, part of nice"),
-];
+/// The ten times, and behind them the fields given: statics cannot be put together of others.
+macro_rules! fields_after_times {
+    ($($field:expr),* $(,)?) => {
+        &[
+            Field::counter("user", Unit::Ticks, "Time in user mode, guests included"),
+            Field::counter("nice", Unit::Ticks, "Time in user mode at low priority"),
+            Field::counter("system", Unit::Ticks, "Time in the kernel"),
+            Field::counter("idle", Unit::Ticks, "Time with nothing to do"),
+            Field::counter("iowait", Unit::Ticks, "Idle time with a disk request outstanding"),
+            Field::counter("irq", Unit::Ticks, "Time in hardware interrupts"),
+            Field::counter("softirq", Unit::Ticks, "Time in soft interrupts"),
+            Field::counter("steal", Unit::Ticks, "Time that the hypervisor gave to others"),
+            Field::counter("guest", Unit::Ticks, "Time running guests, part of user"),
+            Field::counter("guest_nice", Unit::Ticks, "Time running niced guests, part of nice"),
+            $($field,)*
+        ]
+    };
+}
 
-static CPU: SourceDef = SourceDef {
+/// The ten times, as they stand first in this source and alone in `cpu_core`.
+pub(crate) static TIMES: &[Field] = fields_after_times!();
+
+pub(crate) static ENTRY: Entry = Entry {
     name: "cpu",
     about: "CPU time of the whole machine, interrupts, context switches, forks, the run queue",
     letters: "c",
     reads: &["/proc/stat", "/proc/loadavg"],
     instance: &[],
-    fields: &[
-        TIMES[USER],
-        TIMES[NICE],
-        TIMES[SYSTEM],
-        TIMES[IDLE],
-        TIMES[IOWAIT],
-        TIMES[IRQ],
-        TIMES[SOFTIRQ],
-        TIMES[STEAL],
-        TIMES[GUEST],
-        TIMES[GUEST_NICE],
+    fields: fields_after_times![
         Field::counter("interrupts", Unit::Count, "Interrupts served"),
         Field::counter("context_switches", Unit::Count, "Context switches"),
         Field::counter("forks", Unit::Count, "Processes and threads created"),
@@ -307,7 +294,8 @@ static CPU: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[Layout {
-        letter: 'c',
+        level: Level::Summary,
+        position: Position { brief: 10, verbose: 5, plot: 10 },
         brief: &[Block {
             when: |_| true,
             title: "",
@@ -324,4 +312,10 @@ static CPU: SourceDef = SourceDef {
         metrics: METRICS,
         ..Layout::EMPTY
     }],
+    open: |host, _| {
+        let stat = host.file("/proc/stat", ReadMode::Whole);
+        let loadavg = host.file("/proc/loadavg", ReadMode::Whole);
+        Box::new(Cpu { stat, loadavg })
+    },
+    ..Entry::EMPTY
 };

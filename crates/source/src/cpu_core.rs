@@ -5,26 +5,16 @@
 //! has it (`/sys/devices/system/cpu/present` at the first reading, or a line earlier) it gets a
 //! row without values, which `--exact` does not show.
 
+use layout::{Block, Cell, Frame, Layout, Part, Plot, PlotColumn, Position, Row, Show};
 use procfs::stat::{StatLine, parse_stat};
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Frame, Layout, Part, Plot, PlotColumn, Row, RowMut, Show, SourceDef,
-    State, Table,
-};
+use sample::{Cadence, Level, RowMut, State, Table};
 
 use crate::cpu::{
     DISABLED, GUEST, GUEST_NICE, IDLE, IOWAIT, IRQ, NICE, SOFTIRQ, STEAL, SYSTEM, USER, busy,
     has_disabled, percent, set_times, system_total, user_total,
 };
 use crate::{Entry, Source, interrupt};
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &CPU_CORE,
-    open: |host, _| {
-        let stat = host.file("/proc/stat", ReadMode::Whole);
-        Box::new(CpuCore { stat, known: None, name: Vec::new() })
-    },
-};
 
 /// The CPUs that the machine has, online or not (Documentation/admin-guide/cputopology.rst).
 const PRESENT: &str = "/sys/devices/system/cpu/present";
@@ -80,7 +70,7 @@ impl Source for CpuCore {
 /// A row for a CPU.
 fn row_of<'a>(table: &'a mut Table, name: &mut Vec<u8>, number: u32) -> RowMut<'a> {
     name.clear();
-    sample::number::push_u64(name, number.into());
+    layout::number::push_u64(name, number.into());
     table.row(name)
 }
 
@@ -186,16 +176,17 @@ const METRICS: &[PlotColumn] = &[
     PlotColumn::new("cputotals.usertot.cpu{}", |row| user_total(row, percent)).level(),
 ];
 
-static CPU_CORE: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "cpu_core",
     about: "CPU time of each CPU",
     letters: "C",
     reads: &["/proc/stat", "/sys/devices/system/cpu/present"],
     instance: &["cpu"],
-    fields: &crate::cpu::TIMES,
+    fields: crate::cpu::TIMES,
     cadence: Cadence::First,
     layouts: &[Layout {
-        letter: 'C',
+        level: Level::Detail,
+        position: Position { verbose: 10, plot: 10, ..Position::LAST },
         verbose: &[
             Block { when: |_| true, title: "", headings: &[], show: Show::Headed(heading, DETAIL) },
             Block {
@@ -210,6 +201,11 @@ static CPU_CORE: SourceDef = SourceDef {
         metrics: METRICS,
         ..Layout::EMPTY
     }],
+    open: |host, _| {
+        let stat = host.file("/proc/stat", ReadMode::Whole);
+        Box::new(CpuCore { stat, known: None, name: Vec::new() })
+    },
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -221,7 +217,7 @@ mod tests {
         let mut host = Host::in_memory();
         host.put(PRESENT, Some(b"0-2\n"));
         let mut source = (ENTRY.open)(&mut host, &std::sync::Arc::default());
-        let mut table = Table::new(CPU_CORE.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         let mut rows = |stat: &[u8]| {
             host.put("/proc/stat", Some(stat));
             host.begin_tick();
@@ -253,7 +249,7 @@ mod tests {
         let stat = b"cpu  9 0 1 5\ncpu0 4 0 1 2 0 0 0 0 0 0\ncpu3 5 0 0 3 0 0 0 0 7 0\nintr 5\n";
         host.put("/proc/stat", Some(stat));
         let mut source = (ENTRY.open)(&mut host, &std::sync::Arc::default());
-        let mut table = Table::new(CPU_CORE.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         host.begin_tick();
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         assert_eq!((table.rows(), table.name(0), table.name(1)), (2, &b"0"[..], &b"3"[..]));

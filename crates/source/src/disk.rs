@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use procfs::diskstats::{DiskLine, parse_diskstats};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, RowMut, SourceDef, State, Table, Unit};
+use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
 use crate::{Entry, Limits, Source};
 
@@ -40,20 +40,6 @@ const LOOK_AGAIN_READS: u64 = 64;
 
 /// Looks at such a device before it is taken for what it seems.
 const LOOKS_MAX: u8 = 4;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &DISK,
-    open: |host, limits| {
-        let file = host.file("/proc/diskstats", ReadMode::Records);
-        Box::new(Disk {
-            file,
-            limits: Arc::clone(limits),
-            devices: Vec::new(),
-            strangers: Vec::new(),
-            reads: 0,
-        })
-    },
-};
 
 struct Disk {
     file: FileId,
@@ -166,7 +152,7 @@ impl Disk {
     }
 }
 
-static DISK: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "disk",
     about: "What every block device reads and writes, how long it takes, what it stands on",
     letters: "dD",
@@ -204,12 +190,23 @@ static DISK: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[present::SUMMARY, present::DETAIL],
+    open: |host, limits| {
+        let file = host.file("/proc/diskstats", ReadMode::Records);
+        Box::new(Disk {
+            file,
+            limits: Arc::clone(limits),
+            devices: Vec::new(),
+            strangers: Vec::new(),
+            reads: 0,
+        })
+    },
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sample::NameFilter;
+    use layout::NameFilter;
 
     fn read(source: &mut dyn Source, host: &mut Host, table: &mut Table) -> Vec<String> {
         host.begin_tick();
@@ -225,7 +222,7 @@ mod tests {
     fn this_machine_has_disks() {
         let mut host = Host::new("/");
         let mut source = open(&mut host, Limits::default());
-        let mut table = Table::new(DISK.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         let names = read(&mut *source, &mut host, &mut table);
         assert!(!names.is_empty());
         for row in 0..table.rows() {
@@ -240,7 +237,7 @@ mod tests {
     fn devices_that_come_go_and_move_keep_their_facts() {
         let mut host = Host::in_memory();
         let mut source = open(&mut host, Limits::default());
-        let mut table = Table::new(DISK.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         let zeros = "1 2 3 4 5 6 7 8 9 10 11";
         let mut see = |lines: &[&str]| {
             let text: String = lines.iter().map(|line| format!("8 {line} {zeros}\n")).collect();
@@ -263,7 +260,7 @@ mod tests {
         host.put("/proc/diskstats", Some(b"8 0 sda 1\n8 16 sdb 2\n"));
         let disks = NameFilter::new(|name| name != b"sda");
         let mut source = open(&mut host, Limits { disks, ..Limits::default() });
-        let mut table = Table::new(DISK.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(read(&mut *source, &mut host, &mut table), ["sdb"]);
         assert_eq!(table.get(0, READS), Some(2));
         assert_eq!(table.get(0, READ_SECTORS), None, "a column that is not there is missing");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use procfs::hwmon::{SensorKind, parse_sensor_file, parse_value};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, SourceDef, State, Table, Unit};
+use sample::{Cadence, Field, State, Table, Unit};
 
 use crate::{Entry, SensorRules, Source};
 
@@ -35,16 +35,6 @@ const ZONES: &str = "/sys/class/thermal";
 
 /// Where the player puts the sensors of a collectl recording.
 const IPMI: &str = "/collectl/ipmi";
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &ENVIRONMENT,
-    open: |host, limits| {
-        // Only a recording has this file.
-        let ipmi = host.root().is_none().then(|| host.file(IPMI, ReadMode::Whole));
-        let rules = limits.sensors.clone();
-        Box::new(Environment { sensors: Vec::new(), reads: 0, ipmi, rules })
-    },
-};
 
 struct Environment {
     /// Sorted by kind.
@@ -169,7 +159,7 @@ fn distinct(names: &mut Vec<Vec<u8>>, name: &[u8]) -> Vec<u8> {
     if same == 1 { name.to_vec() } else { [name, format!(".{same}").as_bytes()].concat() }
 }
 
-static ENVIRONMENT: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "environment",
     about: "Temperatures, fans, power and voltages",
     letters: "E",
@@ -187,6 +177,14 @@ static ENVIRONMENT: SourceDef = SourceDef {
     ],
     cadence: Cadence::Third,
     layouts: &[present::DETAIL],
+    open: |host, limits| {
+        // Only a recording has this file.
+        let ipmi = host.root().is_none().then(|| host.file(IPMI, ReadMode::Whole));
+        let rules = limits.sensors.clone();
+        Box::new(Environment { sensors: Vec::new(), reads: 0, ipmi, rules })
+    },
+    hardware: Some("sensors"),
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -224,7 +222,7 @@ mod tests {
             host.put(path, Some(text.as_bytes()));
         }
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(ENVIRONMENT.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         let expected = [
             ("hwmon2:fan1", "fan", Some(1180)),
@@ -244,7 +242,7 @@ mod tests {
     fn no_sensors_is_absent() {
         let mut host = Host::in_memory();
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(ENVIRONMENT.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Absent);
     }
 
@@ -253,7 +251,7 @@ mod tests {
         let mut host = Host::in_memory();
         host.put(IPMI, Some(b"Fan 1,35.28,percent,ok\nTemp 2,23,degrees C,ok\n"));
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(ENVIRONMENT.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         let expected = [
             ("Fan1".into(), "fan".into(), Some(3528)),

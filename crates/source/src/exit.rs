@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use procfs::Host;
 use procfs::passwd::Users;
-use sample::{Cadence, Field, RowMut, SourceDef, State, Table, Unit};
+use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
 use crate::process::fields::fields;
 use crate::{Attention, Entry, ExitWay, Limits, Source};
@@ -79,8 +79,6 @@ fields! {
 /// beyond this counts as lost, though its CPU time is still attributed.  Some 60 MB at the worst,
 /// and only on a machine where so many end in one interval.
 const ENDS_MAX: usize = 65_536;
-
-pub(crate) const ENTRY: Entry = Entry { def: &EXIT, open };
 
 fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
     let way = if host.is_this_machine() { open_way(limits) } else { None };
@@ -220,7 +218,7 @@ fn until_zero(text: &[u8]) -> &[u8] {
     text.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
-static EXIT: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "exit",
     about: "Every process that ended since the tick before, with its whole account",
     letters: "Z",
@@ -229,4 +227,6 @@ static EXIT: SourceDef = SourceDef {
     fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[account::LAYOUT],
+    open,
+    ..Entry::EMPTY
 };

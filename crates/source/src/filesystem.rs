@@ -11,12 +11,10 @@
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
 use procfs::mountinfo::{Mount, parse_mountinfo, unescape};
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, Stat, State,
-    Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Limits, Source};
 
@@ -31,8 +29,6 @@ const INODES_FREE: usize = 4;
 const READ_ONLY: usize = 5;
 const KIND: usize = 6;
 const DEVICE: usize = 7;
-
-pub(crate) const ENTRY: Entry = Entry { def: &FILESYSTEM, open };
 
 fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
     Box::new(Filesystem {
@@ -205,7 +201,7 @@ fn fullest(row: &Row<'_>, of: fn(&Row<'_>) -> Option<f64>) -> Option<f64> {
 
 const GIB: f64 = 1_073_741_824.0;
 
-static FILESYSTEM: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "filesystem",
     about: "Space and inodes of the mounted volumes",
     letters: "vV",
@@ -223,10 +219,13 @@ static FILESYSTEM: SourceDef = SourceDef {
     ],
     cadence: Cadence::Third,
     layouts: &[SUMMARY, DETAIL],
+    open,
+    ..Entry::EMPTY
 };
 
 const SUMMARY: Layout = Layout {
-    letter: 'v',
+    level: Level::Summary,
+    position: Position { brief: 170, verbose: 160, plot: 170 },
     brief: &[Block {
         when: |_| true,
         title: "<----Volumes---->",
@@ -280,7 +279,8 @@ const SUMMARY: Layout = Layout {
 };
 
 const DETAIL: Layout = Layout {
-    letter: 'V',
+    level: Level::Detail,
+    position: Position { verbose: 165, plot: 160, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "VOLUMES",
@@ -352,7 +352,7 @@ mod tests {
     fn this_machines_root_agrees_with_statfs_and_elsewhere_there_is_nothing() {
         let mut host = Host::new("/");
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(FILESYSTEM.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         let asked = rustix::fs::statvfs("/").unwrap();
         if let Some(row) = table.find(b"/", 0) {

@@ -4,12 +4,10 @@
 //! the four of traffic are read every time and of all others (errors, rate, state) one a reading
 //! in turn.  No program is started: what only `perfquery` can tell is left out.
 
+use layout::{Block, Cell, Layout, Options, Plot, PlotColumn, Position, Row, Show, Stat};
 use procfs::infiniband::{parse_counter, parse_rate_mbit, parse_state};
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Options, Plot, PlotColumn, Row, Show, SourceDef, Stat,
-    State, Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Source};
 
@@ -61,9 +59,6 @@ const LOOK_READS: u64 = 64;
 const PORTS_MAX: usize = 64;
 
 const BASE: &str = "/sys/class/infiniband";
-
-pub(crate) const ENTRY: Entry =
-    Entry { def: &INFINIBAND, open: |_, _| Box::new(Infiniband { ports: Vec::new(), reads: 0 }) };
 
 struct Infiniband {
     ports: Vec<Port>,
@@ -255,7 +250,8 @@ fn shows_sizes(options: &Options) -> bool {
 const BRIEF_ERRORS: Cell = Cell::scaled(" ", 4, total_errors).stat(Stat::Sum);
 
 const SUMMARY: Layout = Layout {
-    letter: 'x',
+    level: Level::Summary,
+    position: Position { brief: 110, verbose: 100, plot: 80 },
     brief: &[
         Block {
             when: |options| !shows_sizes(options),
@@ -321,7 +317,8 @@ const SUMMARY: Layout = Layout {
 };
 
 const DETAIL: Layout = Layout {
-    letter: 'X',
+    level: Level::Detail,
+    position: Position { verbose: 105, plot: 80, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "INFINIBAND STATISTICS ($rate)",
@@ -343,7 +340,7 @@ const DETAIL: Layout = Layout {
         tag: "IB",
         extension: "ib",
         instance: Some(|row, out| {
-            sample::text::escape_into(out, adapter(row).unwrap_or_default());
+            layout::text::escape_into(out, adapter(row).unwrap_or_default());
         }),
         columns: &[
             PlotColumn::whole("HCA", |row| Some(row.index as f64)),
@@ -368,7 +365,7 @@ const DETAIL: Layout = Layout {
     ..Layout::EMPTY
 };
 
-static INFINIBAND: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "infiniband",
     about: "What every InfiniBand or Omni-Path port receives and sends, and its errors",
     letters: "xX",
@@ -397,6 +394,9 @@ static INFINIBAND: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[SUMMARY, DETAIL],
+    open: |_, _| Box::new(Infiniband { ports: Vec::new(), reads: 0 }),
+    hardware: Some("InfiniBand adapter"),
+    ..Entry::EMPTY
 };
 
 const _: () = assert!(FIRST_SLOW + SLOW.len() - 1 == STATE && SPEED + 1 == STATE);
@@ -416,7 +416,7 @@ mod tests {
     fn ports_of_two_adapters() {
         let mut host = Host::in_memory();
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(INFINIBAND.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Absent);
         put(
             &mut host,
@@ -456,7 +456,7 @@ mod tests {
         let port = root.path().join("sys/class/infiniband/hfi1_0/ports/1");
         let mut host = Host::new(root.path());
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(INFINIBAND.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Absent);
         std::fs::create_dir_all(port.join("counters")).unwrap();
         for (file, text) in [("port_rcv_data", "7\n"), ("symbol_error", "1\n")] {

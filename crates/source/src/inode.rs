@@ -3,12 +3,10 @@
 //! Reads `/proc/sys/fs/dentry-state`, `inode-nr` and `file-nr` (proc_sys_fs(5)).  Cost: one
 //! `pread` each, of a few bytes.
 
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
 use procfs::inode::{parse_dentry_state, parse_file_nr, parse_inode_nr};
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, Stat, State,
-    Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Source};
 
@@ -19,17 +17,6 @@ const INODES: usize = 3;
 const INODES_FREE: usize = 4;
 const FILES: usize = 5;
 const FILES_MAX: usize = 6;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &INODE,
-    open: |host, _| {
-        Box::new(Inode {
-            dentry_state: host.file("/proc/sys/fs/dentry-state", ReadMode::Whole),
-            inode_nr: host.file("/proc/sys/fs/inode-nr", ReadMode::Whole),
-            file_nr: host.file("/proc/sys/fs/file-nr", ReadMode::Whole),
-        })
-    },
-};
 
 struct Inode {
     dentry_state: FileId,
@@ -77,7 +64,7 @@ fn files_percent(row: &Row<'_>) -> Option<f64> {
     Some(if max == 0.0 { 0.0 } else { open * 100.0 / max })
 }
 
-static INODE: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "inode",
     about: "Cached directory entries, inodes and open file handles",
     letters: "i",
@@ -94,7 +81,8 @@ static INODE: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[Layout {
-        letter: 'i',
+        level: Level::Summary,
+        position: Position { brief: 100, verbose: 45, plot: 60 },
         brief: &[Block {
             when: |_| true,
             title: "<----Files--->",
@@ -138,6 +126,14 @@ static INODE: SourceDef = SourceDef {
         ],
         ..Layout::EMPTY
     }],
+    open: |host, _| {
+        Box::new(Inode {
+            dentry_state: host.file("/proc/sys/fs/dentry-state", ReadMode::Whole),
+            inode_nr: host.file("/proc/sys/fs/inode-nr", ReadMode::Whole),
+            file_nr: host.file("/proc/sys/fs/file-nr", ReadMode::Whole),
+        })
+    },
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -148,7 +144,7 @@ mod tests {
     fn any_of_the_three_files_is_enough() {
         let mut host = Host::in_memory();
         let mut inode = (ENTRY.open)(&mut host, &std::sync::Arc::default());
-        let mut table = Table::new(INODE.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(inode.read(&mut host, &mut table), State::Absent);
         host.begin_tick();
         host.put("/proc/sys/fs/file-nr", Some(b"641\t0\t2466183\n"));

@@ -1,7 +1,8 @@
 //! Names of instances with two labels (`0` and `DMA`, a process and when it began): put together
 //! while reading without allocating, taken apart while showing.
 
-use sample::{Row, SourceDef};
+use layout::Row;
+use sample::SourceDef;
 
 /// Room for a name of two labels of any kind.  The kernel's own are far shorter; a longer one is no
 /// name.

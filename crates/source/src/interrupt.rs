@@ -8,7 +8,7 @@
 
 use procfs::interrupts::{Interrupt, cpus, parse_interrupts};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, SourceDef, State, Table, Unit};
+use sample::{Cadence, Field, State, Table, Unit};
 
 use crate::instance::{PAIR_BYTES, RowName};
 use crate::{Entry, Source};
@@ -27,19 +27,6 @@ const CPUS_MAX: usize = 8192;
 /// Rows that are kept, some 100 MB of them: 256 CPUs with 4,096 interrupts.  With more, the
 /// reading has failed: sums of a part would be wrong.
 const ROWS_MAX: usize = 1 << 20;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &INTERRUPT,
-    open: |host, _| {
-        Box::new(Interrupts {
-            file: host.file("/proc/interrupts", ReadMode::Records),
-            heading: Vec::new(),
-            cpus: Vec::new(),
-            name: RowName::default(),
-            device: Vec::new(),
-        })
-    },
-};
 
 struct Interrupts {
     file: FileId,
@@ -145,7 +132,7 @@ impl Interrupts {
     }
 }
 
-static INTERRUPT: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "interrupt",
     about: "Interrupts by number or name and by CPU",
     letters: "jJ",
@@ -158,6 +145,16 @@ static INTERRUPT: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
+    open: |host, _| {
+        Box::new(Interrupts {
+            file: host.file("/proc/interrupts", ReadMode::Records),
+            heading: Vec::new(),
+            cpus: Vec::new(),
+            name: RowName::default(),
+            device: Vec::new(),
+        })
+    },
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -172,7 +169,7 @@ mod tests {
         let mut host = Host::in_memory();
         let mut interrupts = (ENTRY.open)(&mut host, &std::sync::Arc::default());
         host.put("/proc/interrupts", Some(text));
-        let mut table = Table::new(INTERRUPT.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         (interrupts.read(&mut host, &mut table), table)
     }
 
@@ -207,7 +204,7 @@ mod tests {
     fn a_cpu_that_goes_takes_its_column_along() {
         let mut host = Host::in_memory();
         let mut interrupts = (ENTRY.open)(&mut host, &std::sync::Arc::default());
-        let mut table = Table::new(INTERRUPT.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         for (text, expected) in [
             (&b"CPU0 CPU1 CPU2\n1: 1 2 3 a b\n"[..], &["1/0", "1/1", "1/2"][..]),
             (b"CPU0 CPU2\n1: 1 3 a b\n", &["1/0", "1/2"]),

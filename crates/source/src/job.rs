@@ -9,11 +9,10 @@
 
 use std::sync::Arc;
 
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
 use procfs::Host;
 use procfs::usage::{Whose, usage};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, State, Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Counter, Entry, Limits, Source};
 
@@ -57,8 +56,6 @@ pub struct JobCounters {
     /// From the order to start each of them to its program running, nanoseconds.
     pub spawn_ns: Counter,
 }
-
-pub(crate) const ENTRY: Entry = Entry { def: &JOB, open };
 
 fn open(_: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
     Box::new(Job { counters: limits.jobs.clone() })
@@ -114,7 +111,7 @@ fn runner_percent(row: &Row<'_>) -> Option<f64> {
     Some(percent(row, RUNNER_USER)? + percent(row, RUNNER_SYSTEM)?)
 }
 
-static JOB: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "job",
     about: "Jobs of whit run: begun, ended, failed, running, what they and the runner used; only in its own recordings (whit run --record)",
     letters: "o",
@@ -144,7 +141,8 @@ static JOB: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[Layout {
-        letter: 'o',
+        level: Level::Summary,
+        position: Position { brief: 200, verbose: 190, plot: 200 },
         brief: &[Block {
             when: |_| true,
             title: "<-----Jobs------>",
@@ -208,6 +206,9 @@ static JOB: SourceDef = SourceDef {
         ],
         ..Layout::EMPTY
     }],
+    open,
+    by_name_only: true,
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -220,7 +221,7 @@ mod tests {
         let limits = Arc::new(Limits { jobs: Some(counters.clone()), ..Limits::default() });
         let mut host = Host::in_memory();
         let mut source = open(&mut host, &limits);
-        let mut table = Table::new(JOB.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         counters.started.add(7);
         counters.ended.add(4);
         counters.failed.set(1);
@@ -244,7 +245,7 @@ mod tests {
     fn where_nobody_runs_jobs_there_is_nothing() {
         let mut host = Host::new("/");
         let mut source = open(&mut host, &Arc::default());
-        let mut table = Table::new(JOB.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Absent);
         assert_eq!(table.rows(), 0);
     }

@@ -5,8 +5,9 @@
 //! `docs/adding-a-source.md`: the file, its line here, nothing else.
 #![forbid(unsafe_code)]
 
+use layout::Layout;
 use procfs::Host;
-use sample::{SourceDef, State, Table};
+use sample::{Cadence, Field, Level, SourceDef, State, Table};
 
 mod buddy;
 mod cgroup;
@@ -105,9 +106,9 @@ pub enum Attention<'a> {
 #[derive(Default)]
 pub struct Limits {
     /// Which disks to record.
-    pub disks: sample::NameFilter,
+    pub disks: layout::NameFilter,
     /// Which interfaces to record.
-    pub interfaces: sample::NameFilter,
+    pub interfaces: layout::NameFilter,
     /// Whether to ask filesystems on the network or in a process for their space: a dead server
     /// would stop us for ever.
     pub network_filesystems: bool,
@@ -141,59 +142,154 @@ pub struct ExitWays {
     pub without_inferred: bool,
 }
 
-/// A source: its definition and how to open it.
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Entry").field(&self.name).finish()
+    }
+}
+
+/// A source as its file states it: what it is, how it looks, how it is opened.
+///
+/// Write it with `..Entry::EMPTY`; what is added here later then changes no source.
 pub struct Entry {
-    /// What it is.
-    pub def: &'static SourceDef,
+    /// `[a-z0-9_]+`, unique, the same for ever: recordings find sources by it, `-s` selects by it.
+    pub name: &'static str,
+    /// One sentence without a full stop, for the reference.
+    pub about: &'static str,
+    /// The `-s` letters that select it too ([`SourceDef::letters`]); new sources have none.
+    pub letters: &'static str,
+    /// The kernel files it reads, as patterns under `/proc` and `/sys`; `*` stands for any name.
+    pub reads: &'static [&'static str],
+    /// The labels of an instance, in order; empty for a source with a single row.
+    pub instance: &'static [&'static str],
+    /// The columns.
+    pub fields: &'static [Field],
+    /// How often it is read.
+    pub cadence: Cadence,
+    /// How it looks at each level; views make up a plain layout from the fields where there is
+    /// none.
+    pub layouts: &'static [Layout],
+    /// Whether it is opened only where its letter or name is given, never as a part of all: one
+    /// that slows every task of the machine, or of which there is nothing but in recordings of the
+    /// program that runs jobs.
+    pub by_name_only: bool,
+    /// What a machine lacks on which the source finds nothing (`InfiniBand adapter`).  `None` for
+    /// what may come with a module or a mount at any time.
+    pub hardware: Option<&'static str>,
     /// Opens it on a host.  Never fails: what is missing shows as a state when read.
     pub open: fn(&mut Host, &std::sync::Arc<Limits>) -> Box<dyn Source>,
 }
 
-/// Sources that are opened only where their letters are given by name, never as a part of all:
-/// one that costs every task of the machine something, recorded or not, and one of which there is
-/// nothing but in the recordings of the program that runs jobs.
-pub const BY_NAME_ONLY: &[&str] = &["job", "syscall"];
-
 impl Entry {
-    /// Whether it is a part of all: not one of [`BY_NAME_ONLY`].
+    /// An entry of nothing, to be completed.
+    pub const EMPTY: Entry = Entry {
+        name: "",
+        about: "",
+        letters: "",
+        reads: &[],
+        instance: &[],
+        fields: &[],
+        cadence: Cadence::First,
+        layouts: &[],
+        by_name_only: false,
+        hardware: None,
+        open: |_, _| Box::new(NotOpened),
+    };
+
+    /// What recordings and readers know of it.
+    #[must_use]
+    pub fn def(&self) -> SourceDef {
+        SourceDef {
+            name: self.name.into(),
+            about: self.about.into(),
+            letters: self.letters.into(),
+            instance: self.instance.iter().map(|&label| label.into()).collect(),
+            fields: self.fields.into(),
+            cadence: self.cadence,
+        }
+    }
+
+    /// The index of a field by its name.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|field| field.name == name)
+    }
+
+    /// The letter that selects it at a level, if it has one.
+    #[must_use]
+    pub fn letter(&self, level: Level) -> Option<char> {
+        self.letters.chars().find(|&letter| Level::of_letter(letter) == level)
+    }
+
+    /// Whether a selection of letters asks for this source.
+    #[must_use]
+    pub fn asked_by(&self, selection: &str) -> bool {
+        self.letters.chars().any(|letter| selection.contains(letter))
+    }
+
+    /// Whether it is a part of all.
     #[must_use]
     pub fn is_of_all(&self) -> bool {
-        !BY_NAME_ONLY.contains(&self.def.name)
+        !self.by_name_only
+    }
+}
+
+/// What an entry that does not say how to open its source gives.
+struct NotOpened;
+
+impl Source for NotOpened {
+    fn read(&mut self, _: &mut Host, _: &mut Table) -> State {
+        State::Failed(0)
     }
 }
 
 /// Every source, alphabetically.
-pub static ALL: &[Entry] = &[
-    buddy::ENTRY,
-    cgroup::ENTRY,
-    compressed::ENTRY,
-    cpu::ENTRY,
-    cpu_core::ENTRY,
-    disk::ENTRY,
-    environment::ENTRY,
-    exit::ENTRY,
-    filesystem::ENTRY,
-    infiniband::ENTRY,
-    inode::ENTRY,
-    interrupt::ENTRY,
-    job::ENTRY,
-    memory::ENTRY,
-    network::ENTRY,
-    nfs::ENTRY,
-    numa::ENTRY,
-    pressure::ENTRY,
-    process::ENTRY,
-    process_total::ENTRY,
-    schedstat::ENTRY,
-    slab::ENTRY,
-    socket::ENTRY,
-    softirq::ENTRY,
-    syscall::ENTRY,
-    tcp::ENTRY,
-    whit::ENTRY,
+pub static ALL: &[&Entry] = &[
+    &buddy::ENTRY,
+    &cgroup::ENTRY,
+    &compressed::ENTRY,
+    &cpu::ENTRY,
+    &cpu_core::ENTRY,
+    &disk::ENTRY,
+    &environment::ENTRY,
+    &exit::ENTRY,
+    &filesystem::ENTRY,
+    &infiniband::ENTRY,
+    &inode::ENTRY,
+    &interrupt::ENTRY,
+    &job::ENTRY,
+    &memory::ENTRY,
+    &network::ENTRY,
+    &nfs::ENTRY,
+    &numa::ENTRY,
+    &pressure::ENTRY,
+    &process::ENTRY,
+    &process_total::ENTRY,
+    &schedstat::ENTRY,
+    &slab::ENTRY,
+    &socket::ENTRY,
+    &softirq::ENTRY,
+    &syscall::ENTRY,
+    &tcp::ENTRY,
+    &whit::ENTRY,
 ];
 
 /// The entry of a source by its name.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    ALL.iter().find(|entry| entry.def.name == name)
+    ALL.iter().copied().find(|entry| entry.name == name)
+}
+
+/// The layouts of the source of that name, for [`layout::Options::layouts`].
+pub fn layouts_of(name: &str) -> &'static [Layout] {
+    find(name).map_or(&[], |entry| entry.layouts)
+}
+
+/// What a machine lacks on which the source of that name finds nothing ([`Entry::hardware`]).
+pub fn hardware_of(name: &str) -> Option<&'static str> {
+    find(name)?.hardware
+}
+
+/// The definitions of every source, for readers of recordings.
+pub fn definitions() -> Vec<std::sync::Arc<SourceDef>> {
+    ALL.iter().map(|entry| std::sync::Arc::new(entry.def())).collect()
 }

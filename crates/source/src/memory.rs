@@ -9,24 +9,14 @@
 mod fields;
 mod layout;
 
+use ::layout::{Layout, Plot, Position};
 use procfs::scan::KeyIndex;
 use procfs::vmstat::{self, Vmstat};
 use procfs::{FileId, Host, ReadMode, meminfo};
-use sample::{Cadence, Layout, Plot, SourceDef, State, Table};
+use sample::{Cadence, Level, State, Table};
 
 use self::fields::FIELDS;
 use crate::{Entry, Source};
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &MEMORY,
-    open: |host, _| {
-        Box::new(Memory {
-            meminfo: host.file("/proc/meminfo", ReadMode::Whole),
-            meminfo_index: meminfo::index(),
-            vmstat: Vmstat::new(host, vmstat::KEYS),
-        })
-    },
-};
 
 struct Memory {
     meminfo: FileId,
@@ -50,7 +40,7 @@ impl Source for Memory {
     }
 }
 
-static MEMORY: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "memory",
     about: "Memory of the whole machine: what it holds, swap, paging, reclaim",
     letters: "m",
@@ -59,13 +49,22 @@ static MEMORY: SourceDef = SourceDef {
     fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[Layout {
-        letter: 'm',
+        level: Level::Summary,
+        position: Position { brief: 30, verbose: 50, plot: 20 },
         brief: layout::BRIEF,
         verbose: layout::VERBOSE,
         plot: Some(Plot { tag: "MEM", columns: layout::PLOT, ..Plot::EMPTY }),
         metrics: layout::METRICS,
         ..Layout::EMPTY
     }],
+    open: |host, _| {
+        Box::new(Memory {
+            meminfo: host.file("/proc/meminfo", ReadMode::Whole),
+            meminfo_index: meminfo::index(),
+            vmstat: Vmstat::new(host, vmstat::KEYS),
+        })
+    },
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -80,7 +79,7 @@ mod tests {
             Some(field) => vmstat::KEYS[field],
         };
         let check = |name: &str, expected: &str| {
-            let found = std::str::from_utf8(key(MEMORY.field(name).unwrap())).unwrap();
+            let found = std::str::from_utf8(key(ENTRY.field(name).unwrap())).unwrap();
             assert_eq!(found.trim_end_matches([':', ' ']), expected);
         };
         check("total", "MemTotal");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use procfs::net_dev::{InterfaceLine, parse_net_dev};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, RowMut, SourceDef, State, Table, Unit};
+use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
 use crate::{Entry, Limits, Source};
 
@@ -48,21 +48,6 @@ const TURN_READS: usize = 64;
 
 /// Time between two turns at least: nobody plugs cables faster, however often we read.
 const TURN_NS_MIN: u64 = 500_000_000;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &NETWORK,
-    open: |host, limits| {
-        let file = host.file("/proc/net/dev", ReadMode::Records);
-        Box::new(Network {
-            file,
-            limits: Arc::clone(limits),
-            interfaces: Vec::new(),
-            changed: false,
-            turns: 0,
-            asked_ns: None,
-        })
-    },
-};
 
 struct Network {
     file: FileId,
@@ -167,7 +152,7 @@ impl Network {
     }
 }
 
-static NETWORK: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "network",
     about: "What every network interface receives and sends, its kind, speed and state",
     letters: "nN",
@@ -201,6 +186,18 @@ static NETWORK: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[present::SUMMARY, present::DETAIL],
+    open: |host, limits| {
+        let file = host.file("/proc/net/dev", ReadMode::Records);
+        Box::new(Network {
+            file,
+            limits: Arc::clone(limits),
+            interfaces: Vec::new(),
+            changed: false,
+            turns: 0,
+            asked_ns: None,
+        })
+    },
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -218,7 +215,7 @@ mod tests {
     fn this_machine_has_a_loopback() {
         let mut host = Host::new("/");
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(NETWORK.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         let found = kinds(&mut *source, &mut host, &mut table);
         let row = table.find(b"lo", 0).unwrap();
         assert_eq!(found[row], "loopback");
@@ -239,7 +236,7 @@ mod tests {
         host.put("/sys/class/net/eth0/uevent", Some(b"INTERFACE=eth0\nIFINDEX=2\n"));
         host.put("/sys/class/net/docker0/uevent", Some(b"DEVTYPE=bridge\nINTERFACE=docker0\n"));
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(NETWORK.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         let mut see = |names: &[&str], host: &mut Host| {
             let text: String = names.iter().map(|name| format!("{name}: 1 2 3\n")).collect();
             host.put("/proc/net/dev", Some(text.as_bytes()));

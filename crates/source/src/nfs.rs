@@ -6,7 +6,7 @@
 
 use procfs::rpc_nfs::parse_rpc;
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, RowMut, SourceDef, State, Table};
+use sample::{Cadence, RowMut, State, Table};
 
 use crate::{Entry, Source};
 
@@ -33,14 +33,6 @@ const ROWS: [&[u8]; 8] = [
 /// Where a side's rows begin; the others follow at every second place.
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &NFS,
-    open: |host, _| {
-        let files = ["/proc/net/rpc/nfs", "/proc/net/rpc/nfsd"];
-        Box::new(Nfs { files: files.map(|path| host.file(path, ReadMode::Whole)) })
-    },
-};
 
 struct Nfs {
     files: [FileId; 2],
@@ -98,7 +90,7 @@ fn set(mut row: RowMut<'_>, fields: &[Option<Index>], numbers: impl Iterator<Ite
     }
 }
 
-static NFS: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "nfs",
     about: "What the NFS client and the NFS server do, by version",
     letters: "fF",
@@ -107,6 +99,11 @@ static NFS: SourceDef = SourceDef {
     fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[present::SUMMARY, present::DETAIL],
+    open: |host, _| {
+        let files = ["/proc/net/rpc/nfs", "/proc/net/rpc/nfsd"];
+        Box::new(Nfs { files: files.map(|path| host.file(path, ReadMode::Whole)) })
+    },
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]

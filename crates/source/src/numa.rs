@@ -6,11 +6,10 @@
 
 use std::path::Path;
 
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
 use procfs::node::{MEMINFO_KEYS, parse_node_meminfo, parse_numastat};
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, State, Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Source};
 
@@ -35,11 +34,6 @@ const LOOK_EVERY: u64 = 64;
 const NODES_MAX: usize = 1024;
 
 const NODES: &str = "/sys/devices/system/node";
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &NUMA,
-    open: |_, _| Box::new(Numa { nodes: Vec::new(), state: State::Absent, readings: 0 }),
-};
 
 struct Numa {
     nodes: Vec<Node>,
@@ -203,7 +197,7 @@ const VERBOSE: &[Block] = &[
     },
 ];
 
-static NUMA: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "numa",
     about: "Memory of each NUMA node, and where allocations found room",
     letters: "M",
@@ -249,7 +243,8 @@ static NUMA: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[Layout {
-        letter: 'M',
+        level: Level::Detail,
+        position: Position { verbose: 55, plot: 40, ..Position::LAST },
         verbose: VERBOSE,
         plot: Some(Plot {
             tag: "NUMA",
@@ -279,6 +274,8 @@ static NUMA: SourceDef = SourceDef {
         ],
         ..Layout::EMPTY
     }],
+    open: |_, _| Box::new(Numa { nodes: Vec::new(), state: State::Absent, readings: 0 }),
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -289,7 +286,7 @@ mod tests {
 
     #[test]
     fn every_key_has_its_field() {
-        assert_eq!(NUMA.fields.len(), MEMINFO_KEYS.len() + NUMASTAT_KEYS.len());
+        assert_eq!(ENTRY.fields.len(), MEMINFO_KEYS.len() + NUMASTAT_KEYS.len());
         for (field, name, key) in [
             (FREE, "free", "MemFree:"),
             (USED, "used", "MemUsed:"),
@@ -304,7 +301,7 @@ mod tests {
             (MISSES, "misses", "numa_miss"),
             (FOREIGN, "foreign", "numa_foreign"),
         ] {
-            assert_eq!(NUMA.fields[field].name, name);
+            assert_eq!(ENTRY.fields[field].name, name);
             let held = MEMINFO_KEYS.iter().chain(NUMASTAT_KEYS).nth(field).unwrap();
             assert_eq!(std::str::from_utf8(held).unwrap(), key);
         }
@@ -314,7 +311,7 @@ mod tests {
     fn nodes_by_number_and_one_that_goes() {
         let mut host = Host::in_memory();
         let mut numa = (ENTRY.open)(&mut host, &std::sync::Arc::default());
-        let mut table = Table::new(NUMA.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(numa.read(&mut host, &mut table), State::Absent);
         host.begin_tick();
         for (node, free) in [("10", "7"), ("2", "5"), ("power", "1"), ("0", "9")] {

@@ -4,12 +4,10 @@
 //! `CONFIG_IRQ_TIME_ACCOUNTING`).  Shown are shares of the interval, from the totals in µs, and
 //! not the kernel's averages, which trail behind by 10 s and more; those are kept beside them.
 
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
 use procfs::pressure::{Stall, parse_pressure};
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, RowMut, Show, SourceDef, State,
-    Table, Unit,
-};
+use sample::{Cadence, Field, Level, RowMut, State, Table, Unit};
 
 use crate::{Entry, Source};
 
@@ -24,14 +22,6 @@ const FILES: [(&[u8], &str); 4] = [
     (b"memory", "/proc/pressure/memory"),
     (b"irq", "/proc/pressure/irq"),
 ];
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &PRESSURE,
-    open: |host, _| {
-        let files = FILES.map(|(_, path)| host.file(path, ReadMode::Whole));
-        Box::new(Pressure { files })
-    },
-};
 
 struct Pressure {
     files: [FileId; 4],
@@ -115,7 +105,7 @@ fn irq_full(row: &Row<'_>) -> Option<f64> {
     percent(row, b"irq", FULL_TOTAL)
 }
 
-static PRESSURE: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "pressure",
     about: "Share of time that tasks stood still for want of CPU, I/O, memory or to interrupts",
     letters: "p",
@@ -138,7 +128,8 @@ static PRESSURE: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[Layout {
-        letter: 'p',
+        level: Level::Summary,
+        position: Position { brief: 130, verbose: 125, plot: 130 },
         brief: &[Block {
             when: |_| true,
             title: "<---Pressure%--->",
@@ -196,6 +187,11 @@ static PRESSURE: SourceDef = SourceDef {
         ],
         ..Layout::EMPTY
     }],
+    open: |host, _| {
+        let files = FILES.map(|(_, path)| host.file(path, ReadMode::Whole));
+        Box::new(Pressure { files })
+    },
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -206,7 +202,7 @@ mod tests {
     fn resources_that_are_there_have_rows_and_without_any_the_source_is_absent() {
         let mut host = Host::in_memory();
         let mut source = (ENTRY.open)(&mut host, &std::sync::Arc::default());
-        let mut table = Table::new(PRESSURE.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Absent);
         let some = b"some avg10=0.47 avg60=0.92 avg300=1.55 total=18778901\n";
         let full = b"full avg10=0.01 avg60=0.02 avg300=0.03 total=9\n";

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bpf::TaskIterator;
 use procfs::Host;
-use sample::{Cadence, SourceDef, State, Table};
+use sample::{Cadence, State, Table};
 
 use crate::{Entry, Limits, Source};
 
@@ -33,8 +33,6 @@ use fields::FIELDS;
 use files::Files;
 use iterator::Iterator;
 use walk::Walk;
-
-pub(crate) const ENTRY: Entry = Entry { def: &PROCESS, open };
 
 fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
     let reader = match iterator(host, limits) {
@@ -92,7 +90,7 @@ impl Source for Process {
     }
 }
 
-static PROCESS: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "process",
     about: "Every process: what it is, what it uses, how it stands",
     letters: "Z",
@@ -109,4 +107,6 @@ static PROCESS: SourceDef = SourceDef {
     fields: FIELDS,
     cadence: Cadence::Second,
     layouts: present::LAYOUTS,
+    open,
+    ..Entry::EMPTY
 };

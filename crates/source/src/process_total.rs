@@ -11,11 +11,10 @@
 
 use std::sync::Arc;
 
+use layout::{Balance, Block, Cell, Layout, Position, Row, Show};
 use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Balance, Block, Cadence, Cell, Field, Layout, Row, Show, SourceDef, State, Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::process::fields::fields;
 use crate::{Entry, Limits, Source};
@@ -37,8 +36,6 @@ fields! {
     ATTRIBUTED = Field::counter("attributed", Nanoseconds, "CPU time of all processes, ended ones included");
     BUSY = Field::counter("busy", Nanoseconds, "CPU time in user mode and the kernel, by the machine's own count");
 }
-
-pub(crate) const ENTRY: Entry = Entry { def: &PROCESS_TOTAL, open };
 
 fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
     let stat = host.file("/proc/stat", ReadMode::Records);
@@ -103,8 +100,13 @@ fn busy_ticks(times: &CpuTimes) -> u64 {
 }
 
 /// A line below the processes, and what sums over them are held against.
-const LAYOUT: Layout =
-    Layout { letter: 'Z', verbose: &[TOTALS], balance: Some(&BALANCE), ..Layout::EMPTY };
+const LAYOUT: Layout = Layout {
+    level: Level::Detail,
+    position: Position { verbose: 120, plot: 110, ..Position::LAST },
+    verbose: &[TOTALS],
+    balance: Some(&BALANCE),
+    ..Layout::EMPTY
+};
 
 /// Of all processes, so that below a selection it would say something else than the lines above.
 const TOTALS: Block = Block {
@@ -141,7 +143,7 @@ fn push_ways(row: &Row<'_>, out: &mut Vec<u8>) {
 
 fn push_way(row: &Row<'_>, field: usize, out: &mut Vec<u8>) {
     match row.text(field) {
-        Some(way) => sample::text::escape_into(out, way),
+        Some(way) => layout::text::escape_into(out, way),
         None => out.push(b'-'),
     }
 }
@@ -153,7 +155,7 @@ static BALANCE: Balance = Balance {
     ends_told: |cells| matches!(cells.text(EXIT_WAY), Some(b"bpf" | b"taskstats")),
 };
 
-static PROCESS_TOTAL: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "process_total",
     about: "All processes together, their births and ends, and the CPU time nobody accounts for",
     letters: "Z",
@@ -162,4 +164,6 @@ static PROCESS_TOTAL: SourceDef = SourceDef {
     fields: FIELDS,
     cadence: Cadence::Second,
     layouts: &[LAYOUT],
+    open,
+    ..Entry::EMPTY
 };

@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use regex::bytes::{NoExpand, Regex};
 use sample::{Snapshot, SourceDef, Table};
@@ -152,13 +153,13 @@ impl InstanceNames {
     }
 
     /// Gives the instances of a snapshot their new names; `defs` are its sources.
-    pub fn apply(&mut self, snapshot: &mut Snapshot, defs: &[&'static SourceDef]) {
+    pub fn apply(&mut self, snapshot: &mut Snapshot, defs: &[Arc<SourceDef>]) {
         for names in &mut self.of {
             let Some(at) = defs.iter().position(|def| def.name == names.source) else { continue };
             if snapshot.fresh.get(at) == Some(&true)
                 && let Some(sample) = snapshot.samples.get_mut(at)
             {
-                names.apply(&mut sample.table, defs[at]);
+                names.apply(&mut sample.table, &defs[at]);
             }
         }
     }
@@ -339,24 +340,26 @@ fn in_braces(with: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::LazyLock;
 
-    static DEF: SourceDef = SourceDef {
-        name: "disk",
-        about: "Disks for tests",
-        letters: "D",
-        reads: &[],
-        instance: &["disk"],
-        fields: &[
-            sample::Field::counter("reads", sample::Unit::Count, "Reads"),
-            sample::Field::text("parent", "What it is part of"),
-        ],
-        cadence: sample::Cadence::First,
-        layouts: &[],
-    };
+    static DEF: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+        Arc::new(SourceDef {
+            name: "disk".into(),
+            about: "Disks for tests".into(),
+            letters: "D".into(),
+            instance: vec!["disk".into()].into(),
+            fields: vec![
+                sample::Field::counter("reads", sample::Unit::Count, "Reads"),
+                sample::Field::text("parent", "What it is part of"),
+            ]
+            .into(),
+            cadence: sample::Cadence::First,
+        })
+    });
 
     fn renamed(given: &str, disks: &[&str]) -> Vec<String> {
         let mut names = InstanceNames::new(Some(given), None).unwrap();
-        let mut snapshot = Snapshot::new(&[&DEF]);
+        let mut snapshot = Snapshot::new(&[DEF.clone()]);
         let mut last = Vec::new();
         for _ in 0..3 {
             let table = &mut snapshot.samples[0].table;
@@ -365,7 +368,7 @@ mod tests {
                 table.row(disk.as_bytes()).set_text(1, disks[0].as_bytes());
             }
             snapshot.fresh[0] = true;
-            names.apply(&mut snapshot, &[&DEF]);
+            names.apply(&mut snapshot, &[DEF.clone()]);
             let table = &snapshot.samples[0].table;
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
             last = (0..table.rows()).map(|row| text(table.name(row))).collect();

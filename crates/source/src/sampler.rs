@@ -13,7 +13,7 @@ use crate::{Attention, Entry, Limits, Source};
 
 /// Sources opened on a host, in the order of the feed.
 pub struct Sampler {
-    opened: Vec<(&'static SourceDef, Box<dyn Source>)>,
+    opened: Vec<(Arc<SourceDef>, Box<dyn Source>)>,
     /// In which order they are read.
     order: Vec<usize>,
     /// Room for which of them want a last look.
@@ -23,7 +23,7 @@ pub struct Sampler {
 impl Sampler {
     /// Opens `entries` on `host`.
     pub fn open(host: &mut Host, entries: &[&'static Entry], limits: &Arc<Limits>) -> Self {
-        let open = |entry: &&'static Entry| (entry.def, (entry.open)(host, limits));
+        let open = |entry: &&'static Entry| (Arc::new(entry.def()), (entry.open)(host, limits));
         let opened: Vec<(_, Box<dyn Source>)> = entries.iter().map(open).collect();
         limits.kernel.release();
         let mut order: Vec<usize> = (0..opened.len()).collect();
@@ -32,8 +32,8 @@ impl Sampler {
     }
 
     /// The sources' definitions, in the order of the feed.
-    pub fn defs(&self) -> Vec<&'static SourceDef> {
-        self.opened.iter().map(|(def, _)| *def).collect()
+    pub fn defs(&self) -> Vec<Arc<SourceDef>> {
+        self.opened.iter().map(|(def, _)| def.clone()).collect()
     }
 
     /// What the sources want between two ticks.

@@ -4,11 +4,10 @@
 //! machines the file is mostly lines about scheduling domains, some 300 bytes each and several
 //! for every CPU, which are passed over; making them is what the kernel spends its time on.
 
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
 use procfs::schedstat::parse_schedstat;
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, State, Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Source};
 
@@ -23,11 +22,6 @@ const YIELDS: usize = 7;
 
 /// CPUs that are read: 8,192 is the most that Linux can be built for.
 const CPUS_MAX: usize = 8192;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &SCHEDSTAT,
-    open: |host, _| Box::new(Schedstat { file: host.file("/proc/schedstat", ReadMode::Records) }),
-};
 
 struct Schedstat {
     file: FileId,
@@ -95,7 +89,7 @@ fn total(row: &Row<'_>, field: usize) -> Option<f64> {
     row.sum(|_| true, |cpu| cpu.rate(field))
 }
 
-static SCHEDSTAT: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "schedstat",
     about: "Time that tasks ran and waited for their turn, turns and wake-ups, by CPU",
     letters: "rR",
@@ -114,7 +108,8 @@ static SCHEDSTAT: SourceDef = SourceDef {
     cadence: Cadence::First,
     layouts: &[
         Layout {
-            letter: 'r',
+            level: Level::Summary,
+            position: Position { brief: 160, verbose: 150, plot: 160 },
             brief: &[Block {
                 when: |_| true,
                 title: "<-------RunQueue------->",
@@ -170,7 +165,8 @@ static SCHEDSTAT: SourceDef = SourceDef {
             ..Layout::EMPTY
         },
         Layout {
-            letter: 'R',
+            level: Level::Detail,
+            position: Position { verbose: 155, plot: 150, ..Position::LAST },
             verbose: &[Block {
                 when: |_| true,
                 title: "RUN QUEUE PER CPU ($rate)",
@@ -218,6 +214,8 @@ static SCHEDSTAT: SourceDef = SourceDef {
             ..Layout::EMPTY
         },
     ],
+    open: |host, _| Box::new(Schedstat { file: host.file("/proc/schedstat", ReadMode::Records) }),
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -228,7 +226,7 @@ mod tests {
     fn a_row_for_each_cpu_and_an_old_version_refused() {
         let mut host = Host::in_memory();
         let mut source = (ENTRY.open)(&mut host, &std::sync::Arc::default());
-        let mut table = Table::new(SCHEDSTAT.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         host.put(
             "/proc/schedstat",
             Some(b"version 17\ntimestamp 1\ncpu0 1 0 3 4 5 6 7 8 9\ndomain0 MC 3 1\ncpu3 0 0 0 0 0 0 0 1 2\n"),

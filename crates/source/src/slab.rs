@@ -7,7 +7,7 @@
 
 use procfs::slabinfo::parse_slabinfo;
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, Field, SourceDef, State, Table, Unit};
+use sample::{Cadence, Field, State, Table, Unit};
 
 use crate::{Entry, Source};
 
@@ -24,11 +24,6 @@ const SLABS: usize = 6;
 /// Most caches that are read; machines with thousands of control groups had some ten thousand
 /// before Linux 5.9.
 const SLABS_MAX: usize = 65_536;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &SLAB,
-    open: |host, _| Box::new(Slab { file: host.file("/proc/slabinfo", ReadMode::Records) }),
-};
 
 struct Slab {
     file: FileId,
@@ -56,7 +51,7 @@ impl Source for Slab {
     }
 }
 
-static SLAB: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "slab",
     about: "Kernel memory by slab cache",
     letters: "yY",
@@ -73,6 +68,8 @@ static SLAB: SourceDef = SourceDef {
     ],
     cadence: Cadence::Second,
     layouts: &[layout::SUMMARY, layout::DETAIL],
+    open: |host, _| Box::new(Slab { file: host.file("/proc/slabinfo", ReadMode::Records) }),
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -83,7 +80,7 @@ mod tests {
     fn rows_are_caches() {
         let mut host = Host::in_memory();
         let mut slab = (ENTRY.open)(&mut host, &std::sync::Arc::default());
-        let mut table = Table::new(SLAB.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(slab.read(&mut host, &mut table), State::Absent);
         host.begin_tick();
         let text = b"slabinfo - version: 2.1\n# name\n\

@@ -2,12 +2,10 @@
 //!
 //! Reads `/proc/net/sockstat` and `/proc/net/sockstat6`: one `pread` each, no allocation.
 
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
 use procfs::sockstat::{SocketCount, parse_sockstat};
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, Stat, State,
-    Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Source};
 
@@ -29,14 +27,6 @@ const UDPLITE6_INUSE: usize = 14;
 const RAW6_INUSE: usize = 15;
 const FRAGMENTS6: usize = 16;
 const FRAGMENT6_BYTES: usize = 17;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &SOCKET,
-    open: |host, _| {
-        let files = ["/proc/net/sockstat", "/proc/net/sockstat6"];
-        Box::new(Socket { files: files.map(|path| host.file(path, ReadMode::Whole)) })
-    },
-};
 
 struct Socket {
     files: [FileId; 2],
@@ -114,7 +104,7 @@ fn brief_tcp(row: &Row<'_>) -> Option<f64> {
     row.gauge(if row.exact() { USED } else { TCP_INUSE })
 }
 
-static SOCKET: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "socket",
     about: "Sockets in use now, by protocol",
     letters: "s",
@@ -142,7 +132,8 @@ static SOCKET: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[Layout {
-        letter: 's',
+        level: Level::Summary,
+        position: Position { brief: 90, verbose: 80, plot: 30 },
         brief: &[Block {
             when: |_| true,
             title: "<------Sockets----->",
@@ -204,6 +195,11 @@ static SOCKET: SourceDef = SourceDef {
         ],
         ..Layout::EMPTY
     }],
+    open: |host, _| {
+        let files = ["/proc/net/sockstat", "/proc/net/sockstat6"];
+        Box::new(Socket { files: files.map(|path| host.file(path, ReadMode::Whole)) })
+    },
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -215,7 +211,7 @@ mod tests {
     fn both_families_and_one() {
         let mut host = Host::in_memory();
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(SOCKET.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Absent);
         host.begin_tick();
         host.put("/proc/net/sockstat", Some(b"sockets: used 9\nTCP: inuse 3 mem 7\nX: inuse 1\n"));
@@ -232,7 +228,7 @@ mod tests {
     fn this_machine_has_sockets() {
         let mut host = Host::new("/");
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(SOCKET.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         assert!(table.get(0, USED).is_some_and(|used| used > 0));
     }

@@ -4,11 +4,10 @@
 //! (110 bytes a CPU).  A row is a CPU and a field a kind: the ten kinds are fixed in the kernel,
 //! and rows of ten cells store better than a row for each kind and CPU.
 
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
 use procfs::softirqs::parse_softirqs;
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, State, Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Source};
 
@@ -25,11 +24,6 @@ const TASKLET: usize = 6;
 const SCHED: usize = 7;
 const HRTIMER: usize = 8;
 const RCU: usize = 9;
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &SOFTIRQ,
-    open: |host, _| Box::new(Softirq { file: host.file("/proc/softirqs", ReadMode::Whole) }),
-};
 
 struct Softirq {
     file: FileId,
@@ -79,7 +73,7 @@ fn total(row: &Row<'_>, field: usize) -> Option<f64> {
     row.sum(|_| true, |cpu| cpu.rate(field))
 }
 
-static SOFTIRQ: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "softirq",
     about: "Soft interrupts by kind and CPU",
     letters: "qQ",
@@ -100,7 +94,8 @@ static SOFTIRQ: SourceDef = SourceDef {
     cadence: Cadence::First,
     layouts: &[
         Layout {
-            letter: 'q',
+            level: Level::Summary,
+            position: Position { brief: 150, verbose: 140, plot: 150 },
             brief: &[Block {
                 when: |_| true,
                 title: "<-------SoftIrq-------->",
@@ -160,7 +155,8 @@ static SOFTIRQ: SourceDef = SourceDef {
             ..Layout::EMPTY
         },
         Layout {
-            letter: 'Q',
+            level: Level::Detail,
+            position: Position { verbose: 145, plot: 140, ..Position::LAST },
             verbose: &[Block {
                 when: |_| true,
                 title: "SOFT INTERRUPTS PER CPU ($rate)",
@@ -210,6 +206,8 @@ static SOFTIRQ: SourceDef = SourceDef {
             ..Layout::EMPTY
         },
     ],
+    open: |host, _| Box::new(Softirq { file: host.file("/proc/softirqs", ReadMode::Whole) }),
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -220,7 +218,7 @@ mod tests {
     fn a_row_for_each_cpu_and_missing_where_the_file_is_cut() {
         let mut host = Host::in_memory();
         let mut source = (ENTRY.open)(&mut host, &std::sync::Arc::default());
-        let mut table = Table::new(SOFTIRQ.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         let text = b"       CPU0  CPU2\n  HI:  1  2\nBLOCK_IOPOLL: 3 4 5\n NEW: 8 8\n RCU:  7\n";
         host.put("/proc/softirqs", Some(text));
         assert_eq!(source.read(&mut host, &mut table), State::Ok);

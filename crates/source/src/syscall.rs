@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use bpf::{Abi, CallCount, CallId, CountSettings, Error, Histogram, SLOTS, STEPS, SyscallCounts};
 use procfs::Host;
-use sample::{Cadence, Field, RowMut, SourceDef, State, Table, Unit};
+use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
 use crate::process::fields::fields;
 use crate::{Entry, Limits, Source};
@@ -45,8 +45,6 @@ fields! {
 /// CPUs.  `whit doctor` measures it where it runs.
 const CALL_NS: u64 = 200;
 
-pub(crate) const ENTRY: Entry = Entry { def: &SYSCALL, open };
-
 fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
     if !host.is_this_machine() {
         return Box::new(Syscalls { counting: Err(State::Absent) });
@@ -55,7 +53,7 @@ fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
     let settings = CountSettings { everybody: true, own_process, ..CountSettings::default() };
     let counts = limits.kernel.load(|kernel| SyscallCounts::open(kernel, &settings));
     let counting = counts.map(Counting::new).map_err(|error| {
-        limits.refusals.tell(SYSCALL.name, error.to_string());
+        limits.refusals.tell(ENTRY.name, error.to_string());
         state_of(&error)
     });
     Box::new(Syscalls { counting })
@@ -187,7 +185,7 @@ fn set_times(row: &mut RowMut<'_>, last: &CallCount, now: &CallCount) {
     row.set(LONGEST, longest_ns);
 }
 
-static SYSCALL: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "syscall",
     about: "System calls by name, counted in the kernel; costs every task some 200 ns a call, so only when asked for by letter",
     letters: "kK",
@@ -196,6 +194,9 @@ static SYSCALL: SourceDef = SourceDef {
     fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
+    open,
+    by_name_only: true,
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use procfs::snmp::{ColumnIndex, parse_pairs};
 use procfs::{FileId, Host, ReadMode};
-use sample::{Cadence, RowMut, SourceDef, State, Table};
+use sample::{Cadence, RowMut, State, Table};
 
 use crate::{Entry, Source};
 
@@ -17,17 +17,6 @@ use columns::{COLUMNS, Column};
 
 /// The protocols recorded; each has an index of its own.
 const PROTOCOLS: [&str; 6] = ["Ip", "Tcp", "Udp", "Icmp", "IpExt", "TcpExt"];
-
-pub(crate) const ENTRY: Entry = Entry {
-    def: &TCP,
-    open: |host, _| {
-        let files = ["/proc/net/snmp", "/proc/net/netstat"];
-        Box::new(Tcp {
-            files: files.map(|path| host.file(path, ReadMode::Whole)),
-            indexes: PROTOCOLS.map(|_| ColumnIndex::default()),
-        })
-    },
-};
 
 struct Tcp {
     files: [FileId; 2],
@@ -68,7 +57,7 @@ fn read_pairs(indexes: &mut [ColumnIndex], text: &[u8], row: &mut RowMut<'_>) {
     }
 }
 
-static TCP: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "tcp",
     about: "The TCP/IP stack's counters: IP, TCP, UDP and ICMP",
     letters: "tT",
@@ -77,6 +66,14 @@ static TCP: SourceDef = SourceDef {
     fields: columns::FIELDS,
     cadence: Cadence::First,
     layouts: &[present::SUMMARY, present::DETAIL],
+    open: |host, _| {
+        let files = ["/proc/net/snmp", "/proc/net/netstat"];
+        Box::new(Tcp {
+            files: files.map(|path| host.file(path, ReadMode::Whole)),
+            indexes: PROTOCOLS.map(|_| ColumnIndex::default()),
+        })
+    },
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -89,7 +86,7 @@ mod tests {
     fn this_machine_counts_what_it_sends() {
         let mut host = Host::new("/");
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(TCP.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         for index in [Index::IpInReceives, Index::TcpOutSegs, Index::IpextInOctets] {
             assert!(table.get(0, index as usize).is_some());
@@ -111,7 +108,7 @@ mod tests {
             Some(b"TcpExt: New TCPFastRetrans TW\nTcpExt: 5 6 7\nMPTcpExt: TW\nMPTcpExt: 9\n"),
         );
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(TCP.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         assert_eq!(table.get(0, Index::TcpextFastRetrans as usize), Some(6));
         assert_eq!(table.get(0, Index::TcpextTw as usize), Some(7));

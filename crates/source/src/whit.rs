@@ -14,11 +14,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
 use procfs::usage::{Whose, usage};
 use procfs::{FileId, Host, ReadMode};
-use sample::{
-    Block, Cadence, Cell, Field, Layout, Plot, PlotColumn, Row, Show, SourceDef, State, Table, Unit,
-};
+use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Limits, Source};
 
@@ -85,8 +84,6 @@ impl Counter {
         self.0.load(Ordering::Relaxed)
     }
 }
-
-pub(crate) const ENTRY: Entry = Entry { def: &WHIT, open };
 
 fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
     // On another root `/proc/self` is not us, if it is anything.
@@ -161,7 +158,7 @@ fn calls(row: &Row<'_>) -> Option<f64> {
     Some(row.rate(READ_CALLS)? + row.rate(OTHER_CALLS).unwrap_or(0.0))
 }
 
-static WHIT: SourceDef = SourceDef {
+pub(crate) static ENTRY: Entry = Entry {
     name: "whit",
     about: "What the recorder itself costs: CPU, system calls, bytes, memory, missed ticks",
     letters: "w",
@@ -185,7 +182,8 @@ static WHIT: SourceDef = SourceDef {
     ],
     cadence: Cadence::First,
     layouts: &[Layout {
-        letter: 'w',
+        level: Level::Summary,
+        position: Position { brief: 210, verbose: 195, plot: 210 },
         brief: &[Block {
             when: |_| true,
             title: "<------Whit------->",
@@ -250,6 +248,8 @@ static WHIT: SourceDef = SourceDef {
         ],
         ..Layout::EMPTY
     }],
+    open,
+    ..Entry::EMPTY
 };
 
 #[cfg(test)]
@@ -270,7 +270,7 @@ mod tests {
         let counters = Arc::new(RecorderCounters::default());
         let limits = Arc::new(Limits { recorder: Some(counters.clone()), ..Limits::default() });
         let mut source = (ENTRY.open)(&mut host, &limits);
-        let mut table = Table::new(WHIT.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         // Other tests of this process run meanwhile: the whole process is what is compared, and
         // the observer's readings enclose the source's.
         let observer = || {
@@ -304,7 +304,7 @@ mod tests {
     fn without_a_recorder_its_counts_are_missing_and_elsewhere_there_is_nothing() {
         let mut host = Host::new("/no_such_root");
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(WHIT.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
         assert!(table.get(0, USER).is_some());
         for field in [RESIDENT, OTHER_CALLS, SAMPLES, TICKS_MISSED] {
@@ -318,7 +318,7 @@ mod tests {
     fn memory_is_looked_at_rarely() {
         let mut host = Host::new("/");
         let mut source = (ENTRY.open)(&mut host, &Arc::default());
-        let mut table = Table::new(WHIT.fields.len());
+        let mut table = Table::new(ENTRY.fields.len());
         source.read(&mut host, &mut table);
         let calls = host.cost().calls;
         for _ in 0..MEMORY_EVERY - 1 {

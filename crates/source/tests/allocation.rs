@@ -36,7 +36,7 @@ fn a_warm_sample_allocates_nothing() {
         let tries = (0..3).map(|_| allocations_of(|| (0..COUNTED).for_each(|_| sample())).1);
         let least = tries.min_by_key(|allocations| allocations.count).unwrap();
         if least.count > 0 {
-            guilty.push(format!("{}: {} in {COUNTED} samples", entry.def.name, least.count));
+            guilty.push(format!("{}: {} in {COUNTED} samples", entry.name, least.count));
         }
     }
     assert!(guilty.is_empty(), "{guilty:#?}");

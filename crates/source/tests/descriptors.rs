@@ -21,10 +21,10 @@ fn cgroups_without_descriptors_fail_instead_of_lying() {
     setrlimit(Resource::Nofile, few).unwrap();
     let mut host = Host::new(fake.root());
     let mut source = (entry.open)(&mut host, &Arc::default());
-    let mut table = Table::new(entry.def.fields.len());
+    let mut table = Table::new(entry.fields.len());
     assert_eq!(source.read(&mut host, &mut table), State::Ok);
     assert_eq!(table.rows(), 41);
-    let usage = entry.def.field("cpu_usage").unwrap();
+    let usage = entry.field("cpu_usage").unwrap();
     assert!((0..table.rows()).all(|row| table.get(row, usage).is_some()));
 
     // None: everything that is left is taken.

@@ -61,7 +61,7 @@ impl Watch {
 }
 
 fn field(source: &str, name: &str) -> usize {
-    let def = source::find(source).expect("a source").def;
+    let def = source::find(source).expect("a source").def();
     def.fields.iter().position(|field| field.name == name).expect("a field")
 }
 

@@ -1,10 +1,11 @@
 //! The headings of whit's own letters stand above their columns.  (collectl's letters have
 //! collectl's headings, which do not always; those are held by golden output.)
 
-use sample::{Cell, Form, Show};
+use layout::{Cell, Form, Show};
 
-/// Letters that collectl does not have.
-const LETTERS: &str = "agGkKpqQrRvVw";
+/// Letters of collectl's, whose headings whit repeats as they are, and those of sources that are
+/// shown beside them.
+const COLLECTL: &str = "bBcCdDEfFijJmMnNosStTxXyYZ";
 
 fn width(cells: &[Cell]) -> usize {
     cells.iter().map(|cell| cell.lead.len() + cell.width).sum()
@@ -13,14 +14,24 @@ fn width(cells: &[Cell]) -> usize {
 #[test]
 fn headings_are_as_wide_as_what_stands_below() {
     let mut wrong = Vec::new();
-    let layouts = source::ALL.iter().flat_map(|entry| entry.def.layouts);
-    for layout in layouts.filter(|layout| LETTERS.contains(layout.letter)) {
+    let layouts = source::ALL.iter().copied().flat_map(|entry| {
+        let def = entry.def();
+        let is_ours =
+            move |level| def.letter(level).is_none_or(|letter| !COLLECTL.contains(letter));
+        let ours = entry.layouts.iter().filter(move |layout| is_ours(layout.level));
+        ours.map(|layout| (entry.name, layout))
+    });
+    for (name, layout) in layouts {
         for block in layout.brief {
             let Show::Cells(cells) = &block.show else { continue };
             for text in block.headings.iter().chain([&block.title]) {
                 let wanted = width(cells) + 1;
                 if text.len() != wanted {
-                    wrong.push(format!("-s{} {} of {wanted} {text:?}", layout.letter, text.len()));
+                    wrong.push(format!(
+                        "{name} {:?} {} of {wanted} {text:?}",
+                        layout.level,
+                        text.len()
+                    ));
                 }
             }
         }
@@ -32,7 +43,11 @@ fn headings_are_as_wide_as_what_stands_below() {
                 let fits = 1 + text.len() == width(cells) || open_end;
                 let wanted = width(cells) - 1;
                 if !fits || text.len() >= 80 {
-                    wrong.push(format!("-s{} {} of {wanted} {text:?}", layout.letter, text.len()));
+                    wrong.push(format!(
+                        "{name} {:?} {} of {wanted} {text:?}",
+                        layout.level,
+                        text.len()
+                    ));
                 }
             }
         }

@@ -81,7 +81,7 @@ fn broken(text: &[u8], kind: u64, numbers: &mut Numbers) -> Vec<u8> {
 fn break_tree(tree: &Tree, seed: u64) {
     let fake = FakeHost::new().expect("a temporary folder");
     tree.write(fake.root(), 0).expect("writing the tree");
-    let entries: Vec<&'static Entry> = source::ALL.iter().collect();
+    let entries: Vec<&'static Entry> = source::ALL.to_vec();
     let mut host = Host::new(fake.root());
     let mut sampler = Sampler::open(&mut host, &entries, &Arc::default());
     let mut snapshot = Snapshot::new(&sampler.defs());

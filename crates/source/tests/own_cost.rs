@@ -32,8 +32,8 @@ fn cpu_us_of(command: &mut Command) -> u64 {
 fn child() {
     let Some(report) = std::env::var_os(REPORT) else { return };
     // Last, so that what all others cost is in it.
-    let is_own = |entry: &&Entry| entry.def.name == "whit";
-    let others = source::ALL.iter().filter(|entry| !is_own(entry));
+    let is_own = |entry: &&Entry| entry.name == "whit";
+    let others = source::ALL.iter().copied().filter(|entry| !is_own(entry));
     let entries: Vec<&'static Entry> = others.chain(source::find("whit")).collect();
     let mut host = Host::new("/");
     let mut sampler = Sampler::open(&mut host, &entries, &Arc::default());

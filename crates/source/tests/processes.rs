@@ -35,7 +35,7 @@ fn open(host: Host, process: ProcessLimits) -> Reader {
     let mut host = host;
     let limits = Arc::new(Limits { process, ..Limits::default() });
     let source = (entry.open)(&mut host, &limits);
-    Reader { host, source, limits, table: Table::new(entry.def.fields.len()) }
+    Reader { host, source, limits, table: Table::new(entry.fields.len()) }
 }
 
 /// Opens one way on this machine; `None`, and why, where it is not to be had.
@@ -70,7 +70,7 @@ impl Reader {
 }
 
 fn place(field: &str) -> usize {
-    source::find("process").unwrap().def.field(field).unwrap()
+    source::find("process").unwrap().field(field).unwrap()
 }
 
 /// What `/proc` says of a process, by our names.

@@ -11,7 +11,7 @@ fn is_name(text: &str) -> bool {
 
 #[test]
 fn sources_stand_in_order_and_have_names_of_their_own() {
-    let names: Vec<&str> = source::ALL.iter().map(|entry| entry.def.name).collect();
+    let names: Vec<&str> = source::ALL.iter().copied().map(|entry| entry.name).collect();
     let mut sorted = names.clone();
     sorted.sort_unstable();
     sorted.dedup();
@@ -24,8 +24,7 @@ fn sources_stand_in_order_and_have_names_of_their_own() {
 
 #[test]
 fn every_source_says_what_it_is() {
-    for def in source::ALL.iter().map(|entry| entry.def) {
-        assert!(!def.letters.is_empty(), "{}: no letter asks for it", def.name);
+    for def in source::ALL.iter().copied() {
         assert!(def.letters.bytes().all(|b| b.is_ascii_alphabetic()), "{}", def.name);
         assert!(!def.about.is_empty() && !def.about.ends_with('.'), "{}: about", def.name);
         assert!(!def.fields.is_empty(), "{}: no fields", def.name);
@@ -40,12 +39,12 @@ fn every_source_says_what_it_is() {
 
 #[test]
 fn every_field_has_a_name_a_unit_and_a_help() {
-    for def in source::ALL.iter().map(|entry| entry.def) {
+    for def in source::ALL.iter().copied() {
         let mut seen = BTreeSet::new();
         for field in def.fields {
             let at = format!("{}.{}", def.name, field.name);
-            assert!(is_name(field.name), "{at}");
-            assert!(seen.insert(field.name), "{at}: twice");
+            assert!(is_name(&field.name), "{at}");
+            assert!(seen.insert(&field.name), "{at}: twice");
             assert!(!field.help.is_empty() && !field.help.ends_with('.'), "{at}: help");
             assert_eq!(field.kind == Kind::Text, field.unit == Unit::Text, "{at}: text or number");
         }
@@ -53,16 +52,18 @@ fn every_field_has_a_name_a_unit_and_a_help() {
 }
 
 #[test]
-fn layouts_speak_of_letters_that_ask_for_the_source() {
+fn layouts_are_for_levels_that_the_source_has() {
     let mut shown = BTreeSet::new();
-    for def in source::ALL.iter().map(|entry| entry.def) {
+    for def in source::ALL.iter().copied() {
         for layout in def.layouts {
-            assert!(def.letters.contains(layout.letter), "{}: {}", def.name, layout.letter);
+            let levels: Vec<_> = def.def().levels().collect();
+            assert!(levels.contains(&layout.level), "{}: {:?}", def.name, layout.level);
+            let Some(letter) = def.def().letter(layout.level) else { continue };
             // What adds to the sums of another, or lines below its own, has no columns on a line
             // and in a plot file that another one has too.
             let adds = layout.brief.is_empty() && layout.plot.is_none();
-            let first = adds || shown.insert(layout.letter);
-            assert!(first, "two layouts for -s{}", layout.letter);
+            let first = adds || shown.insert(letter);
+            assert!(first, "two layouts for -s{letter}");
         }
     }
 }

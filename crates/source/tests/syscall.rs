@@ -62,7 +62,7 @@ impl Watch {
 
     fn get(&self, call: &str, field: &str) -> Option<u64> {
         let table = &self.snapshot.samples[0].table;
-        let field = source::find("syscall").unwrap().def.field(field).unwrap();
+        let field = source::find("syscall").unwrap().field(field).unwrap();
         table.get(table.find(call.as_bytes(), 0)?, field)
     }
 }

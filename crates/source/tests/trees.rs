@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use layout::{Frame, Of, Options, Row, Show};
 use procfs::Host;
-use sample::{Frame, History, Kind, Meta, Of, Options, Row, Show, Snapshot, State};
+use sample::{History, Kind, Meta, Snapshot, State};
 use source::{Entry, Sampler};
 use testkit::trees::{ALL as TREES, Tree};
 use testkit::{FakeHost, SimClock, as_nobody};
@@ -14,7 +15,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Reads every source before and after one step, into a history.
 fn read_twice(tree: &Tree, fake: &FakeHost) -> History {
-    let entries: Vec<&'static Entry> = source::ALL.iter().collect();
+    let entries: Vec<&'static Entry> = source::ALL.to_vec();
     let mut host = Host::new(fake.root());
     let mut sampler = Sampler::open(&mut host, &entries, &Arc::default());
     let mut clock = SimClock::default();
@@ -32,7 +33,7 @@ fn read_twice(tree: &Tree, fake: &FakeHost) -> History {
 
 fn state_of(history: &History, name: &str) -> (State, usize) {
     let (meta, options) = (Meta::new(), Options::default());
-    let frame = history.frame(&meta, &options);
+    let frame = layout::Frame::new(&history, &meta, &options);
     let track = frame.tracks.iter().find(|track| track.def.name == name);
     let track = track.expect("every source was opened");
     (track.current.state, track.current.table.rows())
@@ -120,7 +121,7 @@ fn every_source_over_every_tree() {
             assert!(rows >= *rows_min, "{}: {name} has {rows} rows", tree.name);
         }
         let (meta, options) = (Meta::new(), Options::default());
-        let frame = history.frame(&meta, &options);
+        let frame = layout::Frame::new(&history, &meta, &options);
         for track in frame.tracks {
             let at = format!("{}: {}", tree.name, track.def.name);
             // An empty file makes no sense; anything else that is there must.
@@ -136,7 +137,7 @@ fn every_source_over_every_tree() {
 
 /// Every row holds something, no counter went back, and at least one of those above 0 grew.
 fn check_values(whole: &Row<'_>, at: &str) {
-    let fields = whole.track.def.fields;
+    let fields = &whole.track.def.fields;
     let (mut grown, mut counters) = (0, 0);
     for row in whole.rows() {
         let held = (0..fields.len()).filter(|&field| row.raw(field).is_some()).count();
@@ -159,11 +160,11 @@ fn every_layout_can_be_shown_over_every_tree() {
         let history = read_twice(tree, &fake);
         for exact in [false, true] {
             let (meta, options) = (Meta::new(), Options { exact, ..Options::default() });
-            let frame = history.frame(&meta, &options);
+            let frame = layout::Frame::new(&history, &meta, &options);
             for track in frame.tracks.iter().filter(|track| track.current.state == State::Ok) {
                 let whole = frame.whole(track);
-                for layout in track.def.layouts {
-                    let at = format!("{} -s{}", tree.name, layout.letter);
+                for layout in source::layouts_of(&track.def.name) {
+                    let at = format!("{} {} {:?}", tree.name, track.def.name, layout.level);
                     show(&frame, &whole, layout, &at);
                 }
             }
@@ -171,19 +172,19 @@ fn every_layout_can_be_shown_over_every_tree() {
     }
 }
 
-fn show(frame: &Frame<'_>, whole: &Row<'_>, layout: &sample::Layout, at: &str) {
-    let rows: Vec<Row<'_>> = if layout.letter.is_ascii_uppercase() {
+fn show(frame: &Frame<'_>, whole: &Row<'_>, layout: &layout::Layout, at: &str) {
+    let rows: Vec<Row<'_>> = if layout.level == sample::Level::Detail {
         whole.rows().filter(|row| (layout.keep)(row)).collect()
     } else {
         vec![*whole]
     };
     let blocks = layout.brief.iter().chain(layout.verbose);
     for block in blocks.filter(|block| (block.when)(frame.options)) {
-        let cells: &[sample::Cell] = match &block.show {
+        let cells: &[layout::Cell] = match &block.show {
             Show::Cells(cells) | Show::Headed(_, cells) => cells,
             Show::Custom(write) | Show::Stacked(write) | Show::Repeated(write, ..) => {
                 let mut out = Vec::new();
-                for part in [sample::Part::Title, sample::Part::Heading, sample::Part::Body] {
+                for part in [layout::Part::Title, layout::Part::Heading, layout::Part::Body] {
                     write(frame, part, &mut out);
                 }
                 continue;
@@ -223,7 +224,7 @@ fn files_of_others_are_denied_and_not_absent() {
         let mut read = |name: &str| {
             let Some(entry) = source::find(name) else { return State::Denied };
             let mut opened = (entry.open)(&mut host, &Arc::default());
-            opened.read(&mut host, &mut sample::Table::new(entry.def.fields.len()))
+            opened.read(&mut host, &mut sample::Table::new(entry.fields.len()))
         };
         ["softirq", "disk", "slab", "pressure", "buddy", "cpu"].map(&mut read)
     });
@@ -235,7 +236,7 @@ fn files_of_others_are_denied_and_not_absent() {
 fn what_a_source_reads_is_in_some_tree() {
     let mut missing = BTreeSet::new();
     let trees: Vec<FakeHost> = TREES.iter().map(written).collect();
-    for def in source::ALL.iter().map(|entry| entry.def) {
+    for def in source::ALL.iter().copied() {
         for pattern in def.reads {
             if !trees.iter().any(|tree| has(tree.root(), &pattern[1..])) {
                 missing.insert(format!("{} {pattern}", def.name));
@@ -276,7 +277,7 @@ fn the_text_of_every_file_is_there_for_who_wants_it() {
     let mut host = Host::new(fake.root());
     host.keep_texts();
     let mut source = (entry.open)(&mut host, &Arc::default());
-    let mut table = sample::Table::new(entry.def.fields.len());
+    let mut table = sample::Table::new(entry.fields.len());
     for _ in 0..2 {
         host.begin_tick();
         assert_eq!(source.read(&mut host, &mut table), State::Ok);
@@ -307,7 +308,7 @@ fn where_there_are_no_processes_their_number_is_missing_and_not_0() {
         clock.advance(SECOND);
         sampler.sample(&mut host, &mut clock, |_, _| State::Ok, &mut snapshot);
         let [processes, total] = &snapshot.samples[..] else { panic!("two sources") };
-        let def = entries[1].def;
+        let def = entries[1];
         let get = |name: &str| total.table.get(0, def.field(name).unwrap());
         let fields = ["processes", "threads", "running", "facts_late", "attributed", "births"];
         let row = (total.table.rows() == 1).then(|| fields.map(get));

@@ -2,11 +2,13 @@
 //! is tested without one.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use feed::{Cursor, CursorSettings, Feed as _, LiveFeed, Motion};
 use jiff::tz::TimeZone;
+use layout::{Frame, Options};
 use ratatui_crossterm::crossterm::event::Event;
-use sample::{Frame, History, Meta, Options, Snapshot, SourceDef};
+use sample::{History, Meta, Snapshot, SourceDef};
 use source::{Entry, Limits, ProcessLimits};
 
 use crate::columns::{self, Column};
@@ -37,14 +39,22 @@ pub(crate) struct Readings {
 
 impl Readings {
     /// An empty one for a feed of these sources.
-    pub(crate) fn new(defs: &[&'static SourceDef], meta: Meta) -> Self {
+    pub(crate) fn new(defs: &[Arc<SourceDef>], meta: Meta) -> Self {
         let sources = ScreenSources::of(defs);
-        Readings { history: History::new(defs), meta, options: Options::default(), sources }
+        Readings {
+            history: History::new(defs),
+            meta,
+            options: Options {
+                layouts: layout::LayoutLookup(source::layouts_of),
+                ..Options::default()
+            },
+            sources,
+        }
     }
 
     /// The latest tick.
     pub(crate) fn frame(&self) -> Frame<'_> {
-        self.history.frame(&self.meta, &self.options)
+        Frame::new(&self.history, &self.meta, &self.options)
     }
 
     /// The same, with what the numbers of the list are made of.
@@ -59,12 +69,12 @@ pub(crate) enum SampleFeed {
     Recorded(Box<Cursor>),
     /// Tests hand them in.
     #[cfg(test)]
-    Given(Vec<&'static SourceDef>),
+    Given(Vec<Arc<SourceDef>>),
 }
 
 impl SampleFeed {
     /// The sources, in the order of the samples.
-    fn defs(&self) -> Vec<&'static SourceDef> {
+    fn defs(&self) -> Vec<Arc<SourceDef>> {
         match self {
             SampleFeed::Live(live) => live.defs(),
             SampleFeed::Recorded(cursor) => cursor.defs().to_vec(),
@@ -209,7 +219,7 @@ impl App {
                 panel.forget();
                 ended.forget();
             } else {
-                let frame = history.frame(meta, options);
+                let frame = Frame::new(&history, meta, options);
                 panel.note(&frame, sources);
                 ended.take(&frame, sources);
             }
@@ -466,18 +476,18 @@ impl App {
 pub(crate) fn open_live(root: &Path, threads: bool) -> LiveFeed {
     // The exact time and the delay have columns.
     let process = ProcessLimits { threads, schedstat: true, ..ProcessLimits::default() };
-    let shown = |entry: &&'static Entry| fields::SOURCES.contains(&entry.def.name);
-    let entries: Vec<_> = source::ALL.iter().filter(shown).collect();
+    let shown = |entry: &&'static Entry| fields::SOURCES.contains(&entry.name);
+    let entries: Vec<_> = source::ALL.iter().copied().filter(shown).collect();
     LiveFeed::open(root, &entries, Limits { process, ..Limits::default() })
 }
 
 /// Opens a recording at its first sample.
 pub(crate) fn open_recording(path: &Path, local: TimeZone) -> Result<(Cursor, Meta), TopError> {
-    let shown = |entry: &&'static Entry| entry.def.asked_by(COLLECTL_LETTERS);
-    let entries = source::ALL.iter().filter(shown).collect();
+    let shown = |entry: &&'static Entry| entry.asked_by(COLLECTL_LETTERS);
+    let entries = source::ALL.iter().copied().filter(shown).collect();
     let settings = CursorSettings { entries, slowest: "process", local };
     let (cursor, meta) = Cursor::open(path, settings)?;
-    if !cursor.defs().iter().any(|def| matches!(def.name, "process" | "exit")) {
+    if !cursor.defs().iter().any(|def| matches!(&*def.name, "process" | "exit")) {
         let recorded = meta.subsystems().to_owned();
         return Err(TopError::NoProcesses { path: path.to_owned(), recorded });
     }

@@ -6,7 +6,8 @@
 
 use std::collections::HashMap;
 
-use sample::{Frame, Row, State};
+use layout::{Frame, Row};
+use sample::State;
 
 use super::fields::ScreenSources;
 

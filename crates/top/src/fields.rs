@@ -3,7 +3,9 @@
 //!
 //! Costs some hundred comparisons of short strings, once.
 
-use sample::{Frame, Row, SourceDef, Track};
+use layout::{Frame, Row};
+use sample::{SourceDef, Track};
+use std::sync::Arc;
 
 /// Defines structs of column indexes, each under the field's own name.
 macro_rules! field_indexes {
@@ -68,12 +70,12 @@ pub(crate) struct SourceFields<P> {
 }
 
 impl<P> SourceFields<P> {
-    fn find(defs: &[&'static SourceDef], name: &str, of: fn(&SourceDef) -> P) -> Self
+    fn find(defs: &[Arc<SourceDef>], name: &str, of: fn(&SourceDef) -> P) -> Self
     where
         P: Default,
     {
         let index = defs.iter().position(|def| def.name == name);
-        SourceFields { index, fields: index.map_or_else(P::default, |index| of(defs[index])) }
+        SourceFields { index, fields: index.map_or_else(P::default, |index| of(&defs[index])) }
     }
 
     /// The source's two readings, if the feed has it.
@@ -107,7 +109,7 @@ pub(crate) const PANEL_ONLY: &[&str] = &["disk", "network", "pressure"];
 
 impl ScreenSources {
     /// Looks everything up in a feed's sources.
-    pub(crate) fn of(defs: &[&'static SourceDef]) -> Self {
+    pub(crate) fn of(defs: &[Arc<SourceDef>]) -> Self {
         ScreenSources {
             process: SourceFields::find(defs, "process", ProcessFields::of),
             exit: SourceFields::find(defs, "exit", ExitFields::of),
@@ -136,7 +138,7 @@ mod tests {
     fn every_column_is_there() {
         let defs: Vec<_> = SOURCES.iter().filter_map(|name| source::find(name)).collect();
         assert_eq!(defs.len(), SOURCES.len());
-        let defs: Vec<_> = defs.iter().map(|entry| entry.def).collect();
+        let defs: Vec<_> = defs.iter().map(|entry| Arc::new(entry.def())).collect();
         let text = format!("{:?}", ScreenSources::of(&defs));
         assert!(!text.contains("None"), "{text}");
     }

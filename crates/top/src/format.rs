@@ -80,7 +80,7 @@ pub(crate) fn name(out: &mut String, bytes: &[u8], scratch: &mut Vec<u8>, ascii:
         return out.push_str(std::str::from_utf8(bytes).unwrap_or_default());
     }
     scratch.clear();
-    sample::text::escape_into(scratch, bytes);
+    layout::text::escape_into(scratch, bytes);
     let text = std::str::from_utf8(scratch).unwrap_or_default();
     for c in text.chars() {
         match c {

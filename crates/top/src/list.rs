@@ -384,7 +384,7 @@ impl ProcessList {
         if values.is_thread(&row) {
             // A thread's signals are its process's.
             let group = row.raw(values.sources.process.fields.tgid?)?;
-            let of_group = |row: &sample::Row<'_>| {
+            let of_group = |row: &layout::Row<'_>| {
                 identity(row.name()).is_some_and(|(pid, _)| i64::from(pid) == group.cast_signed())
             };
             name = row.rows().find(of_group)?.name();

@@ -4,9 +4,12 @@
 //! Numbers of disks, networks and pressure are those of the sources' own plot columns, so that
 //! they are the same in every view.
 
+use sample::Level;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use sample::{Frame, History, Meta, Options, Row, SourceDef, State};
+use layout::{Frame, Options, Row};
+use sample::{History, Meta, SourceDef, State};
 
 use super::fields::ScreenSources;
 
@@ -69,11 +72,17 @@ struct Total {
 }
 
 impl Total {
-    fn find(defs: &[&'static SourceDef], source: &str, letter: char, column: &str) -> Option<Self> {
+    fn find(defs: &[Arc<SourceDef>], source: &str, letter: char, column: &str) -> Option<Self> {
         let index = defs.iter().position(|def| def.name == source)?;
-        let columns = defs[index].layout(letter)?.plot.as_ref()?.columns;
+        let columns = source::find(source)?
+            .layouts
+            .iter()
+            .find(|one| one.level == Level::of_letter(letter))?
+            .plot
+            .as_ref()?
+            .columns;
         let column = columns.iter().find(|one| one.name == column)?;
-        let sample::Of::Number(value) = column.value else { return None };
+        let layout::Of::Number(value) = column.value else { return None };
         Some(Total { index, value })
     }
 
@@ -101,7 +110,7 @@ pub(crate) struct Panel {
 
 impl Panel {
     /// Looks the columns up in a feed's sources.
-    pub(crate) fn new(defs: &[&'static SourceDef]) -> Self {
+    pub(crate) fn new(defs: &[Arc<SourceDef>]) -> Self {
         let pressure = defs.iter().position(|def| def.name == "pressure");
         Panel {
             disk_read: Total::find(defs, "disk", 'd', "ReadKBTot"),
@@ -143,7 +152,7 @@ impl Panel {
     ) -> MachineValues {
         // Plot columns depend on options; these are the defaults.
         let options = Options::default();
-        let frame = history.frame(meta, &options);
+        let frame = layout::Frame::new(&history, meta, &options);
         let kib = |total| Total::value(total, &frame).map(|kib| kib * 1024.0);
         let mut machine = MachineValues {
             cpu: cpu(&frame, sources),
@@ -240,7 +249,7 @@ fn tasks(machine: &mut MachineValues, frame: &Frame<'_>, sources: &ScreenSources
         let attributed = rate(fields.attributed);
         machine.unattributed = busy.and_then(|busy| Some((busy - attributed?) / 1e7));
         let way = fields.way.and_then(|field| row.text(field));
-        machine.way = way.map(sample::text::escape);
+        machine.way = way.map(layout::text::escape);
         return;
     }
     count_tasks(machine, frame, sources);

@@ -5,6 +5,7 @@ use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use sample::{Meta, RowMut, Snapshot, SourceDef, State};
+use std::sync::Arc;
 
 use super::app::{App, NextStep, Prompt, SampleFeed, open_live, open_recording};
 use super::columns::Column;
@@ -16,8 +17,8 @@ use jiff::tz::TimeZone;
 
 const PLAIN: Theme = Theme { colour: false, ascii: false };
 
-fn defs() -> Vec<&'static SourceDef> {
-    let find = |name: &&str| source::find(name).unwrap_or_else(|| panic!("{name}")).def;
+fn defs() -> Vec<Arc<SourceDef>> {
+    let find = |name: &&str| source::find(name).unwrap_or_else(|| panic!("{name}")).def().shared();
     super::fields::SOURCES.iter().map(find).collect()
 }
 
@@ -25,7 +26,7 @@ fn defs() -> Vec<&'static SourceDef> {
 struct Made {
     app: App,
     snapshot: Snapshot,
-    defs: Vec<&'static SourceDef>,
+    defs: Vec<Arc<SourceDef>>,
     tick: u64,
 }
 
@@ -41,7 +42,7 @@ impl Made {
 
     fn row(&mut self, source: &str, name: &[u8], cells: &[(&str, u64)], texts: &[(&str, &[u8])]) {
         let index = self.defs.iter().position(|def| def.name == source).unwrap();
-        let def = self.defs[index];
+        let def = &self.defs[index];
         let sample = &mut self.snapshot.samples[index];
         if !self.snapshot.fresh[index] {
             sample.table.begin();

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use sample::{Frame, Row};
+use layout::{Frame, Row};
 
 use super::ended::{Ended, EndedList};
 use super::fields::{ScreenSources, identity};

@@ -9,8 +9,10 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use sample::{Frame, Options, SourceDef};
+use layout::{Frame, Options};
+use sample::SourceDef;
 use serde_json::json;
 
 use crate::fields::{Plan, Selection, instance_text, keeps, number};
@@ -54,7 +56,7 @@ type Key = (usize, String, usize);
 /// What every chosen field did in a stretch of time.
 #[derive(Debug)]
 pub struct Period {
-    defs: Vec<&'static SourceDef>,
+    defs: Vec<Arc<SourceDef>>,
     plans: Vec<Plan>,
     courses: BTreeMap<Key, Course>,
     frame_count: u64,
@@ -65,7 +67,7 @@ impl Period {
     ///
     /// # Errors
     /// `InvalidInput` for a name in `--fields` that nothing has.
-    pub fn new(options: &Options, defs: &[&'static SourceDef]) -> io::Result<Self> {
+    pub fn new(options: &Options, defs: &[Arc<SourceDef>]) -> io::Result<Self> {
         let selection = Selection::of(options, defs)?;
         let plans = defs.iter().map(|def| selection.plan(def)).collect();
         Ok(Period { defs: defs.to_vec(), plans, courses: BTreeMap::new(), frame_count: 0 })
@@ -125,7 +127,7 @@ fn lines(a: &Period, b: &Period) -> Vec<Line> {
     keys.dedup();
     let line = |key: &Key| {
         let (source, instance, field) = key;
-        let def = a.defs[*source];
+        let def = &a.defs[*source];
         let field = &def.fields[*field];
         let place = if instance.is_empty() { String::new() } else { format!("[{instance}]") };
         Line {
@@ -149,7 +151,8 @@ pub fn write_comparison(
     form: ComparisonForm,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let names = |period: &Period| period.defs.iter().map(|def| def.name).collect::<Vec<_>>();
+    let names =
+        |period: &Period| period.defs.iter().map(|def| def.name.clone()).collect::<Vec<_>>();
     if names(a) != names(b) {
         let text = "the two periods are of different sources: choose some with -s";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
@@ -265,30 +268,32 @@ fn write_json(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use sample::{Cadence, Field, History, Meta, Snapshot, State, Unit};
+    use std::sync::LazyLock;
 
     use super::*;
 
-    static DEF: SourceDef = SourceDef {
-        name: "demo",
-        about: "A source for tests",
-        letters: "d",
-        reads: &[],
-        instance: &["disk"],
-        fields: &[
-            Field::counter("reads", Unit::Count, "Reads finished"),
-            Field::gauge("queue", Unit::Count, "Requests waiting"),
-        ],
-        cadence: Cadence::First,
-        layouts: &[],
-    };
+    static DEF: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+        Arc::new(SourceDef {
+            name: "demo".into(),
+            about: "A source for tests".into(),
+            letters: "d".into(),
+            instance: vec!["disk".into()].into(),
+            fields: vec![
+                Field::counter("reads", Unit::Count, "Reads finished"),
+                Field::gauge("queue", Unit::Count, "Requests waiting"),
+            ]
+            .into(),
+            cadence: Cadence::First,
+        })
+    });
 
     /// A period with a reading of (reads, queue) each second.
     fn period(readings: &[(u64, Option<u64>)]) -> Period {
         let (meta, options) = (Meta::new(), Options::default());
-        let mut period = Period::new(&options, &[&DEF]).unwrap();
-        let mut history = History::new(&[&DEF]);
+        let mut period = Period::new(&options, &[DEF.clone()]).unwrap();
+        let mut history = History::new(&[DEF.clone()]);
         for (second, (reads, queue)) in readings.iter().enumerate() {
-            let mut snapshot = Snapshot::new(&[&DEF]);
+            let mut snapshot = Snapshot::new(&[DEF.clone()]);
             snapshot.monotonic_ns = (second as u64 + 1) * 1_000_000_000;
             snapshot.fresh[0] = true;
             let sample = &mut snapshot.samples[0];
@@ -299,7 +304,7 @@ mod tests {
             row.set_some(1, *queue);
             history.push(&mut snapshot);
             if second > 0 {
-                period.add(&history.frame(&meta, &options));
+                period.add(&layout::Frame::new(&history, &meta, &options));
             }
         }
         period

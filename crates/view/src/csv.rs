@@ -13,9 +13,12 @@
 //! Times are UTC with milliseconds; with `--utc`, seconds since the epoch.  Numbers follow
 //! `fields`: base units, counters as rates per second.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use sample::{Frame, Kind, Meta, Options, Row, SourceDef, State, Track, text};
+use layout::{Frame, Options, Row, text};
+use sample::{Kind, Meta, SourceDef, State, Track};
 
 use crate::View;
 use crate::fields::{Plan, Selection, epoch_text, instance_text, keeps, number, time_text};
@@ -38,17 +41,17 @@ pub struct Csv {
 
 /// A column of the wide form.
 struct Column {
-    source: &'static str,
+    source: Cow<'static, str>,
     /// Empty for a source with a single row.
     instance: String,
-    field: &'static str,
+    field: Cow<'static, str>,
 }
 
 impl View for Csv {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -101,7 +104,7 @@ impl Csv {
         let items = std::mem::take(&mut self.selection.items);
         for item in &items {
             for track in frame.tracks {
-                let fields = item.fields(track.def);
+                let fields = item.fields(&track.def);
                 let instances = match &item.instance {
                     _ if fields.is_empty() => continue,
                     Some(instance) => vec![instance.clone()],
@@ -110,9 +113,9 @@ impl Csv {
                 };
                 for instance in instances {
                     let column = |&field: &usize| Column {
-                        source: track.def.name,
+                        source: track.def.name.clone(),
                         instance: instance.clone(),
-                        field: track.def.fields[field].name,
+                        field: track.def.fields[field].name.clone(),
                     };
                     self.columns.extend(fields.iter().map(column));
                 }
@@ -145,7 +148,7 @@ impl Csv {
                     line.extend_from_slice(time.as_bytes());
                     line.push(b',');
                     line.extend_from_slice(&self.host);
-                    for part in [track.def.name, &instance, track.def.fields[field].name, ""] {
+                    for part in [&*track.def.name, &*instance, &*track.def.fields[field].name, ""] {
                         line.push(b',');
                         quote_into(line, part.as_bytes());
                     }
@@ -173,7 +176,7 @@ impl Csv {
             self.line.push(b',');
             let place = frame.tracks.iter().position(|track| track.def.name == column.source);
             let Some(place) = place else { continue };
-            let Some(field) = frame.tracks[place].def.field(column.field) else { continue };
+            let Some(field) = frame.tracks[place].def.field(&column.field) else { continue };
             let row = rows[place].iter().find(|(_, instance)| *instance == column.instance);
             if let Some((row, _)) = row {
                 push_value(&mut self.line, row, field);
@@ -188,9 +191,9 @@ impl Csv {
     fn remember_late(&mut self, frame: &Frame<'_>, rows: &[Vec<(Row<'_>, String)>]) {
         for ((track, plan), rows) in frame.tracks.iter().zip(&self.plans).zip(rows) {
             for (_, instance) in rows {
-                let source = track.def.name;
+                let source = &track.def.name;
                 let has_column =
-                    |column: &Column| column.source == source && column.instance == *instance;
+                    |column: &Column| column.source == *source && column.instance == *instance;
                 if self.late.len() > LATE_NAMES_MAX
                     || plan.of(instance).next().is_none()
                     || self.columns.iter().any(has_column)

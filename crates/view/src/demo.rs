@@ -1,70 +1,88 @@
 //! A small made-up feed for the tests of views: two sources, three ticks, an instance that goes,
 //! one that comes with a hostile name, a counter that is reset, a source that is absent.
 
+use layout::LayoutLookup;
+use sample::Level;
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::LazyLock;
 
-use sample::{
-    Cadence, Field, History, Layout, Meta, Options, PlotColumn, Snapshot, SourceDef, State, Unit,
-};
+use layout::{Layout, Options, PlotColumn};
+use sample::{Cadence, Field, History, Meta, Snapshot, SourceDef, State, Unit};
 
 use crate::View;
 
 pub(crate) mod instances;
 
-static MEM: SourceDef = SourceDef {
-    name: "mem",
-    about: "Memory of the demonstration",
-    letters: "m",
-    reads: &["/proc/meminfo"],
-    instance: &[],
-    fields: &[
-        Field::gauge("free_kb", Unit::Kibibytes, "Memory with no use"),
-        Field::counter("faults", Unit::Count, "Page faults"),
+static MEM_LAYOUTS: &[Layout] = &[Layout {
+    level: Level::Summary,
+    metrics: &[
+        PlotColumn::new("meminfo.free", |row| row.gauge(0)).level(),
+        PlotColumn::new("pageinfo.fault", |row| row.rate(1)),
+        PlotColumn::fixed("cpuload.avg1", 2, |row| Some(row.gauge(0)? / 4.0)),
     ],
-    cadence: Cadence::First,
-    layouts: &[Layout {
-        letter: 'm',
-        metrics: &[
-            PlotColumn::new("meminfo.free", |row| row.gauge(0)).level(),
-            PlotColumn::new("pageinfo.fault", |row| row.rate(1)),
-            PlotColumn::fixed("cpuload.avg1", 2, |row| Some(row.gauge(0)? / 4.0)),
-        ],
-        ..Layout::EMPTY
-    }],
-};
+    ..Layout::EMPTY
+}];
 
-static DISK: SourceDef = SourceDef {
-    name: "disk",
-    about: "Disks of the demonstration",
-    letters: "dD",
-    reads: &["/proc/diskstats"],
-    instance: &["disk"],
-    fields: &[
-        Field::counter("reads", Unit::Count, "Reads \"finished\""),
-        Field::counter("busy", Unit::Milliseconds, "Time with a request outstanding"),
-        Field::text("model", "What the maker calls it"),
+static DISK_LAYOUTS: &[Layout] = &[Layout {
+    level: Level::Detail,
+    metrics: &[
+        PlotColumn::new("diskinfo.reads.{}", |row| row.rate(0)),
+        PlotColumn::new("diskinfo.svctime.{}", |row| row.delta(1)),
     ],
-    cadence: Cadence::First,
-    layouts: &[Layout {
-        letter: 'D',
-        metrics: &[
-            PlotColumn::new("diskinfo.reads.{}", |row| row.rate(0)),
-            PlotColumn::new("diskinfo.svctime.{}", |row| row.delta(1)),
-        ],
-        ..Layout::EMPTY
-    }],
-};
+    ..Layout::EMPTY
+}];
 
-static NFS: SourceDef = SourceDef {
-    name: "nfs",
-    about: "A source that this machine lacks",
-    letters: "f",
-    reads: &["/proc/net/rpc/nfs"],
-    instance: &[],
-    fields: &[Field::counter("calls", Unit::Count, "Calls made")],
-    cadence: Cadence::First,
-    layouts: &[],
-};
+/// The layouts of these sources.
+pub(crate) fn layouts_of(name: &str) -> &'static [Layout] {
+    match name {
+        "mem" => MEM_LAYOUTS,
+        "disk" => DISK_LAYOUTS,
+        _ => &[],
+    }
+}
+
+static MEM: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "mem".into(),
+        about: "Memory of the demonstration".into(),
+        letters: "m".into(),
+        instance: vec![].into(),
+        fields: vec![
+            Field::gauge("free_kb", Unit::Kibibytes, "Memory with no use"),
+            Field::counter("faults", Unit::Count, "Page faults"),
+        ]
+        .into(),
+        cadence: Cadence::First,
+    })
+});
+
+static DISK: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "disk".into(),
+        about: "Disks of the demonstration".into(),
+        letters: "dD".into(),
+        instance: vec!["disk".into()].into(),
+        fields: vec![
+            Field::counter("reads", Unit::Count, "Reads \"finished\""),
+            Field::counter("busy", Unit::Milliseconds, "Time with a request outstanding"),
+            Field::text("model", "What the maker calls it"),
+        ]
+        .into(),
+        cadence: Cadence::First,
+    })
+});
+
+static NFS: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "nfs".into(),
+        about: "A source that this machine lacks".into(),
+        letters: "f".into(),
+        instance: vec![].into(),
+        fields: vec![Field::counter("calls", Unit::Count, "Calls made")].into(),
+        cadence: Cadence::First,
+    })
+});
 
 /// The hostile name: a comma, an escape, a byte that is no UTF-8, a quotation mark.
 pub(crate) const HOSTILE: &[u8] = b"x,\x1b\xff\"";
@@ -76,7 +94,8 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(mut options: Options) -> Self {
+        options.layouts = LayoutLookup(layouts_of);
         let mut meta = Meta::new();
         meta.set("host", "vm");
         Feed { meta, options }
@@ -84,13 +103,13 @@ impl Feed {
 
     /// Shows the whole feed.
     pub(crate) fn run(&mut self, view: &mut dyn View, out: &mut dyn Write) -> io::Result<()> {
-        let defs = [&MEM, &DISK, &NFS];
+        let defs = [MEM.clone(), DISK.clone(), NFS.clone()];
         let mut history = History::new(&defs);
         view.begin(&self.meta, &defs, &self.options, out)?;
         for tick in 0..3 {
             let mut snapshot = tick_of(tick, &defs);
             history.push(&mut snapshot);
-            view.frame(&history.frame(&self.meta, &self.options), out)?;
+            view.frame(&layout::Frame::new(&history, &self.meta, &self.options), out)?;
         }
         view.end(out)
     }
@@ -107,7 +126,7 @@ impl Feed {
     }
 }
 
-fn tick_of(tick: u64, defs: &[&'static SourceDef]) -> Snapshot {
+fn tick_of(tick: u64, defs: &[Arc<SourceDef>]) -> Snapshot {
     let mut snapshot = Snapshot::new(defs);
     snapshot.monotonic_ns = (100 + tick) * 1_000_000_000;
     snapshot.realtime_ns = (10 + tick).cast_signed() * 1_000_000_000;

@@ -1,6 +1,6 @@
 //! One line for each instance over a whole recording (`--procanalyze`, `--slabanalyze`).
 //!
-//! What stands in a line is data of the source ([`sample::Digest`]).  As in collectl the first
+//! What stands in a line is data of the source ([`layout::Digest`]).  As in collectl the first
 //! interval shown is where counting begins; an instance that comes later counts from its birth.
 //! Where another source tells of ended instances, theirs go on with what came after they were
 //! seen last, and those that no reading ever saw have lines, too.
@@ -8,12 +8,12 @@
 //! Holds one entry for each instance ever seen.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use sample::number::{pad_left, pad_right};
-use sample::{
-    Digest, DigestColumn, Fold, Folded, Form, Frame, Of, Options, Role, Row, SourceDef, State,
-};
+use layout::number::{pad_left, pad_right};
+use layout::{Digest, DigestColumn, Fold, Folded, Form, Frame, Of, Options, Role, Row};
+use sample::{SourceDef, State};
 
 use crate::time::LocalTime;
 
@@ -21,7 +21,7 @@ use crate::time::LocalTime;
 const INSTANCES_MAX: usize = 1_000_000;
 
 /// Takes the extension and the text of a file.
-pub type WriteFile<'a, E> = &'a mut dyn FnMut(&'static str, &[u8]) -> Result<(), E>;
+pub type WriteFile<'a, E> = &'a mut dyn FnMut(&str, &[u8]) -> Result<(), E>;
 
 /// Digests of a recording, open.
 pub struct Digests {
@@ -55,11 +55,11 @@ struct Entry {
 
 impl Digests {
     /// The digests of these names that a feed has.
-    pub fn of(names: &[&str], defs: &[&'static SourceDef], zone: TimeZone) -> Self {
+    pub fn of(names: &[&str], defs: &[Arc<SourceDef>], options: &Options, zone: TimeZone) -> Self {
         let mut parts: Vec<Part> = Vec::new();
         let all = |role: Role| {
             defs.iter().enumerate().flat_map(move |(source, def)| {
-                let digests = def.layouts.iter().filter_map(|layout| layout.digest);
+                let digests = options.layouts.of(def).iter().filter_map(|layout| layout.digest);
                 digests.filter(move |digest| digest.role == role).map(move |one| (source, one))
             })
         };
@@ -273,7 +273,7 @@ impl Entry {
         for (at, column) in digest.columns.iter().enumerate() {
             match column.value {
                 Of::Text(text) => {
-                    entry.texts[at] = text(row).map(|text| sample::text::escape(text).into_bytes());
+                    entry.texts[at] = text(row).map(|text| layout::text::escape(text).into_bytes());
                 }
                 Of::Written(write) => write(row, entry.texts[at].get_or_insert_default()),
                 Of::Number(value) if matches!(column.fold, Fold::Gain) => {
@@ -310,12 +310,12 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::instances::{DEFS, HOSTILE, run};
+    use crate::demo::instances::{DEFS, HOSTILE, run, with_layouts};
 
     #[test]
     fn a_digest_has_a_line_for_each_instance_that_was_ever_there() {
         let options = Options { separator: " ".to_owned(), ..Options::default() };
-        let mut digests = Digests::of(&["process"], &DEFS, TimeZone::UTC);
+        let mut digests = Digests::of(&["process"], &DEFS, &with_layouts(&options), TimeZone::UTC);
         run(&options, |frame| {
             digests.take(frame);
             Ok(())
@@ -323,11 +323,11 @@ mod tests {
         .unwrap();
         let mut files = Vec::new();
         let notes = digests.finish(&options, &mut |extension, text| {
-            files.push((extension, String::from_utf8(text.to_vec()).unwrap()));
+            files.push((extension.to_owned(), String::from_utf8(text.to_vec()).unwrap()));
             Ok::<(), std::io::Error>(())
         });
         assert!(notes.unwrap().is_empty());
-        let hostile = sample::text::escape(HOSTILE);
+        let hostile = layout::text::escape(HOSTILE);
         let expected = format!(
             "Date From Thru Pid RSSMin RSSMax T Command\n\
              19700101 00:00:11 00:00:13 1 100 100 0:00:00 init\n\
@@ -336,7 +336,7 @@ mod tests {
              19700101 00:00:13 00:00:13 7 1 1 0:00:00 again\n\
              19700101 00:00:13 00:00:13 11 2 2 0:00:00 work\n"
         );
-        assert_eq!(files, [("prcs", expected)]);
+        assert_eq!(files, [("prcs".to_owned(), expected)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! connection to carbon; `gexpr` writes packets for Ganglia's gmond, each with one call of
 //! `write`, so that a writer that sends a datagram for each call is all that is needed.
 //!
-//! Names and values come from [`sample::Layout::metrics`]; what other formats than `lexpr` call
+//! Names and values come from [`layout::Layout::metrics`]; what other formats than `lexpr` call
 //! them is in `names`; the options that all share are in `report`.
 
 use std::path::{Path, PathBuf};

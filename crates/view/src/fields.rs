@@ -11,8 +11,10 @@
 //! views print it: escaped as on the screen, its parts joined by `:`.
 
 use std::io;
+use std::sync::Arc;
 
-use sample::{Field, Kind, Meta, Options, Row, SourceDef, Unit, text};
+use layout::{Options, Row, text};
+use sample::{Field, Kind, Level, Meta, SourceDef, Unit};
 
 /// One name of `--fields`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +68,7 @@ impl Selection {
     ///
     /// # Errors
     /// `InvalidInput` with one sentence for a name that cannot be read or that nothing has.
-    pub(crate) fn of(options: &Options, defs: &[&'static SourceDef]) -> io::Result<Selection> {
+    pub(crate) fn of(options: &Options, defs: &[Arc<SourceDef>]) -> io::Result<Selection> {
         let mut items = Vec::with_capacity(options.fields.len());
         for name in &options.fields {
             let mut item = Item::parse(name).ok_or_else(|| {
@@ -75,7 +77,7 @@ impl Selection {
                      source[instance].field"
                 ))
             })?;
-            let is_source = defs.iter().any(|def| item.source.as_deref() == Some(def.name));
+            let is_source = defs.iter().any(|def| item.source.as_deref() == Some(&*def.name));
             let is_field = defs.iter().any(|def| def.field(name).is_some());
             if !is_source && is_field {
                 item = Item { source: None, instance: None, field: Some(name.clone()) };
@@ -91,7 +93,8 @@ impl Selection {
     /// The chosen fields of one source, in its own order; empty when it is not asked for.
     pub(crate) fn plan(&self, def: &SourceDef) -> Plan {
         if self.items.is_empty() {
-            let asked = self.subsystems.is_empty() || def.asked_by(&self.subsystems);
+            let asked = self.subsystems.is_empty()
+                || def.letters.contains(|letter| self.subsystems.contains(letter));
             let fields = if asked { (0..def.fields.len()).collect() } else { Vec::new() };
             return Plan { only: vec![None; fields.len()], fields };
         }
@@ -135,7 +138,7 @@ impl Plan {
 ///
 /// # Errors
 /// `InvalidInput` with one sentence for a name that cannot be read or that nothing has.
-pub fn check_fields(fields: &[String], defs: &[&'static SourceDef]) -> io::Result<()> {
+pub fn check_fields(fields: &[String], defs: &[Arc<SourceDef>]) -> io::Result<()> {
     let options = Options { fields: fields.to_vec(), ..Options::default() };
     Selection::of(&options, defs).map(|_| ())
 }
@@ -144,15 +147,15 @@ fn invalid(text: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, text)
 }
 
-fn unknown(name: &str, item: &Item, defs: &[&'static SourceDef]) -> String {
+fn unknown(name: &str, item: &Item, defs: &[Arc<SourceDef>]) -> String {
     let source = item.source.as_deref().unwrap_or(name);
     match defs.iter().find(|def| def.name == source) {
         Some(def) => {
-            let fields: Vec<&str> = def.fields.iter().map(|field| field.name).collect();
+            let fields: Vec<&str> = def.fields.iter().map(|field| &*field.name).collect();
             format!("--fields: nothing is called '{name}'; {} has {}", def.name, fields.join(", "))
         }
         None => {
-            let sources: Vec<&str> = defs.iter().map(|def| def.name).collect();
+            let sources: Vec<&str> = defs.iter().map(|def| &*def.name).collect();
             format!("--fields: no source or field '{source}' here; sources: {}", sources.join(", "))
         }
     }
@@ -171,7 +174,7 @@ pub(crate) fn instance_parts(name: &[u8]) -> impl Iterator<Item = String> {
 
 /// Whether display filters (`--dskfilt` and its like) keep the instance.
 pub(crate) fn keeps(row: &Row<'_>) -> bool {
-    let detail = row.track.def.layouts.iter().find(|layout| layout.letter.is_ascii_uppercase());
+    let detail = row.options().layouts.at(&row.track.def, Level::Detail);
     row.track.def.instance.is_empty() || detail.is_none_or(|layout| (layout.keep)(row))
 }
 

@@ -7,9 +7,11 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use sample::{Account, Frame, Grouping, Kind, Measure, Meta, Options, Order, SourceDef};
+use layout::{Account, Frame, Grouping, Measure, Options, Order};
+use sample::{Kind, Meta, SourceDef};
 
 use crate::View;
 use crate::tally::{Close, Event, Fate, Tally, Tick};
@@ -229,11 +231,11 @@ impl View for Groups {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {
-        self.tally = Tally::of(defs);
+        self.tally = Tally::of(defs, options);
         self.sums.clear();
         meta.host().clone_into(&mut self.host);
         let account = self.tally.account();

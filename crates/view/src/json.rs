@@ -19,8 +19,10 @@
 //! different names never look the same.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use sample::{Frame, Kind, Meta, Options, Row, SourceDef, State, text};
+use layout::{Frame, Options, Row, text};
+use sample::{Kind, Meta, SourceDef, State};
 
 use crate::View;
 use crate::fields::{Plan, Selection, instance_parts, instance_text, keeps, number, time_text};
@@ -37,7 +39,7 @@ impl View for Json {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -118,13 +120,13 @@ fn push_fields(
         if def.kind == Kind::Text {
             if let Some(text) = row.text(field) {
                 separate(line, &mut comma);
-                push_quoted(line, def.name);
+                push_quoted(line, &def.name);
                 line.push(b':');
                 push_text(line, text);
             }
         } else if let Some(value) = number(row, field) {
             separate(line, &mut comma);
-            push_quoted(line, def.name);
+            push_quoted(line, &def.name);
             // Writing to a vector cannot fail.
             let _ = write!(line, ":{value}");
         }

@@ -4,9 +4,11 @@
 #![forbid(unsafe_code)]
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use sample::{Frame, Meta, Options, SourceDef};
+use layout::{Frame, Options};
+use sample::{Meta, SourceDef};
 
 mod brief;
 mod compare;
@@ -46,7 +48,7 @@ pub trait View {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         out: &mut dyn Write,
     ) -> io::Result<()>;

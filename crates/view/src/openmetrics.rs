@@ -12,7 +12,8 @@
 
 use std::io::{self, Write};
 
-use sample::{Field, Kind, Meta, Row, SourceDef, text};
+use layout::{Row, text};
+use sample::{Field, Kind, Meta, SourceDef};
 
 use crate::fields::{instance_parts, to_base};
 use crate::{Entry, View};
@@ -48,7 +49,7 @@ impl Head {
         let unit = field.unit.base_name().to_string();
         let (name, help) = match field.kind {
             Kind::Text => (format!("whit_{}", def.name), def.about.to_string()),
-            _ => (family_name(def.name, field.name, &unit), field.help.to_string()),
+            _ => (family_name(&def.name, &field.name, &unit), field.help.to_string()),
         };
         Head { name, kind: field.kind, unit, help }
     }

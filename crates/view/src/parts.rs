@@ -1,44 +1,37 @@
-//! Which letters a feed can show, in collectl's order, and how: the source's own layout, or one
-//! made up from its fields.
+//! Which sources of a feed a view shows, in which order and how: by the source's own layout, or by
+//! one made up from its fields.
 
-use sample::number::{pad_left, pad_right, push_fixed, push_perl, push_scaled};
-use sample::text::escape_into;
-use sample::{Cadence, Field, Frame, Kind, Layout, Meta, Options, Row, SourceDef, Track, Unit};
-
-/// Brief mode's order; whit's own letters come last.
-pub(crate) const BRIEF: &str = "cjmbydntsixfpgqrvakow";
-/// Verbose mode's order, summaries and details.
-pub(crate) const VERBOSE: &str = "cCjJdDfFimMbBnNstTExXyYZpgGqQrRvVaAkKow";
-/// Summary plot columns, which share a line.
-pub(crate) const PLOT_SUMMARY: &str = "cmsndifxtybjpgqrvakow";
-/// Detail plot columns.
-pub(crate) const PLOT_DETAIL: &str = "CDEMFNTXBYZJGQRVAK";
+use layout::number::{pad_left, pad_right, push_fixed, push_perl, push_scaled};
+use layout::text::escape_into;
+use layout::{Frame, Layout, Options, Position, Row};
+use sample::{Cadence, Field, Kind, Level, Meta, SourceDef, Track, Unit};
+use std::sync::Arc;
 
 /// Fields that a made-up brief block shows.
 const DERIVED_BRIEF_FIELDS: usize = 3;
 
-/// A letter of one source.
-#[derive(Clone, Copy)]
+/// A source at one level.
+#[derive(Clone)]
 pub(crate) struct Part {
     /// The source's place in the feed.
     pub(crate) source: usize,
     /// The source.
-    pub(crate) def: &'static SourceDef,
-    /// The letter.
-    pub(crate) letter: char,
+    pub(crate) def: Arc<SourceDef>,
+    /// Whether it is shown as a whole or by its instances.
+    pub(crate) level: Level,
     /// Its layout, `None` if it is made up from the fields.
     pub(crate) layout: Option<&'static Layout>,
 }
 
 impl Part {
-    /// Whether the letter is one for details: a line or group for each instance.
+    /// Whether it has a line or group for each instance.
     pub(crate) fn is_detail(&self) -> bool {
-        self.letter.is_ascii_uppercase()
+        self.level == Level::Detail
     }
 
     /// The source in a frame of the feed it was selected from.
     pub(crate) fn track<'a>(&self, frame: &Frame<'a>) -> Option<&'a Track> {
-        frame.tracks.get(self.source).filter(|track| std::ptr::eq(track.def, self.def))
+        frame.tracks.get(self.source).filter(|track| track.def.name == self.def.name)
     }
 
     /// Whether the layout lets an instance (or a summary's interval) be shown.
@@ -64,21 +57,22 @@ pub(crate) fn is_between_ticks<'a>(
     tracks.peek().is_some() && tracks.all(|track| !track.fresh)
 }
 
-/// The letters of `order` that are asked for and that the feed has sources for.
+/// The sources and levels that `options` ask for and that the feed has, in the order of `position`;
+/// those that have none come last, in the feed's order.
 pub(crate) fn select(
-    order: &str,
-    defs: &[&'static SourceDef],
+    position: fn(&Position) -> u16,
+    defs: &[Arc<SourceDef>],
     options: &Options,
-) -> impl Iterator<Item = Part> {
+) -> Vec<Part> {
     let mut parts = Vec::new();
-    for letter in order.chars().filter(|&letter| options.shows(letter)) {
-        for (source, def) in defs.iter().enumerate() {
-            if def.letters.contains(letter) {
-                parts.push(Part { source, def, letter, layout: def.layout(letter) });
-            }
+    for (source, def) in defs.iter().enumerate() {
+        for level in def.levels().filter(|&level| options.asks(def, level)) {
+            let layout = options.layouts.at(def, level);
+            parts.push(Part { source, def: def.clone(), level, layout });
         }
     }
-    parts.into_iter()
+    parts.sort_by_key(|part| part.layout.map_or(u16::MAX, |layout| position(&layout.position)));
+    parts
 }
 
 /// Writes `text` with the `$` words of layouts replaced.
@@ -105,16 +99,12 @@ pub(crate) fn push_words(out: &mut Vec<u8>, text: &[u8], meta: &Meta, options: &
 }
 
 /// The fields that made-up layouts show: all but texts.
-pub(crate) fn derived_fields(
-    def: &'static SourceDef,
-) -> impl Iterator<Item = (usize, &'static Field)> {
+pub(crate) fn derived_fields(def: &SourceDef) -> impl Iterator<Item = (usize, &Field)> {
     def.fields.iter().enumerate().filter(|(_, field)| field.kind != Kind::Text)
 }
 
 /// Those of them that a made-up brief block shows.
-pub(crate) fn derived_brief_fields(
-    def: &'static SourceDef,
-) -> impl Iterator<Item = (usize, &'static Field)> {
+pub(crate) fn derived_brief_fields(def: &SourceDef) -> impl Iterator<Item = (usize, &Field)> {
     derived_fields(def).take(DERIVED_BRIEF_FIELDS)
 }
 
@@ -162,7 +152,7 @@ pub(crate) fn push_derived_cell(
             push_fixed(out, value, 2);
         }
         Some(value) => {
-            let scale = sample::number::Scale { width: 6, unit: 0, binary: false };
+            let scale = layout::number::Scale { width: 6, unit: 0, binary: false };
             push_scaled(out, value, scale, options);
         }
         None => out.push(b'-'),
@@ -172,7 +162,7 @@ pub(crate) fn push_derived_cell(
 }
 
 /// Made-up brief block: `<----name---->` above the first few fields.
-pub(crate) fn push_derived_brief_title(out: &mut Vec<u8>, def: &'static SourceDef) {
+pub(crate) fn push_derived_brief_title(out: &mut Vec<u8>, def: &SourceDef) {
     let fields = derived_brief_fields(def);
     let width: usize = fields.map(|(_, field)| derived_width(field) + 1).sum();
     let dashes = width.saturating_sub(def.name.len() + 2);
@@ -183,7 +173,7 @@ pub(crate) fn push_derived_brief_title(out: &mut Vec<u8>, def: &'static SourceDe
     out.push(b'>');
 }
 
-pub(crate) fn push_derived_brief_heading(out: &mut Vec<u8>, def: &'static SourceDef) {
+pub(crate) fn push_derived_brief_heading(out: &mut Vec<u8>, def: &SourceDef) {
     for (_, field) in derived_brief_fields(def) {
         push_derived_heading(out, field);
     }
@@ -195,7 +185,7 @@ pub(crate) fn push_derived_brief(
     part: &Part,
     options: &Options,
 ) {
-    for (index, field) in derived_brief_fields(part.def) {
+    for (index, field) in derived_brief_fields(&part.def) {
         let value = whole.and_then(|row| derived_sum(row, index, field));
         push_derived_cell(out, value, field, options);
     }
@@ -210,7 +200,7 @@ pub(crate) fn push_derived_verbose_heading(out: &mut Vec<u8>, part: &Part) {
         out.extend_from_slice(part.def.instance.join("/").as_bytes());
         pad_right(out, start, DERIVED_NAME_WIDTH);
     }
-    for (_, field) in derived_fields(part.def) {
+    for (_, field) in derived_fields(&part.def) {
         push_derived_heading(out, field);
     }
 }
@@ -223,7 +213,7 @@ pub(crate) fn push_derived_verbose(out: &mut Vec<u8>, row: &Row<'_>, part: &Part
         push_instance(out, row.name());
         pad_right(out, start, DERIVED_NAME_WIDTH);
     }
-    for (index, field) in derived_fields(part.def) {
+    for (index, field) in derived_fields(&part.def) {
         let value = if part.is_detail() {
             derived_value(row, index, field)
         } else {

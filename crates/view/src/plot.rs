@@ -8,11 +8,14 @@
 //! A line's columns are those of its heading.  An instance that is gone leaves its cells empty;
 //! one that is new gets columns at the end, and a heading is written again.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use sample::{Field, Frame, Meta, Options, PlotColumn, Row, Shape, SourceDef, State, Track};
+use layout::{Frame, Options, PlotColumn, Row, Shape};
+use sample::{Field, Meta, SourceDef, State, Track};
 
 use crate::parts::{self, Part};
 use crate::time::{self, LocalTime};
@@ -42,7 +45,7 @@ impl View for Plot {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -122,7 +125,7 @@ struct Lines {
 
 /// The subsystems that share a file.
 struct Group {
-    extension: &'static str,
+    extension: Cow<'static, str>,
     columns: Vec<Columns>,
     /// Whether an instance got columns at this interval.
     has_new: bool,
@@ -152,11 +155,11 @@ struct Instance {
     columns: Vec<Column>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Column {
     Given(&'static PlotColumn),
     /// Made up from a field.
-    Derived(usize, &'static Field),
+    Derived(usize, Field),
 }
 
 impl Lines {
@@ -176,16 +179,18 @@ impl Lines {
         }
     }
 
-    fn begin(&mut self, defs: &[&'static SourceDef], options: &Options) {
+    fn begin(&mut self, defs: &[Arc<SourceDef>], options: &Options) {
         self.separator = match options.separator.as_str() {
             "" => vec![b' '],
             separator => separator.as_bytes().to_vec(),
         };
         self.groups.clear();
-        for order in [parts::PLOT_SUMMARY, parts::PLOT_DETAIL] {
-            for part in parts::select(order, defs, options) {
-                self.add(part, options);
-            }
+        let (details, summaries): (Vec<Part>, Vec<Part>) =
+            parts::select(|position| position.plot, defs, options)
+                .into_iter()
+                .partition(Part::is_detail);
+        for part in summaries.into_iter().chain(details) {
+            self.add(part, options);
         }
         self.cell_order = (0..self.groups.len()).collect();
         if options.exact {
@@ -199,7 +204,9 @@ impl Lines {
     /// In collectl's lines InfiniBand's cells stand before those of TCP, its headings behind.
     fn order_cells_as_collectl(&mut self) {
         let place = |letter| {
-            let shows = |columns: &Columns| columns.part.letter == letter;
+            let shows = |columns: &Columns| {
+                columns.part.def.letters.contains(letter) && columns.part.is_detail()
+            };
             self.groups.iter().position(|group| group.columns.iter().any(shows))
         };
         if let (Some(tcp), Some(infiniband)) = (place('T'), place('X')) {
@@ -212,10 +219,10 @@ impl Lines {
             return;
         }
         let (extension, shape) = match part.layout.map(|layout| &layout.plot) {
-            Some(Some(plot)) => (plot.extension, plot.shape),
+            Some(Some(plot)) => (Cow::Borrowed(plot.extension), plot.shape),
             Some(None) => return,
-            None if part.is_detail() => (part.def.name, Shape::Columns),
-            None => ("tab", Shape::Columns),
+            None if part.is_detail() => (part.def.name.clone(), Shape::Columns),
+            None => (Cow::Borrowed("tab"), Shape::Columns),
         };
         let columns = Columns {
             part,
@@ -427,8 +434,8 @@ impl Columns {
             let applying = plot.columns.iter().filter(|column| (column.applies)(row));
             columns.extend(applying.map(Column::Given));
         } else {
-            let fields = parts::derived_fields(self.part.def);
-            columns.extend(fields.map(|(index, field)| Column::Derived(index, field)));
+            let fields = parts::derived_fields(&self.part.def);
+            columns.extend(fields.map(|(index, field)| Column::Derived(index, field.clone())));
         }
         let mut tag = vec![b'['];
         match plot {
@@ -452,7 +459,7 @@ impl Columns {
             heading.extend_from_slice(&tag);
             let name = match column {
                 Column::Given(column) => column.name,
-                Column::Derived(_, field) => field.name,
+                Column::Derived(_, field) => &field.name,
             };
             parts::push_words(heading, name.as_bytes(), frame.meta, frame.options);
         }
@@ -492,7 +499,7 @@ impl Instance {
 
 impl Column {
     fn push(
-        self,
+        &self,
         row: Option<&Row<'_>>,
         position: usize,
         part: &Part,
@@ -502,13 +509,13 @@ impl Column {
         let value = match (row, self) {
             (Some(row), Column::Given(column)) => return column.write(row, position, out),
             (Some(row), Column::Derived(index, field)) if part.is_detail() => {
-                parts::derived_value(row, index, field)
+                parts::derived_value(row, *index, field)
             }
-            (Some(row), Column::Derived(index, field)) => parts::derived_sum(row, index, field),
+            (Some(row), Column::Derived(index, field)) => parts::derived_sum(row, *index, field),
             (None, _) => None,
         };
         if let Some(value) = value.or(options.exact.then_some(0.0)) {
-            sample::number::push_perl(out, value);
+            layout::number::push_perl(out, value);
         }
     }
 }

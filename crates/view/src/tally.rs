@@ -10,8 +10,10 @@
 //! Costs a look-up by name for each end, and for each instance when any came or went.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use sample::{Account, Balance, Cells, Frame, Kind, Role, SourceDef, State, Track};
+use layout::{Account, Balance, Frame, Options, Role};
+use sample::{Cells, Kind, SourceDef, State, Track};
 
 /// Instances that are gone without an end having been told, remembered until the next reading.
 /// Beyond it their ends count with their whole lives again.
@@ -89,10 +91,10 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Finds the accounts of a feed.
-    pub(crate) fn of(defs: &[&'static SourceDef]) -> Self {
+    pub(crate) fn of(defs: &[Arc<SourceDef>], options: &Options) -> Self {
         let mut tally = Tally::default();
         for (source, def) in defs.iter().enumerate() {
-            for layout in def.layouts {
+            for layout in options.layouts.of(def) {
                 match layout.account {
                     Some(account) if account.role == Role::Living => {
                         tally.living.get_or_insert((source, account));

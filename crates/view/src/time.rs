@@ -5,8 +5,8 @@
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use sample::Options;
-use sample::number::push_u64;
+use layout::Options;
+use layout::number::push_u64;
 
 /// A moment on the wall clock of a zone.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,7 @@ impl LocalTime {
     /// Date and time as plot columns, or the seconds since the epoch.
     pub fn push_plot(&self, options: &Options, separator: &[u8], out: &mut Vec<u8>) {
         if is_utc(options) {
-            sample::number::push_whole(out, self.seconds as f64);
+            layout::number::push_whole(out, self.seconds as f64);
         } else {
             if options.has('d') {
                 self.push_short_date(out);
@@ -118,7 +118,7 @@ impl LocalTime {
 
     /// Seconds since the epoch with milliseconds, for the record line.
     pub fn push_seconds(&self, out: &mut Vec<u8>) {
-        sample::number::push_whole(out, self.seconds as f64);
+        layout::number::push_whole(out, self.seconds as f64);
         self.push_milliseconds(out);
     }
 

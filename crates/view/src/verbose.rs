@@ -5,13 +5,12 @@
 //! heading and can have a time column; otherwise a record line tells the time of each interval.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use sample::number::{pad_left, push_u64};
-use sample::{
-    Block, Cadence, Cell, Frame, Layout, Meta, Options, Part as Asked, Row, Show, SourceDef, State,
-    Track,
-};
+use layout::number::{pad_left, push_u64};
+use layout::{Block, Cell, Frame, Layout, Options, Part as Asked, Row, Show};
+use sample::{Cadence, Meta, SourceDef, State, Track};
 
 use crate::brief::{CLEAR_SCREEN, HEADER_REPEAT};
 use crate::parts::{self, Part};
@@ -267,7 +266,7 @@ fn push_record_line(
     pad_left(out, start, 4);
     out.extend_from_slice(b" >>> ");
     let host = frame.meta.host().to_ascii_lowercase();
-    sample::text::escape_into(out, host.as_bytes());
+    layout::text::escape_into(out, host.as_bytes());
     out.extend_from_slice(b" <<< (");
     local.push_seconds(out);
     if let Some(parts) = due {
@@ -282,7 +281,8 @@ fn push_record_line(
 /// The letters asked for, without those whose sources were not read in this interval.
 fn push_due_letters(out: &mut Vec<u8>, frame: &Frame<'_>, parts: &[Part]) {
     for letter in frame.options.subsystems.chars() {
-        let mut served = parts.iter().filter(|part| part.letter == letter).peekable();
+        let mut served =
+            parts.iter().filter(|part| part.def.letter(part.level) == Some(letter)).peekable();
         let is_due = |part: &Part| part.track(frame).is_some_and(|track| track.fresh);
         if served.peek().is_none() || served.any(is_due) {
             out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
@@ -444,11 +444,11 @@ impl View for Verbose {
     fn begin(
         &mut self,
         _meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {
-        self.parts = parts::select(parts::VERBOSE, defs, options).collect();
+        self.parts = parts::select(|position| position.verbose, defs, options);
         self.headers = Headers::new(options);
         self.headers.always |= self.is_part;
         Ok(())
@@ -476,7 +476,7 @@ impl View for Verbose {
             body.buffer.extend_from_slice(self.clear);
         }
         for at in 0..self.parts.len() {
-            let part = &Part { ..self.parts[at] };
+            let part = &self.parts[at].clone();
             let Some(track) = part.track(frame).filter(|track| track.fresh) else { continue };
             // Headings without lines below would say that there is something.
             let table = &track.current.table;

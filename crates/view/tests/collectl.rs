@@ -2,13 +2,16 @@
 //! character, and what the plot files get.
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic, in its helpers too")]
 
+use sample::Level;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::LazyLock;
 
 use jiff::tz::TimeZone;
-use sample::{
-    Block, Cadence, Cell, Field, Frame, History, Layout, Meta, NameFilter, Options, Part, Plot,
-    PlotColumn, Row, Shape, Show, Snapshot, SourceDef, Stat, State, Unit,
+use layout::{
+    Block, Cell, Frame, Layout, NameFilter, Options, Part, Plot, PlotColumn, Row, Shape, Show, Stat,
 };
+use sample::{Cadence, Field, History, Meta, Snapshot, SourceDef, State, Unit};
 use view::{PlotFiles, Setup};
 
 const READS: usize = 0;
@@ -42,154 +45,168 @@ fn stacked(_frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     });
 }
 
-static DISK: SourceDef = SourceDef {
-    name: "disk",
-    about: "Disks",
-    letters: "dD",
-    reads: &[],
-    instance: &["disk"],
-    fields: &[
-        Field::counter("reads", Unit::Count, "Reads"),
-        Field::counter("bytes", Unit::Bytes, "Bytes"),
-        Field::gauge("queue", Unit::Count, "Requests"),
-    ],
-    cadence: Cadence::First,
-    layouts: &[
-        Layout {
-            letter: 'd',
-            brief: &[Block {
-                when: |_| true,
-                title: "<---Disks--->",
-                headings: &["  KB Reads Sz "],
-                show: Show::Cells(&[
-                    Cell::binary("", 4, 0, |row| row.sum(|_| true, kilobytes)),
-                    Cell::scaled(" ", 5, |row| row.sum(|_| true, reads)),
-                    Cell::whole(" ", 2, |row| {
-                        Some(row.sum(|_| true, kilobytes)? / row.sum(|_| true, reads)?)
-                    })
-                    .stat(Stat::Ratio { over: 0, under: 1, factor: 1.0 }),
-                ]),
-            }],
-            verbose: &[
-                Block {
-                    when: |_| true,
-                    title: "DISK SUMMARY ($rate)",
-                    headings: &["<-upper->", "  Reads"],
-                    show: Show::Cells(&[Cell::whole("  ", 6, |row| row.sum(|_| true, reads))]),
-                },
-                Block {
-                    when: |options| options.has('g'),
-                    title: "",
-                    headings: &["<more>", "  KB"],
-                    show: Show::Cells(&[Cell::fixed(" ", 5, 1, |row| {
-                        row.sum(|_| true, kilobytes)
-                    })]),
-                },
-            ],
-            plot: Some(Plot {
-                tag: "DSK",
-                columns: &[
-                    PlotColumn::new("Reads$rate", |row| row.sum(|_| true, reads)),
-                    PlotColumn::fixed("KB", 2, |row| row.sum(|_| true, kilobytes)),
-                ],
-                ..Plot::EMPTY
-            }),
-            ..Layout::EMPTY
-        },
-        Layout {
-            letter: 'D',
-            verbose: &[
-                Block {
-                    when: |options| !options.dskopts.contains('k'),
-                    title: "",
-                    headings: &[],
-                    show: Show::Headed(
-                        disk_title,
-                        &[
-                            Cell::left("", 10, |row| Some(row.name())),
-                            Cell::whole(" ", 5, reads),
-                            Cell::position(" ", 1),
-                        ],
-                    ),
-                },
-                Block {
-                    when: |options| options.dskopts.contains('k'),
-                    title: "",
-                    headings: &[],
-                    show: Show::Stacked(stacked),
-                },
-            ],
-            plot: Some(Plot {
-                tag: "DSK",
-                extension: "dsk",
-                columns: &[
-                    PlotColumn::text("Name", |row| Some(row.name())),
-                    PlotColumn::new("Reads", reads),
-                    PlotColumn::whole("Queue", |row| row.gauge(QUEUE))
-                        .applies(|row| row.name() != b"b"),
-                ],
-                ..Plot::EMPTY
-            }),
-            keep: |row| {
-                let options = row.options();
-                options.dskfilt.keeps(row.name())
-                    && !(options.dskopts.contains('z') && row.rate(READS) == Some(0.0))
-            },
-            order: Some(|left, right| left.name().cmp(right.name())),
-            ..Layout::EMPTY
-        },
-    ],
-};
-
-static SLAB: SourceDef = SourceDef {
-    name: "slab",
-    about: "Slabs",
-    letters: "Y",
-    reads: &[],
-    instance: &["slab"],
-    fields: &[Field::gauge("objects", Unit::Count, "Objects")],
-    cadence: Cadence::Second,
-    layouts: &[Layout {
-        letter: 'Y',
-        verbose: &[Block {
+static DISK_LAYOUTS: &[Layout] = &[
+    Layout {
+        level: Level::Summary,
+        brief: &[Block {
             when: |_| true,
-            title: "SLABS",
-            headings: &["Name  Objects"],
+            title: "<---Disks--->",
+            headings: &["  KB Reads Sz "],
             show: Show::Cells(&[
-                Cell::left("", 5, |row| Some(row.name())),
-                Cell::whole(" ", 7, |row| row.gauge(0)),
+                Cell::binary("", 4, 0, |row| row.sum(|_| true, kilobytes)),
+                Cell::scaled(" ", 5, |row| row.sum(|_| true, reads)),
+                Cell::whole(" ", 2, |row| {
+                    Some(row.sum(|_| true, kilobytes)? / row.sum(|_| true, reads)?)
+                })
+                .stat(Stat::Ratio { over: 0, under: 1, factor: 1.0 }),
             ]),
         }],
+        verbose: &[
+            Block {
+                when: |_| true,
+                title: "DISK SUMMARY ($rate)",
+                headings: &["<-upper->", "  Reads"],
+                show: Show::Cells(&[Cell::whole("  ", 6, |row| row.sum(|_| true, reads))]),
+            },
+            Block {
+                when: |options| options.has('g'),
+                title: "",
+                headings: &["<more>", "  KB"],
+                show: Show::Cells(&[Cell::fixed(" ", 5, 1, |row| row.sum(|_| true, kilobytes))]),
+            },
+        ],
         plot: Some(Plot {
-            extension: "slb",
-            shape: Shape::Lines,
+            tag: "DSK",
             columns: &[
-                PlotColumn::text("SlabName", |row| Some(row.name())),
-                PlotColumn::whole("Objects", |row| row.gauge(0)),
+                PlotColumn::new("Reads$rate", |row| row.sum(|_| true, reads)),
+                PlotColumn::fixed("KB", 2, |row| row.sum(|_| true, kilobytes)),
             ],
             ..Plot::EMPTY
         }),
-        from_second_reading: true,
         ..Layout::EMPTY
+    },
+    Layout {
+        level: Level::Detail,
+        verbose: &[
+            Block {
+                when: |options| !options.dskopts.contains('k'),
+                title: "",
+                headings: &[],
+                show: Show::Headed(
+                    disk_title,
+                    &[
+                        Cell::left("", 10, |row| Some(row.name())),
+                        Cell::whole(" ", 5, reads),
+                        Cell::position(" ", 1),
+                    ],
+                ),
+            },
+            Block {
+                when: |options| options.dskopts.contains('k'),
+                title: "",
+                headings: &[],
+                show: Show::Stacked(stacked),
+            },
+        ],
+        plot: Some(Plot {
+            tag: "DSK",
+            extension: "dsk",
+            columns: &[
+                PlotColumn::text("Name", |row| Some(row.name())),
+                PlotColumn::new("Reads", reads),
+                PlotColumn::whole("Queue", |row| row.gauge(QUEUE))
+                    .applies(|row| row.name() != b"b"),
+            ],
+            ..Plot::EMPTY
+        }),
+        keep: |row| {
+            let options = row.options();
+            options.dskfilt.keeps(row.name())
+                && !(options.dskopts.contains('z') && row.rate(READS) == Some(0.0))
+        },
+        order: Some(|left, right| left.name().cmp(right.name())),
+        ..Layout::EMPTY
+    },
+];
+
+static SLAB_LAYOUTS: &[Layout] = &[Layout {
+    level: Level::Detail,
+    verbose: &[Block {
+        when: |_| true,
+        title: "SLABS",
+        headings: &["Name  Objects"],
+        show: Show::Cells(&[
+            Cell::left("", 5, |row| Some(row.name())),
+            Cell::whole(" ", 7, |row| row.gauge(0)),
+        ]),
     }],
-};
+    plot: Some(Plot {
+        extension: "slb",
+        shape: Shape::Lines,
+        columns: &[
+            PlotColumn::text("SlabName", |row| Some(row.name())),
+            PlotColumn::whole("Objects", |row| row.gauge(0)),
+        ],
+        ..Plot::EMPTY
+    }),
+    from_second_reading: true,
+    ..Layout::EMPTY
+}];
+
+/// The layouts of these sources.
+pub(crate) fn layouts_of(name: &str) -> &'static [Layout] {
+    match name {
+        "disk" => DISK_LAYOUTS,
+        "slab" => SLAB_LAYOUTS,
+        _ => &[],
+    }
+}
+
+static DISK: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "disk".into(),
+        about: "Disks".into(),
+        letters: "dD".into(),
+        instance: vec!["disk".into()].into(),
+        fields: vec![
+            Field::counter("reads", Unit::Count, "Reads"),
+            Field::counter("bytes", Unit::Bytes, "Bytes"),
+            Field::gauge("queue", Unit::Count, "Requests"),
+        ]
+        .into(),
+        cadence: Cadence::First,
+    })
+});
+
+static SLAB: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "slab".into(),
+        about: "Slabs".into(),
+        letters: "Y".into(),
+        instance: vec!["slab".into()].into(),
+        fields: vec![Field::gauge("objects", Unit::Count, "Objects")].into(),
+        cadence: Cadence::Second,
+    })
+});
 
 /// A source without a layout.
-static OTHER: SourceDef = SourceDef {
-    name: "volume",
-    about: "Volumes",
-    letters: "vV",
-    reads: &[],
-    instance: &["volume"],
-    fields: &[
-        Field::gauge("free", Unit::Bytes, "Free"),
-        Field::counter("faults_seen", Unit::Count, "Faults"),
-    ],
-    cadence: Cadence::First,
-    layouts: &[],
-};
+static OTHER: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "volume".into(),
+        about: "Volumes".into(),
+        letters: "vV".into(),
+        instance: vec!["volume".into()].into(),
+        fields: vec![
+            Field::gauge("free", Unit::Bytes, "Free"),
+            Field::counter("faults_seen", Unit::Count, "Faults"),
+        ]
+        .into(),
+        cadence: Cadence::First,
+    })
+});
 
-static DEFS: &[&SourceDef] = &[&DISK, &SLAB, &OTHER];
+static DEFS: LazyLock<Vec<Arc<SourceDef>>> =
+    LazyLock::new(|| vec![DISK.clone(), SLAB.clone(), OTHER.clone()]);
 
 /// Rows of a disk reading: name, reads, bytes, queue.
 type Disks = &'static [(&'static [u8], u64, u64, u64)];
@@ -197,7 +214,7 @@ type Disks = &'static [(&'static [u8], u64, u64, u64)];
 /// Ticks 2 s apart, from 2026-11-21 09:16:09.001 UTC on.  `None`: the reading failed.
 fn ticks(disks: &[Option<Disks>]) -> Vec<Snapshot> {
     let tick = |(at, disks): (usize, &Option<Disks>)| {
-        let mut snapshot = Snapshot::new(DEFS);
+        let mut snapshot = Snapshot::new(&DEFS);
         let nanoseconds = at as u64 * 2_000_000_000;
         snapshot.monotonic_ns = 5_000_000_000 + nanoseconds;
         snapshot.realtime_ns = 1_795_252_569_001_000_000 + nanoseconds as i64;
@@ -243,18 +260,23 @@ fn meta() -> Meta {
 }
 
 fn options(subsystems: &str, letters: &str) -> Options {
-    Options { subsystems: subsystems.into(), letters: letters.into(), ..Options::default() }
+    Options {
+        layouts: layout::LayoutLookup(layouts_of),
+        subsystems: subsystems.into(),
+        letters: letters.into(),
+        ..Options::default()
+    }
 }
 
 fn play(view: &str, options: &Options, disks: &[Option<Disks>]) -> String {
     let (meta, mut out) = (meta(), Vec::new());
     let setup = Setup::of(TimeZone::UTC);
     let mut view = (view::find(view).unwrap().open)(&setup);
-    let mut history = History::new(DEFS);
-    view.begin(&meta, DEFS, options, &mut out).unwrap();
+    let mut history = History::new(&DEFS);
+    view.begin(&meta, &DEFS, options, &mut out).unwrap();
     for mut snapshot in ticks(disks) {
         history.push(&mut snapshot);
-        view.frame(&history.frame(&meta, options), &mut out).unwrap();
+        view.frame(&layout::Frame::new(&history, &meta, options), &mut out).unwrap();
     }
     view.end(&mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -457,17 +479,17 @@ T  123M          10
 fn plot_files_have_each_their_header_and_lines() {
     let (meta, options) = (meta(), options("dDY", ""));
     let mut files = PlotFiles::new(TimeZone::UTC);
-    files.begin(&meta, DEFS, &options, "-p x -P");
+    files.begin(&meta, &DEFS, &options, "-p x -P");
     assert_eq!(files.extensions().collect::<Vec<_>>(), ["tab", "dsk", "slb"]);
     let mut written: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    let mut history = History::new(DEFS);
+    let mut history = History::new(&DEFS);
     for mut snapshot in ticks(STEADY) {
         history.push(&mut snapshot);
         let mut sink = |extension: &str, text: &[u8]| {
             written.entry(extension.to_owned()).or_default().extend_from_slice(text);
             Ok(())
         };
-        files.frame(&history.frame(&meta, &options), &mut sink).unwrap();
+        files.frame(&layout::Frame::new(&history, &meta, &options), &mut sink).unwrap();
     }
     let text = |extension: &str| String::from_utf8(written[extension].clone()).unwrap();
     let rule = "#".repeat(80);

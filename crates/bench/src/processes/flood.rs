@@ -7,6 +7,7 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -160,7 +161,7 @@ impl Drop for Recorder {
 impl Flood {
     /// Counts what the recording has.
     fn read(&mut self, path: &Path) -> Result<()> {
-        let known: Vec<&'static SourceDef> = source::ALL.iter().map(|entry| entry.def).collect();
+        let known: Vec<Arc<SourceDef>> = source::definitions();
         let mut reader = Reader::open(path, &known)?;
         let defs = reader.defs();
         let place = |name: &str| defs.iter().position(|def| def.name == name);

@@ -63,7 +63,7 @@ pub(crate) fn table(path: &Path, folder: &Path) -> Result<Vec<Stored>> {
 }
 
 fn open(path: &Path) -> Result<Reader> {
-    let known: Vec<_> = source::ALL.iter().map(|entry| entry.def).collect();
+    let known: Vec<_> = source::definitions();
     Ok(Reader::open(path, &known)?)
 }
 

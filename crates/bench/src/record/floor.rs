@@ -41,7 +41,7 @@ impl Floor {
     pub(crate) fn open(entries: &[&'static Entry]) -> std::io::Result<Self> {
         let mut files: Vec<(String, Opened)> = Vec::new();
         for entry in entries {
-            let every = match entry.def.cadence {
+            let every = match entry.cadence {
                 Cadence::First => 1,
                 Cadence::Second => SECOND_EVERY,
                 Cadence::Third => THIRD_EVERY,
@@ -93,9 +93,9 @@ impl Floor {
 /// The files that a source reads at every one of its ticks, with the calls each takes.
 fn files_of(entry: &'static Entry) -> Vec<(String, u64)> {
     let mut host = Host::new("/");
-    host.probe_for(entry.def.name);
+    host.probe_for(entry.name);
     let mut source = (entry.open)(&mut host, &Arc::default());
-    let mut table = Table::new(entry.def.fields.len());
+    let mut table = Table::new(entry.fields.len());
     for tick in 0..WATCHED_TICKS + 2 {
         // Two ticks to open the files and to learn the lengths of records.
         if tick == 2 {

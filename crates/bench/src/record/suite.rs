@@ -90,7 +90,7 @@ fn note_what_is_lost(plan: &RecordPlan, results: &mut Results) {
 
 /// The letters of `asked` that some source serves.
 fn served(asked: &str) -> String {
-    let serves = |letter: &char| source::ALL.iter().any(|e| e.def.letters.contains(*letter));
+    let serves = |letter: &char| source::ALL.iter().copied().any(|e| e.letters.contains(*letter));
     asked.chars().filter(serves).collect()
 }
 
@@ -105,8 +105,8 @@ fn cases() -> Vec<Case> {
     // What `--all` records: a source of this process that traces would also swell the memory that
     // the programs it starts are found to have had.
     let is_of_all = |letter: &char| {
-        let mut of_all = source::ALL.iter().filter(|entry| entry.is_of_all());
-        *letter != 'y' && of_all.any(|entry| entry.def.letters.contains(*letter))
+        let mut of_all = source::ALL.iter().copied().filter(|entry| entry.is_of_all());
+        *letter != 'y' && of_all.any(|entry| entry.letters.contains(*letter))
     };
     let everything: String = ('a'..='z').filter(is_of_all).collect();
     let theirs = served("bcdfijmnstx");
@@ -183,8 +183,8 @@ fn run_case(
     programs: &Programs,
     progress: &Progress<'_>,
 ) -> Result<CaseResult> {
-    let chosen = |entry: &&'static Entry| entry.def.asked_by(&case.letters);
-    let entries: Vec<&'static Entry> = source::ALL.iter().filter(chosen).collect();
+    let chosen = |entry: &&'static Entry| entry.asked_by(&case.letters);
+    let entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(chosen).collect();
     let mut floor = Floor::open(&entries).context("the floor cannot open its files")?;
     let (files, floor_calls) = (floor.files(), floor.calls());
     let whit = |samples: u64, folder: &Path| {

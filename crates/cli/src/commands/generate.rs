@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{CommandFactory as _, ValueEnum};
-use sample::{Cadence, Field, Kind, SourceDef};
+use sample::{Cadence, Field, Kind};
 
 /// Arguments of `whit generate`.
 #[derive(clap::Args)]
@@ -60,7 +60,7 @@ fn sources() -> String {
     );
     page.push_str("\n| source | letters | what | reads |\n|---|---|---|---|\n");
     for entry in source::ALL {
-        let def = entry.def;
+        let def = entry;
         let reads = def.reads.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
         let _ = writeln!(
             page,
@@ -69,12 +69,12 @@ fn sources() -> String {
         );
     }
     for entry in source::ALL {
-        source_section(&mut page, entry.def);
+        source_section(&mut page, entry);
     }
     page
 }
 
-fn source_section(page: &mut String, def: &SourceDef) {
+fn source_section(page: &mut String, def: &source::Entry) {
     let cadence = match def.cadence {
         Cadence::First => "every interval (`i1`)",
         Cadence::Second => "every second interval (`i2`)",

@@ -19,7 +19,7 @@ use source::{Entry, Limits, ProcessLimits, RecorderCounters};
 use view::PlotFiles;
 use view::export::Setting;
 
-use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS, hardware};
+use crate::display::{self, LIVE_SUBSYSTEMS, RECORDED_SUBSYSTEMS};
 use crate::memory;
 pub(crate) use crate::record::arguments::RecordArguments;
 use crate::record::daemon::{self, Parent, PidFile, User};
@@ -108,21 +108,19 @@ impl RecordSettings {
         }
         let verbose = arguments.display.forces_verbose(&letters);
         let recording = arguments.makes_recording();
-        let asked = |entry: &&Entry| {
-            entry.def.asked_by(&letters) || recording && entry.def.name == OWN_SOURCE
-        };
-        let mut entries: Vec<&'static Entry> = source::ALL.iter().filter(asked).collect();
+        let asked =
+            |entry: &&Entry| entry.asked_by(&letters) || recording && entry.name == OWN_SOURCE;
+        let mut entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(asked).collect();
         anyhow::ensure!(!entries.is_empty(), "-s: nothing to record");
         if !recording && !arguments.display.tells_states() {
             leave_out_missing(&arguments.root, &mut entries, &mut letters)?;
         }
-        let follows = |cadence| entries.iter().any(|entry| entry.def.cadence == cadence);
+        let follows = |cadence| entries.iter().any(|entry| entry.cadence == cadence);
         let needs = (follows(Cadence::Second), follows(Cadence::Third));
         let default_first = if arguments.daemon { "10" } else { "1" };
         let given = arguments.interval.as_deref().unwrap_or("");
         // Processes alone are read at the second interval, though their exits are at every tick.
-        let first =
-            |entry: &&Entry| entry.def.cadence == Cadence::First && entry.def.letters != "Z";
+        let first = |entry: &&Entry| entry.cadence == Cadence::First && entry.letters != "Z";
         let listed = arguments.display.lists_instances();
         let follow = arguments.filename.is_none() && (listed || !entries.iter().any(first));
         let intervals = parse_intervals(given, default_first, needs, follow)
@@ -239,9 +237,8 @@ impl RecordSettings {
 
 impl RecordSettings {
     fn recorder_settings(&self, arguments: &RecordArguments) -> RecorderSettings<'static> {
-        let is_asked_for = |entry: &&'static Entry| {
-            entry.def.name == OWN_SOURCE && entry.def.asked_by(&self.letters)
-        };
+        let is_asked_for =
+            |entry: &&'static Entry| entry.name == OWN_SOURCE && entry.asked_by(&self.letters);
         RecorderSettings {
             intervals: self.intervals,
             align: arguments.align || arguments.daemon,
@@ -335,7 +332,7 @@ impl RecordSettings {
         &self,
         arguments: &RecordArguments,
         outputs: &mut Outputs,
-        defs: Vec<&'static SourceDef>,
+        defs: Vec<Arc<SourceDef>>,
         counters: &Arc<RecorderCounters>,
         now: Moment,
     ) -> anyhow::Result<()> {
@@ -365,7 +362,8 @@ impl RecordSettings {
             )?;
             outputs.recording = Some(recording);
         }
-        let plots = outputs.plots.as_ref().map(|plots| plots.extensions().collect());
+        let plots =
+            outputs.plots.as_ref().map(|plots| plots.extensions().map(str::to_owned).collect());
         let names = (names, self.zone.clone());
         let rotation = Rotation::new(names, roll, keep, plots.unwrap_or_default(), now);
         outputs.rotation = Some(rotation);
@@ -383,22 +381,20 @@ fn leave_out_missing(
     entries: &mut Vec<&'static Entry>,
     letters: &mut String,
 ) -> anyhow::Result<()> {
-    let asked = entries.iter().map(|entry| entry.def);
-    if !asked.into_iter().any(|def| hardware(def.name).is_some()) {
+    if !entries.iter().any(|entry| entry.hardware.is_some()) {
         return Ok(());
     }
     let (mut host, limits) = (Host::new(root), Arc::new(Limits::default()));
     host.begin_tick();
     let mut missing = Vec::new();
     entries.retain(|entry| {
-        let def = entry.def;
-        let Some(what) = hardware(def.name) else { return true };
-        let mut table = Table::new(def.fields.len());
+        let Some(what) = entry.hardware else { return true };
+        let mut table = Table::new(entry.fields.len());
         let state = (entry.open)(&mut host, &limits).read(&mut host, &mut table);
         if state == State::Absent {
-            let here: String = letters.chars().filter(|&l| def.letters.contains(l)).collect();
+            let here: String = letters.chars().filter(|&l| entry.letters.contains(l)).collect();
             missing.push(format!("-s {here}: this machine has no {what}"));
-            letters.retain(|letter| !def.letters.contains(letter));
+            letters.retain(|letter| !entry.letters.contains(letter));
         }
         state != State::Absent
     });

@@ -1,7 +1,7 @@
 //! `-l`: the limits from which `-ox` and `-oX` take a disk for an exception.
 
 use anyhow::{Context, bail, ensure};
-use sample::Limits;
+use layout::Limits;
 
 /// Reads `SVC:30-IOS:10-OR`: limits by name, in any order, hyphens between.
 ///

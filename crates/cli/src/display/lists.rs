@@ -2,7 +2,8 @@
 //! and how long it is.  What there is to sort by is data of the sources.
 
 use anyhow::{bail, ensure};
-use sample::{Layout, List, Options, Rank, Role};
+use layout::{Layout, List, Options, Rank, Role};
+use source::Entry;
 
 use super::DisplayArguments;
 
@@ -73,9 +74,10 @@ impl ListArguments {
             return Ok(account_letter());
         }
         let Some(Asked { order, .. }) = self.asked()? else { return Ok(None) };
-        let found = layouts().find(|layout| ranks(layout).iter().any(|rank| rank.name == order));
+        let found =
+            layouts().find(|(_, layout)| ranks(layout).iter().any(|rank| rank.name == order));
         match found {
-            Some(layout) => Ok(Some(layout.letter)),
+            Some((entry, layout)) => Ok(entry.letter(layout.level)),
             None => bail!("--top {order}: nothing is sorted by that; see --showtopopts"),
         }
     }
@@ -83,13 +85,16 @@ impl ListArguments {
 
 /// The letter of what can be added up.
 fn account_letter() -> Option<char> {
-    let of = |layout: &&Layout| layout.account.is_some_and(|one| one.role == Role::Living);
-    layouts().find(of).map(|layout| layout.letter)
+    let of = |(_, layout): &(&Entry, &Layout)| {
+        layout.account.is_some_and(|one| one.role == Role::Living)
+    };
+    layouts().find(of).and_then(|(entry, layout)| entry.letter(layout.level))
 }
 
 /// Every layout of every source.
-fn layouts() -> impl Iterator<Item = &'static Layout> {
-    source::ALL.iter().flat_map(|entry| entry.def.layouts)
+fn layouts() -> impl Iterator<Item = (&'static Entry, &'static Layout)> {
+    let of = |entry: &'static Entry| entry.layouts.iter().map(move |layout| (entry, layout));
+    source::ALL.iter().copied().flat_map(of)
 }
 
 fn ranks(layout: &Layout) -> &'static [Rank] {
@@ -113,7 +118,8 @@ impl DisplayArguments {
             None => String::new(),
             Some(asked) => super::merge_letters(default, asked)?,
         };
-        let kinds = layouts().filter(|layout| layout.top.is_some()).map(|layout| layout.letter);
+        let kinds = layouts().filter(|(_, layout)| layout.top.is_some());
+        let kinds = kinds.filter_map(|(entry, layout)| entry.letter(layout.level));
         let mut kinds = kinds.filter(|other| *other != letter);
         ensure!(
             !kinds.any(|other| others.contains(other)),
@@ -233,7 +239,7 @@ pub(crate) fn sort_types() -> String {
          the other.\n",
     );
     let mut kind = "";
-    for rank in layouts().flat_map(ranks) {
+    for rank in layouts().flat_map(|(_, layout)| ranks(layout)) {
         if rank.kind != kind {
             kind = rank.kind;
             text.push_str(&format!("\n{kind}\n"));
@@ -273,7 +279,8 @@ mod tests {
 
     #[test]
     fn every_type_that_collectl_has_is_known() {
-        let known: Vec<&str> = layouts().flat_map(ranks).map(|rank| rank.name).collect();
+        let known: Vec<&str> =
+            layouts().flat_map(|(_, layout)| ranks(layout)).map(|rank| rank.name).collect();
         let collectl = "vsz rss syst usrt time accum rkb wkb iokb rkbc wkbc iokbc ioall rsys wsys \
                         iosys iocncl majf minf flt vctx nctx cpu pid thread numobj actobj objsize \
                         numslab objslab totsize totchg totpct name";

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
+use layout::{ProcessFacts, ProcessFilter, UserNames};
 use regex::bytes::Regex;
-use sample::{ProcessFacts, ProcessFilter, UserNames};
 
 use super::DisplayArguments;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 use feed::{CollectlSettings, PlaySettings, RecordingSet};
-use sample::Options;
+use layout::Options;
 use source::SensorRules;
 
 use crate::display::{DisplayArguments, processes, sources_for};

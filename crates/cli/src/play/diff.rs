@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::{Context, ensure};
 use feed::{RecordingSet, TimeSelection};
-use sample::Frame;
+use layout::Frame;
 use view::ComparisonForm;
 
 use super::arguments::PlayArguments;

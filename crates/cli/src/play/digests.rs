@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
+use layout::{Frame, Options};
 use recorder::{FileNames, PlotOutput, PlotStyle, ensure_directory};
-use sample::{Frame, Options};
 use view::Digests;
 
 use super::frames::{FrameConsumer, PlayedSet};
@@ -31,7 +31,7 @@ impl DigestFiles {
         let Some((digests, names, at, options)) = self.open.take() else { return Ok(()) };
         let style = PlotStyle { anew: true, unique: false, ..PlotStyle::of(&options.letters) };
         let mut output = PlotOutput::new(names, style, at);
-        let write = &mut |extension: &'static str, text: &[u8]| output.add(extension, text);
+        let write = &mut |extension: &str, text: &[u8]| output.add(extension, text);
         self.notes.extend(digests.finish(&options, write)?);
         output.end()?;
         Ok(())
@@ -44,7 +44,7 @@ impl FrameConsumer for DigestFiles {
         let names = FileNames::new(&self.path, set.meta.host());
         ensure_directory(&names)?;
         let at = set.recordings[0].started(set.zone);
-        let digests = Digests::of(&self.names, set.defs, set.zone.clone());
+        let digests = Digests::of(&self.names, set.defs, set.options, set.zone.clone());
         self.open = Some((digests, names, at, set.options.clone()));
         Ok(())
     }

@@ -1,10 +1,12 @@
 //! The loop: recordings one after the other, each frame to what shows it.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use feed::{Origin, PlaySettings, Playback, RecordedFile, RecordingSet, Step, TimeSelection};
 use jiff::tz::TimeZone;
-use sample::{Frame, Meta, Options, SourceDef};
+use layout::{Frame, Options};
+use sample::{Meta, SourceDef};
 
 use super::arguments::PlayArguments;
 use super::notes::{EndsLost, Presence};
@@ -45,7 +47,7 @@ pub(crate) struct PlayedSet<'a> {
     /// The first recording's facts.
     pub(crate) meta: &'a Meta,
     /// The sources, in the order of the samples.
-    pub(crate) defs: &'a [&'static SourceDef],
+    pub(crate) defs: &'a [Arc<SourceDef>],
     /// How to show them.
     pub(crate) options: &'a Options,
     /// The zone of the recordings' times.
@@ -76,9 +78,12 @@ pub(crate) fn sets<'a>(
 
 /// The letters of the sources that have these digests.
 fn digest_letters(names: &[&str]) -> String {
-    let layouts = source::ALL.iter().flat_map(|entry| entry.def.layouts);
-    let has = |layout: &&sample::Layout| layout.digest.is_some_and(|one| names.contains(&one.name));
-    let mut letters: Vec<char> = layouts.filter(has).map(|layout| layout.letter).collect();
+    let has = |layout: &&layout::Layout| layout.digest.is_some_and(|one| names.contains(&one.name));
+    let letters = source::ALL.iter().copied().flat_map(|entry| {
+        let layouts = entry.layouts.iter().filter(has);
+        layouts.filter_map(|layout| entry.letter(layout.level))
+    });
+    let mut letters: Vec<char> = letters.collect();
     letters.dedup();
     letters.into_iter().collect()
 }

@@ -1,13 +1,15 @@
 //! What is said on stderr after the last frame, as no view can say it.
 
-use sample::{Frame, SourceDef, State};
+use layout::Frame;
+use sample::{SourceDef, State};
+use std::sync::Arc;
 
 use crate::display;
 
 /// Which of the sources that are shown were on the recorded machines: `false` as long as every
 /// reading says [`State::Absent`].
 #[derive(Default)]
-pub(super) struct Presence(Vec<(&'static SourceDef, bool)>);
+pub(super) struct Presence(Vec<(Arc<SourceDef>, bool)>);
 
 /// Ends of processes of which nothing is known but that they happened.
 #[derive(Default)]
@@ -20,7 +22,8 @@ impl EndsLost {
             if !track.def.asked_by(&frame.options.subsystems) {
                 continue;
             }
-            let balances = track.def.layouts.iter().filter_map(|layout| layout.balance);
+            let balances =
+                frame.options.layouts.of(&track.def).iter().filter_map(|layout| layout.balance);
             let whole = frame.whole(track);
             self.0 += balances.filter_map(|balance| (balance.ends_lost)(&whole)).sum::<f64>();
         }
@@ -40,9 +43,9 @@ impl Presence {
                 continue;
             }
             let here = state != State::Absent;
-            match self.0.iter_mut().find(|(def, _)| std::ptr::eq(*def, track.def)) {
+            match self.0.iter_mut().find(|(def, _)| def.name == track.def.name) {
                 Some((_, present)) => *present |= here,
-                None => self.0.push((track.def, here)),
+                None => self.0.push((track.def.clone(), here)),
             }
         }
     }
@@ -50,14 +53,14 @@ impl Presence {
     /// A sentence about adapters and sensors that no machine had, and whether nothing else was
     /// shown.
     pub(super) fn sentence(&self) -> (Option<String>, bool) {
-        let is_missing = |(def, present): &&(&'static SourceDef, bool)| {
-            !present && display::hardware(def.name).is_some()
+        let is_missing = |(def, present): &&(Arc<SourceDef>, bool)| {
+            !present && source::hardware_of(&def.name).is_some()
         };
         let missing: Vec<&str> = self
             .0
             .iter()
             .filter(is_missing)
-            .filter_map(|(def, _)| display::hardware(def.name))
+            .filter_map(|(def, _)| source::hardware_of(&def.name))
             .collect();
         let nothing = missing.len() == self.0.len();
         if missing.is_empty() {

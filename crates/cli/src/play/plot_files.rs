@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 use jiff::Zoned;
+use layout::Frame;
 use recorder::{FileNames, PlotOutput, PlotStyle, ensure_directory};
-use sample::Frame;
 use view::PlotFiles;
 
 use super::frames::{FrameConsumer, PlayedSet};
@@ -75,7 +75,7 @@ fn refuse_existing(
     lines: &PlotFiles,
     recorded: Option<std::time::SystemTime>,
 ) -> anyhow::Result<()> {
-    let mut extensions: Vec<&'static str> = lines.extensions().collect();
+    let mut extensions: Vec<&str> = lines.extensions().collect();
     extensions.dedup();
     ensure!(!extensions.is_empty(), "-P: none of these subsystems has plot columns");
     for extension in extensions {

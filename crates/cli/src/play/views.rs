@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use jiff::tz::TimeZone;
-use sample::Frame;
+use layout::Frame;
 use view::{Setup, View};
 
 use super::arguments::PlayArguments;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::ensure;
+use layout::NameFilter;
 use regex::bytes::Regex;
-use sample::NameFilter;
 
 use crate::display::DisplayArguments;
 

@@ -179,8 +179,8 @@ impl Recording {
         let recorder = Some(Arc::clone(&counters));
         let limits = Arc::new(Limits { recorder, jobs: Some(jobs), ..Limits::default() });
         let mut host = Host::new("/");
-        let is_wanted = |entry: &&Entry| [SHOWN, BESIDE].iter().any(|l| entry.def.asked_by(l));
-        let entries: Vec<&'static Entry> = source::ALL.iter().filter(is_wanted).collect();
+        let is_wanted = |entry: &&Entry| [SHOWN, BESIDE].iter().any(|l| entry.asked_by(l));
+        let entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(is_wanted).collect();
         let sampler = Sampler::open(&mut host, &entries, &limits);
         let defs = sampler.defs();
         let snapshot = Snapshot::new(&defs);

@@ -1,17 +1,19 @@
 //! The beginning of a new file.
 
+use sample::SourceDef;
 use std::io;
+use std::sync::Arc;
 
 use sample::Meta;
 
 use crate::compression::pack_head;
 use crate::format::{HEADER_BYTES, Prelude, VERSION, aligned, crc};
-use crate::schema::{Schema, encode_head};
+use crate::schema::encode_head;
 
 /// The file up to its first block.
 pub(super) fn file_head(
     meta: &Meta,
-    schemas: &[Schema],
+    schemas: &[Arc<SourceDef>],
     file_id: u64,
 ) -> io::Result<(Vec<u8>, Prelude)> {
     let plain = encode_head(meta, schemas);

@@ -7,6 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
+use std::sync::Arc;
 
 use sample::SourceDef;
 
@@ -20,7 +21,6 @@ use crate::index::IndexEntry;
 use crate::lock::lock_or_refuse;
 use crate::map::{BlockMap, BlockPlace};
 use crate::scan;
-use crate::schema::Schema;
 use crate::storage::{Bytestore, read_full_at, write_all_at};
 
 /// What taking up a recording found.
@@ -46,10 +46,10 @@ impl Writer {
     /// [`Error::OtherSources`].
     pub fn resume(
         path: &Path,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: WriterOptions,
     ) -> Result<(Writer, Resumed), Error> {
-        let schemas: Vec<_> = defs.iter().map(|def| Schema::of(def)).collect();
+        let schemas = defs.to_vec();
         take_up(path, Some(&schemas), options)
     }
 }
@@ -65,12 +65,12 @@ pub fn repair(path: &Path, options: WriterOptions) -> Result<Resumed, Error> {
 }
 
 /// Whether values recorded under one schema can go on under the other; words may differ.
-fn same_columns(left: &[Schema], right: &[Schema]) -> bool {
-    let columns = |schema: &Schema| -> Vec<_> {
+fn same_columns(left: &[Arc<SourceDef>], right: &[Arc<SourceDef>]) -> bool {
+    let columns = |schema: &SourceDef| -> Vec<_> {
         let fields = schema.fields.iter();
         fields.map(|field| (field.name.clone(), field.unit, field.kind)).collect()
     };
-    let same = |(left, right): (&Schema, &Schema)| {
+    let same = |(left, right): (&Arc<SourceDef>, &Arc<SourceDef>)| {
         left.name == right.name && columns(left) == columns(right)
     };
     left.len() == right.len() && left.iter().zip(right).all(same)
@@ -78,7 +78,7 @@ fn same_columns(left: &[Schema], right: &[Schema]) -> bool {
 
 fn take_up(
     path: &Path,
-    schemas: Option<&[Schema]>,
+    schemas: Option<&[Arc<SourceDef>]>,
     options: WriterOptions,
 ) -> Result<(Writer, Resumed), Error> {
     let io = |error| Error::io(path, "read", error);

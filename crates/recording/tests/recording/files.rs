@@ -2,6 +2,8 @@
 
 use recording::{Compression, Error, Next, Reader, Writer, WriterOptions, extract};
 use sample::{Cadence, Field, Snapshot, SourceDef, Unit};
+use std::sync::Arc;
+use std::sync::LazyLock;
 
 use crate::support::{
     DEFS, Memory, assert_same, difference, machine, memory_writer, meta, read_all, reader, recorded,
@@ -137,27 +139,28 @@ fn a_slice_becomes_a_recording() {
 
 #[test]
 fn sources_and_fields_are_found_by_name() {
-    static OTHER: SourceDef = SourceDef {
-        name: "many",
-        about: "Another build's",
-        letters: "d",
-        reads: &[],
-        instance: &["device"],
-        fields: &[
-            Field::gauge("new", Unit::Count, "Not in the recording"),
-            Field::gauge("temperature", Unit::Millicelsius, "Moved"),
-            Field::counter("model", Unit::Count, "Was a text"),
-            Field::counter("reads", Unit::Count, "Moved"),
-        ],
-        cadence: Cadence::First,
-        layouts: &[],
-    };
+    static OTHER: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+        Arc::new(SourceDef {
+            name: "many".into(),
+            about: "Another build's".into(),
+            letters: "d".into(),
+            instance: vec!["device".into()].into(),
+            fields: vec![
+                Field::gauge("new", Unit::Count, "Not in the recording"),
+                Field::gauge("temperature", Unit::Millicelsius, "Moved"),
+                Field::counter("model", Unit::Count, "Was a text"),
+                Field::counter("reads", Unit::Count, "Moved"),
+            ]
+            .into(),
+            cadence: Cadence::First,
+        })
+    });
     let samples = machine(5, 34);
     let bytes = recorded(&samples, options(40));
     let path = std::path::Path::new("memory");
-    let mut reader = Reader::with_store(Box::new(bytes), path, &[&OTHER]).unwrap();
+    let mut reader = Reader::with_store(Box::new(bytes), path, &[OTHER.clone()]).unwrap();
     let defs = reader.defs();
-    assert_eq!(defs.iter().map(|def| def.name).collect::<Vec<_>>(), ["single", "many", "wide"]);
+    assert_eq!(defs.iter().map(|def| &*def.name).collect::<Vec<_>>(), ["single", "many", "wide"]);
     assert_eq!(defs[0].fields, DEFS[0].fields);
     let (read, _) = read_all(&mut reader);
     let (old, new) = (&samples[4].samples[1].table, &read[4].samples[1].table);

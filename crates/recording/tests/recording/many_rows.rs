@@ -2,6 +2,7 @@
 //! open block, in a closed one, and in time.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use recording::{Compression, Next, Reader, Writer, WriterOptions};
@@ -15,23 +16,21 @@ const BUSY: u64 = 20;
 const COME: u64 = 3;
 
 /// Thirty-eight numbers and two texts.
-fn process() -> &'static SourceDef {
+fn process() -> Arc<SourceDef> {
     let number = |index| {
         let name: &'static str = format!("number_{index}").leak();
         Field::counter(name, Unit::Count, "A number")
     };
     let mut fields = vec![Field::text("command", "Command"), Field::text("arguments", "Arguments")];
     fields.extend((0..38).map(number));
-    Box::leak(Box::new(SourceDef {
-        name: "many_rows",
-        about: "Many rows",
-        letters: "k",
-        reads: &[],
-        instance: &["pid", "start"],
-        fields: fields.leak(),
+    Arc::new(SourceDef {
+        name: "many_rows".into(),
+        about: "Many rows".into(),
+        letters: "k".into(),
+        instance: vec!["pid".into(), "start".into()].into(),
+        fields: fields.into(),
         cadence: Cadence::First,
-        layouts: &[],
-    }))
+    })
 }
 
 struct Machine {
@@ -113,8 +112,9 @@ fn rows_that_do_not_change_cost_next_to_nothing() {
         let path = Path::new("memory");
         let options = WriterOptions { block_samples: 200, ..WriterOptions::default() };
         let storage = Box::new(memory.clone());
-        let mut writer = Writer::with_storage(storage, path, &meta(), &[def], options).unwrap();
-        let mut snapshot = Snapshot::new(&[def]);
+        let mut writer =
+            Writer::with_storage(storage, path, &meta(), &[def.clone()], options).unwrap();
+        let mut snapshot = Snapshot::new(&[def.clone()]);
         let (mut open, mut took, mut closed) = (0, Vec::new(), 0);
         for tick in 0..400 {
             machine.tick(&mut snapshot, tick, churn);
@@ -141,8 +141,9 @@ fn rows_that_do_not_change_cost_next_to_nothing() {
         assert!(open < if churn { 900.0 } else { 500.0 }, "{open}");
         assert!(closed < if churn { 80_000 } else { 55_000 }, "{closed}");
         writer.close().unwrap();
-        let mut reader = Reader::with_store(Box::new(memory.bytes()), path, &[def]).unwrap();
-        let mut read = Snapshot::new(&[def]);
+        let mut reader =
+            Reader::with_store(Box::new(memory.bytes()), path, &[def.clone()]).unwrap();
+        let mut read = Snapshot::new(&[def.clone()]);
         let mut samples = 0;
         while reader.next(&mut read).unwrap() == Next::Sample {
             samples += 1;
@@ -163,8 +164,8 @@ fn rows_that_never_come_again_close_a_block_before_they_take_much_memory() {
     let path = Path::new("memory");
     let storage = Box::new(Memory::default());
     let options = WriterOptions::default();
-    let mut writer = Writer::with_storage(storage, path, &meta(), &[def], options).unwrap();
-    let mut snapshot = Snapshot::new(&[def]);
+    let mut writer = Writer::with_storage(storage, path, &meta(), &[def.clone()], options).unwrap();
+    let mut snapshot = Snapshot::new(&[def.clone()]);
     let mut machine = Machine::new(PROCESSES);
     let mut closed = 0;
     for tick in 0..40_u64 {
@@ -186,7 +187,7 @@ fn a_source_that_is_read_now_and_then_fills_no_block_by_itself() {
     let path = Path::new("memory");
     let storage = Box::new(Memory::default());
     let options = WriterOptions::default();
-    let defs = [def, &SINGLE];
+    let defs = [def, SINGLE.clone()];
     let mut writer = Writer::with_storage(storage, path, &meta(), &defs, options).unwrap();
     let mut snapshot = Snapshot::new(&defs);
     let mut machine = Machine::new(3_000);
@@ -236,10 +237,10 @@ fn ten_thousand_rows() {
     let storage = Box::new(tempfile::tempfile().unwrap());
     let path = Path::new("temporary");
     let options = WriterOptions::default();
-    let mut snapshot = Snapshot::new(&[def]);
+    let mut snapshot = Snapshot::new(&[def.clone()]);
     machine.tick(&mut snapshot, 0, false);
     println!("{} KiB with a snapshot", peak_kib());
-    let mut writer = Writer::with_storage(storage, path, &meta(), &[def], options).unwrap();
+    let mut writer = Writer::with_storage(storage, path, &meta(), &[def.clone()], options).unwrap();
     let (mut samples, mut bytes, mut most) = (0, 0, Duration::ZERO);
     for tick in 0..650 {
         machine.tick(&mut snapshot, tick, true);
@@ -276,8 +277,8 @@ fn make_the_recordings_of_this_version() {
         let def = process();
         let mut machine = Machine { busy: 4, of: 2, interval_ns, ..Machine::new(20) };
         let options = WriterOptions { block_samples: 12, compression, ..Default::default() };
-        let mut writer = Writer::create(&path, &meta(), &[def], options).unwrap();
-        let mut snapshot = Snapshot::new(&[def]);
+        let mut writer = Writer::create(&path, &meta(), &[def.clone()], options).unwrap();
+        let mut snapshot = Snapshot::new(&[def.clone()]);
         for tick in 0..30 {
             machine.tick(&mut snapshot, tick, tick % 4 == 3);
             writer.append(&snapshot).unwrap();

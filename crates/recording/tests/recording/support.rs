@@ -8,59 +8,59 @@ use recording::{Bytestore, Next, Reader, Storage, Writer, WriterOptions};
 use sample::{Cadence, Field, Meta, Sample, Snapshot, SourceDef, State, Unit};
 
 /// A source with one row.
-pub(crate) static SINGLE: SourceDef = SourceDef {
-    name: "single",
-    about: "One row",
-    letters: "c",
-    reads: &[],
-    instance: &[],
-    fields: &[
-        Field::counter("ticks", Unit::Ticks, "Ticks"),
-        Field::counter("bytes", Unit::Bytes, "Bytes"),
-        Field::gauge("level", Unit::Count, "Level"),
-    ],
-    cadence: Cadence::First,
-    layouts: &[],
-};
+pub(crate) static SINGLE: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "single".into(),
+        about: "One row".into(),
+        letters: "c".into(),
+        instance: vec![].into(),
+        fields: vec![
+            Field::counter("ticks", Unit::Ticks, "Ticks"),
+            Field::counter("bytes", Unit::Bytes, "Bytes"),
+            Field::gauge("level", Unit::Count, "Level"),
+        ]
+        .into(),
+        cadence: Cadence::First,
+    })
+});
 
 /// A source with instances and texts.
-pub(crate) static MANY: SourceDef = SourceDef {
-    name: "many",
-    about: "Many rows",
-    letters: "dD",
-    reads: &[],
-    instance: &["device"],
-    fields: &[
-        Field::counter("reads", Unit::Count, "Reads"),
-        Field::text("model", "Model"),
-        Field::gauge("temperature", Unit::Millicelsius, "Temperature"),
-        Field::text("state", "State"),
-    ],
-    cadence: Cadence::Second,
-    layouts: &[],
-};
+pub(crate) static MANY: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "many".into(),
+        about: "Many rows".into(),
+        letters: "dD".into(),
+        instance: vec!["device".into()].into(),
+        fields: vec![
+            Field::counter("reads", Unit::Count, "Reads"),
+            Field::text("model", "Model"),
+            Field::gauge("temperature", Unit::Millicelsius, "Temperature"),
+            Field::text("state", "State"),
+        ]
+        .into(),
+        cadence: Cadence::Second,
+    })
+});
 
 /// A source with more than 64 fields.
-fn wide() -> &'static SourceDef {
+fn wide() -> Arc<SourceDef> {
     let field = |index| {
         let name: &'static str = format!("wide_{index}").leak();
         Field::gauge(name, Unit::Count, "One of many")
     };
-    Box::leak(Box::new(SourceDef {
-        name: "wide",
-        about: "Many fields",
-        letters: "t",
-        reads: &[],
-        instance: &["name"],
-        fields: (0..75).map(field).collect::<Vec<_>>().leak(),
+    Arc::new(SourceDef {
+        name: "wide".into(),
+        about: "Many fields".into(),
+        letters: "t".into(),
+        instance: vec!["name".into()].into(),
+        fields: (0..75).map(field).collect::<Vec<_>>().into(),
         cadence: Cadence::Third,
-        layouts: &[],
-    }))
+    })
 }
 
 /// All of them.
-pub(crate) static DEFS: LazyLock<Vec<&'static SourceDef>> =
-    LazyLock::new(|| vec![&SINGLE, &MANY, wide()]);
+pub(crate) static DEFS: LazyLock<Vec<Arc<SourceDef>>> =
+    LazyLock::new(|| vec![SINGLE.clone(), MANY.clone(), wide()]);
 
 /// A small generator, so that tests that do not shrink need no strategy.
 pub(crate) struct Random(pub(crate) u64);
@@ -269,7 +269,11 @@ fn same_tables(def: &SourceDef, left: &Sample, right: &Sample) -> bool {
 }
 
 /// What differs between two snapshots, gaps left aside; `None` if nothing does.
-pub(crate) fn difference(defs: &[&SourceDef], left: &Snapshot, right: &Snapshot) -> Option<String> {
+pub(crate) fn difference(
+    defs: &[Arc<SourceDef>],
+    left: &Snapshot,
+    right: &Snapshot,
+) -> Option<String> {
     let tick = |s: &Snapshot| (s.monotonic_ns, s.realtime_ns, s.restart, s.fresh.clone());
     if tick(left) != tick(right) {
         return Some(format!("ticks {:?} and {:?}", tick(left), tick(right)));

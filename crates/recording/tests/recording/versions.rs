@@ -23,7 +23,7 @@ fn dump(path: &Path) -> String {
         let (name, letters, cadence) = (&schema.name, &schema.letters, schema.cadence);
         writeln!(out, "source {name} {letters} {cadence:?} {:?} {}", schema.instance, schema.about)
             .unwrap();
-        for field in &schema.fields {
+        for field in schema.fields.iter() {
             let (name, unit, kind) = (&field.name, field.unit, field.kind);
             writeln!(out, "  {name} {unit:?} {kind:?} {}", field.help).unwrap();
         }
@@ -44,7 +44,7 @@ fn dump(path: &Path) -> String {
     out
 }
 
-fn dump_sample(snapshot: &Snapshot, defs: &[&sample::SourceDef], out: &mut String) {
+fn dump_sample(snapshot: &Snapshot, defs: &[std::sync::Arc<sample::SourceDef>], out: &mut String) {
     let (monotonic, realtime) = (snapshot.monotonic_ns, snapshot.realtime_ns);
     let restart = if snapshot.restart { " restart" } else { "" };
     writeln!(out, "tick {monotonic} {realtime}{restart}").unwrap();

@@ -1,6 +1,7 @@
 //! How cgroups are shown: `g` the machine's groups together, `G` each of them.
 
-use sample::{Block, Cell, Layout, Plot, PlotColumn, Row, Show, Stat};
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
+use sample::Level;
 
 use super::fields::*;
 
@@ -54,7 +55,8 @@ fn is_in_use(row: &Row<'_>) -> bool {
 }
 
 pub(super) const SUMMARY: Layout = Layout {
-    letter: 'g',
+    level: Level::Summary,
+    position: Position { brief: 140, verbose: 130, plot: 140 },
     brief: &[Block {
         when: |_| true,
         title: "<------Cgroups------>",
@@ -118,7 +120,8 @@ pub(super) const SUMMARY: Layout = Layout {
 };
 
 pub(super) const DETAIL: Layout = Layout {
-    letter: 'G',
+    level: Level::Detail,
+    position: Position { verbose: 135, plot: 130, ..Position::LAST },
     keep: is_in_use,
     verbose: &[Block {
         when: |_| true,

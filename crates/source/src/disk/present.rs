@@ -2,7 +2,8 @@
 //!
 //! Sums are made of differences and divided by time last, as collectl does, so that digits agree.
 
-use sample::{Block, Cell, Exceptions, Layout, Plot, PlotColumn, Row, Show, Stat};
+use layout::{Block, Cell, Exceptions, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
+use sample::Level;
 
 use super::{
     BUSY_MS, DISCARDS, FLUSHES, KIND, PARENT, READ_MS, READ_SECTORS, READS, READS_MERGED,
@@ -216,7 +217,8 @@ const SIZES: &str = "<---------------Disks---------------->";
 
 /// `-sd`.
 pub(super) const SUMMARY: Layout = Layout {
-    letter: 'd',
+    level: Level::Summary,
+    position: Position { brief: 60, verbose: 25, plot: 50 },
     brief: &[
         Block {
             when: |options| !options.iosize && !options.dskopts.contains('i'),
@@ -298,7 +300,8 @@ pub(super) const SUMMARY: Layout = Layout {
 
 /// `-sD`.
 pub(super) const DETAIL: Layout = Layout {
-    letter: 'D',
+    level: Level::Detail,
+    position: Position { verbose: 30, plot: 20, ..Position::LAST },
     verbose: &[
         Block {
             when: |options| !options.dskopts.contains('f'),

@@ -1,6 +1,7 @@
 //! How collectl shows sensors: `-sE`, a column for each.
 
-use sample::{Block, Frame, Layout, Part, Plot, PlotColumn, Row, Show, number};
+use layout::{Block, Frame, Layout, Part, Plot, PlotColumn, Position, Row, Show, number};
+use sample::Level;
 
 use super::{DIGITS, FAN, KIND, POWER, READING, TEMPERATURE, VOLTAGE};
 
@@ -99,7 +100,7 @@ fn sensors(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
         Part::Heading => each(frame, b"", out, |row, out| {
             out.push(b' ');
             let start = out.len();
-            sample::text::escape_into(out, row.name());
+            layout::text::escape_into(out, row.name());
             number::pad_left(out, start, WIDTH);
         }),
         Part::Body => each(frame, b" ", out, |row, out| {
@@ -119,7 +120,8 @@ fn sensors(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
 
 /// `-sE`.
 pub(super) const DETAIL: Layout = Layout {
-    letter: 'E',
+    level: Level::Detail,
+    position: Position { verbose: 95, plot: 30, ..Position::LAST },
     // collectl's plots have all sensors.
     keep: |row| match row.frame.meta.origin() {
         "collectl" => row.options().envfilt.keeps(row.name()),

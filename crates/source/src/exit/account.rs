@@ -1,6 +1,7 @@
 //! What ended processes amount to: their whole lives, under the names that living ones have.
 
-use sample::{Account, Cells, Grouping, Kind, Layout, Measure, Options, Role, Unit};
+use layout::{Account, Grouping, Layout, Measure, Options, Position, Role};
+use sample::{Cells, Kind, Level, Unit};
 
 use super::digest;
 use super::{
@@ -75,5 +76,10 @@ static ACCOUNT: Account = Account {
 };
 
 /// Ended processes have no lines of their own: they count in sums.
-pub(super) const LAYOUT: Layout =
-    Layout { letter: 'Z', account: Some(&ACCOUNT), digest: Some(&digest::DIGEST), ..Layout::EMPTY };
+pub(super) const LAYOUT: Layout = Layout {
+    level: Level::Detail,
+    position: Position { verbose: 120, plot: 110, ..Position::LAST },
+    account: Some(&ACCOUNT),
+    digest: Some(&digest::DIGEST),
+    ..Layout::EMPTY
+};

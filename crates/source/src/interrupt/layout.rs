@@ -5,9 +5,10 @@
 //! `--intfilt` is matched against `24: IO-APIC 5-edge ACPI:Ged`: the line of the file without its
 //! counts.
 
-use sample::number::{pad_left, pad_right, push_u64, push_whole};
-use sample::text::escape_into;
-use sample::{Block, Cell, Frame, Layout, Part, Plot, PlotColumn, Row, Show, State};
+use layout::number::{pad_left, pad_right, push_u64, push_whole};
+use layout::text::escape_into;
+use layout::{Block, Cell, Frame, Layout, Part, Plot, PlotColumn, Position, Row, Show};
+use sample::{Level, State};
 
 use super::{COUNT, DEVICE, KIND};
 use crate::cpu::{DISABLED, has_disabled};
@@ -360,7 +361,8 @@ fn plot_instance(row: &Row<'_>, out: &mut Vec<u8>) {
 }
 
 pub(super) const SUMMARY: Layout = Layout {
-    letter: 'j',
+    level: Level::Summary,
+    position: Position { brief: 20, verbose: 15, plot: 120 },
     brief: &[Block {
         when: |_| true,
         title: "",
@@ -378,7 +380,8 @@ pub(super) const SUMMARY: Layout = Layout {
 };
 
 pub(super) const DETAIL: Layout = Layout {
-    letter: 'J',
+    level: Level::Detail,
+    position: Position { verbose: 20, plot: 120, ..Position::LAST },
     verbose: &[Block { when: |_| true, title: "", headings: &[], show: Show::Custom(detail) }],
     plot: Some(Plot {
         tag: "INT",

@@ -227,7 +227,7 @@ pub(super) const FIELDS: &[Field] = &[
 pub(super) const fn at(name: &str) -> usize {
     let mut index = 0;
     while index < FIELDS.len() {
-        if same(FIELDS[index].name, name) {
+        if same(FIELDS[index].static_name(), name) {
             return index;
         }
         index += 1;

@@ -3,7 +3,7 @@
 //! Columns that collectl fills in a way of its own (see [`inactive`], [`shared`], [`swapped`],
 //! [`pages`]) hold its digits when a collectl recording is played, and the truth otherwise.
 
-use sample::{Block, Cell, Options, PlotColumn, Row, Show};
+use layout::{Block, Cell, Options, PlotColumn, Row, Show};
 
 /// The index of a field, found while compiling.
 macro_rules! at {

@@ -2,7 +2,10 @@
 //!
 //! Sums are made of differences and divided by time last, as collectl does, so that digits agree.
 
-use sample::{Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Row, Show, Stat};
+use layout::{
+    Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Position, Row, Show, Stat,
+};
+use sample::Level;
 
 use super::{
     KIND, RX_BYTES, RX_COMPRESSED, RX_DROPPED, RX_ERRORS, RX_FIFO, RX_FRAME, RX_MULTICAST,
@@ -211,7 +214,8 @@ const BRIEF_ERRORS: Cell = Cell::scaled(" ", 5, |row| row.per_second(all_faults(
 
 /// `-sn`.
 pub(super) const SUMMARY: Layout = Layout {
-    letter: 'n',
+    level: Level::Summary,
+    position: Position { brief: 70, verbose: 70, plot: 40 },
     keep: |row| !only_errors(row) || all_faults(row) != Some(0.0),
     brief: &[
         Block {
@@ -337,7 +341,8 @@ fn is_exported(row: &Row<'_>) -> bool {
 
 /// `-sN`.
 pub(super) const DETAIL: Layout = Layout {
-    letter: 'N',
+    level: Level::Detail,
+    position: Position { verbose: 75, plot: 60, ..Position::LAST },
     keep: is_kept,
     verbose: &[
         Block {

@@ -2,7 +2,8 @@
 //!
 //! `--nfsfilt` chooses sides and versions for both.
 
-use sample::{Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Row, Show, SourceDef};
+use layout::{Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Position, Row, Show};
+use sample::{Level, SourceDef};
 
 use super::fields::Index;
 
@@ -195,7 +196,8 @@ fn summary_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
 
 /// `-sf`.
 pub(super) const SUMMARY: Layout = Layout {
-    letter: 'f',
+    level: Level::Summary,
+    position: Position { brief: 120, verbose: 35, plot: 70 },
     brief: &[Block {
         when: |_| true,
         title: "",
@@ -420,7 +422,8 @@ macro_rules! plotted {
 
 /// `-sF`.
 pub(super) const DETAIL: Layout = Layout {
-    letter: 'F',
+    level: Level::Detail,
+    position: Position { verbose: 40, plot: 50, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "NFS SERVER/CLIENT DETAILS ($rate)",

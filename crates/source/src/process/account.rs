@@ -3,9 +3,10 @@
 //! CPU time is the exact one where it is known, else that in ticks.  Threads beside a process's
 //! first are left out of all sums: its own numbers hold theirs.
 
-use sample::{
-    Account, By, Cells, Grouping, Kind, Layout, Measure, Options, Order, Rank, Role, Row, Top, Unit,
+use layout::{
+    Account, By, Grouping, Layout, Measure, Options, Order, Position, Rank, Role, Row, Top,
 };
+use sample::{Cells, Kind, Level, Unit};
 
 use super::counters::NANOSECONDS_A_TICK;
 use super::fields::*;
@@ -65,7 +66,7 @@ pub(crate) fn write_text(
         return true;
     }
     let Some(number) = cells.raw(number) else { return false };
-    sample::number::push_u64(out, number);
+    layout::number::push_u64(out, number);
     true
 }
 
@@ -250,7 +251,8 @@ pub(super) static TOP: Top = Top {
 
 /// What these views show of processes.
 pub(super) const LAYOUT: Layout = Layout {
-    letter: 'Z',
+    level: Level::Detail,
+    position: Position { verbose: 120, plot: 110, ..Position::LAST },
     account: Some(&ACCOUNT),
     top: Some(&TOP),
     digest: Some(&super::digest::DIGEST),

@@ -3,7 +3,7 @@
 //! Ended processes, whose account another source has, go on in the same lines
 //! ([`ENDED`](crate::exit)): their columns are these, in the same order.
 
-use sample::{Digest, DigestColumn, Fold, Folded, Form, Of, Role, Row};
+use layout::{Digest, DigestColumn, Fold, Folded, Form, Of, Role, Row};
 
 use super::account::{is_process, number};
 use super::counters::TICKS_A_SECOND;
@@ -47,7 +47,7 @@ pub(crate) fn percent(folded: &Folded<'_>) -> Option<f64> {
 fn user(row: &Row<'_>, out: &mut Vec<u8>) {
     let mut name = Vec::new();
     super::account::write_user(&row.now(), row.options(), &mut name);
-    sample::text::escape_into(out, &name);
+    layout::text::escape_into(out, &name);
 }
 
 /// The command line; of a thread, which has none of its own, the name.

@@ -6,11 +6,13 @@
 
 use std::cmp::Ordering;
 
-use sample::number::{Scale, pad_left, pad_right, push_scaled, push_whole};
-use sample::text::escape_into;
-use sample::{
-    Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, ProcessFacts, Row, Shape, Show,
+use layout::number::{Scale, pad_left, pad_right, push_scaled, push_whole};
+use layout::text::escape_into;
+use layout::{
+    Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Position, ProcessFacts, Row,
+    Shape, Show,
 };
+use sample::Level;
 
 use super::fields::*;
 use command::{command_line, push_command};
@@ -28,7 +30,8 @@ const USER_WIDTH: usize = 8;
 const USER_WIDTH_WIDE: usize = 12;
 
 pub(super) const LAYOUTS: &[Layout] = &[Layout {
-    letter: 'Z',
+    level: Level::Detail,
+    position: Position { verbose: 120, plot: 110, ..Position::LAST },
     verbose: &[
         Block { when: is_usual, show: Show::Headed(headings, &[Cell::written("", line)]), ..BLOCK },
         Block { when: is_io, show: Show::Headed(headings, &[Cell::written("", io_line)]), ..BLOCK },

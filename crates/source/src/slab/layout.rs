@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
-use sample::{
-    Block, By, Cell, Digest, DigestColumn, Fold, Folded, Form, Layout, Of, Plot, PlotColumn, Rank,
-    Role, Row, Shape, Show, Stat, State, Top,
+use layout::{
+    Block, By, Cell, Digest, DigestColumn, Fold, Folded, Form, Layout, Of, Plot, PlotColumn,
+    Position, Rank, Role, Row, Shape, Show, Stat, Top,
 };
+use sample::{Level, State};
 
 use super::{
     OBJECT_BYTES, OBJECTS, OBJECTS_ACTIVE, OBJECTS_PER_SLAB, PAGES_PER_SLAB, SLABS, SLABS_ACTIVE,
@@ -75,8 +76,8 @@ fn caches(row: &Row<'_>) -> Option<f64> {
 /// collectl sorts the names with `-` and their place in the file behind them.
 fn by_name(left: &Row<'_>, right: &Row<'_>) -> Ordering {
     let mut digits = (Vec::new(), Vec::new());
-    sample::number::push_u64(&mut digits.0, left.index as u64);
-    sample::number::push_u64(&mut digits.1, right.index as u64);
+    layout::number::push_u64(&mut digits.0, left.index as u64);
+    layout::number::push_u64(&mut digits.1, right.index as u64);
     let left = left.name().iter().chain(b"-").chain(&digits.0);
     left.cmp(right.name().iter().chain(b"-").chain(&digits.1))
 }
@@ -114,7 +115,8 @@ const SUMMARY_COLUMNS: &[PlotColumn] = &[
 ];
 
 pub(super) const SUMMARY: Layout = Layout {
-    letter: 'y',
+    level: Level::Summary,
+    position: Position { brief: 50, verbose: 110, plot: 100 },
     brief: &[Block {
         when: |_| true,
         title: "<-----slab---->",
@@ -166,7 +168,8 @@ const DETAIL_COLUMNS: &[PlotColumn] = &[
 ];
 
 pub(super) const DETAIL: Layout = Layout {
-    letter: 'Y',
+    level: Level::Detail,
+    position: Position { verbose: 115, plot: 100, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "SLAB DETAIL",

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use sample::{Block, Cell, Layout, Plot, PlotColumn, Row, Shape, Show, State};
+use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Shape, Show};
+use sample::{Level, State};
 
 use super::{CALLS, CPU_TIME, ERRORS, LONGEST, MEDIAN, PERCENTILE_99, WALL_TIME};
 
@@ -67,7 +68,8 @@ fn by_time(one: &Row<'_>, other: &Row<'_>) -> Ordering {
 }
 
 pub(super) const SUMMARY: Layout = Layout {
-    letter: 'k',
+    level: Level::Summary,
+    position: Position { brief: 190, verbose: 180, plot: 190 },
     brief: &[Block {
         when: |_| true,
         title: "<-------SysCalls-------->",
@@ -117,7 +119,8 @@ const BRIEF_CELLS: &[Cell] = &[
 ];
 
 pub(super) const DETAIL: Layout = Layout {
-    letter: 'K',
+    level: Level::Detail,
+    position: Position { verbose: 185, plot: 180, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "SYSTEM CALLS BY NAME ($rate)",

@@ -3,7 +3,8 @@
 //! RFC 2011 to 2013).  A column that is not here is not recorded; `UdpLite`, `IcmpMsg` and
 //! `MPTcpExt` are left out.
 
-use sample::{Field, PlotColumn, Row, Unit};
+use layout::{PlotColumn, Row};
+use sample::{Field, Unit};
 
 use super::present::{plotted, shows};
 

@@ -4,7 +4,10 @@
 //! Most numbers are events in the interval, not per second, whatever collectl's heading says: an
 //! error that came once must not vanish in a rate.
 
-use sample::{Block, Cell, Frame, Kind, Layout, Options, Part, Plot, PlotColumn, Row, Show, Stat};
+use layout::{
+    Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Position, Row, Show, Stat,
+};
+use sample::{Kind, Level};
 
 use super::columns::{FIELDS, Index, PLOT};
 
@@ -138,7 +141,8 @@ macro_rules! per_second {
 
 /// `-st`.
 pub(super) const SUMMARY: Layout = Layout {
-    letter: 't',
+    level: Level::Summary,
+    position: Position { brief: 80, verbose: 85, plot: 90 },
     brief: &[
         brief_group!('i', ip_errors),
         brief_group!('t', tcp_errors),
@@ -300,7 +304,8 @@ pub(super) const SUMMARY: Layout = Layout {
 
 /// `-sT`: plots only, as with collectl.
 pub(super) const DETAIL: Layout = Layout {
-    letter: 'T',
+    level: Level::Detail,
+    position: Position { verbose: 90, plot: 70, ..Position::LAST },
     plot: Some(Plot { tag: "TCPD", extension: "tcp", columns: PLOT, ..Plot::EMPTY }),
     ..Layout::EMPTY
 };

@@ -9,7 +9,8 @@
 //! A source that is read less often than the others shows its latest level in between, and the
 //! mean is that of the column as printed; its rates count once for each reading.
 
-use sample::{Block, Cadence, Cell, Field, Frame, Kind, Options, Part, Row, Show, Stat};
+use layout::{Block, Cell, Frame, Options, Part, Row, Show, Stat};
+use sample::{Cadence, Field, Kind};
 
 use crate::parts;
 use crate::time::{self, LocalTime};
@@ -30,7 +31,7 @@ pub(super) struct Statistics {
 struct Group {
     cells: &'static [Cell],
     /// The fields of a block that is made up from them; it has no cells.
-    fields: Vec<(usize, &'static Field)>,
+    fields: Vec<(usize, Field)>,
     /// Whether the one cell stands once for each sum, with a blank behind each.
     repeated: bool,
     /// Width of a block that a function writes: nothing is known of its values, so its place is
@@ -118,7 +119,7 @@ impl Statistics {
         }
         out.push(mark);
         for group in &self.groups {
-            for (&(_, field), sum) in group.fields.iter().zip(&group.sums) {
+            for ((_, field), sum) in group.fields.iter().zip(&group.sums) {
                 let value = total(derived_stat(field), sum, &group.sums, seconds);
                 parts::push_derived_cell(out, value, field, &self.options);
             }
@@ -163,7 +164,9 @@ impl Group {
 
     /// The columns that are made up from a source's fields.
     fn derived(part: &parts::Part) -> Self {
-        let fields: Vec<_> = parts::derived_brief_fields(part.def).collect();
+        let fields: Vec<_> = parts::derived_brief_fields(&part.def)
+            .map(|(index, field)| (index, field.clone()))
+            .collect();
         let sums = vec![Sum::default(); fields.len()];
         Group { fields, sums, ..Group::default() }
     }
@@ -171,9 +174,9 @@ impl Group {
     /// Counts an interval of made-up columns in; unless it is `fresh`, only its levels.
     fn add_derived(&mut self, whole: &Row<'_>, fresh: bool) {
         let seconds = whole.seconds().unwrap_or(0.0);
-        for (&(index, field), sum) in self.fields.iter().zip(&mut self.sums) {
+        for ((index, field), sum) in self.fields.iter().zip(&mut self.sums) {
             if fresh || derived_stat(field) == Stat::Mean {
-                sum.add(parts::derived_sum(whole, index, field), seconds);
+                sum.add(parts::derived_sum(whole, *index, field), seconds);
             }
         }
     }

@@ -1,13 +1,17 @@
 //! A made-up feed of instances that come, go and end, for the tests of sums, lists, trees and
 //! digests: readings of the living at ticks 0, 1 and 3, ends at every tick.
 
+use layout::LayoutLookup;
+use sample::Level;
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::LazyLock;
 
-use sample::{
-    Account, Balance, Block, By, Cadence, Cell, Cells, Digest, DigestColumn, Field, Fold, Form,
-    Grouping, History, Kind, Layout, Measure, Meta, Of, Options, Order, Rank, Role, Show, Snapshot,
-    SourceDef, State, Table, Top, Unit,
+use layout::{
+    Account, Balance, Block, By, Cell, Digest, DigestColumn, Fold, Form, Grouping, Layout, Measure,
+    Of, Options, Order, Rank, Role, Show, Top,
 };
+use sample::{Cadence, Cells, Field, History, Kind, Meta, Snapshot, SourceDef, State, Table, Unit};
 
 use crate::View;
 
@@ -141,38 +145,55 @@ const fn digest(role: Role) -> Digest {
 static LIVING_DIGEST: Digest = digest(Role::Living);
 static ENDED_DIGEST: Digest = digest(Role::Ended);
 
-static LIVING: SourceDef = SourceDef {
-    name: "living",
-    about: "Instances that live",
-    letters: "Z",
-    reads: &[],
-    instance: &["pid", "start"],
-    fields: FIELDS,
-    cadence: Cadence::Second,
-    layouts: &[Layout {
-        letter: 'Z',
-        account: Some(&LIVING_ACCOUNT),
-        top: Some(&TOP),
-        digest: Some(&LIVING_DIGEST),
-        ..Layout::EMPTY
-    }],
-};
+static LIVING_LAYOUTS: &[Layout] = &[Layout {
+    level: Level::Detail,
+    account: Some(&LIVING_ACCOUNT),
+    top: Some(&TOP),
+    digest: Some(&LIVING_DIGEST),
+    ..Layout::EMPTY
+}];
 
-static ENDED: SourceDef = SourceDef {
-    name: "ended",
-    about: "Instances that ended",
-    letters: "Z",
-    reads: &[],
-    instance: &["pid", "start"],
-    fields: FIELDS,
-    cadence: Cadence::First,
-    layouts: &[Layout {
-        letter: 'Z',
-        account: Some(&ENDED_ACCOUNT),
-        digest: Some(&ENDED_DIGEST),
-        ..Layout::EMPTY
-    }],
-};
+static ENDED_LAYOUTS: &[Layout] = &[Layout {
+    level: Level::Detail,
+    account: Some(&ENDED_ACCOUNT),
+    digest: Some(&ENDED_DIGEST),
+    ..Layout::EMPTY
+}];
+
+static TOTAL_LAYOUTS: &[Layout] =
+    &[Layout { level: Level::Detail, balance: Some(&BALANCE), ..Layout::EMPTY }];
+
+/// The layouts of these sources.
+pub(crate) fn layouts_of(name: &str) -> &'static [Layout] {
+    match name {
+        "living" => LIVING_LAYOUTS,
+        "ended" => ENDED_LAYOUTS,
+        "total" => TOTAL_LAYOUTS,
+        _ => &[],
+    }
+}
+
+static LIVING: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "living".into(),
+        about: "Instances that live".into(),
+        letters: "Z".into(),
+        instance: vec!["pid".into(), "start".into()].into(),
+        fields: FIELDS.into(),
+        cadence: Cadence::Second,
+    })
+});
+
+static ENDED: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "ended".into(),
+        about: "Instances that ended".into(),
+        letters: "Z".into(),
+        instance: vec!["pid".into(), "start".into()].into(),
+        fields: FIELDS.into(),
+        cadence: Cadence::First,
+    })
+});
 
 static BALANCE: Balance = Balance {
     busy_ns: |row| row.delta(0),
@@ -181,25 +202,27 @@ static BALANCE: Balance = Balance {
     ends_told: |cells| cells.raw(2).is_some(),
 };
 
-static TOTAL: SourceDef = SourceDef {
-    name: "total",
-    about: "What the machine says",
-    letters: "Z",
-    reads: &[],
-    instance: &[],
-    fields: &[
-        Field::counter("busy", Unit::Nanoseconds, "CPU time"),
-        Field::counter("attributed", Unit::Nanoseconds, "CPU time of instances"),
-        Field::counter("lost", Unit::Count, "Ends lost"),
-    ],
-    cadence: Cadence::Second,
-    layouts: &[Layout { letter: 'Z', balance: Some(&BALANCE), ..Layout::EMPTY }],
-};
+static TOTAL: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
+    Arc::new(SourceDef {
+        name: "total".into(),
+        about: "What the machine says".into(),
+        letters: "Z".into(),
+        instance: vec![].into(),
+        fields: vec![
+            Field::counter("busy", Unit::Nanoseconds, "CPU time"),
+            Field::counter("attributed", Unit::Nanoseconds, "CPU time of instances"),
+            Field::counter("lost", Unit::Count, "Ends lost"),
+        ]
+        .into(),
+        cadence: Cadence::Second,
+    })
+});
 
 /// A name that would end a line, move a cursor and is no UTF-8.
 pub(crate) const HOSTILE: &[u8] = b"ev) R 1\n\x1b[2J\xff";
 
-pub(crate) const DEFS: [&SourceDef; 3] = [&LIVING, &ENDED, &TOTAL];
+pub(crate) static DEFS: LazyLock<Vec<Arc<SourceDef>>> =
+    LazyLock::new(|| vec![LIVING.clone(), ENDED.clone(), TOTAL.clone()]);
 
 /// A row: number, start, CPU seconds, memory, command, parent.
 type Instance = (u64, u64, f64, Option<i64>, &'static [u8], u64);
@@ -267,7 +290,7 @@ fn instances_inferred(tick: u64) -> Tick {
 /// Shows ticks 0 to 3, a second apart.
 pub(crate) fn run(
     options: &Options,
-    take: impl FnMut(&sample::Frame<'_>) -> io::Result<()>,
+    take: impl FnMut(&layout::Frame<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     run_over(instances, 4, true, options, take)
 }
@@ -277,8 +300,9 @@ fn run_over(
     ticks: u64,
     ends_told: bool,
     options: &Options,
-    mut take: impl FnMut(&sample::Frame<'_>) -> io::Result<()>,
+    mut take: impl FnMut(&layout::Frame<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
+    let options = &with_layouts(options);
     let mut meta = Meta::new();
     meta.set("host", "vm");
     let mut history = History::new(&DEFS);
@@ -300,13 +324,19 @@ fn run_over(
         total.set(1, 1_500_000_000 * tick);
         total.set_some(2, ends_told.then_some(tick));
         history.push(&mut snapshot);
-        take(&history.frame(&meta, options))?;
+        take(&layout::Frame::new(&history, &meta, options))?;
     }
     Ok(())
 }
 
+/// The same options, with the layouts of these sources.
+pub(crate) fn with_layouts(options: &Options) -> Options {
+    Options { layouts: LayoutLookup(layouts_of), ..options.clone() }
+}
+
 /// What a view writes where ends are inferred.
 pub(crate) fn show_inferred(view: &mut dyn View, options: &Options) -> io::Result<String> {
+    let options = &with_layouts(options);
     let mut out = Vec::new();
     let mut meta = Meta::new();
     meta.set("host", "vm");
@@ -318,6 +348,7 @@ pub(crate) fn show_inferred(view: &mut dyn View, options: &Options) -> io::Resul
 
 /// What a view writes for the whole feed.
 pub(crate) fn show(view: &mut dyn View, options: &Options) -> io::Result<String> {
+    let options = &with_layouts(options);
     let mut out = Vec::new();
     let mut meta = Meta::new();
     meta.set("host", "vm");

@@ -13,8 +13,10 @@
 //! them, except load averages, which collectl cuts (`--exact` cuts them too).
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use sample::{Frame, Meta, Options, SourceDef};
+use layout::{Frame, Options};
+use sample::{Meta, SourceDef};
 
 use super::graphite::sent_name;
 use super::report::{Order, Told, help};
@@ -93,7 +95,7 @@ impl View for Gexpr {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {

@@ -4,9 +4,11 @@
 //! sample.  Lines are written in one piece for each report.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use sample::number::push_perl;
-use sample::{Frame, Meta, Options, SourceDef, text};
+use layout::number::push_perl;
+use layout::{Frame, Options, text};
+use sample::{Meta, SourceDef};
 
 use super::{
     Destination, Echo, Export, ExportError, Report, Setting, address, check_files, mask, split,
@@ -100,7 +102,7 @@ impl View for Checked {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {

@@ -6,9 +6,11 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use sample::number::push_perl;
-use sample::{Frame, Meta, Options, SourceDef};
+use layout::number::push_perl;
+use layout::{Frame, Options};
+use sample::{Meta, SourceDef};
 
 use super::{Destination, Echo, Export, ExportError, Report, Setting, snapshot_beside, split};
 use crate::View;
@@ -75,7 +77,7 @@ impl View for Lexpr {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {

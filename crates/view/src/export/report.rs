@@ -7,8 +7,10 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 
-use sample::{Form, Frame, Meta, Of, Options, PlotColumn, Row, SourceDef, State, text};
+use layout::{Form, Frame, Of, Options, PlotColumn, Row, text};
+use sample::{Meta, SourceDef, State};
 
 use super::ExportError;
 use super::names::{self, Known};
@@ -203,7 +205,7 @@ impl Report {
     pub(super) fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
     ) -> io::Result<()> {
         let wrong = |text: String| {
@@ -219,7 +221,7 @@ impl Report {
         let asked = self.subsystems.as_deref().unwrap_or(asked);
         let wanted = |letter: &char| {
             (asked.is_empty() || asked.contains(*letter))
-                && defs.iter().any(|def| def.layout(*letter).is_some())
+                && defs.iter().any(|def| options.layouts.letter(def, *letter).is_some())
         };
         let ours = ('a'..='z').chain('A'..='Z').filter(|c| !self.order.letters.contains(*c));
         self.letters = self.order.letters.chars().chain(ours).filter(wanted).collect();
@@ -367,7 +369,7 @@ impl Held {
 /// All metrics of a letter at this tick.
 fn gather(frame: &Frame<'_>, letter: char, told: &mut Vec<Told>) {
     for track in frame.tracks {
-        let Some(layout) = track.def.layout(letter) else { continue };
+        let Some(layout) = frame.options.layouts.letter(&track.def, letter) else { continue };
         if layout.metrics.is_empty() || (track.current.state != State::Ok && !frame.options.exact) {
             continue;
         }

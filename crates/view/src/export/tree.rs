@@ -7,10 +7,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use sample::number::{pad_left, push_u64};
-use sample::{Account, Frame, Kind, Meta, Options, Order, SourceDef};
+use layout::number::{pad_left, push_u64};
+use layout::{Account, Frame, Options, Order};
+use sample::{Kind, Meta, SourceDef};
 
 use super::{Destination, Echo, Export, ExportError, Setting, split};
 use crate::groups::lines::push_value;
@@ -326,7 +328,7 @@ fn push_node(
     pad_left(out, start, WIDTH + 1);
     out.push(b' ');
     out.resize(out.len() + 2 * depth.min(INDENT_MAX), b' ');
-    sample::text::escape_into(out, &node.label);
+    layout::text::escape_into(out, &node.label);
     out.push(b'\n');
 }
 
@@ -334,12 +336,12 @@ impl View for Tree {
     fn begin(
         &mut self,
         _meta: &Meta,
-        defs: &[&'static SourceDef],
-        _options: &Options,
+        defs: &[Arc<SourceDef>],
+        options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {
         self.clear();
-        self.tally = Tally::of(defs);
+        self.tally = Tally::of(defs, options);
         let Some(account) = self.tally.account().filter(|_| !self.order_name.is_empty()) else {
             return Ok(());
         };
@@ -404,7 +406,7 @@ mod tests {
 
     #[test]
     fn each_line_has_the_sums_of_all_below_it() {
-        let hostile = sample::text::escape(HOSTILE);
+        let hostile = layout::text::escape(HOSTILE);
         let text = written(&[]);
         let expected = format!(
             "

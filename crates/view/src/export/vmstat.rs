@@ -5,10 +5,12 @@
 //! so it is the field `active`.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use sample::number::{Scale, pad_left, push_perl, push_scaled, push_whole};
-use sample::{Frame, Meta, Of, Options, PlotColumn, Row, SourceDef};
+use layout::number::{Scale, pad_left, push_perl, push_scaled, push_whole};
+use layout::{Frame, Of, Options, PlotColumn, Row};
+use sample::{Meta, SourceDef};
 
 use super::{Destination, Echo, Export, ExportError, Setting, check_files};
 use crate::brief::HEADER_REPEAT;
@@ -45,12 +47,12 @@ impl View for Vmstat {
     fn begin(
         &mut self,
         _meta: &Meta,
-        defs: &[&'static SourceDef],
-        _options: &Options,
+        defs: &[Arc<SourceDef>],
+        options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {
         self.ticks = 0;
-        let has = |letter| defs.iter().any(|def| def.layout(letter).is_some());
+        let has = |letter| defs.iter().any(|def| options.layouts.letter(def, letter).is_some());
         if has('c') && has('m') {
             return Ok(());
         }
@@ -147,7 +149,10 @@ fn push_values(line: &mut Vec<u8>, frame: &Frame<'_>) {
 
 /// A metric of a letter.
 fn metric(frame: &Frame<'_>, letter: char, name: &str) -> Option<f64> {
-    let layouts = frame.tracks.iter().filter_map(|track| Some((track, track.def.layout(letter)?)));
+    let layouts = frame
+        .tracks
+        .iter()
+        .filter_map(|track| Some((track, frame.options.layouts.letter(&track.def, letter)?)));
     let mut columns =
         layouts.flat_map(|(track, layout)| layout.metrics.iter().map(move |c| (track, c)));
     let (track, column) = columns.find(|(_, column)| column.name == name)?;
@@ -156,7 +161,10 @@ fn metric(frame: &Frame<'_>, letter: char, name: &str) -> Option<f64> {
 
 /// A plot column of a letter.
 fn plotted(frame: &Frame<'_>, letter: char, name: &str) -> Option<f64> {
-    let layouts = frame.tracks.iter().filter_map(|track| Some((track, track.def.layout(letter)?)));
+    let layouts = frame
+        .tracks
+        .iter()
+        .filter_map(|track| Some((track, frame.options.layouts.letter(&track.def, letter)?)));
     let plots = layouts.filter_map(|(track, layout)| Some((track, layout.plot.as_ref()?)));
     let mut columns = plots.flat_map(|(track, plot)| plot.columns.iter().map(move |c| (track, c)));
     let (track, column) = columns.find(|(_, column)| column.name == name)?;
@@ -173,8 +181,10 @@ fn value(row: &Row<'_>, column: &PlotColumn) -> Option<f64> {
 /// Memory used of late.  collectl keeps the last line that begins with the word: that of file
 /// pages, or of anonymous ones where that is missing.
 fn active(frame: &Frame<'_>) -> Option<f64> {
-    let has = |def: &SourceDef| def.layout('m').is_some() && def.field("active").is_some();
-    let track = frame.tracks.iter().find(|track| has(track.def))?;
+    let has = |def: &SourceDef| {
+        frame.options.layouts.letter(def, 'm').is_some() && def.field("active").is_some()
+    };
+    let track = frame.tracks.iter().find(|track| has(&track.def))?;
     let row = frame.whole(track);
     let last = ["active_file", "active_anon"].map(|name| track.def.field(name)).into_iter();
     let last = last.flatten().find(|&field| row.raw(field).is_some());

@@ -1,8 +1,9 @@
 //! Groups as lines for people.
 
 use jiff::tz::TimeZone;
-use sample::number::{Scale, pad_left, push_fixed, push_scaled, push_u64};
-use sample::{Kind, Measure, Options, Unit};
+use layout::number::{Scale, pad_left, push_fixed, push_scaled, push_u64};
+use layout::{Measure, Options};
+use sample::{Kind, Unit};
 
 use super::{Group, Interval, shown};
 use crate::brief::CLEAR_SCREEN;
@@ -88,7 +89,7 @@ fn push_group(out: &mut Vec<u8>, interval: &Interval<'_>, group: &Group, name: O
     }
     out.push(b' ');
     match name {
-        Some(name) => sample::text::escape_into(out, name),
+        Some(name) => layout::text::escape_into(out, name),
         None => out.push(b'-'),
     }
     out.push(b'\n');

@@ -5,7 +5,8 @@
 //! interval.  Numbers are in base units, counters per second (`cpu` 0.25 is a quarter of one
 //! CPU); what is missing is empty in CSV and left out in JSON.
 
-use sample::{Measure, Unit, text};
+use layout::{Measure, text};
+use sample::Unit;
 
 use super::{Group, Interval, Plan, shown};
 use crate::csv::quote_into;

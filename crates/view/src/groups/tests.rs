@@ -1,6 +1,6 @@
 //! Groups over a made-up feed: every number worked out by hand.
 
-use sample::{List, Options};
+use layout::{List, Options};
 
 use super::*;
 use crate::demo::instances::{HOSTILE, show, show_inferred};
@@ -17,7 +17,7 @@ fn written(form: GroupForm, options: &Options) -> String {
 #[test]
 fn lines_hold_the_living_and_the_ended() {
     let text = written(GroupForm::Lines, &options("", usize::MAX));
-    let hostile = sample::text::escape(HOSTILE);
+    let hostile = layout::text::escape(HOSTILE);
     assert_eq!(
         text,
         format!(

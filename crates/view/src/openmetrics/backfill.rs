@@ -5,8 +5,10 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use sample::{Frame, Kind, Meta, Options, Row, SourceDef, State, text};
+use layout::{Frame, Options, Row, text};
+use sample::{Kind, Meta, SourceDef, State};
 
 use super::{Head, base_value, push_label, push_labels};
 use crate::View;
@@ -52,7 +54,7 @@ impl View for Backfill {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -105,7 +107,7 @@ impl View for Backfill {
 
 impl Backfill {
     /// The family of a field; the texts of a source share one.
-    fn family(&mut self, def: &'static SourceDef, field: usize) -> usize {
+    fn family(&mut self, def: &SourceDef, field: usize) -> usize {
         let head = Head::of(def, &def.fields[field]);
         let key = head.key();
         if let Some(&index) = self.by_name.get(&key) {
@@ -117,7 +119,7 @@ impl Backfill {
     }
 
     fn take(&mut self, source: usize, row: &Row<'_>, tick: u32) {
-        let def = row.track.def;
+        let def = &row.track.def;
         let instance = instance_text(row.name());
         let mut labels = String::new();
         push_labels(&mut labels, &self.host, row);
@@ -130,7 +132,7 @@ impl Backfill {
             let of = &def.fields[chosen.field];
             if of.kind == Kind::Text {
                 if let Some(text) = row.text(chosen.field) {
-                    push_label(&mut texts, 0, of.name, &text::escape(text));
+                    push_label(&mut texts, 0, &of.name, &text::escape(text));
                     text_family = Some(chosen.family);
                 }
                 continue;

@@ -5,8 +5,10 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use sample::{Field, Frame, Kind, Meta, Options, Row, SourceDef, State, Track, text};
+use layout::{Frame, Options, Row, text};
+use sample::{Field, Kind, Meta, SourceDef, State, Track};
 
 use super::{Head, base_value, push_label, push_labels};
 use crate::View;
@@ -62,7 +64,7 @@ impl ScrapePage {
     ///
     /// # Errors
     /// `InvalidInput` for a choice of fields that nothing has.
-    pub fn new(meta: &Meta, defs: &[&'static SourceDef], options: &Options) -> io::Result<Self> {
+    pub fn new(meta: &Meta, defs: &[Arc<SourceDef>], options: &Options) -> io::Result<Self> {
         let selection = Selection::of(options, defs)?;
         let mut families: Vec<Family> = Vec::new();
         let mut by_key: HashMap<String, usize> = HashMap::new();
@@ -173,7 +175,7 @@ impl Family {
             if texts.is_empty() {
                 texts.push_str(labels);
             }
-            push_label(&mut texts, 0, field(chosen).name, &text::escape(value));
+            push_label(&mut texts, 0, &field(chosen).name, &text::escape(value));
         }
         (!texts.is_empty()).then_some((1.0, texts))
     }
@@ -189,7 +191,7 @@ impl View for PageStream {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         _out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -283,7 +285,7 @@ mod tests {
             fn begin(
                 &mut self,
                 meta: &Meta,
-                defs: &[&'static SourceDef],
+                defs: &[Arc<SourceDef>],
                 options: &Options,
                 _: &mut dyn Write,
             ) -> io::Result<()> {

@@ -2,9 +2,11 @@
 //! files have.
 
 use std::io;
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use sample::{Frame, Meta, Options, Row, Shape, SourceDef};
+use layout::{Frame, Options, Row, Shape};
+use sample::{Meta, SourceDef};
 
 use super::Lines;
 use crate::parts::{self, Part};
@@ -20,7 +22,7 @@ pub struct PlotFiles {
     exceptions: Vec<Part>,
     preamble: Vec<u8>,
     /// The extensions that have their headers.
-    begun: Vec<&'static str>,
+    begun: Vec<String>,
     text: Vec<u8>,
 }
 
@@ -44,7 +46,7 @@ impl PlotFiles {
     pub fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         command_line: &str,
     ) {
@@ -52,7 +54,8 @@ impl PlotFiles {
         self.begun.clear();
         self.exceptions.clear();
         if options.letters.contains(['x', 'X']) {
-            let parts = parts::select(parts::PLOT_DETAIL, defs, options);
+            let parts = parts::select(|position| position.plot, defs, options);
+            let parts = parts.into_iter().filter(Part::is_detail);
             let has = |part: &Part| part.layout.is_some_and(|layout| layout.exceptions.is_some());
             self.exceptions.extend(parts.filter(has));
         }
@@ -60,9 +63,9 @@ impl PlotFiles {
     }
 
     /// The extensions of the files that will be written, whether or not there is a line for each.
-    pub fn extensions(&self) -> impl Iterator<Item = &'static str> {
+    pub fn extensions(&self) -> impl Iterator<Item = &str> {
         let exceptions = self.exceptions.iter().filter_map(|part| part.layout?.exceptions.as_ref());
-        let groups = self.lines.groups.iter().map(|group| group.extension);
+        let groups = self.lines.groups.iter().map(|group| &*group.extension);
         groups.chain(exceptions.map(|exceptions| exceptions.extension))
     }
 
@@ -76,13 +79,13 @@ impl PlotFiles {
         }
         for at in 0..self.lines.groups.len() {
             self.text.clear();
-            let extension = self.lines.groups[at].extension;
+            let extension = self.lines.groups[at].extension.clone();
             if self.lines.groups[at].columns.iter().all(|columns| columns.shape == Shape::Lines) {
                 self.lines.push_rows_of(at, frame, &mut self.text);
             } else if self.is_due(at, frame) {
                 self.push_line(at, frame);
             }
-            self.hand_out(extension, write)?;
+            self.hand_out(&extension, write)?;
         }
         for at in 0..self.exceptions.len() {
             self.text.clear();
@@ -93,12 +96,12 @@ impl PlotFiles {
         Ok(())
     }
 
-    fn hand_out(&mut self, extension: &'static str, write: &mut WritePlot<'_>) -> io::Result<()> {
+    fn hand_out(&mut self, extension: &str, write: &mut WritePlot<'_>) -> io::Result<()> {
         if self.text.is_empty() {
             return Ok(());
         }
-        if !self.begun.contains(&extension) {
-            self.begun.push(extension);
+        if !self.begun.iter().any(|begun| begun == extension) {
+            self.begun.push(extension.to_owned());
             write(extension, &self.preamble)?;
         }
         write(extension, &self.text)
@@ -107,12 +110,12 @@ impl PlotFiles {
     /// A line for each exception of a letter, and headings where they are due; the extension of
     /// its file.
     fn push_exceptions(&mut self, at: usize, frame: &Frame<'_>) -> Option<&'static str> {
-        let part = self.exceptions[at];
+        let part = &self.exceptions[at];
         let layout = part.layout?;
         let (exceptions, plot) = (layout.exceptions.as_ref()?, layout.plot.as_ref()?);
         let track = part.track(frame).filter(|track| track.fresh)?;
         let (lines, out) = (&self.lines, &mut self.text);
-        let begins = !self.begun.contains(&exceptions.extension);
+        let begins = !self.begun.iter().any(|begun| begun == exceptions.extension);
         let exact = frame.options.exact;
         if lines.wants_all_headings || (begins && lines.header_repeat == 0) {
             lines.push_heading_start(frame.options, out);
@@ -156,7 +159,7 @@ impl PlotFiles {
     }
 
     fn push_line(&mut self, at: usize, frame: &Frame<'_>) {
-        let begins = !self.begun.contains(&self.lines.groups[at].extension);
+        let begins = !self.begun.iter().any(|begun| *begun == self.lines.groups[at].extension);
         let is_new = self.lines.wants_heading && self.lines.groups[at].has_new;
         let heads =
             self.lines.wants_all_headings || is_new || (begins && self.lines.header_repeat == 0);
@@ -253,7 +256,7 @@ fn push_facts(text: &mut String, meta: &Meta, options: &Options, zone: &TimeZone
     let known = |key: &str| meta.get(key).unwrap_or_default().to_owned();
     text.push_str(&format!("# Host:       {}  DaemonOpts: \n", meta.host()));
     if let Some(distro) = meta.get("distro") {
-        text.push_str(&format!("# Distro:     {}\n", sample::text::escape(distro.as_bytes())));
+        text.push_str(&format!("# Distro:     {}\n", layout::text::escape(distro.as_bytes())));
     }
     if let Some(started_ns) = meta.get("started_ns").and_then(|value| value.parse::<i64>().ok()) {
         let mut date = Vec::new();

@@ -1,17 +1,17 @@
 //! collectl's `--top`: the first few instances of a source, sorted, at every reading of it.
 //!
-//! What can be sorted by what is data of the source ([`sample::Top`]).  On a terminal the list is
+//! What can be sorted by what is data of the source ([`layout::Top`]).  On a terminal the list is
 //! painted over the one before it, and other subsystems scroll in an area above; elsewhere, and
 //! in playback, lists follow each other, with record lines between where others are shown, too.
 
 use std::cmp::Ordering;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use sample::number::push_u64;
-use sample::{
-    Block, By, Frame, Layout, List, Meta, Options, Rank, Row, Show, SourceDef, State, Top,
-};
+use layout::number::push_u64;
+use layout::{Block, By, Frame, Layout, List, Options, Rank, Row, Show, Top};
+use sample::{Meta, SourceDef, State};
 
 use super::{Body, Verbose, push_record_line};
 use crate::View;
@@ -226,14 +226,17 @@ impl View for TopList {
     fn begin(
         &mut self,
         meta: &Meta,
-        defs: &[&'static SourceDef],
+        defs: &[Arc<SourceDef>],
         options: &Options,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let order = options.list.as_ref().map_or("", |list| list.order.as_str());
-        self.listed = find(defs, order);
+        self.listed = find(defs, order, options);
         let screen = options.list.as_ref().is_some_and(|list| list.scroll_end.is_some());
-        let letter = self.listed.map_or(' ', |listed| listed.layout.letter);
+        let letter = self
+            .listed
+            .as_ref()
+            .map_or(' ', |listed| defs[listed.source].letter(listed.layout.level).unwrap_or(' '));
         if self.others.is_none() {
             self.others = self.open_others(letter, options, screen);
         }
@@ -294,9 +297,9 @@ impl View for TopList {
 }
 
 /// The source and the rank of that name.
-fn find(defs: &[&'static SourceDef], order: &str) -> Option<Listed> {
+fn find(defs: &[Arc<SourceDef>], order: &str, options: &Options) -> Option<Listed> {
     defs.iter().enumerate().find_map(|(source, def)| {
-        def.layouts.iter().find_map(|layout| {
+        options.layouts.of(def).iter().find_map(|layout| {
             let top = layout.top?;
             let rank = top.ranks.iter().find(|rank| rank.name == order)?;
             Some(Listed { source, layout, top, rank })
@@ -336,7 +339,7 @@ mod tests {
         options.list = options.list.map(|list| List { count: 3, records: true, ..list });
         let text = show(&mut TopList::new(TimeZone::UTC), &options).unwrap();
         assert!(text.starts_with("\n### RECORD    1 >>> vm <<< (11.000)"), "{text}");
-        let hostile = sample::text::escape(HOSTILE);
+        let hostile = layout::text::escape(HOSTILE);
         assert!(text.contains(&format!("   7   60 work\n   9   10 {hostile}\n")), "{text}");
     }
 

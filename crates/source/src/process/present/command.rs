@@ -1,8 +1,8 @@
 //! What stands last in a process's line: the program and its arguments, as `--procopts k r w`
 //! want them.
 
-use sample::Row;
-use sample::text::escape_into;
+use layout::Row;
+use layout::text::escape_into;
 
 use super::{number_behind, pid};
 use crate::process::fields::*;

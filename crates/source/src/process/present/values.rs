@@ -1,7 +1,8 @@
 //! The numbers of a process's line: what it used in the interval, and times as text.
 
-use sample::number::push_u64;
-use sample::{Row, State};
+use layout::Row;
+use layout::number::push_u64;
+use sample::State;
 
 use crate::process::fields::*;
 
@@ -157,13 +158,13 @@ pub(super) fn push_seconds(out: &mut Vec<u8>, ticks: Option<f64>, width: usize, 
         // Nothing in plot lines, which are not padded.
         if width > 0 {
             out.push(b'-');
-            sample::number::pad_left(out, start, width + 3);
+            layout::number::pad_left(out, start, width + 3);
         }
         return;
     };
     let (seconds, hundredths) = split(ticks, row);
     push_u64(out, seconds);
-    sample::number::pad_left(out, start, width);
+    layout::number::pad_left(out, start, width);
     out.push(b'.');
     push_two(out, hundredths);
 }
@@ -190,7 +191,7 @@ pub(super) fn push_accumulated(out: &mut Vec<u8>, ticks: Option<f64>, row: &Row<
     } else {
         out.push(b'-');
     }
-    sample::number::pad_left(out, start, 9);
+    layout::number::pad_left(out, start, 9);
 }
 
 /// `1:05:09`.
@@ -210,7 +211,7 @@ pub(super) fn push_start(out: &mut Vec<u8>, row: &Row<'_>, with_day: bool) {
     let start = out.len();
     let Some(seconds) = began_seconds(row) else {
         out.push(b'-');
-        return sample::number::pad_left(out, start, if with_day { 14 } else { 8 });
+        return layout::number::pad_left(out, start, if with_day { 14 } else { 8 });
     };
     let local = seconds + i64::from(row.options().local_offset.at(seconds));
     if with_day {

@@ -13,15 +13,19 @@
 
 use std::cmp::Ordering;
 
+use sample::Level;
+
 use crate::number::{self, Scale};
 use crate::text::escape_into;
 use crate::{Account, Balance, Digest, Frame, Options, Row, Top};
 
-/// How one `-s` letter of a source looks in each of collectl's formats.
+/// How a source looks at one level (as a whole, or by instances) in each of collectl's formats.
 #[derive(Debug)]
 pub struct Layout {
-    /// The letter: lower case for a summary, upper case for detail.
-    pub letter: char,
+    /// Whether it shows the source as a whole or its instances.
+    pub level: Level,
+    /// Where its columns and blocks stand among those of other sources.
+    pub position: Position,
     /// Brief mode: one group of columns among others on a line.  Every block whose `when` holds
     /// is shown, one to the right of the other.  Empty for detail letters.
     pub brief: &'static [Block],
@@ -58,9 +62,10 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A layout of nothing, to be completed: `Layout { letter: 'd', ..Layout::EMPTY }`.
+    /// A layout of nothing, to be completed: `Layout { level: Level::Detail, ..Layout::EMPTY }`.
     pub const EMPTY: Layout = Layout {
-        letter: ' ',
+        level: Level::Summary,
+        position: Position::LAST,
         brief: &[],
         verbose: &[],
         plot: None,
@@ -74,6 +79,23 @@ impl Layout {
         top: None,
         digest: None,
     };
+}
+
+/// Where a layout stands among others: small numbers first, and equal ones in the feed's order.
+/// collectl has an order of its own for each format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Among the groups of columns of a brief line.
+    pub brief: u16,
+    /// Among the blocks of verbose mode.
+    pub verbose: u16,
+    /// Among the columns of plot format and the names of `lexpr`.
+    pub plot: u16,
+}
+
+impl Position {
+    /// After all that have a position: that of sources which say nothing, in the feed's order.
+    pub const LAST: Position = Position { brief: u16::MAX, verbose: u16::MAX, plot: u16::MAX };
 }
 
 /// Instances out of the ordinary.  On the screen the layout's `keep` heeds `-ox`; in plot files

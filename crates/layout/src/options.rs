@@ -4,6 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use sample::{Level, SourceDef};
+
+use crate::Layout;
+
 /// Decides which instances a view shows: collectl's `--dskfilt`, `--netfilt` and their like.
 /// The matching itself is handed in, so that this crate needs no regular expressions.
 #[derive(Clone, Default)]
@@ -159,9 +163,48 @@ pub struct List {
     pub records: bool,
 }
 
+/// Where views find how a source looks: its layouts, by its name.  Handed in, so that views know no
+/// source.
+#[derive(Clone, Copy)]
+pub struct LayoutLookup(pub fn(&str) -> &'static [Layout]);
+
+impl LayoutLookup {
+    /// All layouts of a source; none for one that this program does not have.
+    pub fn of(self, def: &SourceDef) -> &'static [Layout] {
+        (self.0)(&def.name)
+    }
+
+    /// The layout of a source for one of its letters.
+    pub fn letter(self, def: &SourceDef, letter: char) -> Option<&'static Layout> {
+        if !def.letters.contains(letter) {
+            return None;
+        }
+        self.at(def, Level::of_letter(letter))
+    }
+
+    /// The layout of a source at a level.
+    pub fn at(self, def: &SourceDef, level: Level) -> Option<&'static Layout> {
+        self.of(def).iter().find(|layout| layout.level == level)
+    }
+}
+
+impl Default for LayoutLookup {
+    fn default() -> Self {
+        LayoutLookup(|_| &[])
+    }
+}
+
+impl std::fmt::Debug for LayoutLookup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LayoutLookup")
+    }
+}
+
 /// Display switches.  Strings of letters keep collectl's letters; see `collectl(1)`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    /// How sources look.
+    pub layouts: LayoutLookup,
     /// `-s`: the letters to show, in order.
     pub subsystems: String,
     /// `-o`: `d D T U m g G x X n a c u 1 2 z i A`.
@@ -248,6 +291,11 @@ impl Options {
     /// Whether `-o` has the letter.
     pub fn has(&self, letter: char) -> bool {
         self.letters.contains(letter)
+    }
+
+    /// Whether `-s` asks for a source at a level.
+    pub fn asks(&self, def: &SourceDef, level: Level) -> bool {
+        def.letter(level).is_some_and(|letter| self.shows(letter))
     }
 
     /// Whether `-s` has the letter.

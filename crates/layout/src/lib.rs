@@ -1,0 +1,30 @@
+//! How rows become columns: what a source looks like as data ([`Layout`]), the looks at a history
+//! that layouts ask ([`Frame`], [`Row`]), number formats, and the display options.
+//!
+//! Uses `sample` alone, does no I/O and parses no command line.  Sources hold layouts as data, views
+//! interpret them, and neither knows the other.
+//!
+//! Begin with [`Layout`], then [`Row`].
+#![forbid(unsafe_code)]
+
+mod account;
+mod frame;
+#[expect(clippy::module_inception, reason = "the crate and the type have the field's word")]
+mod layout;
+pub mod number;
+mod options;
+pub mod text;
+
+pub use account::{
+    Account, Balance, By, Digest, DigestColumn, Fold, Folded, Grouping, Measure, Order, Rank, Role,
+    Top,
+};
+pub use frame::{Frame, Row};
+pub use layout::{
+    Block, Cell, Exceptions, Form, Layout, Numbers, Of, Part, Plot, PlotColumn, Position, Shape,
+    Show, Stat,
+};
+pub use options::{
+    LayoutLookup, Limits, List, LocalOffset, NameFilter, Options, ProcessFacts, ProcessFilter,
+    UserNames,
+};
