@@ -20,6 +20,9 @@
 //! Uses `procfs`, `spawn` and `template`.
 //! Begin with `engine.rs`, then follow a job through the parts above.
 
+// What needs it says so at its head: signals and descriptors of others, in the engine.
+#![deny(unsafe_code)]
+
 pub mod collect;
 pub mod engine;
 pub mod hosts;

@@ -1,5 +1,7 @@
 //! What happens to running jobs: their ends, timers, signals.
 
+#![allow(unsafe_code, reason = "signals, and descriptors that others own")]
+
 use super::*;
 
 impl<W: World> Engine<'_, W> {

@@ -3,6 +3,8 @@
 //! The engine knows [`World`] alone.  [`Live`] is this machine; the tests' own has simulated
 //! processes and a simulated clock.
 
+#![allow(unsafe_code, reason = "signals, and descriptors that others own")]
+
 use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;

@@ -11,6 +11,10 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use procfs::diskstats::parse_diskstats;
+use procfs::pid::parse_stat;
+use procfs::scan::{KeyIndex, number};
+
 /// `/proc` files that are read here: the longest, `/proc/stat` of a machine of thousands of CPUs,
 /// has what is asked for among its last lines.
 const PROC_BYTES_MAX: usize = 1 << 20;
@@ -79,13 +83,27 @@ pub trait Machine {
     fn file(&mut self, path: &Path, bytes_max: usize) -> io::Result<Vec<u8>>;
 }
 
+/// The lines of `meminfo` that are read, in the file's order.
+const MEMORY_KEYS: &[&[u8]] = &[b"MemFree:", b"MemAvailable:", b"Buffers:", b"Cached:"];
+
+/// The lines of `vmstat` that are read, in the file's order.
+const SWAP_KEYS: &[&[u8]] = &[b"pswpin ", b"pswpout "];
+
+/// The column of `diskstats` that has the milliseconds with requests.
+const BUSY_MS: usize = 9;
+
+/// The field of `stat` (proc_pid_stat(5)) that has the number of threads.
+const NUM_THREADS: usize = 20;
+
 /// The machine we run on.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Kernel {
     proc: PathBuf,
     buffer: Vec<u8>,
     /// `meminfo`, kept open: it is read before each start.
     memory: Option<Arc<File>>,
+    memory_keys: KeyIndex,
+    swap_keys: KeyIndex,
 }
 
 impl Default for Kernel {
@@ -97,7 +115,13 @@ impl Default for Kernel {
 impl Kernel {
     /// A machine whose `/proc` is there.
     pub fn new(proc: &Path) -> Self {
-        Kernel { proc: proc.to_owned(), buffer: Vec::new(), memory: None }
+        Kernel {
+            proc: proc.to_owned(),
+            buffer: Vec::new(),
+            memory: None,
+            memory_keys: KeyIndex::new(MEMORY_KEYS),
+            swap_keys: KeyIndex::new(SWAP_KEYS),
+        }
     }
 
     /// Reads a file of `/proc` into the buffer.
@@ -111,17 +135,17 @@ impl Kernel {
         if read_into(&process.join("stat"), STAT_BYTES_MAX, &mut self.buffer).is_err() {
             return 0;
         }
-        let Some(leader) = Stat::parse(&self.buffer) else { return 0 };
-        if leader.threads <= 1 {
-            return u32::from(leader.busy);
+        let Some((leader_is_busy, threads)) = busy_and_threads(&self.buffer) else { return 0 };
+        if threads <= 1 {
+            return u32::from(leader_is_busy);
         }
         let Ok(threads) = fs::read_dir(process.join("task")) else { return 0 };
         let mut busy = 0;
         for thread in threads.flatten() {
             if read_into(&thread.path().join("stat"), STAT_BYTES_MAX, &mut self.buffer).is_ok()
-                && let Some(stat) = Stat::parse(&self.buffer)
+                && let Some((is_busy, _)) = busy_and_threads(&self.buffer)
             {
-                busy += u32::from(stat.busy);
+                busy += u32::from(is_busy);
             }
         }
         busy
@@ -138,7 +162,7 @@ impl Machine for Kernel {
         use rustix::process::{Resource, getrlimit};
         let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let processes = getrlimit(Resource::Nproc).current.unwrap_or(u64::MAX);
-        let ids = self.read("sys/kernel/pid_max").ok().and_then(first_number).unwrap_or(u64::MAX);
+        let ids = self.read("sys/kernel/pid_max").ok().and_then(number).unwrap_or(u64::MAX);
         let by_files = files.saturating_sub(DESCRIPTORS_OWN) / DESCRIPTORS_PER_JOB;
         // The other half is left for what the machine and the jobs themselves start.
         let by_processes = processes.min(ids) / 2 / PROCESSES_PER_JOB;
@@ -167,13 +191,19 @@ impl Machine for Kernel {
         let length = file.read_at(&mut self.buffer, 0)?;
         self.memory = Some(file);
         let text = &self.buffer[..length];
-        available_bytes(text).ok_or_else(|| lacking("meminfo", "MemAvailable"))
+        let available = available_bytes(&mut self.memory_keys, text);
+        available.ok_or_else(|| lacking("meminfo", "MemAvailable"))
     }
 
     fn swapped(&mut self) -> io::Result<Swapped> {
-        let text = self.read("vmstat")?;
-        let page = |name| value(text, name).ok_or_else(|| lacking("vmstat", name));
-        Ok(Swapped { in_pages: page("pswpin")?, out_pages: page("pswpout")? })
+        self.read("vmstat")?;
+        let mut pages = [None; 2];
+        self.swap_keys.scan(&self.buffer, |key, count| pages[key] = Some(count));
+        let [in_pages, out_pages] = pages;
+        Ok(Swapped {
+            in_pages: in_pages.ok_or_else(|| lacking("vmstat", "pswpin"))?,
+            out_pages: out_pages.ok_or_else(|| lacking("vmstat", "pswpout"))?,
+        })
     }
 
     fn disks_busy_ms(&mut self) -> io::Result<Vec<u64>> {
@@ -187,62 +217,32 @@ impl Machine for Kernel {
     }
 }
 
-/// What a thread's `stat` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stat {
-    busy: bool,
-    threads: u32,
+/// Whether a thread runs, could run or waits for a disk, and how many threads its process has, by
+/// its `stat`.
+fn busy_and_threads(text: &[u8]) -> Option<(bool, u64)> {
+    let stat = parse_stat(text)?;
+    Some((matches!(stat.state, b"R" | b"D"), stat.field(NUM_THREADS).unwrap_or(1)))
 }
 
-impl Stat {
-    /// Reads `id (name) state …`; the name may hold anything, so the last parenthesis counts.
-    fn parse(text: &[u8]) -> Option<Stat> {
-        let end = memchr::memrchr(b')', text)?;
-        let mut fields = text.get(end + 1..)?.split(u8::is_ascii_whitespace);
-        let state = fields.find(|field| !field.is_empty())?;
-        // The 20th field of all; the state is the third.
-        let threads = fields.nth(16).and_then(first_number).unwrap_or(1);
-        Some(Stat {
-            busy: matches!(state, b"R" | b"D"),
-            threads: u32::try_from(threads).unwrap_or(u32::MAX),
-        })
-    }
-}
-
-/// Memory that could be had without swapping; where the kernel does not say it (before 3.14), what
+/// Memory that can be had without swapping; where the kernel does not say it (before 3.14), what
 /// is free and what caches hold.
-fn available_bytes(text: &[u8]) -> Option<u64> {
-    let kib = |name| value(text, name);
-    let kib = kib("MemAvailable:").or_else(|| {
-        let caches = kib("Buffers:").unwrap_or(0).saturating_add(kib("Cached:").unwrap_or(0));
-        Some(kib("MemFree:")?.saturating_add(caches))
+fn available_bytes(keys: &mut KeyIndex, text: &[u8]) -> Option<u64> {
+    let mut kib = [None; 4];
+    keys.scan(text, |key, count| kib[key] = Some(count));
+    let [free, available, buffers, cached] = kib;
+    let kib = available.or_else(|| {
+        let caches = buffers.unwrap_or(0_u64).saturating_add(cached.unwrap_or(0));
+        Some(free?.saturating_add(caches))
     })?;
     kib.checked_mul(1024)
 }
 
-/// The tenth number after each disk's name.
+/// The time with requests of each disk, milliseconds.
 fn busy_ms(text: &[u8]) -> Vec<u64> {
-    let lines = text.split(|byte| *byte == b'\n');
-    let fields = |line: &[u8]| {
-        let mut fields = line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
-        fields.nth(12).and_then(first_number)
+    let busy = |disk: procfs::diskstats::DiskLine<'_>| {
+        (disk.present >> BUSY_MS & 1 == 1).then_some(disk.columns[BUSY_MS])
     };
-    lines.filter_map(fields).collect()
-}
-
-/// The number after a name at the start of a line.
-fn value(text: &[u8], name: &str) -> Option<u64> {
-    text.split(|byte| *byte == b'\n').find_map(|line| {
-        let rest = line.strip_prefix(name.as_bytes())?;
-        rest.first().filter(|byte| byte.is_ascii_whitespace())?;
-        first_number(rest.trim_ascii_start())
-    })
-}
-
-/// The digits that a text begins with, as a number.
-fn first_number(text: &[u8]) -> Option<u64> {
-    let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-    std::str::from_utf8(&text[..end]).ok()?.parse().ok()
+    parse_diskstats(text).filter_map(busy).collect()
 }
 
 /// The error of a file of `/proc` that lacks what was asked for.
@@ -300,11 +300,11 @@ mod tests {
 
     #[test]
     fn states_are_read_behind_any_name() {
-        let stat = |text: &str| Stat::parse(text.as_bytes());
+        let stat = |text: &str| busy_and_threads(text.as_bytes());
         let tail = "1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 4 0 100 1 1";
-        assert_eq!(stat(&format!("7 (a) R) D {tail}")), Some(Stat { busy: true, threads: 4 }));
-        assert_eq!(stat(&format!("7 (R ) S {tail}")), Some(Stat { busy: false, threads: 4 }));
-        assert_eq!(stat("7 (x) R"), Some(Stat { busy: true, threads: 1 }));
+        assert_eq!(stat(&format!("7 (a) R) D {tail}")), Some((true, 4)));
+        assert_eq!(stat(&format!("7 (R ) S {tail}")), Some((false, 4)));
+        assert_eq!(stat("7 (x) R"), Some((true, 1)));
         assert_eq!(stat("7 (x"), None);
         assert_eq!(stat("7 (x)"), None);
         assert_eq!(stat(""), None);
@@ -324,14 +324,13 @@ mod tests {
 
     #[test]
     fn kernel_texts_are_read_whatever_they_hold() {
+        let available_bytes = |text: &[u8]| available_bytes(&mut KeyIndex::new(MEMORY_KEYS), text);
         let old = b"MemTotal: 100 kB\nMemFree:  10 kB\nBuffers:  2 kB\nCached: 30 kB\n";
         assert_eq!(available_bytes(old), Some(42 * 1024));
         assert_eq!(available_bytes(b"MemFree: 1 kB\nMemAvailable:    3 kB\n"), Some(3 * 1024));
         assert_eq!(available_bytes(b"MemAvailable:\n"), None);
         assert_eq!(available_bytes(b"MemAvailable: 99999999999999999999 kB"), None);
         assert_eq!(available_bytes(b"MemAvailable: 18446744073709551615 kB"), None);
-        assert_eq!(value(b"pswpin 5\npswpout 6", "pswpout"), Some(6));
-        assert_eq!(value(b"pswpinx 5", "pswpin"), None);
         let disks = b"   8       0 sda 9 8 7 6 5 4 3 2 1 12345 77 0\n 8 1 sda1 1 2\n\n";
         assert_eq!(busy_ms(disks), [12345]);
     }
