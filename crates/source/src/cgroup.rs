@@ -12,7 +12,7 @@
 mod devices;
 mod fields;
 mod hierarchy;
-mod layouts;
+mod layout;
 mod tree;
 
 use std::path::PathBuf;
@@ -275,7 +275,7 @@ pub(crate) static ENTRY: Entry = Entry {
     instance: &["cgroup"],
     fields: FIELDS,
     cadence: Cadence::First,
-    layouts: &[layouts::SUMMARY, layouts::DETAIL],
+    layouts: &[layout::SUMMARY, layout::DETAIL],
     open: |host, _| Box::new(Cgroup::open(host, Tree::new())),
     ..Entry::EMPTY
 };

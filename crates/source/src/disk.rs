@@ -12,7 +12,7 @@ use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
 use crate::{Entry, Limits, Source};
 
-mod present;
+mod layout;
 mod topology;
 
 use topology::Device;
@@ -189,7 +189,7 @@ pub(crate) static ENTRY: Entry = Entry {
         Field::text("label", "The name that people know it by (a logical volume's)"),
     ],
     cadence: Cadence::First,
-    layouts: &[present::SUMMARY, present::DETAIL],
+    layouts: &[layout::SUMMARY, layout::DETAIL],
     open: |host, limits| {
         let file = host.file("/proc/diskstats", ReadMode::Records);
         Box::new(Disk {
@@ -206,7 +206,7 @@ pub(crate) static ENTRY: Entry = Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use layout::NameFilter;
+    use ::layout::NameFilter;
 
     fn read(source: &mut dyn Source, host: &mut Host, table: &mut Table) -> Vec<String> {
         host.begin_tick();

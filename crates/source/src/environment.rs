@@ -13,7 +13,7 @@ use sample::{Cadence, Field, State, Table, Unit};
 use crate::{Entry, SensorRules, Source};
 
 mod ipmi;
-mod present;
+mod layout;
 
 const FAN: usize = 0;
 const POWER: usize = 1;
@@ -176,7 +176,7 @@ pub(crate) static ENTRY: Entry = Entry {
         Field::gauge("reading_digits", Unit::Count, "Digits of the reading after its point"),
     ],
     cadence: Cadence::Third,
-    layouts: &[present::DETAIL],
+    layouts: &[layout::DETAIL],
     open: |host, limits| {
         // Only a recording has this file.
         let ipmi = host.root().is_none().then(|| host.file(IPMI, ReadMode::Whole));

@@ -15,7 +15,7 @@ use sample::{Cadence, Field, RowMut, State, Table, Unit};
 use crate::{Entry, Limits, Source};
 
 mod kind;
-mod present;
+mod layout;
 
 use kind::Interface;
 
@@ -185,7 +185,7 @@ pub(crate) static ENTRY: Entry = Entry {
         Field::text("lower", "The interfaces that it stands on, with commas between several"),
     ],
     cadence: Cadence::First,
-    layouts: &[present::SUMMARY, present::DETAIL],
+    layouts: &[layout::SUMMARY, layout::DETAIL],
     open: |host, limits| {
         let file = host.file("/proc/net/dev", ReadMode::Records);
         Box::new(Network {

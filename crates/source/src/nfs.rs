@@ -11,7 +11,7 @@ use sample::{Cadence, RowMut, State, Table};
 use crate::{Entry, Source};
 
 mod fields;
-mod present;
+mod layout;
 
 use fields::{
     CLIENT_RPC, FIELDS, Index, SERVER_CACHE, SERVER_IO, SERVER_RPC, TRANSPORT, V2, V3, V4_CLIENT,
@@ -98,7 +98,7 @@ pub(crate) static ENTRY: Entry = Entry {
     instance: &["side", "version"],
     fields: FIELDS,
     cadence: Cadence::First,
-    layouts: &[present::SUMMARY, present::DETAIL],
+    layouts: &[layout::SUMMARY, layout::DETAIL],
     open: |host, _| {
         let files = ["/proc/net/rpc/nfs", "/proc/net/rpc/nfsd"];
         Box::new(Nfs { files: files.map(|path| host.file(path, ReadMode::Whole)) })

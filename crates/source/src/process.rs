@@ -22,7 +22,7 @@ pub(crate) mod fields;
 mod files;
 mod iterator;
 mod limits;
-mod present;
+mod layout;
 mod roster;
 mod walk;
 
@@ -106,7 +106,7 @@ pub(crate) static ENTRY: Entry = Entry {
     instance: &["pid", "start"],
     fields: FIELDS,
     cadence: Cadence::Second,
-    layouts: present::LAYOUTS,
+    layouts: layout::LAYOUTS,
     open,
     ..Entry::EMPTY
 };

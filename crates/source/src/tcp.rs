@@ -11,7 +11,7 @@ use sample::{Cadence, RowMut, State, Table};
 use crate::{Entry, Source};
 
 mod columns;
-mod present;
+mod layout;
 
 use columns::{COLUMNS, Column};
 
@@ -65,7 +65,7 @@ pub(crate) static ENTRY: Entry = Entry {
     instance: &[],
     fields: columns::FIELDS,
     cadence: Cadence::First,
-    layouts: &[present::SUMMARY, present::DETAIL],
+    layouts: &[layout::SUMMARY, layout::DETAIL],
     open: |host, _| {
         let files = ["/proc/net/snmp", "/proc/net/netstat"];
         Box::new(Tcp {

@@ -10,7 +10,7 @@ use sample::{Cells, Kind, Level, Unit};
 
 use super::counters::NANOSECONDS_A_TICK;
 use super::fields::*;
-use super::present::{further_threads, memory};
+use super::layout::{further_threads, memory};
 
 /// The number before the separator in an instance's name.
 pub(crate) fn number(cells: &Cells<'_>) -> Option<u64> {

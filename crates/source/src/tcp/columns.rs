@@ -6,7 +6,7 @@
 use layout::{PlotColumn, Row};
 use sample::{Field, Unit};
 
-use super::present::{plotted, shows};
+use super::layout::{plotted, shows};
 
 /// Where a column stands in the kernel's text.
 pub(super) struct Column {
