@@ -8,7 +8,7 @@ use std::sync::Arc;
 use procfs::Host;
 use recording::collectl::CollectlReader;
 use sample::{Clock, Moment, Snapshot, State, Wake};
-use source::{Limits, Sampler};
+use source::{SourceContext, Sampler};
 
 use crate::show::Show;
 
@@ -53,7 +53,7 @@ pub fn play(bytes: Vec<u8>) -> u64 {
     };
     let mut host = Host::in_memory();
     let entries: Vec<_> = source::ALL.iter().copied().collect();
-    let mut sampler = Sampler::open(&mut host, &entries, &Arc::new(Limits::default()));
+    let mut sampler = Sampler::open(&mut host, &entries, &Arc::new(SourceContext::default()));
     let defs = sampler.defs();
     let mut snapshot = Snapshot::new(&defs);
     let mut show = Show::new(reader.meta(), &defs, false);

@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 
 use procfs::Host;
 use sample::{Meta, Snapshot, State};
-use source::{Entry, Limits};
+use source::{Entry, SourceContext};
 use testkit::FakeHost;
 
 use crate::show::Show;
@@ -62,7 +62,7 @@ fn touched(entry: &'static Entry, files: &[(String, Vec<u8>, Vec<u8>)]) -> Vec<S
         host.put(path, Some(text));
     }
     host.probe_for(entry.name);
-    let mut source = (entry.open)(&mut host, &Arc::new(Limits::default()));
+    let mut source = (entry.open)(&mut host, &Arc::new(SourceContext::default()));
     let mut snapshot = Snapshot::new(&[Arc::new(entry.def())]);
     for _ in 0..2 {
         host.begin_tick();
@@ -86,7 +86,7 @@ pub fn sources(bytes: &[u8]) {
     for (path, text, _) in &case.files {
         host.put(path, Some(text));
     }
-    let mut source = (case.entry.open)(&mut host, &Arc::new(Limits::default()));
+    let mut source = (case.entry.open)(&mut host, &Arc::new(SourceContext::default()));
     let mut snapshot = Snapshot::new(&[Arc::new(case.entry.def())]);
     let mut show = Show::new(&Meta::new(), &[Arc::new(case.entry.def())], flags & 1 != 0);
     for tick in 0..4_u64 {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use procfs::Host;
 use sample::Cadence;
-use source::{Entry, Limits};
+use source::{Entry, SourceContext};
 
 mod calls;
 mod facts;
@@ -75,16 +75,16 @@ pub fn examine(root: &Path, interval_ns: u64, reads: u32) -> Findings {
 pub fn check(
     root: &Path,
     entries: &[&'static Entry],
-    limits: &Arc<Limits>,
+    context: &Arc<SourceContext>,
     intervals_ns: [u64; 3],
 ) -> Vec<Slow> {
-    check_on(&mut Host::new(root), entries, limits, intervals_ns)
+    check_on(&mut Host::new(root), entries, context, intervals_ns)
 }
 
 fn check_on(
     host: &mut Host,
     entries: &[&'static Entry],
-    limits: &Arc<Limits>,
+    context: &Arc<SourceContext>,
     intervals_ns: [u64; 3],
 ) -> Vec<Slow> {
     let cadences = [Cadence::First, Cadence::Second, Cadence::Third];
@@ -94,7 +94,7 @@ fn check_on(
             entries.iter().copied().filter(|entry| entry.cadence == cadence).collect();
         if !entries.is_empty() {
             host.forget_touches();
-            let measured = measure::measure(host, &entries, limits, CHECK_READS, CHECK_TIME);
+            let measured = measure::measure(host, &entries, context, CHECK_READS, CHECK_TIME);
             slow.extend(verdict::slow(&measured, interval_ns));
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use procfs::{Host, SystemClock, Touch};
 use sample::{Clock, State, Table};
-use source::{Entry, Limits, Source};
+use source::{Entry, Source, SourceContext};
 
 /// Rounds before anything is noted: the first opens files and grows buffers, the second learns
 /// how long records are.
@@ -67,7 +67,7 @@ impl Measured {
 pub(crate) fn measure(
     host: &mut Host,
     entries: &[&'static Entry],
-    limits: &Arc<Limits>,
+    context: &Arc<SourceContext>,
     reads: u32,
     time_max: Duration,
 ) -> Measured {
@@ -77,7 +77,7 @@ pub(crate) fn measure(
         host.probe_for(entry.name);
         opened.push(Opened {
             def: entry,
-            source: (entry.open)(host, limits),
+            source: (entry.open)(host, context),
             table: Table::new(entry.fields.len()),
             state: State::NotRecorded,
             costs_ns: Vec::new(),
@@ -258,8 +258,8 @@ mod tests {
     fn this_machine_is_measured_by_the_sources_themselves() {
         let mut host = Host::new("/");
         let entries: Vec<&Entry> = source::ALL.iter().copied().collect();
-        let limits = Arc::default();
-        let measured = measure(&mut host, &entries, &limits, 4, Duration::from_secs(5));
+        let context = Arc::default();
+        let measured = measure(&mut host, &entries, &context, 4, Duration::from_secs(5));
         assert_eq!(measured.reads, 4);
         let stat = measured.files.iter().find(|file| file.path == "/proc/stat").unwrap();
         assert!(stat.bytes > 200 && stat.median_ns > 500 && stat.worst_ns >= stat.median_ns);

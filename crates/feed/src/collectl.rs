@@ -8,7 +8,7 @@ use std::time::Duration;
 use procfs::Host;
 use recording::collectl::{CollectlReader, Ending, Interval};
 use sample::{Clock, Moment, Snapshot, SourceDef, State, Wake};
-use source::{Entry, Limits, ProcessLimits, Sampler, SensorRules};
+use source::{Entry, ProcessOptions, Sampler, SensorRules, SourceContext};
 
 use crate::open_files::FileWriter;
 use crate::{Complaint, Feed, FeedError, Position};
@@ -65,20 +65,23 @@ impl CollectlFeed {
         settings: &CollectlSettings,
     ) -> Result<Self, FeedError> {
         let reader = CollectlReader::open(path)?;
-        let process = ProcessLimits {
+        let process = ProcessOptions {
             // What was recorded of threads is read.
             threads: true,
             status: true,
             first_thread_switches: settings.first_thread_switches,
             // Users are numbers there; collectl takes their names from the machine that plays.
             passwd: Some(settings.passwd.clone().unwrap_or_else(|| PathBuf::from("/etc/passwd"))),
-            ..ProcessLimits::default()
+            ..ProcessOptions::default()
         };
-        let limits = Limits { sensors: settings.sensors.clone(), process, ..Limits::default() };
+        let context = SourceContext {
+            sensors: settings.sensors.clone(),
+            ..SourceContext::with_process(process)
+        };
         let subsystems = reader.meta().subsystems().to_owned();
         let recorded = entries.iter().map(|entry| is_recorded(&entry.def(), &subsystems)).collect();
         let mut host = Host::in_memory();
-        let sampler = Sampler::open(&mut host, entries, &Arc::new(limits));
+        let sampler = Sampler::open(&mut host, entries, &Arc::new(context));
         let clock = MarkerClock { now: Moment::default() };
         Ok(CollectlFeed {
             path: path.to_owned(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use procfs::{Host, SystemClock};
 use sample::{Snapshot, SourceDef, State};
-use source::{Entry, Limits, RecorderCounters, Sampler};
+use source::{Entry, RecorderCounters, Sampler, SourceContext};
 
 use crate::{Feed, FeedError};
 
@@ -20,11 +20,11 @@ pub struct LiveFeed {
 impl LiveFeed {
     /// Opens sources under `root`.
     #[must_use]
-    pub fn open(root: &Path, entries: &[&'static Entry], mut limits: Limits) -> Self {
+    pub fn open(root: &Path, entries: &[&'static Entry], mut context: SourceContext) -> Self {
         let counters = Arc::new(RecorderCounters::default());
-        limits.recorder = Some(counters.clone());
+        context.shared.recorder = Some(counters.clone());
         let mut host = Host::new(root);
-        let sampler = Sampler::open(&mut host, entries, &Arc::new(limits));
+        let sampler = Sampler::open(&mut host, entries, &Arc::new(context));
         LiveFeed { host, sampler, left_out: &[], counters }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sample::{Snapshot, SourceDef, State};
-use source::Limits;
+use source::SourceContext;
 
 /// The source whose rows are processes, and the one whose rows are processes that ended.
 const PROCESSES: &str = "process";
@@ -17,7 +17,7 @@ pub struct FirstSampleCheck {
     /// among them; one that may not be read always is.
     pub letters: String,
     /// What the sources have found out about themselves.
-    pub limits: Arc<Limits>,
+    pub context: Arc<SourceContext>,
 }
 
 impl FirstSampleCheck {
@@ -35,7 +35,7 @@ impl FirstSampleCheck {
                 State::Failed(_) => "it cannot be read",
                 _ => continue,
             };
-            let why = self.limits.refusals.of(&def.name);
+            let why = self.context.shared.refusals.of(&def.name);
             let what = why.as_deref().unwrap_or(what);
             sentences.push(format!("-s {}: {}: {what}; see whit doctor", def.letters, def.name));
         }
@@ -46,7 +46,7 @@ impl FirstSampleCheck {
     /// Says that processes are not read in the best way because a capability is missing, which the
     /// user can change.  Other reasons are in `whit doctor`.
     fn process_way(&self, snapshot: &Snapshot) -> Option<String> {
-        let reason = self.limits.processes.way_reason();
+        let reason = self.context.shared.processes.method_reason();
         let sample = |name| {
             let index = self.defs.iter().position(|def| def.name == name)?;
             Some(&snapshot.samples[index])
@@ -73,9 +73,9 @@ mod tests {
         snapshot.samples[0].state = State::Absent;
         snapshot.samples[1].state = State::Ok;
         let sentences = |reason: &str, snapshot: &Snapshot| {
-            let limits = Arc::new(Limits::default());
-            limits.processes.set_way_reason(reason);
-            let check = FirstSampleCheck { defs: defs.clone(), letters: "Z".into(), limits };
+            let context = Arc::new(SourceContext::default());
+            context.shared.processes.set_method_reason(reason);
+            let check = FirstSampleCheck { defs: defs.clone(), letters: "Z".into(), context };
             check.sentences(snapshot)
         };
         let texts = sentences("not allowed (CAP_BPF is needed)", &snapshot);

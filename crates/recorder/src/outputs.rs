@@ -11,7 +11,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use procfs::Host;
 use sample::{Moment, Snapshot};
-use source::Limits;
+use source::SourceContext;
 
 use crate::RecorderError;
 use crate::first_sample::FirstSampleCheck;
@@ -41,7 +41,7 @@ pub struct Outputs {
     /// Looks at the first sample; `None` afterwards.
     pub first_sample: Option<FirstSampleCheck>,
     /// What the sources count about processes.
-    pub limits: Option<Arc<Limits>>,
+    pub context: Option<Arc<SourceContext>>,
     messages: Box<dyn MessageLog>,
     zone: TimeZone,
     /// Whether the tick before came too late.
@@ -59,7 +59,7 @@ impl Outputs {
             view_input: None,
             rotation: None,
             first_sample: None,
-            limits: None,
+            context: None,
             messages,
             zone,
             was_late: false,
@@ -84,7 +84,8 @@ impl Outputs {
     /// The first one met; the other outputs are ended all the same.
     pub fn close(mut self, now: Moment) -> Result<(), RecorderError> {
         let mut closed = Ok(());
-        let lost = self.limits.as_ref().map_or(0, |limits| limits.processes.exits_lost.get());
+        let lost =
+            self.context.as_ref().map_or(0, |context| context.shared.processes.exits_lost.get());
         if lost > 0 {
             let exits = if lost == 1 { "exit" } else { "exits" };
             let text = format!(
@@ -228,7 +229,7 @@ mod tests {
     use layout::Options;
     use recording::{Next, Reader};
     use sample::{Clock, Meta, SourceDef};
-    use source::RecorderCounters;
+    use source::{RecorderCounters, SharedState};
     use testkit::{Event, SimClock, allocations_of};
     use view::PlotFiles;
 
@@ -261,7 +262,8 @@ mod tests {
 
     fn recorder(host: Host, letters: &str, intervals: &str, now: Moment) -> Recorder {
         let counters = Arc::new(RecorderCounters::default());
-        let limits = Limits { recorder: Some(counters), ..Limits::default() };
+        let shared = SharedState { recorder: Some(counters), ..SharedState::default() };
+        let context = SourceContext { shared, ..SourceContext::default() };
         let asked = |entry: &&source::Entry| entry.asked_by(letters);
         let entries: Vec<&'static source::Entry> =
             source::ALL.iter().copied().filter(asked).collect();
@@ -274,7 +276,7 @@ mod tests {
             samples: None,
             duration_ns: None,
         };
-        Recorder::open(host, &entries, &Arc::new(limits), &settings, now)
+        Recorder::open(host, &entries, &Arc::new(context), &settings, now)
     }
 
     fn outputs(recorder: &Recorder, directory: &Path, now: Moment, plots: bool) -> Outputs {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use procfs::Host;
 use sample::{Cadence, Clock, DESCRIPTORS_MAX, Moment, Snapshot, SourceDef, State, Wake};
-use source::{Attention, Entry, Limits, RecorderCounters, Sampler};
+use source::{Entry, RecorderCounters, Sampler, SourceContext, Wakeup};
 
 use crate::RecorderError;
 use crate::budget::Budget;
@@ -132,18 +132,18 @@ pub struct RecorderSettings<'a> {
 }
 
 impl Recorder {
-    /// Opens these sources on a host, to be read from `now` on.  The limits have the counters that
+    /// Opens these sources on a host, to be read from `now` on.  The context has the counters that
     /// the recorder's own source reads.
     #[must_use]
     pub fn open(
         mut host: Host,
         entries: &[&'static Entry],
-        limits: &Arc<Limits>,
+        context: &Arc<SourceContext>,
         settings: &RecorderSettings<'_>,
         now: Moment,
     ) -> Self {
         let intervals = settings.intervals;
-        let sampler = Sampler::open(&mut host, entries, limits);
+        let sampler = Sampler::open(&mut host, entries, context);
         let defs = sampler.defs();
         let every = |def: &SourceDef| match def.cadence {
             Cadence::First => 1,
@@ -160,7 +160,7 @@ impl Recorder {
             interval_ns: intervals.first_ns,
             budget: budget.map(|percent| Budget::new(percent, intervals.first_ns, &defs, every)),
             seldom: defs.iter().position(|def| is_seldom(def)),
-            counters: limits.recorder.clone().unwrap_or_default(),
+            counters: context.shared.recorder.clone().unwrap_or_default(),
             stop_after: StopAfter { samples: settings.samples, end_ns },
             host,
             sampler,
@@ -242,16 +242,16 @@ impl Recorder {
         let mut until_ns = next_ns;
         let mut watched = [None; DESCRIPTORS_MAX];
         let mut count = 0;
-        let asked = control.descriptor().map(Attention::Descriptor);
-        for attention in asked.into_iter().chain(self.sampler.attention()) {
-            let every_ns = match attention {
-                Attention::Descriptor(descriptor) if count < DESCRIPTORS_MAX => {
+        let asked = control.descriptor().map(Wakeup::Descriptor);
+        for wakeup in asked.into_iter().chain(self.sampler.wakeups()) {
+            let every_ns = match wakeup {
+                Wakeup::Descriptor(descriptor) if count < DESCRIPTORS_MAX => {
                     watched[count] = Some(descriptor);
                     count += 1;
                     continue;
                 }
-                Attention::Descriptor(_) => UNWATCHED_NS,
-                Attention::Every(ns) => ns,
+                Wakeup::Descriptor(_) => UNWATCHED_NS,
+                Wakeup::Every(ns) => ns,
             };
             until_ns = until_ns.min(clock.now().monotonic_ns.saturating_add(every_ns));
         }
@@ -266,7 +266,7 @@ impl Recorder {
         if wake == Wake::Due && until_ns == next_ns {
             return Wake::Due;
         }
-        self.sampler.attend();
+        self.sampler.drain_kernel_buffers();
         Wake::Interrupted
     }
 
@@ -295,7 +295,7 @@ impl Recorder {
         };
         self.sampler.sample_from(now, &mut self.host, clock, due, &mut self.snapshot);
         if let Some(budget) = &mut self.budget {
-            self.sampler.weigh(|index, burden_ns| budget.allows(index, burden_ns));
+            self.sampler.limit_overhead(|index, burden_ns| budget.allows(index, burden_ns));
             budget.learn(&self.snapshot);
         }
         consumer.consume(&tick, &mut self.snapshot, &self.host)
@@ -396,11 +396,11 @@ mod tests {
             State::Ok
         }
 
-        fn attention(&self) -> Option<Attention<'_>> {
-            Some(Attention::Every(10 * SECOND))
+        fn wakeup(&self) -> Option<Wakeup<'_>> {
+            Some(Wakeup::Every(10 * SECOND))
         }
 
-        fn attend(&mut self) {
+        fn drain_kernel_buffer(&mut self) {
             self.0.borrow_mut().push(self.1.moment().monotonic_ns);
         }
     }
@@ -442,11 +442,11 @@ mod tests {
             State::Ok
         }
 
-        fn attention(&self) -> Option<Attention<'_>> {
-            Some(Attention::Descriptor(self.0.as_fd()))
+        fn wakeup(&self) -> Option<Wakeup<'_>> {
+            Some(Wakeup::Descriptor(self.0.as_fd()))
         }
 
-        fn attend(&mut self) {
+        fn drain_kernel_buffer(&mut self) {
             let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
             let mut waits = [rustix::event::PollFd::new(&self.0, rustix::event::PollFlags::IN)];
             if rustix::event::poll(&mut waits, Some(&now)).unwrap() == 0 {
@@ -512,9 +512,9 @@ mod tests {
         let mut start = clock.now();
         start.monotonic_ns += 3_600 * SECOND;
         start.realtime_ns += 3_600 * SECOND.cast_signed();
-        let limits = Arc::new(Limits::default());
+        let context = Arc::new(SourceContext::default());
         let settings = settings(intervals, false);
-        let mut recorder = Recorder::open(Host::in_memory(), &entries, &limits, &settings, start);
+        let mut recorder = Recorder::open(Host::in_memory(), &entries, &context, &settings, start);
         let mut notes = Notes::default();
         let (reader, writer) = std::io::pipe().unwrap();
         recorder.run(&mut clock, &mut StopWhenRead(reader, writer), &mut notes).unwrap();
@@ -544,8 +544,8 @@ mod tests {
         let mut host = Host::in_memory();
         host.put("/proc/stat", Some(b"cpu  1 2 3 4\n"));
         let intervals = parse_intervals(intervals, "1", (true, false), false).unwrap();
-        let (limits, settings) = (Arc::new(Limits::default()), settings(intervals, align));
-        let mut recorder = Recorder::open(host, entries, &limits, &settings, clock.moment());
+        let (context, settings) = (Arc::new(SourceContext::default()), settings(intervals, align));
+        let mut recorder = Recorder::open(host, entries, &context, &settings, clock.moment());
         recorder.stop_after = stop_after;
         let counters = recorder.counters.clone();
         let mut notes = Notes::default();

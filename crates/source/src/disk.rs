@@ -10,7 +10,7 @@ use procfs::diskstats::{DiskLine, parse_diskstats};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
-use crate::{Entry, Limits, Source};
+use crate::{Entry, Source, SourceContext};
 
 mod layout;
 mod topology;
@@ -43,7 +43,7 @@ const LOOKS_MAX: u8 = 4;
 
 struct Disk {
     file: FileId,
-    limits: Arc<Limits>,
+    context: Arc<SourceContext>,
     /// The devices of the latest reading, in its order.
     devices: Vec<Device>,
     /// Rows of this reading whose device is not the one at its place in `devices`.
@@ -68,7 +68,7 @@ impl Source for Disk {
         };
         self.strangers.clear();
         for disk in parse_diskstats(text) {
-            if !self.limits.disks.keeps(disk.name) {
+            if !self.context.filter.disks.keeps(disk.name) {
                 continue;
             }
             let index = table.rows();
@@ -190,11 +190,11 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
-    open: |host, limits| {
+    open: |host, context| {
         let file = host.file("/proc/diskstats", ReadMode::Records);
         Box::new(Disk {
             file,
-            limits: Arc::clone(limits),
+            context: Arc::clone(context),
             devices: Vec::new(),
             strangers: Vec::new(),
             reads: 0,
@@ -208,20 +208,22 @@ mod tests {
     use super::*;
     use ::layout::NameFilter;
 
+    use crate::RecordFilter;
+
     fn read(source: &mut dyn Source, host: &mut Host, table: &mut Table) -> Vec<String> {
         host.begin_tick();
         assert_eq!(source.read(host, table), State::Ok);
         (0..table.rows()).map(|row| String::from_utf8_lossy(table.name(row)).into_owned()).collect()
     }
 
-    fn open(host: &mut Host, limits: Limits) -> Box<dyn Source> {
-        (ENTRY.open)(host, &Arc::new(limits))
+    fn open(host: &mut Host, context: SourceContext) -> Box<dyn Source> {
+        (ENTRY.open)(host, &Arc::new(context))
     }
 
     #[test]
     fn this_machine_has_disks() {
         let mut host = Host::new("/");
-        let mut source = open(&mut host, Limits::default());
+        let mut source = open(&mut host, SourceContext::default());
         let mut table = Table::new(ENTRY.fields.len());
         let names = read(&mut *source, &mut host, &mut table);
         assert!(!names.is_empty());
@@ -236,7 +238,7 @@ mod tests {
     #[test]
     fn devices_that_come_go_and_move_keep_their_facts() {
         let mut host = Host::in_memory();
-        let mut source = open(&mut host, Limits::default());
+        let mut source = open(&mut host, SourceContext::default());
         let mut table = Table::new(ENTRY.fields.len());
         let zeros = "1 2 3 4 5 6 7 8 9 10 11";
         let mut see = |lines: &[&str]| {
@@ -259,7 +261,13 @@ mod tests {
         let mut host = Host::in_memory();
         host.put("/proc/diskstats", Some(b"8 0 sda 1\n8 16 sdb 2\n"));
         let disks = NameFilter::new(|name| name != b"sda");
-        let mut source = open(&mut host, Limits { disks, ..Limits::default() });
+        let mut source = open(
+            &mut host,
+            SourceContext {
+                filter: RecordFilter { disks, ..RecordFilter::default() },
+                ..SourceContext::default()
+            },
+        );
         let mut table = Table::new(ENTRY.fields.len());
         assert_eq!(read(&mut *source, &mut host, &mut table), ["sdb"]);
         assert_eq!(table.get(0, READS), Some(2));

@@ -177,10 +177,10 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::Third,
     layouts: &[layout::DETAIL],
-    open: |host, limits| {
+    open: |host, context| {
         // Only a recording has this file.
         let ipmi = host.root().is_none().then(|| host.file(IPMI, ReadMode::Whole));
-        let rules = limits.sensors.clone();
+        let rules = context.sensors.clone();
         Box::new(Environment { sensors: Vec::new(), reads: 0, ipmi, rules })
     },
     hardware: Some("sensors"),

@@ -27,12 +27,13 @@ use procfs::passwd::Users;
 use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
 use crate::process::fields::fields;
-use crate::{Attention, Entry, ExitWay, Limits, Source};
+use crate::{Entry, ExitMethod, Source, SourceContext, Wakeup};
 
 mod account;
 mod digest;
 mod groups;
 pub(crate) mod inferred;
+mod layout;
 mod lines;
 mod ring;
 mod stats;
@@ -80,40 +81,43 @@ fields! {
 /// and only on a machine where so many end in one interval.
 const ENDS_MAX: usize = 65_536;
 
-fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
-    let way = if host.is_this_machine() { open_way(limits) } else { None };
-    limits.processes.set_exit_way(way.as_ref().map(|way| match way {
-        Way::Ring(_) => ExitWay::Bpf,
-        Way::Taskstats(_) => ExitWay::Taskstats,
-        Way::Inferred => ExitWay::Inferred,
+fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
+    let method = if host.is_this_machine() { open_method(context) } else { None };
+    context.shared.processes.set_exit_method(method.as_ref().map(|method| match method {
+        Method::Ring(_) => ExitMethod::Bpf,
+        Method::Taskstats(_) => ExitMethod::Taskstats,
+        Method::Inferred => ExitMethod::Inferred,
     }));
-    let names =
-        Names { users: limits.processes.users(), name: Vec::new(), groups: Groups::default() };
-    Box::new(Exits { way, names, limits: Arc::clone(limits) })
+    let names = Names {
+        users: context.shared.processes.users(),
+        name: Vec::new(),
+        groups: Groups::default(),
+    };
+    Box::new(Exits { method, names, context: Arc::clone(context) })
 }
 
-fn open_way(limits: &Arc<Limits>) -> Option<Way> {
-    let ways = limits.exit_ways;
-    if !ways.without_bpf
-        && let Ok(ring) = Ring::open(limits)
+fn open_method(context: &Arc<SourceContext>) -> Option<Method> {
+    let excluded = context.excluded_exit_methods;
+    if !excluded.bpf
+        && let Ok(ring) = Ring::open(context)
     {
-        return Some(Way::Ring(Box::new(ring)));
+        return Some(Method::Ring(Box::new(ring)));
     }
-    if !ways.without_taskstats
-        && let Ok(taskstats) = Taskstats::open(limits)
+    if !excluded.taskstats
+        && let Ok(taskstats) = Taskstats::open(context)
     {
-        return Some(Way::Taskstats(Box::new(taskstats)));
+        return Some(Method::Taskstats(Box::new(taskstats)));
     }
-    let reads_all = limits.process.choose.is_none() && !limits.process.only_first;
-    (!ways.without_inferred && reads_all).then_some(Way::Inferred)
+    let reads_all = context.filter.process.choose.is_none() && !context.filter.process.only_first;
+    (!excluded.inferred && reads_all).then_some(Method::Inferred)
 }
 
 /// Whether taskstats can be had.
-pub(crate) fn try_taskstats(limits: &Arc<Limits>) -> std::io::Result<()> {
-    Taskstats::open(limits).map(drop)
+pub(crate) fn try_taskstats(context: &Arc<SourceContext>) -> std::io::Result<()> {
+    Taskstats::open(context).map(drop)
 }
 
-enum Way {
+enum Method {
     Ring(Box<Ring>),
     Taskstats(Box<Taskstats>),
     Inferred,
@@ -152,56 +156,56 @@ impl Names {
 }
 
 struct Exits {
-    way: Option<Way>,
+    method: Option<Method>,
     names: Names,
-    limits: Arc<Limits>,
+    context: Arc<SourceContext>,
 }
 
 impl Source for Exits {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
-        if matches!(self.way, Some(Way::Ring(_) | Way::Taskstats(_))) {
-            self.names.users().refresh(host, self.limits.process.passwd.as_deref());
+        if matches!(self.method, Some(Method::Ring(_) | Method::Taskstats(_))) {
+            self.names.users().refresh(host, self.context.filter.process.passwd.as_deref());
         }
-        match &mut self.way {
-            Some(Way::Ring(ring)) => ring.rows(host, &mut self.names, table),
-            Some(Way::Taskstats(taskstats)) => taskstats.rows(&mut self.names, table),
+        match &mut self.method {
+            Some(Method::Ring(ring)) => ring.rows(host, &mut self.names, table),
+            Some(Method::Taskstats(taskstats)) => taskstats.rows(&mut self.names, table),
             // The processes are read, or there is nothing to infer from.
-            Some(Way::Inferred) if self.limits.processes.totals().is_some() => {
-                self.limits.processes.inference().rows(table);
+            Some(Method::Inferred) if self.context.shared.processes.totals().is_some() => {
+                inferred::write_rows(&mut self.context.shared.processes.inference(), table);
             }
-            Some(Way::Inferred) | None => return State::Absent,
+            Some(Method::Inferred) | None => return State::Absent,
         }
         State::Ok
     }
 
-    fn attention(&self) -> Option<Attention<'_>> {
-        match &self.way {
-            Some(Way::Ring(ring)) => Some(ring.attention()),
-            Some(Way::Taskstats(taskstats)) => Some(taskstats.attention()),
-            Some(Way::Inferred) | None => None,
+    fn wakeup(&self) -> Option<Wakeup<'_>> {
+        match &self.method {
+            Some(Method::Ring(ring)) => Some(ring.wakeup()),
+            Some(Method::Taskstats(taskstats)) => Some(taskstats.wakeup()),
+            Some(Method::Inferred) | None => None,
         }
     }
 
-    fn attend(&mut self) {
-        match &mut self.way {
-            Some(Way::Ring(ring)) => ring.drain(),
-            Some(Way::Taskstats(taskstats)) => taskstats.drain(),
-            Some(Way::Inferred) | None => {}
+    fn drain_kernel_buffer(&mut self) {
+        match &mut self.method {
+            Some(Method::Ring(ring)) => ring.drain(),
+            Some(Method::Taskstats(taskstats)) => taskstats.drain(),
+            Some(Method::Inferred) | None => {}
         }
     }
 
     fn finish(&mut self) -> bool {
-        match &mut self.way {
-            Some(Way::Ring(ring)) => ring.finish(),
-            Some(Way::Taskstats(taskstats)) => taskstats.finish(),
-            Some(Way::Inferred) | None => false,
+        match &mut self.method {
+            Some(Method::Ring(ring)) => ring.finish(),
+            Some(Method::Taskstats(taskstats)) => taskstats.finish(),
+            Some(Method::Inferred) | None => false,
         }
     }
 
     /// What is inferred comes out of the pass over the processes.
-    fn follows(&self) -> bool {
-        matches!(self.way, Some(Way::Inferred))
+    fn reads_last(&self) -> bool {
+        matches!(self.method, Some(Method::Inferred))
     }
 }
 
@@ -226,7 +230,7 @@ pub(crate) static ENTRY: Entry = Entry {
     instance: &["pid", "start"],
     fields: FIELDS,
     cadence: Cadence::First,
-    layouts: &[account::LAYOUT],
+    layouts: &[layout::LAYOUT],
     open,
     ..Entry::EMPTY
 };

@@ -4,7 +4,7 @@
 //! told.  Nothing is kept open on a volume: that would keep it from being unmounted.
 //!
 //! `statfs` on a network mount whose server is gone waits for ever, and nothing ends it: such
-//! filesystems are asked only when [`Limits::network_filesystems`] says so.  Left out as well are
+//! filesystems are asked only when [`RecordFilter::network_filesystems`] says so.  Left out as well are
 //! those that have no space of their own (`proc`, `sysfs`, bind mounts of what is there already,
 //! overlays but for `/`).
 
@@ -16,7 +16,7 @@ use procfs::mountinfo::{Mount, parse_mountinfo, unescape};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
 
-use crate::{Entry, Limits, Source};
+use crate::{Entry, Source, SourceContext};
 
 /// Volumes that are asked.  Hosts of containers have mounts by the thousand, but few volumes.
 const VOLUMES_MAX: usize = 1024;
@@ -30,10 +30,10 @@ const READ_ONLY: usize = 5;
 const KIND: usize = 6;
 const DEVICE: usize = 7;
 
-fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
+fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     Box::new(Filesystem {
         mountinfo: host.file("/proc/self/mountinfo", ReadMode::Records),
-        network: limits.network_filesystems,
+        network: context.filter.network_filesystems,
         text: Vec::new(),
         volumes: Vec::new(),
     })

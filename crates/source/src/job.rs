@@ -1,7 +1,7 @@
 //! The jobs of `whit run`: how many began, ended and failed, and what they and the runner used.
 //!
 //! Reads no kernel file: the runner counts as it goes and hands the counts in through
-//! [`Limits::jobs`].  Where nobody runs jobs the source is absent.  Costs one `getrusage` a sample,
+//! [`SharedState::jobs`].  Where nobody runs jobs the source is absent.  Costs one `getrusage` a sample,
 //! about 0.3 µs; counting costs the runner a load and a store for each number.
 //!
 //! What jobs used is told when they have ended, so a job that runs for an hour adds its hour at
@@ -14,7 +14,7 @@ use procfs::Host;
 use procfs::usage::{Whose, usage};
 use sample::{Cadence, Field, Level, State, Table, Unit};
 
-use crate::{Counter, Entry, Limits, Source};
+use crate::{Counter, Entry, Source, SourceContext};
 
 const STARTED: usize = 0;
 const ENDED: usize = 1;
@@ -57,8 +57,8 @@ pub struct JobCounters {
     pub spawn_ns: Counter,
 }
 
-fn open(_: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
-    Box::new(Job { counters: limits.jobs.clone() })
+fn open(_: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
+    Box::new(Job { counters: context.shared.jobs.clone() })
 }
 
 struct Job {
@@ -214,13 +214,15 @@ pub(crate) static ENTRY: Entry = Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SharedState;
 
     #[test]
     fn counts_come_through_and_an_unknown_number_of_jobs_is_no_number() {
         let counters = Arc::new(JobCounters::default());
-        let limits = Arc::new(Limits { jobs: Some(counters.clone()), ..Limits::default() });
+        let shared = SharedState { jobs: Some(counters.clone()), ..SharedState::default() };
+        let context = Arc::new(SourceContext { shared, ..SourceContext::default() });
         let mut host = Host::in_memory();
-        let mut source = open(&mut host, &limits);
+        let mut source = open(&mut host, &context);
         let mut table = Table::new(ENTRY.fields.len());
         counters.started.add(7);
         counters.ended.add(4);

@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use bpf::{Error, KernelTypes};
 
-/// The kernel's types while sources are being opened: [`Limits`](crate::Limits) holds it.
+/// The kernel's types while sources are being opened: [`SourceContext`](crate::SourceContext) holds it.
 #[derive(Default)]
 pub struct SharedKernel(Mutex<Option<KernelTypes>>);
 
 impl SharedKernel {
-    /// Loads a program with the kernel's types, which the first who asks has parsed.
+    /// Loads a program with the kernel's types, which the first call parses.
     ///
     /// # Errors
     /// Those of [`KernelTypes::open`] and of `load`.
@@ -24,25 +24,25 @@ impl SharedKernel {
         load(held.insert(kernel))
     }
 
-    /// Gives the memory back.  Who loads another program later parses anew.
+    /// Gives the memory back.  Loading another program later parses them again.
     pub fn release(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// Why sources have nothing to read, told as they are opened: [`Limits`](crate::Limits) holds it.
+/// Why sources have nothing to read, set when they are opened: [`SourceContext`](crate::SourceContext) holds it.
 #[derive(Default)]
 pub struct Refusals(Mutex<Vec<(&'static str, String)>>);
 
 impl Refusals {
-    /// Notes why the source of this name has nothing.
-    pub(crate) fn tell(&self, source: &'static str, why: String) {
+    /// Sets why the source of this name has nothing.
+    pub(crate) fn set(&self, source: &'static str, why: String) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|(name, _)| *name != source);
         held.push((source, why));
     }
 
-    /// Why the source of this name has nothing, if it told.
+    /// Why the source of this name has nothing, if there is a reason.
     pub fn of(&self, source: &str) -> Option<String> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.iter().find(|(name, _)| *name == source).map(|(_, why)| why.clone())

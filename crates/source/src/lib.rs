@@ -12,6 +12,7 @@ use sample::{Cadence, Field, Level, SourceDef, State, Table};
 mod buddy;
 mod cgroup;
 mod compressed;
+mod context;
 mod cpu;
 mod cpu_core;
 mod disk;
@@ -42,12 +43,12 @@ mod tcp;
 mod trial;
 mod whit;
 
+pub use context::{ExcludedExitMethods, RecordFilter, SharedState, SourceContext};
 pub use job::JobCounters;
 pub use kernel::{Refusals, SharedKernel};
-pub use process::counters::{
-    ExitWay, Ledger, PassTotals, ProcessCounters, ProcessWay, start_ticks,
-};
-pub use process::{Candidate, Choice, Chooser, ProcessLimits, Way};
+pub use process::attributed::{AttributedCpuTime, start_ticks};
+pub use process::counters::{ExitMethod, PassTotals, ProcessCounters, ProcessMethodInUse};
+pub use process::{Candidate, Choice, Chooser, ProcessMethod, ProcessOptions};
 pub use rename::{InstanceNames, RenameError, RuleError, SensorRules};
 pub use sampler::Sampler;
 pub use trial::Trial;
@@ -61,18 +62,18 @@ pub trait Source {
     /// Must not allocate once warm, must not read a file twice, must not panic on any text.
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State;
 
-    /// When [`attend`](Self::attend) wants to be called between two readings, however far they are
+    /// When [`drain_kernel_buffer`](Self::drain_kernel_buffer) wants to be called between two readings, however far they are
     /// apart; never for a source that only looks when it is read.
-    fn attention(&self) -> Option<Attention<'_>> {
+    fn wakeup(&self) -> Option<Wakeup<'_>> {
         None
     }
 
     /// Takes over what the kernel has told meanwhile, for the next reading: its own room is small.
-    fn attend(&mut self) {}
+    fn drain_kernel_buffer(&mut self) {}
 
     /// Whether it tells what others find out as they are read, so that it wants to be read behind
     /// all of them at every tick.
-    fn follows(&self) -> bool {
+    fn reads_last(&self) -> bool {
         false
     }
 
@@ -84,62 +85,22 @@ pub trait Source {
 
     /// What it has cost all others of the machine since it was last asked, beside its readings, in
     /// nanoseconds of CPU time: an estimate, for `--budget`.  Nothing for a source that only reads.
-    fn burden_ns(&mut self) -> u64 {
+    fn overhead_ns(&mut self) -> u64 {
         0
     }
 
     /// Stops what costs others, for good: its samples are [`State::Skipped`] from now on.  For
-    /// sources with a [`burden_ns`](Self::burden_ns).
-    fn give_up(&mut self) {}
+    /// sources with a [`overhead_ns`](Self::overhead_ns).
+    fn stop(&mut self) {}
 }
 
 /// What a source wants between two readings.
 #[derive(Clone, Copy, Debug)]
-pub enum Attention<'a> {
+pub enum Wakeup<'a> {
     /// To be called when this can be read.
     Descriptor(std::os::fd::BorrowedFd<'a>),
     /// To be called every so many nanoseconds.
     Every(u64),
-}
-
-/// What a source may leave out while recording: collectl's `--rawdskfilt` and its like.
-#[derive(Default)]
-pub struct Limits {
-    /// Which disks to record.
-    pub disks: layout::NameFilter,
-    /// Which interfaces to record.
-    pub interfaces: layout::NameFilter,
-    /// Whether to ask filesystems on the network or in a process for their space: a dead server
-    /// would stop us for ever.
-    pub network_filesystems: bool,
-    /// What the recorder knows about itself, for the source `whit`; `None` when nobody records,
-    /// and then those fields are missing.
-    pub recorder: Option<std::sync::Arc<RecorderCounters>>,
-    /// What the runner knows about its jobs, for the source `job`; `None` when nobody runs any.
-    pub jobs: Option<std::sync::Arc<JobCounters>>,
-    /// How to name the sensors of a collectl recording; `None` for the names as they are.
-    pub sensors: Option<std::sync::Arc<SensorRules>>,
-    /// Which processes to record, and what of them.
-    pub process: ProcessLimits,
-    /// What the sources about processes tell each other.
-    pub processes: ProcessCounters,
-    /// The kernel's types, for sources that load a program.
-    pub kernel: SharedKernel,
-    /// Why sources have nothing to read, in words.
-    pub refusals: Refusals,
-    /// Ways of learning of ends that are left out, so that the next best is taken.
-    pub exit_ways: ExitWays,
-}
-
-/// Ways of learning of ends that are not to be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ExitWays {
-    /// No BPF programs.
-    pub without_bpf: bool,
-    /// No taskstats.
-    pub without_taskstats: bool,
-    /// Nothing read off parents' child times.
-    pub without_inferred: bool,
 }
 
 impl std::fmt::Debug for Entry {
@@ -177,7 +138,7 @@ pub struct Entry {
     /// what may come with a module or a mount at any time.
     pub hardware: Option<&'static str>,
     /// Opens it on a host.  Never fails: what is missing shows as a state when read.
-    pub open: fn(&mut Host, &std::sync::Arc<Limits>) -> Box<dyn Source>,
+    pub open: fn(&mut Host, &std::sync::Arc<SourceContext>) -> Box<dyn Source>,
 }
 
 impl Entry {

@@ -12,7 +12,7 @@ use procfs::net_dev::{InterfaceLine, parse_net_dev};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
-use crate::{Entry, Limits, Source};
+use crate::{Entry, Source, SourceContext};
 
 mod kind;
 mod layout;
@@ -51,7 +51,7 @@ const TURN_NS_MIN: u64 = 500_000_000;
 
 struct Network {
     file: FileId,
-    limits: Arc<Limits>,
+    context: Arc<SourceContext>,
     /// The interfaces of the latest reading, in its order.
     interfaces: Vec<Interface>,
     /// Whether this reading has other interfaces than the one before, or in another order.
@@ -71,7 +71,7 @@ impl Source for Network {
         };
         self.changed = false;
         for line in parse_net_dev(text) {
-            if !self.limits.interfaces.keeps(line.name) {
+            if !self.context.filter.interfaces.keeps(line.name) {
                 continue;
             }
             let index = table.rows();
@@ -186,11 +186,11 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
-    open: |host, limits| {
+    open: |host, context| {
         let file = host.file("/proc/net/dev", ReadMode::Records);
         Box::new(Network {
             file,
-            limits: Arc::clone(limits),
+            context: Arc::clone(context),
             interfaces: Vec::new(),
             changed: false,
             turns: 0,

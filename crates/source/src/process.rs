@@ -12,57 +12,63 @@ use bpf::TaskIterator;
 use procfs::Host;
 use sample::{Cadence, State, Table};
 
-use crate::{Entry, Limits, Source};
+use crate::{Entry, Source, SourceContext};
 
 pub(crate) mod account;
+pub(crate) mod attributed;
 pub(crate) mod counters;
 pub(crate) mod digest;
 mod facts;
 pub(crate) mod fields;
 mod files;
+pub(crate) mod inferred;
 mod iterator;
-mod limits;
 mod layout;
-mod roster;
+mod options;
+mod task_table;
+mod values;
 mod walk;
 
-pub use limits::{Candidate, Choice, Chooser, ProcessLimits, Way};
+pub use options::{Candidate, Choice, Chooser, ProcessMethod, ProcessOptions};
 
-use counters::ProcessWay;
+use counters::ProcessMethodInUse;
 use fields::FIELDS;
 use files::Files;
 use iterator::Iterator;
 use walk::Walk;
 
-fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
-    let reader = match iterator(host, limits) {
+fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
+    let reader = match iterator(host, context) {
         Ok(iterator) => {
-            limits.processes.set_way(ProcessWay::Iterator);
-            limits.processes.set_way_reason("");
+            context.shared.processes.set_method(ProcessMethodInUse::Iterator);
+            context.shared.processes.set_method_reason("");
             Reader::Iterator(Box::new(iterator))
         }
-        Err(reason) => {
-            Reader::Walk(Box::new(Walk::new(Files::new(), reason, limits.processes.users())))
-        }
+        Err(reason) => Reader::Walk(Box::new(Walk::new(
+            Files::new(),
+            reason,
+            context.shared.processes.users(),
+        ))),
     };
-    Box::new(Process { reader, limits: Arc::clone(limits) })
+    Box::new(Process { reader, context: Arc::clone(context) })
 }
 
 /// Opens the iterator, or tells why not; nothing where it could say nothing anyway.
-fn iterator(host: &Host, limits: &Limits) -> Result<Iterator, String> {
+fn iterator(host: &Host, context: &SourceContext) -> Result<Iterator, String> {
     if !host.is_this_machine() {
         return Err(String::new());
     }
-    if limits.process.way == Some(Way::Proc) {
+    if context.filter.process.method == Some(ProcessMethod::Proc) {
         return Err("the iterator was not to be used".to_owned());
     }
-    let tasks = limits.kernel.load(TaskIterator::open).map_err(|error| error.to_string())?;
-    Ok(Iterator::new(tasks, limits.processes.users()))
+    let tasks =
+        context.shared.kernel.load(TaskIterator::open).map_err(|error| error.to_string())?;
+    Ok(Iterator::new(tasks, context.shared.processes.users()))
 }
 
 struct Process {
     reader: Reader,
-    limits: Arc<Limits>,
+    context: Arc<SourceContext>,
 }
 
 enum Reader {
@@ -74,17 +80,18 @@ impl Source for Process {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
         let state = match &mut self.reader {
-            Reader::Iterator(iterator) => iterator.read(host, &self.limits, table),
+            Reader::Iterator(iterator) => iterator.read(host, &self.context, table),
             // Who asked for the iterator and nothing else gets nothing else.
             Reader::Walk(_)
-                if self.limits.process.way == Some(Way::Iterator) && host.is_this_machine() =>
+                if self.context.filter.process.method == Some(ProcessMethod::Iterator)
+                    && host.is_this_machine() =>
             {
                 State::Denied
             }
-            Reader::Walk(walk) => walk.read(host, &self.limits, table),
+            Reader::Walk(walk) => walk.read(host, &self.context, table),
         };
         if state != State::Ok {
-            self.limits.processes.set_totals(None);
+            self.context.shared.processes.set_totals(None);
         }
         state
     }

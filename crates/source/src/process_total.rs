@@ -17,7 +17,7 @@ use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::process::fields::fields;
-use crate::{Entry, Limits, Source};
+use crate::{Entry, Source, SourceContext};
 
 use Unit::{Count, Nanoseconds};
 
@@ -37,23 +37,23 @@ fields! {
     BUSY = Field::counter("busy", Nanoseconds, "CPU time in user mode and the kernel, by the machine's own count");
 }
 
-fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
+fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     let stat = host.file("/proc/stat", ReadMode::Records);
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
-    Box::new(ProcessTotal { stat, tick_ns, limits: limits.clone() })
+    Box::new(ProcessTotal { stat, tick_ns, context: context.clone() })
 }
 
 struct ProcessTotal {
     stat: FileId,
     tick_ns: u64,
-    limits: Arc<Limits>,
+    context: Arc<SourceContext>,
 }
 
 impl Source for ProcessTotal {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
-        let counters = &self.limits.processes;
-        let Some(way) = counters.way() else { return State::Absent };
+        let counters = &self.context.shared.processes;
+        let Some(way) = counters.method() else { return State::Absent };
         let text = match host.read(self.stat) {
             Ok(text) => text,
             Err(state) => return state,
@@ -75,9 +75,9 @@ impl Source for ProcessTotal {
             row.set(THREADS, totals.threads);
             row.set(RUNNING, totals.running);
             row.set(FACTS_LATE, counters.facts_late.get());
-            row.set_some(ATTRIBUTED, counters.ledger().attributed_ns());
+            row.set_some(ATTRIBUTED, counters.attributed().attributed_ns());
         }
-        if let Some(way) = counters.exit_way() {
+        if let Some(way) = counters.exit_method() {
             row.set_text(EXIT_WAY, way.as_bytes());
         }
         if counters.tells_exits() {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use procfs::Host;
 use sample::{Clock, Moment, Snapshot, SourceDef, State};
 
-use crate::{Attention, Entry, Limits, Source};
+use crate::{Entry, Source, SourceContext, Wakeup};
 
 /// Sources opened on a host, in the order of the feed.
 pub struct Sampler {
@@ -22,12 +22,12 @@ pub struct Sampler {
 
 impl Sampler {
     /// Opens `entries` on `host`.
-    pub fn open(host: &mut Host, entries: &[&'static Entry], limits: &Arc<Limits>) -> Self {
-        let open = |entry: &&'static Entry| (Arc::new(entry.def()), (entry.open)(host, limits));
+    pub fn open(host: &mut Host, entries: &[&'static Entry], context: &Arc<SourceContext>) -> Self {
+        let open = |entry: &&'static Entry| (Arc::new(entry.def()), (entry.open)(host, context));
         let opened: Vec<(_, Box<dyn Source>)> = entries.iter().map(open).collect();
-        limits.kernel.release();
+        context.shared.kernel.release();
         let mut order: Vec<usize> = (0..opened.len()).collect();
-        order.sort_by_key(|&index| opened[index].1.follows());
+        order.sort_by_key(|&index| opened[index].1.reads_last());
         Sampler { opened, order, waits: vec![false; entries.len()] }
     }
 
@@ -37,22 +37,22 @@ impl Sampler {
     }
 
     /// What the sources want between two ticks.
-    pub fn attention(&self) -> impl Iterator<Item = Attention<'_>> {
-        self.opened.iter().filter_map(|(_, source)| source.attention())
+    pub fn wakeups(&self) -> impl Iterator<Item = Wakeup<'_>> {
+        self.opened.iter().filter_map(|(_, source)| source.wakeup())
     }
 
-    /// Lets every source take over what the kernel has told it.
-    pub fn attend(&mut self) {
-        self.opened.iter_mut().for_each(|(_, source)| source.attend());
+    /// Lets every source read what its kernel buffer holds.
+    pub fn drain_kernel_buffers(&mut self) {
+        self.opened.iter_mut().for_each(|(_, source)| source.drain_kernel_buffer());
     }
 
-    /// Hands `bears` what each source has cost others since this was last called; those for which
+    /// Hands `allows` what each source has cost others since this was last called; those for which
     /// it says no stop that for good.
-    pub fn weigh(&mut self, mut bears: impl FnMut(usize, u64) -> bool) {
+    pub fn limit_overhead(&mut self, mut allows: impl FnMut(usize, u64) -> bool) {
         for (index, (_, source)) in self.opened.iter_mut().enumerate() {
-            let burden_ns = source.burden_ns();
-            if burden_ns > 0 && !bears(index, burden_ns) {
-                source.give_up();
+            let overhead_ns = source.overhead_ns();
+            if overhead_ns > 0 && !allows(index, overhead_ns) {
+                source.stop();
             }
         }
     }

@@ -5,7 +5,7 @@
 //! so this source is read only where its letter is given by name, neither by default nor for
 //! `--all` and `--ALL`, and `--budget` does not merely read it less often: what the programs take
 //! of the machine counts as its cost, and it is taken off for good when that is too much (see
-//! [`Source::burden_ns`]).
+//! [`Source::overhead_ns`]).
 //!
 //! Reads memory that is shared with the kernel, by no system call: a mark for each of 1024 calls, a
 //! word for each call that was ever made and each CPU, and 1.3 KB more for each CPU only for calls
@@ -25,7 +25,7 @@ use procfs::Host;
 use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
 use crate::process::fields::fields;
-use crate::{Entry, Limits, Source};
+use crate::{Entry, Source, SourceContext};
 
 mod layout;
 
@@ -45,15 +45,15 @@ fields! {
 /// CPUs.  `whit doctor` measures it where it runs.
 const CALL_NS: u64 = 200;
 
-fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
+fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     if !host.is_this_machine() {
         return Box::new(Syscalls { counting: Err(State::Absent) });
     }
     let own_process = std::process::id().cast_signed();
     let settings = CountSettings { everybody: true, own_process, ..CountSettings::default() };
-    let counts = limits.kernel.load(|kernel| SyscallCounts::open(kernel, &settings));
+    let counts = context.shared.kernel.load(|kernel| SyscallCounts::open(kernel, &settings));
     let counting = counts.map(Counting::new).map_err(|error| {
-        limits.refusals.tell(ENTRY.name, error.to_string());
+        context.shared.refusals.set(ENTRY.name, error.to_string());
         state_of(&error)
     });
     Box::new(Syscalls { counting })
@@ -149,12 +149,12 @@ impl Source for Syscalls {
         State::Ok
     }
 
-    fn burden_ns(&mut self) -> u64 {
+    fn overhead_ns(&mut self) -> u64 {
         let Ok(counting) = &mut self.counting else { return 0 };
         std::mem::take(&mut counting.calls) * CALL_NS
     }
 
-    fn give_up(&mut self) {
+    fn stop(&mut self) {
         if self.counting.is_ok() {
             self.counting = Err(State::Skipped);
         }
@@ -246,7 +246,7 @@ mod tests {
         let mut source = open(&mut host, &Arc::default());
         let mut table = Table::new(FIELDS.len());
         assert_eq!(source.read(&mut host, &mut table), State::Absent);
-        assert_eq!((source.burden_ns(), table.rows()), (0, 0));
+        assert_eq!((source.overhead_ns(), table.rows()), (0, 0));
     }
 
     #[test]

@@ -10,10 +10,10 @@ use sample::{Cadence, RowMut, State, Table};
 
 use crate::{Entry, Source};
 
-mod columns;
+mod fields;
 mod layout;
 
-use columns::{COLUMNS, Column};
+use fields::{COLUMNS, Column};
 
 /// The protocols recorded; each has an index of its own.
 const PROTOCOLS: [&str; 6] = ["Ip", "Tcp", "Udp", "Icmp", "IpExt", "TcpExt"];
@@ -63,7 +63,7 @@ pub(crate) static ENTRY: Entry = Entry {
     letters: "tT",
     reads: &["/proc/net/snmp", "/proc/net/netstat"],
     instance: &[],
-    fields: columns::FIELDS,
+    fields: fields::FIELDS,
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
     open: |host, _| {
@@ -79,7 +79,7 @@ pub(crate) static ENTRY: Entry = Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use columns::Index;
+    use fields::Index;
     use std::sync::Arc;
 
     #[test]

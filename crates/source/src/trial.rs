@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bpf::{ProcessEvents, TaskIterator};
 
-use crate::{Limits, exit};
+use crate::{SourceContext, exit};
 
 /// What came of each way; the text says why it does not work.
 #[derive(Clone, Debug)]
@@ -23,14 +23,14 @@ pub struct Trial {
 impl Trial {
     /// Tries them all.
     pub fn new() -> Self {
-        let limits = Arc::new(Limits::default());
+        let context = Arc::new(SourceContext::default());
         let text = |error: bpf::Error| error.to_string();
         let trial = Trial {
-            iterator: limits.kernel.load(TaskIterator::open).map(drop).map_err(text),
-            ring: limits.kernel.load(ProcessEvents::open).map(drop).map_err(text),
-            taskstats: exit::try_taskstats(&limits).map_err(|error| error.to_string()),
+            iterator: context.shared.kernel.load(TaskIterator::open).map(drop).map_err(text),
+            ring: context.shared.kernel.load(ProcessEvents::open).map(drop).map_err(text),
+            taskstats: exit::try_taskstats(&context).map_err(|error| error.to_string()),
         };
-        limits.kernel.release();
+        context.shared.kernel.release();
         trial
     }
 }

@@ -9,7 +9,7 @@
 //! so an outside observer sees the same number.
 //!
 //! What only the recorder knows (what it wrote, what it missed) comes in through
-//! [`RecorderCounters`], which `cli` makes and hands to [`Limits::recorder`].
+//! [`RecorderCounters`], which `cli` makes and hands to [`SharedState::recorder`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use procfs::usage::{Whose, usage};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
 
-use crate::{Entry, Limits, Source};
+use crate::{Entry, Source, SourceContext};
 
 /// Samples between two looks at our memory, which changes slowly; in between the latest value is
 /// repeated.
@@ -85,11 +85,11 @@ impl Counter {
     }
 }
 
-fn open(host: &mut Host, limits: &Arc<Limits>) -> Box<dyn Source> {
+fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     // On another root `/proc/self` is not us, if it is anything.
     let statm = host.is_this_machine().then(|| host.file("/proc/self/statm", ReadMode::Whole));
     let page_bytes = rustix::param::page_size() as u64;
-    let recorder = limits.recorder.clone();
+    let recorder = context.shared.recorder.clone();
     Box::new(Whit { statm, page_bytes, recorder, reads: 0, resident: None })
 }
 
@@ -255,6 +255,7 @@ pub(crate) static ENTRY: Entry = Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SharedState;
 
     fn burn_cpu() -> u64 {
         let mut value = 1u64;
@@ -268,8 +269,9 @@ mod tests {
     fn agrees_with_an_outside_observer_of_cpu_time() {
         let mut host = Host::new("/");
         let counters = Arc::new(RecorderCounters::default());
-        let limits = Arc::new(Limits { recorder: Some(counters.clone()), ..Limits::default() });
-        let mut source = (ENTRY.open)(&mut host, &limits);
+        let shared = SharedState { recorder: Some(counters.clone()), ..SharedState::default() };
+        let context = Arc::new(SourceContext { shared, ..SourceContext::default() });
+        let mut source = (ENTRY.open)(&mut host, &context);
         let mut table = Table::new(ENTRY.fields.len());
         // Other tests of this process run meanwhile: the whole process is what is compared, and
         // the observer's readings enclose the source's.

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use procfs::{Host, SystemClock};
 use sample::{Snapshot, State};
-use source::{Entry, JobCounters, Limits, ProcessLimits, RecorderCounters, Sampler, Way};
+use source::{
+    Entry, JobCounters, ProcessMethod, ProcessOptions, RecorderCounters, Sampler, SharedState,
+    SourceContext,
+};
 use testkit::{CountingAllocator, allocations_of};
 
 #[global_allocator]
@@ -25,8 +28,9 @@ fn a_warm_sample_allocates_nothing() {
         let mut host = Host::new("/");
         let recorder = Some(Arc::new(RecorderCounters::default()));
         let jobs = Some(Arc::new(JobCounters::default()));
-        let limits = Arc::new(Limits { recorder, jobs, ..Limits::default() });
-        let mut sampler = Sampler::open(&mut host, &entries, &limits);
+        let shared = SharedState { recorder, jobs, ..SharedState::default() };
+        let context = Arc::new(SourceContext { shared, ..SourceContext::default() });
+        let mut sampler = Sampler::open(&mut host, &entries, &context);
         let mut snapshot = Snapshot::new(&sampler.defs());
         let mut clock = SystemClock;
         let mut sample = || sampler.sample(&mut host, &mut clock, |_, _| State::Ok, &mut snapshot);
@@ -46,10 +50,15 @@ fn a_warm_sample_allocates_nothing() {
 fn processes_by_files_allocate_nothing_either() {
     let entries: Vec<&'static Entry> = source::find("process").into_iter().collect();
     for (status, threads) in [(false, false), (true, true)] {
-        let process = ProcessLimits { way: Some(Way::Proc), status, threads, ..Default::default() };
-        let limits = Arc::new(Limits { process, ..Limits::default() });
+        let process = ProcessOptions {
+            method: Some(ProcessMethod::Proc),
+            status,
+            threads,
+            ..Default::default()
+        };
+        let context = Arc::new(SourceContext::with_process(process));
         let mut host = Host::new("/");
-        let mut sampler = Sampler::open(&mut host, &entries, &limits);
+        let mut sampler = Sampler::open(&mut host, &entries, &context);
         let mut snapshot = Snapshot::new(&sampler.defs());
         let mut clock = SystemClock;
         let mut sample = || sampler.sample(&mut host, &mut clock, |_, _| State::Ok, &mut snapshot);
@@ -59,6 +68,6 @@ fn processes_by_files_allocate_nothing_either() {
         let idle = (0..COUNTED).filter(|_| allocations_of(&mut sample).1.count == 0).count();
         assert!(idle * 2 > COUNTED, "status {status}: {idle} of {COUNTED} allocate nothing");
         assert!(snapshot.samples[0].table.rows() > 1);
-        assert_ne!(limits.processes.way(), Some("iterator"));
+        assert_ne!(context.shared.processes.method(), Some("iterator"));
     }
 }

@@ -14,10 +14,10 @@ fn cgroups_without_descriptors_fail_instead_of_lying() {
     let fake = FakeHost::new().unwrap();
     tree.write(fake.root(), 0).unwrap();
     let entry = source::find("cgroup").unwrap();
-    let limits = getrlimit(Resource::Nofile);
+    let context = getrlimit(Resource::Nofile);
 
     // Few: half of them are kept, the other files are opened each time.
-    let few = Rlimit { current: Some(64), maximum: limits.maximum };
+    let few = Rlimit { current: Some(64), maximum: context.maximum };
     setrlimit(Resource::Nofile, few).unwrap();
     let mut host = Host::new(fake.root());
     let mut source = (entry.open)(&mut host, &Arc::default());

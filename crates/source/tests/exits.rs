@@ -1,4 +1,4 @@
-//! Ends of real processes, by each way of learning of them, beside what their parent is told.
+//! Ends of real processes, by each method of learning of them, beside what their parent is told.
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
 use std::collections::HashMap;
@@ -9,45 +9,52 @@ use std::time::Duration;
 
 use procfs::{Host, SystemClock};
 use sample::{Sample, Snapshot, State};
-use source::{ExitWays, Limits, ProcessLimits, Sampler, Way};
+use source::{ExcludedExitMethods, ProcessMethod, ProcessOptions, Sampler, SourceContext};
 
 /// Sums over all processes of the machine are compared by one test, which the many short lives of
 /// the others would blur: what ends together with its parent is nobody's.
 static WHOLE_MACHINE: RwLock<()> = RwLock::new(());
 
-const NONE: ExitWays =
-    ExitWays { without_bpf: true, without_taskstats: true, without_inferred: true };
-const BPF: ExitWays = ExitWays { without_bpf: false, ..NONE };
-const TASKSTATS: ExitWays = ExitWays { without_taskstats: false, ..NONE };
-const INFERRED: ExitWays = ExitWays { without_inferred: false, ..NONE };
+const NONE: ExcludedExitMethods =
+    ExcludedExitMethods { bpf: true, taskstats: true, inferred: true };
+const BPF: ExcludedExitMethods = ExcludedExitMethods { bpf: false, ..NONE };
+const TASKSTATS: ExcludedExitMethods = ExcludedExitMethods { taskstats: false, ..NONE };
+const INFERRED: ExcludedExitMethods = ExcludedExitMethods { inferred: false, ..NONE };
 
 /// Sources of processes on this machine, read as a recorder reads them.
 struct Watch {
     host: Host,
-    limits: Arc<Limits>,
+    context: Arc<SourceContext>,
     sampler: Sampler,
     snapshot: Snapshot,
 }
 
 impl Watch {
-    /// `None`, and why, where this way does not work.
-    fn open(names: &[&str], exit_ways: ExitWays) -> Option<Self> {
-        Watch::open_way(names, exit_ways, None)
+    /// `None`, and why, where this method does not work.
+    fn open(names: &[&str], excluded: ExcludedExitMethods) -> Option<Self> {
+        Watch::open_method(names, excluded, None)
     }
 
-    fn open_way(names: &[&str], exit_ways: ExitWays, way: Option<Way>) -> Option<Self> {
+    fn open_method(
+        names: &[&str],
+        excluded: ExcludedExitMethods,
+        method: Option<ProcessMethod>,
+    ) -> Option<Self> {
         let mut host = Host::new("/");
-        let process = ProcessLimits { way, ..ProcessLimits::default() };
-        let limits = Arc::new(Limits { exit_ways, process, ..Limits::default() });
+        let process = ProcessOptions { method, ..ProcessOptions::default() };
+        let context = Arc::new(SourceContext {
+            excluded_exit_methods: excluded,
+            ..SourceContext::with_process(process)
+        });
         let entries: Vec<_> = names.iter().filter_map(|name| source::find(name)).collect();
         assert_eq!(entries.len(), names.len());
-        let sampler = Sampler::open(&mut host, &entries, &limits);
+        let sampler = Sampler::open(&mut host, &entries, &context);
         let snapshot = Snapshot::new(&sampler.defs());
-        if exit_ways != NONE && limits.processes.exit_way().is_none() {
-            testkit::skip("exit events", &format!("{exit_ways:?} does not work here"));
+        if excluded != NONE && context.shared.processes.exit_method().is_none() {
+            testkit::skip("exit events", &format!("{excluded:?} does not work here"));
             return None;
         }
-        Some(Watch { host, limits, sampler, snapshot })
+        Some(Watch { host, context, sampler, snapshot })
     }
 
     fn tick(&mut self) {
@@ -97,8 +104,8 @@ fn run(program: &str, arguments: &[&str]) -> (u32, Told) {
 
 /// 200 short processes: codes and faults are the parent's to the number, CPU time within
 /// `tolerance` hundredths of the sum.
-fn short_lives(exit_ways: ExitWays, tolerance: u64) {
-    let Some(mut watch) = Watch::open(&["exit"], exit_ways) else { return };
+fn short_lives(excluded: ExcludedExitMethods, tolerance: u64) {
+    let Some(mut watch) = Watch::open(&["exit"], excluded) else { return };
     watch.tick();
     let mut children = HashMap::new();
     for number in 0..200 {
@@ -129,16 +136,16 @@ fn short_lives(exit_ways: ExitWays, tolerance: u64) {
         assert!(get(row, "read_chars").is_some() && get(row, "voluntary_switches").is_some());
         ours += get(row, "user_time").expect("user") + get(row, "system_time").expect("system");
         theirs += told.cpu_ns;
-        if !exit_ways.without_bpf {
+        if !excluded.bpf {
             let line = table.text(row, field("exit", "command_line")).expect("a command line");
             assert!(line.starts_with(b"/bin/sh -c i=0; while ["), "{:?}", line.utf8_chunks());
             assert!(get(row, "cgroup_id").is_some());
         }
     }
-    let counters = &watch.limits.processes;
+    let counters = &watch.context.shared.processes;
     let lost = counters.exits_lost.get();
     assert_eq!(seen + lost, 200);
-    eprintln!("{exit_ways:?}: CPU {ours} ns, the parent says {theirs} ns, {lost} lost");
+    eprintln!("{excluded:?}: CPU {ours} ns, the parent says {theirs} ns, {lost} lost");
     assert!(ours.abs_diff(theirs) <= theirs * tolerance / 100, "{ours} {theirs}");
 }
 
@@ -161,7 +168,7 @@ fn without_any_way_the_source_is_absent() {
     let mut watch = Watch::open(&["exit"], NONE).expect("nothing needed");
     watch.tick();
     assert_eq!(watch.sample("exit").state, State::Absent);
-    assert_eq!(watch.limits.processes.exit_way(), None);
+    assert_eq!(watch.context.shared.processes.exit_method(), None);
 }
 
 #[test]
@@ -170,7 +177,7 @@ fn a_ring_that_nobody_empties_loses_ends_and_counts_each() {
     let Some(mut watch) = Watch::open(&["exit"], BPF) else { return };
     watch.tick();
     let told = |watch: &Watch| {
-        let counters = &watch.limits.processes;
+        let counters = &watch.context.shared.processes;
         counters.exits.get() + counters.exits_lost.get()
     };
     let before = told(&watch);
@@ -185,7 +192,7 @@ fn a_ring_that_nobody_empties_loses_ends_and_counts_each() {
     let is_ours = |&row: &usize| table.get(row, field("exit", "parent")) == Some(parent.into());
     let seen = (0..table.rows()).filter(is_ours).count() as u64;
     let others = table.rows() as u64 - seen;
-    let lost = watch.limits.processes.exits_lost.get();
+    let lost = watch.context.shared.processes.exits_lost.get();
     eprintln!(
         "{seen} seen, {lost} lost, {others} of others seen, {} in all",
         told(&watch) - before
@@ -249,12 +256,15 @@ fn holds(measure: impl Fn() -> Option<Share>, claim: impl Fn(&Share) -> bool) ->
     panic!("never held: {}", shares.join("; "));
 }
 
-fn unattributed(exit_ways: ExitWays) -> Option<Share> {
-    unattributed_way(exit_ways, None)
+fn unattributed(excluded: ExcludedExitMethods) -> Option<Share> {
+    unattributed_method(excluded, None)
 }
 
-fn unattributed_way(exit_ways: ExitWays, way: Option<Way>) -> Option<Share> {
-    let mut watch = Watch::open_way(&["exit", "process", "process_total"], exit_ways, way)?;
+fn unattributed_method(
+    excluded: ExcludedExitMethods,
+    method: Option<ProcessMethod>,
+) -> Option<Share> {
+    let mut watch = Watch::open_method(&["exit", "process", "process_total"], excluded, method)?;
     watch.tick();
     if watch.sample("process").state != State::Ok {
         testkit::skip("the BPF iterator", "processes cannot be read in one pass here");
@@ -286,7 +296,7 @@ fn unattributed_way(exit_ways: ExitWays, way: Option<Way>) -> Option<Share> {
     let stolen = after.1 - before.1;
     let (attributed, busy) = ((after.0.0 - before.0.0) as f64, (after.0.1 - before.0.1) as f64);
     let share = Share { busy, missing: busy - attributed, short: short_ns as f64, stolen };
-    eprintln!("{exit_ways:?}: {share}");
+    eprintln!("{excluded:?}: {share}");
     Some(share)
 }
 
@@ -301,9 +311,9 @@ fn the_cpu_time_of_a_busy_machine_is_attributed_and_hidden_ends_show() {
     if holds(|| unattributed(NONE), is_missing).is_none() {
         return;
     }
-    // What their parent was told of them fills the gap, whichever way processes are read.
-    for way in [Way::Iterator, Way::Proc] {
-        holds(|| unattributed_way(INFERRED, Some(way)), Share::is_whole);
+    // What their parent was told of them fills the gap, whichever method processes are read.
+    for method in [ProcessMethod::Iterator, ProcessMethod::Proc] {
+        holds(|| unattributed_method(INFERRED, Some(method)), Share::is_whole);
     }
 }
 
@@ -338,19 +348,19 @@ fn shown_of(watch: &Watch, pid: u32) -> Option<(u64, u64)> {
 #[test]
 fn without_ends_the_use_of_children_is_read_off_their_parent() {
     let _beside = WHOLE_MACHINE.read().unwrap_or_else(PoisonError::into_inner);
-    for way in [Way::Iterator, Way::Proc] {
+    for method in [ProcessMethod::Iterator, ProcessMethod::Proc] {
         let names = ["exit", "process", "process_total"];
-        let Some(mut watch) = Watch::open_way(&names, INFERRED, Some(way)) else { continue };
+        let Some(mut watch) = Watch::open_method(&names, INFERRED, Some(method)) else { continue };
         watch.tick();
         if watch.sample("process").state != State::Ok {
-            testkit::skip("the BPF iterator", &format!("{way:?} does not work here"));
+            testkit::skip("the BPF iterator", &format!("{method:?} does not work here"));
             continue;
         }
-        assert_eq!(watch.limits.processes.exit_way(), Some("inferred"));
+        assert_eq!(watch.context.shared.processes.exit_method(), Some("inferred"));
         let mut shell = Shell::new();
         shell.run("true");
         watch.tick();
-        assert_eq!(inferred_of(&watch, shell.id()), (0, 0), "{way:?}: before it began");
+        assert_eq!(inferred_of(&watch, shell.id()), (0, 0), "{method:?}: before it began");
         // Children that no pass sees.
         let before = shell.told();
         let short = "sh -c 'j=0; while [ $j -lt 4000 ]; do j=$((j+1)); done'";
@@ -358,11 +368,11 @@ fn without_ends_the_use_of_children_is_read_off_their_parent() {
         let after = shell.told();
         watch.tick();
         let found = inferred_of(&watch, shell.id());
-        assert!(found.0 >= 50_000_000, "{way:?}: {found:?}");
-        assert!(found.0.abs_diff(after.0 - before.0) <= 20_000_000, "{way:?}: {found:?}");
-        assert_eq!(found.1, after.1 - before.1, "{way:?}: faults");
+        assert!(found.0 >= 50_000_000, "{method:?}: {found:?}");
+        assert!(found.0.abs_diff(after.0 - before.0) <= 20_000_000, "{method:?}: {found:?}");
+        assert_eq!(found.1, after.1 - before.1, "{method:?}: faults");
         watch.tick();
-        assert_eq!(inferred_of(&watch, shell.id()), (0, 0), "{way:?}: told once");
+        assert_eq!(inferred_of(&watch, shell.id()), (0, 0), "{method:?}: told once");
         // A child that a pass sees at work, and that works on before it ends.
         let folder = tempfile::tempdir().expect("a folder");
         let pipe = folder.path().join("pipe");
@@ -392,12 +402,12 @@ fn without_ends_the_use_of_children_is_read_off_their_parent() {
         watch.tick();
         let found = inferred_of(&watch, shell.id());
         let whole = (after.0 - before.0, after.1 - before.1);
-        eprintln!("{way:?}: of {whole:?} {shown:?} were shown, {found:?} are inferred");
+        eprintln!("{method:?}: of {whole:?} {shown:?} were shown, {found:?} are inferred");
         assert!(shown.0 >= 30_000_000 && whole.0 >= shown.0 + 30_000_000, "{shown:?} {whole:?}");
-        assert!(found.0.abs_diff(whole.0 - shown.0) <= 30_000_000, "{way:?}: {found:?}");
-        assert_eq!(found.1, whole.1 - shown.1, "{way:?}: faults");
+        assert!(found.0.abs_diff(whole.0 - shown.0) <= 30_000_000, "{method:?}: {found:?}");
+        assert_eq!(found.1, whole.1 - shown.1, "{method:?}: faults");
         watch.tick();
-        assert_eq!(inferred_of(&watch, shell.id()), (0, 0), "{way:?}: told once");
+        assert_eq!(inferred_of(&watch, shell.id()), (0, 0), "{method:?}: told once");
         let total = &watch.sample("process_total").table;
         let place = |name: &str| field("process_total", name);
         assert_eq!(total.text(0, place("exit_way")), Some(&b"inferred"[..]));
@@ -411,10 +421,13 @@ fn without_ends_the_use_of_children_is_read_off_their_parent() {
 fn nothing_is_inferred_where_not_all_processes_are_read() {
     let _beside = WHOLE_MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     let mut host = Host::new("/");
-    let process = ProcessLimits { only_first: true, ..ProcessLimits::default() };
-    let limits = Arc::new(Limits { exit_ways: INFERRED, process, ..Limits::default() });
-    Sampler::open(&mut host, &[source::find("exit").expect("a source")], &limits);
-    assert_eq!(limits.processes.exit_way(), None);
+    let process = ProcessOptions { only_first: true, ..ProcessOptions::default() };
+    let context = Arc::new(SourceContext {
+        excluded_exit_methods: INFERRED,
+        ..SourceContext::with_process(process)
+    });
+    Sampler::open(&mut host, &[source::find("exit").expect("a source")], &context);
+    assert_eq!(context.shared.processes.exit_method(), None);
 }
 
 /// A shell that runs what it is told and says when it is done.
@@ -496,7 +509,7 @@ fn what_is_still_in_the_ring_at_the_end_is_shown_by_a_last_look() {
 #[test]
 fn without_ends_there_is_no_last_look() {
     let _beside = WHOLE_MACHINE.read().unwrap_or_else(PoisonError::into_inner);
-    let mut watch = Watch::open(&["cpu", "exit"], NONE).expect("no way works everywhere");
+    let mut watch = Watch::open(&["cpu", "exit"], NONE).expect("no method works everywhere");
     watch.tick();
     let before = watch.snapshot.monotonic_ns;
     let Watch { host, sampler, snapshot, .. } = &mut watch;

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use procfs::Host;
 use procfs::pid::{parse_io, parse_stat, parse_status};
 use sample::{State, Table};
-use source::{Choice, Limits, ProcessLimits, Source, Way};
+use source::{Choice, ProcessMethod, ProcessOptions, Source, SourceContext};
 
 const CYCLES: usize = 5;
 
@@ -26,23 +26,28 @@ fn without_lock_holders() -> RwLockReadGuard<'static, ()> {
 struct Reader {
     host: Host,
     source: Box<dyn Source>,
-    limits: Arc<Limits>,
+    context: Arc<SourceContext>,
     table: Table,
 }
 
-fn open(host: Host, process: ProcessLimits) -> Reader {
+fn open(host: Host, process: ProcessOptions) -> Reader {
     let entry = source::find("process").unwrap();
     let mut host = host;
-    let limits = Arc::new(Limits { process, ..Limits::default() });
-    let source = (entry.open)(&mut host, &limits);
-    Reader { host, source, limits, table: Table::new(entry.fields.len()) }
+    let context = Arc::new(SourceContext::with_process(process));
+    let source = (entry.open)(&mut host, &context);
+    Reader { host, source, context, table: Table::new(entry.fields.len()) }
 }
 
-/// Opens one way on this machine; `None`, and why, where it is not to be had.
-fn open_way(way: Way, limits: ProcessLimits) -> Option<Reader> {
-    let reader = open(Host::new("/"), ProcessLimits { way: Some(way), ..limits });
-    if way == Way::Iterator && reader.limits.processes.way() != Some("iterator") {
-        testkit::skip("the BPF iterator", &reader.limits.processes.way_reason().to_string());
+/// Opens one method on this machine; `None`, and why, where it is not to be had.
+fn open_method(method: ProcessMethod, options: ProcessOptions) -> Option<Reader> {
+    let reader = open(Host::new("/"), ProcessOptions { method: Some(method), ..options });
+    if method == ProcessMethod::Iterator
+        && reader.context.shared.processes.method() != Some("iterator")
+    {
+        testkit::skip(
+            "the BPF iterator",
+            &reader.context.shared.processes.method_reason().to_string(),
+        );
         return None;
     }
     Some(reader)
@@ -157,7 +162,7 @@ fn tolerance(field: &str, with_status: bool) -> i64 {
     }
 }
 
-/// Compares all that a way gives with `/proc` before and after; what has changed in between is
+/// Compares all that a method gives with `/proc` before and after; what has changed in between is
 /// left out.  Gives the number of values compared.
 fn compare(mut reader: Reader, with_status: bool) -> usize {
     let mut compared = 0;
@@ -217,23 +222,25 @@ fn compare(mut reader: Reader, with_status: bool) -> usize {
 
 #[test]
 fn the_iterator_says_what_proc_says() {
-    let Some(reader) = open_way(Way::Iterator, ProcessLimits::default()) else { return };
+    let Some(reader) = open_method(ProcessMethod::Iterator, ProcessOptions::default()) else {
+        return;
+    };
     assert!(compare(reader, false) > 1000);
 }
 
 #[test]
 fn the_files_say_what_proc_says() {
-    let limits = ProcessLimits { status: true, ..ProcessLimits::default() };
-    let reader = open_way(Way::Proc, limits).unwrap();
+    let options = ProcessOptions { status: true, ..ProcessOptions::default() };
+    let reader = open_method(ProcessMethod::Proc, options).unwrap();
     assert!(compare(reader, true) > 1000);
 }
 
 #[test]
 fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
     let _quiet = without_lock_holders();
-    let wanted = || ProcessLimits { schedstat: true, ..ProcessLimits::default() };
-    let Some(mut iterator) = open_way(Way::Iterator, wanted()) else { return };
-    let mut files = open_way(Way::Proc, wanted()).unwrap();
+    let wanted = || ProcessOptions { schedstat: true, ..ProcessOptions::default() };
+    let Some(mut iterator) = open_method(ProcessMethod::Iterator, wanted()) else { return };
+    let mut files = open_method(ProcessMethod::Proc, wanted()).unwrap();
     // One that works, with one thread; one that has had another; this one has several.
     let work = "import threading,sys\n\
         def work():\n  for i in range(3000000): pass\n\
@@ -276,7 +283,7 @@ fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
         assert!(times(&iterator, pid)[0].is_some());
     }
     // Not asked for, not read.
-    let mut plain = open_way(Way::Proc, ProcessLimits::default()).unwrap();
+    let mut plain = open_method(ProcessMethod::Proc, ProcessOptions::default()).unwrap();
     plain.read();
     assert_eq!(times(&plain, one.0.id()), [None, None]);
     // Group by group, where the unified hierarchy is mounted.
@@ -312,7 +319,7 @@ fn a_process_that_is_moved_to_another_group_is_found_there() {
         return;
     }
     let child = Kept(Command::new("sleep").arg("65").spawn().unwrap());
-    let mut reader = open_way(Way::Proc, ProcessLimits::default()).unwrap();
+    let mut reader = open_method(ProcessMethod::Proc, ProcessOptions::default()).unwrap();
     let id = |reader: &mut Reader| {
         reader.read();
         reader.row(child.0.id()).and_then(|row| reader.get(row, "cgroup_id"))
@@ -338,8 +345,11 @@ impl Drop for Kept {
     }
 }
 
-fn both_ways(limits: impl Fn() -> ProcessLimits) -> Vec<Reader> {
-    [Way::Iterator, Way::Proc].into_iter().filter_map(|way| open_way(way, limits())).collect()
+fn both_methods(options: impl Fn() -> ProcessOptions) -> Vec<Reader> {
+    [ProcessMethod::Iterator, ProcessMethod::Proc]
+        .into_iter()
+        .filter_map(|method| open_method(method, options()))
+        .collect()
 }
 
 #[test]
@@ -365,7 +375,7 @@ fn names_of_any_bytes_come_out_as_they_are() {
         let mut line = String::new();
         let output = child.0.stdout.take().unwrap();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
-        for mut reader in both_ways(ProcessLimits::default) {
+        for mut reader in both_methods(ProcessOptions::default) {
             assert_eq!(reader.read(), State::Ok);
             let row = reader.row(child.0.id()).unwrap();
             assert_eq!(reader.table.text(row, place("command")), Some(name));
@@ -384,7 +394,7 @@ fn names_of_any_bytes_come_out_as_they_are() {
 #[test]
 fn facts_are_read_again_after_an_exec() {
     let _quiet = without_lock_holders();
-    for mut reader in both_ways(ProcessLimits::default) {
+    for mut reader in both_methods(ProcessOptions::default) {
         let child = Command::new("sh")
             .args(["-c", "read line; exec sleep 61"])
             .stdin(Stdio::piped())
@@ -449,7 +459,7 @@ fn lock_holder() -> Option<Kept> {
 fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
     let _alone = LOCK_HOLDERS.write().unwrap_or_else(PoisonError::into_inner);
     use std::time::{Duration, Instant};
-    let mut reader = open_way(Way::Proc, ProcessLimits::default()).unwrap();
+    let mut reader = open_method(ProcessMethod::Proc, ProcessOptions::default()).unwrap();
     // The first reading waits longer: nothing is known of anybody.
     assert_eq!(reader.read(), State::Ok);
     let Some(holder) = lock_holder() else {
@@ -467,10 +477,10 @@ fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_millis(2500) {
         by_hand.push(read_by_hand());
-        let known = reader.limits.processes.facts_late.get();
+        let known = reader.context.shared.processes.facts_late.get();
         let begun = Instant::now();
         assert_eq!(reader.read(), State::Ok);
-        if reader.limits.processes.facts_late.get() > known {
+        if reader.context.shared.processes.facts_late.get() > known {
             late.push(begun.elapsed());
         }
         let row = reader.row(id).expect("it has a row all the same");
@@ -503,7 +513,7 @@ fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
 #[test]
 fn threads_have_rows_when_asked_for() {
     let _quiet = without_lock_holders();
-    let limits = || ProcessLimits { threads: true, ..ProcessLimits::default() };
+    let options = || ProcessOptions { threads: true, ..ProcessOptions::default() };
     let barrier = Arc::new(std::sync::Barrier::new(4));
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -511,7 +521,7 @@ fn threads_have_rows_when_asked_for() {
         }
         barrier.wait();
         let own = i64::from(std::process::id());
-        for mut reader in both_ways(limits) {
+        for mut reader in both_methods(options) {
             assert_eq!(reader.read(), State::Ok);
             let of_us = |row: &usize| reader.get(*row, "tgid") == Some(own);
             let rows: Vec<usize> = (0..reader.table.rows()).filter(of_us).collect();
@@ -527,7 +537,7 @@ fn threads_have_rows_when_asked_for() {
                 assert!(reader.get(row, "read_chars").is_some());
             }
         }
-        let mut without = both_ways(ProcessLimits::default);
+        let mut without = both_methods(ProcessOptions::default);
         for reader in &mut without {
             reader.read();
             let rows = 0..reader.table.rows();
@@ -560,9 +570,9 @@ fn only_what_is_wanted_has_rows() {
         |candidate| if candidate.command == b"sleep" { Choice::Keep } else { Choice::Leave },
     ];
     for chooser in choosers {
-        let limits =
-            || ProcessLimits { choose: Some(Box::new(chooser)), ..ProcessLimits::default() };
-        for mut reader in both_ways(limits) {
+        let options =
+            || ProcessOptions { choose: Some(Box::new(chooser)), ..ProcessOptions::default() };
+        for mut reader in both_methods(options) {
             for _ in 0..40 {
                 reader.read();
                 assert!(reader.row(std::process::id()).is_none());
@@ -575,8 +585,8 @@ fn only_what_is_wanted_has_rows() {
 #[test]
 fn nothing_new_is_looked_for_when_only_the_first_are_wanted() {
     let _quiet = without_lock_holders();
-    let limits = || ProcessLimits { only_first: true, ..ProcessLimits::default() };
-    for mut reader in both_ways(limits) {
+    let options = || ProcessOptions { only_first: true, ..ProcessOptions::default() };
+    for mut reader in both_methods(options) {
         let first = Kept(Command::new("sleep").arg("63").spawn().unwrap());
         reader.read();
         let second = Kept(Command::new("sleep").arg("63").spawn().unwrap());
@@ -591,7 +601,7 @@ fn nothing_new_is_looked_for_when_only_the_first_are_wanted() {
 #[test]
 fn a_process_that_ended_has_no_row_and_its_number_starts_anew() {
     let _quiet = without_lock_holders();
-    for mut reader in both_ways(ProcessLimits::default) {
+    for mut reader in both_methods(ProcessOptions::default) {
         let child = Kept(Command::new("sleep").arg("64").spawn().unwrap());
         let id = child.0.id();
         // Often enough for its descriptors to be kept.
@@ -601,7 +611,7 @@ fn a_process_that_ended_has_no_row_and_its_number_starts_anew() {
         assert_eq!(reader.read(), State::Ok);
         assert!(reader.row(id).is_none());
     }
-    let mut reader = open(Host::in_memory(), ProcessLimits::default());
+    let mut reader = open(Host::in_memory(), ProcessOptions::default());
     let line = |start: u64, ticks: u64| {
         format!("7 (x) S 1 7 7 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 1 0 {start} 4096 1 0\n")
     };
@@ -639,7 +649,7 @@ fn processes_that_end_during_the_pass_leave_no_wrong_number() {
             }
         }
     });
-    for mut reader in both_ways(ProcessLimits::default) {
+    for mut reader in both_methods(ProcessOptions::default) {
         let mut before: HashMap<Vec<u8>, [i64; 2]> = HashMap::new();
         for _ in 0..100 {
             assert_eq!(reader.read(), State::Ok);
@@ -666,7 +676,7 @@ fn processes_that_end_during_the_pass_leave_no_wrong_number() {
 #[test]
 #[ignore = "run by other tests, under restrictions"]
 fn what_is_read_here() {
-    let mut reader = open(Host::new("/"), ProcessLimits::default());
+    let mut reader = open(Host::new("/"), ProcessOptions::default());
     // Read twice, as what is denied must stay so.
     let state = (reader.read(), reader.read()).1;
     let rows = 0..reader.table.rows();
@@ -674,11 +684,11 @@ fn what_is_read_here() {
     eprintln!(
         "told: {:?} {:?} rows {} io {} times {} because {}",
         state,
-        reader.limits.processes.way(),
+        reader.context.shared.processes.method(),
         rows.len(),
         with("read_chars"),
         with("user_time"),
-        reader.limits.processes.way_reason()
+        reader.context.shared.processes.method_reason()
     );
 }
 
@@ -778,21 +788,22 @@ fn what_a_process_costs() {
     let many = std::env::var("PROCESSES").ok().and_then(|many| many.parse().ok()).unwrap_or(1000);
     let children: Vec<Kept> =
         (0..many).map(|_| Kept(Command::new("sleep").arg("600").spawn().unwrap())).collect();
-    let filtered = || -> ProcessLimits {
+    let filtered = || -> ProcessOptions {
         let choose = |candidate: &source::Candidate<'_>| {
             if candidate.command == b"init" { Choice::Keep } else { Choice::Leave }
         };
-        ProcessLimits { choose: Some(Box::new(choose)), ..ProcessLimits::default() }
+        ProcessOptions { choose: Some(Box::new(choose)), ..ProcessOptions::default() }
     };
-    for (name, limits) in [("all", ProcessLimits::default as fn() -> _), ("one", filtered)] {
-        for mut reader in both_ways(limits) {
+    for (name, options) in [("all", ProcessOptions::default as fn() -> _), ("one", filtered)] {
+        for mut reader in both_methods(options) {
             (0..12).for_each(|_| assert_eq!(reader.read(), State::Ok));
             let before = own_cpu_ns();
             (0..64).for_each(|_| assert_eq!(reader.read(), State::Ok));
             let each = (own_cpu_ns() - before) / 64;
-            let processes = reader.limits.processes.totals().map_or(1, |totals| totals.processes);
-            let way = reader.limits.processes.way();
-            eprintln!("{name} {way:?}: {processes} processes, {} ns each", each / processes);
+            let processes =
+                reader.context.shared.processes.totals().map_or(1, |totals| totals.processes);
+            let method = reader.context.shared.processes.method();
+            eprintln!("{name} {method:?}: {processes} processes, {} ns each", each / processes);
         }
     }
     drop(children);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use procfs::{Host, SystemClock};
 use sample::{Snapshot, State};
-use source::{Entry, Limits, Sampler};
+use source::{Entry, Sampler, SourceContext};
 
 /// Tells the child that it is one.
 const CHILD: &str = "SYSCALL_CHILD";
@@ -71,16 +71,16 @@ impl Watch {
 fn watch() -> Option<Watch> {
     let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut host = Host::new("/");
-    let limits = Arc::new(Limits::default());
-    let sampler = Sampler::open(&mut host, &entries(), &limits);
+    let context = Arc::new(SourceContext::default());
+    let sampler = Sampler::open(&mut host, &entries(), &context);
     let snapshot = Snapshot::new(&sampler.defs());
     let mut watch = Watch { _alone: alone, host, sampler, snapshot };
     watch.sample();
     if watch.snapshot.samples[0].state == State::Ok {
-        assert_eq!(limits.refusals.of("syscall"), None);
+        assert_eq!(context.shared.refusals.of("syscall"), None);
         return Some(watch);
     }
-    let why = limits.refusals.of("syscall").expect("a reason");
+    let why = context.shared.refusals.of("syscall").expect("a reason");
     testkit::skip("counting in the kernel", &why);
     None
 }
@@ -101,12 +101,12 @@ fn calls_of_another_process_are_counted_and_own_ones_are_not() {
     assert!(field("percentile_99") <= field("longest"));
     assert!(field("wall_time") / CALLS < field("longest"));
     // What it cost others is told once.
-    let mut burden_ns = 0;
-    watch.sampler.weigh(|_, told_ns| {
-        burden_ns = told_ns;
+    let mut overhead_ns = 0;
+    watch.sampler.limit_overhead(|_, told_ns| {
+        overhead_ns = told_ns;
         true
     });
-    assert!(burden_ns >= (CALLS + FAILURES) * 100, "{burden_ns}");
+    assert!(overhead_ns >= (CALLS + FAILURES) * 100, "{overhead_ns}");
     // Nobody calls this one in between, or next to nobody: no times, and never a zero.
     watch.sample();
     watch.sample();
@@ -121,26 +121,26 @@ fn one_that_was_given_up_says_so_and_counts_no_more() {
     run_child();
     watch.sample();
     assert!(watch.get("getppid", "calls").is_some());
-    watch.sampler.weigh(|_, burden_ns| {
-        assert!(burden_ns > 0);
+    watch.sampler.limit_overhead(|_, overhead_ns| {
+        assert!(overhead_ns > 0);
         false
     });
     watch.sample();
     assert_eq!(watch.snapshot.samples[0].state, State::Skipped);
     assert_eq!(watch.snapshot.samples[0].table.rows(), 0);
-    watch.sampler.weigh(|_, _| unreachable!("it costs nobody anything"));
+    watch.sampler.limit_overhead(|_, _| unreachable!("it costs nobody anything"));
 }
 
 #[test]
 fn without_permission_it_is_denied_with_the_reason() {
     let (state, why) = testkit::as_nobody(|| {
         let mut host = Host::new("/");
-        let limits = Arc::new(Limits::default());
-        let mut sampler = Sampler::open(&mut host, &entries(), &limits);
+        let context = Arc::new(SourceContext::default());
+        let mut sampler = Sampler::open(&mut host, &entries(), &context);
         let mut snapshot = Snapshot::new(&sampler.defs());
         sampler.sample(&mut host, &mut SystemClock, |_, _| State::Ok, &mut snapshot);
         assert_eq!(snapshot.samples[0].table.rows(), 0);
-        (snapshot.samples[0].state, limits.refusals.of("syscall").unwrap())
+        (snapshot.samples[0].state, context.shared.refusals.of("syscall").unwrap())
     });
     match state {
         State::Denied => assert!(why.contains("CAP_BPF"), "{why}"),

@@ -296,10 +296,10 @@ fn the_text_of_every_file_is_there_for_who_wants_it() {
 #[test]
 fn where_there_are_no_processes_their_number_is_missing_and_not_0() {
     let mut host = Host::in_memory();
-    let limits = Arc::new(source::Limits::default());
+    let context = Arc::new(source::SourceContext::default());
     let entries: Vec<_> =
         ["process", "process_total"].iter().filter_map(|name| source::find(name)).collect();
-    let mut sampler = Sampler::open(&mut host, &entries, &limits);
+    let mut sampler = Sampler::open(&mut host, &entries, &context);
     let mut snapshot = Snapshot::new(&sampler.defs());
     let mut clock = SimClock::default();
     let mut read = |stat: Option<&[u8]>| {

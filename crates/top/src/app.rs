@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use layout::{Frame, Options};
 use ratatui_crossterm::crossterm::event::Event;
 use sample::{History, Meta, Snapshot, SourceDef};
-use source::{Entry, Limits, ProcessLimits};
+use source::{Entry, ProcessOptions, SourceContext};
 
 use crate::columns::{self, Column};
 use crate::error::TopError;
@@ -475,10 +475,10 @@ impl App {
 /// Opens the sources of a live screen under `root`.
 pub(crate) fn open_live(root: &Path, threads: bool) -> LiveFeed {
     // The exact time and the delay have columns.
-    let process = ProcessLimits { threads, schedstat: true, ..ProcessLimits::default() };
+    let process = ProcessOptions { threads, schedstat: true, ..ProcessOptions::default() };
     let shown = |entry: &&'static Entry| fields::SOURCES.contains(&entry.name);
     let entries: Vec<_> = source::ALL.iter().copied().filter(shown).collect();
-    LiveFeed::open(root, &entries, Limits { process, ..Limits::default() })
+    LiveFeed::open(root, &entries, SourceContext::with_process(process))
 }
 
 /// Opens a recording at its first sample.

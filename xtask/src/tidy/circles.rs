@@ -15,11 +15,7 @@ use super::tree::{Tree, crate_of};
 const KNOWN: &[&str] = &[
     "run: remote::command remote::files",
     "sample: account def history layout reading",
-    "source: exit process",
-    "source: exit::account exit::digest",
-    "source: process::account process::digest process::present",
-    "source: process::limits process::roster",
-    "source: tcp::columns tcp::present",
+    "source: context job process whit",
     "template: direct shell",
     "template: parse plus strings",
     "template: expression::parse expression::text",

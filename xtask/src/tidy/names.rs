@@ -18,7 +18,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("Extracted", 2),
     ("Feed", 2),
     ("Header", 3),
-    ("Limits", 2),
     ("Measure", 2),
     ("Next", 2),
     ("Packing", 2),
@@ -33,7 +32,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("Status", 2),
     ("Stdin", 2),
     ("Verdict", 2),
-    ("Way", 2),
 ];
 
 pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {

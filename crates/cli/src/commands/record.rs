@@ -15,7 +15,7 @@ use recorder::{
 };
 use sample::{Cadence, Clock, Meta, Moment, SourceDef, State, Table};
 use sink::{DescriptorSink, LiveAddress, Sink};
-use source::{Entry, Limits, ProcessLimits, RecorderCounters};
+use source::{Entry, ProcessOptions, RecordFilter, RecorderCounters, SharedState, SourceContext};
 use view::PlotFiles;
 use view::export::Setting;
 
@@ -188,22 +188,21 @@ impl RecordSettings {
         clock: &mut SystemClock,
     ) -> anyhow::Result<(Recorder, Outputs)> {
         let counters = Arc::new(RecorderCounters::default());
-        let limits = Arc::new(Limits {
-            sensors: None,
+        let filter = RecordFilter {
             disks: arguments.disks()?,
             interfaces: arguments.interfaces()?,
-            network_filesystems: false,
-            recorder: Some(counters.clone()),
-            process: ProcessLimits {
-                way: arguments.process_way.map(Into::into),
-                ..arguments.display.process_limits()?
+            process: ProcessOptions {
+                method: arguments.process_way.map(Into::into),
+                ..arguments.display.process_options()?
             },
-            ..Limits::default()
-        });
+            ..RecordFilter::default()
+        };
+        let shared = SharedState { recorder: Some(counters.clone()), ..SharedState::default() };
+        let context = Arc::new(SourceContext { filter, shared, ..SourceContext::default() });
         if !arguments.no_check && self.meta.cpus() >= doctor::CHECK_CPUS_MIN {
             let intervals = &self.intervals;
             let intervals_ns = [intervals.first_ns, intervals.second_ns(), intervals.third_ns()];
-            for slow in doctor::check(&arguments.root, &self.entries, &limits, intervals_ns) {
+            for slow in doctor::check(&arguments.root, &self.entries, &context, intervals_ns) {
                 eprintln!("whit: {slow}");
             }
         }
@@ -213,7 +212,7 @@ impl RecordSettings {
         }
         let now = clock.now();
         let recorder =
-            Recorder::open(host, &self.entries, &limits, &self.recorder_settings(arguments), now);
+            Recorder::open(host, &self.entries, &context, &self.recorder_settings(arguments), now);
         let defs = recorder.sampler.defs();
         let mut options = arguments.display.options(self.letters.clone())?;
         options.verbose = self.verbose;
@@ -222,8 +221,8 @@ impl RecordSettings {
         arguments.display.settle_list(&mut options, false, sending)?;
         let mut outputs = Outputs::new(Box::new(self.messages(arguments)), self.zone.clone());
         let letters = arguments.display.subsystems.clone().unwrap_or_default();
-        outputs.limits = Some(limits.clone());
-        outputs.first_sample = Some(FirstSampleCheck { defs: defs.clone(), letters, limits });
+        outputs.context = Some(context.clone());
+        outputs.first_sample = Some(FirstSampleCheck { defs: defs.clone(), letters, context });
         if arguments.makes_text() || arguments.makes_plot_files() {
             let mut input = ViewInput::new(self.meta.clone(), options, defs.clone());
             input.names = arguments.display.names(true)?;
@@ -384,13 +383,13 @@ fn leave_out_missing(
     if !entries.iter().any(|entry| entry.hardware.is_some()) {
         return Ok(());
     }
-    let (mut host, limits) = (Host::new(root), Arc::new(Limits::default()));
+    let (mut host, context) = (Host::new(root), Arc::new(SourceContext::default()));
     host.begin_tick();
     let mut missing = Vec::new();
     entries.retain(|entry| {
         let Some(what) = entry.hardware else { return true };
         let mut table = Table::new(entry.fields.len());
-        let state = (entry.open)(&mut host, &limits).read(&mut host, &mut table);
+        let state = (entry.open)(&mut host, &context).read(&mut host, &mut table);
         if state == State::Absent {
             let here: String = letters.chars().filter(|&l| entry.letters.contains(l)).collect();
             missing.push(format!("-s {here}: this machine has no {what}"));

@@ -266,10 +266,10 @@ pub(crate) fn ends_lost(count: u64) -> String {
 
 impl DisplayArguments {
     /// What of processes is to be read while recording.
-    pub(crate) fn process_limits(&self) -> anyhow::Result<source::ProcessLimits> {
+    pub(crate) fn process_options(&self) -> anyhow::Result<source::ProcessOptions> {
         let options = self.procopts.as_deref().unwrap_or_default();
         let selectors = self.procfilt.as_deref().map(Selectors::parse).transpose()?;
-        Ok(source::ProcessLimits {
+        Ok(source::ProcessOptions {
             choose: selectors.map(Selectors::chooser),
             threads: options.contains('t'),
             without_io: options.contains('I'),
@@ -278,7 +278,7 @@ impl DisplayArguments {
             status: options.contains(['m', 'x']) || self.plot,
             schedstat: options.contains('x'),
             passwd: self.passwd.clone(),
-            ..source::ProcessLimits::default()
+            ..source::ProcessOptions::default()
         })
     }
 }

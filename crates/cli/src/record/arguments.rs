@@ -17,11 +17,11 @@ pub(crate) enum ProcessWay {
     Proc,
 }
 
-impl From<ProcessWay> for source::Way {
+impl From<ProcessWay> for source::ProcessMethod {
     fn from(way: ProcessWay) -> Self {
         match way {
-            ProcessWay::Iterator => source::Way::Iterator,
-            ProcessWay::Proc => source::Way::Proc,
+            ProcessWay::Iterator => source::ProcessMethod::Iterator,
+            ProcessWay::Proc => source::ProcessMethod::Proc,
         }
     }
 }

@@ -27,7 +27,7 @@ use recorder::{
 use run::Finished;
 use run::engine::{Observer, Running, Status};
 use sample::{Clock as _, Snapshot, State, Wake};
-use source::{Entry, JobCounters, Limits, RecorderCounters, Sampler};
+use source::{Entry, JobCounters, RecorderCounters, Sampler, SharedState, SourceContext};
 
 use crate::record::messages::Messages;
 
@@ -177,11 +177,12 @@ impl Recording {
         };
         let counters = Arc::new(RecorderCounters::default());
         let recorder = Some(Arc::clone(&counters));
-        let limits = Arc::new(Limits { recorder, jobs: Some(jobs), ..Limits::default() });
+        let shared = SharedState { recorder, jobs: Some(jobs), ..SharedState::default() };
+        let context = Arc::new(SourceContext { shared, ..SourceContext::default() });
         let mut host = Host::new("/");
         let is_wanted = |entry: &&Entry| [SHOWN, BESIDE].iter().any(|l| entry.asked_by(l));
         let entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(is_wanted).collect();
-        let sampler = Sampler::open(&mut host, &entries, &limits);
+        let sampler = Sampler::open(&mut host, &entries, &context);
         let defs = sampler.defs();
         let snapshot = Snapshot::new(&defs);
         let options = RecordingOptions { beside_others: true, ..RecordingOptions::default() };

@@ -1,9 +1,8 @@
 //! What ended processes amount to: their whole lives, under the names that living ones have.
 
-use layout::{Account, Grouping, Layout, Measure, Options, Position, Role};
-use sample::{Cells, Kind, Level, Unit};
+use layout::{Account, Grouping, Measure, Options, Role};
+use sample::{Cells, Kind, Unit};
 
-use super::digest;
 use super::{
     CANCELLED_WRITE_BYTES, CGROUP, CGROUP_ID, COMMAND, INFERRED, INVOLUNTARY_SWITCHES,
     MAJOR_FAULTS, MINOR_FAULTS, ORIGIN, PARENT, READ_BYTES, READ_CALLS, READ_CHARS, RUN_TIME,
@@ -33,7 +32,7 @@ const fn life(name: &'static str, unit: Unit, of: fn(&Cells<'_>) -> Option<f64>)
 
 use Unit::{Bytes, Count, Nanoseconds};
 
-static ACCOUNT: Account = Account {
+pub(super) static ACCOUNT: Account = Account {
     role: Role::Ended,
     title: "PROCESSES",
     counts: |_| true,
@@ -73,13 +72,4 @@ static ACCOUNT: Account = Account {
         life("involuntary_switches", Count, |cells| cells.level(INVOLUNTARY_SWITCHES)),
     ],
     orders: &[],
-};
-
-/// Ended processes have no lines of their own: they count in sums.
-pub(super) const LAYOUT: Layout = Layout {
-    level: Level::Detail,
-    position: Position { verbose: 120, plot: 110, ..Position::LAST },
-    account: Some(&ACCOUNT),
-    digest: Some(&digest::DIGEST),
-    ..Layout::EMPTY
 };

@@ -1,7 +1,7 @@
 //! The last lines of ended processes in `--procanalyze`: the columns of living ones, in the same
 //! order, filled with what is known at the end.
 
-use layout::{Digest, DigestColumn, Fold, Form, Of, Role, Row};
+use ::layout::{Digest, DigestColumn, Fold, Form, Of, Role, Row};
 
 use super::*;
 use crate::process::account::number;
@@ -38,7 +38,7 @@ fn kibibytes(row: &Row<'_>, field: usize) -> Option<f64> {
 fn user(row: &Row<'_>, out: &mut Vec<u8>) {
     let mut name = Vec::new();
     super::account::write_user(&row.now(), row.options(), &mut name);
-    layout::text::escape_into(out, &name);
+    ::layout::text::escape_into(out, &name);
 }
 
 fn command<'a>(row: &Row<'a>) -> Option<&'a [u8]> {

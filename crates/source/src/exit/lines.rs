@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use crate::process::counters::Mixer;
+use crate::process::attributed::KeyHasher;
 
 /// Command lines kept.
 const LINES_MAX: usize = 4096;
@@ -23,7 +23,7 @@ pub(super) type Key = (u32, u64);
 #[derive(Debug)]
 pub(super) struct Lines {
     slots: Vec<Slot>,
-    by_process: HashMap<Key, u32, BuildHasherDefault<Mixer>>,
+    by_process: HashMap<Key, u32, BuildHasherDefault<KeyHasher>>,
     oldest: u32,
     newest: u32,
     free: u32,

@@ -16,8 +16,8 @@ use sample::{RowMut, Table};
 use super::lines::{Key, Lines};
 use super::{ENDS_MAX, Names, set_code, until_zero};
 use crate::instance::RowName;
-use crate::process::counters::{Ledger, Mixer};
-use crate::{Attention, Limits, start_ticks};
+use crate::process::attributed::{AttributedCpuTime, KeyHasher};
+use crate::{SourceContext, Wakeup, start_ticks};
 
 /// How long a row waits for its final CPU time.  The kernel frees a process some 20 ms after its
 /// parent has waited for it; one that nobody waits for is shown with what it had when it ended.
@@ -43,14 +43,14 @@ pub(super) struct Ring {
 
 /// Ends that wait for the next tick.
 struct Waiting {
-    limits: Arc<Limits>,
+    context: Arc<SourceContext>,
     ends: Vec<End>,
     /// Their command lines, one behind the other.
     texts: Vec<u8>,
     /// Room for those that wait on.
     spare: Vec<u8>,
     lines: Lines,
-    unsettled: HashMap<Key, Unsettled, BuildHasherDefault<Mixer>>,
+    unsettled: HashMap<Key, Unsettled, BuildHasherDefault<KeyHasher>>,
     /// Ends beyond what is kept.
     refused: u64,
     /// No reading comes after the next.
@@ -71,9 +71,9 @@ struct Unsettled {
 }
 
 impl Ring {
-    pub(super) fn open(limits: &Arc<Limits>) -> Result<Self, bpf::Error> {
+    pub(super) fn open(context: &Arc<SourceContext>) -> Result<Self, bpf::Error> {
         let waiting = Waiting {
-            limits: limits.clone(),
+            context: context.clone(),
             ends: Vec::new(),
             texts: Vec::new(),
             spare: Vec::new(),
@@ -82,21 +82,21 @@ impl Ring {
             refused: 0,
             is_last: false,
         };
-        let lives = limits.kernel.load(ProcessEvents::open)?;
+        let lives = context.shared.kernel.load(ProcessEvents::open)?;
         Ok(Ring { lives, waiting, lost: LostEvents::default() })
     }
 
-    pub(super) fn attention(&self) -> Attention<'_> {
-        Attention::Descriptor(self.lives.as_fd())
+    pub(super) fn wakeup(&self) -> Wakeup<'_> {
+        Wakeup::Descriptor(self.lives.as_fd())
     }
 
     /// Takes over what is in the ring.
     pub(super) fn drain(&mut self) {
         let Ring { lives, waiting, lost } = self;
         let mut events = 0;
-        let limits = waiting.limits.clone();
-        let counters = &limits.processes;
-        let mut ledger = counters.ledger();
+        let context = waiting.context.clone();
+        let counters = &context.shared.processes;
+        let mut attributed = counters.attributed();
         lives.drain(|life| {
             events += 1;
             match life {
@@ -105,10 +105,10 @@ impl Ring {
                     let key = (exec.pid.cast_unsigned(), exec.start_boottime_ns);
                     waiting.lines.put(key, arguments);
                 }
-                ProcessEvent::Exit(exit) => waiting.ended(exit, &mut ledger),
+                ProcessEvent::Exit(exit) => waiting.ended(exit, &mut attributed),
                 ProcessEvent::Free(settled) => {
                     let key = (settled.pid.cast_unsigned(), settled.start_boottime_ns);
-                    waiting.settled(key, settled.run_ns, &mut ledger);
+                    waiting.settled(key, settled.run_ns, &mut attributed);
                 }
             }
         });
@@ -135,9 +135,10 @@ impl Ring {
 }
 
 impl Waiting {
-    fn ended(&mut self, exit: &ExitEvent, ledger: &mut Ledger) {
+    fn ended(&mut self, exit: &ExitEvent, attributed: &mut AttributedCpuTime) {
         let key = (exit.pid.cast_unsigned(), exit.start_boottime_ns);
-        let counted_ns = ledger.ended(exit.pid, start_ticks(exit.start_boottime_ns), exit.run_ns);
+        let counted_ns =
+            attributed.ended(exit.pid, start_ticks(exit.start_boottime_ns), exit.run_ns);
         let line = self.lines.take(key).unwrap_or_default();
         let index = if self.ends.len() < ENDS_MAX {
             let start = self.texts.len() as u32;
@@ -158,9 +159,9 @@ impl Waiting {
     }
 
     /// The process is gone for good, having used so much.
-    fn settled(&mut self, key: Key, run_ns: u64, ledger: &mut Ledger) {
+    fn settled(&mut self, key: Key, run_ns: u64, attributed: &mut AttributedCpuTime) {
         let Some(unsettled) = self.unsettled.remove(&key) else { return };
-        ledger.used_at_its_end(run_ns.saturating_sub(unsettled.counted_ns));
+        attributed.used_at_its_end(run_ns.saturating_sub(unsettled.counted_ns));
         if let Some(end) = self.ends.get_mut(unsettled.index as usize) {
             end.exit.run_ns = end.exit.run_ns.max(run_ns);
             end.settled = true;
@@ -200,7 +201,7 @@ impl Waiting {
                 unsettled.index = SHOWN;
             }
         }
-        self.limits.processes.exits.add((self.ends.len() - kept as usize) as u64);
+        self.context.shared.processes.exits.add((self.ends.len() - kept as usize) as u64);
         self.ends.truncate(kept as usize);
         std::mem::swap(&mut self.texts, &mut self.spare);
     }

@@ -21,8 +21,8 @@ use sample::{RowMut, Table};
 use super::stats::{Stats, attributes, error_of, messages, request, threads};
 use super::{ENDS_MAX, Names, set_code, until_zero};
 use crate::instance::RowName;
-use crate::process::counters::{Mixer, TICKS_A_SECOND, start_ns};
-use crate::{Attention, Limits};
+use crate::process::attributed::{KeyHasher, TICKS_A_SECOND, start_ns};
+use crate::{SourceContext, Wakeup};
 
 /// What the socket may hold, about 6,000 ends.
 const SOCKET_BYTES: usize = 16 << 20;
@@ -50,11 +50,11 @@ const REGISTER_CPUS: u16 = 3;
 pub(super) struct Taskstats {
     socket: OwnedFd,
     family: u16,
-    limits: Arc<Limits>,
+    context: Arc<SourceContext>,
     buffer: Box<[u8]>,
     ends: Vec<End>,
     /// What threads of living processes used, by process.
-    earlier: HashMap<u32, Stats, BuildHasherDefault<Mixer>>,
+    earlier: HashMap<u32, Stats, BuildHasherDefault<KeyHasher>>,
     lost: u64,
 }
 
@@ -66,7 +66,7 @@ struct End {
 }
 
 impl Taskstats {
-    pub(super) fn open(limits: &Arc<Limits>) -> io::Result<Self> {
+    pub(super) fn open(context: &Arc<SourceContext>) -> io::Result<Self> {
         let kind = SocketType::RAW;
         let generic = Some(netlink::GENERIC);
         let socket =
@@ -85,7 +85,7 @@ impl Taskstats {
         Ok(Taskstats {
             socket,
             family,
-            limits: limits.clone(),
+            context: context.clone(),
             buffer,
             ends: Vec::new(),
             earlier: HashMap::default(),
@@ -93,8 +93,8 @@ impl Taskstats {
         })
     }
 
-    pub(super) fn attention(&self) -> Attention<'_> {
-        Attention::Every(EVERY_NS)
+    pub(super) fn wakeup(&self) -> Wakeup<'_> {
+        Wakeup::Every(EVERY_NS)
     }
 
     /// Takes over what is in the socket.
@@ -108,7 +108,7 @@ impl Taskstats {
                 Err(_) => break,
             }
         }
-        self.limits.processes.exits_lost.set(self.lost);
+        self.context.shared.processes.exits_lost.set(self.lost);
     }
 
     /// Whether there are ends for one more reading; they never wait for longer than that.
@@ -119,8 +119,8 @@ impl Taskstats {
 
     /// The records of a datagram.
     fn take(&mut self, length: usize) {
-        let limits = self.limits.clone();
-        let mut ledger = limits.processes.ledger();
+        let context = self.context.clone();
+        let mut attributed = context.shared.processes.attributed();
         for mut stats in threads(&self.buffer[..length], self.family) {
             let tgid = stats.tgid.cast_unsigned();
             if !stats.is_last {
@@ -137,9 +137,9 @@ impl Taskstats {
             }
             let about = about_ticks(&stats);
             // A second is rounded down twice.
-            let exact = ledger.start_of(stats.tgid, about, 200);
+            let exact = attributed.start_of(stats.tgid, about, 200);
             let start_ticks = exact.unwrap_or(about);
-            ledger.ended(stats.tgid, start_ticks, stats.cpu_ns());
+            attributed.ended(stats.tgid, start_ticks, stats.cpu_ns());
             if self.ends.len() < ENDS_MAX {
                 self.ends.push(End { stats, start_ticks, is_start_exact: exact.is_some() });
             } else {
@@ -157,7 +157,7 @@ impl Taskstats {
             names.set_user(&mut row, end.stats.uid);
             set_account(&mut row, &end.stats);
         }
-        self.limits.processes.exits.add(self.ends.len() as u64);
+        self.context.shared.processes.exits.add(self.ends.len() as u64);
         self.ends.clear();
     }
 }

@@ -3,14 +3,12 @@
 //! CPU time is the exact one where it is known, else that in ticks.  Threads beside a process's
 //! first are left out of all sums: its own numbers hold theirs.
 
-use layout::{
-    Account, By, Grouping, Layout, Measure, Options, Order, Position, Rank, Role, Row, Top,
-};
-use sample::{Cells, Kind, Level, Unit};
+use layout::{Account, By, Grouping, Measure, Options, Order, Rank, Role, Row, Top};
+use sample::{Cells, Kind, Unit};
 
-use super::counters::NANOSECONDS_A_TICK;
+use super::attributed::NANOSECONDS_A_TICK;
 use super::fields::*;
-use super::layout::{further_threads, memory};
+use super::values::{further_threads, memory};
 
 /// The number before the separator in an instance's name.
 pub(crate) fn number(cells: &Cells<'_>) -> Option<u64> {
@@ -247,14 +245,4 @@ pub(super) static TOP: Top = Top {
         },
         rank("Others", "thread", "threads", further_threads),
     ],
-};
-
-/// What these views show of processes.
-pub(super) const LAYOUT: Layout = Layout {
-    level: Level::Detail,
-    position: Position { verbose: 120, plot: 110, ..Position::LAST },
-    account: Some(&ACCOUNT),
-    top: Some(&TOP),
-    digest: Some(&super::digest::DIGEST),
-    ..Layout::EMPTY
 };

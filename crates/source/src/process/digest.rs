@@ -6,9 +6,9 @@
 use layout::{Digest, DigestColumn, Fold, Folded, Form, Of, Role, Row};
 
 use super::account::{is_process, number};
-use super::counters::TICKS_A_SECOND;
+use super::attributed::TICKS_A_SECOND;
 use super::fields::*;
-use super::layout::{further_threads, memory};
+use super::values::{further_threads, memory};
 
 /// Places of columns that others are worked out from.
 const SYSTEM: usize = 16;

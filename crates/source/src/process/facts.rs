@@ -14,8 +14,8 @@ use sample::{Clock as _, RowMut, Table};
 
 use super::counters::ProcessCounters;
 use super::fields::*;
-use super::limits::ProcessLimits;
-use super::roster::{Known, NO_ROW, Roster};
+use super::options::ProcessOptions;
+use super::task_table::{KnownTask, NO_ROW, TaskTable};
 
 /// How long a reading waits for answers.
 const WAIT: Duration = Duration::from_millis(20);
@@ -34,7 +34,7 @@ const STUCK_NS: u64 = 1_000_000_000;
 
 /// Asks for facts and takes the answers.
 #[derive(Default)]
-pub(super) struct Desk {
+pub(super) struct FactRequests {
     reader: FactReader,
     users: Arc<Mutex<Users>>,
     /// The state of that list.
@@ -45,28 +45,33 @@ pub(super) struct Desk {
     has_asked: bool,
 }
 
-impl Desk {
+impl FactRequests {
     /// One that has its names of users from there.
     pub(super) fn new(users: Arc<Mutex<Users>>) -> Self {
-        Desk { users, ..Desk::default() }
+        FactRequests { users, ..FactRequests::default() }
     }
 
     /// One that asks for the ids of control groups too, where nobody else tells them.
     pub(super) fn with_group_ids(users: Arc<Mutex<Users>>) -> Self {
-        Desk { reader: FactReader::with_group_ids(), ..Desk::new(users) }
+        FactRequests { reader: FactReader::with_group_ids(), ..FactRequests::new(users) }
     }
 
     /// Begins a reading: takes what has come meanwhile.
-    pub(super) fn begin(&mut self, host: &mut Host, limits: &ProcessLimits, roster: &mut Roster) {
+    pub(super) fn begin(
+        &mut self,
+        host: &mut Host,
+        options: &ProcessOptions,
+        task_table: &mut TaskTable,
+    ) {
         let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        users.refresh(host, limits.passwd.as_deref());
+        users.refresh(host, options.passwd.as_deref());
         self.generation = users.generation();
         drop(users);
         self.wanted.clear();
         let now_ns = host.now_ns();
         while let Some((question, facts)) = self.reader.take(Duration::ZERO) {
             self.progress_ns = now_ns;
-            put(question, facts, roster);
+            put(question, facts, task_table);
         }
         if self.reader.open() == 0 {
             self.progress_ns = now_ns;
@@ -78,7 +83,7 @@ impl Desk {
 
     /// Brings the user's name up to date.
     #[inline]
-    pub(super) fn name_user(&mut self, known: &mut Known) {
+    pub(super) fn name_user(&mut self, known: &mut KnownTask) {
         if known.user_generation != self.generation {
             known.user_generation = self.generation;
             known.user.clear();
@@ -91,7 +96,7 @@ impl Desk {
 
     /// Notes that facts are wanted, unless they are there or have been asked for.
     #[inline]
-    pub(super) fn want(&mut self, known: &Known, slot: usize) {
+    pub(super) fn want(&mut self, known: &KnownTask, slot: usize) {
         if known.facts_of != known.exec {
             self.wanted.push(slot);
         }
@@ -102,7 +107,7 @@ impl Desk {
     pub(super) fn settle(
         &mut self,
         host: &mut Host,
-        roster: &mut Roster,
+        task_table: &mut TaskTable,
         counters: &ProcessCounters,
         table: &mut Table,
     ) {
@@ -111,7 +116,7 @@ impl Desk {
         }
         if !host.is_this_machine() {
             for slot in self.wanted.drain(..) {
-                read_through(host, roster.at(slot), table);
+                read_through(host, task_table.at(slot), table);
             }
             return;
         }
@@ -122,7 +127,7 @@ impl Desk {
         self.has_asked = true;
         let earlier = self.reader.open();
         for slot in self.wanted.drain(..).take(questions_max) {
-            let known = roster.at(slot);
+            let known = task_table.at(slot);
             let question =
                 Question { pid: known.pid, start: known.start, program: known.exec, tag: slot };
             if self.reader.ask(question) {
@@ -139,8 +144,8 @@ impl Desk {
             }
             let Some((question, facts)) = self.reader.take(left) else { break };
             self.progress_ns = host.now_ns();
-            if let Some(slot) = put(question, facts, roster) {
-                fill(roster.at(slot), table);
+            if let Some(slot) = put(question, facts, task_table) {
+                fill(task_table.at(slot), table);
             }
         }
         let late = self.reader.open().saturating_sub(earlier);
@@ -149,8 +154,8 @@ impl Desk {
 }
 
 /// Gives an answer to whom it belongs, if it is still there.
-fn put(question: Question, facts: Option<Facts>, roster: &mut Roster) -> Option<usize> {
-    let known = roster.at(question.tag);
+fn put(question: Question, facts: Option<Facts>, task_table: &mut TaskTable) -> Option<usize> {
+    let known = task_table.at(question.tag);
     let is_same =
         (known.pid, known.start, known.exec) == (question.pid, question.start, question.program);
     if !is_same {
@@ -161,14 +166,14 @@ fn put(question: Question, facts: Option<Facts>, roster: &mut Roster) -> Option<
     Some(question.tag)
 }
 
-fn fill(known: &Known, table: &mut Table) {
+fn fill(known: &KnownTask, table: &mut Table) {
     if known.row != NO_ROW && known.row < table.rows() {
         known.texts(&mut table.row_mut(known.row));
     }
 }
 
 /// Facts of a host that is not this machine: plain files that nobody locks.
-fn read_through(host: &mut Host, known: &mut Known, table: &mut Table) {
+fn read_through(host: &mut Host, known: &mut KnownTask, table: &mut Table) {
     let mut read = |name: &str| {
         let mut text = host.read_once(&format!("/proc/{}/{name}", known.pid)).ok()?;
         text.truncate(LINE_BYTES_MAX);
@@ -190,7 +195,7 @@ fn read_through(host: &mut Host, known: &mut Known, table: &mut Table) {
     fill(known, table);
 }
 
-impl Known {
+impl KnownTask {
     /// Puts what is known into the row.
     #[inline]
     pub(super) fn texts(&self, row: &mut RowMut<'_>) {

@@ -15,14 +15,15 @@ use procfs::Host;
 use procfs::passwd::Users;
 use sample::{RowMut, State, Table};
 
-use crate::Limits;
-use crate::exit::inferred::{Seen, Used};
+use crate::SourceContext;
 
-use super::counters::{Books, NANOSECONDS_A_TICK, PassTotals, start_ticks};
-use super::facts::Desk;
+use super::attributed::{NANOSECONDS_A_TICK, start_ticks};
+use super::counters::{PassAccounting, PassTotals};
+use super::facts::FactRequests;
 use super::fields::*;
-use super::limits::{Choice, ProcessLimits, decide};
-use super::roster::{Known, NO_PROGRAM, NO_ROW, Roster, SUMS};
+use super::inferred::{Seen, Used};
+use super::options::{Choice, ProcessOptions};
+use super::task_table::{KnownTask, NO_PROGRAM, NO_ROW, SUMS, TaskTable};
 
 /// `PF_EXITING`: the end of this thread has begun, and may have been told already.
 const EXITING: u32 = 0x4;
@@ -138,8 +139,8 @@ pub(super) struct Iterator {
 /// What goes on from record to record, and what is kept from pass to pass.
 #[derive(Default)]
 struct Pass {
-    roster: Roster,
-    desk: Desk,
+    task_table: TaskTable,
+    fact_requests: FactRequests,
     shared: Vec<Shared>,
     /// Threads that went by before their process.
     early: Vec<(i32, Sums, bool)>,
@@ -153,25 +154,33 @@ struct Pass {
 impl Iterator {
     pub(super) fn new(tasks: TaskIterator, users: Arc<Mutex<Users>>) -> Self {
         let page_kib = rustix::param::page_size() as u64 / 1024;
-        Iterator { tasks, pass: Pass { page_kib, desk: Desk::new(users), ..Pass::default() } }
+        Iterator {
+            tasks,
+            pass: Pass { page_kib, fact_requests: FactRequests::new(users), ..Pass::default() },
+        }
     }
 
     /// Takes one reading.
-    pub(super) fn read(&mut self, host: &mut Host, limits: &Limits, table: &mut Table) -> State {
+    pub(super) fn read(
+        &mut self,
+        host: &mut Host,
+        context: &SourceContext,
+        table: &mut Table,
+    ) -> State {
         let Iterator { tasks, pass } = self;
-        let (wanted, counters) = (&limits.process, &limits.processes);
+        let (wanted, counters) = (&context.filter.process, &context.shared.processes);
         pass.begin(host, wanted);
-        let mut books = counters.books();
-        books.begin_pass();
+        let mut accounting = counters.accounting();
+        accounting.begin_pass();
         let done = tasks.pass(|task, group| match group {
-            Some(group) => pass.process(task, group, wanted, &mut books, table),
+            Some(group) => pass.process(task, group, wanted, &mut accounting, table),
             None => pass.thread(task, wanted, table),
         });
-        pass.add_up(&mut books);
-        books.end_pass(done.is_ok());
+        pass.add_up(&mut accounting);
+        accounting.end_pass(done.is_ok());
         // Others may want them while we wait for answers.
-        drop(books);
-        pass.desk.settle(host, &mut pass.roster, counters, table);
+        drop(accounting);
+        pass.fact_requests.settle(host, &mut pass.task_table, counters, table);
         pass.end(wanted, table);
         counters.set_totals(Some(pass.totals));
         match done {
@@ -186,10 +195,10 @@ impl Iterator {
 }
 
 impl Pass {
-    fn begin(&mut self, host: &mut Host, limits: &ProcessLimits) {
-        self.first = self.roster.is_new();
-        self.desk.begin(host, limits, &mut self.roster);
-        self.roster.begin();
+    fn begin(&mut self, host: &mut Host, options: &ProcessOptions) {
+        self.first = self.task_table.is_new();
+        self.fact_requests.begin(host, options, &mut self.task_table);
+        self.task_table.begin();
         self.shared.clear();
         self.early.clear();
         self.undecided.clear();
@@ -201,30 +210,30 @@ impl Pass {
         &mut self,
         task: &TaskRecord,
         group: &ThreadGroup,
-        limits: &ProcessLimits,
-        books: &mut Books<'_>,
+        options: &ProcessOptions,
+        accounting: &mut PassAccounting<'_>,
         table: &mut Table,
     ) {
         self.count(task);
         self.totals.processes += 1;
         let start = start_ticks(task.start_boottime_ns);
-        let lives = books.counts(task.flags & EXITING == 0);
+        let lives = accounting.counts(task.flags & EXITING == 0);
         if group.threads == 1 && lives {
-            books.ledger.living(task.pid, start, task.run_ns + group.run_ns);
+            accounting.attributed.living(task.pid, start, task.run_ns + group.run_ns);
         }
         let seen = seen(task, group, start);
         if group.threads == 1
-            && let Some(inference) = &mut books.inference
+            && let Some(inference) = &mut accounting.inference
         {
             let mut sums = Sums::of_task(task);
             sums.add(&Sums::of_ended(group));
             inference.saw(Seen { own: used(&sums, shown_by_kernel(group)), ..seen });
         }
-        let slot = self.choose(task, group, start, limits);
+        let slot = self.choose(task, group, start, options);
         if let Some(slot) = slot {
-            match self.roster.at(slot).choice {
+            match self.task_table.at(slot).choice {
                 Choice::AskCommandLine => self.undecided.push((*task, *group, slot)),
-                _ => self.row(task, group, slot, limits, table),
+                _ => self.row(task, group, slot, options, table),
             }
         }
         if group.threads != 1 {
@@ -247,14 +256,14 @@ impl Pass {
         task: &TaskRecord,
         group: &ThreadGroup,
         start: u64,
-        limits: &ProcessLimits,
+        options: &ProcessOptions,
     ) -> Option<usize> {
         let key = key(task.pid);
-        if limits.only_first && !self.first && !self.roster.had(key, start) {
+        if options.only_first && !self.first && !self.task_table.had(key, start) {
             return None;
         }
-        let (slot, _) = self.roster.take(key, task.pid, start);
-        let known = self.roster.at(slot);
+        let (slot, _) = self.task_table.take(key, task.pid, start);
+        let known = self.task_table.at(slot);
         known.row = NO_ROW;
         known.parent = group.parent;
         let is_new = known.exec != group.exec_id || known.uid != Some(group.uid);
@@ -265,14 +274,14 @@ impl Pass {
             known.cgroup = group.cgroup;
             known.facts_of = NO_PROGRAM;
         }
-        self.desk.name_user(known);
+        self.fact_requests.name_user(known);
         if is_new || known.choice == Choice::AskCommandLine {
-            known.choice = decide(limits, known, until_zero(&task.command));
+            known.decide(options, until_zero(&task.command));
         }
         if known.choice == Choice::Leave {
             return None;
         }
-        self.desk.want(known, slot);
+        self.fact_requests.want(known, slot);
         Some(slot)
     }
 
@@ -283,10 +292,10 @@ impl Pass {
         task: &TaskRecord,
         group: &ThreadGroup,
         slot: usize,
-        limits: &ProcessLimits,
+        options: &ProcessOptions,
         table: &mut Table,
     ) {
-        let known = self.roster.at(slot);
+        let known = self.task_table.at(slot);
         known.row = table.rows();
         let mut row = table.row(known.name());
         describe(&mut row, task);
@@ -295,12 +304,12 @@ impl Pass {
         if group.threads == 1 {
             let mut sums = Sums::of_task(task);
             sums.add(&Sums::of_ended(group));
-            usage(&mut row, known, &sums, shown_by_kernel(group), limits);
+            usage(&mut row, known, &sums, shown_by_kernel(group), options);
         }
     }
 
     /// A further thread of a process goes by.
-    fn thread(&mut self, task: &TaskRecord, limits: &ProcessLimits, table: &mut Table) {
+    fn thread(&mut self, task: &TaskRecord, options: &ProcessOptions, table: &mut Table) {
         self.count(task);
         let sums = Sums::of_task(task);
         let lives = task.flags & EXITING == 0;
@@ -310,26 +319,26 @@ impl Pass {
         } else if task.tgid > task.pid {
             self.early.push((task.tgid, sums, lives));
         }
-        if !limits.threads && limits.choose.is_none() {
+        if !options.threads && options.choose.is_none() {
             return;
         }
-        let Some(leader) = self.roster.find(key(task.tgid)) else { return };
-        match self.roster.at(leader).choice {
+        let Some(leader) = self.task_table.find(key(task.tgid)) else { return };
+        match self.task_table.at(leader).choice {
             Choice::KeepWithThreads => {}
-            Choice::Keep if limits.threads => {}
+            Choice::Keep if options.threads => {}
             _ => return,
         }
         let start = start_ticks(task.start_boottime_ns);
-        let (slot, _) = self.roster.take(key(task.pid), task.pid, start);
-        let known = self.roster.at(slot);
+        let (slot, _) = self.task_table.take(key(task.pid), task.pid, start);
+        let known = self.task_table.at(slot);
         // Its number is never that of a process at the same time.
         known.choice = Choice::Leave;
         known.row = table.rows();
         let mut row = table.row(known.name());
         describe(&mut row, task);
         let kernel = CpuTime { user_ns: task.previous_user_ns, system_ns: task.previous_system_ns };
-        usage(&mut row, known, &sums, kernel, limits);
-        let leader = self.roster.at(leader);
+        usage(&mut row, known, &sums, kernel, options);
+        let leader = self.task_table.at(leader);
         row.set_signed(PARENT, leader.parent.into());
         row.set_some(UID, leader.uid.map(u64::from));
         row.set(CGROUP_ID, leader.cgroup);
@@ -337,8 +346,8 @@ impl Pass {
     }
 
     /// Adds up processes of several threads, now that all have gone by.
-    fn add_up(&mut self, books: &mut Books<'_>) {
-        self.roster.end();
+    fn add_up(&mut self, accounting: &mut PassAccounting<'_>) {
+        self.task_table.end();
         for (tgid, sums, lives) in self.early.drain(..) {
             if let Some(shared) = find(&mut self.shared, tgid) {
                 shared.sums.add(&sums);
@@ -346,11 +355,11 @@ impl Pass {
             }
         }
         for shared in &self.shared {
-            if books.counts(shared.lives) {
-                books.ledger.living(shared.tgid, shared.start, shared.sums.counts[RUN]);
+            if accounting.counts(shared.lives) {
+                accounting.attributed.living(shared.tgid, shared.start, shared.sums.counts[RUN]);
             }
         }
-        if let Some(inference) = &mut books.inference {
+        if let Some(inference) = &mut accounting.inference {
             for shared in &self.shared {
                 let own = used(&shared.sums, shared.kernel);
                 inference.saw(Seen { own, ..shared.seen });
@@ -359,18 +368,18 @@ impl Pass {
     }
 
     /// Decides what could not be decided without command lines, and fills in the sums.
-    fn end(&mut self, limits: &ProcessLimits, table: &mut Table) {
+    fn end(&mut self, options: &ProcessOptions, table: &mut Table) {
         for index in 0..self.undecided.len() {
             let (task, group, slot) = self.undecided[index];
-            let known = self.roster.at(slot);
-            known.choice = decide(limits, known, until_zero(&task.command));
+            let known = self.task_table.at(slot);
+            known.decide(options, until_zero(&task.command));
             if !matches!(known.choice, Choice::Leave | Choice::AskCommandLine) {
-                self.row(&task, &group, slot, limits, table);
+                self.row(&task, &group, slot, options, table);
             }
         }
         for shared in &mut self.shared {
             let Some(slot) = shared.slot else { continue };
-            let known = self.roster.at(slot);
+            let known = self.task_table.at(slot);
             if known.row == NO_ROW {
                 continue;
             }
@@ -379,7 +388,7 @@ impl Pass {
             }
             known.sums = shared.sums.counts;
             let mut row = table.row_mut(known.row);
-            usage(&mut row, known, &shared.sums, shared.kernel, limits);
+            usage(&mut row, known, &shared.sums, shared.kernel, options);
         }
     }
 }
@@ -411,7 +420,7 @@ fn used(sums: &Sums, kernel: CpuTime) -> Used {
     }
 }
 
-/// A task's place in the roster.
+/// A task's place in the task_table.
 #[inline]
 fn key(pid: i32) -> u64 {
     u64::from(pid.unsigned_abs())
@@ -490,10 +499,10 @@ fn memory(row: &mut RowMut<'_>, group: &ThreadGroup, page_kib: u64) {
 #[inline]
 fn usage(
     row: &mut RowMut<'_>,
-    known: &mut Known,
+    known: &mut KnownTask,
     sums: &Sums,
     kernel: CpuTime,
-    limits: &ProcessLimits,
+    options: &ProcessOptions,
 ) {
     let run_ns = sums.counts[RUN];
     // Most tasks have slept since: what was shown is still right.
@@ -505,7 +514,7 @@ fn usage(
     }
     row.set(USER_TIME, known.shown.user_ns / NANOSECONDS_A_TICK);
     row.set(SYSTEM_TIME, known.shown.system_ns / NANOSECONDS_A_TICK);
-    let wanted = if limits.without_io { COUNTS_BEFORE_IO } else { SUMS };
+    let wanted = if options.without_io { COUNTS_BEFORE_IO } else { SUMS };
     for (index, (&field, &count)) in COUNTS.iter().zip(&sums.counts).enumerate().take(wanted) {
         if index != DELAY || count != u64::MAX {
             row.set(field, count);

@@ -2,7 +2,7 @@
 //! others) and the lines of its `.prc` plot files.
 //!
 //! A line is one cell that a function writes: what stands in it hangs on too many letters of
-//! `--procopts` for a table of cells.  [`values`] has the numbers, [`command`] what stands last.
+//! `--procopts` for a table of cells.  [`super::values`] has the numbers, [`command`] what stands last.
 
 use std::cmp::Ordering;
 
@@ -15,15 +15,13 @@ use layout::{
 use sample::Level;
 
 use super::fields::*;
-use command::{command_line, push_command};
-use values::{
-    cpu_percent, cpu_ticks, cpu_total_ticks, faults, kilobytes, pid, process_of, push_accumulated,
-    push_hours, push_seconds, push_start, switches, user,
+use super::values::{
+    cpu_percent, cpu_ticks, cpu_total_ticks, faults, further_threads, kilobytes, memory, pid,
+    process_of, push_accumulated, push_hours, push_seconds, push_start, switches, user,
 };
-pub(super) use values::{further_threads, memory};
+use command::{command_line, push_command};
 
 mod command;
-mod values;
 
 /// Characters of a user's name unless `--procopts u` says otherwise, and if it says no number.
 const USER_WIDTH: usize = 8;
@@ -52,7 +50,10 @@ pub(super) const LAYOUTS: &[Layout] = &[Layout {
     keep: keeps,
     order: Some(by_number),
     from_second_reading: true,
-    ..super::account::LAYOUT
+    account: Some(&super::account::ACCOUNT),
+    top: Some(&super::account::TOP),
+    digest: Some(&super::digest::DIGEST),
+    ..Layout::EMPTY
 }];
 
 const BLOCK: Block = Block { when: |_| true, title: "", headings: &[], show: Show::Cells(&[]) };

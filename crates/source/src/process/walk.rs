@@ -15,16 +15,17 @@ use procfs::passwd::Users;
 use procfs::pid::{Stat, Status, cgroup_path, parse_io, parse_schedstat, parse_stat, parse_status};
 use sample::{RowMut, State, Table};
 
-use crate::Limits;
-use crate::exit::inferred::{Seen, Used};
+use crate::SourceContext;
 use crate::instance::digits;
 
-use super::counters::{Books, NANOSECONDS_A_TICK, PassTotals, ProcessWay};
-use super::facts::Desk;
+use super::attributed::NANOSECONDS_A_TICK;
+use super::counters::{PassAccounting, PassTotals, ProcessMethodInUse};
+use super::facts::FactRequests;
 use super::fields::*;
 use super::files::{FILE_BYTES, Failure, Files, Handle};
-use super::limits::{Choice, ProcessLimits, decide};
-use super::roster::{NO_PROGRAM, NO_ROW, Roster};
+use super::inferred::{Seen, Used};
+use super::options::{Choice, ProcessOptions};
+use super::task_table::{NO_PROGRAM, NO_ROW, TaskTable};
 
 /// Readings between two looks at a process that was not wanted: its number may be another's now,
 /// or it may run another program.
@@ -98,9 +99,9 @@ pub(super) struct Walk {
     files: Files,
     /// Why not by the iterator; empty if nobody asked for that.
     reason: String,
-    roster: Roster,
-    threads: Roster,
-    desk: Desk,
+    task_table: TaskTable,
+    threads: TaskTable,
+    fact_requests: FactRequests,
     held: Vec<Held>,
     pids: Vec<i32>,
     tids: Vec<i32>,
@@ -166,9 +167,9 @@ impl Walk {
         Walk {
             files,
             reason,
-            roster: Roster::default(),
-            threads: Roster::default(),
-            desk: Desk::with_group_ids(users),
+            task_table: TaskTable::default(),
+            threads: TaskTable::default(),
+            fact_requests: FactRequests::with_group_ids(users),
             held: Vec::new(),
             pids: Vec::new(),
             tids: Vec::new(),
@@ -186,22 +187,27 @@ impl Walk {
     }
 
     /// Takes one reading.
-    pub(super) fn read(&mut self, host: &mut Host, limits: &Limits, table: &mut Table) -> State {
-        let (wanted, counters) = (&limits.process, &limits.processes);
+    pub(super) fn read(
+        &mut self,
+        host: &mut Host,
+        context: &SourceContext,
+        table: &mut Table,
+    ) -> State {
+        let (wanted, counters) = (&context.filter.process, &context.shared.processes);
         if let Err(state) = self.begin(host, wanted) {
             return state;
         }
-        let mut books = counters.books();
-        books.begin_pass();
+        let mut accounting = counters.accounting();
+        accounting.begin_pass();
         for index in 0..self.pids.len() {
-            self.process(host, self.pids[index], wanted, &mut books, table);
+            self.process(host, self.pids[index], wanted, &mut accounting, table);
         }
-        books.end_pass(true);
-        drop(books);
-        self.roster.end();
+        accounting.end_pass(true);
+        drop(accounting);
+        self.task_table.end();
         self.threads.end();
         self.close_gone();
-        self.desk.settle(host, &mut self.roster, counters, table);
+        self.fact_requests.settle(host, &mut self.task_table, counters, table);
         for index in 0..self.undecided.len() {
             self.decide_again(host, self.undecided[index], wanted, table);
         }
@@ -214,25 +220,25 @@ impl Walk {
             threads: self.thread_count,
             running: self.running,
         }));
-        self.tell_way(host, limits);
+        self.note_method(host, context);
         State::Ok
     }
 
     /// Begins a reading with the list of processes to look at.
-    fn begin(&mut self, host: &mut Host, limits: &ProcessLimits) -> Result<(), State> {
+    fn begin(&mut self, host: &mut Host, options: &ProcessOptions) -> Result<(), State> {
         self.files.begin(host)?;
         self.denied = 0;
         self.running = 0;
         self.thread_count = 0;
         self.group_looks = if host.is_this_machine() { GROUP_LOOKS_MAX } else { 0 };
         self.undecided.clear();
-        self.desk.begin(host, limits, &mut self.roster);
+        self.fact_requests.begin(host, options, &mut self.task_table);
         self.reads += 1;
-        self.roster.begin();
+        self.task_table.begin();
         self.threads.begin();
-        if limits.only_first && self.reads > 1 {
+        if options.only_first && self.reads > 1 {
             self.pids.clear();
-            self.pids.extend(self.roster.pids_before());
+            self.pids.extend(self.task_table.pids_before());
             return Ok(());
         }
         self.files.numbers(host, b"", &mut self.pids)
@@ -240,7 +246,7 @@ impl Walk {
 
     /// Closes the files of those that are gone.
     fn close_gone(&mut self) {
-        for &slot in self.roster.freed() {
+        for &slot in self.task_table.freed() {
             if let Some(held) = self.held.get_mut(slot as usize) {
                 held.close(&mut self.files);
             }
@@ -252,11 +258,11 @@ impl Walk {
         &mut self,
         host: &mut Host,
         pid: i32,
-        limits: &ProcessLimits,
-        books: &mut Books<'_>,
+        options: &ProcessOptions,
+        accounting: &mut PassAccounting<'_>,
         table: &mut Table,
     ) {
-        let before = self.roster.peek(key(pid, 0));
+        let before = self.task_table.peek(key(pid, 0));
         let before = before.map(|(slot, known)| (slot, known.choice, known.threads));
         if let Some((slot, Choice::Leave, threads)) = before {
             let held = &mut self.held[slot];
@@ -264,7 +270,7 @@ impl Walk {
             let is_due = (held.reads + slot as u64).is_multiple_of(LOOK_READS);
             if !is_due && held.reads > YOUNG_READS {
                 self.thread_count = self.thread_count.saturating_add(threads);
-                self.roster.keep();
+                self.task_table.keep();
                 return;
             }
         }
@@ -272,12 +278,12 @@ impl Walk {
         let slot = before.map(|(slot, ..)| slot);
         if let Some(stat) = self.stat(host, pid, slot, &mut stat_text)
             && let Some(start) = stat.field(22)
-            && let Some(slot) = self.take(host, pid, start, &stat, limits)
+            && let Some(slot) = self.take(host, pid, start, &stat, options)
         {
-            self.count(pid, start, &stat, books);
-            match self.roster.at(slot).choice {
+            self.count(pid, start, &stat, accounting);
+            match self.task_table.at(slot).choice {
                 Choice::AskCommandLine => self.undecided.push(slot),
-                _ => self.row(host, slot, &stat, limits, table),
+                _ => self.row(host, slot, &stat, options, table),
             }
         }
         self.stat_text = stat_text;
@@ -313,13 +319,13 @@ impl Walk {
         pid: i32,
         start: u64,
         stat: &Stat<'_>,
-        limits: &ProcessLimits,
+        options: &ProcessOptions,
     ) -> Option<usize> {
         let key = key(pid, 0);
-        if limits.only_first && self.reads > 1 && !self.roster.had(key, start) {
+        if options.only_first && self.reads > 1 && !self.task_table.had(key, start) {
             return None;
         }
-        let (slot, is_new) = self.roster.take(key, pid, start);
+        let (slot, is_new) = self.task_table.take(key, pid, start);
         if slot >= self.held.len() {
             self.held.resize_with(slot + 1, Held::default);
         }
@@ -329,7 +335,7 @@ impl Walk {
             held.reads = 0;
             held.had_threads = false;
         }
-        let known = self.roster.at(slot);
+        let known = self.task_table.at(slot);
         if is_new || known.choice != Choice::Leave {
             held.reads += 1;
         }
@@ -350,9 +356,9 @@ impl Walk {
             let uid = text.ok().and_then(|text| parse_status(text).uid);
             known.begin_program(program, uid);
         }
-        self.desk.name_user(known);
+        self.fact_requests.name_user(known);
         if is_other || known.choice == Choice::AskCommandLine {
-            known.choice = decide(limits, known, stat.command);
+            known.decide(options, stat.command);
         }
         if known.choice == Choice::Leave {
             held.close(&mut self.files);
@@ -370,19 +376,25 @@ impl Walk {
                 known.facts_of = NO_PROGRAM;
             }
         }
-        self.desk.want(known, slot);
+        self.fact_requests.want(known, slot);
         Some(slot)
     }
 
-    fn count(&mut self, pid: i32, start: u64, stat: &Stat<'_>, books: &mut Books<'_>) {
+    fn count(
+        &mut self,
+        pid: i32,
+        start: u64,
+        stat: &Stat<'_>,
+        accounting: &mut PassAccounting<'_>,
+    ) {
         self.running += u64::from(stat.state == b"R");
         let ends = stat.field(9).is_some_and(|flags| flags & EXITING != 0);
-        if (books.counts(!ends) || stat.field(20).is_some_and(|threads| threads > 1))
+        if (accounting.counts(!ends) || stat.field(20).is_some_and(|threads| threads > 1))
             && let Some(cpu_ns) = cpu_ns(stat)
         {
-            books.ledger.living(pid, start, cpu_ns);
+            accounting.attributed.living(pid, start, cpu_ns);
         }
-        if let Some(inference) = &mut books.inference {
+        if let Some(inference) = &mut accounting.inference {
             inference.saw(seen(pid, start, stat));
         }
     }
@@ -392,19 +404,19 @@ impl Walk {
         &mut self,
         host: &mut Host,
         slot: usize,
-        limits: &ProcessLimits,
+        options: &ProcessOptions,
         table: &mut Table,
     ) {
-        let known = self.roster.at(slot);
+        let known = self.task_table.at(slot);
         let (pid, start) = (known.pid, known.start);
         let mut stat_text = std::mem::take(&mut self.stat_text);
         if let Some(stat) = self.stat(host, pid, Some(slot), &mut stat_text)
             && stat.field(22) == Some(start)
         {
-            let known = self.roster.at(slot);
-            known.choice = decide(limits, known, stat.command);
+            let known = self.task_table.at(slot);
+            known.decide(options, stat.command);
             if !matches!(known.choice, Choice::Leave | Choice::AskCommandLine) {
-                self.row(host, slot, &stat, limits, table);
+                self.row(host, slot, &stat, options, table);
             }
         }
         self.stat_text = stat_text;
@@ -416,10 +428,10 @@ impl Walk {
         host: &mut Host,
         slot: usize,
         stat: &Stat<'_>,
-        limits: &ProcessLimits,
+        options: &ProcessOptions,
         table: &mut Table,
     ) {
-        let known = self.roster.at(slot);
+        let known = self.task_table.at(slot);
         let (pid, choice) = (known.pid, known.choice);
         known.row = table.rows();
         let mut row = table.row(known.name());
@@ -435,7 +447,7 @@ impl Walk {
         row.set_some(RESIDENT, resident);
         known.texts(&mut row);
         let keep = self.held[slot].reads > STAYS_READS;
-        if !limits.without_io {
+        if !options.without_io {
             let path = Place::of(pid, b"/io");
             let handle = &mut self.held[slot].io;
             match self.files.read(host, path.bytes(), handle, keep, &mut self.text) {
@@ -448,15 +460,15 @@ impl Walk {
                 Err(_) => {}
             }
         }
-        if limits.status || self.files.are_in_memory() {
+        if options.status || self.files.are_in_memory() {
             let path = Place::of(pid, b"/status");
             let handle = &mut self.held[slot].status;
             if let Ok(text) = self.files.read(host, path.bytes(), handle, keep, &mut self.text) {
-                let is_alone = stat.field(20) == Some(1) || limits.first_thread_switches;
+                let is_alone = stat.field(20) == Some(1) || options.first_thread_switches;
                 status(&mut row, &parse_status(text), is_alone);
             }
         }
-        if limits.schedstat && !self.held[slot].had_threads {
+        if options.schedstat && !self.held[slot].had_threads {
             let path = Place::of(pid, b"/schedstat");
             let held = &mut self.held[slot];
             let handle = &mut held.schedstat;
@@ -465,9 +477,9 @@ impl Walk {
             }
         }
         let with_threads =
-            choice == Choice::KeepWithThreads || choice == Choice::Keep && limits.threads;
+            choice == Choice::KeepWithThreads || choice == Choice::Keep && options.threads;
         if with_threads && stat.field(20).is_none_or(|threads| threads > 1) {
-            self.thread_rows(host, slot, limits, table);
+            self.thread_rows(host, slot, options, table);
         }
     }
 
@@ -476,10 +488,10 @@ impl Walk {
         &mut self,
         host: &mut Host,
         slot: usize,
-        limits: &ProcessLimits,
+        options: &ProcessOptions,
         table: &mut Table,
     ) {
-        let leader = self.roster.at(slot);
+        let leader = self.task_table.at(slot);
         let pid = leader.pid;
         let folder = Place::of(pid, b"/task");
         if self.files.numbers(host, folder.bytes(), &mut self.tids).is_err() {
@@ -499,21 +511,21 @@ impl Walk {
             row.set_signed(PARENT, leader.parent.into());
             row.set_some(UID, leader.uid.map(u64::from));
             leader.texts(&mut row);
-            if limits.status || self.files.are_in_memory() {
+            if options.status || self.files.are_in_memory() {
                 let path = Place::of_thread(pid, tid, b"/status");
                 let text = self.files.read(host, path.bytes(), &mut none, false, &mut self.text);
                 if let Ok(text) = text {
                     switches(&mut row, &parse_status(text));
                 }
             }
-            if limits.schedstat {
+            if options.schedstat {
                 let path = Place::of_thread(pid, tid, b"/schedstat");
                 let text = self.files.read(host, path.bytes(), &mut none, false, &mut self.text);
                 if let Ok(text) = text {
                     times(&mut row, text, None);
                 }
             }
-            if limits.without_io {
+            if options.without_io {
                 continue;
             }
             let path = Place::of_thread(pid, tid, b"/io");
@@ -525,7 +537,7 @@ impl Walk {
     }
 
     /// Says how processes are read and what is missing because of it, when that has changed.
-    fn tell_way(&mut self, host: &Host, limits: &Limits) {
+    fn note_method(&mut self, host: &Host, context: &SourceContext) {
         let hidden = host.is_this_machine() && self.pids.first().is_none_or(|pid| *pid != 1);
         // Root of a container may lack a right over a few that have more than it.
         let denied = match self.denied {
@@ -538,8 +550,9 @@ impl Walk {
         }
         self.told = Some((denied, hidden));
         let restricted = denied == Denied::Most || hidden;
-        let way = if restricted { ProcessWay::Unprivileged } else { ProcessWay::Proc };
-        limits.processes.set_way(way);
+        let method =
+            if restricted { ProcessMethodInUse::Unprivileged } else { ProcessMethodInUse::Proc };
+        context.shared.processes.set_method(method);
         let mut reason = self.reason.clone();
         let mut add = |text: &str| {
             reason.push_str(if reason.is_empty() { "" } else { "; " });
@@ -553,7 +566,7 @@ impl Walk {
             Denied::Few => add("I/O of a few processes may not be read"),
             Denied::Most => add("I/O of others may not be read (CAP_SYS_PTRACE is needed)"),
         }
-        limits.processes.set_way_reason(reason);
+        context.shared.processes.set_method_reason(reason);
     }
 }
 
@@ -566,7 +579,7 @@ impl Held {
     }
 }
 
-/// A task's place in a roster.
+/// A task's place in a task_table.
 fn key(pid: i32, tid: i32) -> u64 {
     u64::from(pid.unsigned_abs()) << 32 | u64::from(tid.unsigned_abs())
 }

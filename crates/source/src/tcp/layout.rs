@@ -7,19 +7,9 @@
 use layout::{
     Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Position, Row, Show, Stat,
 };
-use sample::{Kind, Level};
+use sample::Level;
 
-use super::columns::{FIELDS, Index, PLOT};
-
-/// How far a counter went.  collectl lets a counter that went back give a negative number.
-fn delta(row: &Row<'_>, index: Index) -> Option<f64> {
-    let field = index as usize;
-    if row.exact() { row.change(field).or_else(|| row.delta(field)) } else { row.delta(field) }
-}
-
-fn rate(row: &Row<'_>, index: Index) -> Option<f64> {
-    row.per_second(delta(row, index))
-}
+use super::fields::{Index, PLOT, delta, rate};
 
 /// Connections established now; collectl shows by how much they changed.
 fn established(row: &Row<'_>) -> Option<f64> {
@@ -63,20 +53,6 @@ fn icmp_errors(row: &Row<'_>) -> Option<f64> {
 
 fn extended_errors(row: &Row<'_>) -> Option<f64> {
     together(row, &[Index::TcpextLoss, Index::TcpextFastRetrans])
-}
-
-/// What `-sT` plots: a rate, or a level as it is; collectl takes levels for counters.
-pub(super) fn plotted(row: &Row<'_>, index: Index) -> Option<f64> {
-    let field = index as usize;
-    if FIELDS[field].kind == Kind::Gauge && !row.exact() {
-        return row.gauge(field);
-    }
-    rate(row, index)
-}
-
-/// Whether `-sT` has a column: the kernel must have it and `--tcpfilt` ask for its protocol.
-pub(super) fn shows(row: &Row<'_>, letter: char, index: Index) -> bool {
-    row.options().tcpfilt.contains(letter) && row.raw(index as usize).is_some()
 }
 
 fn has(options: &Options, letter: char) -> bool {

@@ -4,8 +4,8 @@
 use layout::Row;
 use layout::text::escape_into;
 
+use super::super::fields::*;
 use super::{number_behind, pid};
-use crate::process::fields::*;
 
 /// Characters of arguments that `--procopts w` shows if it says no number.
 const ARGUMENTS_MAX: usize = 1000;

@@ -4,7 +4,7 @@
 use bpf::CpuTime;
 use procfs::pid_facts::Facts;
 
-use super::limits::Choice;
+use super::options::{Candidate, Choice, ProcessOptions};
 use crate::instance::{RowName, TASK_BYTES};
 
 /// Counters of a task that must not go back.
@@ -12,7 +12,7 @@ pub(super) const SUMS: usize = 13;
 
 /// What stays with a task from reading to reading.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownTask {
     pub(super) pid: i32,
     pub(super) start: u64,
     name: RowName<TASK_BYTES>,
@@ -43,10 +43,10 @@ pub(super) struct Known {
 /// The `exec` of a task of which nothing is known.
 pub(super) const NO_PROGRAM: u64 = u64::MAX;
 
-/// See [`Known::row`].
+/// See [`KnownTask::row`].
 pub(super) const NO_ROW: usize = usize::MAX;
 
-impl Known {
+impl KnownTask {
     /// The name of its row.
     #[inline]
     pub(super) fn name(&self) -> &[u8] {
@@ -62,8 +62,32 @@ impl Known {
         self.facts_are_known = false;
     }
 
+    /// Decides about the program that it runs, by what is known of it so far.
+    pub(super) fn decide(&mut self, options: &ProcessOptions, command: &[u8]) -> Choice {
+        let Some(choose) = &options.choose else {
+            self.choice = Choice::Keep;
+            return self.choice;
+        };
+        let command_line =
+            if self.facts_are_known { self.facts.command_line.as_deref() } else { None };
+        let choice = choose(&Candidate {
+            pid: self.pid,
+            parent: self.parent,
+            uid: self.uid,
+            user: &self.user,
+            command,
+            command_line,
+        });
+        self.choice = match choice {
+            // This process has no command line that could be read.
+            Choice::AskCommandLine if self.facts_are_known => Choice::Leave,
+            other => other,
+        };
+        self.choice
+    }
+
     fn begin(&mut self, pid: i32, start: u64) {
-        *self = Known {
+        *self = KnownTask {
             pid,
             start,
             name: RowName::of_task(pid, start),
@@ -72,15 +96,15 @@ impl Known {
             facts_of: NO_PROGRAM,
             // The memory of texts is worth keeping: processes come and go.
             user: std::mem::take(&mut self.user),
-            ..Known::default()
+            ..KnownTask::default()
         };
         self.user.clear();
     }
 }
 
-/// A task's place in the order.
+/// A task's task in the order.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct OrderedTask {
     key: u64,
     start: u64,
     slot: u32,
@@ -88,17 +112,17 @@ struct Place {
 
 /// All tasks of the reading before and of this one.
 #[derive(Debug, Default)]
-pub(super) struct Roster {
-    slots: Vec<Known>,
+pub(super) struct TaskTable {
+    slots: Vec<KnownTask>,
     free: Vec<u32>,
-    /// See [`Roster::freed`].
+    /// See [`TaskTable::freed`].
     freed: Vec<u32>,
-    before: Vec<Place>,
-    now: Vec<Place>,
+    before: Vec<OrderedTask>,
+    now: Vec<OrderedTask>,
     cursor: usize,
 }
 
-impl Roster {
+impl TaskTable {
     /// Begins a reading.
     pub(super) fn begin(&mut self) {
         std::mem::swap(&mut self.before, &mut self.now);
@@ -111,28 +135,28 @@ impl Roster {
     #[inline]
     pub(super) fn had(&mut self, key: u64, start: u64) -> bool {
         self.pass_over(key);
-        self.before.get(self.cursor).is_some_and(|place| place.key == key && place.start == start)
+        self.before.get(self.cursor).is_some_and(|task| task.key == key && task.start == start)
     }
 
     /// The next task of the reading before if it has this key; keys must come in ascending order.
     #[inline]
-    pub(super) fn peek(&mut self, key: u64) -> Option<(usize, &Known)> {
+    pub(super) fn peek(&mut self, key: u64) -> Option<(usize, &KnownTask)> {
         self.pass_over(key);
-        let place = self.before.get(self.cursor).filter(|place| place.key == key)?;
-        Some((place.slot as usize, &self.slots[place.slot as usize]))
+        let task = self.before.get(self.cursor).filter(|task| task.key == key)?;
+        Some((task.slot as usize, &self.slots[task.slot as usize]))
     }
 
     /// Takes over the task that [`peek`](Self::peek) gave, without a look at it.
     pub(super) fn keep(&mut self) {
-        if let Some(place) = self.before.get(self.cursor) {
-            self.now.push(*place);
+        if let Some(task) = self.before.get(self.cursor) {
+            self.now.push(*task);
             self.cursor += 1;
         }
     }
 
     /// The numbers of the tasks of the reading before, for who looks for no others.
     pub(super) fn pids_before(&self) -> impl Iterator<Item = i32> {
-        self.before.iter().map(|place| self.slots[place.slot as usize].pid)
+        self.before.iter().map(|task| self.slots[task.slot as usize].pid)
     }
 
     /// Slots that are free since the reading began; some may have been taken again.
@@ -145,34 +169,34 @@ impl Roster {
     pub(super) fn take(&mut self, key: u64, pid: i32, start: u64) -> (usize, bool) {
         self.pass_over(key);
         let held = self.before.get(self.cursor).copied();
-        if let Some(place) = held
-            && place.key == key
+        if let Some(task) = held
+            && task.key == key
         {
             self.cursor += 1;
-            if place.start == start {
-                self.now.push(place);
-                return (place.slot as usize, false);
+            if task.start == start {
+                self.now.push(task);
+                return (task.slot as usize, false);
             }
-            self.free.push(place.slot);
-            self.freed.push(place.slot);
+            self.free.push(task.slot);
+            self.freed.push(task.slot);
         }
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Known::default());
+            self.slots.push(KnownTask::default());
             (self.slots.len() - 1) as u32
         });
         self.slots[slot as usize].begin(pid, start);
-        self.now.push(Place { key, start, slot });
+        self.now.push(OrderedTask { key, start, slot });
         (slot as usize, true)
     }
 
     /// Passes over those that are gone.
     #[inline]
     fn pass_over(&mut self, key: u64) {
-        while let Some(place) = self.before.get(self.cursor)
-            && place.key < key
+        while let Some(task) = self.before.get(self.cursor)
+            && task.key < key
         {
-            self.free.push(place.slot);
-            self.freed.push(place.slot);
+            self.free.push(task.slot);
+            self.freed.push(task.slot);
             self.cursor += 1;
         }
     }
@@ -184,16 +208,16 @@ impl Roster {
 
     /// The slot of a task of this reading, or else of the one before.
     pub(super) fn find(&self, key: u64) -> Option<usize> {
-        let in_order = |places: &[Place]| {
-            let index = places.binary_search_by_key(&key, |place| place.key).ok()?;
-            Some(places[index].slot as usize)
+        let in_order = |tasks: &[OrderedTask]| {
+            let index = tasks.binary_search_by_key(&key, |task| task.key).ok()?;
+            Some(tasks[index].slot as usize)
         };
         in_order(&self.now).or_else(|| in_order(&self.before[self.cursor.min(self.before.len())..]))
     }
 
     /// What is known of the task in a slot.
     #[inline]
-    pub(super) fn at(&mut self, slot: usize) -> &mut Known {
+    pub(super) fn at(&mut self, slot: usize) -> &mut KnownTask {
         &mut self.slots[slot]
     }
 
@@ -207,24 +231,25 @@ impl Roster {
 mod tests {
     use super::*;
 
-    fn reading(roster: &mut Roster, tasks: &[(i32, u64)]) -> Vec<bool> {
-        roster.begin();
-        let new =
-            |&(pid, start): &(i32, u64)| roster.take(u64::from(pid.unsigned_abs()), pid, start).1;
+    fn reading(task_table: &mut TaskTable, tasks: &[(i32, u64)]) -> Vec<bool> {
+        task_table.begin();
+        let new = |&(pid, start): &(i32, u64)| {
+            task_table.take(u64::from(pid.unsigned_abs()), pid, start).1
+        };
         let new = tasks.iter().map(new).collect();
-        roster.end();
+        task_table.end();
         new
     }
 
     #[test]
     fn a_number_used_again_is_another_task() {
-        let mut roster = Roster::default();
-        assert_eq!(reading(&mut roster, &[(1, 5), (7, 9)]), [true, true]);
-        assert_eq!(reading(&mut roster, &[(1, 5), (7, 10)]), [false, true]);
-        assert_eq!(reading(&mut roster, &[(7, 10), (8, 1)]), [false, true]);
-        let slot = roster.find(7).unwrap();
-        assert_eq!(roster.at(slot).name(), b"7\x1f10");
-        assert_eq!(roster.find(1), None);
-        assert!(roster.slots.len() <= 3, "slots are used again");
+        let mut task_table = TaskTable::default();
+        assert_eq!(reading(&mut task_table, &[(1, 5), (7, 9)]), [true, true]);
+        assert_eq!(reading(&mut task_table, &[(1, 5), (7, 10)]), [false, true]);
+        assert_eq!(reading(&mut task_table, &[(7, 10), (8, 1)]), [false, true]);
+        let slot = task_table.find(7).unwrap();
+        assert_eq!(task_table.at(slot).name(), b"7\x1f10");
+        assert_eq!(task_table.find(1), None);
+        assert!(task_table.slots.len() <= 3, "slots are used again");
     }
 }

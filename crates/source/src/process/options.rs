@@ -1,6 +1,4 @@
-//! What of processes is to be recorded, and how it is to be read.
-
-use super::roster::Known;
+//! Which processes are recorded, and how they are read.
 
 /// What is known of a process when somebody has to say whether it is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +38,7 @@ pub type Chooser = dyn Fn(&Candidate<'_>) -> Choice + Send + Sync;
 
 /// How processes are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ProcessMethod {
     /// By a program in the kernel that passes over all tasks.
     Iterator,
     /// By the files in `/proc`.
@@ -48,9 +46,9 @@ pub enum Way {
 }
 
 /// What of processes is to be recorded.  The default is every process, no thread, read the best
-/// way there is.
+/// method there is.
 #[derive(Default)]
-pub struct ProcessLimits {
+pub struct ProcessOptions {
     /// Says which processes are wanted; `None` for all.
     pub choose: Option<Box<Chooser>>,
     /// Whether all processes that are wanted have a row for each further thread too.
@@ -70,26 +68,6 @@ pub struct ProcessLimits {
     pub only_first: bool,
     /// A list of users other than the host's, on this machine's disks.
     pub passwd: Option<std::path::PathBuf>,
-    /// The one way to be tried; `None` for the best.
-    pub way: Option<Way>,
-}
-
-/// Asks whether a process is wanted, with what is known of it so far.
-pub(super) fn decide(limits: &ProcessLimits, known: &Known, command: &[u8]) -> Choice {
-    let Some(choose) = &limits.choose else { return Choice::Keep };
-    let command_line =
-        if known.facts_are_known { known.facts.command_line.as_deref() } else { None };
-    let choice = choose(&Candidate {
-        pid: known.pid,
-        parent: known.parent,
-        uid: known.uid,
-        user: &known.user,
-        command,
-        command_line,
-    });
-    match choice {
-        // There is none to be had.
-        Choice::AskCommandLine if known.facts_are_known => Choice::Leave,
-        other => other,
-    }
+    /// The one method to be tried; `None` for the best.
+    pub method: Option<ProcessMethod>,
 }

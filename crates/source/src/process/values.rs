@@ -4,7 +4,7 @@ use layout::Row;
 use layout::number::push_u64;
 use sample::State;
 
-use crate::process::fields::*;
+use super::fields::*;
 
 /// The number of a process or thread: the first part of its row's name.
 pub(super) fn pid(row: &Row<'_>) -> i64 {
@@ -23,7 +23,7 @@ pub(super) fn process_of<'a>(row: &Row<'a>) -> Option<Row<'a>> {
 }
 
 /// Threads beside the first; a thread shows those of its process.
-pub(in crate::process) fn further_threads(row: &Row<'_>) -> Option<f64> {
+pub(super) fn further_threads(row: &Row<'_>) -> Option<f64> {
     let threads = row.raw(THREADS).or_else(|| process_of(row)?.raw(THREADS))?;
     Some(threads as f64 - 1.0)
 }
@@ -123,7 +123,7 @@ pub(super) fn kilobytes(row: &Row<'_>, field: usize) -> Option<f64> {
 
 /// A size of memory in KiB.  What has no address space (a thread of the kernel, a zombie) has
 /// nothing of any kind; a further thread has that of its process.
-pub(in crate::process) fn memory(row: &Row<'_>, field: usize) -> Option<f64> {
+pub(super) fn memory(row: &Row<'_>, field: usize) -> Option<f64> {
     let of = |row: &Row<'_>| {
         let without_space = || (row.raw(VIRTUAL) == Some(0)).then_some(0.0);
         row.raw(field).map(|value| value.cast_signed() as f64).or_else(without_space)

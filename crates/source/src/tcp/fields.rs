@@ -4,9 +4,7 @@
 //! `MPTcpExt` are left out.
 
 use layout::{PlotColumn, Row};
-use sample::{Field, Unit};
-
-use super::layout::{plotted, shows};
+use sample::{Field, Kind, Unit};
 
 /// Where a column stands in the kernel's text.
 pub(super) struct Column {
@@ -498,4 +496,28 @@ columns! {
         TcpextAoDroppedIcmps counter Count "TCPAODroppedIcmps" "tcpext_ao_dropped_icmps"
             "ICMP messages thrown away for want of authentication";
     }
+}
+
+/// How far a counter went.  collectl lets a counter that went back give a negative number.
+pub(super) fn delta(row: &Row<'_>, index: Index) -> Option<f64> {
+    let field = index as usize;
+    if row.exact() { row.change(field).or_else(|| row.delta(field)) } else { row.delta(field) }
+}
+
+pub(super) fn rate(row: &Row<'_>, index: Index) -> Option<f64> {
+    row.per_second(delta(row, index))
+}
+
+/// What `-sT` plots: a rate, or a level as it is; collectl takes levels for counters.
+fn plotted(row: &Row<'_>, index: Index) -> Option<f64> {
+    let field = index as usize;
+    if FIELDS[field].kind == Kind::Gauge && !row.exact() {
+        return row.gauge(field);
+    }
+    rate(row, index)
+}
+
+/// Whether `-sT` has a column: the kernel must have it and `--tcpfilt` ask for its protocol.
+fn shows(row: &Row<'_>, letter: char, index: Index) -> bool {
+    row.options().tcpfilt.contains(letter) && row.raw(index as usize).is_some()
 }

@@ -1,0 +1,75 @@
+//! What every source is opened with: what to record, and what sources share.
+
+use std::sync::Arc;
+
+use layout::NameFilter;
+
+use crate::job::JobCounters;
+use crate::kernel::{Refusals, SharedKernel};
+use crate::process::ProcessOptions;
+use crate::process::counters::ProcessCounters;
+use crate::rename::SensorRules;
+use crate::whit::RecorderCounters;
+
+/// What every source is opened with.
+#[derive(Default)]
+pub struct SourceContext {
+    /// What to record.
+    pub filter: RecordFilter,
+    /// What sources share with each other and with the program that reads them.
+    pub shared: SharedState,
+    /// How to name the sensors of a collectl recording; `None` for the names as they are.
+    pub sensors: Option<Arc<SensorRules>>,
+    /// Methods that the source `exit` does not try; it then takes the next best.
+    pub excluded_exit_methods: ExcludedExitMethods,
+}
+
+impl SourceContext {
+    /// The default, with these options for processes.
+    #[must_use]
+    pub fn with_process(process: ProcessOptions) -> Self {
+        let filter = RecordFilter { process, ..RecordFilter::default() };
+        SourceContext { filter, ..SourceContext::default() }
+    }
+}
+
+/// What is recorded and what is left out: collectl's `--rawdskfilt` and its like.
+#[derive(Default)]
+pub struct RecordFilter {
+    /// Which disks to record.
+    pub disks: NameFilter,
+    /// Which interfaces to record.
+    pub interfaces: NameFilter,
+    /// Whether to ask network and FUSE filesystems for their space.  A server that does not answer
+    /// blocks the recorder for ever.
+    pub network_filesystems: bool,
+    /// Which processes to record, and which of their files to read.
+    pub process: ProcessOptions,
+}
+
+/// What sources share with each other and with the program that reads them.
+#[derive(Default)]
+pub struct SharedState {
+    /// Counters of the recorder, for the source `whit`; `None` without a recorder, and then those
+    /// fields are missing.
+    pub recorder: Option<Arc<RecorderCounters>>,
+    /// Counters of the job runner, for the source `job`; `None` where no jobs are run.
+    pub jobs: Option<Arc<JobCounters>>,
+    /// Counters that the sources about processes share.
+    pub processes: ProcessCounters,
+    /// The kernel's types, for sources that load a BPF program.
+    pub kernel: SharedKernel,
+    /// Why sources have nothing to read.
+    pub refusals: Refusals,
+}
+
+/// Methods of getting exit events that are not tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExcludedExitMethods {
+    /// No BPF programs.
+    pub bpf: bool,
+    /// No taskstats.
+    pub taskstats: bool,
+    /// No exits inferred from the parents' child times.
+    pub inferred: bool,
+}

@@ -1,0 +1,15 @@
+//! How views show ended processes.
+
+use layout::{Layout, Position};
+use sample::Level;
+
+use super::{account, digest};
+
+/// Ended processes have no lines of their own: they count in sums.
+pub(super) const LAYOUT: Layout = Layout {
+    level: Level::Detail,
+    position: Position { verbose: 120, plot: 110, ..Position::LAST },
+    account: Some(&account::ACCOUNT),
+    digest: Some(&digest::DIGEST),
+    ..Layout::EMPTY
+};
