@@ -12,13 +12,13 @@ use layout::{Frame, Options, Row};
 use sample::{Kind, Meta, SourceDef, State};
 
 use crate::fields::{Plan, Selection, instance_parts, instance_text, keeps, number};
-use crate::{Entry, View};
+use crate::{ViewEntry, View};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) static ENTRY: ViewEntry = ViewEntry {
     name: "influx",
     about: "InfluxDB line protocol, a line for each row at each tick",
     open: |_| Box::<Influx>::default(),
-    ..Entry::EMPTY
+    ..ViewEntry::EMPTY
 };
 
 /// The view.

@@ -9,13 +9,16 @@ use layout::LayoutLookup;
 use layout::{NameFilter, Options};
 use regex::bytes::Regex;
 use source::InstanceNames;
-use view::{GroupForm, Groups, Setup, TopList, View};
+use view::export::ExportSubsystems;
+use view::{Groups, Setup, TableForm, TopList, View, ViewClass, ViewEntry};
 
+pub(crate) use formats::{FormatArguments, switches};
 #[cfg(test)]
 pub(crate) use letters::known_letters;
 pub(crate) use letters::merge_letters;
 use letters::{letters_of, part_after};
 
+mod formats;
 mod letters;
 mod limits;
 pub(crate) mod lists;
@@ -110,31 +113,8 @@ pub(crate) struct DisplayArguments {
     #[arg(long)]
     pub(crate) exact: bool,
 
-    /// Another program's format: lexpr, graphite, gexpr, vmstat or proctree, with its
-    /// options
-    #[arg(long, value_name = "NAME,OPTIONS")]
-    pub(crate) export: Option<String>,
-
-    /// As --export vmstat
-    #[arg(long, conflicts_with = "export")]
-    pub(crate) vmstat: bool,
-
-    /// Comma-separated values with a header line
-    #[arg(long, conflicts_with_all = ["plot", "export", "vmstat"])]
-    pub(crate) csv: bool,
-
-    /// One JSON object a line
-    #[arg(long, conflicts_with_all = ["plot", "export", "vmstat", "csv"])]
-    pub(crate) json: bool,
-
-    /// OpenMetrics text: of recordings one text, as promtool's backfill wants it; of this machine a
-    /// page at each tick, with times, ended by # EOF
-    #[arg(long, conflicts_with_all = ["plot", "export", "vmstat", "csv", "json"])]
-    pub(crate) openmetrics: bool,
-
-    /// Only these fields (cpu.user, disk.reads, …), for --csv, --json and --openmetrics
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
-    pub(crate) fields: Vec<String>,
+    #[command(flatten)]
+    pub(crate) formats: FormatArguments,
 
     #[command(flatten)]
     pub(crate) lists: lists::ListArguments,
@@ -235,10 +215,12 @@ pub(crate) struct DisplayArguments {
 impl DisplayArguments {
     /// The letters to show, given those that are shown without `-s`.
     pub(crate) fn selection(&self, default: &str) -> anyhow::Result<String> {
-        if self.export().is_some_and(|(name, _)| name == "vmstat") {
+        if let Some((name, ExportSubsystems::Fixed { letters, about })) =
+            self.formats.export_subsystems()
+        {
             let chosen = self.subsystems.is_some() || self.all || self.all_detail;
-            ensure!(!chosen, "vmstat shows CPU and memory, whatever -s says: leave -s out");
-            return Ok("cm".to_owned());
+            ensure!(!chosen, "{name} shows {about}, whatever -s says: leave -s out");
+            return Ok(letters.to_owned());
         }
         if let Some(letters) = self.listed_letters(default)? {
             return Ok(letters);
@@ -281,7 +263,7 @@ impl DisplayArguments {
             separator: self.separator()?,
             limits: self.limits.as_deref().map(limits::parse).transpose()?.unwrap_or_default(),
             terminal_columns: terminal_columns(),
-            fields: self.fields.clone(),
+            fields: self.formats.fields.clone(),
             cpuopts: owned(&self.cpuopts),
             dskopts: owned(&self.dskopts),
             netopts: owned(&self.netopts),
@@ -330,21 +312,12 @@ impl DisplayArguments {
 
     /// Whether any switch chooses a format other than collectl's own lines.
     pub(crate) fn is_machine_format(&self) -> bool {
-        self.csv || self.json || self.openmetrics || self.export.is_some() || self.vmstat
+        self.formats.is_set()
     }
 
-    /// Whether the format says itself which sources a machine has not.
-    pub(crate) fn tells_states(&self) -> bool {
-        self.json || self.openmetrics
-    }
-
-    /// `--export` or `--vmstat`: the format's name and its options.
-    pub(crate) fn export(&self) -> Option<(&str, Vec<&str>)> {
-        if self.vmstat {
-            return Some(("vmstat", Vec::new()));
-        }
-        let mut parts = self.export.as_deref()?.split(',');
-        Some((parts.next().unwrap_or_default(), parts.collect()))
+    /// Whether the format says itself which sources a machine lacks.
+    pub(crate) fn shows_states(&self) -> bool {
+        self.formats.view.is_some_and(|entry| entry.shows_states)
     }
 
     /// Opens the view that the switches ask for; `None` when that was an export's help.
@@ -355,20 +328,16 @@ impl DisplayArguments {
         setting: &view::export::Setting,
     ) -> anyhow::Result<Option<Box<dyn View>>> {
         if !options.by.is_empty() {
-            let form = match () {
-                () if self.csv => GroupForm::Csv,
-                () if self.json => GroupForm::Json,
-                () => GroupForm::Lines,
-            };
-            return Ok(Some(Box::new(Groups::new(form, setup.zone.clone()))));
+            return Ok(Some(Box::new(Groups::new(self.table_form(), setup.zone.clone()))));
         }
         if options.list.is_some() {
             return Ok(Some(Box::new(TopList::new(setup.zone.clone()))));
         }
-        if let Some((name, parts)) = self.export() {
+        if let Some((name, parts)) = self.formats.export() {
             return crate::export::open(name, &parts, setup, setting);
         }
-        let lines = !self.is_machine_format() && !self.plot;
+        let entry = self.view(options.verbose)?;
+        let lines = matches!(entry.class, ViewClass::Lines | ViewClass::Blocks);
         // Beside other letters of a recording it does no harm.
         let asked = self.subsystems.as_deref().unwrap_or_default();
         let asks = match part_after(asked, '+') {
@@ -377,24 +346,28 @@ impl DisplayArguments {
         };
         ensure!(
             !lines || !asks,
-            "-s T: there are no lines of it for the screen: use -st --verbose, -P, --csv, --json or \
-             -f"
+            "-s T: there are no lines of it for the screen: use -st --verbose, -P, {} or -f",
+            switches(",", |entry| entry.table.is_some())
         );
-        let name = match () {
-            () if self.csv => "csv",
-            () if self.json => "json",
-            () if self.openmetrics => "openmetrics",
-            () if self.plot => "plot",
-            () if options.verbose => "verbose",
-            () => "brief",
-        };
-        match view::find(name) {
-            Some(entry) => Ok(Some((entry.open)(setup))),
-            None => {
-                let known: Vec<&str> = view::ALL.iter().map(|entry| entry.name).collect();
-                bail!("there is no view '{name}'; known are {}", known.join(", "))
-            }
+        Ok(Some((entry.open)(setup)))
+    }
+
+    /// The view that the switches ask for, or that of lines or `verbose` blocks.
+    pub(crate) fn view(&self, verbose: bool) -> anyhow::Result<&'static ViewEntry> {
+        if let Some(entry) = self.formats.view {
+            return Ok(entry);
         }
+        let class = match (self.plot, verbose) {
+            (true, _) => ViewClass::Columns,
+            (false, true) => ViewClass::Blocks,
+            (false, false) => ViewClass::Lines,
+        };
+        view::of_class(class).context("there is no view of this kind")
+    }
+
+    /// How `--by` and `--diff` write their tables.
+    pub(crate) fn table_form(&self) -> TableForm {
+        self.formats.view.and_then(|entry| entry.table).unwrap_or(TableForm::Text)
     }
 
     /// `--sep`: a character, or the code of one.
@@ -419,20 +392,28 @@ impl DisplayArguments {
         let exceptions = letters.contains(['x', 'X']);
         ensure!(self.limits.is_none() || exceptions, "-l is for exceptions: -ox or -oX");
         ensure!(!exceptions || subsystems.contains('D'), "-ox and -oX are for disks: -sD");
-        let formats = self.csv || self.json || self.openmetrics;
-        if formats && let Some(name) = self.lines_only() {
-            bail!("{name} changes nothing in --csv, --json and --openmetrics: leave it out");
+        let values = self.formats.view;
+        if values.is_some()
+            && let Some(name) = self.lines_only()
+        {
+            let all = switches(" and", |_| true);
+            bail!("{name} changes nothing in {all}: leave it out");
         }
         ensure!(
-            self.fields.is_empty() || formats,
-            "--fields is for --csv, --json and --openmetrics; -s chooses what the others show"
+            self.formats.fields.is_empty() || values.is_some(),
+            "--fields is for {}; -s chooses what the others show",
+            switches(" and", |_| true)
         );
         let time_letters = letters.chars().filter(|letter| "dDT".contains(*letter)).count();
         ensure!(time_letters <= 1, "-o: only one of d, D and T");
         ensure!(!(letters.contains('a') && letters.contains(['c', 'u'])), "-o: a excludes c and u");
         let utc = self.utc || letters.contains('U');
-        let stamps = self.plot || self.csv;
-        ensure!(!utc || stamps, "--utc and -oU are for plot format (-P) and --csv");
+        let takes_utc = self.plot || values.is_some_and(|entry| entry.takes_utc);
+        ensure!(
+            !utc || takes_utc,
+            "--utc and -oU are for plot format (-P) and {}",
+            switches(" and", |entry| entry.takes_utc)
+        );
         ensure!(!utc || time_letters == 0, "--utc cannot go with -o d, D or T");
         if !self.plot
             && let Some(letter) = letters.chars().find(|letter| "12aciuz".contains(*letter))
@@ -440,7 +421,7 @@ impl DisplayArguments {
             bail!("-o{letter} is for plot format (-P)");
         }
         ensure!(!(self.plot && (self.verbose || self.full)), "-P cannot go with --verbose");
-        let exports = self.export.is_some() || self.vmstat;
+        let exports = self.formats.export().is_some();
         ensure!(!(exports && (self.verbose || self.full)), "--export cannot go with --verbose");
         ensure!(self.header_repeat.is_none_or(|repeat| repeat >= -1), "--hr must be at least -1");
         self.check_lists()?;
@@ -713,17 +694,23 @@ mod tests {
         }
         let time = DisplayArguments {
             letters: Some("T".to_owned()),
-            json: true,
+            formats: FormatArguments::of("json"),
             ..DisplayArguments::default()
         };
         assert!(options(time).unwrap_err().to_string().starts_with("-oT changes nothing"));
-        let lines = DisplayArguments { verbose: true, csv: true, ..DisplayArguments::default() };
+        let lines = DisplayArguments {
+            verbose: true,
+            formats: FormatArguments::of("csv"),
+            ..DisplayArguments::default()
+        };
         assert!(options(lines).unwrap_err().to_string().starts_with("--verbose changes nothing"));
-        let fields = || vec!["cpu.user".to_owned()];
-        let named = DisplayArguments { fields: fields(), ..DisplayArguments::default() };
-        assert!(options(named).unwrap_err().to_string().contains("--fields is for"));
-        let named = DisplayArguments { fields: fields(), csv: true, ..DisplayArguments::default() };
-        assert!(options(named).is_ok());
+        let named = |view: &str| {
+            let mut formats = FormatArguments::of(view);
+            formats.fields = vec!["cpu.user".to_owned()];
+            DisplayArguments { formats, ..DisplayArguments::default() }
+        };
+        assert!(options(named("")).unwrap_err().to_string().contains("--fields is for"));
+        assert!(options(named("csv")).is_ok());
         let plain = options(letters("T", false)).unwrap();
         assert!(plain.has('T') && !plain.verbose && plain.separator == " ");
         let separated = DisplayArguments {

@@ -121,7 +121,7 @@ fn copy_of(snapshot: &Snapshot) -> Snapshot {
 fn sampled(tree: &Tree) -> Feed {
     let fake = FakeHost::new().unwrap();
     tree.write(fake.root(), 0).unwrap();
-    let entries: Vec<&'static Entry> = source::ALL.iter().copied().collect();
+    let entries: Vec<&'static Entry> = source::ALL.to_vec();
     let mut host = Host::new(fake.root());
     let mut sampler = Sampler::open(&mut host, &entries, &Arc::default());
     let mut clock = SimClock::default();

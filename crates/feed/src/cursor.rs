@@ -214,7 +214,7 @@ impl Cursor {
     /// Whether the source that is read least often has two readings, if it is recorded at all.
     fn has_base(&self, history: &History) -> bool {
         let (meta, options) = (Meta::new(), layout::Options::default());
-        let frame = Frame::new(&history, &meta, &options);
+        let frame = Frame::new(history, &meta, &options);
         let slowest = frame.tracks.iter().find(|track| track.def.name == self.settings.slowest);
         slowest.is_none_or(|track| track.previous.state != State::NotRecorded)
     }

@@ -113,7 +113,7 @@ impl<'a> Playback<'a> {
     #[must_use]
     pub fn frame<'b>(&'b self, options: &'b Options) -> Option<Frame<'b>> {
         let (_, history) = self.history.as_ref()?;
-        Some(Frame::new(&history, &self.recordings().first()?.meta, options))
+        Some(Frame::new(history, &self.recordings().first()?.meta, options))
     }
 
     /// What is wrong with the recordings played so far.

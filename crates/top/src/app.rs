@@ -219,7 +219,7 @@ impl App {
                 panel.forget();
                 ended.forget();
             } else {
-                let frame = Frame::new(&history, meta, options);
+                let frame = Frame::new(history, meta, options);
                 panel.note(&frame, sources);
                 ended.take(&frame, sources);
             }

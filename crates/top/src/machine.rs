@@ -152,7 +152,7 @@ impl Panel {
     ) -> MachineValues {
         // Plot columns depend on options; these are the defaults.
         let options = Options::default();
-        let frame = layout::Frame::new(&history, meta, &options);
+        let frame = layout::Frame::new(history, meta, &options);
         let kib = |total| Total::value(total, &frame).map(|kib| kib * 1024.0);
         let mut machine = MachineValues {
             cpu: cpu(&frame, sources),

@@ -12,7 +12,7 @@ use sample::{Cadence, Meta, SourceDef};
 
 use crate::parts::{self, Part};
 use crate::time::{self, LocalTime};
-use crate::{Entry, Setup, View};
+use crate::{HeadingLines, Setup, TableForm, View, ViewClass, ViewEntry};
 
 mod statistics;
 
@@ -23,10 +23,14 @@ pub(crate) const HEADER_REPEAT: i64 = 22;
 /// Moves the cursor home and clears all below.
 pub(crate) const CLEAR_SCREEN: &[u8] = b"\x1b[H\x1b[J";
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) static ENTRY: ViewEntry = ViewEntry {
     name: "brief",
     about: "One line for each interval, as collectl shows by default",
+    class: ViewClass::Lines,
+    headings: HeadingLines::Comments,
+    table: Some(TableForm::Text),
     open: |setup: &Setup| Box::new(Brief::new(setup.zone.clone())),
+    ..ViewEntry::EMPTY
 };
 
 /// The view.

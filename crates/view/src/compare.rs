@@ -15,18 +15,8 @@ use layout::{Frame, Options};
 use sample::SourceDef;
 use serde_json::json;
 
+use crate::TableForm;
 use crate::fields::{Plan, Selection, instance_text, keeps, number};
-
-/// How to write a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ComparisonForm {
-    /// A table in aligned columns.
-    Text,
-    /// One heading line, then a line for each field.
-    Csv,
-    /// One object a line for each field.
-    Json,
-}
 
 /// What one field of one instance did in a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -148,7 +138,7 @@ fn lines(a: &Period, b: &Period) -> Vec<Line> {
 pub fn write_comparison(
     a: &Period,
     b: &Period,
-    form: ComparisonForm,
+    form: TableForm,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let names =
@@ -159,9 +149,9 @@ pub fn write_comparison(
     }
     let lines = lines(a, b);
     match form {
-        ComparisonForm::Text => write_table(a, b, &lines, out),
-        ComparisonForm::Csv => write_csv(&lines, out),
-        ComparisonForm::Json => write_json(&lines, out),
+        TableForm::Text => write_table(a, b, &lines, out),
+        TableForm::Csv => write_csv(&lines, out),
+        TableForm::Json => write_json(&lines, out),
     }
 }
 
@@ -290,10 +280,10 @@ mod tests {
     /// A period with a reading of (reads, queue) each second.
     fn period(readings: &[(u64, Option<u64>)]) -> Period {
         let (meta, options) = (Meta::new(), Options::default());
-        let mut period = Period::new(&options, &[DEF.clone()]).unwrap();
-        let mut history = History::new(&[DEF.clone()]);
+        let mut period = Period::new(&options, std::slice::from_ref(&DEF)).unwrap();
+        let mut history = History::new(std::slice::from_ref(&DEF));
         for (second, (reads, queue)) in readings.iter().enumerate() {
-            let mut snapshot = Snapshot::new(&[DEF.clone()]);
+            let mut snapshot = Snapshot::new(std::slice::from_ref(&DEF));
             snapshot.monotonic_ns = (second as u64 + 1) * 1_000_000_000;
             snapshot.fresh[0] = true;
             let sample = &mut snapshot.samples[0];
@@ -310,7 +300,7 @@ mod tests {
         period
     }
 
-    fn written(a: &Period, b: &Period, form: ComparisonForm) -> String {
+    fn written(a: &Period, b: &Period, form: TableForm) -> String {
         let mut out = Vec::new();
         write_comparison(a, b, form, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -320,14 +310,14 @@ mod tests {
     fn means_maxima_and_change() {
         let a = period(&[(0, Some(1)), (10, Some(2)), (40, Some(4))]);
         let b = period(&[(0, None), (40, None), (80, None)]);
-        let text = written(&a, &b, ComparisonForm::Text);
+        let text = written(&a, &b, TableForm::Text);
         let reads: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
         assert_eq!(reads, ["demo[vda].reads", "20.00", "40.00", "+100.0%", "30.00", "40.00"]);
         let queue: Vec<&str> = text.lines().nth(3).unwrap().split_whitespace().collect();
         assert_eq!(queue, ["demo[vda].queue", "3.000", "-", "-", "4.000", "-"], "missing is not 0");
-        let csv = written(&a, &b, ComparisonForm::Csv);
+        let csv = written(&a, &b, TableForm::Csv);
         assert!(csv.contains("demo[vda].reads,,20,40,100,30,40,2,2\n"), "{csv}");
-        let json = written(&a, &b, ComparisonForm::Json);
+        let json = written(&a, &b, TableForm::Json);
         let line: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
         assert_eq!(line["a"]["mean"], 3.0);
         assert!(line.get("b").is_none(), "absent, not null");

@@ -20,8 +20,18 @@ use std::sync::Arc;
 use layout::{Frame, Options, Row, text};
 use sample::{Kind, Meta, SourceDef, State, Track};
 
-use crate::View;
 use crate::fields::{Plan, Selection, epoch_text, instance_text, keeps, number, time_text};
+use crate::{HeadingLines, TableForm, View, ViewEntry};
+
+pub(crate) static ENTRY: ViewEntry = ViewEntry {
+    name: "csv",
+    about: "Comma-separated values with a header line",
+    headings: HeadingLines::First,
+    table: Some(TableForm::Csv),
+    takes_utc: true,
+    open: |_| Box::<Csv>::default(),
+    ..ViewEntry::EMPTY
+};
 
 /// Instances left without a column that are told by name; the rest is only counted.
 const LATE_NAMES_MAX: usize = 8;

@@ -1,4 +1,4 @@
-//! collectl's `--export` formats: other programs' lines and packets.
+//! collectl's `--export` formats: other programs' lines and packets.  [`ALL`] lists them.
 //!
 //! An [`Export`] is a view and the place its bytes go to; the caller opens the place, since
 //! nothing here does I/O.  `lexpr` and `vmstat` write text; `graphite` writes lines for a TCP
@@ -21,6 +21,89 @@ mod tree;
 mod vmstat;
 
 use report::Report;
+
+/// An export as the command line knows it.
+#[derive(Debug)]
+pub struct ExportEntry {
+    /// Its name behind `--export`.
+    pub name: &'static str,
+    /// Whether a switch of its name chooses it, too.
+    pub has_switch: bool,
+    /// The subsystems that it shows.
+    pub subsystems: ExportSubsystems,
+    /// Opens it with the options that followed its name.
+    pub open: fn(&[&str], &Setup, &Setting) -> Result<Export, ExportError>,
+}
+
+/// The subsystems that an export shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportSubsystems {
+    /// Those of `-s`.
+    Chosen,
+    /// These letters, which stand for `about`; `-s` is refused.
+    Fixed {
+        /// The letters.
+        letters: &'static str,
+        /// What they are, in words.
+        about: &'static str,
+    },
+    /// Processes alone; `-s` is refused.
+    Processes,
+}
+
+impl ExportEntry {
+    const EMPTY: ExportEntry = ExportEntry {
+        name: "",
+        has_switch: false,
+        subsystems: ExportSubsystems::Chosen,
+        open: |_, _, _| Err(ExportError::Unknown(String::new())),
+    };
+}
+
+/// Every export.
+pub static ALL: &[ExportEntry] = &[
+    ExportEntry {
+        name: "lexpr",
+        open: |options, _, setting| lexpr::open(options, setting),
+        ..ExportEntry::EMPTY
+    },
+    ExportEntry {
+        name: "graphite",
+        open: |options, _, setting| graphite::open(options, setting),
+        ..ExportEntry::EMPTY
+    },
+    ExportEntry {
+        name: "gexpr",
+        open: |options, _, setting| gexpr::open(options, setting),
+        ..ExportEntry::EMPTY
+    },
+    ExportEntry {
+        name: "vmstat",
+        has_switch: true,
+        subsystems: ExportSubsystems::Fixed { letters: "cm", about: "CPU and memory" },
+        open: vmstat::open,
+    },
+    ExportEntry {
+        name: "proctree",
+        subsystems: ExportSubsystems::Processes,
+        open: tree::open,
+        ..ExportEntry::EMPTY
+    },
+];
+
+/// The entry of an export by its name.
+pub fn find(name: &str) -> Option<&'static ExportEntry> {
+    ALL.iter().find(|entry| entry.name == name)
+}
+
+/// The names of all exports as a sentence has them: `a, b or c`.
+pub fn list_names(last: &str) -> String {
+    let names: Vec<&str> = ALL.iter().map(|entry| entry.name).collect();
+    match names.split_last() {
+        Some((end, rest)) if !rest.is_empty() => format!("{} {last} {end}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
 
 /// An export, ready to be begun.
 pub struct Export {
@@ -92,9 +175,7 @@ pub struct Setting {
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// Not an export.
-    #[error(
-        "--export: no export is called '{0}'; there are lexpr, graphite, gexpr, vmstat and proctree"
-    )]
+    #[error("--export: no export is called '{0}'; there are {names}", .names = list_names("and"))]
     Unknown(String),
     /// `h`: the text to show instead of running.
     #[error("{0}")]
@@ -119,13 +200,9 @@ pub fn open(
     setup: &Setup,
     setting: &Setting,
 ) -> Result<Export, ExportError> {
-    match name {
-        "proctree" => tree::open(options, setup, setting),
-        "vmstat" => vmstat::open(options, setup, setting),
-        "lexpr" => lexpr::open(options, setting),
-        "graphite" => graphite::open(options, setting),
-        "gexpr" => gexpr::open(options, setting),
-        other => Err(ExportError::Unknown(other.to_owned())),
+    match find(name) {
+        Some(entry) => (entry.open)(options, setup, setting),
+        None => Err(ExportError::Unknown(name.to_owned())),
     }
 }
 

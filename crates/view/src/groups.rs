@@ -13,8 +13,8 @@ use jiff::tz::TimeZone;
 use layout::{Account, Frame, Grouping, Measure, Options, Order};
 use sample::{Kind, Meta, SourceDef};
 
-use crate::View;
 use crate::tally::{Close, Event, Fate, Tally, Tick};
+use crate::{TableForm, View};
 
 pub(crate) mod lines;
 mod machine;
@@ -24,20 +24,9 @@ mod tests;
 /// Groups of one interval; what belongs to more is added to the group that nobody knows.
 const GROUPS_MAX: usize = 65_536;
 
-/// What groups are written as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupForm {
-    /// Lines for people.
-    Lines,
-    /// Comma-separated values.
-    Csv,
-    /// A JSON object for each interval.
-    Json,
-}
-
 /// The view.
 pub struct Groups {
-    form: GroupForm,
+    form: TableForm,
     zone: TimeZone,
     host: String,
     tally: Tally,
@@ -81,7 +70,7 @@ struct Sums {
 
 impl Groups {
     /// A view of groups.
-    pub fn new(form: GroupForm, zone: TimeZone) -> Self {
+    pub fn new(form: TableForm, zone: TimeZone) -> Self {
         Groups {
             form,
             zone,
@@ -285,16 +274,16 @@ impl Groups {
         self.out.clear();
         let interval = Interval { plan, frame, close, total: &total, rest: Rest::of(close) };
         match self.form {
-            GroupForm::Lines => {
+            TableForm::Text => {
                 lines::push(&mut self.out, &interval, groups, &self.zone, self.intervals);
             }
-            GroupForm::Csv => {
+            TableForm::Csv => {
                 if !self.header_written {
                     machine::push_csv_header(&mut self.out, plan);
                 }
                 machine::push_csv(&mut self.out, &interval, groups, &self.host);
             }
-            GroupForm::Json => machine::push_json(&mut self.out, &interval, groups, &self.host),
+            TableForm::Json => machine::push_json(&mut self.out, &interval, groups, &self.host),
         }
         self.header_written = true;
         out.write_all(&self.out)

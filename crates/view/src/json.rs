@@ -24,8 +24,17 @@ use std::sync::Arc;
 use layout::{Frame, Options, Row, text};
 use sample::{Kind, Meta, SourceDef, State};
 
-use crate::View;
 use crate::fields::{Plan, Selection, instance_parts, instance_text, keeps, number, time_text};
+use crate::{TableForm, View, ViewEntry};
+
+pub(crate) static ENTRY: ViewEntry = ViewEntry {
+    name: "json",
+    about: "One JSON object a line",
+    table: Some(TableForm::Json),
+    shows_states: true,
+    open: |_| Box::<Json>::default(),
+    ..ViewEntry::EMPTY
+};
 
 /// The view.
 #[derive(Default)]

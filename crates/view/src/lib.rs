@@ -1,6 +1,10 @@
 //! Every way to show samples: one file each, and one line in [`ALL`].
 //!
 //! A view gets [`Frame`]s and writes text.  It knows fields and layouts, never a source by name.
+//! The switches of the command line are made from [`ALL`] and [`export::ALL`]: see [`ViewEntry`].
+//!
+//! Uses `sample` and `layout`.  Does no I/O but to the writer that it is given.
+//! Begin with [`View`] in this file, then read `json.rs`, the shortest of the views.
 #![forbid(unsafe_code)]
 
 use std::io::{self, Write};
@@ -16,6 +20,7 @@ mod csv;
 #[cfg(test)]
 mod demo;
 mod digest;
+mod entry;
 pub mod export;
 mod fields;
 mod groups;
@@ -28,11 +33,12 @@ mod tally;
 pub mod time;
 mod verbose;
 
-pub use compare::{ComparisonForm, Period, write_comparison};
+pub use compare::{Period, write_comparison};
 pub use csv::Csv;
 pub use digest::{Digests, WriteFile};
+pub use entry::{HeadingLines, TableForm, ViewClass, ViewEntry};
 pub use fields::check_fields;
-pub use groups::{GroupForm, Groups};
+pub use groups::Groups;
 pub use json::Json;
 pub use openmetrics::{Backfill, PageStream, ScrapePage};
 pub use plot::{PlotFiles, WritePlot};
@@ -100,35 +106,40 @@ impl Setup {
     }
 }
 
-/// A view: its name and how to open it.
-pub struct Entry {
-    /// The name by which `cli` asks for it.
-    pub name: &'static str,
-    /// One sentence without a full stop, for the reference.
-    pub about: &'static str,
-    /// Opens it.
-    pub open: fn(&Setup) -> Box<dyn View>,
-}
-
-/// Every view, alphabetically.
-pub static ALL: &[Entry] = &[
-    brief::ENTRY,
-    Entry {
-        name: "csv",
-        about: "Comma-separated values, a line for each value or with --fields for each tick",
-        open: |_| Box::<Csv>::default(),
-    },
-    Entry {
-        name: "json",
-        about: "One JSON object a line, for each source at each tick",
-        open: |_| Box::<Json>::default(),
-    },
-    openmetrics::ENTRY,
-    plot::ENTRY,
-    verbose::ENTRY,
+/// Every view, a line each.  The command line offers those for programs in this order.
+#[rustfmt::skip]
+pub static ALL: &[&ViewEntry] = &[
+    &brief::ENTRY,
+    &csv::ENTRY,
+    &json::ENTRY,
+    &openmetrics::ENTRY,
+    &plot::ENTRY,
+    &verbose::ENTRY,
 ];
 
 /// The entry of a view by its name.
-pub fn find(name: &str) -> Option<&'static Entry> {
-    ALL.iter().find(|entry| entry.name == name)
+pub fn find(name: &str) -> Option<&'static ViewEntry> {
+    ALL.iter().copied().find(|entry| entry.name == name)
+}
+
+/// The first view of a class.
+pub fn of_class(class: ViewClass) -> Option<&'static ViewEntry> {
+    ALL.iter().copied().find(|entry| entry.class == class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_class_has_a_view() {
+        for (index, entry) in ALL.iter().enumerate() {
+            assert!(!entry.name.is_empty() && !entry.about.is_empty(), "{index}");
+            assert!(ALL[..index].iter().all(|other| other.name != entry.name), "{}", entry.name);
+        }
+        use ViewClass::{Blocks, Columns, Lines, Values};
+        for class in [Lines, Blocks, Columns, Values] {
+            assert!(of_class(class).is_some(), "{class:?}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ use layout::{Row, text};
 use sample::{Field, Kind, Meta, SourceDef};
 
 use crate::fields::{instance_parts, to_base};
-use crate::{Entry, View};
+use crate::{View, ViewEntry};
 
 mod backfill;
 mod page;
@@ -26,13 +26,16 @@ mod reader;
 pub use backfill::Backfill;
 pub use page::{PageStream, ScrapePage};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) static ENTRY: ViewEntry = ViewEntry {
     name: "openmetrics",
-    about: "OpenMetrics text: a play as one text, live samples as a page for each tick",
+    about: "OpenMetrics text: of recordings one text, as promtool's backfill wants it; of this \
+            machine a page at each tick, with times, ended by # EOF",
+    shows_states: true,
     open: |setup| match setup.playing {
         true => Box::<Backfill>::default() as Box<dyn View>,
         false => Box::<PageStream>::default(),
     },
+    ..ViewEntry::EMPTY
 };
 
 /// What stands once above the points of a family.

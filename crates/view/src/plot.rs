@@ -19,19 +19,23 @@ use sample::{Field, Meta, SourceDef, State, Track};
 
 use crate::parts::{self, Part};
 use crate::time::{self, LocalTime};
-use crate::{Entry, Setup, View};
+use crate::{HeadingLines, Setup, View, ViewClass, ViewEntry};
 
 mod files;
 
 pub use files::{PlotFiles, WritePlot};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) static ENTRY: ViewEntry = ViewEntry {
     name: "plot",
     about: "Plain numbers in columns, one line for each interval",
+    class: ViewClass::Columns,
+    headings: HeadingLines::Comments,
+    takes_utc: true,
     open: |setup: &Setup| {
         let lines = Lines::new(setup.zone.clone());
         Box::new(Plot { lines, setup: setup.clone(), out: Vec::new() })
     },
+    ..ViewEntry::EMPTY
 };
 
 /// The view for a terminal or a pipe.

@@ -16,16 +16,19 @@ use crate::brief::{CLEAR_SCREEN, HEADER_REPEAT};
 use crate::parts::{self, Part};
 use crate::screen::{CLEAR_BELOW, CURSOR_HOME};
 use crate::time::{self, LocalTime};
-use crate::{Entry, Setup, View};
+use crate::{HeadingLines, Setup, View, ViewClass, ViewEntry};
 
 mod top;
 
 pub use top::TopList;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) static ENTRY: ViewEntry = ViewEntry {
     name: "verbose",
     about: "A block with headings for each subsystem in each interval",
+    class: ViewClass::Blocks,
+    headings: HeadingLines::Comments,
     open: |setup: &Setup| Box::new(Verbose::new(setup.zone.clone())),
+    ..ViewEntry::EMPTY
 };
 
 /// The view.

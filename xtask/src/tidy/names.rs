@@ -13,7 +13,7 @@ const STANDARD: &[&str] = &["Error", "Options"];
 const KNOWN: &[(&str, usize)] = &[
     ("Block", 3),
     ("By", 2),
-    ("Entry", 3),
+    ("Entry", 2),
     ("Event", 2),
     ("Extracted", 2),
     ("Feed", 2),

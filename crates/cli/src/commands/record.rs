@@ -112,7 +112,7 @@ impl RecordSettings {
             |entry: &&Entry| entry.asked_by(&letters) || recording && entry.name == OWN_SOURCE;
         let mut entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(asked).collect();
         anyhow::ensure!(!entries.is_empty(), "-s: nothing to record");
-        if !recording && !arguments.display.tells_states() {
+        if !recording && !arguments.display.shows_states() {
             leave_out_missing(&arguments.root, &mut entries, &mut letters)?;
         }
         let follows = |cadence| entries.iter().any(|entry| entry.cadence == cadence);
@@ -292,7 +292,7 @@ impl RecordSettings {
 
     /// With its domain, which only an export may want and only a resolver knows.
     fn full_host_name(&self, arguments: &RecordArguments) -> Option<String> {
-        arguments.display.export()?;
+        arguments.display.formats.export()?;
         let host = self.meta.host();
         crate::export::full_host_name(host).or_else(|| Some(host.to_owned()))
     }

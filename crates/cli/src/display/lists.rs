@@ -4,6 +4,7 @@
 use anyhow::{bail, ensure};
 use layout::{Layout, List, Options, Rank, Role};
 use source::Entry;
+use view::export::ExportSubsystems;
 
 use super::DisplayArguments;
 
@@ -104,14 +105,15 @@ fn ranks(layout: &Layout) -> &'static [Rank] {
 impl DisplayArguments {
     /// The letters that `--top`, `--by` or `--export proctree` show; `None` without them.
     pub(super) fn listed_letters(&self, default: &str) -> anyhow::Result<Option<String>> {
-        let tree = self.export().is_some_and(|(name, _)| name == "proctree");
-        let letter = if tree { account_letter() } else { self.lists.letter()? };
+        let tree = self.exported_processes();
+        let letter = if tree.is_some() { account_letter() } else { self.lists.letter()? };
         let Some(letter) = letter else { return Ok(None) };
-        let alone = tree || self.lists.by.is_some();
+        let alone = tree.is_some() || self.lists.by.is_some();
         let chosen = self.subsystems.is_some() || self.all || self.all_detail;
         ensure!(
             !(alone && chosen),
-            "--by and proctree show processes, whatever -s says: leave -s out"
+            "{} shows processes, whatever -s says: leave -s out",
+            tree.unwrap_or("--by")
         );
         ensure!(!self.all && !self.all_detail, "--top: choose other subsystems by -s");
         let others = match self.subsystems.as_deref() {
@@ -132,7 +134,13 @@ impl DisplayArguments {
 
     /// Whether instances are listed, grouped or put into a tree: at every interval.
     pub(crate) fn lists_instances(&self) -> bool {
-        self.lists.is_set() || self.export().is_some_and(|(name, _)| name == "proctree")
+        self.lists.is_set() || self.exported_processes().is_some()
+    }
+
+    /// The export of processes that is asked for.
+    fn exported_processes(&self) -> Option<&'static str> {
+        let (name, subsystems) = self.formats.export_subsystems()?;
+        (subsystems == ExportSubsystems::Processes).then_some(name)
     }
 
     /// Refuses what does not go with a list.
@@ -145,12 +153,14 @@ impl DisplayArguments {
             (None, Some(_)) => "--top",
             (None, None) => return Ok(()),
         };
-        let export = self.export.is_some() || self.vmstat;
+        let export = self.formats.export().is_some();
         ensure!(!self.plot && !export, "{name} goes with neither -P nor --export");
-        ensure!(!self.openmetrics, "{name} has no OpenMetrics");
-        let machine = self.csv || self.json;
-        ensure!(name == "--by" || !machine, "--top makes lines; --by has --csv and --json");
-        ensure!(self.fields.is_empty(), "--fields does not go with {name}");
+        if let Some(view) = self.formats.view {
+            let tables = super::switches(" and", |entry| entry.table.is_some());
+            ensure!(name == "--by", "--top makes lines; --by has {tables}");
+            ensure!(view.table.is_some(), "--by has {tables}, not --{}", view.name);
+        }
+        ensure!(self.formats.fields.is_empty(), "--fields does not go with {name}");
         ensure!(name == "--top" || !(self.verbose || self.full), "--by has one form of lines only");
         let filters = self.procfilt.is_some() || self.procstate.is_some();
         ensure!(
@@ -252,6 +262,7 @@ pub(crate) fn sort_types() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::display::FormatArguments;
 
     fn arguments(top: Option<&str>, by: Option<&str>) -> DisplayArguments {
         let owned = |text: Option<&str>| text.map(str::to_owned);
@@ -318,9 +329,9 @@ mod tests {
             arguments.options("Z".to_owned()).is_err()
         };
         assert!(refused(|a| a.plot = true, Some("time"), None));
-        assert!(refused(|a| a.json = true, Some("time"), None));
-        assert!(!refused(|a| a.json = true, Some("time"), Some("user")));
-        assert!(refused(|a| a.openmetrics = true, None, Some("user")));
+        assert!(refused(|a| a.formats = FormatArguments::of("json"), Some("time"), None));
+        assert!(!refused(|a| a.formats = FormatArguments::of("json"), Some("time"), Some("user")));
+        assert!(refused(|a| a.formats = FormatArguments::of("openmetrics"), None, Some("user")));
         assert!(refused(|a| a.verbose = true, None, Some("user")));
     }
 }

@@ -7,6 +7,7 @@ use anyhow::{bail, ensure};
 use feed::{CollectlSettings, PlaySettings, RecordingSet};
 use layout::Options;
 use source::SensorRules;
+use view::HeadingLines;
 
 use crate::display::{DisplayArguments, processes, sources_for};
 
@@ -174,14 +175,18 @@ impl PlayArguments {
         }
         let formats = self.display.is_machine_format() || self.display.plot;
         let display = &self.display;
-        let lines = display.plot || display.verbose || display.full || display.openmetrics;
+        let lines = display.plot || display.verbose || display.full;
+        let view = display.formats.view;
+        let export = display.formats.export().is_some();
         ensure!(
-            self.diff.is_none() || !lines && display.export().is_none(),
-            "--diff makes a table of its own, with --csv or --json if you like"
+            self.diff.is_none()
+                || !lines && !export && view.is_none_or(|entry| entry.table.is_some()),
+            "--diff makes a table of its own, with {} if you like",
+            crate::display::switches(" or", |entry| entry.table.is_some())
         );
+        let headings = view.is_none_or(|entry| entry.headings != HeadingLines::None);
         ensure!(
-            !self.showcolheaders
-                || !(display.json || display.openmetrics || display.export().is_some()),
+            !self.showcolheaders || headings && !export,
             "--showcolheaders: that format has no column headings"
         );
         let digests = !self.digests().is_empty();

@@ -5,7 +5,6 @@ use std::io::Write;
 use anyhow::{Context, ensure};
 use feed::{RecordingSet, TimeSelection};
 use layout::Frame;
-use view::ComparisonForm;
 
 use super::arguments::PlayArguments;
 use super::frames::{self, FrameConsumer, Outcome, PlayedSet};
@@ -54,11 +53,6 @@ pub(crate) fn diff(
     }
     outcome.notes.dedup();
     let [a, b] = gathered.as_slice() else { anyhow::bail!("--diff needs two periods") };
-    let form = match (arguments.display.csv, arguments.display.json) {
-        (true, _) => ComparisonForm::Csv,
-        (_, true) => ComparisonForm::Json,
-        _ => ComparisonForm::Text,
-    };
-    view::write_comparison(a, b, form, out)?;
+    view::write_comparison(a, b, arguments.display.table_form(), out)?;
     Ok(outcome)
 }

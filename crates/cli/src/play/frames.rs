@@ -110,7 +110,7 @@ pub(crate) fn play(
         outcome.notes.push(complaint.text.clone());
     }
     outcome.notes.extend(ends_lost.sentence());
-    if !arguments.display.tells_states() {
+    if !arguments.display.shows_states() {
         let (sentence, nothing) = presence.sentence();
         outcome.notes.extend(sentence);
         outcome.failed |= nothing;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use jiff::tz::TimeZone;
 use layout::Frame;
-use view::{Setup, View};
+use view::{HeadingLines, Setup, View};
 
 use super::arguments::PlayArguments;
 use super::frames::{FrameConsumer, PlayedSet};
@@ -91,11 +91,15 @@ impl FrameConsumer for Headings<'_> {
         self.view.frame(frame, &mut text)?;
         let lines = text.split_inclusive(|&byte| byte == b'\n');
         let mut any = false;
-        // CSV has one heading, the first line, without a mark.
-        let (csv, mut first) = (self.view.arguments.display.csv, true);
+        let headings = self.view.arguments.display.view(false)?.headings;
+        let mut first = true;
         let is_heading = |line: &&[u8]| {
             let is_first = std::mem::replace(&mut first, false);
-            if csv { is_first } else { line.first() == Some(&b'#') }
+            match headings {
+                HeadingLines::None => false,
+                HeadingLines::First => is_first,
+                HeadingLines::Comments => line.first() == Some(&b'#'),
+            }
         };
         for line in lines.filter(is_heading) {
             any = true;

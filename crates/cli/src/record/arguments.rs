@@ -190,7 +190,7 @@ impl RecordArguments {
                 address.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("server"))
             });
             ensure!(
-                self.filename.is_some() || server || self.display.export.is_some(),
+                self.filename.is_some() || server || self.display.formats.names_export(),
                 "-D needs -f, -A server or --export: a daemon has no screen"
             );
             ensure!(

@@ -10,13 +10,13 @@ fn options(order: &str, count: usize) -> Options {
     Options { by: "command".to_owned(), list: Some(list), ..Options::default() }
 }
 
-fn written(form: GroupForm, options: &Options) -> String {
+fn written(form: TableForm, options: &Options) -> String {
     show(&mut Groups::new(form, TimeZone::UTC), options).unwrap()
 }
 
 #[test]
 fn lines_hold_the_living_and_the_ended() {
-    let text = written(GroupForm::Lines, &options("", usize::MAX));
+    let text = written(TableForm::Text, &options("", usize::MAX));
     let hostile = layout::text::escape(HOSTILE);
     assert_eq!(
         text,
@@ -46,7 +46,7 @@ fn lines_hold_the_living_and_the_ended() {
 
 #[test]
 fn what_is_inferred_counts_in_sums_and_is_no_end() {
-    let mut view = Groups::new(GroupForm::Lines, TimeZone::UTC);
+    let mut view = Groups::new(TableForm::Text, TimeZone::UTC);
     let text = show_inferred(&mut view, &options("", usize::MAX)).unwrap();
     assert_eq!(
         text,
@@ -64,7 +64,7 @@ fn what_is_inferred_counts_in_sums_and_is_no_end() {
 
 #[test]
 fn a_list_is_cut_and_sorted_by_any_order_but_sums_are_whole() {
-    let text = written(GroupForm::Csv, &options("rss", 1));
+    let text = written(TableForm::Csv, &options("rss", 1));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[..3],
@@ -76,15 +76,15 @@ fn a_list_is_cut_and_sorted_by_any_order_but_sums_are_whole() {
         ]
     );
     assert_eq!(lines.len(), 5);
-    let text = written(GroupForm::Lines, &options("accum", 1));
+    let text = written(TableForm::Text, &options("accum", 1));
     assert!(text.contains("60K work\n"), "10.5 s of 7 and 3.25 s of 8: {text}");
-    let error = show(&mut Groups::new(GroupForm::Csv, TimeZone::UTC), &options("pid", 1));
+    let error = show(&mut Groups::new(TableForm::Csv, TimeZone::UTC), &options("pid", 1));
     assert!(error.unwrap_err().to_string().contains("time, rss, accum"));
 }
 
 #[test]
 fn json_leaves_out_what_is_missing_and_escapes_names() {
-    let text = written(GroupForm::Json, &options("", usize::MAX));
+    let text = written(TableForm::Json, &options("", usize::MAX));
     let line = text.lines().next().unwrap();
     let short = "{\"command\":\"short\",\"processes\":0,\"births\":1,\"ends\":1,\"cpu\":0.5}";
     assert!(line.contains(short), "{line}");
@@ -95,6 +95,6 @@ fn json_leaves_out_what_is_missing_and_escapes_names() {
 #[test]
 fn groups_that_nothing_has_are_refused() {
     let options = Options { by: "colour".to_owned(), ..Options::default() };
-    let error = show(&mut Groups::new(GroupForm::Lines, TimeZone::UTC), &options).unwrap_err();
+    let error = show(&mut Groups::new(TableForm::Text, TimeZone::UTC), &options).unwrap_err();
     assert!(error.to_string().contains("known are command"), "{error}");
 }

@@ -1,0 +1,109 @@
+//! What the registry says of a view: how it is opened, and all that the command line must know to
+//! offer it.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use layout::{Frame, Options};
+use sample::{Meta, SourceDef};
+
+use crate::{Setup, View};
+
+/// A view: its name, what the command line says of it, and how to open it.
+#[derive(Debug)]
+pub struct ViewEntry {
+    /// A view of values for programs is chosen by a switch of this name.
+    pub name: &'static str,
+    /// One sentence without a full stop: the help of that switch.
+    pub about: &'static str,
+    /// What it is chosen by, and which switches change it.
+    pub class: ViewClass,
+    /// Switches that cannot stand beside its own, as long names (`stats`), besides those that
+    /// its class excludes.
+    pub conflicts: &'static [&'static str],
+    /// Which of its lines are headings, for `--showcolheaders`.
+    pub headings: HeadingLines,
+    /// How `--by` and `--diff` write their tables when it is chosen; `None`: it refuses them.
+    pub table: Option<TableForm>,
+    /// Whether it says itself which sources a machine lacks.  If not, `record` leaves them out,
+    /// and `play` names them on stderr.
+    pub shows_states: bool,
+    /// Whether `--utc` changes its times.
+    pub takes_utc: bool,
+    /// Opens it.
+    pub open: fn(&Setup) -> Box<dyn View>,
+}
+
+impl ViewEntry {
+    /// What holds unless an entry says otherwise: values for programs, without headings.
+    pub const EMPTY: ViewEntry = ViewEntry {
+        name: "",
+        about: "",
+        class: ViewClass::Values,
+        conflicts: &[],
+        headings: HeadingLines::None,
+        table: None,
+        shows_states: false,
+        takes_utc: false,
+        open: |_| Box::new(Nothing),
+    };
+}
+
+/// What a view is chosen by, and which switches change it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewClass {
+    /// A line of all subsystems for each interval: shown unless anything else is asked for.
+    Lines,
+    /// A block of lines for each subsystem: `--verbose`.
+    Blocks,
+    /// Columns of plain numbers: `-P`.
+    Columns,
+    /// Values for programs: a switch of the view's own name.  `--fields` chooses among them;
+    /// switches that change how lines look are refused.
+    Values,
+}
+
+/// Which lines of a view are headings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadingLines {
+    /// None.
+    None,
+    /// The first.
+    First,
+    /// Those that begin with `#`.
+    Comments,
+}
+
+/// How a table of `--by` or `--diff` is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableForm {
+    /// Aligned columns for people.
+    Text,
+    /// Comma-separated values with a heading line.
+    Csv,
+    /// JSON objects, one a line.
+    Json,
+}
+
+/// A view that writes nothing.
+struct Nothing;
+
+impl View for Nothing {
+    fn begin(
+        &mut self,
+        _meta: &Meta,
+        _defs: &[Arc<SourceDef>],
+        _options: &Options,
+        _out: &mut dyn Write,
+    ) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn frame(&mut self, _frame: &Frame<'_>, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}
