@@ -6,9 +6,9 @@
 
 use std::io::Read;
 
-use run::input::{self, Columns, Header, Packer, Trim};
+use run::input::{self, Columns, Packer, Trim, ValueNames};
 use run::pipe::{self, BlockSize, Cutter};
-use run::remote::{Connection, Entry, Place, login};
+use run::remote::{Connection, HostAddress, LoginEntry, login};
 use run::schedule::{Delay, Halt, Jobs, Limit, Load, TermSequence, Timeout};
 use run::{joblog, units};
 use template::quote::Shell;
@@ -116,7 +116,7 @@ pub fn run_input(bytes: &[u8]) {
     let (count, rest) = choice(rest);
     let at = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
     let (separator, text) = (rest[..at].to_vec(), rest.get(at + 1..).unwrap_or_default().to_vec());
-    let options = input::Options {
+    let options = input::InputOptions {
         delimiter: [b"\n".to_vec(), vec![0], b"::".to_vec()][usize::from(flags & 3) % 3].clone(),
         columns: match flags >> 2 & 3 {
             0 => Columns::None,
@@ -124,7 +124,7 @@ pub fn run_input(bytes: &[u8]) {
             2 => Columns::Csv(b",".to_vec()),
             _ => Columns::Separator(separator),
         },
-        header: if flags & 16 != 0 { Header::First } else { Header::None },
+        header: if flags & 16 != 0 { ValueNames::First } else { ValueNames::None },
         trim: [None, Some(Trim::Left), Some(Trim::Right), Some(Trim::Both)]
             [usize::from(flags >> 5 & 3)],
         link: flags & 128 != 0,
@@ -137,7 +137,7 @@ pub fn run_input(bytes: &[u8]) {
     let bytes_max = text.len();
     let stdin = Box::new(std::io::Cursor::new(text));
     let Ok(input) = input::open(Vec::new(), &options, stdin) else { return };
-    let packing = input::Packing {
+    let packing = input::RecordPacking {
         records_max: [1, 2, 3, u64::MAX][usize::from(count & 3)],
         spread: (count & 4 != 0).then_some(3),
         exact: count & 8 != 0,
@@ -164,7 +164,7 @@ pub fn run_pipe(bytes: &[u8]) {
     let mut lines = rest.splitn(3, |byte| *byte == b'\n');
     let mut line = || lines.next().unwrap_or_default();
     let (start, end, stream) = (line().to_vec(), line().to_vec(), line());
-    let options = pipe::Options {
+    let options = pipe::PipeOptions {
         block: Some(BlockSize::Bytes(u64::from(block))),
         record_start: (flags & 1 != 0).then_some(start),
         record_end: (flags & 2 != 0).then_some(end),
@@ -173,9 +173,9 @@ pub fn run_pipe(bytes: &[u8]) {
         records_max: (counts & 3 != 0).then_some(u64::from(counts & 3)),
         record_lines: (flags & 16 != 0).then_some(u64::from(counts >> 2 & 3)),
         header: match counts >> 4 & 3 {
-            0 | 1 => pipe::Header::None,
-            2 => pipe::Header::Lines(u64::from(counts >> 6)),
-            _ => pipe::Header::Pattern("(?:#.*\n)*".to_owned()),
+            0 | 1 => pipe::PipeHeader::None,
+            2 => pipe::PipeHeader::Lines(u64::from(counts >> 6)),
+            _ => pipe::PipeHeader::Pattern("(?:#.*\n)*".to_owned()),
         },
         csv: flags & 32 != 0,
         drop_blank_lines: flags & 64 != 0,
@@ -199,7 +199,7 @@ pub fn run_pipe(bytes: &[u8]) {
 }
 
 /// The header and the blocks of a stream that comes by so many bytes a time.
-fn cut(options: &pipe::Options, stream: &[u8], step: usize) -> Option<(Vec<u8>, Vec<Vec<u8>>)> {
+fn cut(options: &pipe::PipeOptions, stream: &[u8], step: usize) -> Option<(Vec<u8>, Vec<Vec<u8>>)> {
     /// Gives a few bytes at each call.
     struct Slow<'a>(&'a [u8], usize);
     impl Read for Slow<'_> {
@@ -219,7 +219,7 @@ fn cut(options: &pipe::Options, stream: &[u8], step: usize) -> Option<(Vec<u8>, 
 }
 
 /// Whether a record ends between the two, as far as can be said by looking at the border alone.
-fn ends_record(options: &pipe::Options, block: &[u8], next: &[u8]) -> bool {
+fn ends_record(options: &pipe::PipeOptions, block: &[u8], next: &[u8]) -> bool {
     if options.record_lines.is_some_and(|lines| lines > 0) || options.csv {
         return block.ends_with(b"\n");
     }
@@ -241,9 +241,9 @@ pub fn run_logins(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for entries in [login::split(text), login::read_lines(text)].into_iter().flatten() {
         for entry in &entries {
-            let Entry::Login(login) = entry else { continue };
+            let LoginEntry::Login(login) = entry else { continue };
             assert!(!login.host().is_empty());
-            if let Place::There(ssh) = &login.place {
+            if let HostAddress::Remote(ssh) = &login.address {
                 assert!(!ssh.host.starts_with('-'), "an option for ssh: {}", ssh.host);
                 assert!(Connection::default().words(ssh).contains(&ssh.host.clone().into_bytes()));
             }

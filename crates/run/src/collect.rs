@@ -1,18 +1,18 @@
 //! The output of jobs: kept apart, in order, tagged, in files; never mixed.
 //!
-//! What a job writes goes to descriptors that the [`Collector`] hands out, one pair for each slot,
-//! used again for the slot's next job:
+//! Jobs write to descriptors that the [`Collector`] opens, one pair for each slot, used again for the
+//! slot's next job:
 //!
-//! - [`Mode::Group`]: two files without a name (`O_TMPFILE`), so that nothing is left behind
-//!   however the runner ends.  A job that wrote nothing costs two calls (where do its files end?),
-//!   one that wrote something is copied to our own output and its file cut back to nothing.
-//! - [`Mode::LineBuffer`]: two pipes, from which whole lines are passed on as they come.
+//! - [`Mode::Group`]: two files without a name (`O_TMPFILE`), so that no file is left behind however
+//!   this process ends.  A job that wrote nothing costs two calls (where do its files end?); the output
+//!   of others is copied to our own and the file truncated.
+//! - [`Mode::LineBuffer`]: two pipes, from which whole lines are copied as they come.
 //! - [`Mode::Ungroup`]: our own standard output and error.
 //!
 //! The engine calls [`Collector::open`] before a job starts, [`Collector::readable`] when one of
-//! [`Streams::watch`] is readable, [`Collector::close`] when the job has ended for good, or
-//! [`Collector::abandon`] when it is to be tried again or its output is not wanted; then it asks
-//! [`Collector::next_written`] for the jobs whose lines of the joblog are due.
+//! [`Streams::watch`] is readable, and [`Collector::close`] when the job has ended for good, or
+//! [`Collector::abandon`] when it is run again or its output is dropped.  Then it calls
+//! [`Collector::next_written`] for the jobs whose joblog lines are due.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -73,7 +73,7 @@ pub enum Results {
 
 /// What is to be done with the output of all jobs.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct OutputOptions {
     /// How it is kept apart.
     pub mode: Mode,
     /// In the order of the jobs' numbers, not in that of their ends.
@@ -108,7 +108,7 @@ pub struct JobText<'a> {
     pub heading: Option<&'a [u8]>,
     /// The name of its files, for [`Results::Template`].
     pub place: Option<&'a [u8]>,
-    /// The group it is in, for [`Options::grouped`].
+    /// The group it is in, for [`OutputOptions::grouped`].
     pub group: usize,
     /// Its argument records, for [`Results::Tree`] and the tables.
     pub records: &'a [Record],

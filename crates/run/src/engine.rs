@@ -1,13 +1,12 @@
 //! The loop that joins the parts: input, schedule, spawner, output, joblog.
 //!
-//! One thread does everything but read from pipes (and, on large machines, start programs); it
+//! One thread does everything except reading pipes and, on large machines, starting programs.  It
 //! sleeps in `sigtimedwait`, or in `epoll_wait` where descriptors are watched, until a process
-//! ends, a timer is due or there is more input, and never looks whether something might have
-//! happened.
+//! ends, a timer expires or there is more input.  It never polls.
 //!
-//! For a job of a plain program it makes half a dozen system calls: `clone`, the `sigtimedwait`
-//! that tells of its end (shared by all that end together), `wait4`, one look whether its process
-//! group is gone, and what keeping its output apart costs ([`crate::collect`]).
+//! A job of a plain program takes half a dozen system calls: `clone`, the `sigtimedwait` that
+//! returns when it ends (one for all jobs that end together), `wait4`, one check that its process
+//! group is gone, and those that keep its output apart ([`crate::collect`]).
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{CStr, CString};
@@ -20,51 +19,51 @@ mod away;
 mod blocks;
 mod end;
 mod everywhere;
-pub mod feed;
 mod filter;
 mod hostgroups;
 mod job;
+pub mod job_source;
 pub mod observe;
+pub mod os;
 mod queue;
 mod rereading;
 mod sending;
 mod start;
 mod stdin;
 mod tee;
-pub mod world;
 
-pub use away::{Reached, Remote, SshDelay};
-pub use blocks::{Block, Blocks, Ranges};
+pub use away::{JobHost, Remote, SshDelay};
+pub use blocks::{Blocks, InputBlock, Ranges};
 use everywhere::Everywhere;
-pub use feed::{Feed, Next};
 pub use filter::FilterError;
-pub use hostgroups::Newcomers;
+pub use hostgroups::AddedHosts;
 use job::Job;
-pub use observe::{Observer, Running, Status};
+pub use job_source::{JobSource, NextJob};
+pub use observe::{Observer, RunStatus, Running};
+pub use os::{EngineEvent, Interest, Linux, OperatingSystem};
 pub use rereading::{Logins, Rereading};
-pub use sending::By;
+pub use sending::BlockAccess;
 pub use tee::Tee;
-pub use world::{Event, Interest, Live, World};
 
 use crate::collect::{CollectError, Collector, JobText, Streams};
 use crate::input::InputError;
-use crate::job::{Finished, Outcome};
+use crate::job::{JobResult, Outcome};
 use crate::joblog::{Log, LogError};
 use crate::pipe::PipeError;
 use crate::remote::files::PathError;
-use crate::schedule::{Action, Ended, Halted, Machine, Reason, Schedule, Start, Verdict};
+use crate::schedule::{Action, AfterEnd, EndReason, Ended, Halted, Machine, Schedule, Start};
 use spawn::{Child, Environment, Launch, Reaped, Reclaimed, ResourceUsage, SpawnError};
 use template::quote::Shell;
 use template::{Context, Flow, Packing, RenderError, Template, Values};
 
-/// Stands for a slot: that of the command of `--limit`.
+/// The slot number of the command of `--limit`; jobs have slots from 1.
 const LIMIT: u32 = 0;
 
 /// The longest command line that a shell can be given: the kernel's limit of one argument
 /// (MAX_ARG_STRLEN, execve(2)).
 pub const COMMAND_BYTES_MAX: usize = 32 * 4096 - 1;
 
-/// What ended everything.
+/// An error that ends the run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The input could not be read.
@@ -119,7 +118,7 @@ pub enum EngineError {
 
 /// How a command line becomes a process.
 #[derive(Clone, Debug)]
-pub enum Way {
+pub enum StartMethod {
     /// A shell reads it.
     Shell {
         /// The shell's file.
@@ -136,19 +135,19 @@ pub enum Way {
     Not,
 }
 
-impl Way {
+impl StartMethod {
     /// The shell's file, where there is one.
     pub fn shell(&self) -> Option<&CStr> {
         match self {
-            Way::Shell { program, .. } => Some(program),
-            Way::Direct { .. } | Way::Not => None,
+            StartMethod::Shell { program, .. } => Some(program),
+            StartMethod::Direct { .. } | StartMethod::Not => None,
         }
     }
 }
 
 /// What jobs get as their standard input.
 #[derive(Debug)]
-pub enum Stdin {
+pub enum JobStdin {
     /// Ours: the terminal (`--tty`), or `/dev/null`, which the cli has put in its place.  What is
     /// inherited costs no call.
     Inherited,
@@ -157,13 +156,13 @@ pub enum Stdin {
         /// Jobs are given further blocks while they run (`--round-robin`).
         goes_on: bool,
         /// How they get at it.
-        by: By,
+        access: BlockAccess,
     },
 }
 
 /// Where the command line is shown before a job starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Show {
+pub enum ShowCommand {
     /// Nowhere.
     #[default]
     Nowhere,
@@ -176,12 +175,12 @@ pub enum Show {
 /// Which jobs are left out, because an earlier run did them.
 pub type IsDone = Box<dyn Fn(u64) -> bool>;
 
-/// What is to be run, and how.
-pub struct Plan {
+/// What the engine runs, and how.
+pub struct EngineOptions {
     /// The command line.
     pub template: Template,
     /// How it becomes a process.
-    pub way: Way,
+    pub start_method: StartMethod,
     /// The language in which values are quoted.
     pub shell: Shell,
     /// How records share a command line.
@@ -195,26 +194,26 @@ pub struct Plan {
     /// Where jobs run.
     pub directory: Option<Template>,
     /// Where command lines are shown.
-    pub show: Show,
-    /// The environment; its own variables get the values of [`Plan::own`].
+    pub show: ShowCommand,
+    /// The environment; its own variables get the values of [`EngineOptions::own`].
     pub environment: Environment,
     /// How many variables of its own a job has: of `PARALLEL_SEQ`, `PARALLEL_JOBSLOT` and the
     /// slot from 0 (`--process-slot-var`), in this order; behind them stands that of a block's name
-    /// (see [`By`]), where there is one.
+    /// (see [`BlockAccess`]), where there is one.
     pub own: usize,
     /// What jobs read.
-    pub stdin: Stdin,
+    pub stdin: JobStdin,
     /// Added to their nice value.
     pub nice: i32,
     /// Whether they stay in our process group.
     pub shares_group: bool,
     /// Which jobs are left out.
     pub is_done: Option<IsDone>,
-    /// Whether anybody asks for the command line as text where no shell needs it.
+    /// Whether the command line is needed as text even where no shell reads it.
     pub needs_text: bool,
     /// The command of `--limit`: its file and its words.
     pub limit: Option<(Arc<CString>, Vec<Vec<u8>>)>,
-    /// How many jobs there are, where somebody knows it beforehand.
+    /// How many jobs there are, if that is known before they are read.
     pub total: Option<u64>,
     /// The hosts, where not all jobs run here.
     pub remote: Option<Remote>,
@@ -222,25 +221,25 @@ pub struct Plan {
     pub zone_offset_s: i64,
 }
 
-/// What became of all jobs.
+/// How many jobs ended and failed, and the exit code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Jobs that have ended, well or not.
+pub struct RunOutcome {
+    /// Jobs that have ended, those that failed included.
     pub ended: u64,
-    /// Those that did not end well.
+    /// Those that failed.
     pub failed: u64,
     /// The exit code for all of them.
     pub exit_code: u8,
-    /// The signal that we were ended by, or 0.
+    /// The signal that ended this process, or 0.
     pub signal: i32,
 }
 
-/// What an engine is put together from.
-pub struct Parts<W> {
-    /// What is to be run, and how.
-    pub plan: Plan,
+/// The parts of an engine.
+pub struct EngineParts<W> {
+    /// What the engine runs, and how.
+    pub options: EngineOptions,
     /// Where the records come from.
-    pub feed: Feed,
+    pub job_source: JobSource,
     /// When jobs start.
     pub schedule: Schedule,
     /// What the schedule looks at.
@@ -250,20 +249,20 @@ pub struct Parts<W> {
     /// Where it is written down.
     pub logs: Vec<Log>,
     /// What starts them.
-    pub world: W,
+    pub os: W,
 }
 
-/// Everything that runs jobs.
+/// Runs jobs.
 pub struct Engine<'a, W> {
-    plan: Plan,
-    feed: Feed,
+    options: EngineOptions,
+    job_source: JobSource,
     /// How far each host is, where all jobs run on every one of them.
     everywhere: Option<Everywhere>,
     schedule: Schedule,
     machine: Box<dyn Machine>,
     collector: Collector,
     logs: Vec<Log>,
-    world: W,
+    os: W,
     observer: &'a mut dyn Observer,
     /// The number of the latest job.
     seq: u64,
@@ -291,32 +290,32 @@ pub struct Engine<'a, W> {
     signals: u32,
     running: u64,
     started: u64,
-    summary: Summary,
+    run_outcome: RunOutcome,
     /// Memory for the texts of one job.
     tag: Vec<u8>,
     place: Vec<u8>,
 }
 
-impl<'a, W: World> Engine<'a, W> {
+impl<'a, W: OperatingSystem> Engine<'a, W> {
     /// Puts the parts together.
-    pub fn new(parts: Parts<W>, observer: &'a mut dyn Observer) -> Self {
-        let Parts { plan, feed, mut schedule, machine, collector, logs, world } = parts;
-        let hosts = plan.remote.as_ref().filter(|remote| remote.is_everywhere);
-        let hosts = hosts.map(|remote| remote.places.len());
-        let left = feed.left().map(|left| left * hosts.unwrap_or(1) as u64);
-        let total = plan.total.or(left);
+    pub fn new(parts: EngineParts<W>, observer: &'a mut dyn Observer) -> Self {
+        let EngineParts { options, job_source, mut schedule, machine, collector, logs, os } = parts;
+        let hosts = options.remote.as_ref().filter(|remote| remote.is_everywhere);
+        let hosts = hosts.map(|remote| remote.job_hosts.len());
+        let left = job_source.left().map(|left| left * hosts.unwrap_or(1) as u64);
+        let total = options.total.or(left);
         if let Some(total) = total {
             schedule.set_total(total);
         }
         Engine {
-            plan,
-            feed,
+            options,
+            job_source,
             everywhere: hosts.map(Everywhere::new),
             schedule,
             machine,
             collector,
             logs,
-            world,
+            os,
             observer,
             seq: 0,
             total,
@@ -333,7 +332,7 @@ impl<'a, W: World> Engine<'a, W> {
             signals: 0,
             running: 0,
             started: 0,
-            summary: Summary::default(),
+            run_outcome: RunOutcome::default(),
             tag: Vec::new(),
             place: Vec::new(),
         }
@@ -343,8 +342,8 @@ impl<'a, W: World> Engine<'a, W> {
     ///
     /// # Errors
     ///
-    /// What cannot be gone on after.  Jobs that still run are ended first.
-    pub fn run(mut self) -> Result<Summary, EngineError> {
+    /// An error that ends the run.  Jobs that still run are ended first.
+    pub fn run(mut self) -> Result<RunOutcome, EngineError> {
         let done = self.run_all();
         if done.is_err() {
             self.end_all_now();
@@ -352,12 +351,12 @@ impl<'a, W: World> Engine<'a, W> {
         let status = self.status();
         self.observer.all_ended(&status);
         done?;
-        self.summary.exit_code = match &self.everywhere {
+        self.run_outcome.exit_code = match &self.everywhere {
             Some(everywhere) if !self.schedule.is_stopped() => everywhere.exit_code(),
             _ => self.schedule.exit_code(),
         };
-        self.summary.failed = self.schedule.failed();
-        Ok(self.summary)
+        self.run_outcome.failed = self.schedule.failed();
+        Ok(self.run_outcome)
     }
 
     fn run_all(&mut self) -> Result<(), EngineError> {
@@ -377,7 +376,7 @@ impl<'a, W: World> Engine<'a, W> {
                     (one, other) => one.or(other),
                 };
             }
-            self.world.wait(until, &mut events)?;
+            self.os.wait(until, &mut events)?;
             for event in events.drain(..) {
                 self.hear(event)?;
             }
@@ -386,7 +385,7 @@ impl<'a, W: World> Engine<'a, W> {
         }
     }
 
-    /// Whether nothing runs and nothing will.
+    /// Whether no job runs and none will start.
     fn is_finished(&self) -> bool {
         self.running == 0 && self.again.is_empty() && self.has_ended
     }

@@ -1,11 +1,10 @@
-//! Getting the hosts of `-S` and `--sshloginfile` ready, before the first job and while jobs run.
+//! Prepares the hosts of `-S` and `--sshloginfile`, before the first job and while jobs run.
 //!
-//! Hosts are asked for their CPU threads only where neither the login (`8/host`) nor `-j` says how
-//! many jobs they get; all of them at the same time.  Base files are sent before the first job and
-//! removed after the last by commands of their own.
+//! Hosts are asked for their number of CPU threads only where neither the login (`8/host`) nor `-j`
+//! says how many jobs they get; all hosts at the same time.  Base files are sent before the first job
+//! and removed after the last one by commands of their own.
 //!
-//! What is sent to a host's shell is made in [`crate::remote`]; here it is started and its answers
-//! are read.
+//! [`crate::remote`] makes the command lines; this module starts them and reads their answers.
 
 mod answers;
 mod control_masters;
@@ -28,10 +27,10 @@ use template::{Syntax, Template, TemplateError};
 use self::control_masters::ControlMasters;
 use self::joining::{Connector, LoginFiles};
 use self::logins::LoginSources;
-use crate::engine::world::Waker;
-use crate::engine::{Reached, Remote, Rereading, SshDelay};
+use crate::engine::os::Waker;
+use crate::engine::{JobHost, Remote, Rereading, SshDelay};
 use crate::remote::files::{FilePath, PathError};
-use crate::remote::{Connection, Hosts, Login, LoginError, Place, Workdir, command};
+use crate::remote::{Connection, HostAddress, Hosts, Login, LoginError, Workdir, command};
 use crate::schedule::{Jobs, JobsError, Machine, Swapped};
 
 /// Most that is read of a host's answer: a number, and what a talkative login says before it.
@@ -280,15 +279,15 @@ pub fn prepare(
         let files = LoginFiles { sources, connector, filters, known, stamps, waker, found };
         Rereading::new(Box::new(files))
     });
-    let places = logins.into_iter().map(|login| reached(login, &connection, &options.path));
-    let places: Vec<Reached> = places.collect::<Result<_, _>>()?;
+    let job_hosts = logins.into_iter().map(|login| reached(login, &connection, &options.path));
+    let job_hosts: Vec<JobHost> = job_hosts.collect::<Result<_, _>>()?;
     let base = match !options.base_files.is_empty() && is_far && !options.is_dry {
-        true => send_base(options, &places, &connection, &base_workdir(options, syntax)?)?,
+        true => send_base(options, &job_hosts, &connection, &base_workdir(options, syntax)?)?,
         false => Vec::new(),
     };
     let host = rustix::system::uname().nodename().to_bytes().to_vec();
     let remote = Remote {
-        places,
+        job_hosts,
         hosts: counted,
         connection,
         delay: options.delay.map(SshDelay::new),
@@ -303,7 +302,7 @@ pub fn prepare(
         home: options.home.clone(),
         unique: [&host, b"-".as_slice(), std::process::id().to_string().as_bytes()].concat(),
         rereading,
-        newcomers: options.uses_groups.then(|| Box::new(connector) as Box<_>),
+        added_hosts: options.uses_groups.then(|| Box::new(connector) as Box<_>),
         is_everywhere: options.is_everywhere,
         tags_host: options.tags_host,
     };
@@ -323,7 +322,8 @@ fn logins(
             warnings.warn(&format!("{name} does nothing: no job runs on another host"));
         }
     }
-    let is_here = logins.is_empty() || logins.iter().any(|login| login.place == Place::Here);
+    let is_here =
+        logins.is_empty() || logins.iter().any(|login| login.address == HostAddress::Local);
     if is_here && options.workdir.as_deref().is_some_and(|folder| folder == "...") {
         return Err(HostsError::OwnFolder);
     }
@@ -332,7 +332,7 @@ fn logins(
 
 /// Whether any of them is not this machine.
 fn is_far(logins: &[Login]) -> bool {
-    logins.iter().any(|login| login.place != Place::Here)
+    logins.iter().any(|login| login.address != HostAddress::Local)
 }
 
 /// Where base files go: the folder that all jobs share.
@@ -364,10 +364,10 @@ fn connection(ssh: Option<&str>) -> Result<Connection, HostsError> {
     Ok(Connection { program, control: None })
 }
 
-fn reached(login: Login, connection: &Connection, path: &[u8]) -> Result<Reached, HostsError> {
-    let program = match &login.place {
-        Place::Here => PathBuf::from("/bin/sh"),
-        Place::There(ssh) => {
+fn reached(login: Login, connection: &Connection, path: &[u8]) -> Result<JobHost, HostsError> {
+    let program = match &login.address {
+        HostAddress::Local => PathBuf::from("/bin/sh"),
+        HostAddress::Remote(ssh) => {
             let words = connection.words(ssh);
             let found = words.first().and_then(|name| spawn::find_program(name, path));
             found.ok_or_else(|| {
@@ -378,7 +378,7 @@ fn reached(login: Login, connection: &Connection, path: &[u8]) -> Result<Reached
         }
     };
     let program = Arc::new(CString::new(program.into_os_string().into_vec())?);
-    Ok(Reached { login, program, is_newcomer: false })
+    Ok(JobHost { login, program, is_added: false })
 }
 
 fn templates<'a>(
@@ -414,8 +414,8 @@ fn limits(
     let ask = sized.was_asked;
     let asked: Vec<Option<io::Result<Child>>> = logins
         .iter()
-        .map(|login| match &login.place {
-            Place::There(ssh) if ask && login.threads.is_none() => {
+        .map(|login| match &login.address {
+            HostAddress::Remote(ssh) if ask && login.threads.is_none() => {
                 let mut command = words(&connection.ask_threads(ssh));
                 Some(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn())
             }
@@ -448,7 +448,7 @@ fn answer(mut child: Child) -> Option<String> {
 /// Sends the base files to all hosts at the same time; the commands that remove them again.
 fn send_base(
     options: &HostOptions,
-    places: &[Reached],
+    job_hosts: &[JobHost],
     connection: &Connection,
     workdir: &Workdir,
 ) -> Result<Vec<Vec<Vec<u8>>>, HostsError> {
@@ -456,8 +456,8 @@ fn send_base(
     let paths: Vec<FilePath> = paths.collect::<Result<_, _>>()?;
     let mut sending = Vec::new();
     let mut after = Vec::new();
-    for Reached { login, .. } in places {
-        let Place::There(ssh) = &login.place else { continue };
+    for JobHost { login, .. } in job_hosts {
+        let HostAddress::Remote(ssh) = &login.address else { continue };
         let line = command::send_base(connection, ssh, workdir, &paths);
         let child = words(&line).stdin(Stdio::null()).spawn();
         sending.push((login, child.map_err(HostsError::system("cannot send base files"))?));

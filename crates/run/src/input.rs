@@ -23,11 +23,11 @@ use thiserror::Error;
 
 pub(crate) use self::columns::{bytes_pattern, is_space};
 pub use self::combine::Input;
-pub use self::packer::{Packer, Packing};
+pub use self::packer::{Packer, RecordPacking};
 
 /// Where values come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum InputSource {
     /// Given on the command line (`:::`).
     Arguments(Vec<Vec<u8>>),
     /// Lines of a file (`::::`, `-a`).
@@ -48,7 +48,7 @@ pub enum Linked {
 }
 
 /// Sources in their order, each with its link.
-pub type Sources = Vec<(Source, Linked)>;
+pub type Sources = Vec<(InputSource, Linked)>;
 
 /// The words that stand before sources on a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub enum Columns {
 
 /// What names the values (`--header`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Header {
+pub enum ValueNames {
     /// Nothing.
     #[default]
     None,
@@ -106,13 +106,13 @@ pub enum Trim {
 
 /// How sources are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct InputOptions {
     /// What ends a value in a file: `\n`, or that of `-d` or `-0`; see [`delimiter`].
     pub delimiter: Vec<u8>,
     /// How values are cut into columns.
     pub columns: Columns,
     /// What names the values.
-    pub header: Header,
+    pub header: ValueNames,
     /// White space taken off values, those of columns apart; `None` is what the columns ask for
     /// ([`Trim::Both`] with [`Columns::Separator`]).
     pub trim: Option<Trim>,
@@ -122,20 +122,20 @@ pub struct Options {
     pub shuffle: Option<u64>,
     /// A value that ends the input (`-E`).
     pub end_of_file: Option<Vec<u8>>,
-    /// Pass over the first value of the first source (`--skip-first-line`).
+    /// Skip the first value of the first source (`--skip-first-line`).
     pub skip_first_line: bool,
-    /// Pass over values of white space alone (`-r`).
+    /// Skip values that have only white space (`-r`).
     pub no_run_if_empty: bool,
-    /// A value that ends in white space goes on in the next one (`-L`, `-l`).
+    /// A value that ends in white space is continued by the next one (`-L`, `-l`).
     pub continued: bool,
 }
 
-impl Default for Options {
+impl Default for InputOptions {
     fn default() -> Self {
-        Options {
+        InputOptions {
             delimiter: b"\n".to_vec(),
             columns: Columns::None,
-            header: Header::None,
+            header: ValueNames::None,
             trim: None,
             link: false,
             shuffle: None,
@@ -254,13 +254,13 @@ pub fn split(words: Vec<Vec<u8>>, separators: &Separators) -> (Vec<Vec<u8>>, Sou
             in_command = false;
             files = is_files.then_some(linked);
             if !is_files {
-                sources.push((Source::Arguments(Vec::new()), linked));
+                sources.push((InputSource::Arguments(Vec::new()), linked));
             }
         } else if in_command {
             command.push(word);
         } else if let Some(linked) = files {
             sources.push((file(word), linked));
-        } else if let Some((Source::Arguments(values), _)) = sources.last_mut() {
+        } else if let Some((InputSource::Arguments(values), _)) = sources.last_mut() {
             values.push(word);
         }
     }
@@ -285,12 +285,12 @@ impl Separators {
 }
 
 /// The source that a file's name stands for: `-` is standard input.
-pub fn file(name: Vec<u8>) -> Source {
+pub fn file(name: Vec<u8>) -> InputSource {
     use std::os::unix::ffi::OsStringExt;
     if name == b"-" {
-        Source::Stdin
+        InputSource::Stdin
     } else {
-        Source::File(std::ffi::OsString::from_vec(name).into())
+        InputSource::File(std::ffi::OsString::from_vec(name).into())
     }
 }
 
@@ -342,10 +342,10 @@ fn escape(text: &[u8]) -> Option<(u8, usize)> {
 }
 
 /// Opens the sources; without any, standard input is the only one.  `stdin` is what
-/// [`Source::Stdin`] reads.  With a header its line is read here.
+/// [`InputSource::Stdin`] reads.  With a header its line is read here.
 pub fn open(
     sources: Sources,
-    options: &Options,
+    options: &InputOptions,
     stdin: Box<dyn Read + Send>,
 ) -> Result<Input, InputError> {
     Input::new(sources, options, stdin)

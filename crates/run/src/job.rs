@@ -1,4 +1,4 @@
-//! What the parts hand to each other: what a job is given, and how it ended.
+//! What a job is given, and how it ended.
 
 use spawn::ResourceUsage;
 use template::Record;
@@ -16,19 +16,19 @@ pub struct Work {
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// By itself, with this exit code.
+    /// It exited with this code.
     Exited(u8),
-    /// By this signal.
+    /// A signal ended it that we did not send.
     Signalled(u8),
-    /// We ended it, by a timeout, for want of memory, or because everything is to end; the signal
-    /// that it died of, 0 if it made an exit of it.
+    /// We ended it, after a timeout, for lack of memory, or because the run ends.  The signal that
+    /// ended it; 0 if it exited instead.
     Killed(u8),
-    /// It was never started, as its own template asked (`skip()`).
+    /// It was never started: its template called `skip()`.
     Skipped,
 }
 
 impl Outcome {
-    /// Whether it counts as done well.
+    /// Whether it counts as a success.
     pub fn is_success(self) -> bool {
         matches!(self, Outcome::Exited(0) | Outcome::Skipped)
     }
@@ -64,16 +64,16 @@ impl Outcome {
 
 /// A job that has ended: a line of the joblog.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finished {
+pub struct JobResult {
     /// Its number, from 1.
     pub seq: u64,
     /// The slot it ran in, from 1.
     pub slot: u32,
-    /// Where it ran: `:` is here.
+    /// The host it ran on; `:` is this machine.
     pub host: String,
     /// When it was started: nanoseconds since 1970, UTC.
     pub start_ns: u64,
-    /// How long it ran, nanoseconds.
+    /// Run time in nanoseconds.
     pub wall_ns: u64,
     /// Bytes sent to it: files transferred, or its standard input with `--pipe`.
     pub send_bytes: u64,
@@ -87,7 +87,7 @@ pub struct Finished {
     pub command: Vec<u8>,
     /// Its argument records: `V1` … of `--results` as a table.
     pub records: Vec<Record>,
-    /// What it used; `None` where it ran elsewhere.
+    /// Its resource usage; `None` if it ran on another host.
     pub usage: Option<ResourceUsage>,
 }
 

@@ -1,16 +1,16 @@
-//! The joblog: what was run, when, for how long and with what result; and going on after it.
+//! The joblog: which job ran when, for how long and with what result; and resuming from it.
 //!
-//! [`Format::Columns`] is the format that GNU parallel has had since 2011 and that scripts read:
-//! nine columns separated by TAB, the run time padded to ten characters, a line feed in a command
-//! written as NUL.  [`Format::Json`] has everything that is known of a job.  Each line is one
-//! write(2) at the file's end, so that a runner that is killed loses none that it had written.
+//! [`Format::Columns`] is the format that GNU parallel has had since 2011 and that scripts read: nine
+//! columns separated by TAB, the run time padded to ten characters, a newline in a command written as
+//! NUL.  [`Format::Json`] has everything that is known of a job.  Each line is one write(2) at the end
+//! of the file, so that a runner that is killed loses no line that it had written.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use crate::job::Finished;
+use crate::job::JobResult;
 
 mod json;
 mod past;
@@ -22,7 +22,7 @@ pub use past::{Done, read, read_from};
 pub enum Format {
     /// Nine columns separated by TAB, under a header: the joblog as GNU parallel has it.
     Columns,
-    /// A JSON object with everything of [`Finished`] and its resource usage.
+    /// A JSON object with everything of [`JobResult`] and its resource usage.
     Json,
 }
 
@@ -108,7 +108,7 @@ impl Log {
     }
 
     /// Adds a job.
-    pub fn write(&mut self, finished: &Finished) -> Result<(), LogError> {
+    pub fn write(&mut self, finished: &JobResult) -> Result<(), LogError> {
         match self.format {
             Format::Columns => push_columns(finished, &mut self.line),
             Format::Json => json::push(finished, &mut self.line),
@@ -123,7 +123,7 @@ impl Log {
     }
 }
 
-fn push_columns(finished: &Finished, line: &mut Vec<u8>) {
+fn push_columns(finished: &JobResult, line: &mut Vec<u8>) {
     push_number(finished.seq, line);
     line.push(b'\t');
     line.extend_from_slice(finished.host.as_bytes());
@@ -188,8 +188,8 @@ mod tests {
     use super::*;
     use crate::job::Outcome;
 
-    pub(super) fn job(seq: u64, outcome: Outcome, command: &[u8]) -> Finished {
-        Finished {
+    pub(super) fn job(seq: u64, outcome: Outcome, command: &[u8]) -> JobResult {
+        JobResult {
             seq,
             slot: 1,
             host: ":".into(),
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    fn line(finished: &Finished) -> String {
+    fn line(finished: &JobResult) -> String {
         let mut out = Vec::new();
         push_columns(finished, &mut out);
         String::from_utf8(out).expect("text")
@@ -217,7 +217,7 @@ mod tests {
             line(&job(1, Outcome::Exited(0), b"echo 0; exit 0")),
             "1\t:\t1795235723.505\t     0.004\t0\t2\t0\t0\techo 0; exit 0\n"
         );
-        let late = Finished { wall_ns: 1_458_000_000, ..job(2, Outcome::Killed(15), b"sleep 3") };
+        let late = JobResult { wall_ns: 1_458_000_000, ..job(2, Outcome::Killed(15), b"sleep 3") };
         assert_eq!(line(&late), "2\t:\t1795235723.505\t     1.458\t0\t2\t-1\t15\tsleep 3\n");
         assert!(line(&job(3, Outcome::Signalled(9), b"x")).ends_with("\t0\t9\tx\n"));
         assert!(line(&job(3, Outcome::Skipped, b"x")).ends_with("\t-2\t0\tx\n"));

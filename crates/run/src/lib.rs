@@ -4,18 +4,18 @@
 //!
 //! 1. [`input`] gives [`Record`](template::Record)s (one combination of the input sources' values each) and packs
 //!    them into [`Work`] (what one job is given);
-//! 2. crate [`template`] makes the command line of it, with its values quoted, and tells whether a shell is needed to run it;
-//! 3. [`schedule`] says when the next job may start, and what becomes of those that fail or take
+//! 2. crate [`template`] makes the command line, with its values quoted, and decides whether a shell is needed;
+//! 3. [`schedule`] decides when the next job may start, and what happens to those that fail or run
 //!    too long;
-//! 4. crate [`spawn`] starts it at the kernel's own price and waits for its exit;
-//! 5. [`collect`] keeps its output apart from everybody else's and writes it;
-//! 6. [`joblog`] writes it down, and reads what was written to go on later.
+//! 4. crate [`spawn`] starts it and waits for its exit;
+//! 5. [`collect`] keeps its output apart from that of other jobs and writes it;
+//! 6. [`joblog`] writes its line of the joblog, and reads the joblog to resume a run.
 //!
-//! [`engine`] joins them.  Everything but [`engine`] can be tested without starting
-//! a process: the spawner is behind a trait that has a fake, and time comes in as an argument.
+//! [`engine`] joins them.  Everything but [`engine`] can be tested without starting a process: the
+//! operating system is behind a trait, and the time is an argument.
 //!
-//! Nothing here prints, ends the process or reads the environment: what a user has set is handed
-//! in.
+//! Nothing here prints, ends the process or reads the environment: the caller passes in what a user
+//! has set.
 //!
 //! Uses `procfs`, `spawn` and `template`.
 //! Begin with `engine.rs`, then follow a job through the parts above.
@@ -41,4 +41,4 @@ pub mod setup;
 pub mod shell;
 pub mod units;
 
-pub use job::{Finished, Outcome, Work};
+pub use job::{JobResult, Outcome, Work};

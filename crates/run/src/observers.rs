@@ -1,13 +1,13 @@
 //! What is shown while jobs run and when they have ended: warnings, progress lines, a panel,
 //! statistics; and several observers as one.
 //!
-//! Nothing here knows standard error or the terminal: what is written goes to a `Write`, and the
-//! caller says how large the terminal is and what time it is.
+//! Nothing here knows standard error or the terminal: output goes to a `Write`, and the caller passes
+//! in the terminal's size and the time.
 
 use std::time::Instant;
 
-use crate::engine::{Observer, Running, Status};
-use crate::job::Finished;
+use crate::engine::{Observer, RunStatus, Running};
+use crate::job::JobResult;
 
 mod machine;
 mod notices;
@@ -29,7 +29,7 @@ pub type TerminalSize = fn() -> Option<(u16, u16)>;
 
 /// Passes everything on to each, in order.
 ///
-/// Notices stand last: whatever keeps lines on the terminal takes them away when it hears of a
+/// Notices stand last: whatever keeps lines on the terminal removes them when it gets a
 /// notice, and draws them again at its next tick.
 #[derive(Default)]
 pub struct Observers(pub Vec<Box<dyn Observer>>);
@@ -39,11 +39,11 @@ impl Observer for Observers {
         self.0.iter_mut().for_each(|one| one.job_started(job));
     }
 
-    fn job_ended(&mut self, finished: &Finished, status: &Status) {
+    fn job_ended(&mut self, finished: &JobResult, status: &RunStatus) {
         self.0.iter_mut().for_each(|one| one.job_ended(finished, status));
     }
 
-    fn not_counted(&mut self, status: &Status) {
+    fn not_counted(&mut self, status: &RunStatus) {
         self.0.iter_mut().for_each(|one| one.not_counted(status));
     }
 
@@ -51,7 +51,7 @@ impl Observer for Observers {
         self.0.iter().filter_map(|one| one.next_tick()).min()
     }
 
-    fn tick(&mut self, status: &Status, now: Instant) {
+    fn tick(&mut self, status: &RunStatus, now: Instant) {
         for one in &mut self.0 {
             if one.next_tick().is_some_and(|at| at <= now) {
                 one.tick(status, now);
@@ -67,7 +67,7 @@ impl Observer for Observers {
         self.0.iter_mut().for_each(|one| one.show_command(command));
     }
 
-    fn toggle(&mut self, status: &Status) {
+    fn toggle(&mut self, status: &RunStatus) {
         self.0.iter_mut().for_each(|one| one.toggle(status));
     }
 
@@ -75,7 +75,7 @@ impl Observer for Observers {
         self.0.iter_mut().for_each(|one| one.before_stop());
     }
 
-    fn all_ended(&mut self, status: &Status) {
+    fn all_ended(&mut self, status: &RunStatus) {
         self.0.iter_mut().for_each(|one| one.all_ended(status));
     }
 }

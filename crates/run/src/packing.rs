@@ -1,10 +1,10 @@
 //! How many values go into a job: `-N`, `-n`, `-L`, `-X`, `-m`, `--xargs`, `-s`.
 
 use template::quote::Shell;
-use template::{Context, Measure, Packing, Record, Template, Values};
+use template::{CommandLength, Context, Packing, Record, Template, Values};
 
 use crate::engine::COMMAND_BYTES_MAX;
-use crate::engine::feed::Fits;
+use crate::engine::job_source::Fits;
 use crate::input::{self, Input, Packer};
 
 /// The options that say it, as they are given.
@@ -55,7 +55,7 @@ pub fn packer(input: Input, packing: &PackingOptions, slots: u32) -> Packer {
     let spreads = (packing.context_replace || packing.multiple) && slots > 1;
     Packer::new(
         input,
-        input::Packing {
+        input::RecordPacking {
             records_max: records_max(packing).unwrap_or(if fill { u64::MAX } else { 1 }),
             spread: spreads.then_some(slots),
             exact: packing.exact,
@@ -76,7 +76,7 @@ pub struct LengthLimit {
     /// Bytes.
     pub bytes: usize,
     /// How long a command line counts as.
-    pub measure: Measure,
+    pub measure: CommandLength,
     /// The number of jobs that is counted with, where it is known.
     pub total: Option<u64>,
 }

@@ -1,13 +1,13 @@
 //! Standard input cut into blocks, one for each job (`--pipe`, `--pipe-part`).
 //!
-//! [`Cutter`] does no reading itself: its owner reads into [`Cutter::space`], tells how much it was,
-//! and takes blocks while there are any.  So it can be fed by a blocking reader as well as by an
-//! event loop, and be told to give what it has when its time is over (`--block-timeout`).
+//! [`Cutter`] does no reading itself: its owner reads into [`Cutter::space`], reports the number of
+//! bytes, and takes blocks while there are any.  So a blocking reader can use it as well as an event
+//! loop, and can ask for an incomplete block after a timeout (`--block-timeout`).
 //!
-//! A block is the buffer that was read into; only the bytes behind its last record are copied, to
-//! the beginning of the next one.  Buffers given back ([`Cutter::recycle`]) are used again.
+//! A block is the buffer that was read into; only the bytes after its last record are copied, to the
+//! beginning of the next one.  Buffers given back ([`Cutter::recycle`]) are used again.
 //!
-//! [`parts()`] finds where a file is to be cut by reading around the borders alone.
+//! [`parts()`] finds where to cut a file; it reads only around the borders.
 
 mod cutter;
 mod parts;
@@ -15,12 +15,12 @@ mod separator;
 
 use thiserror::Error;
 
-pub use self::cutter::{Block, Cutter};
-pub use self::parts::{Parts, parts};
+pub use self::cutter::{Cutter, RecordBlock};
+pub use self::parts::{FileParts, parts};
 
 /// How a stream is cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct PipeOptions {
     /// How large blocks are; `None` is 1 MiB of a stream, and ten blocks a slot of a file.
     pub block: Option<BlockSize>,
     /// What a record begins with (`--recstart`); for a fixed text see [`unescape`].
@@ -37,7 +37,7 @@ pub struct Options {
     /// Lines of a record (`-L`); the separators do not count then.
     pub record_lines: Option<u64>,
     /// The beginning of the stream that every block is given before its own (`--header`).
-    pub header: Header,
+    pub header: PipeHeader,
     /// Records are those of comma separated values: newlines in quotes do not end them (`--csv`).
     pub csv: bool,
     /// Lines of white space alone are left out (`-r`).
@@ -73,7 +73,7 @@ pub fn unescape(text: &[u8]) -> Vec<u8> {
 
 /// What of the beginning of a stream is repeated before every block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Header {
+pub enum PipeHeader {
     /// Nothing.
     #[default]
     None,

@@ -1,12 +1,12 @@
-//! How far all jobs are: the lines of `--progress`, `--eta` and `--bar`.
+//! The lines of `--progress`, `--eta` and `--bar`.
 //!
-//! Their form is GNU parallel's, for the programs and eyes that know it: each line begins with a
+//! Their form is GNU parallel's, for the programs and people that know it: each line begins with a
 //! carriage return and overwrites the last one; the bar has lines of `#` and a percentage that
-//! zenity(1) reads, and moves behind its own text in reverse video.  The estimate is our own: all
-//! the time since the first start, shared among the jobs that are completed, for each job that is
-//! left; the other one counts whole seconds from the end of the first job.
+//! zenity(1) reads, and moves behind its own text in reverse video.  The estimate is our own: the time
+//! since the first start, divided by the jobs completed, for each job that is left; the other one
+//! counts whole seconds from the end of the first job.
 //!
-//! Nothing is written here: the lines are added to a buffer.
+//! Nothing is written here: the lines are appended to a buffer.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub struct Computer {
 
 /// How far everything is.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct State<'a> {
+pub struct ProgressState<'a> {
     /// The computers.
     pub computers: &'a [Computer],
     /// All jobs, if known (`--eta`, `--bar`, `--total-jobs`, or the input has ended).
@@ -40,7 +40,7 @@ pub struct State<'a> {
     pub columns: u16,
 }
 
-impl State<'_> {
+impl ProgressState<'_> {
     fn completed(&self) -> u64 {
         self.computers.iter().map(|computer| computer.completed).sum()
     }
@@ -76,21 +76,21 @@ pub enum Style {
     Bar,
 }
 
-/// Columns of a terminal that does not tell.
+/// Columns of a terminal whose size is unknown.
 const COLUMNS_DEFAULT: u16 = 80;
 
 /// Writes the lines.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressText {
     style: Style,
     /// Columns that the last line took.
     last_columns: usize,
 }
 
-impl Progress {
+impl ProgressText {
     /// One of this style.
     pub fn new(style: Style) -> Self {
-        Progress { style, last_columns: 0 }
+        ProgressText { style, last_columns: 0 }
     }
 
     /// What comes once, before the first line.
@@ -112,7 +112,7 @@ impl Progress {
     }
 
     /// What is to be written to standard error now.
-    pub fn line(&mut self, state: &State<'_>, out: &mut Vec<u8>) {
+    pub fn line(&mut self, state: &ProgressState<'_>, out: &mut Vec<u8>) {
         out.push(b'\r');
         let columns = match state.columns {
             0 => usize::from(COLUMNS_DEFAULT),
@@ -148,7 +148,7 @@ impl Progress {
 }
 
 /// How each computer is: as much of it as fits the line.
-fn push_computers(state: &State<'_>, columns: usize, out: &mut Vec<u8>) {
+fn push_computers(state: &ProgressState<'_>, columns: usize, out: &mut Vec<u8>) {
     let started = state.started().max(1);
     let mut line = Vec::new();
     for details in (0..=2).rev() {
@@ -176,7 +176,7 @@ fn push_computers(state: &State<'_>, columns: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&line);
 }
 
-fn push_bar(state: &State<'_>, columns: usize, out: &mut Vec<u8>) {
+fn push_bar(state: &ProgressState<'_>, columns: usize, out: &mut Vec<u8>) {
     let (completed, total) = (state.completed(), state.total());
     let left = total - completed;
     let percent = if total == 0 { 0.0 } else { completed as f64 * 100.0 / total as f64 };
@@ -222,7 +222,7 @@ mod tests {
         vec![Computer { name: b"local".to_vec(), threads: 2, slots: 2, running, completed }]
     }
 
-    fn line(progress: &mut Progress, state: &State<'_>) -> String {
+    fn line(progress: &mut ProgressText, state: &ProgressState<'_>) -> String {
         let mut out = Vec::new();
         progress.line(state, &mut out);
         String::from_utf8(out).expect("text")
@@ -238,7 +238,7 @@ mod tests {
             ..computers[0].clone()
         });
         let mut out = Vec::new();
-        Progress::new(Style::Progress).header(&computers, &mut out);
+        ProgressText::new(Style::Progress).header(&computers, &mut out);
         assert_eq!(
             String::from_utf8(out).expect("text"),
             "\nComputers / CPU cores / Max jobs to run\n1:local / 2 / 2\n2:lo / 1 / 3\n\n\
@@ -249,22 +249,24 @@ mod tests {
     #[test]
     fn progress_and_estimate_as_others_print_them() {
         let computers = local(2, 0);
-        let state = State { computers: &computers, columns: 80, ..State::default() };
-        let mut progress = Progress::new(Style::Progress);
+        let state =
+            ProgressState { computers: &computers, columns: 80, ..ProgressState::default() };
+        let mut progress = ProgressText::new(Style::Progress);
         assert_eq!(line(&mut progress, &state), "\rlocal:2/0/100%/0.0s ");
         let computers = local(2, 3);
         let elapsed = Duration::from_millis(1000);
-        let state = State { computers: &computers, elapsed, ..state };
+        let state = ProgressState { computers: &computers, elapsed, ..state };
         assert_eq!(line(&mut progress, &state), "\rlocal:2/3/100%/0.3s ");
-        let mut progress = Progress::new(Style::Eta);
-        let state = State { total: Some(28), elapsed: Duration::from_millis(1500), ..state };
+        let mut progress = ProgressText::new(Style::Eta);
+        let state =
+            ProgressState { total: Some(28), elapsed: Duration::from_millis(1500), ..state };
         assert_eq!(
             line(&mut progress, &state),
             "\rETA: 12s Left: 25 AVG: 0.50s  local:2/3/100%/0.5s "
         );
         // A shorter line blots out the longer one.
         let computers = local(0, 28);
-        let state = State { computers: &computers, ..state };
+        let state = ProgressState { computers: &computers, ..state };
         let text = "\rETA: 0s Left: 0 AVG: 0.05s  local:0/28/100%/0.1s ";
         assert_eq!(line(&mut progress, &state), format!("{text} "));
     }
@@ -273,21 +275,22 @@ mod tests {
     fn several_computers_share_the_line() {
         let mut computers = local(1, 0);
         computers.push(Computer { name: b"lo".to_vec(), running: 0, ..computers[0].clone() });
-        let state = State { computers: &computers, columns: 80, ..State::default() };
-        let mut progress = Progress::new(Style::Progress);
+        let state =
+            ProgressState { computers: &computers, columns: 80, ..ProgressState::default() };
+        let mut progress = ProgressText::new(Style::Progress);
         assert_eq!(line(&mut progress, &state), "\rlocal:1/0/100%/0.0s  lo:0/0/0%/0.0s ");
-        let state = State { columns: 30, ..state };
-        let mut progress = Progress::new(Style::Progress);
+        let state = ProgressState { columns: 30, ..state };
+        let mut progress = ProgressText::new(Style::Progress);
         assert_eq!(line(&mut progress, &state), "\rlocal:1/0/100% lo:0/0/0%");
     }
 
     /// Lines that the program that had them first wrote to a terminal of 40 and 61 columns.
     #[test]
     fn the_bar_moves_behind_its_text() {
-        let mut progress = Progress::new(Style::Bar);
+        let mut progress = ProgressText::new(Style::Bar);
         let computers = local(1, 2);
         let argument = "loooooooooong arg ééé and more text to be cut off here".as_bytes();
-        let state = State {
+        let state = ProgressState {
             computers: &computers,
             total: Some(5),
             elapsed: Duration::from_millis(200),
@@ -300,21 +303,21 @@ mod tests {
                                      \u{20}                       \u{1b}[0m"
         );
         let computers = local(1, 0);
-        let state = State { computers: &computers, argument, ..state };
+        let state = ProgressState { computers: &computers, argument, ..state };
         assert_eq!(
             line(&mut progress, &state),
             "\r\r#   0 sec loooooooooong arg ééé and more\r0\r\u{1b}[7m\u{1b}[0m\
              0% 0:5=0s loooooooooong arg ééé and more\u{1b}[0m"
         );
         let computers = local(2, 2);
-        let state = State {
+        let state = ProgressState {
             computers: &computers,
             total: Some(30),
             argument: b"arg4",
             columns: 61,
             ..state
         };
-        let state = State { elapsed: Duration::from_secs(1), ..state };
+        let state = ProgressState { elapsed: Duration::from_secs(1), ..state };
         let blanks = " ".repeat(45);
         assert_eq!(
             line(&mut progress, &state),
@@ -324,15 +327,18 @@ mod tests {
             )
         );
         // Nothing of an argument reaches the terminal but letters.
-        let state = State { argument: b"\x1b[2J\n\xff", ..state };
+        let state = ProgressState { argument: b"\x1b[2J\n\xff", ..state };
         assert!(line(&mut progress, &state).contains("14 sec  [2J \u{fffd} "));
     }
 
     #[test]
     fn nothing_to_do_is_no_error() {
-        let state = State::default();
-        assert!(line(&mut Progress::new(Style::Bar), &state).starts_with("\r\r#   0 sec  "));
-        assert_eq!(line(&mut Progress::new(Style::Eta), &state), "\rETA: 0s Left: 0 AVG: 0.00s  ");
+        let state = ProgressState::default();
+        assert!(line(&mut ProgressText::new(Style::Bar), &state).starts_with("\r\r#   0 sec  "));
+        assert_eq!(
+            line(&mut ProgressText::new(Style::Eta), &state),
+            "\rETA: 0s Left: 0 AVG: 0.00s  "
+        );
     }
 
     #[test]

@@ -1,20 +1,20 @@
-//! Other hosts: login strings, files sent there and brought back, commands for their shell.
+//! Other hosts: login strings, files sent and fetched, commands for the host's shell.
 //!
-//! Pure functions from options to the text of commands; the engine runs them.  A host needs a
-//! POSIX shell, and `tar` if files are sent or brought back; nothing of ours is installed there,
-//! and the commands carry no program along.
+//! Pure functions from options to the text of commands; the engine runs them.  A host needs a POSIX
+//! shell, and `tar` if files are transferred; nothing of ours is installed there.
 //!
 //! - [`login`] reads `-S` and `--sshloginfile`;
-//! - [`command`] makes what a job is over there, and the line that does everything around it;
-//! - [`files`] sends files and brings them back, by `tar` through the same login: one way that
-//!   every host knows, where rsync would have to be there at both ends;
-//! - [`hosts`] says which host gets the next job.
+//! - [`command`] makes the command that runs on the host, and the line that does everything around it;
+//! - [`files`] sends and fetches files, by `tar` through the same login: every host has it, whereas
+//!   rsync would have to be installed on both sides;
+//! - [`hosts`] decides which host gets the next job.
 
 pub mod command;
 pub mod files;
 pub mod hosts;
 pub mod login;
+mod shell_line;
 
-pub use command::{Connection, Job, Stdin, Workdir};
+pub use command::{Connection, Job, RemoteStdin, Workdir};
 pub use hosts::Hosts;
-pub use login::{Entry, Login, LoginError, Place, Ssh};
+pub use login::{HostAddress, Login, LoginEntry, LoginError, Ssh};

@@ -1,11 +1,10 @@
-//! When the next job may start, and what becomes of those that fail or take too long.
+//! When the next job may start, and what happens to those that fail or run too long.
 //!
-//! Pure state: nothing here starts, signals or waits for a process, and time comes in as an
-//! argument.  The engine asks [`Schedule::may_start`] before each job, tells what it did by
-//! [`Schedule::started`] and [`Schedule::ended`], and calls [`Schedule::poll`] when the moment of
-//! [`Schedule::next_timer`] has come; what is to be done then (signals, all of them to the job's
-//! process group) comes back as [`Action`]s.  What the machine says (its load, its free memory)
-//! is read by a [`Machine`].
+//! Pure state: nothing here starts, signals or waits for a process, and the time is an argument.  The
+//! engine asks [`Schedule::may_start`] before each job, reports what it did by [`Schedule::started`]
+//! and [`Schedule::ended`], and calls [`Schedule::poll`] at the moment of [`Schedule::next_timer`].
+//! What the engine must do then (signals, all of them to the job's process group) is returned as
+//! [`Action`]s.  A [`Machine`] reads the load and the available memory.
 //!
 //! A start and an end cost a few array look-ups, whatever the number of running jobs.
 
@@ -29,8 +28,8 @@ use std::time::{Duration, Instant};
 pub use delay::Delay;
 pub use gate::{Answer, Gate, Limit, LimitError};
 pub use halt::{Amount, Halt, HaltError, When, Why};
-pub use hand::{Action, Ended, Halted, Options, Reason, Start, Verdict};
-pub use machine::{Kernel, Machine, Swapped};
+pub use hand::{Action, AfterEnd, EndReason, Ended, Halted, ScheduleOptions, Start};
+pub use machine::{LocalMachine, Machine, Swapped};
 pub use slots::{Jobs, JobsError, Load};
 pub use terminate::{TermSequence, TermSequenceError};
 pub use timeout::{Median, Timeout};
@@ -51,7 +50,7 @@ const AUTO_MORE: f64 = 1.05;
 /// When jobs start and end.
 pub struct Schedule {
     jobs: Jobs,
-    /// `-j …auto`: the number of jobs that is right, as far as failures tell; not above what was
+    /// `-j …auto`: the number of jobs that failures have shown to be right; not above what was
     /// asked for.
     auto_jobs: f64,
     slots: Slots,
@@ -86,7 +85,7 @@ impl Schedule {
     /// # Errors
     /// A `-j` or `--load` that names a file which cannot be read or holds no number.
     pub fn new(
-        options: Options,
+        options: ScheduleOptions,
         now: Instant,
         machine: &mut dyn Machine,
     ) -> Result<Self, JobsError> {
@@ -200,7 +199,7 @@ impl Schedule {
     ) -> Ended {
         let Some(job) = self.remove(slot, now) else {
             // A slot that runs nothing: there is nothing to say about it.
-            let (verdict, halt) = (Verdict::Dropped, Halted::No);
+            let (verdict, halt) = (AfterEnd::Dropped, Halted::No);
             return Ended { verdict, outcome, attempt: 1, halt };
         };
         let outcome = match outcome {
@@ -213,24 +212,24 @@ impl Schedule {
         let attempt = self.failures.get(&job.seq).map_or(1, |failed| failed.saturating_add(1));
         let ended = |verdict, halt| Ended { verdict, outcome, attempt, halt };
         if job.fate == Fate::Dropped {
-            return ended(Verdict::Dropped, Halted::No);
+            return ended(AfterEnd::Dropped, Halted::No);
         }
         self.learn(good, now.duration_since(job.started), machine);
         let gave_way = job.fate == Fate::Requeued && self.retries == 1;
         if !good && (self.retries == 0 || attempt < self.retries || gave_way) {
             self.failures.insert(job.seq, attempt);
             self.tally.count_retry();
-            return ended(Verdict::Again, Halted::No);
+            return ended(AfterEnd::Again, Halted::No);
         }
         self.failures.remove(&job.seq);
         let halt = self.count(outcome, now);
-        ended(Verdict::Done, halt)
+        ended(AfterEnd::Done, halt)
     }
 
     /// A job was not started because its own template asked so (`skip()`); it counts as failed.
     pub fn skipped(&mut self, now: Instant) -> Ended {
         let halt = self.count(Outcome::Skipped, now);
-        Ended { verdict: Verdict::Done, outcome: Outcome::Skipped, attempt: 1, halt }
+        Ended { verdict: AfterEnd::Done, outcome: Outcome::Skipped, attempt: 1, halt }
     }
 
     /// The kernel had no process for the job that was said to be started: it gives its slot back,
@@ -247,7 +246,7 @@ impl Schedule {
         if let Some(limit) = &mut self.limit
             && limit.answered(exit_code, now)
         {
-            self.end_youngest(Reason::Limit, now);
+            self.end_youngest(EndReason::Limit, now);
         }
     }
 
@@ -301,7 +300,7 @@ impl Schedule {
         self.running.get(slot).is_some_and(|job| job.fate != Fate::Runs)
     }
 
-    /// Whether the job in a slot is suspended for want of memory.
+    /// Whether the job in a slot is suspended for lack of memory.
     pub fn is_suspended(&self, slot: u32) -> bool {
         self.running.get(slot).is_some_and(|job| job.suspended)
     }
@@ -402,7 +401,7 @@ impl Schedule {
             Answer::Go => None,
             Answer::Wait(moment) => Some(moment),
             Answer::KillYoungest(moment) => {
-                self.end_youngest(Reason::LowMemory, now);
+                self.end_youngest(EndReason::LowMemory, now);
                 Some(moment)
             }
             Answer::Suspend { keep, again } => {

@@ -1,18 +1,18 @@
-//! A semaphore on disk: who holds a slot, taking one, giving it back.
+//! A semaphore on disk: taking a slot and giving it back.
 //!
 //! ```text
-//! ~/.parallel/semaphores/id-NAME.lock            held (flock) while any of this is looked at
-//! ~/.parallel/semaphores/id-NAME/id-NAME         an empty file: its links are the slots taken
+//! ~/.parallel/semaphores/id-NAME.lock            locked (flock) while any of this is read or changed
+//! ~/.parallel/semaphores/id-NAME/id-NAME         an empty file; its links are the slots taken
 //! ~/.parallel/semaphores/id-NAME/PID@HOST        one of them
-//! ~/.parallel/semaphores/whit/lock               as the first lock, for us alone
-//! ~/.parallel/semaphores/whit/PID@HOST           held (flock) by one of us as long as it lives
+//! ~/.parallel/semaphores/whit/lock               as the first lock, for whit only
+//! ~/.parallel/semaphores/whit/PID@HOST           locked (flock) by a holder of ours as long as it lives
 //! ```
 //!
-//! The first three are GNU parallel's, so that its `sem` and ours count each other.  They are not
-//! enough: parallel removes its lock file without checking that it is still the one it locked, so
-//! two processes may hold the lock at once; and it finds dead holders by their process number,
-//! which another process may have by then.  Between processes of whit the last two files decide:
-//! no more than N at once, and a slot is free as soon as its holder has ended, `kill -9` included.
+//! The first three are GNU parallel's, so that its `sem` and ours count each other's commands.  They
+//! are not enough: parallel removes its lock file without checking that it is still the one it locked,
+//! so two processes may hold the lock at once; and it knows a dead holder by its process number, which
+//! another process may have by then.  Between processes of whit the last two files decide: never more
+//! than N at once, and a slot is free as soon as its holder has ended, even by `kill -9`.
 //!
 //! Waiting uses no CPU time: it ends when a holder ends (pidfd) or its link is removed (inotify).
 
@@ -346,7 +346,7 @@ impl Locked<'_> {
             let linked =
                 File::create(&counted).and_then(|_| fs::hard_link(&counted, folder.join(&entry)));
             match linked {
-                // parallel removes the folder of whoever was the last.
+                // parallel removes the folder with the last holder.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
                     remove(&semaphore.marks().join(&entry))?;
@@ -502,7 +502,7 @@ mod tests {
         let host = String::from_utf8(semaphore.host.clone()).unwrap();
         // No process has this number: it is above what the kernel gives out.
         fs::write(semaphore.folder().join(format!("99999999@{host}")), "").unwrap();
-        // One lives, but not as the holder: its file is locked by nobody.
+        // One lives, but not as the holder: no process has locked its file.
         let reused = format!("{}@{host}", std::os::unix::process::parent_id());
         fs::create_dir_all(semaphore.marks()).unwrap();
         fs::write(semaphore.folder().join(&reused), "").unwrap();

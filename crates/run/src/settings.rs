@@ -1,7 +1,6 @@
-//! What a user has asked for: the options of `whit run` as they were given, without the program
-//! that read them.
+//! The options of `whit run` as the user gave them, without the command line parser.
 //!
-//! Texts are as written; [`crate::setup`] reads them and refuses what does not go together.
+//! Texts are unparsed; [`crate::setup`] parses them and refuses combinations that make no sense.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -269,7 +268,7 @@ impl PipeSettings {
         ]
     }
 
-    /// Whether jobs are told the name of their block.
+    /// Whether jobs get the name of their block.
     pub fn is_named(&self) -> bool {
         self.cat || self.fifo
     }

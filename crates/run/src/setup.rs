@@ -1,24 +1,27 @@
 //! From what a user has asked for ([`RunSettings`]) to an engine that is ready to run.
 //!
-//! [`prepare`] joins what the files beside it make, in the order in which one needs the other; a
-//! new option belongs into the one that its group of settings is read by:
+//! [`prepare`] joins what the files beside it make, in the order in which they need each other.  A new
+//! option belongs into the file that reads its group of settings:
 //!
 //! 1. `schedule`: when jobs start and end;
-//! 2. `joblog`: where they are written down, and which of them were run before;
-//! 3. `input`: what they are made of: values, blocks (`blocks`, `tee`), or an earlier run's command
+//! 2. `joblog`: where it is written, and which jobs an earlier run did;
+//! 3. `input`: the input of the jobs: values, blocks (`blocks`, `tee`), or an earlier run's command
 //!    lines;
 //! 4. `command`: the command line, its replacement strings and the shell that reads it;
-//! 5. `feed`: how many values go into a job ([`crate::packing`]), and which thread reads them when;
+//! 5. `job_source`: how many values go into a job ([`crate::packing`]), and which thread reads them;
 //! 6. `jobs`: their environment;
 //! 7. `output`: where their output goes.
 
 use spawn::ExitDetails;
 
-use crate::engine::{Engine, EngineError, Live, Observer, Parts, Plan, Summary, World as _};
+use crate::engine::{
+    Engine, EngineError, EngineOptions, EngineParts, Linux, Observer, OperatingSystem as _,
+    RunOutcome,
+};
 use crate::hosts::{AfterJobs, Warnings};
 use crate::observers::ProgressOptions;
 use crate::progress::Style;
-use crate::schedule::{Jobs, Kernel, Machine as _, Schedule};
+use crate::schedule::{Jobs, LocalMachine, Machine as _, Schedule};
 use crate::settings::RunSettings;
 use command::Command;
 use error::system;
@@ -29,9 +32,9 @@ mod error;
 
 mod blocks;
 mod command;
-mod feed;
 mod hosts;
 mod input;
+mod job_source;
 mod joblog;
 mod jobs;
 mod output;
@@ -48,7 +51,7 @@ const SIGNALS: &[i32] =
 
 /// An engine that is ready.
 pub struct Prepared {
-    parts: Parts<Live>,
+    parts: EngineParts<Linux>,
     progress: ProgressOptions,
     /// What is run after all jobs.
     after: AfterJobs,
@@ -62,7 +65,7 @@ impl Prepared {
 
     /// Looks at each process that has ended, for what `wait4` does not say.
     pub fn inspect_exits(&mut self) {
-        self.parts.world.look_at_ends(ExitDetails::new(self.parts.plan.way.shell()));
+        self.parts.os.look_at_ends(ExitDetails::new(self.parts.options.start_method.shell()));
     }
 
     /// Runs all jobs.
@@ -70,10 +73,10 @@ impl Prepared {
     /// # Errors
     ///
     /// As [`Engine::run`].
-    pub fn run(self, observer: &mut dyn Observer) -> Result<Summary, EngineError> {
-        let summary = Engine::new(self.parts, observer).run();
+    pub fn run(self, observer: &mut dyn Observer) -> Result<RunOutcome, EngineError> {
+        let run_outcome = Engine::new(self.parts, observer).run();
         drop(self.after);
-        summary
+        run_outcome
     }
 }
 
@@ -85,45 +88,55 @@ impl Prepared {
 pub fn prepare(mut settings: RunSettings, warnings: &Warnings) -> Result<Prepared, SetupError> {
     hosts::check(&settings)?;
     // Signals are taken before anything could start a thread.
-    let mut machine = Kernel::default();
+    let mut machine = LocalMachine::default();
     let threads = machine.threads();
     let spawners = settings.jobs.spawners.unwrap_or_else(|| (threads as usize / 16).clamp(1, 8));
-    let world = Live::new(SIGNALS, spawners).map_err(system("cannot listen for signals"))?;
+    let os = Linux::new(SIGNALS, spawners).map_err(system("cannot listen for signals"))?;
 
     let mut options = schedule::options(&settings.schedule)?;
     let logs = joblog::logs(&settings)?;
-    // It may read the first line of a terminal, or open a pipe that nobody writes to.
-    let (words, given) = world.interruptibly(|| Given::open(&mut settings))?;
+    // It may read the first line of a terminal, or open a pipe without a writer.
+    let (words, given) = os.interruptibly(|| Given::open(&mut settings))?;
     let command = Command::parse(&words, &settings, &given)?;
     let (style, is_shown) = output::progress_style(&settings.output);
-    let needs_total = feed::needs_total(&command, &settings, &options, &given)?
+    let needs_total = job_source::needs_total(&command, &settings, &options, &given)?
         || (matches!(style, Style::Eta | Style::Bar) && settings.output.total_jobs.is_none());
 
     if given.tee.is_some() && settings.schedule.jobs.is_none() {
         options.jobs = Jobs::parse("0")?;
     }
     let limit = schedule::limit(&options, &command.shell)?;
-    let waker = world.waker();
+    let waker = os.waker();
     let prepare_hosts =
         || crate::hosts::prepare(&settings.hosts, &command.syntax, &mut machine, waker, warnings);
-    let hosts = world.interruptibly(prepare_hosts)?;
+    let hosts = os.interruptibly(prepare_hosts)?;
     if let Some(hosts) = &hosts {
         options.jobs = Jobs::number(hosts.slots);
     }
     let (remote, after) = hosts.map(|hosts| (hosts.remote, hosts.after)).unzip();
-    let schedule = Schedule::new(options, world.now(), &mut machine)?;
+    let schedule = Schedule::new(options, os.now(), &mut machine)?;
     let slots = schedule.slots();
 
-    let needs = feed::FeedNeeds { slots, needs_total, remote: remote.as_ref(), warnings };
-    let feed = feed::feed(given, &command, &settings, &needs, &world)?;
+    let needs =
+        job_source::JobSourceNeeds { slots, needs_total, remote: remote.as_ref(), warnings };
+    let job_source = job_source::job_source(given, &command, &settings, &needs, &os)?;
     let (results, place) = output::results(&settings.output, &command)?;
     // What ssh writes on standard output is the job's.
     let stdout_unused = remote.is_none() && command.redirects_output(&settings.user);
     let grouped = settings.hosts.is_everywhere;
     let collector = output::collector(&settings, results, &command, stdout_unused, grouped)?;
-    let plan = Plan { remote, limit, place, ..jobs::plan(&settings, command)? };
+    let engine_options =
+        EngineOptions { remote, limit, place, ..jobs::engine_options(&settings, command)? };
     Ok(Prepared {
-        parts: Parts { plan, feed, schedule, machine: Box::new(machine), collector, logs, world },
+        parts: EngineParts {
+            options: engine_options,
+            job_source,
+            schedule,
+            machine: Box::new(machine),
+            collector,
+            logs,
+            os,
+        },
         progress: ProgressOptions { style, threads, slots, is_shown },
         after: after.unwrap_or_default(),
     })

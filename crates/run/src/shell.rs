@@ -1,5 +1,4 @@
-//! Which shell runs the jobs (`--shell`); without a name the one that this process was started
-//! from.
+//! Which shell runs the jobs (`--shell`); by default the one that started this process.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

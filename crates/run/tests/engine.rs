@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use run::collect::{self, Collector};
 use run::engine::{
-    Engine, Event, Feed, Interest, Observer, Parts, Plan, Show, Stdin, Summary, Way, World,
+    Engine, EngineEvent, EngineOptions, EngineParts, Interest, JobSource, JobStdin, Observer,
+    OperatingSystem, RunOutcome, ShowCommand, StartMethod,
 };
-use run::input::{self, Packer, Source};
+use run::input::{self, InputSource, Packer};
 use run::joblog::{Format, Log};
 use run::schedule::{self, Delay, Halt, Jobs, Limit, Schedule, Timeout};
 use spawn::{Child, Environment, Launch, Reaped, ResourceUsage, SpawnError};
@@ -51,7 +52,7 @@ impl Script {
 struct Fake {
     now: Rc<Cell<Instant>>,
     origin: Instant,
-    started: VecDeque<Event>,
+    started: VecDeque<EngineEvent>,
     /// Ends by their moments, and in the order of starts.
     ends: BTreeMap<(Instant, i32), (u8, u8)>,
     pids: i32,
@@ -77,14 +78,18 @@ impl Fake {
         let pid = self.pids;
         let exit = Some(answer.unwrap_or(127));
         let reaped = Reaped { pid, exit, signal: 0, usage: ResourceUsage::default() };
-        self.started.push_back(Event::Ended(reaped));
+        self.started.push_back(EngineEvent::Ended(reaped));
         let child = Child::new(pid, launch);
         let child = if answer.is_some() { child } else { child.failing(libc::ENOENT) };
-        self.started.push_back(Event::Started { slot: LIMIT, result: Ok(child), at: self.now() });
+        self.started.push_back(EngineEvent::Started {
+            slot: LIMIT,
+            result: Ok(child),
+            at: self.now(),
+        });
     }
 }
 
-impl World for Fake {
+impl OperatingSystem for Fake {
     fn now(&self) -> Instant {
         self.now.get()
     }
@@ -113,7 +118,7 @@ impl World for Fake {
             self.most.set(self.most.get().max(self.ends.len()));
             Ok(Child::new(self.pids, launch))
         };
-        self.started.push_back(Event::Started { slot, result, at: self.now() });
+        self.started.push_back(EngineEvent::Started { slot, result, at: self.now() });
     }
 
     fn signal(&mut self, pid: i32, signal: i32) {
@@ -138,7 +143,7 @@ impl World for Fake {
 
     fn forget(&mut self, _fd: RawFd) {}
 
-    fn wait(&mut self, until: Option<Instant>, events: &mut Vec<Event>) -> io::Result<()> {
+    fn wait(&mut self, until: Option<Instant>, events: &mut Vec<EngineEvent>) -> io::Result<()> {
         if !self.started.is_empty() {
             events.extend(self.started.drain(..));
             return Ok(());
@@ -152,7 +157,7 @@ impl World for Fake {
                 self.advance(at);
                 let (exit, signal) = self.ends.remove(&key).expect("an end");
                 let exit = (signal == 0).then_some(exit);
-                events.push(Event::Ended(Reaped {
+                events.push(EngineEvent::Ended(Reaped {
                     pid,
                     exit,
                     signal,
@@ -183,7 +188,7 @@ struct Run {
     output: String,
     /// Lines of the joblog: number, start and run time in milliseconds, exit value, signal.
     log: Vec<(u64, u64, u64, i32, i32)>,
-    summary: Summary,
+    run_outcome: RunOutcome,
     told: Vec<String>,
     most: usize,
     /// From the beginning to the end of the run.
@@ -195,7 +200,7 @@ struct Run {
 struct Given<'a> {
     scripts: &'a [&'a str],
     jobs: u32,
-    options: schedule::Options,
+    options: schedule::ScheduleOptions,
     keep_order: bool,
     refusals: u32,
     limit: &'a [Option<u8>],
@@ -204,26 +209,26 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
-    fn plan(&self) -> Plan {
+    fn options(&self) -> EngineOptions {
         let words = if self.is_direct { vec![b"job".to_vec()] } else { Vec::new() };
         let mut template = Template::parse(&words, &Syntax::default()).expect("a template");
         template.append_value();
         let program = Arc::new(c"sh".into());
-        Plan {
+        EngineOptions {
             template,
-            way: match self.is_direct {
-                true => Way::Direct { program },
-                false => Way::Shell { program, words: vec![b"sh".to_vec()] },
+            start_method: match self.is_direct {
+                true => StartMethod::Direct { program },
+                false => StartMethod::Shell { program, words: vec![b"sh".to_vec()] },
             },
             shell: Shell::default(),
             packing: Packing::One,
             tag: None,
             place: None,
             directory: None,
-            show: Show::Nowhere,
+            show: ShowCommand::Nowhere,
             environment: Environment::new([], &[]),
             own: 0,
-            stdin: Stdin::Inherited,
+            stdin: JobStdin::Inherited,
             nice: 0,
             shares_group: false,
             is_done: None,
@@ -236,26 +241,26 @@ impl Given<'_> {
         }
     }
 
-    fn feed(&self) -> Feed {
+    fn job_source(&self) -> JobSource {
         let values = self.scripts.iter().map(|script| script.as_bytes().to_vec()).collect();
-        let sources = vec![(Source::Arguments(values), input::Linked::No)];
-        let options = input::Options::default();
+        let sources = vec![(InputSource::Arguments(values), input::Linked::No)];
+        let options = input::InputOptions::default();
         let input = input::open(sources, &options, Box::new(io::empty())).expect("input");
-        let packer = Packer::new(input, input::Packing::default());
-        Feed::here(packer, Box::new(|_: &[Record]| true))
+        let packer = Packer::new(input, input::RecordPacking::default());
+        JobSource::here(packer, Box::new(|_: &[Record]| true))
     }
 
     /// Runs it.
     fn simulate(self) -> Run {
         let folder = tempfile::tempdir().expect("a folder");
         let now = Instant::now();
-        let mut machine = schedule::Kernel::default();
-        let (plan, feed) = (self.plan(), self.feed());
-        let options = schedule::Options { jobs: Jobs::number(self.jobs), ..self.options };
+        let mut machine = schedule::LocalMachine::default();
+        let (engine_options, job_source) = (self.options(), self.job_source());
+        let options = schedule::ScheduleOptions { jobs: Jobs::number(self.jobs), ..self.options };
         let schedule = Schedule::new(options, now, &mut machine).expect("a schedule");
         let mut output = tempfile::tempfile().expect("a file");
         let copy = |file: &File| OwnedFd::from(file.try_clone().expect("a copy"));
-        let options = collect::Options {
+        let options = collect::OutputOptions {
             keep_order: self.keep_order,
             directory: folder.path().into(),
             ..Default::default()
@@ -264,7 +269,7 @@ impl Given<'_> {
         let joblog = folder.path().join("joblog");
         let log = Log::create(&joblog, Format::Columns, false).expect("a log");
         let (clock, most) = (Rc::new(Cell::new(now)), Rc::<Cell<usize>>::default());
-        let world = Fake {
+        let os = Fake {
             now: clock.clone(),
             origin: now,
             started: VecDeque::new(),
@@ -275,15 +280,30 @@ impl Given<'_> {
             most: most.clone(),
         };
         let machine = Box::new(machine);
-        let parts = Parts { plan, feed, schedule, machine, collector, logs: vec![log], world };
+        let parts = EngineParts {
+            options: engine_options,
+            job_source,
+            schedule,
+            machine,
+            collector,
+            logs: vec![log],
+            os,
+        };
         let mut told = Messages::default();
-        let summary = Engine::new(parts, &mut told).run().expect("run");
+        let run_outcome = Engine::new(parts, &mut told).run().expect("run");
         let mut text = String::new();
         output.rewind().expect("a beginning");
         output.read_to_string(&mut text).expect("text");
         let log = std::fs::read_to_string(joblog).expect("a joblog");
         let log = log.lines().skip(1).map(columns).collect();
-        Run { output: text, log, summary, told: told.0, most: most.get(), took: clock.get() - now }
+        Run {
+            output: text,
+            log,
+            run_outcome,
+            told: told.0,
+            most: most.get(),
+            took: clock.get() - now,
+        }
     }
 }
 
@@ -307,7 +327,10 @@ fn as_many_as_there_are_slots_run_and_the_next_one_starts_at_an_end() {
     let run = Given { scripts, jobs: 2, ..Given::default() }.simulate();
     assert_eq!(run.log, [(2, 0, 10, 0, 0), (3, 10, 10, 0, 0), (1, 0, 30, 0, 0), (4, 20, 20, 3, 0)]);
     assert_eq!((run.output.as_str(), run.most), ("bcad", 2));
-    assert_eq!((run.summary.exit_code, run.summary.failed, run.summary.ended), (1, 1, 4));
+    assert_eq!(
+        (run.run_outcome.exit_code, run.run_outcome.failed, run.run_outcome.ended),
+        (1, 1, 4)
+    );
     assert!(run.told.is_empty());
 }
 
@@ -323,19 +346,19 @@ fn order_is_kept_whoever_ends_first() {
 fn a_timeout_ends_a_job_to_the_millisecond_and_names_its_command() {
     for is_direct in [false, true] {
         let timeout = Some(Timeout::Fixed(Duration::from_millis(500)));
-        let options = schedule::Options { timeout, ..Default::default() };
+        let options = schedule::ScheduleOptions { timeout, ..Default::default() };
         let scripts = &["3000 0 late", "400 0 soon"];
         let run = Given { scripts, jobs: 2, options, is_direct, ..Given::default() }.simulate();
         assert_eq!(run.log, [(2, 0, 400, 0, 0), (1, 0, 500, -1, libc::SIGTERM)]);
         let command = if is_direct { "job '3000 0 late'" } else { "3000 0 late" };
         assert_eq!(run.told, [format!("job 1 timed out: {command}")]);
-        assert_eq!(run.summary.exit_code, 1);
+        assert_eq!(run.run_outcome.exit_code, 1);
     }
 }
 
 #[test]
 fn failed_jobs_are_tried_again_and_logged_once() {
-    let options = schedule::Options { retries: Some(3), ..Default::default() };
+    let options = schedule::ScheduleOptions { retries: Some(3), ..Default::default() };
     let scripts = &["10 1 x", "10 0 y"];
     let run = Given { scripts, jobs: 1, options, ..Given::default() }.simulate();
     assert_eq!(run.log.iter().map(|line| (line.0, line.3)).collect::<Vec<_>>(), [(1, 1), (2, 0)]);
@@ -348,25 +371,25 @@ fn without_processes_jobs_wait_and_none_is_lost() {
     let given = Given { scripts, jobs: 3, keep_order: true, refusals: 5, ..Given::default() };
     let run = given.simulate();
     assert_eq!(run.output, "abcd");
-    assert_eq!(run.summary.ended, 4);
+    assert_eq!(run.run_outcome.ended, 4);
     assert_eq!(run.told.len(), 1, "told once: {:?}", run.told);
 }
 
 #[test]
 fn halt_now_ends_those_that_run_and_starts_no_more() {
     let halt = Halt::parse("now,fail=1").expect("a halt");
-    let options = schedule::Options { halt, ..Default::default() };
+    let options = schedule::ScheduleOptions { halt, ..Default::default() };
     let scripts = &["50 0 a", "10 7 b", "50 0 c", "50 0 d"];
     let run = Given { scripts, jobs: 3, options, is_direct: true, ..Given::default() }.simulate();
     assert_eq!(run.log, [(2, 0, 10, 7, 0)], "the others have neither output nor a line");
-    assert_eq!((run.output.as_str(), run.summary.exit_code), ("b", 7));
+    assert_eq!((run.output.as_str(), run.run_outcome.exit_code), ("b", 7));
     assert_eq!(run.told, ["this job failed: job '10 7 b'"]);
 }
 
 #[test]
 fn the_answer_of_a_limit_is_heard_whose_end_comes_before_its_start() {
     let limit = Some(Limit::parse(b"limit").expect("a limit"));
-    let options = schedule::Options { limit, ..Default::default() };
+    let options = schedule::ScheduleOptions { limit, ..Default::default() };
     let scripts = &["10 0 a", "10 0 b"];
     let answers = &[Some(1), Some(0), Some(0)];
     let run = Given { scripts, jobs: 1, options, limit: answers, ..Given::default() }.simulate();
@@ -377,7 +400,7 @@ fn the_answer_of_a_limit_is_heard_whose_end_comes_before_its_start() {
 #[test]
 fn a_limit_that_cannot_run_holds_jobs_back_and_is_told() {
     let limit = Some(Limit::parse(b"limit").expect("a limit"));
-    let options = schedule::Options { limit, ..Default::default() };
+    let options = schedule::ScheduleOptions { limit, ..Default::default() };
     let answers = &[None, Some(0)];
     let run = Given { scripts: &["10 0 a"], jobs: 1, options, limit: answers, ..Given::default() };
     let run = run.simulate();
@@ -388,7 +411,7 @@ fn a_limit_that_cannot_run_holds_jobs_back_and_is_told() {
 #[test]
 fn nothing_is_waited_for_when_no_job_is_left() {
     let delay = Some(Delay::parse("5").expect("a delay"));
-    let options = schedule::Options { delay, ..Default::default() };
+    let options = schedule::ScheduleOptions { delay, ..Default::default() };
     let run =
         Given { scripts: &["10 0 a", "10 0 b"], jobs: 1, options, ..Given::default() }.simulate();
     assert_eq!(run.log, [(1, 0, 10, 0, 0), (2, 5000, 10, 0, 0)]);

@@ -7,7 +7,8 @@
 use std::io::Write as _;
 
 use run::input::{
-    Columns, Header, Options, Packer, Separators, Source, Trim, delimiter, file, open, split,
+    Columns, InputOptions, InputSource, Packer, Separators, Trim, ValueNames, delimiter, file,
+    open, split,
 };
 use template::Record;
 use template::quote::Shell;
@@ -21,14 +22,14 @@ type Bytes = Vec<u8>;
 
 /// What a command line asks for: the options of the real one that concern input.
 struct Asked {
-    options: Options,
+    options: InputOptions,
     packing: Packing,
     records_max: u64,
     spread: bool,
     slots: u32,
     limit: usize,
     words: Vec<Bytes>,
-    sources: Vec<(Source, run::input::Linked)>,
+    sources: Vec<(InputSource, run::input::Linked)>,
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -38,7 +39,7 @@ fn text(bytes: &[u8]) -> String {
 #[allow(clippy::unwrap_used)]
 fn parse(arguments: &[Bytes]) -> Asked {
     let mut asked = Asked {
-        options: Options::default(),
+        options: InputOptions::default(),
         packing: Packing::One,
         records_max: 1,
         spread: false,
@@ -67,8 +68,8 @@ fn parse(arguments: &[Bytes]) -> Asked {
                 match option.as_str() {
                     "-d" => asked.options.delimiter = delimiter(value).unwrap(),
                     "--colsep" => asked.options.columns = Columns::Separator(value.clone()),
-                    "--header" if value == b"0" => asked.options.header = Header::FileNames,
-                    "--header" => asked.options.header = Header::First,
+                    "--header" if value == b"0" => asked.options.header = ValueNames::FileNames,
+                    "--header" => asked.options.header = ValueNames::First,
                     "-E" => asked.options.end_of_file = Some(value.clone()),
                     "-a" => asked.sources.push((file(value.clone()), run::input::Linked::No)),
                     "-j" => asked.slots = u32::try_from(number.unwrap()).unwrap(),
@@ -123,7 +124,7 @@ fn ours(arguments: &[Bytes], input: &[u8]) -> Bytes {
     if !template.has_values() {
         template.append_value();
     }
-    let packing = run::input::Packing {
+    let packing = run::input::RecordPacking {
         records_max: asked.records_max,
         spread: asked.spread.then_some(asked.slots),
         exact: false,
@@ -346,18 +347,20 @@ fn measure_a_million_lines() {
         status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default().to_owned()
     };
     eprintln!("before: {}", peak());
-    let tab = Options { columns: Columns::Separator(b"5".to_vec()), ..Options::default() };
-    let regexp = Options { columns: Columns::Separator(b"[56]+".to_vec()), ..Options::default() };
+    let tab =
+        InputOptions { columns: Columns::Separator(b"5".to_vec()), ..InputOptions::default() };
+    let regexp =
+        InputOptions { columns: Columns::Separator(b"[56]+".to_vec()), ..InputOptions::default() };
     for (name, options, records_max) in [
-        ("one line a job", Options::default(), 1),
+        ("one line a job", InputOptions::default(), 1),
         ("columns at a byte", tab, 1),
         ("columns at a pattern", regexp, 1),
-        ("a hundred lines a job", Options::default(), 100),
-        ("as many as 128 KiB hold", Options::default(), u64::MAX),
+        ("a hundred lines a job", InputOptions::default(), 100),
+        ("as many as 128 KiB hold", InputOptions::default(), u64::MAX),
     ] {
         let start = std::time::Instant::now();
         let input = open(Vec::new(), &options, Box::new(Numbers(0, Vec::new()))).expect("it opens");
-        let packing = run::input::Packing { records_max, spread: None, exact: false };
+        let packing = run::input::RecordPacking { records_max, spread: None, exact: false };
         let mut packer = Packer::new(input, packing);
         let mut seen = 0;
         let fits = |records: &[Record]| {

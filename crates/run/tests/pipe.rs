@@ -5,7 +5,7 @@
 
 use std::io::Write as _;
 
-use run::pipe::{BlockSize, Cutter, Header, Options, parts, unescape};
+use run::pipe::{BlockSize, Cutter, PipeHeader, PipeOptions, parts, unescape};
 
 use beside_parallel::parallel;
 
@@ -21,8 +21,8 @@ fn theirs(options: &[String], text: &[u8]) -> Option<Vec<u8>> {
     Some(output.stdout)
 }
 
-fn parse(words: &[String]) -> Options {
-    let mut options = Options::default();
+fn parse(words: &[String]) -> PipeOptions {
+    let mut options = PipeOptions::default();
     let mut left = words.iter();
     while let Some(word) = left.next() {
         let mut value = || left.next().expect("an option has its value");
@@ -46,8 +46,8 @@ fn parse(words: &[String]) -> Options {
             "-L" => options.record_lines = value().parse().ok(),
             "--header" => {
                 options.header = match value().as_str() {
-                    ":" => Header::Lines(1),
-                    number => Header::Lines(number.parse().expect("a header is a number")),
+                    ":" => PipeHeader::Lines(1),
+                    number => PipeHeader::Lines(number.parse().expect("a header is a number")),
                 };
             }
             other => panic!("{other} is unknown to the test"),
@@ -258,34 +258,46 @@ fn measure_cutting() {
     let bytes: u64 = 2 << 30;
     let word = |text: &str| Some(text.as_bytes().to_vec());
     for (name, options, bytes) in [
-        ("lines, 1 MiB", Options::default(), bytes),
-        ("bare copy", Options { record_end: word(""), ..Options::default() }, bytes),
+        ("lines, 1 MiB", PipeOptions::default(), bytes),
+        ("bare copy", PipeOptions { record_end: word(""), ..PipeOptions::default() }, bytes),
         (
             "lines, 64 KiB",
-            Options { block: Some(BlockSize::Bytes(65_536)), ..Options::default() },
+            PipeOptions { block: Some(BlockSize::Bytes(65_536)), ..PipeOptions::default() },
             bytes,
         ),
-        ("csv, 1 MiB", Options { csv: true, ..Options::default() }, bytes),
+        ("csv, 1 MiB", PipeOptions { csv: true, ..PipeOptions::default() }, bytes),
         (
             "end and start",
-            Options { record_start: word("1"), record_end: word("\n"), ..Options::default() },
+            PipeOptions {
+                record_start: word("1"),
+                record_end: word("\n"),
+                ..PipeOptions::default()
+            },
             bytes,
         ),
         (
             "pattern, 1 MiB",
-            Options { record_end: word("7\n"), regexp: true, ..Options::default() },
+            PipeOptions { record_end: word("7\n"), regexp: true, ..PipeOptions::default() },
             bytes,
         ),
         (
             "1000 lines a block",
-            Options { records_max: Some(1000), ..Options::default() },
+            PipeOptions { records_max: Some(1000), ..PipeOptions::default() },
             bytes / 4,
         ),
-        ("1 line a block", Options { records_max: Some(1), ..Options::default() }, bytes / 16),
-        ("records of 4 lines", Options { record_lines: Some(4), ..Options::default() }, bytes / 4),
+        (
+            "1 line a block",
+            PipeOptions { records_max: Some(1), ..PipeOptions::default() },
+            bytes / 16,
+        ),
+        (
+            "records of 4 lines",
+            PipeOptions { record_lines: Some(4), ..PipeOptions::default() },
+            bytes / 4,
+        ),
         (
             "separators removed",
-            Options { remove_separators: true, ..Options::default() },
+            PipeOptions { remove_separators: true, ..PipeOptions::default() },
             bytes / 4,
         ),
     ] {

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use run::remote::files::FilePath;
-use run::remote::{Connection, Job, Login, Place, Ssh, Stdin, Workdir};
+use run::remote::{Connection, HostAddress, Job, Login, RemoteStdin, Ssh, Workdir};
 use tempfile::TempDir;
 
 /// A folder for here, one for the host, and an ssh that leads from one to the other.
@@ -41,7 +41,7 @@ impl World {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a mode");
         let program = vec![program.into_os_string().into_encoded_bytes()];
         let login = Login::parse("me@host:2222").expect("a login");
-        let Place::There(ssh) = login.place else { panic!("a host") };
+        let HostAddress::Remote(ssh) = login.address else { panic!("a host") };
         World { folder, connection: Connection { program, control: None }, ssh }
     }
 
@@ -73,7 +73,7 @@ fn job(command: &str) -> Job<'_> {
         command: command.as_bytes(),
         workdir: &Workdir::Login,
         environment: &[],
-        stdin: Stdin::Nothing,
+        stdin: RemoteStdin::Nothing,
         send: &[],
         bring: &[],
         cleanup: false,
@@ -221,7 +221,7 @@ fn standard_input_is_the_jobs_alone() {
     let world = World::new();
     write(&world.here("file"), "sent");
     let send = paths(&["file"]);
-    let data = Job { send: &send, stdin: Stdin::Data, ..job("cat file -") };
+    let data = Job { send: &send, stdin: RemoteStdin::Data, ..job("cat file -") };
     let mut child = world
         .command(&data.words(&world.connection, &world.ssh))
         .stdin(Stdio::piped())
@@ -235,7 +235,7 @@ fn standard_input_is_the_jobs_alone() {
 #[test]
 fn a_tied_job_ends_by_itself_with_its_code() {
     let world = World::new();
-    let tied = Job { stdin: Stdin::Alive, ..job("echo output; exit 5") };
+    let tied = Job { stdin: RemoteStdin::Alive, ..job("echo output; exit 5") };
     let mut child = world
         .command(&tied.words(&world.connection, &world.ssh))
         .stdin(Stdio::piped())
@@ -256,7 +256,7 @@ fn a_tied_job_ends_with_its_connection() {
     let world = World::new();
     for stubborn in ["", "trap '' TERM; "] {
         let command = format!("{stubborn}echo $$ > pid; sleep 60 & wait; sleep 60");
-        let tied = Job { stdin: Stdin::Alive, ..job(&command) };
+        let tied = Job { stdin: RemoteStdin::Alive, ..job(&command) };
         let mut child = world
             .command(&tied.words(&world.connection, &world.ssh))
             .stdin(Stdio::piped())

@@ -13,13 +13,14 @@ use std::time::{Duration, Instant};
 
 use run::Outcome;
 use run::schedule::{
-    Action, Halt, Jobs, Kernel, Options, Schedule, Start, TermSequence, Timeout, Verdict,
+    Action, AfterEnd, Halt, Jobs, LocalMachine, Schedule, ScheduleOptions, Start, TermSequence,
+    Timeout,
 };
 
-/// Options of ours, and the same as words.
+/// ScheduleOptions of ours, and the same as words.
 struct Case {
     name: &'static str,
-    options: Options,
+    options: ScheduleOptions,
     words: Vec<String>,
     script: &'static str,
     arguments: &'static [&'static str],
@@ -36,7 +37,7 @@ fn case(
     script: &'static str,
     arguments: &'static [&'static str],
 ) -> Case {
-    let mut options = Options { jobs: Jobs::number(jobs), ..Options::default() };
+    let mut options = ScheduleOptions { jobs: Jobs::number(jobs), ..ScheduleOptions::default() };
     let mut all = vec![format!("-j{jobs}")];
     for (option, value) in words {
         match *option {
@@ -113,7 +114,7 @@ fn signal(child: &Child, signal: i32) {
 
 /// Runs a case by our schedule.
 fn ours(case: &Case, folder: &Path) -> (u8, Vec<Line>) {
-    let mut machine = Kernel::default();
+    let mut machine = LocalMachine::default();
     let mut schedule =
         Schedule::new(case.options.clone(), Instant::now(), &mut machine).expect("a schedule");
     schedule.set_total(case.arguments.len() as u64);
@@ -156,9 +157,9 @@ fn ours(case: &Case, folder: &Path) -> (u8, Vec<Line>) {
         };
         let ended = schedule.ended(slot, outcome, Instant::now(), &mut machine);
         match ended.verdict {
-            Verdict::Done => log.push((seq, ended.outcome.exit_value(), ended.outcome.signal())),
-            Verdict::Again => queue.push(seq),
-            Verdict::Dropped => {}
+            AfterEnd::Done => log.push((seq, ended.outcome.exit_value(), ended.outcome.signal())),
+            AfterEnd::Again => queue.push(seq),
+            AfterEnd::Dropped => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The words and the environment of a program, laid out as execve(2) wants them.
+//! The arguments and the environment of a program, laid out as execve(2) wants them.
 //!
 //! Both are buffers that are filled again for each job: once they have grown, nothing is allocated.
 

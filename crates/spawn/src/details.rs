@@ -1,16 +1,16 @@
-//! What is asked of a process that has ended before it is taken away: how much of its CPU time was
-//! the shell's own, and whether its peak of memory is its own.
+//! What is read of a process that has ended and has not been waited for: how much of its CPU time was
+//! the shell's own, and whether its memory peak is its own.
 //!
-//! `wait4` tells of a job what its shell and the command below it used together.  A process that
-//! has ended but was not waited for still has its files in `/proc`: `schedstat` begins with the
-//! nanoseconds that it spent on a CPU itself, without its children, and `comm` names the program
-//! that it was in the end.
+//! `wait4` returns the sum of what a job's shell and the command below it used.  A process that has
+//! ended but was not waited for still has its files in `/proc`: `schedstat` begins with the nanoseconds
+//! that it spent on a CPU itself, without its children, and `comm` is the name of the last program that
+//! it executed.
 //!
-//! A child that shares our memory until it becomes its program is counted as if it had held it
+//! The memory peak of a child that shares our memory until it calls execve(2) includes that memory
 //! (`ru_maxrss`, getrusage(2)): a peak that is not above ours says nothing.
 //!
 //! Costs seven system calls for a job with a shell and one for others, and a read of
-//! `/proc/self/status` for one that seems larger than we are; nothing where nobody asks.
+//! `/proc/self/status` for one whose peak is above ours; nothing unless it is asked for.
 
 use std::ffi::CStr;
 use std::fs::{self, File};

@@ -1,7 +1,7 @@
-//! `execve(2)` that tells its error by its value alone.
+//! `execve(2)` that returns its error as its value.
 //!
-//! The C library's writes it to `errno`, which a child that shares our memory shares with the
-//! thread that started it and runs on.
+//! The C library's function writes it to `errno`, which a child that shares our memory shares with the
+//! thread that started it and that continues to run.
 
 use std::ffi::{CStr, c_char};
 

@@ -1,8 +1,7 @@
 //! A part of a file that is copied into another one before a program starts.
 //!
-//! It is done by a thread other than the engine's, so that a large part keeps nobody else
-//! waiting.  `copy_file_range` copies within the kernel, or not at all where the file system can
-//! share blocks.
+//! A thread other than the engine's does it, so that no other job waits for a large part.
+//! `copy_file_range` copies within the kernel, or not at all where the file system can share blocks.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};

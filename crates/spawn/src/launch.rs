@@ -1,4 +1,4 @@
-//! What a child reads and tells in the memory that it shares with us, until it is its program.
+//! What a child reads and writes in the memory that it shares with us, until it calls execve(2).
 
 use std::ffi::{CString, c_void};
 use std::io;
@@ -50,7 +50,7 @@ pub struct Launch {
 
 impl Launch {
     /// Why it never became its program, `error` being what the kernel said last: the folder is
-    /// looked at again, as a child tells no more than one number.
+    /// looked at again, as a child reports only one number.
     fn refusal(&self, error: io::Error) -> SpawnError {
         let shown = |path: &CString| String::from_utf8_lossy(path.as_bytes()).into_owned();
         let enters = |path: &&CString| {
@@ -142,7 +142,7 @@ impl Child {
     }
 
     /// The same, of a program that cannot be run because of this error: for worlds that are not
-    /// there, since a real child tells it by itself.
+    /// there, since a real child writes it itself.
     #[must_use]
     pub fn failing(self, code: i32) -> Self {
         self.launch.failed.store(code, Relaxed);

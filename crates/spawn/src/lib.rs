@@ -1,20 +1,20 @@
-//! Starting programs at the price the kernel asks, and waiting for their exits.
+//! Starting programs at the lowest cost the kernel allows, and waiting for their exits.
 //!
-//! A program is started by `clone(CLONE_VM)`: nothing of this process is copied, however much
-//! memory it holds, and this process does not wait.  The child makes a handful of calls (its own
-//! process group, descriptors, the signal mask) on a stack of its own and becomes the program while
-//! the next one is started on another CPU.  Waiting for that (`CLONE_VFORK`, as `posix_spawn` does)
-//! costs two switches a program and lets only one at a time get to its exec: of `/bin/true` on two
-//! CPUs 1,500 a second instead of 2,800, at twice the CPU time of this process.
+//! A program is started by `clone(CLONE_VM)`: nothing of this process is copied, however much memory it
+//! has, and this process does not wait.  The child makes a handful of calls (its own process group,
+//! descriptors, the signal mask) on a stack of its own and calls execve(2), while the next one is
+//! started on another CPU.  Waiting for that (`CLONE_VFORK`, as `posix_spawn` does) costs two context
+//! switches a program and lets only one at a time get to its exec: with `/bin/true` on two CPUs 1,500 a
+//! second instead of 2,800, at twice the CPU time of this process.
 //!
 //! What the child needs (path, arguments, environment) is made before; nothing is allocated between
-//! clone and exec.  It is in one [`Launch`], which belongs to the child until its exit is known,
-//! and is used again then.
+//! clone and exec.  It is in one [`Launch`], which belongs to the child until its exit is known, and is
+//! used again then.
 //!
-//! Exits arrive as SIGCHLD on one `signalfd` ([`SignalFd`]); [`reap`] calls `wait4`, which also
-//! gives the resource usage.  A descriptor for each process would cost three calls a program more.
+//! Exits arrive as SIGCHLD on one `signalfd` ([`SignalFd`]); [`reap`] calls `wait4`, which also returns
+//! the resource usage.  A descriptor for each process would cost three calls a program more.
 //!
-//! Uses nothing of ours.  Begin reading with `launch.rs` (what is handed to the child), then
+//! Uses nothing of ours.  Begin reading with `launch.rs` (what is passed to the child), then
 //! `spawner.rs` (clone, and what the child does) and `signals.rs` (exits).
 
 use std::io;

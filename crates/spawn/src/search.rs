@@ -1,4 +1,4 @@
-//! The file that a program's name means: the search through `PATH`.
+//! The search for a program's file through `PATH`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

@@ -1,4 +1,4 @@
-//! SignalFd of processes: SIGCHLD by a descriptor, statuses and accounts by `wait4`.
+//! SIGCHLD by a descriptor, exit statuses and resource usage by `wait4`.
 
 use std::io;
 use std::mem::MaybeUninit;

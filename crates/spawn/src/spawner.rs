@@ -1,4 +1,4 @@
-//! `clone` and what the child does until it is the program.
+//! `clone`, and what the child does until it calls execve(2).
 
 use std::ffi::{c_int, c_void};
 use std::io;
@@ -26,7 +26,7 @@ impl Spawner {
     }
 
     /// Starts a program that was ordered at `ordered`; returns as soon as there is a process, which
-    /// tells at its end whether it could become the program.
+    /// returns at its end whether execve(2) succeeded.
     ///
     /// Signals must be blocked in this thread (see [`SignalFd`](crate::SignalFd)).
     ///
@@ -86,7 +86,7 @@ fn prepare(launch: &Launch) -> Result<std::convert::Infallible, Errno> {
         // What the user may not have is left as it is, as nice(1) does.
         let _ = process::nice(launch.nice);
     }
-    // SAFETY: the set is valid; this function tells errors by its value alone.
+    // SAFETY: the set is valid; this function returns errors as its value.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &launch.mask, ptr::null_mut()) };
     launch.calls();
     let (words, variables) = (launch.arguments.pointers(), launch.environment.pointers());

@@ -1,4 +1,4 @@
-//! What a process used.
+//! The resource usage of a process.
 
 /// What a process used, by the kernel's account of it and of the children that it waited for
 /// (getrusage(2)).
@@ -29,7 +29,7 @@ pub struct ResourceUsage {
 /// What of a job's CPU time was the shell's that ran it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShellTime {
-    /// Nobody asked, or the kernel does not tell.
+    /// It was not asked for, or the kernel does not say.
     #[default]
     Unknown,
     /// There was no shell.

@@ -1,19 +1,18 @@
-//! Running without a shell: whether a template's text means to a shell what it says, and the words
+//! Running without a shell: whether the text of a template means the same without one, and the words
 //! that a shell would have made of it.
 //!
-//! Decided once for a template, as values are always quoted: only the command's own text can ask a
-//! shell for something.  Quotes and backslashes around plain text are taken away here, so that
-//! `awk '{print $1}' {}` needs no shell.  What a word means (a builtin, a function) is
-//! [`crate::shell`]'s business.
+//! Decided once for a template, as values are always quoted: only the command's own text can need a
+//! shell.  Quotes and backslashes around plain text are removed here, so that `awk '{print $1}' {}`
+//! needs no shell.  Builtins and functions are looked up in [`crate::shell`].
 
 use super::parse::Piece;
 use super::render::{self, Arguments};
 use super::{Context, Flow, RenderError, Template};
-use crate::shell::Reason;
+use crate::shell_reason::ShellReason;
 
 /// The first word of a template that a shell would only take apart into words, or why it would do
 /// more than that.
-pub(crate) fn first_word(template: &Template) -> Result<Vec<u8>, Reason> {
+pub(crate) fn first_word(template: &Template) -> Result<Vec<u8>, ShellReason> {
     let pieces = template.plain.as_ref().map_err(Clone::clone)?;
     let mut name: Option<Vec<u8>> = None;
     for piece in pieces {
@@ -24,10 +23,10 @@ pub(crate) fn first_word(template: &Template) -> Result<Vec<u8>, Reason> {
             }
             Piece::Blank(_) if name.is_none() => {}
             Piece::Blank(_) | Piece::Join => break,
-            Piece::Value(_) => return Err(Reason::StartsWithValue),
+            Piece::Value(_) => return Err(ShellReason::StartsWithValue),
         }
     }
-    name.ok_or(Reason::NoCommand)
+    name.ok_or(ShellReason::NoCommand)
 }
 
 /// Renders the words of a template that needs no shell.
@@ -53,7 +52,7 @@ pub(super) fn render(
 }
 
 /// The pieces with their quotes taken away; or why only a shell can read them.
-pub(super) fn plain(pieces: &[Piece], is_quoted: bool) -> Result<Vec<Piece>, Reason> {
+pub(super) fn plain(pieces: &[Piece], is_quoted: bool) -> Result<Vec<Piece>, ShellReason> {
     if is_quoted {
         return Ok(pieces.to_vec());
     }
@@ -65,13 +64,13 @@ pub(super) fn plain(pieces: &[Piece], is_quoted: bool) -> Result<Vec<Piece>, Rea
             Piece::Join => reader.end_word(),
             Piece::Value(replacement) => {
                 if reader.quote.is_some() {
-                    return Err(Reason::ValueInQuotes);
+                    return Err(ShellReason::ValueInQuotes);
                 }
                 if reader.is_escaped {
-                    return Err(Reason::Special('\\'));
+                    return Err(ShellReason::Special('\\'));
                 }
                 if replacement.what.is_for_shell() {
-                    return Err(Reason::Unquoted);
+                    return Err(ShellReason::Unquoted);
                 }
                 reader.has_value = true;
                 reader.see_whether_torn()?;
@@ -80,9 +79,9 @@ pub(super) fn plain(pieces: &[Piece], is_quoted: bool) -> Result<Vec<Piece>, Rea
         }
     }
     match reader.quote {
-        None if reader.is_escaped => Err(Reason::Special('\\')),
+        None if reader.is_escaped => Err(ShellReason::Special('\\')),
         None => Ok(reader.pieces),
-        Some(mark) => Err(Reason::Special(mark as char)),
+        Some(mark) => Err(ShellReason::Special(mark as char)),
     }
 }
 
@@ -102,14 +101,16 @@ struct Reader {
 }
 
 impl Reader {
-    fn text(&mut self, text: &[u8]) -> Result<(), Reason> {
+    fn text(&mut self, text: &[u8]) -> Result<(), ShellReason> {
         let mut rest = text;
         while let Some((&byte, after)) = rest.split_first() {
             rest = after;
             match (self.quote, byte) {
                 (Some(mark), _) if mark == byte => self.quote = None,
                 (Some(b'\''), _) => self.push(byte),
-                (Some(_), b'$' | b'`' | b'\\' | b'!') => return Err(Reason::Special(byte as char)),
+                (Some(_), b'$' | b'`' | b'\\' | b'!') => {
+                    return Err(ShellReason::Special(byte as char));
+                }
                 (Some(_), _) => self.push(byte),
                 (None, b'\'' | b'"') => {
                     self.quote = Some(byte);
@@ -123,12 +124,14 @@ impl Reader {
                     }
                     None => self.is_escaped = true,
                 },
-                (None, b'=') if self.words == 0 => return Err(Reason::Assignment),
+                (None, b'=') if self.words == 0 => return Err(ShellReason::Assignment),
                 // A value before it may be missing, and then the word begins here.
                 (None, b'#' | b'=') if !self.has_text => {
-                    return Err(Reason::Special(byte as char));
+                    return Err(ShellReason::Special(byte as char));
                 }
-                (None, _) if SPECIAL.contains(&byte) => return Err(Reason::Special(byte as char)),
+                (None, _) if SPECIAL.contains(&byte) => {
+                    return Err(ShellReason::Special(byte as char));
+                }
                 (None, _) => self.push(byte),
             }
         }
@@ -147,14 +150,14 @@ impl Reader {
         }
     }
 
-    fn blank(&mut self, text: &[u8]) -> Result<(), Reason> {
+    fn blank(&mut self, text: &[u8]) -> Result<(), ShellReason> {
         if self.quote.is_some() {
             self.append(text);
             self.has_quoted_blank = true;
             return self.see_whether_torn();
         }
         if text.contains(&b'\n') {
-            return Err(Reason::Special('\n'));
+            return Err(ShellReason::Special('\n'));
         }
         let mut text = text;
         if std::mem::take(&mut self.is_escaped) {
@@ -181,8 +184,12 @@ impl Reader {
 
     /// Packed values repeat what stands around them up to a blank, quoted or not: quotes that such
     /// a repetition tears apart are for a shell to make sense of.
-    fn see_whether_torn(&self) -> Result<(), Reason> {
-        if self.has_value && self.has_quoted_blank { Err(Reason::ValueInQuotes) } else { Ok(()) }
+    fn see_whether_torn(&self) -> Result<(), ShellReason> {
+        if self.has_value && self.has_quoted_blank {
+            Err(ShellReason::ValueInQuotes)
+        } else {
+            Ok(())
+        }
     }
 }
 

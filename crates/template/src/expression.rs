@@ -3,11 +3,11 @@
 //! There are `s///`, `tr///`, matches, strings with variables, arithmetic, comparisons, `?:`,
 //! `if`/`unless`, variables, and the functions of the language and of the job (`seq()`, `skip()`
 //! ...).  There are no loops, lists, references, files or programs: every expression ends, in time
-//! proportional to its length and the values'.  What is not offered is refused by name when the
+//! proportional to its length and the values'.  What is not supported is refused by name when the
 //! command is read.
 //!
-//! `$_` is the value.  Other variables begin anew with each job and are shared by the expressions
-//! of one command line; `@arg` has an empty entry before the first value, as GNU parallel has it.
+//! `$_` is the value.  Other variables are empty again for each job and are shared by the expressions
+//! of one command line; `@arg` has an empty entry before the first value, as in GNU parallel.
 
 mod number;
 mod parse;
@@ -15,7 +15,7 @@ mod regexes;
 mod run;
 mod sprintf;
 mod syntax;
-mod text;
+mod value;
 
 use regex::bytes::Regex;
 

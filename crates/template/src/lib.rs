@@ -6,7 +6,7 @@
 //! The built-in strings (`{}`, `{.}`, `{/}`, `{//}`, `{/.}`, `{#}`, `{%}`, with or without a
 //! position) are slices of the values: rendering them allocates nothing once the buffers are warm.
 //!
-//! [`quote`] writes values so that a shell reads each as one word; [`shell`] tells whether a
+//! [`quote`] writes values so that a shell reads each as one word; [`shell`] decides whether a
 //! template needs a shell at all.
 //!
 //! Uses nothing of ours and does no I/O.  Begin reading with [`Template::parse`] in this file, then
@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod change;
 mod direct;
 mod expression;
 mod measure;
@@ -23,16 +24,18 @@ mod plus;
 pub mod quote;
 mod redirect;
 mod render;
+mod replacement;
 pub mod shell;
+mod shell_reason;
 mod strings;
 mod value;
 
-pub use measure::Measure;
-use parse::{Piece, Position, Replacement};
+pub use measure::CommandLength;
+use parse::Piece;
 use quote::Shell;
 use render::{Line, QuotedLine};
-use shell::Reason;
-use strings::What;
+use replacement::{Position, Replacement, What};
+use shell::ShellReason;
 use value::Cut;
 
 /// How replacement strings are written: what the options that change them have asked for.
@@ -157,7 +160,7 @@ pub enum RenderError {
     NoTotal,
     /// The template is one that only a shell can read ([`shell::needed`]).
     #[error("the command needs a shell: {0}")]
-    NeedsShell(Reason),
+    NeedsShell(ShellReason),
     /// The expression failed for this job's values.
     #[error("{0}")]
     Expression(String),
@@ -199,7 +202,7 @@ pub struct Template {
     shell_quote: u32,
     shell: Shell,
     /// The pieces as a program's words would be made of them, where no shell is needed for that.
-    plain: Result<Vec<Piece>, Reason>,
+    plain: Result<Vec<Piece>, ShellReason>,
 }
 
 impl Default for Template {
@@ -212,7 +215,7 @@ impl Default for Template {
             quote_command: None,
             shell_quote: 0,
             shell: Shell::default(),
-            plain: Err(Reason::NoCommand),
+            plain: Err(ShellReason::NoCommand),
         }
     }
 }
@@ -267,7 +270,7 @@ impl Template {
     pub fn needs_total(&self) -> bool {
         self.replacements().any(|replacement| match &replacement.what {
             What::Total => true,
-            What::Seq(number) => number.width == strings::Width::Largest,
+            What::Seq(number) => number.width == replacement::Width::Largest,
             What::Expression(program) => program.needs_total,
             _ => false,
         })
@@ -320,8 +323,8 @@ impl Template {
 
     /// Measures packed command lines for `-s`; `others` are the templates beside the command: its
     /// tag, its folders.
-    pub fn measure(&self, others: &[&Template], packing: Packing, shell: Shell) -> Measure {
-        Measure::new(self, others, packing, shell)
+    pub fn measure(&self, others: &[&Template], packing: Packing, shell: Shell) -> CommandLength {
+        CommandLength::new(self, others, packing, shell)
     }
 
     /// Replaces `words` by the arguments that a shell would have made of the command line, each
@@ -352,7 +355,7 @@ impl Template {
         let is_quoted = self.quote_command.is_some();
         self.is_unquoted &= !is_quoted;
         self.plain = match self.is_unquoted {
-            true => Err(Reason::StartsWithValue),
+            true => Err(ShellReason::StartsWithValue),
             false => direct::plain(&self.pieces, is_quoted),
         };
     }

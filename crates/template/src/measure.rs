@@ -1,8 +1,8 @@
-//! How long a command line counts as when records are added to it (`-s`).
+//! The length of a command line when records are added to it, as `-s` counts it.
 //!
-//! Not the length that it has in the end: GNU parallel adds up what each record alone would make
-//! of the command's replacement strings, and users' scripts rely on which values it puts together.
-//! Its rules, found by running it:
+//! It is not the final length: GNU parallel adds up what each record alone would make of the
+//! command's replacement strings, and users' scripts depend on which values it puts together.  Its
+//! rules, found by running it:
 //!
 //! - text that is written once counts once; in words that are repeated (`-X`, `-N`, `-L`) it counts
 //!   for each value, whatever string stands in them;
@@ -15,7 +15,8 @@
 //!   counts beside theirs;
 //! - with `-q` nothing counts as quoted, and all of it three times.
 
-use super::parse::{Piece, Position};
+use super::parse::Piece;
+use super::replacement::Position;
 use super::{Context, Packing, RenderError, Template, Values};
 use crate::Record;
 use crate::quote::Shell;
@@ -25,7 +26,7 @@ const QUOTED_FACTOR: usize = 3;
 
 /// What the length of a packed command line is made of.
 #[derive(Clone, Debug)]
-pub struct Measure {
+pub struct CommandLength {
     /// Bytes that are written once.
     once: usize,
     /// Bytes that are written for each value.
@@ -42,7 +43,7 @@ pub struct Measure {
     factor: usize,
 }
 
-impl Measure {
+impl CommandLength {
     pub(super) fn new(
         command: &Template,
         others: &[&Template],
@@ -69,7 +70,7 @@ impl Measure {
             }
         }
         let mut pieces: Vec<Piece> = command.pieces.iter().filter(is_value).cloned().collect();
-        // There is no other way to tell whether two of them are the same; it is done once.
+        // There is no other way to compare two of them; it is done once.
         let written = pieces.len() - usize::from(command.has_appended);
         let name = |piece: &Piece| format!("{piece:?}");
         let mut known: Vec<String> = pieces[..written].iter().map(name).collect();
@@ -82,7 +83,7 @@ impl Measure {
         }
         let is_of_all = |piece: &&Piece| matches!(piece, Piece::Value(value) if value.position == Position::All);
         let is_quoted = command.quote_command.is_some();
-        Measure {
+        CommandLength {
             once,
             for_each_value,
             blanks,

@@ -1,11 +1,12 @@
 //! From the command's words to pieces: text, blanks and replacement strings.
 //!
-//! Done once for a command.  A replacement string is looked for at each byte, from left to right:
-//! an expression in parentheses first, then the fixed strings (the longest that fits), then those
-//! with a position or a column's name after their `{`, then those with parts of their own.
+//! Done once for a command.  At each byte, from left to right, the parser looks for an expression in
+//! parentheses first, then for the fixed strings (the longest that fits), then for those with a
+//! position or a column's name after their `{`, then for those with parameters.
 
 use super::expression::Program;
-use super::strings::{Strings, What};
+use super::replacement::{Position, Replacement, What};
+use super::strings::Strings;
 use super::value::Cut;
 use super::{Syntax, TemplateError};
 
@@ -24,24 +25,6 @@ pub(crate) enum Piece {
     Join,
     /// A replacement string.
     Value(Replacement),
-}
-
-/// What stands in place of a replacement string.
-#[derive(Clone, Debug)]
-pub(crate) struct Replacement {
-    pub(crate) what: What,
-    pub(crate) position: Position,
-}
-
-/// Which values a replacement string is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Position {
-    /// Each of them.
-    All,
-    /// The one at this place, from 1; from the end when negative.
-    At(i32),
-    /// None: it is about the job.
-    Job,
 }
 
 /// Reads the command's words.

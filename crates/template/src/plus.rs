@@ -1,13 +1,12 @@
-//! The strings that `--plus` adds, as GNU parallel has them.
+//! The replacement strings that `--plus` adds, as in GNU parallel.
 //!
-//! Those that cut a value or say something of the job are a table; those with parts of their own
-//! (`{:2}`, `{#prefix}`, `{/from/to}`, `{^^letters}`) are read here and compiled once.
-
-use regex::bytes::{NoExpand, Regex};
+//! Those that cut a value or are about the job are a table; those with parameters (`{:2}`, `{#prefix}`,
+//! `{/from/to}`, `{^^letters}`) are parsed here and compiled once.
 
 use super::TemplateError;
+use super::change::Change;
 use super::expression::pattern;
-use super::strings::{Number, What, Width};
+use super::replacement::{Number, What, Width};
 use super::value::Cut;
 
 /// The strings of fixed text.
@@ -37,76 +36,6 @@ pub(super) fn fixed() -> impl Iterator<Item = (&'static [u8], What)> {
         (b"{agrp}", What::Variable(b"${PARALLEL_ARGHOSTGROUPS}")),
     ]
     .into_iter()
-}
-
-/// How a value is changed.
-#[derive(Clone, Debug)]
-pub(crate) enum Change {
-    /// `{:-text}`: the text where the value is empty (or `0`).
-    Default(Vec<u8>),
-    /// `{:2}`: without so many bytes at the front.
-    From(usize),
-    /// `{:2:3}`: from there, so many bytes.
-    Slice(usize, usize),
-    /// `{#re}`, `{##re}`, `{%%re}`: without the match.
-    Without(Regex),
-    /// `{%re}`: without the match at the end that begins last; group 1 is what stays.
-    Keep(Regex),
-    /// `{/re/text}`, `{//re/text}`: the match, or every match, made this text.
-    Replace { from: Regex, to: Vec<u8>, every: bool },
-    /// `{^re}`, `{,re}` at the front, `{^^re}`, `{,,re}` everywhere: in capitals or small.
-    Case { of: Regex, upper: bool, every: bool },
-}
-
-impl Change {
-    /// Appends the changed value.
-    pub(crate) fn apply(&self, value: &[u8], out: &mut Vec<u8>) {
-        match self {
-            Change::Default(text) => {
-                let is_unset = value.is_empty() || value == b"0";
-                out.extend_from_slice(if is_unset { text } else { value });
-            }
-            Change::From(start) => out.extend_from_slice(value.get(*start..).unwrap_or(b"")),
-            Change::Slice(start, count) => {
-                let rest = value.get(*start..).unwrap_or(b"");
-                out.extend_from_slice(&rest[..rest.len().min(*count)]);
-            }
-            Change::Without(regex) => match regex.find(value) {
-                Some(found) => {
-                    out.extend_from_slice(&value[..found.start()]);
-                    out.extend_from_slice(&value[found.end()..]);
-                }
-                None => out.extend_from_slice(value),
-            },
-            Change::Keep(regex) => match regex.captures(value) {
-                Some(groups) => {
-                    let all = groups.get(0).map_or(0..0, |all| all.range());
-                    out.extend_from_slice(&value[..all.start]);
-                    out.extend_from_slice(groups.get(1).map_or(b"", |kept| kept.as_bytes()));
-                    out.extend_from_slice(&value[all.end..]);
-                }
-                None => out.extend_from_slice(value),
-            },
-            Change::Replace { from, to, every } => {
-                let most = usize::from(!*every);
-                out.extend_from_slice(&from.replacen(value, most, NoExpand(to)));
-            }
-            Change::Case { of, upper, every } => {
-                let mut done = 0;
-                for found in of.find_iter(value).take(if *every { usize::MAX } else { 1 }) {
-                    out.extend_from_slice(&value[done..found.start()]);
-                    let changed = found.as_bytes().iter();
-                    if *upper {
-                        out.extend(changed.map(u8::to_ascii_uppercase));
-                    } else {
-                        out.extend(changed.map(u8::to_ascii_lowercase));
-                    }
-                    done = found.end();
-                }
-                out.extend_from_slice(&value[done..]);
-            }
-        }
-    }
 }
 
 /// The string with parts of its own that `text` begins with: `{`, a sign, the parts, `}`.

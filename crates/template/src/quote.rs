@@ -1,8 +1,8 @@
-//! Quoting: values written so that a shell reads them as one word each.
+//! Quoting: values written so that a shell reads each as one word.
 //!
-//! The Bourne rule is GNU parallel's, byte for byte, as its `--dry-run` and joblog show it: a value
-//! of harmless bytes stays as it is, an empty one becomes `''`, everything else is put between
-//! single quotes, with each `'` of its own in double quotes: `it's` is `'it'"'"'s'`.
+//! The Bourne rule is GNU parallel's, byte for byte, as its `--dry-run` and joblog show it: a value of
+//! harmless bytes is unchanged, an empty one becomes `''`, everything else is put between single
+//! quotes, with each `'` in double quotes: `it's` is `'it'"'"'s'`.
 //!
 //! One pass over the value, written straight into the caller's buffer.
 

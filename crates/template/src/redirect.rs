@@ -1,9 +1,8 @@
-//! Whether a command sends its standard output to a file of its own, so that nothing needs to be
-//! kept apart for it.
+//! Whether a command redirects its standard output to a file, so that it needs no temporary file.
 //!
-//! Decided once for a template, from the command's own text.  Only what is plain is recognised: one
-//! command with quotes, variables and simple `$(…)`, and a `>` or `>>`.  For everything else the
-//! answer is no, which costs two system calls a job and is never wrong.
+//! Decided once for a template, from the command's own text.  Only simple commands are recognised: one
+//! command with quotes, variables and simple `$(…)`, and a `>` or `>>`.  For everything else the answer
+//! is no, which costs two system calls a job and is never wrong.
 
 use super::Template;
 use super::parse::Piece;

@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::io::Write as _;
 
 use super::expression::Scope;
-use super::parse::{Piece, Position, Replacement};
-use super::strings::{Number, What, Width};
+use super::parse::Piece;
+use super::replacement::{Number, Position, Replacement, What, Width};
 use super::value::{Cut, cut};
 use super::{Context, Flow, Packing, RenderError};
 use crate::Record;
@@ -296,7 +296,7 @@ impl<'a> Job<'a> {
     }
 
     /// The value at this place among those of all records.  Values are asked for one after the
-    /// other: the search goes on where the last one ended.
+    /// other: the search continues where the last one ended.
     fn value_at(&self, index: usize) -> Option<&'a [u8]> {
         let records = self.context.records;
         let (mut record, mut before) = self.found.get();

@@ -10,41 +10,10 @@
 //! nor a function.  `true` and `false` are taken from the disk: they differ from the builtins only
 //! when their one argument is `--help` or `--version`.
 
+pub use crate::shell_reason::ShellReason;
+
 use crate::quote::Shell;
 use crate::{Template, direct, redirect};
-
-/// Why a template needs a shell.
-#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
-pub enum Reason {
-    /// There is no command: each record is a command line.
-    #[default]
-    #[error("each argument is a command line")]
-    NoCommand,
-    /// The program itself is made of a value, and not quoted.
-    #[error("the command begins with a replacement string")]
-    StartsWithValue,
-    /// A value stands between quotes.
-    #[error("a replacement string stands between quotes")]
-    ValueInQuotes,
-    /// A replacement string's text is for the shell to read: `{slot}`, `uq()`.
-    #[error("a replacement string is not quoted")]
-    Unquoted,
-    /// A byte that is special to shells.
-    #[error("{0:?} means something to a shell")]
-    Special(char),
-    /// The first word sets a variable.
-    #[error("the command sets a variable")]
-    Assignment,
-    /// The first word is a part of the shell or one of its functions.
-    #[error("{0} is a builtin, a keyword or a function of the shell")]
-    Builtin(String),
-    /// The shell's own rules are not known well enough to do without it.
-    #[error("the shell is neither sh nor one like it")]
-    OtherShell,
-    /// The shell would read a file first that may define anything.
-    #[error("the shell reads a file before each command")]
-    StartupFile,
-}
 
 /// What the user's surroundings make of plain words.
 #[derive(Clone, Debug, Default)]
@@ -60,12 +29,12 @@ pub struct Surroundings {
 
 /// Why `template` needs a shell, or `None` when [`Template::render_words`] makes the same
 /// arguments.
-pub fn needed(template: &Template, surroundings: &Surroundings) -> Option<Reason> {
+pub fn needed(template: &Template, surroundings: &Surroundings) -> Option<ShellReason> {
     if surroundings.shell != Shell::Bourne {
-        return Some(Reason::OtherShell);
+        return Some(ShellReason::OtherShell);
     }
     if surroundings.reads_startup_file {
-        return Some(Reason::StartupFile);
+        return Some(ShellReason::StartupFile);
     }
     let name = match direct::first_word(template) {
         Ok(name) => name,
@@ -73,7 +42,7 @@ pub fn needed(template: &Template, surroundings: &Surroundings) -> Option<Reason
     };
     let is_the_shells = WORDS_OF_SHELLS.split(' ').any(|word| word.as_bytes() == name)
         || surroundings.functions.contains(&name);
-    is_the_shells.then(|| Reason::Builtin(String::from_utf8_lossy(&name).into_owned()))
+    is_the_shells.then(|| ShellReason::Builtin(String::from_utf8_lossy(&name).into_owned()))
 }
 
 /// Whether a shell that runs the command writes nothing to its own standard output: the command
@@ -101,7 +70,7 @@ mod tests {
     use super::*;
     use crate::Syntax;
 
-    fn reason(command: &str) -> Option<Reason> {
+    fn reason(command: &str) -> Option<ShellReason> {
         let mut template =
             Template::parse(&[command.as_bytes().to_vec()], &Syntax::default()).unwrap();
         if !template.has_values() {
@@ -129,26 +98,26 @@ mod tests {
 
     #[test]
     fn others_do_and_say_why() {
-        let builtin = |name: &str| Reason::Builtin(name.to_owned());
+        let builtin = |name: &str| ShellReason::Builtin(name.to_owned());
         for (command, why) in [
-            ("", Reason::StartsWithValue),
-            ("{} x", Reason::StartsWithValue),
-            ("x{} y", Reason::StartsWithValue),
-            ("A=1 env", Reason::Assignment),
-            ("A={} env", Reason::Assignment),
+            ("", ShellReason::StartsWithValue),
+            ("{} x", ShellReason::StartsWithValue),
+            ("x{} y", ShellReason::StartsWithValue),
+            ("A=1 env", ShellReason::Assignment),
+            ("A={} env", ShellReason::Assignment),
             ("echo {}", builtin("echo")),
             ("'cd' {}", builtin("cd")),
             ("if true", builtin("if")),
-            ("cat \"{}\"", Reason::ValueInQuotes),
-            ("cat 'a b'{}", Reason::ValueInQuotes),
-            ("cat {} | wc", Reason::Special('|')),
-            ("cat ~/{}", Reason::Special('~')),
-            ("cat #{}", Reason::Special('#')),
-            ("cat \"$x\"", Reason::Special('$')),
-            ("cat 'x", Reason::ValueInQuotes),
-            ("cat x\ny", Reason::Special('\n')),
-            ("cat {a,b}", Reason::Special('{')),
-            ("cat \\{}", Reason::Special('\\')),
+            ("cat \"{}\"", ShellReason::ValueInQuotes),
+            ("cat 'a b'{}", ShellReason::ValueInQuotes),
+            ("cat {} | wc", ShellReason::Special('|')),
+            ("cat ~/{}", ShellReason::Special('~')),
+            ("cat #{}", ShellReason::Special('#')),
+            ("cat \"$x\"", ShellReason::Special('$')),
+            ("cat 'x", ShellReason::ValueInQuotes),
+            ("cat x\ny", ShellReason::Special('\n')),
+            ("cat {a,b}", ShellReason::Special('{')),
+            ("cat \\{}", ShellReason::Special('\\')),
         ] {
             assert_eq!(reason(command), Some(why), "{command}");
         }
@@ -160,10 +129,10 @@ mod tests {
         let mut surroundings = Surroundings::default();
         assert_eq!(needed(&template, &surroundings), None);
         surroundings.functions.push(b"ls".to_vec());
-        assert_eq!(needed(&template, &surroundings), Some(Reason::Builtin("ls".to_owned())));
+        assert_eq!(needed(&template, &surroundings), Some(ShellReason::Builtin("ls".to_owned())));
         surroundings.reads_startup_file = true;
-        assert_eq!(needed(&template, &surroundings), Some(Reason::StartupFile));
+        assert_eq!(needed(&template, &surroundings), Some(ShellReason::StartupFile));
         surroundings.shell = Shell::Fish;
-        assert_eq!(needed(&template, &surroundings), Some(Reason::OtherShell));
+        assert_eq!(needed(&template, &surroundings), Some(ShellReason::OtherShell));
     }
 }

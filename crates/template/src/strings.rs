@@ -1,90 +1,15 @@
-//! The replacement strings that there are: which text stands for what.
+//! The table of replacement strings: which text stands for what.
 //!
-//! Only at parsing: a table of fixed strings, searched for the longest that fits, and the strings
-//! with parts of their own (`{:2}`, `{%.gz}`, those of `--rpl` with groups), tried after them.
+//! Used only while a command is parsed: fixed strings, searched for the longest that fits, and then the
+//! strings with parameters (`{:2}`, `{%.gz}`, those of `--rpl` with groups).
 
 use regex::bytes::Regex;
 
 use super::expression::Program;
-use super::parse::Position;
-use super::plus::{self, Change};
+use super::plus;
+use super::replacement::{Number, What, Width};
 use super::value::Cut;
 use super::{Syntax, TemplateError};
-
-/// What a replacement string computes.
-#[derive(Clone, Debug)]
-pub(crate) enum What {
-    /// A part of the value.
-    Value(Cut),
-    /// The job's number, less so many, in a format.
-    Seq(Number),
-    /// The job's slot, less so many, in a format.
-    Slot(Number),
-    /// The number of all jobs.
-    Total,
-    /// The value, changed in one of the ways of `--plus`.
-    Change(Box<Change>),
-    /// The value; the job is skipped where values come twice (`{uniq}`) ...
-    Unique,
-    /// ... or are not in ascending order (`{choose_k}`).
-    Ascending,
-    /// A variable for the shell to look up: never quoted.
-    Variable(&'static [u8]),
-    /// What an expression makes of the value.
-    Expression(Box<Program>),
-}
-
-impl What {
-    /// The values it stands for when no position is given.
-    pub(crate) fn own_position(&self) -> Position {
-        match self {
-            What::Expression(program) => match program.position {
-                Some(place) if place != 0 => Position::At(place),
-                _ => Position::All,
-            },
-            _ => Position::All,
-        }
-    }
-
-    /// Whether the text it makes is to be read by a shell.
-    pub(crate) fn is_for_shell(&self) -> bool {
-        match self {
-            What::Variable(_) => true,
-            What::Expression(program) => program.unquotes,
-            _ => false,
-        }
-    }
-
-    /// Whether it is about the job and not about a value: it stands once, whatever is packed.
-    pub(crate) fn is_of_job(&self) -> bool {
-        match self {
-            What::Seq(_) | What::Slot(_) | What::Total | What::Variable(_) => true,
-            What::Expression(program) => program.is_of_job,
-            _ => false,
-        }
-    }
-}
-
-/// How a number is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Number {
-    /// Taken off the number.
-    pub(crate) less: u64,
-    /// Digits at least, with zeros before.
-    pub(crate) width: Width,
-}
-
-/// The least number of digits, made up with zeros.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Width {
-    /// As many as it has.
-    #[default]
-    Own,
-    /// So many; `true`: blanks instead of zeros.
-    Fixed(usize, bool),
-    /// As many as the largest such number of this run has.
-    Largest,
-}
 
 /// A user's string with groups: `{%(.*?)}`.
 struct Dynamic {

@@ -13,13 +13,8 @@ use super::tree::{Tree, crate_of};
 
 /// Circles that there still are, as `crate: module module`.  The list may only get shorter.
 const KNOWN: &[&str] = &[
-    "run: remote::command remote::files",
     "sample: account def history layout reading",
     "source: context job process whit",
-    "template: direct shell",
-    "template: parse plus strings",
-    "template: expression::parse expression::text",
-    "template: expression::run expression::sprintf",
     "view: export::gexpr export::graphite",
 ];
 

@@ -19,7 +19,7 @@ const CLOCKS: &[(&str, &str)] = &[
     ("crates/procfs/src/clock.rs", "is the clock of this machine"),
     ("crates/procfs/src/probe.rs", "measures what each file costs, when asked to"),
     ("crates/run/src/engine/blocks.rs", "is the clock of a thread that reads blocks"),
-    ("crates/run/src/engine/world.rs", "is the clock of running jobs"),
+    ("crates/run/src/engine/os.rs", "is the clock of running jobs"),
     ("crates/run/src/hosts/", "waits for hosts before any job runs"),
     ("crates/run/src/semaphore.rs", "waits for a slot before any job runs"),
     ("crates/source/src/exit/taskstats.rs", "asks when this machine was started"),

@@ -1,8 +1,8 @@
-//! Options that a user has set once and for all: files, `$PARALLEL` and profiles.
+//! Options that a user has set for all runs: files, `$PARALLEL` and profiles.
 //!
-//! They stand before those of the command line, so that the latter win: `/etc/parallel/config`,
-//! `~/.parallel/config` (or that of `$PARALLEL_HOME`), `$PARALLEL`, and the files that `-J` names.
-//! With a profile the two config files are left out, with `--plain` everything.
+//! They are put before those of the command line, so that the latter win: `/etc/parallel/config`,
+//! `~/.parallel/config` (or below `$PARALLEL_HOME`), `$PARALLEL`, and the files that `-J` names.  With a
+//! profile the two config files are ignored, with `--plain` all of them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

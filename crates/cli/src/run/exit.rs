@@ -3,15 +3,15 @@
 use std::process::ExitCode;
 
 use run::collect::CollectError;
-use run::engine::{EngineError, Summary};
+use run::engine::{EngineError, RunOutcome};
 
 /// The exit code of everything that is not a job's failure.
 pub(crate) const FAILURE: u8 = 255;
 
 /// Ends as the jobs did; `code` makes the exit code.
 pub(crate) fn as_jobs_did(
-    done: Result<Summary, EngineError>,
-    code: impl FnOnce(&Summary) -> u8,
+    done: Result<RunOutcome, EngineError>,
+    code: impl FnOnce(&RunOutcome) -> u8,
 ) -> anyhow::Result<ExitCode> {
     match done {
         Ok(summary) if summary.signal != 0 => die_of(summary.signal),

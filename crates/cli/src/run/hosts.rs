@@ -1,4 +1,4 @@
-//! `-S` and its company: from the command line and the environment to [`run::hosts`].
+//! `-S` and related options: from the command line and the environment to [`run::hosts`].
 
 use std::os::unix::ffi::OsStringExt as _;
 

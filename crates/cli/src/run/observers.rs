@@ -1,5 +1,4 @@
-//! Who observes the jobs: what `--record`, `--watch`, `--stats`, `--trace` and the progress options
-//! ask for.
+//! The observers of the jobs, for `--record`, `--watch`, `--stats`, `--trace` and the progress options.
 
 use std::io::{Stderr, stderr};
 use std::time::Instant;

@@ -1,14 +1,14 @@
 //! `--record`: a recording of the machine and of the jobs while they run, for `whit play`.
 //!
-//! A thread of this process takes a sample when all begins, one every second, and one when all has
-//! ended, so that even a short run is an interval.  A thread, because neither may wait for the
-//! other: jobs not for a slow disk, samples not for a reader that stopped reading our output.  It
-//! inherits the signal mask of the engine's thread and takes no signals.  The engine tells numbers
-//! of jobs by counters ([`JobCounters`]), from which source `job` makes a row.
+//! A thread of this process takes a sample at the start, one every second, and one when all jobs have
+//! ended, so that even a short run has an interval.  It is a thread so that jobs do not wait for a slow
+//! disk, and samples do not wait for a slow reader of our output.  It inherits the signal mask of the
+//! engine's thread and takes no signals.  The engine writes the numbers of jobs to counters
+//! ([`JobCounters`]), from which source `job` makes a row.
 //!
-//! Costs some 0.3 ms of CPU a sample, which `-s w` of the recording shows, and two loads and
-//! stores for the start and ten for the end of a job.  What cannot be written is told once and
-//! counted; the jobs go on.
+//! Costs some 0.3 ms of CPU a sample, which `-s w` of the recording shows, and two loads and stores for
+//! the start and ten for the end of a job.  A sample that cannot be written is reported once and
+//! counted; the jobs continue.
 
 use std::io::{PipeReader, PipeWriter};
 use std::os::fd::AsFd as _;
@@ -24,8 +24,8 @@ use recorder::{
     FileNames, Intervals, MessageLog as _, RecordingFile, RecordingOptions, RunFacts, Severity,
     ensure_directory, gather_facts,
 };
-use run::Finished;
-use run::engine::{Observer, Running, Status};
+use run::JobResult;
+use run::engine::{Observer, RunStatus, Running};
 use sample::{Clock as _, Snapshot, State, Wake};
 use source::{Entry, JobCounters, RecorderCounters, Sampler, SharedState, SourceContext};
 
@@ -35,14 +35,14 @@ use crate::record::messages::Messages;
 const INTERVAL_NS: u64 = 1_000_000_000;
 
 /// What is shown of it unless `-s` says otherwise: CPUs, disks, memory, network, jobs, pressure
-/// and the run queue, which together tell what jobs waited for.
+/// and the run queue, which together show what jobs waited for.
 const SHOWN: &str = "cdmnopr";
 
 /// What is recorded beside that: each CPU, as one job may keep one of many busy, and what
 /// recording costs.  With them among those shown there would be no brief lines.
 const BESIDE: &str = "Cw";
 
-/// The recording thread, and what it is told.
+/// The recording thread, and the counters it reads.
 pub(crate) struct Recorder {
     counters: Arc<JobCounters>,
     /// Set before `stop` is closed, which alone might be a signal's doing.
@@ -96,7 +96,7 @@ impl Recorder {
         }
     }
 
-    fn set(&self, status: &Status) {
+    fn set(&self, status: &RunStatus) {
         self.counters.failed.set(status.failed);
         self.counters.running.set(status.running);
         self.counters.total.set(status.total.unwrap_or(0));
@@ -109,7 +109,7 @@ impl Observer for Recorder {
         self.counters.running.set(job.running);
     }
 
-    fn job_ended(&mut self, finished: &Finished, status: &Status) {
+    fn job_ended(&mut self, finished: &JobResult, status: &RunStatus) {
         self.counters.ended.add(1);
         self.counters.wall_ns.add(finished.wall_ns);
         if let Some(usage) = &finished.usage {
@@ -120,12 +120,12 @@ impl Observer for Recorder {
         self.set(status);
     }
 
-    fn not_counted(&mut self, status: &Status) {
+    fn not_counted(&mut self, status: &RunStatus) {
         self.counters.again.add(1);
         self.set(status);
     }
 
-    fn all_ended(&mut self, status: &Status) {
+    fn all_ended(&mut self, status: &RunStatus) {
         self.set(status);
         self.end();
     }

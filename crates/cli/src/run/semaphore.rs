@@ -15,10 +15,10 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 use anyhow::Context as _;
-use run::engine::{Observer, Status};
+use run::engine::{Observer, RunStatus};
 use run::schedule::{self, Jobs};
 use run::semaphore::{Semaphore, WaitFor, WaitLimit, WaitOutcome};
-use run::{Finished, Outcome, setup};
+use run::{JobResult, Outcome, setup};
 
 use super::arguments::RunArguments;
 use super::{config, exit, observers, settings};
@@ -40,7 +40,7 @@ pub(crate) fn run(mut arguments: RunArguments) -> anyhow::Result<ExitCode> {
         });
     }
     let jobs = arguments.schedule.jobs.as_deref().map(Jobs::parse).transpose()?;
-    let slots = jobs.map_or(Ok(1), |jobs| jobs.evaluate(&mut schedule::Kernel::default()))?;
+    let slots = jobs.map_or(Ok(1), |jobs| jobs.evaluate(&mut schedule::LocalMachine::default()))?;
     let is_background = !arguments.semaphore.foreground;
     let watch = std::mem::take(&mut arguments.watch);
     let settings = setup::one_job(settings::of(arguments)?)?;
@@ -80,7 +80,7 @@ pub(crate) fn run(mut arguments: RunArguments) -> anyhow::Result<ExitCode> {
 struct OutcomeObserver(Rc<Cell<Option<Outcome>>>);
 
 impl Observer for OutcomeObserver {
-    fn job_ended(&mut self, finished: &Finished, _: &Status) {
+    fn job_ended(&mut self, finished: &JobResult, _: &RunStatus) {
         self.0.set(Some(finished.outcome));
     }
 }
@@ -105,7 +105,7 @@ enum ForkSide {
     Child(PipeWriter),
 }
 
-/// Forks: the child goes on in the background.
+/// Forks: the child continues in the background.
 fn go_to_background() -> anyhow::Result<ForkSide> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     // SAFETY: the process has one thread, so the child may do whatever the parent might have.

@@ -1,18 +1,19 @@
 //! `--trace`: the system calls of the jobs, by count and time, and those of the runner itself.
 //!
-//! The kernel counts ([`trace::ProcessGroupCounts`]): by process group, and each job is one of its own.  What a
-//! job's process calls before it leaves our group (the first calls after `clone`) is counted as
-//! ours, and what leaves a job's group is still a job's.  Programs of the kernel run at each call of
-//! a job, some 0.3 µs; here, every [`TAKE_JOBS`] jobs the counts of those that ended are taken out
-//! of the kernel's table, which has room for some hundred thousand pairs of group and call.
+//! The kernel counts them by process group ([`trace::ProcessGroupCounts`]), and each job is a group of
+//! its own.  What a job's process calls before it leaves our group (the first calls after `clone`)
+//! counts as ours; a process that leaves a job's group still counts as that job's.  The BPF programs
+//! cost some 0.3 µs at each system call of a job.  Every [`TAKE_JOBS`] jobs the counts of those that
+//! have ended are removed from the kernel's table, which has room for some hundred thousand pairs of
+//! group and call.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use run::Finished;
-use run::engine::{Observer, Running, Status};
+use run::JobResult;
+use run::engine::{Observer, RunStatus, Running};
 use trace::{CallSummary, CallTally, ProcessGroupCalls, ProcessGroupCounts, duration};
 
 /// Jobs whose counts are left in the kernel's table: at some thirty different calls each, a small
@@ -160,7 +161,7 @@ impl Observer for Tracer {
         self.running.insert(job.seq, job.pid.cast_unsigned());
     }
 
-    fn job_ended(&mut self, finished: &Finished, _: &Status) {
+    fn job_ended(&mut self, finished: &JobResult, _: &RunStatus) {
         if self.running.remove(&finished.seq).is_some() {
             self.ended += 1;
         }
@@ -169,9 +170,9 @@ impl Observer for Tracer {
         }
     }
 
-    fn all_ended(&mut self, _: &Status) {
+    fn all_ended(&mut self, _: &RunStatus) {
         let mut text = Vec::new();
-        // Writing to memory does not fail, and nobody is left to be told that stderr did.
+        // Writing to memory does not fail, and an error of stderr cannot be reported.
         let _ = self.write(&mut text);
         let _ = io::stderr().lock().write_all(&text);
     }

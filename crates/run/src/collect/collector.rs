@@ -1,4 +1,4 @@
-//! The collector: gives jobs what to write to, and brings what they wrote to our outputs.
+//! The collector: opens the descriptors that jobs write to, and copies their output to ours.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,14 +15,14 @@ use super::sink::{self, Buffers, Marks, Sink, Text};
 use super::slot::Slot;
 use super::space::Space;
 use super::temporary::Temporary;
-use super::{CollectError, JobText, Mode, Options, Results, Streams, TableFormat, table};
-use crate::job::Finished;
+use super::{CollectError, JobText, Mode, OutputOptions, Results, Streams, TableFormat, table};
+use crate::job::JobResult;
 use template::Record;
 
 /// Collects the output of jobs.
 #[derive(Debug)]
 pub struct Collector {
-    options: Options,
+    options: OutputOptions,
     outputs: Outputs,
     slots: Vec<Slot>,
     order: Order,
@@ -32,8 +32,8 @@ pub struct Collector {
     space: Space,
     /// What is read from pipes.
     chunk: Vec<u8>,
-    /// Jobs whose output is written, and that nobody has asked for.
-    written: VecDeque<Finished>,
+    /// Jobs whose output is written, not returned by [`Collector::next_written`] yet.
+    written: VecDeque<JobResult>,
     /// Of the sequence of names for `--files`.
     number: u64,
 }
@@ -73,7 +73,7 @@ impl Outputs {
     /// Writes everything that there is of a job.
     fn write(
         &mut self,
-        finished: &Finished,
+        finished: &JobResult,
         texts: &[Text<'_>; 2],
         name: Option<&[u8]>,
     ) -> Result<(), CollectError> {
@@ -113,7 +113,11 @@ impl Collector {
     ///
     /// A table of results is made at once, so that a name that cannot be written is heard of before
     /// anything runs.
-    pub fn new(options: Options, stdout: OwnedFd, stderr: OwnedFd) -> Result<Self, CollectError> {
+    pub fn new(
+        options: OutputOptions,
+        stdout: OwnedFd,
+        stderr: OwnedFd,
+    ) -> Result<Self, CollectError> {
         let sinks = [Sink::new(stdout, "standard output"), Sink::new(stderr, "standard error")];
         let colors = Colors { all: options.color, failed: options.color_failed };
         let table = match &options.results {
@@ -194,7 +198,7 @@ impl Collector {
     ///
     /// `leftovers`: processes of it still run (its process group is not empty), so what it wrote to
     /// must not be given to another job.
-    pub fn close(&mut self, finished: Finished, leftovers: bool) -> Result<(), CollectError> {
+    pub fn close(&mut self, finished: JobResult, leftovers: bool) -> Result<(), CollectError> {
         let index = self.index(finished.slot);
         self.slots[index].running = false;
         if self.slots[index].saved.is_some() {
@@ -252,7 +256,7 @@ impl Collector {
     /// # Errors
     ///
     /// Its output cannot be written.
-    pub fn next_written(&mut self) -> Result<Option<Finished>, CollectError> {
+    pub fn next_written(&mut self) -> Result<Option<JobResult>, CollectError> {
         if let Some(finished) = self.written.pop_front() {
             return Ok(Some(finished));
         }
@@ -271,7 +275,7 @@ impl Collector {
         Ok(None)
     }
 
-    fn write_held(&mut self, held: Held) -> Result<Finished, CollectError> {
+    fn write_held(&mut self, held: Held) -> Result<JobResult, CollectError> {
         self.outputs.write(&held.finished, &held.texts(&self.store), held.name.as_deref())?;
         let Held { finished, pieces, .. } = held;
         self.store.release(pieces)?;
@@ -368,7 +372,7 @@ impl Collector {
         Ok(streams)
     }
 
-    fn close_saved(&mut self, index: usize, mut finished: Finished) -> Result<(), CollectError> {
+    fn close_saved(&mut self, index: usize, mut finished: JobResult) -> Result<(), CollectError> {
         let Some(saved) = self.slots[index].saved.take() else { return Ok(()) };
         let lengths = saved.lengths();
         let folder = saved.name.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -410,7 +414,7 @@ impl Collector {
         Ok(Streams { stdout, stderr: temporary(stderr, folder)?, watch: None })
     }
 
-    fn close_files(&mut self, index: usize, mut finished: Finished) -> Result<(), CollectError> {
+    fn close_files(&mut self, index: usize, mut finished: JobResult) -> Result<(), CollectError> {
         let slot = &self.slots[index];
         let lengths = slot.lengths();
         if let Some(file) = &slot.files[0] {
@@ -425,7 +429,7 @@ impl Collector {
     fn deliver(
         &mut self,
         index: usize,
-        finished: Finished,
+        finished: JobResult,
         lengths: [u64; 2],
         name: Option<Vec<u8>>,
     ) -> Result<(), CollectError> {
@@ -489,7 +493,7 @@ impl Collector {
         Ok(Streams { stdout: Some(stdout), stderr, watch })
     }
 
-    fn close_lines(&mut self, index: usize, mut finished: Finished) -> Result<(), CollectError> {
+    fn close_lines(&mut self, index: usize, mut finished: JobResult) -> Result<(), CollectError> {
         let Collector { slots, order, store, outputs, written, chunk, options, .. } = self;
         let slot = &mut slots[index];
         let Some(lines) = &mut slot.lines else { return Ok(()) };

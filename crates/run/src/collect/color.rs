@@ -3,7 +3,7 @@
 //! The sequences are those of terminals with 256 colors (xterm): the ground, the letters, and
 //! clearing to the line's end so that the ground reaches it.  Which colors is our own choice.
 
-use crate::job::Finished;
+use crate::job::JobResult;
 
 /// A ground and letters that can be read on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,14 +53,14 @@ pub(super) struct Colors {
 
 impl Colors {
     /// That of a job that has ended.
-    pub(super) fn of(self, finished: &Finished) -> Option<Color> {
+    pub(super) fn of(self, finished: &JobResult) -> Option<Color> {
         if self.failed && !finished.outcome.is_success() {
             return Some(FAILED);
         }
         self.of_running(finished.seq)
     }
 
-    /// That of a job of which nobody knows how it will end.
+    /// That of a job that has not ended.
     pub(super) fn of_running(self, seq: u64) -> Option<Color> {
         self.all.then(|| Color::of_number(seq))
     }

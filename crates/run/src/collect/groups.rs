@@ -1,7 +1,7 @@
-//! Outputs of jobs that belong together, held until the last of them has ended.
+//! Groups of jobs whose output is written together, when the last of them has ended.
 //!
-//! `--onall` and `--nonall` write what one host said in one piece.  A group is written when it is
-//! over; to keep the order, when all groups of smaller numbers are over too.
+//! `--onall` and `--nonall` write the output of a host in one piece.  A group is written when all of
+//! its jobs have ended; to keep the order, when all groups of smaller numbers have ended too.
 
 use std::collections::{BTreeMap, VecDeque};
 

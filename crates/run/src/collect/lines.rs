@@ -1,10 +1,9 @@
-//! Line by line: what jobs write into pipes, passed on in whole lines as it comes.
+//! `--line-buffer`: jobs write into pipes, and whole lines are copied to the output as they come.
 //!
-//! A carriage return ends a line too: a progress bar is seen moving.
-//! A slot has one pair of pipes for all its jobs, and we keep their writing ends: a job costs no
-//! pipe of its own, and its end is what wait(2) says, not an end of file that a process left behind
-//! could put off.  A line that is not complete stays here, in memory up to a limit and then in a
-//! file without a name.
+//! A carriage return ends a line too, so that a progress bar moves.  A slot has one pair of pipes for
+//! all its jobs, and we keep their writing ends: a job costs no pipe of its own, and it ends when
+//! wait4(2) says so, not at an end of file that a process it left behind could delay.  An incomplete
+//! line stays here, in memory up to a limit and then in a file without a name.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::path::Path;

@@ -1,9 +1,8 @@
-//! What jobs wrote, held back until it is their turn (`--keep-order`).
+//! Output that is held back until the jobs before it are written (`--keep-order`).
 //!
-//! What is held costs bounded memory and descriptors: small outputs are kept in memory up to a
-//! budget; a large one keeps the file that it is in, as long as there are few such files; all the
-//! rest is copied to one file for all.  What is known of a job is held with it, since its line of
-//! the joblog comes in its turn too.
+//! It takes bounded memory and descriptors: small outputs are kept in memory up to a budget; a large
+//! one keeps the file that it is in, as long as there are few such files; all others are copied to one
+//! shared file.  The job's result is held with it, since its joblog line is written in order too.
 
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
@@ -12,7 +11,7 @@ use std::path::PathBuf;
 use super::CollectError;
 use super::sink::{self, CHUNK_BYTES, Marks, Source, Text};
 use super::temporary::{Spool, Temporary};
-use crate::job::Finished;
+use crate::job::JobResult;
 
 /// An output up to this is kept in memory, bytes.
 const SMALL_BYTES: u64 = CHUNK_BYTES as u64;
@@ -39,7 +38,7 @@ pub(super) enum Piece {
 /// What a job wrote, held back.
 #[derive(Debug)]
 pub(super) struct Held {
-    pub(super) finished: Finished,
+    pub(super) finished: JobResult,
     pub(super) tag: Option<Vec<u8>>,
     pub(super) heading: Option<Vec<u8>>,
     /// Standard output and error.
@@ -151,7 +150,7 @@ impl Order {
         }
     }
 
-    /// Whether nobody comes before this job.
+    /// Whether no other job comes before this one.
     pub(super) fn is_first(&self, seq: u64) -> bool {
         self.queue.front().is_none_or(|entry| seq <= entry.0)
     }

@@ -26,7 +26,7 @@ pub(super) struct Saved {
     /// The name of the first, to be printed.
     pub(super) name: PathBuf,
     /// Where the job's number goes once it has ended, so that a job that was cut off together with
-    /// its runner is not taken for done; `None` if nobody is to be told.
+    /// its runner is not taken for done; `None` if it is not to be reported.
     seq: Option<PathBuf>,
 }
 
@@ -76,7 +76,7 @@ fn make(name: PathBuf, stderr: &Path, seq: PathBuf) -> Result<Saved, CollectErro
 }
 
 /// `--resume` without a joblog: whether the job with these records, or this name of its own, has
-/// its results already.  Of tables it cannot be told.
+/// its results already.  A table does not show it.
 pub fn has_results(results: &Results, names: &[Vec<u8>], text: &JobText<'_>) -> bool {
     let folder = match (results, text.place) {
         (Results::Tree(root), _) => folder_of(root, names, text.records),

@@ -236,7 +236,7 @@ fn write_all(file: &OwnedFd, mut bytes: &[u8], name: &Path) -> Result<(), Collec
 }
 
 fn wait_for_room(file: &OwnedFd) {
-    // If it cannot be waited for, the next write tells why.
+    // If it cannot be waited for, the next write returns the error.
     let _ = poll(&mut [PollFd::new(file, PollFlags::OUT)], None);
 }
 

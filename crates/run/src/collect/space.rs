@@ -1,9 +1,8 @@
 //! Whether the disk of the temporary files is full.
 //!
-//! A job that could not write its output says so, at best, on a standard error that is full too.
-//! A write that a full disk cuts short ends where a block ends: only outputs of such a length are
-//! suspected, and once a second all.  What is suspected is tried: a file that cannot be written
-//! either is the proof.
+//! A job that could not write its output says so, at best, on a standard error that is full too.  A
+//! write that a full disk cuts short ends at the end of a disk block.  So only outputs of such a length
+//! are suspected, and once a second all.  The test is to write a file: if that fails, the disk is full.
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;

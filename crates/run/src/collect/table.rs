@@ -7,7 +7,7 @@
 use super::CollectError;
 use super::TableFormat;
 use super::sink::{Buffers, Text};
-use crate::job::Finished;
+use crate::job::JobResult;
 use crate::joblog::push_seconds;
 use template::Record;
 
@@ -49,7 +49,7 @@ fn separator(format: TableFormat) -> Option<u8> {
 /// Writes the row of a job, piece by piece.
 pub(super) fn row(
     format: TableFormat,
-    finished: &Finished,
+    finished: &JobResult,
     stdout: &Text<'_>,
     stderr: &Text<'_>,
     buffers: &mut Buffers,
@@ -73,7 +73,7 @@ pub(super) fn row(
     take(b"\n")
 }
 
-fn push_columns(finished: &Finished, separator: u8, row: &mut Vec<u8>) {
+fn push_columns(finished: &JobResult, separator: u8, row: &mut Vec<u8>) {
     row.extend_from_slice(finished.seq.to_string().as_bytes());
     row.push(separator);
     push_quoted(finished.host.as_bytes(), separator, row);
@@ -98,7 +98,7 @@ fn push_columns(finished: &Finished, separator: u8, row: &mut Vec<u8>) {
     }
 }
 
-fn push_json(finished: &Finished, row: &mut Vec<u8>) {
+fn push_json(finished: &JobResult, row: &mut Vec<u8>) {
     row.extend_from_slice(format!("{{ \"Seq\": {}, \"Host\": \"", finished.seq).as_bytes());
     push_escaped(finished.host.as_bytes(), row);
     row.extend_from_slice(b"\", \"Starttime\": ");
@@ -148,7 +148,7 @@ fn push_quoted(bytes: &[u8], separator: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes a text as one field.  It is gone through twice, since only its end tells that it needs
+/// Writes a text as one field.  It is read twice, since only its end shows that it needs
 /// no quotation marks.
 fn each_quoted(
     text: &Text<'_>,
@@ -203,7 +203,7 @@ mod tests {
     use crate::job::Outcome;
 
     fn written(format: TableFormat, values: &[&str], stdout: &[u8], stderr: &[u8]) -> String {
-        let finished = Finished {
+        let finished = JobResult {
             seq: 3,
             slot: 1,
             host: ":".into(),

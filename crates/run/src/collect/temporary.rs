@@ -1,7 +1,7 @@
-//! Files without a name, for what is not yet to be written out.
+//! Files without a name, for output that is not written yet.
 //!
-//! `O_TMPFILE` (open(2)): the file never had a name, so nothing is left behind however we end.
-//! Where a file system cannot do that, the name is removed as soon as the file is made.
+//! `O_TMPFILE` (open(2)): the file never has a name, so none is left behind however this process ends.
+//! Where a file system does not support that, the name is removed as soon as the file is open.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ impl Spool {
         Spool { folder, file: None, end: 0, wanted: 0, scratch: Vec::new() }
     }
 
-    /// Adds all of `source`, and tells where it begins and how long it is.
+    /// Adds all of `source`, and returns where it begins and how long it is.
     pub(super) fn add(&mut self, source: Source<'_>) -> Result<(u64, u64), CollectError> {
         let file = match &mut self.file {
             Some(file) => file,

@@ -1,8 +1,8 @@
-//! Jobs on other hosts, as the engine sees them: which host a job gets, and what runs here for it.
+//! Jobs on other hosts: which host a job gets, and which process runs here for it.
 //!
-//! A job over there is a process here (ssh, or a shell that sends files, runs ssh and brings files
-//! back), so signals, timeouts, output and exit codes are those of any other job.  What such a
-//! process is made of is [`crate::remote`]'s.
+//! A job on another host is a process here (ssh, or a shell that sends files, runs ssh and fetches
+//! files), so signals, timeouts, output and exit codes are those of any other job.  The command line
+//! of that process is made in [`crate::remote`].
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,24 +11,24 @@ use std::time::Duration;
 
 use super::*;
 use crate::remote::files::FilePath;
-use crate::remote::{self, Connection, Hosts, Login, Place, Workdir};
+use crate::remote::{self, Connection, HostAddress, Hosts, Login, Workdir};
 
 /// A host, and the program that reaches it.
 #[derive(Debug)]
-pub struct Reached {
+pub struct JobHost {
     /// Where it is, and what the joblog calls it.
     pub login: Login,
     /// The file of the program that logs in; the user's shell for this machine.
     pub program: Arc<CString>,
-    /// It came because a value named it (`--hostgroups`), and is in no file of logins.
-    pub is_newcomer: bool,
+    /// A value named it (`--hostgroups`); it is in no login file.
+    pub is_added: bool,
 }
 
 /// Where jobs run, if not all of them here.
 #[derive(Debug)]
 pub struct Remote {
     /// The hosts, in the order of [`Remote::hosts`].
-    pub places: Vec<Reached>,
+    pub job_hosts: Vec<JobHost>,
     /// How many jobs run on each.
     pub hosts: Hosts,
     /// How they are reached.
@@ -47,7 +47,7 @@ pub struct Remote {
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
     /// `--process-slot-var`.
     pub slot_variable: Option<Vec<u8>>,
-    /// The reading end of a pipe that nobody writes to: jobs there end with their connection.
+    /// The reading end of a pipe without data: jobs on other hosts end with their connection.
     pub alive: OwnedFd,
     /// The folder we are in, and the user's own.
     pub current: Vec<u8>,
@@ -55,10 +55,10 @@ pub struct Remote {
     pub home: Vec<u8>,
     /// What no other run on any host has in the names of its folders.
     pub unique: Vec<u8>,
-    /// `--sshloginfile`: whether hosts have come or gone.
+    /// `--sshloginfile`: reads the login files again when they have changed.
     pub rereading: Option<Rereading>,
     /// `--hostgroups`: makes hosts of groups that no host is in.
-    pub newcomers: Option<Box<dyn Newcomers>>,
+    pub added_hosts: Option<Box<dyn AddedHosts>>,
     /// `--onall`: every host runs all jobs.
     pub is_everywhere: bool,
     /// `--onall --tag`: lines begin with the host.
@@ -84,7 +84,7 @@ impl Remote {
     /// The host for a job, if there is room for it.
     fn pick(&self, job: &Job, now: Instant) -> Option<usize> {
         let allowed = |at: usize| match &job.groups {
-            Some(groups) => self.places[at].is_in(groups),
+            Some(groups) => self.job_hosts[at].is_in(groups),
             None => !self.is_everywhere || at == job.host,
         };
         let host = self.hosts.pick(job.seq, allowed)?;
@@ -97,7 +97,7 @@ impl Remote {
     }
 
     fn is_here(&self, host: usize) -> bool {
-        self.places.get(host).is_none_or(|reached| reached.login.place == Place::Here)
+        self.job_hosts.get(host).is_none_or(|reached| reached.login.address == HostAddress::Local)
     }
 
     /// The moment before which no job starts on another host, if that is still to come.
@@ -116,29 +116,29 @@ impl Remote {
     }
 }
 
-impl<W: World> Engine<'_, W> {
+impl<W: OperatingSystem> Engine<'_, W> {
     /// The host for a job, if there is room for it; 0 where all run here.
     pub(super) fn host_for(&self, job: &Job) -> Option<usize> {
-        self.plan.remote.as_ref().map_or(Some(0), |remote| remote.pick(job, self.world.now()))
+        self.options.remote.as_ref().map_or(Some(0), |remote| remote.pick(job, self.os.now()))
     }
 
-    /// The slot that a job is told of: where every host runs all jobs, each has one.
+    /// The slot number that a job sees; with `--onall` each host has one slot.
     pub(super) fn slot_on_host(&self, job: &Job) -> u32 {
         if self.everywhere.is_some() { 1 } else { job.slot }
     }
 
     /// How many jobs there are for each host, if all run everywhere; how many there are, if not.
     pub(super) fn total_on_host(&self) -> Option<u64> {
-        let hosts = self.plan.remote.as_ref().filter(|remote| remote.is_everywhere);
-        let hosts = hosts.map_or(1, |remote| remote.places.len().max(1) as u64);
+        let hosts = self.options.remote.as_ref().filter(|remote| remote.is_everywhere);
+        let hosts = hosts.map_or(1, |remote| remote.job_hosts.len().max(1) as u64);
         self.total.map(|total| total / hosts)
     }
 
     /// The hosts, if the job is not to run here, and which of them it is.
-    pub(super) fn away(&self, job: &Job) -> Option<(&Remote, &Reached)> {
-        let remote = self.plan.remote.as_ref()?;
-        let reached = remote.places.get(job.host)?;
-        (reached.login.place != Place::Here).then_some((remote, reached))
+    pub(super) fn away(&self, job: &Job) -> Option<(&Remote, &JobHost)> {
+        let remote = self.options.remote.as_ref()?;
+        let reached = remote.job_hosts.get(job.host)?;
+        (reached.login.address != HostAddress::Local).then_some((remote, reached))
     }
 
     /// What the joblog calls the place of a job.
@@ -146,10 +146,10 @@ impl<W: World> Engine<'_, W> {
         self.away(job).map_or_else(|| ":".to_owned(), |(_, reached)| reached.login.name.clone())
     }
 
-    /// What stands before the job's lines instead of the tag's template.
+    /// What begins the job's lines instead of the tag's template.
     pub(super) fn host_tag(&self, job: &Job) -> Option<&str> {
-        let remote = self.plan.remote.as_ref().filter(|remote| remote.tags_host)?;
-        remote.places.get(job.host).map(|reached| reached.login.name.as_str())
+        let remote = self.options.remote.as_ref().filter(|remote| remote.tags_host)?;
+        remote.job_hosts.get(job.host).map(|reached| reached.login.name.as_str())
     }
 
     /// Fills in the program and its words for a job on another host; false for one that runs here.
@@ -159,12 +159,12 @@ impl<W: World> Engine<'_, W> {
         launch: &mut Launch,
     ) -> Result<bool, EngineError> {
         let Some((remote, reached)) = self.away(job) else { return Ok(false) };
-        let Place::There(ssh) = &reached.login.place else { return Ok(false) };
+        let HostAddress::Remote(ssh) = &reached.login.address else { return Ok(false) };
         if memchr::memchr(0, &job.command).is_some() {
             return Err(RenderError::Nul { seq: job.seq }.into());
         }
         let mut text = Vec::new();
-        self.bare(self.plan.directory.as_ref(), job, &mut text)?;
+        self.bare(self.options.directory.as_ref(), job, &mut text)?;
         let unique = [&remote.unique, b"-".as_slice(), job.seq.to_string().as_bytes()].concat();
         let workdir = Workdir::parse(&text, &remote.current, &remote.home, &unique);
         let send = self.paths(&remote.send, job)?;
@@ -176,7 +176,11 @@ impl<W: World> Engine<'_, W> {
             command: &job.command,
             workdir: &workdir,
             environment: &environment,
-            stdin: if data.is_some() { remote::Stdin::Data } else { remote::Stdin::Alive },
+            stdin: if data.is_some() {
+                remote::RemoteStdin::Data
+            } else {
+                remote::RemoteStdin::Alive
+            },
             send: &send,
             bring: &bring,
             cleanup: remote.cleanup,
@@ -215,7 +219,7 @@ impl<W: World> Engine<'_, W> {
     fn environment_away(
         &self,
         remote: &Remote,
-        reached: &Reached,
+        reached: &JobHost,
         job: &Job,
     ) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut all = remote.environment.clone();

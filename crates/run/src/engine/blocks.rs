@@ -1,7 +1,7 @@
 //! What jobs read: blocks that a thread cuts standard input into, or ranges of files.
 //!
 //! The thread reads and cuts ahead of the engine, as far as [`Queue`] lets it; buffers of blocks
-//! whose jobs have ended go back to it, so that no memory is asked for once warm.  Ranges are not
+//! whose jobs have ended go back to it, so that nothing is allocated once warm.  Ranges are not
 //! read at all: the kernel moves them ([`super::sending`]).
 
 use std::collections::VecDeque;
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::os::Waker;
 use super::queue::{Queue, Taken};
-use super::world::Waker;
 use crate::pipe::{Cutter, PipeError};
 
 /// Buffers kept for the reading thread: what it has ahead and a job for each of some slots.
@@ -26,9 +26,9 @@ const SPARE_MAX: usize = 16;
 /// (`/proc/sys/fs/pipe-max-size`, `pipe-user-pages-soft`).
 pub(super) const PIPE_BYTES: usize = 1 << 20;
 
-/// What a job gets on its standard input.
+/// A block: what a job gets on its standard input.
 #[derive(Debug)]
-pub struct Block {
+pub struct InputBlock {
     /// Comes first.
     pub(super) header: Arc<[u8]>,
     /// Comes then.
@@ -46,7 +46,7 @@ pub(super) enum Body {
     Range { file: Arc<File>, range: Range<u64> },
 }
 
-impl Block {
+impl InputBlock {
     /// How many bytes it has.
     pub(super) fn len(&self) -> u64 {
         let body = match &self.body {
@@ -74,7 +74,7 @@ struct FileRanges {
 
 impl Ranges {
     /// Adds the ranges of a file behind those that are there.
-    pub fn add(&mut self, file: File, parts: crate::pipe::Parts) {
+    pub fn add(&mut self, file: File, parts: crate::pipe::FileParts) {
         self.files.push_back(FileRanges {
             file: Arc::new(file),
             header: parts.header.into(),
@@ -88,13 +88,13 @@ impl Ranges {
 }
 
 impl Iterator for Ranges {
-    type Item = Block;
+    type Item = InputBlock;
 
-    fn next(&mut self) -> Option<Block> {
+    fn next(&mut self) -> Option<InputBlock> {
         while let Some(FileRanges { file, header, ranges }) = self.files.front_mut() {
             if let Some(range) = ranges.next() {
                 let body = Body::Range { file: Arc::clone(file), range };
-                return Some(Block { header: Arc::clone(header), body });
+                return Some(InputBlock { header: Arc::clone(header), body });
             }
             self.files.pop_front();
         }
@@ -104,11 +104,11 @@ impl Iterator for Ranges {
 
 /// Blocks that a thread cuts.
 pub struct Blocks {
-    queue: Arc<Queue<Block, PipeError>>,
+    queue: Arc<Queue<InputBlock, PipeError>>,
     shared: Arc<Shared>,
 }
 
-/// What goes back to the thread.
+/// Buffers that go back to the thread.
 #[derive(Default)]
 struct Shared {
     /// Buffers to be used again.
@@ -120,8 +120,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Blocks {
-    /// Has a thread cut `stream`, which wakes the engine when that waits for more.  After
-    /// `timeout` without a whole block, what there is of it is given (`--block-timeout`).
+    /// Starts a thread that cuts `stream`, and that wakes the engine when it waits for more.  After
+    /// `timeout` without a whole block it gives the incomplete one (`--block-timeout`).
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl Blocks {
         Ok(blocks)
     }
 
-    pub(super) fn take(&self) -> Result<Taken<Block>, PipeError> {
+    pub(super) fn take(&self) -> Result<Taken<InputBlock>, PipeError> {
         self.queue.take()
     }
 
@@ -150,7 +150,7 @@ impl Blocks {
         self.queue.take_warnings()
     }
 
-    pub(super) fn give_back(&self, block: Block) {
+    pub(super) fn give_back(&self, block: InputBlock) {
         let Body::Bytes(bytes) = block.body else { return };
         let mut spare = lock(&self.shared.spare);
         if spare.len() < SPARE_MAX {
@@ -164,7 +164,7 @@ struct Reader {
     stream: File,
     cutter: Cutter,
     timeout: Option<Duration>,
-    queue: Arc<Queue<Block, PipeError>>,
+    queue: Arc<Queue<InputBlock, PipeError>>,
     shared: Arc<Shared>,
 }
 
@@ -183,7 +183,7 @@ impl Reader {
                 let header = header.get_or_insert_with(|| self.cutter.header().into());
                 let bytes = block.bytes.len();
                 let body = Body::Bytes(block.bytes);
-                self.queue.put(Block { header: Arc::clone(header), body }, bytes);
+                self.queue.put(InputBlock { header: Arc::clone(header), body }, bytes);
                 if let Some(bytes) = lock(&self.shared.spare).pop() {
                     self.cutter.recycle(bytes);
                 }
@@ -208,7 +208,7 @@ impl Reader {
                 }
                 Ok(count) => self.cutter.filled(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Somebody made our standard input so.
+                // Another process made our standard input non-blocking.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => drop(self.wait(None)?),
                 Err(error) => return Err(error.into()),
             }

@@ -1,26 +1,26 @@
-//! What happens to running jobs: their ends, timers, signals.
+//! Events of running jobs: ends, timers, signals.
 
 #![allow(unsafe_code, reason = "signals, and descriptors that others own")]
 
 use super::*;
 
-impl<W: World> Engine<'_, W> {
-    /// Takes in one event.
-    pub(super) fn hear(&mut self, event: Event) -> Result<(), EngineError> {
+impl<W: OperatingSystem> Engine<'_, W> {
+    /// Handles one event.
+    pub(super) fn hear(&mut self, event: EngineEvent) -> Result<(), EngineError> {
         match event {
-            Event::Started { slot: LIMIT, result, .. } => self.limit_started(result),
-            Event::Started { slot, result, at } => self.started_one(slot, result, at),
-            Event::Ended(reaped) => self.process_ended(reaped),
-            Event::Ready(fd) => match self.writers.get(&fd) {
+            EngineEvent::Started { slot: LIMIT, result, .. } => self.limit_started(result),
+            EngineEvent::Started { slot, result, at } => self.started_one(slot, result, at),
+            EngineEvent::Ended(reaped) => self.process_ended(reaped),
+            EngineEvent::Ready(fd) => match self.writers.get(&fd) {
                 Some(&slot) => self.write_stdin(slot),
                 None => Ok(self.collector.readable(fd)?),
             },
-            Event::Signal(signal) => {
+            EngineEvent::Signal(signal) => {
                 self.signalled(signal);
                 Ok(())
             }
             // Whatever there is more of is asked for before the next wait.
-            Event::Input => Ok(()),
+            EngineEvent::Input => Ok(()),
         }
     }
 
@@ -41,8 +41,8 @@ impl<W: World> Engine<'_, W> {
                     sending.started();
                 }
                 if was_filled && self.schedule.is_ending(slot) {
-                    // It was to end while its file was still being filled, and could not hear it.
-                    self.world.signal(pid, libc::SIGKILL);
+                    // The job was ended while its file was still being filled: send the signal now.
+                    self.os.signal(pid, libc::SIGKILL);
                 }
                 self.pids.insert(pid, slot);
                 let (command, records) = (&job.command, &job.records);
@@ -56,8 +56,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes in the end of a process that has ended before its start was told, as it may where
-    /// other threads start programs.
+    /// Keeps the end of a process that arrived before the event of its start, as happens where other
+    /// threads start programs.
     fn hear_early(&mut self, pid: i32) -> Result<(), EngineError> {
         let reaped = self.early.remove(&pid);
         if !self.early.is_empty() && !self.awaits_start() {
@@ -69,10 +69,10 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Whether a process may be there whose start is not told yet.
+    /// Whether a process may exist whose start event has not arrived yet.
     fn awaits_start(&self) -> bool {
         let starts = |job: &Job| job.child.is_none();
-        self.plan.limit.is_some() || self.slots.iter().flatten().any(starts)
+        self.options.limit.is_some() || self.slots.iter().flatten().any(starts)
     }
 
     /// There was no process for a job: it is tried again when others have ended, or later.
@@ -87,11 +87,11 @@ impl<W: World> Engine<'_, W> {
         self.close_stdin(&mut job, true);
         self.running -= 1;
         self.started -= 1;
-        if let Some(remote) = &mut self.plan.remote {
+        if let Some(remote) = &mut self.options.remote {
             remote.hosts.gave_back(job.host);
         }
         self.collector.abandon(slot, false)?;
-        self.schedule.refused(slot, self.world.now());
+        self.schedule.refused(slot, self.os.now());
         self.again.push_front(job);
         if self.running == 0 && !self.told_busy {
             self.told_busy = true;
@@ -108,7 +108,7 @@ impl<W: World> Engine<'_, W> {
             Some(fd) => {
                 // SAFETY: the collector keeps it open until the job is closed, which comes later.
                 let fd = unsafe { rustix::fd::BorrowedFd::borrow_raw(fd) };
-                // Nobody is left to be told that this could not be told.
+                // There is no other way to report that this failed.
                 let _ = rustix::io::write(fd, text.as_bytes());
             }
             None => self.observer.warn(text.trim_end().as_bytes()),
@@ -144,16 +144,16 @@ impl<W: World> Engine<'_, W> {
             }
             self.idle.push(launch);
         }
-        let mut leftovers = !self.plan.shares_group && !self.world.is_gone(reaped.pid);
+        let mut leftovers = !self.options.shares_group && !self.os.is_gone(reaped.pid);
         if leftovers && self.schedule.is_ending(slot) {
             // Its children outlived the signals that it died of.
-            self.world.kill_rest(reaped.pid);
+            self.os.kill_rest(reaped.pid);
             leftovers = false;
         }
         self.settle(job, outcome, usage, leftovers)
     }
 
-    /// What becomes of a job that has ended.
+    /// Ends a job, or queues it to be run again.
     pub(super) fn settle(
         &mut self,
         mut job: Job,
@@ -161,29 +161,29 @@ impl<W: World> Engine<'_, W> {
         usage: ResourceUsage,
         leftovers: bool,
     ) -> Result<(), EngineError> {
-        let now = self.world.now();
+        let now = self.os.now();
         let ended = self.schedule.ended(job.slot, outcome, now, &mut *self.machine);
-        self.close_stdin(&mut job, ended.verdict == Verdict::Again);
-        if let Some(remote) = &mut self.plan.remote {
-            remote.hosts.ended(job.host, job.seq, ended.verdict == Verdict::Again);
+        self.close_stdin(&mut job, ended.verdict == AfterEnd::Again);
+        if let Some(remote) = &mut self.options.remote {
+            remote.hosts.ended(job.host, job.seq, ended.verdict == AfterEnd::Again);
             if let Some(rereading) = &mut remote.rereading {
                 rereading.job_ended();
             }
         }
         match ended.verdict {
-            Verdict::Again => {
+            AfterEnd::Again => {
                 self.collector.abandon(job.slot, leftovers)?;
                 self.again.push_back(job);
                 self.tell_not_counted();
             }
-            Verdict::Dropped => {
+            AfterEnd::Dropped => {
                 self.collector.abandon(job.slot, leftovers)?;
                 if let Some(everywhere) = &mut self.everywhere {
                     everywhere.ended(job.host, false);
                 }
                 self.tell_not_counted();
             }
-            Verdict::Done => {
+            AfterEnd::Done => {
                 self.tell_halt(ended.halt, &job, ended.outcome);
                 self.finish(job, ended, usage, leftovers, now)?;
             }
@@ -203,11 +203,11 @@ impl<W: World> Engine<'_, W> {
         // What ssh used here says nothing about the job.
         let (here, host) = (self.away(&job).is_none(), self.host_name(&job));
         let records = if job.is_block { Vec::new() } else { job.records };
-        let finished = Finished {
+        let finished = JobResult {
             seq: job.number,
             slot: job.slot,
             host,
-            start_ns: self.world.epoch_ns(job.started),
+            start_ns: self.os.epoch_ns(job.started),
             wall_ns: u64::try_from((now - job.started).as_nanos()).unwrap_or(u64::MAX),
             send_bytes: job.sent_bytes + job.sending.as_ref().map_or(0, |sending| sending.bytes()),
             receive_bytes: job.bring.iter().map(away::bytes_of).sum(),
@@ -218,9 +218,9 @@ impl<W: World> Engine<'_, W> {
             usage: here.then_some(usage),
         };
         if let Some(sending) = job.sending {
-            self.feed.give_back(sending.into_block());
+            self.job_source.give_back(sending.into_block());
         }
-        self.summary.ended += 1;
+        self.run_outcome.ended += 1;
         if let Some(everywhere) = &mut self.everywhere {
             everywhere.ended(job.host, outcome.is_success());
         }
@@ -234,7 +234,7 @@ impl<W: World> Engine<'_, W> {
         self.log_written()
     }
 
-    /// Writes down the jobs whose output is written by now.
+    /// Writes the joblog lines of the jobs whose output has been written.
     pub(super) fn log_written(&mut self) -> Result<(), EngineError> {
         while let Some(finished) = self.collector.next_written()? {
             self.log(&finished)?;
@@ -242,8 +242,8 @@ impl<W: World> Engine<'_, W> {
         Ok(())
     }
 
-    /// Writes down a job whose output is written.
-    fn log(&mut self, finished: &Finished) -> Result<(), EngineError> {
+    /// Writes the joblog line of a job whose output has been written.
+    fn log(&mut self, finished: &JobResult) -> Result<(), EngineError> {
         for log in &mut self.logs {
             log.write(finished)?;
         }
@@ -257,12 +257,12 @@ impl<W: World> Engine<'_, W> {
         self.observer.not_counted(&status);
     }
 
-    /// How far all jobs are.
-    pub(super) fn status(&self) -> Status {
-        Status {
+    /// The number of jobs that run, have ended and have failed.
+    pub(super) fn status(&self) -> RunStatus {
+        RunStatus {
             running: self.running,
             started: self.started,
-            ended: self.summary.ended,
+            ended: self.run_outcome.ended,
             failed: self.schedule.failed(),
             total: self.total,
             slots: self.schedule.slots(),
@@ -286,23 +286,23 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes in the answer of the command of `--limit`.
+    /// Handles the exit code of the command of `--limit`.
     fn limit_ended(&mut self, ended: Reclaimed, exit: Option<u8>) {
         match ended.error {
             Some(error) => self.limit_failed(&error),
-            None => self.schedule.limit_answered(exit.unwrap_or(1), self.world.now()),
+            None => self.schedule.limit_answered(exit.unwrap_or(1), self.os.now()),
         }
     }
 
-    /// As if it had said "not now".
+    /// The command could not run: the same as "wait".
     fn limit_failed(&mut self, error: &SpawnError) {
         self.observer.warn(format!("--limit: {error}").as_bytes());
-        self.schedule.limit_answered(1, self.world.now());
+        self.schedule.limit_answered(1, self.os.now());
     }
 
-    /// Does what is due.
+    /// Does what the timers ask for.
     pub(super) fn timers(&mut self) {
-        let now = self.world.now();
+        let now = self.os.now();
         self.schedule.poll(now, &mut *self.machine);
         if self.observer.next_tick().is_some_and(|at| at <= now) {
             let status = self.status();
@@ -322,14 +322,14 @@ impl<W: World> Engine<'_, W> {
             match action {
                 Action::Signal { signal, .. } => {
                     if let Some(child) = &job.child {
-                        self.world.signal(child.pid, signal);
+                        self.os.signal(child.pid, signal);
                     }
                 }
                 Action::Tell { reason, .. } => {
                     let why = match reason {
-                        Reason::TimedOut => "timed out",
-                        Reason::LowMemory => "ended for want of memory, to be run again",
-                        Reason::Limit => "ended because the limit asks for it, to be run again",
+                        EndReason::TimedOut => "timed out",
+                        EndReason::LowMemory => "ended for want of memory, to be run again",
+                        EndReason::Limit => "ended because the limit asks for it, to be run again",
                     };
                     let text = self.naming(format!("job {} {why}", job.number), job);
                     self.observer.warn(&text);
@@ -338,7 +338,7 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Says what a job's end did to the whole.
+    /// Prints the message of `--halt` for a job's end.
     fn tell_halt(&mut self, halt: Halted, job: &Job, outcome: Outcome) {
         if halt == Halted::No {
             return;
@@ -362,7 +362,7 @@ impl<W: World> Engine<'_, W> {
         text
     }
 
-    /// We were sent a signal.
+    /// Handles a signal that this process received.
     fn signalled(&mut self, signal: i32) {
         match signal {
             libc::SIGUSR1 => {
@@ -386,17 +386,17 @@ impl<W: World> Engine<'_, W> {
             }
             // The second TERM, or an interruption.
             _ => {
-                self.summary.signal = signal;
-                self.schedule.end_all(self.world.now());
+                self.run_outcome.signal = signal;
+                self.schedule.end_all(self.os.now());
             }
         }
     }
 
-    /// The user wants the terminal: jobs, which have groups of their own, stop with us.
+    /// SIGTSTP: stops the jobs, which have process groups of their own, and then this process.
     fn stop(&mut self) {
         self.observer.before_stop();
         self.signal_running(libc::SIGSTOP);
-        self.world.stop();
+        self.os.stop();
         self.signal_running(libc::SIGCONT);
     }
 
@@ -406,15 +406,15 @@ impl<W: World> Engine<'_, W> {
             if let Some(child) =
                 job.child.as_ref().filter(|_| !self.schedule.is_suspended(job.slot))
             {
-                self.world.signal(child.pid, signal);
+                self.os.signal(child.pid, signal);
             }
         }
     }
 
-    /// Ends what still runs, at once: something cannot be gone on after.
+    /// Kills the jobs that still run, after an error that ends the run.
     pub(super) fn end_all_now(&mut self) {
         for child in self.slots.iter().flatten().filter_map(|job| job.child.as_ref()) {
-            self.world.signal(child.pid, libc::SIGKILL);
+            self.os.signal(child.pid, libc::SIGKILL);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! `--onall` and `--nonall`: every host runs a job for each record, one job at a time and in order.
 //!
-//! A host goes on with the next record while others are still at an earlier one, so records are
-//! kept until the last host has had them: all of them, if there are more hosts than may run at
-//! once.  Jobs are numbered on each host from 1, and each host has one slot.  What a host's jobs
-//! wrote is written together when the last of them has ended.
+//! A host starts its next record while others still run an earlier one, so records are kept until
+//! the last host has had them: all of them, if there are more hosts than may run at once.  Jobs are
+//! numbered on each host from 1, and each host has one slot.  The output of a host's jobs is written
+//! together when the last of them has ended.
 
 use std::collections::VecDeque;
 
-use super::feed::Feed;
+use super::job_source::JobSource;
 use super::start::Wanted;
 use super::*;
 use template::Record;
@@ -15,7 +15,7 @@ use template::Record;
 /// Hosts that fail count up to this in the exit code; 101 is "more".
 const FAILURES_MAX: usize = 100;
 
-/// How far each host is.
+/// Which records each host has had.
 #[derive(Debug)]
 pub(super) struct Everywhere {
     hosts: Vec<Host>,
@@ -23,7 +23,7 @@ pub(super) struct Everywhere {
     read: VecDeque<Vec<Record>>,
     /// How many are left out at the front of those: all hosts have had them.
     first: usize,
-    /// There are no more.
+    /// The input has ended.
     is_over: bool,
 }
 
@@ -34,7 +34,7 @@ struct Host {
     /// Its job runs, or is to be tried again.
     is_busy: bool,
     has_failed: bool,
-    /// It was said to have ended.
+    /// [`Everywhere::take_ended`] has returned it.
     was_told: bool,
 }
 
@@ -53,15 +53,15 @@ impl Everywhere {
 
     /// A record for the first host that waits for one.  Those that have begun come first of all, so
     /// that with fewer slots than hosts one host is done before another begins.
-    fn take(&mut self, feed: &mut Feed) -> Result<Turn, EngineError> {
+    fn take(&mut self, job_source: &mut JobSource) -> Result<Turn, EngineError> {
         let mut must_wait = false;
         for at in 0..self.hosts.len() {
             let Host { given, is_busy: false, .. } = self.hosts[at] else { continue };
             if given == self.first + self.read.len() && !self.is_over {
-                match feed.take()? {
-                    Next::Records(records) => self.read.push_back(records),
-                    Next::NotYet => must_wait = true,
-                    Next::End | Next::Given { .. } | Next::Block(_) => self.is_over = true,
+                match job_source.take()? {
+                    NextJob::Records(records) => self.read.push_back(records),
+                    NextJob::NotYet => must_wait = true,
+                    NextJob::End | NextJob::Given { .. } | NextJob::Block(_) => self.is_over = true,
                 }
             }
             let Some(records) = self.read.get(given - self.first).cloned() else { continue };
@@ -106,14 +106,14 @@ impl Everywhere {
     }
 }
 
-impl<W: World> Engine<'_, W> {
+impl<W: OperatingSystem> Engine<'_, W> {
     /// The next job, where every host runs all of them.
     pub(super) fn job_of_every_host(&mut self) -> Result<Wanted, EngineError> {
         let Some(everywhere) = &mut self.everywhere else { return Ok(Wanted::End) };
-        Ok(match everywhere.take(&mut self.feed)? {
+        Ok(match everywhere.take(&mut self.job_source)? {
             Turn::Job { host, number, records } => {
                 self.seq += 1;
-                let now = self.world.now();
+                let now = self.os.now();
                 Wanted::Job(Job { host, number, ..Job::new(self.seq, records, now) })
             }
             Turn::NotYet => Wanted::NotYet,
@@ -138,13 +138,13 @@ impl<W: World> Engine<'_, W> {
 mod tests {
     use super::*;
 
-    fn feed(values: &[&str]) -> Feed {
-        Feed::Known(values.iter().map(|value| vec![Record::of(*value)]).collect())
+    fn job_source(values: &[&str]) -> JobSource {
+        JobSource::Known(values.iter().map(|value| vec![Record::of(*value)]).collect())
     }
 
     /// Host and number of the next job.
-    fn next(everywhere: &mut Everywhere, feed: &mut Feed) -> Option<(usize, u64)> {
-        match everywhere.take(feed) {
+    fn next(everywhere: &mut Everywhere, job_source: &mut JobSource) -> Option<(usize, u64)> {
+        match everywhere.take(job_source) {
             Ok(Turn::Job { host, number, records }) => {
                 assert_eq!(records.len(), 1);
                 Some((host, number))
@@ -157,14 +157,14 @@ mod tests {
 
     #[test]
     fn a_host_is_done_before_another_begins() {
-        let (mut everywhere, mut feed) = (Everywhere::new(2), feed(&["x", "y"]));
+        let (mut everywhere, mut job_source) = (Everywhere::new(2), job_source(&["x", "y"]));
         // That a host is done shows when it is looked whether there is more.
         for (job, over) in [((0, 1), None), ((0, 2), None), ((1, 1), Some(0)), ((1, 2), None)] {
-            assert_eq!(next(&mut everywhere, &mut feed), Some(job));
+            assert_eq!(next(&mut everywhere, &mut job_source), Some(job));
             assert_eq!(everywhere.next_over(), over);
             everywhere.ended(job.0, job != (0, 1));
         }
-        assert_eq!(next(&mut everywhere, &mut feed), Some((usize::MAX, 0)));
+        assert_eq!(next(&mut everywhere, &mut job_source), Some((usize::MAX, 0)));
         assert_eq!(everywhere.next_over(), Some(1));
         assert_eq!((everywhere.next_over(), everywhere.exit_code()), (None, 1));
         assert!(everywhere.read.is_empty());
@@ -172,26 +172,26 @@ mod tests {
 
     #[test]
     fn hosts_go_on_at_their_own_pace() {
-        let (mut everywhere, mut feed) = (Everywhere::new(2), feed(&["x", "y", "z"]));
-        assert_eq!(next(&mut everywhere, &mut feed), Some((0, 1)));
-        assert_eq!(next(&mut everywhere, &mut feed), Some((1, 1)));
-        assert_eq!(next(&mut everywhere, &mut feed), None, "both are busy");
+        let (mut everywhere, mut job_source) = (Everywhere::new(2), job_source(&["x", "y", "z"]));
+        assert_eq!(next(&mut everywhere, &mut job_source), Some((0, 1)));
+        assert_eq!(next(&mut everywhere, &mut job_source), Some((1, 1)));
+        assert_eq!(next(&mut everywhere, &mut job_source), None, "both are busy");
         everywhere.ended(1, true);
-        assert_eq!(next(&mut everywhere, &mut feed), Some((1, 2)));
+        assert_eq!(next(&mut everywhere, &mut job_source), Some((1, 2)));
         everywhere.ended(1, true);
-        assert_eq!(next(&mut everywhere, &mut feed), Some((1, 3)));
+        assert_eq!(next(&mut everywhere, &mut job_source), Some((1, 3)));
         everywhere.ended(1, true);
-        assert_eq!(next(&mut everywhere, &mut feed), None);
+        assert_eq!(next(&mut everywhere, &mut job_source), None);
         assert_eq!(everywhere.next_over(), Some(1), "one host is over before the other");
         everywhere.ended(0, true);
-        assert_eq!(next(&mut everywhere, &mut feed), Some((0, 2)));
+        assert_eq!(next(&mut everywhere, &mut job_source), Some((0, 2)));
         assert_eq!(everywhere.read.len(), 1, "what all have had is forgotten");
     }
 
     #[test]
     fn without_records_all_hosts_are_over() {
-        let (mut everywhere, mut feed) = (Everywhere::new(1), feed(&[]));
-        assert_eq!(next(&mut everywhere, &mut feed), Some((usize::MAX, 0)));
+        let (mut everywhere, mut job_source) = (Everywhere::new(1), job_source(&[]));
+        assert_eq!(next(&mut everywhere, &mut job_source), Some((usize::MAX, 0)));
         assert_eq!((everywhere.next_over(), everywhere.exit_code()), (Some(0), 0));
     }
 }

@@ -31,11 +31,11 @@ fn holds(text: &[u8], context: &Context<'_>) -> Result<bool, EngineError> {
     Ok(template.render(context, Values::Bare, &mut Vec::new())? == Flow::Run)
 }
 
-impl<W: World> Engine<'_, W> {
+impl<W: OperatingSystem> Engine<'_, W> {
     /// Whether one of the conditions leaves a job out.
     pub(super) fn is_filtered(&self, job: &Job) -> Result<bool, EngineError> {
         let mut text = Vec::new();
-        for filter in &self.plan.filters {
+        for filter in &self.options.filters {
             self.bare(Some(filter), job, &mut text)?;
             if !holds(&text, &self.context(job))? {
                 return Ok(true);

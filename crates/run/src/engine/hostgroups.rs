@@ -10,14 +10,14 @@ use template::Record;
 /// Jobs whose hosts are busy while others may have room: so many are put aside.
 pub(super) const ASIDE_MAX: usize = 1024;
 
-/// Makes hosts out of logins.
-pub trait Newcomers: std::fmt::Debug {
+/// Makes the host of a login.
+pub trait AddedHosts: std::fmt::Debug {
     /// The host of a login, and how many jobs it gets.
     ///
     /// # Errors
     ///
     /// Why it is no login, or cannot be reached.
-    fn reach(&mut self, login: &str) -> Result<(Reached, u32), String>;
+    fn reach(&mut self, login: &str) -> Result<(JobHost, u32), String>;
 }
 
 /// The groups behind the first `@` of a value, which are taken off it; none if nothing is there.
@@ -43,27 +43,27 @@ fn take_all(records: &mut [Record]) -> Option<Vec<String>> {
     groups
 }
 
-impl<W: World> Engine<'_, W> {
+impl<W: OperatingSystem> Engine<'_, W> {
     /// Takes the groups off a job's values, and makes hosts of those that are none of any host.
     pub(super) fn take_groups(
         &mut self,
         records: &mut [Record],
     ) -> Result<Option<Vec<String>>, EngineError> {
-        let Some(remote) = &mut self.plan.remote else { return Ok(None) };
-        let Some(newcomers) = &mut remote.newcomers else { return Ok(None) };
+        let Some(remote) = &mut self.options.remote else { return Ok(None) };
+        let Some(added_hosts) = &mut remote.added_hosts else { return Ok(None) };
         let Some(groups) = take_all(records) else { return Ok(None) };
-        if remote.places.iter().any(|reached| reached.is_in(&groups)) {
+        if remote.job_hosts.iter().any(|reached| reached.is_in(&groups)) {
             return Ok(Some(groups));
         }
         for group in &groups {
-            let (mut reached, limit) = newcomers.reach(group).map_err(EngineError::Host)?;
+            let (mut reached, limit) = added_hosts.reach(group).map_err(EngineError::Host)?;
             let text = format!("{group} is in no -S: taken for a host");
             self.observer.warn(text.as_bytes());
             if !reached.login.groups.contains(group) {
                 reached.login.groups.push(group.clone());
             }
-            reached.is_newcomer = true;
-            remote.places.push(reached);
+            reached.is_added = true;
+            remote.job_hosts.push(reached);
             remote.hosts.add(limit);
         }
         self.schedule.set_slots(remote.hosts.slots());
@@ -78,18 +78,18 @@ impl<W: World> Engine<'_, W> {
 
     /// Whether another job may be looked for while one waits for its host.
     pub(super) fn may_look_further(&self) -> bool {
-        let remote = self.plan.remote.as_ref();
-        remote.is_some_and(|remote| remote.newcomers.is_some()) && self.again.len() < ASIDE_MAX
+        let remote = self.options.remote.as_ref();
+        remote.is_some_and(|remote| remote.added_hosts.is_some()) && self.again.len() < ASIDE_MAX
     }
 
     /// The groups of a job's host and of its value: `PARALLEL_HOSTGROUPS`, `PARALLEL_ARGHOSTGROUPS`.
     pub(super) fn groups_of(&self, job: &Job) -> Option<[String; 2]> {
-        let remote = self.plan.remote.as_ref().filter(|remote| remote.newcomers.is_some())?;
-        let host = remote.places.get(job.host)?.login.groups.join("+");
+        let remote = self.options.remote.as_ref().filter(|remote| remote.added_hosts.is_some())?;
+        let host = remote.job_hosts.get(job.host)?.login.groups.join("+");
         let value = match &job.groups {
             Some(groups) => groups.join("+"),
             None => {
-                let all = remote.places.iter().flat_map(|reached| &reached.login.groups);
+                let all = remote.job_hosts.iter().flat_map(|reached| &reached.login.groups);
                 all.map(String::as_str).collect::<Vec<_>>().join("+")
             }
         };
@@ -97,7 +97,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Reached {
+impl JobHost {
     /// Whether it is in one of these groups.
     pub(super) fn is_in(&self, groups: &[String]) -> bool {
         self.login.groups.iter().any(|group| groups.contains(group))

@@ -1,4 +1,4 @@
-//! A job on its way from its records to its end.
+//! A job, from its records to its end.
 
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ pub(super) struct Job {
     pub(super) sending: Option<Box<Sending>>,
     /// Its command line, where that is given and not made from records.
     pub(super) given: Option<Vec<u8>>,
-    /// Its command line as text; empty where nobody asks for it beforehand (see `Engine::text`).
+    /// Its command line as text; empty unless it is needed before the job starts (see `Engine::text`).
     pub(super) command: Vec<u8>,
     /// The slot it runs in.
     pub(super) slot: u32,
@@ -36,7 +36,7 @@ pub(super) struct Job {
     pub(super) bring: Vec<FilePath>,
     /// Its process, once it is known.
     pub(super) child: Option<Child>,
-    /// When it was ordered; at its end, when it asked to become its program.
+    /// When its start was requested; at its end, when it called execve(2).
     pub(super) started: Instant,
 }
 

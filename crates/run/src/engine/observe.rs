@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::job::Finished;
+use crate::job::JobResult;
 use template::Record;
 
 /// A job that runs.
@@ -14,26 +14,27 @@ pub struct Running<'a> {
     pub slot: u32,
     /// Its process.
     pub pid: i32,
-    /// When it was ordered.
+    /// When its start was requested.
     pub at: Instant,
     /// Its values.
     pub records: &'a [Record],
-    /// Its command line; empty where nobody asked for it.
+    /// Its command line; empty unless [`EngineOptions::needs_text`](super::EngineOptions::needs_text)
+    /// or a shell needs it.
     pub command: &'a [u8],
     /// How many jobs run now, this one and those that are being started included.
     pub running: u64,
 }
 
-/// How far all jobs are.
+/// How many jobs run, have ended and have failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Status {
+pub struct RunStatus {
     /// Jobs that run.
     pub running: u64,
     /// Jobs that were started, those that ended included.
     pub started: u64,
     /// Jobs that have ended.
     pub ended: u64,
-    /// Those of them that did not end well.
+    /// Those of them that failed.
     pub failed: u64,
     /// How many jobs there are in all, if that is known.
     pub total: Option<u64>,
@@ -41,7 +42,7 @@ pub struct Status {
     pub slots: u32,
 }
 
-/// What wants to know of events while jobs run.
+/// Receives the events of jobs while they run.
 pub trait Observer {
     /// A job has a process.
     fn job_started(&mut self, job: &Running<'_>) {
@@ -49,13 +50,13 @@ pub trait Observer {
     }
 
     /// A job has ended for good.
-    fn job_ended(&mut self, finished: &Finished, status: &Status) {
+    fn job_ended(&mut self, finished: &JobResult, status: &RunStatus) {
         let _ = (finished, status);
     }
 
     /// A job's program has ended and that does not count: the job is run again, or dropped because
     /// everything is to end.
-    fn not_counted(&mut self, status: &Status) {
+    fn not_counted(&mut self, status: &RunStatus) {
         let _ = status;
     }
 
@@ -64,8 +65,8 @@ pub trait Observer {
         None
     }
 
-    /// The moment has come.
-    fn tick(&mut self, status: &Status, now: Instant) {
+    /// The moment of [`next_tick`](Self::next_tick) has come.
+    fn tick(&mut self, status: &RunStatus, now: Instant) {
         let _ = (status, now);
     }
 
@@ -80,15 +81,16 @@ pub trait Observer {
     }
 
     /// The user has asked (SIGUSR2) to show the progress, or to hide it again.
-    fn toggle(&mut self, status: &Status) {
+    fn toggle(&mut self, status: &RunStatus) {
         let _ = status;
     }
 
-    /// This process is about to be stopped (Ctrl-Z): the terminal is another's until the next call.
+    /// This process is about to be stopped (Ctrl-Z): until the next call the terminal belongs to
+    /// another process.
     fn before_stop(&mut self) {}
 
     /// All jobs have ended, or an error ended the run: the last call.
-    fn all_ended(&mut self, status: &Status) {
+    fn all_ended(&mut self, status: &RunStatus) {
         let _ = status;
     }
 }

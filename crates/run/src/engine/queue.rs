@@ -1,9 +1,9 @@
-//! Between a thread that reads and the engine: what was read, a bounded way ahead.
+//! The queue between a thread that reads and the engine, with a limit on what is read ahead.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::world::Waker;
+use super::os::Waker;
 
 /// How many jobs' input a thread reads ahead.
 const AHEAD_JOBS_MAX: usize = 1024;
@@ -75,19 +75,19 @@ impl<T, E> Queue<T, E> {
         }
     }
 
-    /// Leaves what is worth a warning to whoever takes.
+    /// Leaves a warning for the engine.
     pub fn warn(&self, warnings: Vec<String>) {
         if !warnings.is_empty() {
             self.state().warnings.extend(warnings);
         }
     }
 
-    /// What is worth a warning since this was last asked for.
+    /// The warnings since the last call.
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut self.state().warnings)
     }
 
-    /// Nothing more will come, because of this error or because it is the end.
+    /// Ends the queue, with an error or at the end of the input.
     pub fn end(&self, error: Option<E>) {
         let mut state = self.state();
         state.ended = Some(error);

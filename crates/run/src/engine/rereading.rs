@@ -1,7 +1,7 @@
-//! Hosts that come and go while jobs run: `--sshloginfile` read again when it has changed.
+//! `--sshloginfile` read again when it has changed: hosts are added and removed while jobs run.
 //!
-//! It is looked at when jobs end, at most once a second, and each second while nothing runs and
-//! jobs wait for a host.  Whoever reads it does so in a thread, as it may have to ask hosts.
+//! The files are checked when jobs end, at most once a second, and each second while no job runs
+//! and jobs wait for a host.  A thread reads them, as it may have to ask hosts.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use super::*;
 /// The time between two looks.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Whoever knows whether there are other hosts now.
+/// Reads the login files again.
 pub trait Logins: std::fmt::Debug {
-    /// Looks whether something has changed, and has it read then; the engine is woken when that
-    /// is done.
+    /// Checks whether a file has changed, and has it read then; the engine is woken when that is
+    /// done.
     fn look(&mut self);
 
     /// All hosts and how many jobs each gets, once after each change.
-    fn take(&mut self) -> Option<Vec<(Reached, u32)>>;
+    fn take(&mut self) -> Option<Vec<(JobHost, u32)>>;
 }
 
-/// When to look next.
+/// When to check the login files next.
 #[derive(Debug)]
 pub struct Rereading {
     logins: Box<dyn Logins>,
-    /// When it was looked last.
+    /// When they were last checked.
     looked: Option<Instant>,
     /// A job has ended since.
     has_ended: bool,
@@ -42,12 +42,13 @@ impl Rereading {
     }
 }
 
-impl<W: World> Engine<'_, W> {
-    /// Looks whether hosts have come or gone; says when to look again, if nothing else wakes us.
+impl<W: OperatingSystem> Engine<'_, W> {
+    /// Checks whether hosts were added or removed; returns when to check again, if nothing else wakes
+    /// the engine.
     pub(super) fn reread_hosts(&mut self) -> Option<Instant> {
-        let now = self.world.now();
+        let now = self.os.now();
         let waits = self.running == 0 && !(self.has_ended && self.again.is_empty());
-        let remote = self.plan.remote.as_mut()?;
+        let remote = self.options.remote.as_mut()?;
         let rereading = remote.rereading.as_mut()?;
         let again = *rereading.looked.get_or_insert(now) + LOOK_AGAIN;
         if again <= now && (rereading.has_ended || waits) {
@@ -58,27 +59,27 @@ impl<W: World> Engine<'_, W> {
             remote.replace(hosts);
             self.schedule.set_slots(remote.hosts.slots());
         }
-        let looked = self.plan.remote.as_ref()?.rereading.as_ref()?.looked?;
+        let looked = self.options.remote.as_ref()?.rereading.as_ref()?.looked?;
         waits.then_some(looked + LOOK_AGAIN)
     }
 }
 
 impl Remote {
-    /// Uses these hosts from now on.  Jobs on hosts that are gone run to their end.
-    fn replace(&mut self, hosts: Vec<(Reached, u32)>) {
-        for (at, place) in self.places.iter().enumerate() {
-            let stays = hosts.iter().any(|(host, _)| host.login.name == place.login.name);
-            self.hosts.set_open(at, stays || place.is_newcomer);
+    /// Uses these hosts from now on.  Jobs on removed hosts run to their end.
+    fn replace(&mut self, hosts: Vec<(JobHost, u32)>) {
+        for (at, known) in self.job_hosts.iter().enumerate() {
+            let stays = hosts.iter().any(|(host, _)| host.login.name == known.login.name);
+            self.hosts.set_open(at, stays || known.is_added);
         }
         for (host, limit) in hosts {
-            let same = |place: &Reached| place.login.name == host.login.name;
-            match self.places.iter().position(same) {
+            let same = |known: &JobHost| known.login.name == host.login.name;
+            match self.job_hosts.iter().position(same) {
                 Some(at) => {
                     self.hosts.set_limit(at, limit);
-                    self.places[at] = host;
+                    self.job_hosts[at] = host;
                 }
                 None => {
-                    self.places.push(host);
+                    self.job_hosts.push(host);
                     self.hosts.add(limit);
                 }
             }

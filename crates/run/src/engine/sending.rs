@@ -1,10 +1,10 @@
-//! Standard input of a job that reads a block: a pipe, and what is still to go into it.
+//! Standard input of a job that reads a block: a pipe, and what is still to be written to it.
 //!
 //! The pipe is made as large as the kernel allows (1 MiB as a rule), so that most blocks are in it
 //! before the job is started and cost one `write`; the rest follows whenever there is room.  Of a
 //! file's range nothing is copied: `splice` puts the file's own pages into the pipe.
 //!
-//! A job may also be told a name to open instead ([`named`]).
+//! A job may also open the block by a name ([`named`]).
 
 use std::fs::File;
 use std::io;
@@ -15,15 +15,15 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
-use super::blocks::{Block, Body, PIPE_BYTES};
+use super::blocks::{Body, InputBlock, PIPE_BYTES};
 use crate::collect::Temporary;
 
 mod named;
 
-pub use named::By;
+pub use named::BlockAccess;
 pub(super) use named::NAME;
 
-/// What a pipe holds that nobody has asked for more (pipe(7)).
+/// The default capacity of a pipe (pipe(7)).
 const DEFAULT_PIPE_BYTES: usize = 64 << 10;
 
 /// Bytes read at a time of a file that cannot be spliced.
@@ -32,7 +32,7 @@ const COPY_BYTES: u64 = 256 << 10;
 /// A block on its way to a job.
 #[derive(Debug)]
 pub(super) struct Sending {
-    block: Block,
+    block: InputBlock,
     /// How much of it has gone, the header included.
     sent: u64,
     /// What the job had before this block (`--round-robin`).
@@ -55,7 +55,7 @@ pub(super) struct Sending {
 
 impl Sending {
     /// A block that is still all here.
-    pub(super) fn new(block: Block, stays_open: bool, by: &By) -> Self {
+    pub(super) fn new(block: InputBlock, stays_open: bool, access: &BlockAccess) -> Self {
         Sending {
             block,
             sent: 0,
@@ -65,7 +65,7 @@ impl Sending {
             copies: false,
             stays_open,
             is_refused: false,
-            is_named: *by != By::Stdin,
+            is_named: *access != BlockAccess::Stdin,
             file: None,
         }
     }
@@ -114,7 +114,7 @@ impl Sending {
     }
 
     /// Goes on with another block; the one before.
-    pub(super) fn go_on(&mut self, mut block: Block) -> Block {
+    pub(super) fn go_on(&mut self, mut block: InputBlock) -> InputBlock {
         // The job had its header with its first block.
         block.header = [].into();
         self.earlier += self.sent;
@@ -155,7 +155,7 @@ impl Sending {
     }
 
     /// The block, when its job needs it no more.
-    pub(super) fn into_block(self) -> Block {
+    pub(super) fn into_block(self) -> InputBlock {
         self.block
     }
 
@@ -225,8 +225,8 @@ mod tests {
     use super::*;
 
     /// What a job reads of a block, and how often there was no room for the rest.
-    fn through(block: Block) -> (Vec<u8>, u32) {
-        let mut sending = Sending::new(block, false, &By::Stdin);
+    fn through(block: InputBlock) -> (Vec<u8>, u32) {
+        let mut sending = Sending::new(block, false, &BlockAccess::Stdin);
         sending.open().unwrap();
         let mut reader = File::from(sending.reader.take().unwrap());
         let (mut all, mut piece, mut waits) = (Vec::new(), vec![0; 100_000], 0);
@@ -246,20 +246,21 @@ mod tests {
         let whole = [b"head\n", &bytes[..]].concat();
         let header: Arc<[u8]> = (*b"head\n").into();
         let body = Body::Bytes(bytes.clone());
-        let (all, waits) = through(Block { header: Arc::clone(&header), body });
+        let (all, waits) = through(InputBlock { header: Arc::clone(&header), body });
         assert!(all == whole && waits > 0);
 
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[b"before", &bytes[..], b"behind"].concat()).unwrap();
         let body = Body::Range { file: Arc::new(file), range: 6..3_000_006 };
-        let (all, waits) = through(Block { header, body });
+        let (all, waits) = through(InputBlock { header, body });
         assert!(all == whole && waits > 0);
     }
 
     #[test]
     fn a_job_that_does_not_read_is_no_error() {
         let body = Body::Bytes(vec![0; 3_000_000]);
-        let mut sending = Sending::new(Block { header: [].into(), body }, false, &By::Stdin);
+        let mut sending =
+            Sending::new(InputBlock { header: [].into(), body }, false, &BlockAccess::Stdin);
         sending.open().unwrap();
         assert!(sending.write().unwrap());
         sending.started();

@@ -13,12 +13,12 @@ pub(super) enum Wanted {
     End,
 }
 
-impl<W: World> Engine<'_, W> {
+impl<W: OperatingSystem> Engine<'_, W> {
     /// Starts as many jobs as may start; says when to look again, if time alone changes that.
     pub(super) fn start_what_may(&mut self) -> Result<Option<Instant>, EngineError> {
         // The last of them may have been the end of what there is to do.
         while !(self.has_ended && self.again.is_empty()) {
-            let start = self.schedule.may_start(self.world.now(), &mut *self.machine);
+            let start = self.schedule.may_start(self.os.now(), &mut *self.machine);
             if matches!(start, Start::At(_) | Start::Ask | Start::Asked) && !self.has_more()? {
                 // There is nothing to wait for.
                 return Ok(None);
@@ -27,8 +27,8 @@ impl<W: World> Engine<'_, W> {
                 Start::Now { slot } => match self.wanted()? {
                     Wanted::Job(job) => self.start(job, slot)?,
                     Wanted::NotYet => {
-                        let remote = self.plan.remote.as_ref();
-                        return Ok(remote.and_then(|it| it.delayed_until(self.world.now())));
+                        let remote = self.options.remote.as_ref();
+                        return Ok(remote.and_then(|it| it.delayed_until(self.os.now())));
                     }
                     Wanted::End => self.has_ended = true,
                 },
@@ -91,24 +91,24 @@ impl<W: World> Engine<'_, W> {
         }
         loop {
             let (mut records, given, block) = match self.take_input()? {
-                Next::Records(records) => (records, None, None),
+                NextJob::Records(records) => (records, None, None),
                 // Values are empty words then, or the name that the block has.
-                Next::Block(block) if self.by().is_named() => {
+                NextJob::Block(block) if self.access().is_named() => {
                     (vec![Record::of(NAME)], None, Some(block))
                 }
-                Next::Block(block) => (vec![Record::of("")], None, Some(block)),
-                Next::Given { seq, command } => {
+                NextJob::Block(block) => (vec![Record::of("")], None, Some(block)),
+                NextJob::Given { seq, command } => {
                     self.seq = seq - 1;
                     (Vec::new(), Some(command), None)
                 }
-                Next::NotYet => return Ok(Wanted::NotYet),
-                Next::End => return Ok(Wanted::End),
+                NextJob::NotYet => return Ok(Wanted::NotYet),
+                NextJob::End => return Ok(Wanted::End),
             };
             self.seq += 1;
             let seq = self.seq;
-            if self.plan.is_done.as_ref().is_some_and(|is_done| is_done(seq)) {
+            if self.options.is_done.as_ref().is_some_and(|is_done| is_done(seq)) {
                 if let Some(block) = block {
-                    self.feed.give_back(block);
+                    self.job_source.give_back(block);
                 }
                 continue;
             }
@@ -116,34 +116,34 @@ impl<W: World> Engine<'_, W> {
             let is_block = block.is_some();
             let sending = match block {
                 Some(block) => Some(self.sending(block)),
-                None => self.feed.tee().map(Tee::begin),
+                None => self.job_source.tee().map(Tee::begin),
             };
-            let job = Job::new(seq, records, self.world.now());
+            let job = Job::new(seq, records, self.os.now());
             return Ok(Wanted::Job(Job { is_block, sending, given, groups, ..job }));
         }
     }
 
     /// Makes a job's command line and starts it.
     fn start(&mut self, mut job: Job, slot: u32) -> Result<(), EngineError> {
-        let now = self.world.now();
+        let now = self.os.now();
         (job.slot, job.started, job.child) = (slot, now, None);
         if self.render(&mut job)? == Flow::Skip || self.is_filtered(&job)? {
             let ended = self.schedule.skipped(now);
             return self.finish(job, ended, ResourceUsage::default(), false, now);
         }
-        if self.plan.show == Show::Error {
+        if self.options.show == ShowCommand::Error {
             self.observer.show_command(&job.command);
         }
         self.schedule.started(job.seq, slot, now);
-        if let Some(remote) = &mut self.plan.remote {
+        if let Some(remote) = &mut self.options.remote {
             remote.started(job.host, now);
         }
         let streams = self.open_output(&job)?;
-        if let Way::Not = self.plan.way {
+        if let StartMethod::Not = self.options.start_method {
             return self.settle(job, Outcome::Exited(0), ResourceUsage::default(), false);
         }
         for fd in streams.watch.into_iter().flatten() {
-            self.world.watch(fd, Interest::Read)?;
+            self.os.watch(fd, Interest::Read)?;
         }
         self.open_stdin(&mut job)?;
         let launch = self.launch(&mut job, streams.stdout, streams.stderr)?;
@@ -154,21 +154,21 @@ impl<W: World> Engine<'_, W> {
         self.slots[place] = Some(job);
         self.running += 1;
         self.started += 1;
-        self.world.spawn(slot, launch);
+        self.os.spawn(slot, launch);
         Ok(())
     }
 
     /// What a template needs to know of a job.
     pub(super) fn context<'b>(&self, job: &'b Job) -> Context<'b> {
-        let now_s = self.world.epoch_ns(job.started) / 1_000_000_000;
+        let now_s = self.os.epoch_ns(job.started) / 1_000_000_000;
         Context {
             seq: job.number,
             slot: self.slot_on_host(job),
             slots: self.schedule.slots(),
             total: self.total_on_host(),
             records: &job.records,
-            packing: self.plan.packing,
-            local_time_s: now_s.cast_signed() + self.plan.zone_offset_s,
+            packing: self.options.packing,
+            local_time_s: now_s.cast_signed() + self.options.zone_offset_s,
         }
     }
 
@@ -179,14 +179,16 @@ impl<W: World> Engine<'_, W> {
             job.command.extend_from_slice(given);
             return Ok(Flow::Run);
         }
-        if matches!(self.plan.way, Way::Direct { .. }) && !self.plan.needs_text {
+        if matches!(self.options.start_method, StartMethod::Direct { .. })
+            && !self.options.needs_text
+        {
             return Ok(Flow::Run);
         }
         let mut command = std::mem::take(&mut job.command);
         let flow = self.render_text(job, &mut command)?;
         job.command = command;
         let (bytes, limit) = (job.command.len(), COMMAND_BYTES_MAX);
-        if bytes >= limit && !matches!(self.plan.way, Way::Not) {
+        if bytes >= limit && !matches!(self.options.start_method, StartMethod::Not) {
             return Err(EngineError::TooLong { seq: job.seq, bytes, limit });
         }
         Ok(flow)
@@ -194,12 +196,12 @@ impl<W: World> Engine<'_, W> {
 
     fn render_text(&self, job: &Job, command: &mut Vec<u8>) -> Result<Flow, RenderError> {
         let is_away = self.away(job).is_some();
-        let values = match self.by().is_named() {
+        let values = match self.access().is_named() {
             // The shell is to see its variable.
             true => Values::Bare,
-            false => Values::Quoted(if is_away { Shell::Bourne } else { self.plan.shell }),
+            false => Values::Quoted(if is_away { Shell::Bourne } else { self.options.shell }),
         };
-        self.plan.template.render(&self.context(job), values, command)
+        self.options.template.render(&self.context(job), values, command)
     }
 
     /// The command line of a job as text, made now if nobody has asked for it before; none if it
@@ -230,16 +232,16 @@ impl<W: World> Engine<'_, W> {
     /// Tells the collector of a job; where its output is to go.
     fn open_output(&mut self, job: &Job) -> Result<Streams, EngineError> {
         let (mut tag, mut place) = (std::mem::take(&mut self.tag), std::mem::take(&mut self.place));
-        self.bare(self.plan.tag.as_ref(), job, &mut tag)?;
-        self.bare(self.plan.place.as_ref(), job, &mut place)?;
+        self.bare(self.options.tag.as_ref(), job, &mut tag)?;
+        self.bare(self.options.place.as_ref(), job, &mut place)?;
         if let Some(name) = self.host_tag(job) {
             tag.clear();
             tag.extend_from_slice(name.as_bytes());
         }
         let text = JobText {
-            tag: self.plan.tag.as_ref().map(|_| &*tag),
-            heading: (self.plan.show == Show::Output).then_some(&*job.command),
-            place: self.plan.place.as_ref().map(|_| &*place),
+            tag: self.options.tag.as_ref().map(|_| &*tag),
+            heading: (self.options.show == ShowCommand::Output).then_some(&*job.command),
+            place: self.options.place.as_ref().map(|_| &*place),
             group: job.host,
             records: job.own_records(),
         };
@@ -255,22 +257,22 @@ impl<W: World> Engine<'_, W> {
         stdout: Option<RawFd>,
         stderr: RawFd,
     ) -> Result<Box<Launch>, EngineError> {
-        let mut launch = self.idle.pop().unwrap_or_else(|| self.plan.new_launch());
+        let mut launch = self.idle.pop().unwrap_or_else(|| self.options.new_launch());
         launch.directory = None;
         launch.streams = [None, stdout, Some(stderr)];
         if self.launch_away(job, &mut launch)? {
             return Ok(launch);
         }
-        if self.plan.remote.is_some() {
+        if self.options.remote.is_some() {
             // It may have been the last used for a job on another host.
-            launch.program = self.plan.program();
+            launch.program = self.options.program();
         }
-        launch.arguments.set(|list| match &self.plan.way {
-            Way::Direct { .. } => {
-                let flow = self.plan.template.render_words(&self.context(job), list);
+        launch.arguments.set(|list| match &self.options.start_method {
+            StartMethod::Direct { .. } => {
+                let flow = self.options.template.render_words(&self.context(job), list);
                 flow.map(drop)
             }
-            Way::Shell { words, .. } => {
+            StartMethod::Shell { words, .. } => {
                 for word in words {
                     spawn::push_word(list, word);
                 }
@@ -280,7 +282,7 @@ impl<W: World> Engine<'_, W> {
                 spawn::push_word(list, &job.command);
                 Ok(())
             }
-            Way::Not => Ok(()),
+            StartMethod::Not => Ok(()),
         })?;
         let mut seq = Number::default();
         let (mut slot, mut place) = (Number::default(), Number::default());
@@ -290,7 +292,7 @@ impl<W: World> Engine<'_, W> {
             slot.text(on_host.into()),
             place.text(u64::from(on_host.saturating_sub(1))),
         ];
-        let count = self.plan.own.min(numbers.len());
+        let count = self.options.own.min(numbers.len());
         let mut own: [&[u8]; 6] = Default::default();
         own[..count].copy_from_slice(&numbers[..count]);
         let groups = self.groups_of(job);
@@ -309,9 +311,9 @@ impl<W: World> Engine<'_, W> {
             }
             None => None,
         };
-        if self.plan.directory.is_some() {
+        if self.options.directory.is_some() {
             let mut path = Vec::new();
-            self.bare(self.plan.directory.as_ref(), job, &mut path)?;
+            self.bare(self.options.directory.as_ref(), job, &mut path)?;
             let nul = |_| RenderError::Nul { seq: job.seq };
             launch.directory = Some(CString::new(path).map_err(nul)?);
         }
@@ -320,25 +322,27 @@ impl<W: World> Engine<'_, W> {
 
     /// Has the command of `--limit` run.
     fn ask_limit(&mut self) -> Result<(), EngineError> {
-        let mut launch = self.plan.new_launch();
-        let Some((program, words)) = &self.plan.limit else { return Ok(()) };
+        let mut launch = self.options.new_launch();
+        let Some((program, words)) = &self.options.limit else { return Ok(()) };
         launch.program = Arc::clone(program);
         let fill = |list: &mut Vec<u8>| {
             words.iter().for_each(|word| spawn::push_word(list, word));
             Ok::<_, RenderError>(())
         };
         launch.arguments.set(fill)?;
-        self.world.spawn(LIMIT, launch);
+        self.os.spawn(LIMIT, launch);
         Ok(())
     }
 }
 
-impl Plan {
+impl EngineOptions {
     /// The file that is started for jobs that run here.
     fn program(&self) -> Arc<CString> {
-        match &self.way {
-            Way::Shell { program, .. } | Way::Direct { program } => Arc::clone(program),
-            Way::Not => Arc::new(CString::default()),
+        match &self.start_method {
+            StartMethod::Shell { program, .. } | StartMethod::Direct { program } => {
+                Arc::clone(program)
+            }
+            StartMethod::Not => Arc::new(CString::default()),
         }
     }
 

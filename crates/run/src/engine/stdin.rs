@@ -3,37 +3,37 @@
 use super::sending::Sending;
 use super::*;
 
-impl<W: World> Engine<'_, W> {
-    /// What comes next of the input; tells what is worth a warning.
-    pub(super) fn take_input(&mut self) -> Result<Next, EngineError> {
-        let next = self.feed.take();
-        for warning in self.feed.take_warnings() {
+impl<W: OperatingSystem> Engine<'_, W> {
+    /// The next part of the input; reports its warnings.
+    pub(super) fn take_input(&mut self) -> Result<NextJob, EngineError> {
+        let next = self.job_source.take();
+        for warning in self.job_source.take_warnings() {
             self.observer.warn(warning.as_bytes());
         }
         next
     }
 
     fn goes_on(&self) -> bool {
-        matches!(self.plan.stdin, Stdin::Block { goes_on: true, .. })
+        matches!(self.options.stdin, JobStdin::Block { goes_on: true, .. })
     }
 
     /// What takes a block to a job.
-    pub(super) fn sending(&self, block: Block) -> Box<Sending> {
-        Box::new(Sending::new(block, self.goes_on(), self.by()))
+    pub(super) fn sending(&self, block: InputBlock) -> Box<Sending> {
+        Box::new(Sending::new(block, self.goes_on(), self.access()))
     }
 
     /// How jobs get at their blocks.
-    pub(super) fn by(&self) -> &By {
-        match &self.plan.stdin {
-            Stdin::Block { by, .. } => by,
-            Stdin::Inherited => &By::Stdin,
+    pub(super) fn access(&self) -> &BlockAccess {
+        match &self.options.stdin {
+            JobStdin::Block { access, .. } => access,
+            JobStdin::Inherited => &BlockAccess::Stdin,
         }
     }
 
     /// Makes the pipe of a job that is about to be started, and writes what goes into it.
     pub(super) fn open_stdin(&mut self, job: &mut Job) -> Result<(), EngineError> {
         let Some(sending) = &mut job.sending else { return Ok(()) };
-        if let By::File(folder) = self.by() {
+        if let BlockAccess::File(folder) = self.access() {
             return Ok(sending.make_file(folder)?);
         }
         let failed = |error| EngineError::Stdin { seq: job.seq, error };
@@ -41,7 +41,7 @@ impl<W: World> Engine<'_, W> {
         if !sending.write().map_err(failed)? {
             sending.close_unless_idle();
         } else if let Some(fd) = sending.writer() {
-            self.world.watch(fd, Interest::Write)?;
+            self.os.watch(fd, Interest::Write)?;
             self.writers.insert(fd, job.slot);
         }
         Ok(())
@@ -57,12 +57,12 @@ impl<W: World> Engine<'_, W> {
         let is_left =
             sending.write().map_err(|error| EngineError::Stdin { seq: job.seq, error })?;
         if is_left && !is_watched {
-            self.world.watch(fd, Interest::Write)?;
+            self.os.watch(fd, Interest::Write)?;
             self.writers.insert(fd, slot);
         }
         if !is_left {
             if is_watched {
-                self.world.forget(fd);
+                self.os.forget(fd);
                 self.writers.remove(&fd);
             }
             sending.close_unless_idle();
@@ -76,7 +76,7 @@ impl<W: World> Engine<'_, W> {
         if let Some(fd) = sending.writer()
             && self.writers.remove(&fd).is_some()
         {
-            self.world.forget(fd);
+            self.os.forget(fd);
         }
         match is_again {
             true => sending.rewind(),
@@ -90,20 +90,20 @@ impl<W: World> Engine<'_, W> {
             return Ok(());
         }
         while let Some(slot) = self.next_idle() {
-            let next = if self.has_ended { Next::End } else { self.take_input()? };
+            let next = if self.has_ended { NextJob::End } else { self.take_input()? };
             let Some(sending) = self.slots[slot].as_mut().and_then(|job| job.sending.as_mut())
             else {
                 return Ok(());
             };
             match next {
-                Next::Block(block) => {
+                NextJob::Block(block) => {
                     let before = sending.go_on(block);
-                    self.feed.give_back(before);
+                    self.job_source.give_back(before);
                     self.turn = slot + 1;
                     self.write_stdin(u32::try_from(slot).unwrap_or(u32::MAX))?;
                 }
-                Next::NotYet => return Ok(()),
-                Next::End | Next::Records(_) | Next::Given { .. } => {
+                NextJob::NotYet => return Ok(()),
+                NextJob::End | NextJob::Records(_) | NextJob::Given { .. } => {
                     self.has_ended = true;
                     sending.close_writer();
                 }

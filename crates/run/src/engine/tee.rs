@@ -16,10 +16,10 @@ use std::thread;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::blocks::{Block, Body, PIPE_BYTES};
+use super::blocks::{Body, InputBlock, PIPE_BYTES};
+use super::os::Waker;
 use super::queue::{Queue, Taken};
 use super::sending::Sending;
-use super::world::Waker;
 use super::*;
 
 /// Bytes read at a time.
@@ -70,14 +70,14 @@ impl Tee {
             Tee::Stream(_) => Body::Shared(Arc::default()),
             Tee::File(file, bytes) => Body::Range { file: Arc::clone(file), range: 0..*bytes },
         };
-        let block = Block { header: Arc::default(), body };
-        Box::new(Sending::new(block, matches!(self, Tee::Stream(_)), &By::Stdin))
+        let block = InputBlock { header: Arc::default(), body };
+        Box::new(Sending::new(block, matches!(self, Tee::Stream(_)), &BlockAccess::Stdin))
     }
 }
 
 impl Stream {
-    /// Gives back what one job has taken; whoever is the last gives the buffer.
-    fn give_back(&self, block: Block) {
+    /// Gives back what one job has read; the last job returns the buffer.
+    fn give_back(&self, block: InputBlock) {
         let Body::Shared(bytes) = block.body else { return };
         let Some(bytes) = Arc::into_inner(bytes) else { return };
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,11 +112,11 @@ fn read_all(mut stream: File, queue: &Queue<Vec<u8>, PipeError>, spare: &Spare) 
     }
 }
 
-impl<W: World> Engine<'_, W> {
+impl<W: OperatingSystem> Engine<'_, W> {
     /// Gives the next piece of the stream to all jobs, when all have taken the one before.
     pub(super) fn pass_on(&mut self) -> Result<(), EngineError> {
         while self.have_all_taken() {
-            let Some(Tee::Stream(stream)) = self.feed.tee() else { return Ok(()) };
+            let Some(Tee::Stream(stream)) = self.job_source.tee() else { return Ok(()) };
             match stream.queue.take()? {
                 Taken::NotYet => return Ok(()),
                 Taken::Item(piece) => self.give_all(&Arc::new(piece))?,
@@ -129,10 +129,10 @@ impl<W: World> Engine<'_, W> {
         Ok(())
     }
 
-    /// Whether all jobs run, somebody reads, and nobody has anything left to read.
+    /// Whether all jobs run, at least one reads, and none has anything left to read.
     fn have_all_taken(&self) -> bool {
-        let Some(Tee::Stream(_)) = self.feed.tee() else { return false };
-        let is_last = self.has_ended || self.feed.left() == Some(0);
+        let Some(Tee::Stream(_)) = self.job_source.tee() else { return false };
+        let is_last = self.has_ended || self.job_source.left() == Some(0);
         if !is_last || !self.again.is_empty() {
             return false;
         }
@@ -152,8 +152,8 @@ impl<W: World> Engine<'_, W> {
             let sending = self.slots[slot].as_mut().and_then(|job| job.sending.as_mut());
             let Some(sending) = sending.filter(|sending| sending.is_idle()) else { continue };
             let body = Body::Shared(Arc::clone(piece));
-            let before = sending.go_on(Block { header: Arc::default(), body });
-            if let Some(Tee::Stream(stream)) = self.feed.tee() {
+            let before = sending.go_on(InputBlock { header: Arc::default(), body });
+            if let Some(Tee::Stream(stream)) = self.job_source.tee() {
                 stream.give_back(before);
             }
             self.write_stdin(u32::try_from(slot).unwrap_or(u32::MAX))?;

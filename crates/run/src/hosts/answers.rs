@@ -1,5 +1,5 @@
-//! What several child processes write, read with one poll(2) and no thread: a thread that starts
-//! while signals are let through would take them from the engine later.
+//! The output of several child processes, read with one poll(2) and no thread: a thread that starts
+//! while signals are not blocked would later take them from the engine.
 
 use std::fs::File;
 use std::io::Read as _;

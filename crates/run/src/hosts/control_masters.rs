@@ -1,9 +1,9 @@
 //! `--controlmaster`: one connection for each host, which its jobs share.
 //!
-//! A connection is an ssh of its own that runs `cat` on the host.  It is there before the first job
-//! starts.  It ends when this process does, however that ends, since its standard input is closed
-//! then; so no process is left behind.  Where it cannot be made, jobs log in by themselves.  The
-//! sockets are in a folder that only this user may read.
+//! A connection is an ssh process that runs `cat` on the host.  It exists before the first job starts.
+//! It ends when this process does, however that ends, since its standard input is closed then; so no
+//! process is left behind.  Where it cannot be made, jobs log in by themselves.  The sockets are in a
+//! folder that only this user may read.
 
 use std::os::fd::OwnedFd;
 use std::process::{Child, Stdio};
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::answers::{Answer, read_all};
 use super::{HostsError, Warnings, words};
-use crate::remote::{Connection, Login, Place};
+use crate::remote::{Connection, HostAddress, Login};
 
 /// How long all connections may take before jobs start without the rest of them.
 const READY_TIME_MAX: Duration = Duration::from_secs(10);
@@ -68,7 +68,7 @@ impl ControlMasters {
             ControlMasters { _folder: folder, ends: Vec::new(), children: Vec::new() };
         let (mut names, mut answers) = (Vec::new(), Vec::new());
         for login in logins {
-            let Place::There(ssh) = &login.place else { continue };
+            let HostAddress::Remote(ssh) = &login.address else { continue };
             let Some([make, end]) = connection.master(ssh) else { continue };
             let mut command = words(&make);
             let cannot_start = || HostsError::system("--controlmaster: cannot start ssh");

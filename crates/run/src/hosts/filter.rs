@@ -1,7 +1,7 @@
-//! `--filter-hosts`: hosts that cannot be logged into are left out, with a message.
+//! `--filter-hosts`: leaves out hosts where the login fails, with a message.
 //!
-//! All are asked at the same time, before anything else; a host that does not answer for as long as
-//! ssh itself would try is taken to be down.
+//! All are asked at the same time, before anything else.  A host that does not answer within ssh's own
+//! time limit counts as down.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::answers::{Answer, read_all};
 use super::{HostsError, Warnings, words};
 use crate::remote::command::ALIVE;
-use crate::remote::{Connection, Login, Place};
+use crate::remote::{Connection, HostAddress, Login};
 
 /// How long a host may take to let us in.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ pub(super) fn reachable(
 ) -> Result<Vec<Login>, HostsError> {
     let (mut asked, mut answers) = (Vec::new(), Vec::new());
     for (at, login) in logins.iter().enumerate() {
-        let Place::There(ssh) = &login.place else { continue };
+        let HostAddress::Remote(ssh) = &login.address else { continue };
         let mut command = words(&connection.ask_alive(ssh));
         // What ssh writes about a host goes into the message that leaves it out.
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

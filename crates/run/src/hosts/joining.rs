@@ -1,5 +1,5 @@
-//! Hosts that join while jobs run: those that values name as their groups (`--hostgroups`), and those
-//! that are new in a file of logins.
+//! Hosts that are added while jobs run: those that values name as groups (`--hostgroups`), and those
+//! that are new in a login file.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,10 +7,10 @@ use std::thread;
 
 use super::logins::{LoginSources, Stamps};
 use super::{HostsError, Warnings, filter, limits, reached};
-use crate::engine::world::Waker;
-use crate::engine::{self, Reached};
+use crate::engine::os::Waker;
+use crate::engine::{self, JobHost};
 use crate::remote::{Connection, Login};
-use crate::schedule::{Jobs, Kernel};
+use crate::schedule::{Jobs, LocalMachine};
 
 /// Makes hosts of logins, sized as those of the command line are.
 #[derive(Clone, Debug)]
@@ -26,11 +26,11 @@ pub(super) struct Connector {
 
 impl Connector {
     /// Asks hosts how many CPU threads they have, where `-j` needs to know.
-    fn join(&self, logins: Vec<Login>) -> Result<Vec<(Reached, u32)>, HostsError> {
-        let mut machine = Kernel::default();
+    fn join(&self, logins: Vec<Login>) -> Result<Vec<(JobHost, u32)>, HostsError> {
+        let mut machine = LocalMachine::default();
         let limits = limits(&logins, &self.jobs, &self.connection, &mut machine, &self.warnings)?;
         let reach = |login| self.reached(login);
-        let all: Result<Vec<Reached>, HostsError> = logins.into_iter().map(reach).collect();
+        let all: Result<Vec<JobHost>, HostsError> = logins.into_iter().map(reach).collect();
         Ok(all?.into_iter().zip(limits).collect())
     }
 
@@ -42,13 +42,13 @@ impl Connector {
         Ok(())
     }
 
-    fn reached(&self, login: Login) -> Result<Reached, HostsError> {
+    fn reached(&self, login: Login) -> Result<JobHost, HostsError> {
         reached(login, &self.connection, &self.path)
     }
 }
 
-impl engine::Newcomers for Connector {
-    fn reach(&mut self, login: &str) -> Result<(Reached, u32), String> {
+impl engine::AddedHosts for Connector {
+    fn reach(&mut self, login: &str) -> Result<(JobHost, u32), String> {
         let login = Login::parse(login).map_err(|error| error.to_string())?;
         self.check(&login).map_err(|error| error.to_string())?;
         let joined = self.join(vec![login]).map_err(|error| error.to_string())?;
@@ -57,7 +57,7 @@ impl engine::Newcomers for Connector {
 }
 
 /// All hosts and how many jobs each gets, until the engine takes them.
-pub(super) type Found = Option<Vec<(Reached, u32)>>;
+pub(super) type Found = Option<Vec<(JobHost, u32)>>;
 
 /// Files of logins that may change.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl engine::Logins for LoginFiles {
         let _ = thread::Builder::new().name("logins".into()).spawn(read);
     }
 
-    fn take(&mut self) -> Option<Vec<(Reached, u32)>> {
+    fn take(&mut self) -> Option<Vec<(JobHost, u32)>> {
         let hosts = self.found.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let known = hosts.iter().map(|(host, limit)| (host.login.name.clone(), *limit));
         self.known.extend(known);
@@ -118,7 +118,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&self) -> Result<Vec<(Reached, u32)>, HostsError> {
+    fn read(&self) -> Result<Vec<(JobHost, u32)>, HostsError> {
         let mut logins = self.sources.read()?;
         if self.filters {
             let Connector { connection, warnings, .. } = &self.connector;

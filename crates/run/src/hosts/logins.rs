@@ -1,4 +1,4 @@
-//! What `-S` and `--sshloginfile` name, read as often as the files change.
+//! The logins of `-S` and `--sshloginfile`, read again when the files change.
 //!
 //! A file's name is looked for here and then in the user's folder, as with parallel.
 
@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{HostOptions, HostsError};
-use crate::remote::{Entry, Login, login};
+use crate::remote::{Login, LoginEntry, login};
 
 /// Where logins come from.
 #[derive(Clone, Debug)]
@@ -22,11 +22,11 @@ pub(super) struct LoginSources {
 /// What a word stands for.
 #[derive(Clone, Debug)]
 enum LoginSource {
-    Entry(Entry),
+    Entry(LoginEntry),
     File(PathBuf),
 }
 
-/// What tells whether a file has changed: its number, its size and when it was changed (stat(2)).
+/// Shows whether a file has changed: its inode number, size and change time (stat(2)).
 /// All zero if it is not there.
 pub(super) type Stamps = Vec<[u64; 4]>;
 
@@ -42,9 +42,9 @@ impl LoginSources {
         }
         for name in &hosts.login_files {
             match name.as_str() {
-                ".." => add(Entry::UserFile, home, &mut parts)?,
-                "." => add(Entry::MachineFile, home, &mut parts)?,
-                "-" => add(Entry::Stdin, home, &mut parts)?,
+                ".." => add(LoginEntry::UserFile, home, &mut parts)?,
+                "." => add(LoginEntry::MachineFile, home, &mut parts)?,
+                "-" => add(LoginEntry::Stdin, home, &mut parts)?,
                 name => parts.push(LoginSource::File(file(name, home))),
             }
         }
@@ -94,14 +94,20 @@ impl LoginSources {
 }
 
 /// Adds an entry, or what it stands for.
-fn add(entry: Entry, home: Option<&Path>, parts: &mut Vec<LoginSource>) -> Result<(), HostsError> {
+fn add(
+    entry: LoginEntry,
+    home: Option<&Path>,
+    parts: &mut Vec<LoginSource>,
+) -> Result<(), HostsError> {
     match entry {
-        Entry::UserFile => {
+        LoginEntry::UserFile => {
             let home = home.ok_or(HostsError::NoHome)?;
             parts.push(LoginSource::File(home.join("sshloginfile")));
         }
-        Entry::MachineFile => parts.push(LoginSource::File("/etc/parallel/sshloginfile".into())),
-        Entry::Stdin => {
+        LoginEntry::MachineFile => {
+            parts.push(LoginSource::File("/etc/parallel/sshloginfile".into()));
+        }
+        LoginEntry::Stdin => {
             let text = io::read_to_string(io::stdin())
                 .map_err(HostsError::system("cannot read logins"))?;
             parts.extend(lines(&text, "standard input")?.into_iter().map(LoginSource::Entry));
@@ -118,9 +124,9 @@ fn file(name: &str, home: Option<&Path>) -> PathBuf {
     in_home.filter(|file| !path.exists() && file.exists()).unwrap_or_else(|| path.to_owned())
 }
 
-fn lines(text: &str, name: &str) -> Result<Vec<Entry>, HostsError> {
+fn lines(text: &str, name: &str) -> Result<Vec<LoginEntry>, HostsError> {
     let entries = login::read_lines(text)?;
-    if entries.iter().any(|entry| !matches!(entry, Entry::Login(_) | Entry::Groups(_))) {
+    if entries.iter().any(|entry| !matches!(entry, LoginEntry::Login(_) | LoginEntry::Groups(_))) {
         return Err(HostsError::NestedFile(name.to_owned()));
     }
     Ok(entries)

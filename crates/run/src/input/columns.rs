@@ -5,7 +5,7 @@ use std::fmt::Write;
 use memchr::memchr_iter;
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{Columns, Header, InputError, Options, Trim};
+use super::{Columns, InputError, InputOptions, Trim, ValueNames};
 
 /// The memory a compiled regular expression of a user's may take.
 const PATTERN_BYTES_MAX: usize = 4 << 20;
@@ -25,10 +25,10 @@ enum How {
 }
 
 impl Cut {
-    pub(super) fn new(options: &Options) -> Result<Cut, InputError> {
+    pub(super) fn new(options: &InputOptions) -> Result<Cut, InputError> {
         let (how, default) = match &options.columns {
             // Names in a header are parted by tabs, and so are the values below them.
-            Columns::None if options.header == Header::First => (How::Byte(b'\t'), Trim::None),
+            Columns::None if options.header == ValueNames::First => (How::Byte(b'\t'), Trim::None),
             Columns::None => (How::Whole, Trim::None),
             Columns::Separator(pattern) => {
                 let how = match plain_byte(pattern) {
@@ -162,7 +162,7 @@ fn split_pattern(value: &[u8], pattern: &Regex) -> Vec<Vec<u8>> {
     columns
 }
 
-/// Whether a quoted field is still open at the end: the record goes on behind the delimiter.
+/// Whether a quoted field is still open at the end: the record continues after the delimiter.
 pub(super) fn quotes_open(value: &[u8]) -> bool {
     !memchr_iter(b'"', value).count().is_multiple_of(2)
 }

@@ -1,4 +1,4 @@
-//! All sources as one: opened, named, combined, mixed.
+//! All sources as one: opened, named, combined, shuffled.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use super::lines::Lines;
 use super::link::Link;
 use super::product::Product;
 use super::values::{Reading, Values};
-use super::{Header, InputError, Linked, Options, Source, Sources};
+use super::{InputError, InputOptions, InputSource, Linked, Sources, ValueNames};
 use template::Record;
 
 /// Records of all sources, one at a time.  After an error that passes (`WouldBlock` of a stream) it
@@ -39,10 +39,11 @@ enum Mixing {
 impl Input {
     pub(super) fn new(
         sources: Sources,
-        options: &Options,
+        options: &InputOptions,
         stdin: Box<dyn Read + Send>,
     ) -> Result<Input, InputError> {
-        let sources = if sources.is_empty() { vec![(Source::Stdin, Linked::No)] } else { sources };
+        let sources =
+            if sources.is_empty() { vec![(InputSource::Stdin, Linked::No)] } else { sources };
         let file_names = sources.iter().map(|(source, _)| name_of(source)).collect();
         let (mut values, lines) = open_all(sources, options, stdin)?;
         let mut reading = Reading::new(lines, Cut::new(options)?);
@@ -53,9 +54,9 @@ impl Input {
         }
         let mut names = Vec::new();
         match options.header {
-            Header::None => {}
-            Header::FileNames => names = file_names,
-            Header::First => {
+            ValueNames::None => {}
+            ValueNames::FileNames => names = file_names,
+            ValueNames::First => {
                 for (values, _) in &mut values {
                     names.extend(values.header(&mut reading)?);
                 }
@@ -137,12 +138,12 @@ impl Iterator for Input {
 }
 
 /// What `--header 0` calls a source.
-fn name_of(source: &Source) -> Vec<u8> {
+fn name_of(source: &InputSource) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
     match source {
-        Source::Arguments(_) => Vec::new(),
-        Source::File(path) => path.as_os_str().as_bytes().to_vec(),
-        Source::Stdin => b"-".to_vec(),
+        InputSource::Arguments(_) => Vec::new(),
+        InputSource::File(path) => path.as_os_str().as_bytes().to_vec(),
+        InputSource::Stdin => b"-".to_vec(),
     }
 }
 
@@ -151,7 +152,7 @@ type LinkedValues = Vec<(Values, Linked)>;
 /// Opens all sources.  Standard input may be several of them: they take turns with its lines.
 fn open_all(
     sources: Sources,
-    options: &Options,
+    options: &InputOptions,
     stdin: Box<dyn Read + Send>,
 ) -> Result<(LinkedValues, Vec<Lines>), InputError> {
     let mut values = Vec::with_capacity(sources.len());
@@ -161,14 +162,16 @@ fn open_all(
         let delimiter = &options.delimiter;
         let mut number = lines.len();
         match source {
-            Source::Arguments(arguments) => lines.push(Lines::of_arguments(arguments, delimiter)),
-            Source::File(path) => {
+            InputSource::Arguments(arguments) => {
+                lines.push(Lines::of_arguments(arguments, delimiter));
+            }
+            InputSource::File(path) => {
                 let name = path.display().to_string();
                 let file = File::open(&path)
                     .map_err(|error| InputError::Open { path: name.clone(), error })?;
                 lines.push(Lines::of_stream(name, Box::new(file), delimiter));
             }
-            Source::Stdin => match stdin.take() {
+            InputSource::Stdin => match stdin.take() {
                 Some(stream) => {
                     stdin_number = number;
                     lines.push(Lines::of_stream("standard input".to_owned(), stream, delimiter));

@@ -1,4 +1,4 @@
-//! The values of one source as they stand in it: between delimiters, nothing else done to them.
+//! The values of one source as they stand in it: between delimiters, otherwise unchanged.
 
 use std::io::{ErrorKind, Read};
 use std::mem;
@@ -61,7 +61,7 @@ impl Lines {
         &self.delimiter
     }
 
-    /// Whether at most one value is to come, as far as that can be told without reading.
+    /// Whether at most one value is left, as far as that is known without reading.
     pub(super) fn at_most_one(&self) -> bool {
         match &self.from {
             From::Arguments(left) => match left.as_slice() {

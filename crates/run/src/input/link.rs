@@ -1,4 +1,4 @@
-//! All sources walked together (`--link`): the short ones begin again until the longest ends.
+//! All sources read in parallel (`--link`): the short ones start again until the longest ends.
 
 use super::values::{Cells, Reading, Values};
 use super::{InputError, Linked};
@@ -57,7 +57,7 @@ impl Link {
 
     /// Has one source read its next value.
     fn ask(&mut self, number: usize, reading: &mut Reading) -> Result<(), InputError> {
-        // The last one that goes on need not be kept: it never begins again.
+        // The last one need not be kept: it never starts again.
         let others_ended = {
             let mut others = self.sources.iter().enumerate().filter(|(at, _)| *at != number);
             others.all(|(_, other)| other.ended)

@@ -9,27 +9,27 @@ use template::Record;
 
 /// How many records go into one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packing {
+pub struct RecordPacking {
     /// At most so many records: 1 for one each, the number of `-n`, `-N`, `-L`, or `u64::MAX` for
     /// as many as the command line holds (`-X`, `-m`, `--xargs`, `-s`).  0 reads one and gives
     /// none.
     pub records_max: u64,
     /// Spread the last ones evenly over this many slots (`-X` and `-m` but for `-j1`).
     pub spread: Option<u32>,
-    /// Fewer than `records_max` for want of room are an error (`-x`).
+    /// Fewer than `records_max` for lack of room are an error (`-x`).
     pub exact: bool,
 }
 
-impl Default for Packing {
+impl Default for RecordPacking {
     fn default() -> Self {
-        Packing { records_max: 1, spread: None, exact: false }
+        RecordPacking { records_max: 1, spread: None, exact: false }
     }
 }
 
 /// Puts records together for jobs.
 pub struct Packer {
     input: Input,
-    packing: Packing,
+    packing: RecordPacking,
     /// Records that were read and belong to no job yet.
     waiting: VecDeque<Record>,
     /// The records of the job that is being made.
@@ -40,7 +40,7 @@ pub struct Packer {
     guess: u64,
     /// Once the last ones are spread: how many a job gets.
     share: Option<usize>,
-    /// What ended the input, told when all read before it is given out.
+    /// The error that ended the input, returned after everything that was read before it.
     broken: Option<InputError>,
     ended: bool,
 }
@@ -50,7 +50,7 @@ const GUESS_FIRST: u64 = 256;
 
 impl Packer {
     /// Packs the records of this input.
-    pub fn new(input: Input, packing: Packing) -> Packer {
+    pub fn new(input: Input, packing: RecordPacking) -> Packer {
         Packer {
             input,
             packing,
@@ -193,12 +193,12 @@ impl Packer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::{Linked, Options, Source, open};
+    use crate::input::{InputOptions, InputSource, Linked, open};
 
-    fn packer(arguments: &[&str], packing: Packing) -> Packer {
+    fn packer(arguments: &[&str], packing: RecordPacking) -> Packer {
         let arguments = arguments.iter().map(|text| text.as_bytes().to_vec()).collect();
-        let sources = vec![(Source::Arguments(arguments), Linked::No)];
-        let input = open(sources, &Options::default(), Box::new(std::io::empty())).unwrap();
+        let sources = vec![(InputSource::Arguments(arguments), Linked::No)];
+        let input = open(sources, &InputOptions::default(), Box::new(std::io::empty())).unwrap();
         Packer::new(input, packing)
     }
 
@@ -215,15 +215,15 @@ mod tests {
         Ok(jobs)
     }
 
-    fn filling(spread: Option<u32>) -> Packing {
-        Packing { records_max: u64::MAX, spread, exact: false }
+    fn filling(spread: Option<u32>) -> RecordPacking {
+        RecordPacking { records_max: u64::MAX, spread, exact: false }
     }
 
     const DIGITS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
     #[test]
     fn at_most_so_many() {
-        let pack = |records_max| Packing { records_max, ..Packing::default() };
+        let pack = |records_max| RecordPacking { records_max, ..RecordPacking::default() };
         assert_eq!(jobs(&mut packer(&DIGITS[..3], pack(1)), 99).unwrap(), ["1", "2", "3"]);
         assert_eq!(jobs(&mut packer(&DIGITS[..5], pack(2)), 99).unwrap(), ["1 2", "3 4", "5"]);
         assert_eq!(jobs(&mut packer(&DIGITS[..2], pack(0)), 99).unwrap(), ["", ""]);
@@ -232,14 +232,16 @@ mod tests {
 
     #[test]
     fn what_was_read_ahead_is_packed_as_before() {
-        let mut packer = packer(&DIGITS[..5], Packing { records_max: 2, ..Packing::default() });
+        let mut packer =
+            packer(&DIGITS[..5], RecordPacking { records_max: 2, ..RecordPacking::default() });
         assert_eq!(packer.read_ahead().unwrap(), 5);
         assert_eq!(jobs(&mut packer, 99).unwrap(), ["1 2", "3 4", "5"]);
     }
 
     #[test]
     fn the_last_ones_are_spread_over_the_slots() {
-        let pack = |records_max, slots| Packing { records_max, spread: Some(slots), exact: false };
+        let pack =
+            |records_max, slots| RecordPacking { records_max, spread: Some(slots), exact: false };
         let spread = |count, max, slots| jobs(&mut packer(&DIGITS[..count], pack(max, slots)), 99);
         assert_eq!(spread(7, u64::MAX, 3).unwrap(), ["1 2 3", "4 5 6", "7"]);
         assert_eq!(spread(3, u64::MAX, 9).unwrap(), ["1", "2", "3"]);
@@ -271,7 +273,7 @@ mod tests {
 
     #[test]
     fn exactly_so_many_or_an_error() {
-        let packing = Packing { records_max: 3, spread: None, exact: true };
+        let packing = RecordPacking { records_max: 3, spread: None, exact: true };
         let error = jobs(&mut packer(&DIGITS, packing), 5).unwrap_err();
         assert!(matches!(error, InputError::TooManyForOne { wanted: 3 }), "{error}");
     }

@@ -1,8 +1,8 @@
 //! All combinations of the sources' values (`:::` after `:::`).
 //!
-//! The sources turn like the wheels of a counter, the last one fastest.  Each is read when its next
-//! value is needed for the first time, so jobs start while a slow source is still being written;
-//! the values of the first one are never kept.
+//! The sources turn like the wheels of a counter, the last one fastest.  A source is read when its next
+//! value is needed for the first time, so jobs start while a slow source is still being written.  The
+//! values of the first source are never kept.
 
 use super::values::{Cells, Reading, Values};
 use super::{InputError, Linked};

@@ -1,4 +1,4 @@
-//! The sources from end to end: what goes wrong with them, and how much of them is held.
+//! Whole inputs: errors of sources, and how much of them is kept in memory.
 
 use std::io::{self, Cursor, Read};
 
@@ -8,8 +8,8 @@ fn bytes(text: &str) -> Vec<u8> {
     text.as_bytes().to_vec()
 }
 
-fn arguments(values: &[&str]) -> Source {
-    Source::Arguments(values.iter().map(|value| bytes(value)).collect())
+fn arguments(values: &[&str]) -> InputSource {
+    InputSource::Arguments(values.iter().map(|value| bytes(value)).collect())
 }
 
 fn words(text: &str) -> Vec<Vec<u8>> {
@@ -17,7 +17,7 @@ fn words(text: &str) -> Vec<Vec<u8>> {
 }
 
 /// All records, the values with `|` between them.
-fn all(sources: Sources, options: &Options, stdin: &str) -> Vec<String> {
+fn all(sources: Sources, options: &InputOptions, stdin: &str) -> Vec<String> {
     let input = open(sources, options, Box::new(Cursor::new(bytes(stdin)))).unwrap();
     input.map(|record| String::from_utf8(record.unwrap().values.join(&b'|')).unwrap()).collect()
 }
@@ -27,7 +27,7 @@ fn a_command_line_is_split() {
     let (command, sources) =
         split(words("echo {} ::: a b :::+ c :::: f - ::::+ g h :::"), &Separators::default());
     assert_eq!(command, words("echo {}"));
-    let file = |name: &str| Source::File(name.into());
+    let file = |name: &str| InputSource::File(name.into());
     let (no, linked) = (Linked::No, Linked::Previous);
     assert_eq!(
         sources,
@@ -35,7 +35,7 @@ fn a_command_line_is_split() {
             (arguments(&["a", "b"]), no),
             (arguments(&["c"]), linked),
             (file("f"), no),
-            (Source::Stdin, no),
+            (InputSource::Stdin, no),
             (file("g"), linked),
             (file("h"), linked),
             (arguments(&[]), no),
@@ -68,19 +68,20 @@ fn delimiters_as_people_write_them() {
 
 #[test]
 fn empty_input_gives_nothing() {
-    assert_eq!(all(Vec::new(), &Options::default(), ""), [""; 0]);
+    assert_eq!(all(Vec::new(), &InputOptions::default(), ""), [""; 0]);
     let nothing = || (arguments(&[]), Linked::No);
-    assert_eq!(all(vec![nothing(), nothing()], &Options::default(), ""), [""; 0]);
+    assert_eq!(all(vec![nothing(), nothing()], &InputOptions::default(), ""), [""; 0]);
     // Beside others it is an empty value.
     let some = (arguments(&["a", "b"]), Linked::No);
-    assert_eq!(all(vec![some.clone(), nothing()], &Options::default(), ""), ["a|", "b|"]);
-    let link = Options { link: true, ..Options::default() };
+    assert_eq!(all(vec![some.clone(), nothing()], &InputOptions::default(), ""), ["a|", "b|"]);
+    let link = InputOptions { link: true, ..InputOptions::default() };
     assert_eq!(all(vec![nothing(), some], &link, ""), ["|a", "|b"]);
 }
 
 #[test]
 fn a_nul_is_written_out_and_warned_of_once() {
-    let mut input = open(Vec::new(), &Options::default(), Box::new(&b"a\0b\nc\n\0\n"[..])).unwrap();
+    let mut input =
+        open(Vec::new(), &InputOptions::default(), Box::new(&b"a\0b\nc\n\0\n"[..])).unwrap();
     assert_eq!(input.take_warnings(), [""; 0]);
     assert_eq!(input.next().unwrap().unwrap().values, [br"a\0b"]);
     assert_eq!(input.take_warnings().len(), 1);
@@ -100,9 +101,9 @@ fn a_line_of_four_gigabytes_is_refused_early() {
         }
     }
     for options in [
-        Options::default(),
-        Options { columns: Columns::Csv(bytes(",")), ..Options::default() },
-        Options { delimiter: bytes("END"), ..Options::default() },
+        InputOptions::default(),
+        InputOptions { columns: Columns::Csv(bytes(",")), ..InputOptions::default() },
+        InputOptions { delimiter: bytes("END"), ..InputOptions::default() },
     ] {
         let mut input = open(Vec::new(), &options, Box::new(Counted(0))).unwrap();
         let error = input.next().unwrap().unwrap_err().to_string();
@@ -113,7 +114,7 @@ fn a_line_of_four_gigabytes_is_refused_early() {
 
 #[test]
 fn quotes_that_never_close_are_refused() {
-    let options = Options { columns: Columns::Csv(bytes(",")), ..Options::default() };
+    let options = InputOptions { columns: Columns::Csv(bytes(",")), ..InputOptions::default() };
     let endless = Box::new(Cursor::new(b"\"a\n".to_vec()).chain(Endless));
     let error = open(Vec::new(), &options, endless).unwrap().next().unwrap().unwrap_err();
     assert!(matches!(error, InputError::TooLong { .. }), "{error}");
@@ -137,13 +138,14 @@ impl Read for Endless {
 
 #[test]
 fn what_is_wrong_is_named() {
-    let missing = vec![(Source::File("/nonexistent/file".into()), Linked::No)];
-    let opened = open(missing, &Options::default(), Box::new(io::empty()));
+    let missing = vec![(InputSource::File("/nonexistent/file".into()), Linked::No)];
+    let opened = open(missing, &InputOptions::default(), Box::new(io::empty()));
     assert!(opened.err().unwrap().to_string().contains("/nonexistent/file"));
-    let folder = vec![(Source::File("/".into()), Linked::No)];
-    let mut opened = open(folder, &Options::default(), Box::new(io::empty())).unwrap();
+    let folder = vec![(InputSource::File("/".into()), Linked::No)];
+    let mut opened = open(folder, &InputOptions::default(), Box::new(io::empty())).unwrap();
     assert!(opened.next().unwrap().unwrap_err().to_string().contains("cannot read /"));
-    let pattern = Options { columns: Columns::Separator(bytes("a(?=b)")), ..Options::default() };
+    let pattern =
+        InputOptions { columns: Columns::Separator(bytes("a(?=b)")), ..InputOptions::default() };
     let opened = open(Vec::new(), &pattern, Box::new(io::empty()));
     let error = opened.err().unwrap().to_string();
     assert!(error.contains("a(?=b)") && error.contains("--colsep"), "{error}");
@@ -151,17 +153,17 @@ fn what_is_wrong_is_named() {
 
 #[test]
 fn csv_as_spreadsheets_write_it() {
-    let options = Options { columns: Columns::Csv(bytes(",")), ..Options::default() };
+    let options = InputOptions { columns: Columns::Csv(bytes(",")), ..InputOptions::default() };
     let text = "a,\"b \"\"c\"\"\",\"d\ne\"\r\n , f,\n\"\"\n";
     assert_eq!(all(Vec::new(), &options, text), ["a|b \"c\"|d\ne", " | f|", ""]);
-    let named = Options { header: Header::First, ..options };
+    let named = InputOptions { header: ValueNames::First, ..options };
     let input = open(Vec::new(), &named, Box::new(&b"\"x y\",z\n1,2\n"[..])).unwrap();
     assert_eq!(input.names(), [&b"x y"[..], b"z"]);
     assert_eq!(input.count(), 1);
     for text in ["a\"b", "\"a\"b,c", "\"a"] {
         let mut input = open(
             Vec::new(),
-            &Options { columns: Columns::Csv(bytes(",")), ..Options::default() },
+            &InputOptions { columns: Columns::Csv(bytes(",")), ..InputOptions::default() },
             Box::new(Cursor::new(bytes(text))),
         )
         .unwrap();
@@ -171,11 +173,13 @@ fn csv_as_spreadsheets_write_it() {
 
 #[test]
 fn shuffled_are_all_of_them_in_another_order() {
-    let sources = || vec![(arguments(&["a", "b", "c"]), Linked::No), (Source::Stdin, Linked::No)];
+    let sources =
+        || vec![(arguments(&["a", "b", "c"]), Linked::No), (InputSource::Stdin, Linked::No)];
     let stdin = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
-    let in_order = all(sources(), &Options::default(), stdin);
-    let shuffled =
-        |seed| all(sources(), &Options { shuffle: Some(seed), ..Options::default() }, stdin);
+    let in_order = all(sources(), &InputOptions::default(), stdin);
+    let shuffled = |seed| {
+        all(sources(), &InputOptions { shuffle: Some(seed), ..InputOptions::default() }, stdin)
+    };
     assert_ne!(shuffled(1), in_order);
     assert_ne!(shuffled(1), shuffled(2));
     assert_eq!(shuffled(1), shuffled(1));
@@ -204,14 +208,14 @@ impl Read for Stutter {
 #[test]
 fn a_stream_that_has_nothing_yet_is_asked_again() {
     let stdin = "1\n2 \n3,x\n4\n";
-    let linked = |linked| vec![(arguments(&["a", "b"]), Linked::No), (Source::Stdin, linked)];
+    let linked = |linked| vec![(arguments(&["a", "b"]), Linked::No), (InputSource::Stdin, linked)];
     for (sources, options) in [
-        (Vec::new(), Options::default()),
-        (Vec::new(), Options { shuffle: Some(7), ..Options::default() }),
-        (Vec::new(), Options { continued: true, ..Options::default() }),
-        (linked(Linked::No), Options::default()),
-        (linked(Linked::Previous), Options::default()),
-        (linked(Linked::No), Options { link: true, ..Options::default() }),
+        (Vec::new(), InputOptions::default()),
+        (Vec::new(), InputOptions { shuffle: Some(7), ..InputOptions::default() }),
+        (Vec::new(), InputOptions { continued: true, ..InputOptions::default() }),
+        (linked(Linked::No), InputOptions::default()),
+        (linked(Linked::Previous), InputOptions::default()),
+        (linked(Linked::No), InputOptions { link: true, ..InputOptions::default() }),
     ] {
         let wanted = all(sources.clone(), &options, stdin);
         let input = open(sources, &options, Box::new(Stutter(bytes(stdin), false))).unwrap();
@@ -230,12 +234,12 @@ fn a_stream_that_has_nothing_yet_is_asked_again() {
 fn the_first_job_does_not_wait_for_the_end_of_a_stream() {
     // An endless stream in any place but behind a source of many values.
     for sources in [
-        vec![(Source::Stdin, Linked::No)],
-        vec![(Source::Stdin, Linked::No), (arguments(&["a", "b"]), Linked::No)],
-        vec![(arguments(&["a"]), Linked::No), (Source::Stdin, Linked::No)],
-        vec![(arguments(&["a", "b"]), Linked::No), (Source::Stdin, Linked::Previous)],
+        vec![(InputSource::Stdin, Linked::No)],
+        vec![(InputSource::Stdin, Linked::No), (arguments(&["a", "b"]), Linked::No)],
+        vec![(arguments(&["a"]), Linked::No), (InputSource::Stdin, Linked::No)],
+        vec![(arguments(&["a", "b"]), Linked::No), (InputSource::Stdin, Linked::Previous)],
     ] {
-        let mut input = open(sources, &Options::default(), Box::new(Endless)).unwrap();
+        let mut input = open(sources, &InputOptions::default(), Box::new(Endless)).unwrap();
         assert!(input.next().unwrap().is_ok());
         assert!(input.next().unwrap().is_ok());
     }

@@ -1,8 +1,8 @@
-//! The values of one source as records want them: ended, joined, filtered, cut into columns.
+//! The values of one source, ready for records: joined, filtered, cut into columns.
 
 use super::columns::{Cut, is_space, quotes_open};
 use super::lines::{Lines, VALUE_BYTES_MAX};
-use super::{InputError, Options};
+use super::{InputError, InputOptions};
 
 /// The columns of one value; one where it is not cut.
 pub(super) type Cells = Vec<Vec<u8>>;
@@ -49,7 +49,7 @@ pub(super) struct Values {
     end_of_file: Option<Vec<u8>>,
     continued: bool,
     drop_blank: bool,
-    /// The beginning of a value that goes on in the next line.
+    /// The beginning of a value that continues in the next line.
     begun: Option<Vec<u8>>,
     /// Whether a quote is open at the end of it.
     quote_open: bool,
@@ -61,7 +61,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    pub(super) fn new(lines: usize, options: &Options) -> Values {
+    pub(super) fn new(lines: usize, options: &InputOptions) -> Values {
         Values {
             lines,
             end_of_file: options.end_of_file.clone().filter(|text| !text.is_empty()),
@@ -140,7 +140,7 @@ impl Values {
         Ok(cells)
     }
 
-    /// The next value with all that goes on in later lines.
+    /// The next value, with the lines that continue it.
     fn next_whole(&mut self, lines: &mut Lines, csv: bool) -> Result<Option<Vec<u8>>, InputError> {
         if self.ended {
             return Ok(None);
@@ -157,7 +157,7 @@ impl Values {
             let value = match self.begun.take() {
                 None => line,
                 Some(mut begun) => {
-                    // A quoted field holds the delimiter; a line that goes on does not.
+                    // A quoted field holds the delimiter; a line that is continued does not.
                     if was_open {
                         begun.extend_from_slice(lines.delimiter());
                     }

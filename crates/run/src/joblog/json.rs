@@ -1,16 +1,17 @@
 //! `--joblog-json`: everything that is known of a job, one JSON object a line.
 //!
-//! What is not known is left out: a job that ran elsewhere has no resource usage, one that ended by itself
-//! no signal, one whose memory the kernel cannot tell from ours no peak of it.  JSON holds no bytes: a command or value that is not UTF-8 has U+FFFD in the place of
-//! what is not, and its bytes as hexadecimal digits beside it.
+//! What is not known is left out: the resource usage of a job on another host, the signal of a job
+//! that exited, the memory peak that the kernel cannot separate from ours.  JSON has no bytes: in a
+//! command or value that is not UTF-8, U+FFFD stands for what is not, and its bytes follow as
+//! hexadecimal digits in a field of their own.
 
 use serde_json::{Map, Value};
 
-use crate::job::{Finished, Outcome};
+use crate::job::{JobResult, Outcome};
 use spawn::ShellTime;
 
 /// Adds the line of a job.
-pub(super) fn push(finished: &Finished, line: &mut Vec<u8>) {
+pub(super) fn push(finished: &JobResult, line: &mut Vec<u8>) {
     let mut object = Map::new();
     let mut put = |name: &str, value: Value| {
         object.insert(name.into(), value);
@@ -99,7 +100,7 @@ mod tests {
             shell: ShellTime::Own(400_900),
             ..ResourceUsage::default()
         };
-        let finished = Finished {
+        let finished = JobResult {
             records: vec![Record { values: vec![b"a\"b\n".to_vec(), vec![0xff]] }],
             usage: Some(usage),
             ..job(7, Outcome::Exited(3), b"echo \"x\"")
@@ -118,7 +119,7 @@ mod tests {
         for name in ["signal", "command_hex"] {
             assert!(value.get(name).is_none(), "{name}");
         }
-        let finished = Finished { usage: Some(ResourceUsage::default()), ..finished };
+        let finished = JobResult { usage: Some(ResourceUsage::default()), ..finished };
         let mut line = Vec::new();
         push(&finished, &mut line);
         let value: Value = serde_json::from_slice(&line).expect("JSON");

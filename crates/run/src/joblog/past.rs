@@ -1,8 +1,8 @@
-//! Reading a joblog, to go on after it.
+//! Reading a joblog, to resume a run.
 //!
-//! `--resume` believes any line that begins with a number; `--resume-failed` and `--retry-failed`
-//! need lines of nine columns, and hold a job done that has any line with exit code 0 and no
-//! signal.  A last line without its line feed was cut short: it counts only if it is complete.
+//! For `--resume` any line that begins with a number counts.  `--resume-failed` and `--retry-failed`
+//! need lines of nine columns; a job has succeeded if any of its lines has exit code 0 and no signal.
+//! A last line without a newline was cut short: it counts only if it is complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

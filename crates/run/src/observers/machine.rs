@@ -1,4 +1,4 @@
-//! What the machine does while jobs run: four small kernel files, for panels and statistics.
+//! The load of the machine while jobs run, from four small kernel files, for panels and statistics.
 //!
 //! [`MachineFiles::read_load`] reads one of them (`/proc/loadavg`), [`MachineFiles::read_all`] all: some 3 and 60 µs.
 
@@ -48,7 +48,7 @@ pub(super) struct MachineReading {
     pub(super) memory_kib: Option<u64>,
     /// What of it could still be had, KiB.
     pub(super) available_kib: Option<u64>,
-    /// How long somebody has stood still for want of each of [`PRESSURES`], since boot.
+    /// How long some task was stalled on each of [`PRESSURES`], since boot.
     pub(super) stalled_us: [Option<u64>; 3],
 }
 
@@ -158,7 +158,7 @@ impl MachineReading {
         })
     }
 
-    /// The share of the time since `before` in which somebody stood still for want of each of
+    /// The share of the time since `before` in which some task was stalled on each of
     /// [`PRESSURES`].
     pub(super) fn pressure_since(&self, before: &MachineReading) -> [Option<f64>; 3] {
         let passed_us = (self.at - before.at).as_micros() as f64;

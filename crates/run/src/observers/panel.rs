@@ -1,9 +1,9 @@
-//! `--watch`: once a second on standard error, what jobs and machine do.
+//! `--watch`: once a second on standard error, the state of the jobs and of the machine.
 //!
-//! On a terminal it is a panel of few lines at the bottom.  The rest of the screen is made a
-//! scrolling region (DECSTBM), so that what jobs print goes on above it and neither tramples the
-//! other; a line is written again only when it has changed.  When all is over the lines are taken
-//! away and the whole screen scrolls again.  Elsewhere it is a plain line a second.
+//! On a terminal it is a panel of a few lines at the bottom.  The rest of the screen becomes a
+//! scrolling region (DECSTBM), so that the jobs' output scrolls above the panel; a line is written
+//! again only when it has changed.  At the end the panel is removed and the whole screen scrolls again.
+//! Elsewhere it is a plain line a second.
 //!
 //! Costs four small kernel files and a `getrusage` a second, some 0.1 ms.
 
@@ -15,7 +15,7 @@ use procfs::usage::{Whose, usage};
 
 use super::machine::{MachineFiles, MachineReading, PRESSURES};
 use super::{Clock, TerminalSize};
-use crate::engine::{Observer, Status};
+use crate::engine::{Observer, RunStatus};
 use crate::units::short_duration;
 
 /// How often it is drawn.
@@ -34,7 +34,7 @@ pub struct Panel {
     machine: MachineFiles,
     /// What the latest lines were made from.
     seen: MachineReading,
-    status: Status,
+    status: RunStatus,
     own_us: u64,
     begin: Instant,
     next: Instant,
@@ -52,7 +52,7 @@ impl Panel {
             clock,
             machine,
             seen,
-            status: Status::default(),
+            status: RunStatus::default(),
             own_us: own.user_us + own.system_us,
             begin: seen.at,
             next: seen.at + PERIOD,
@@ -66,7 +66,7 @@ impl Panel {
     }
 
     /// What happened since the latest lines.
-    fn interval(&mut self, status: &Status) -> Interval {
+    fn interval(&mut self, status: &RunStatus) -> Interval {
         let seen = self.machine.read_all((self.clock)());
         let own = usage(Whose::Own);
         let own_us = own.user_us + own.system_us;
@@ -90,7 +90,7 @@ impl Observer for Panel {
         Some(self.next)
     }
 
-    fn tick(&mut self, status: &Status, now: Instant) {
+    fn tick(&mut self, status: &RunStatus, now: Instant) {
         // A tick that came late is not made up for.
         self.next = (self.next + PERIOD).max(now);
         let interval = self.interval(status);
@@ -109,7 +109,7 @@ impl Observer for Panel {
         }
     }
 
-    fn all_ended(&mut self, status: &Status) {
+    fn all_ended(&mut self, status: &RunStatus) {
         let text = match &mut self.screen {
             Some(screen) => screen.leave(),
             None => self.interval(status).plain(),
@@ -135,7 +135,7 @@ struct Interval {
     passed: Duration,
     before: MachineReading,
     seen: MachineReading,
-    status: Status,
+    status: RunStatus,
     /// Jobs that ended.
     ended: u64,
     /// CPU time of this process.
@@ -227,7 +227,7 @@ impl Interval {
 
     /// The panel.
     fn lines(&self) -> [String; LINES as usize] {
-        let Status { running, failed, .. } = self.status;
+        let RunStatus { running, failed, .. } = self.status;
         let [queue, tasks] = self.load();
         let born = self.rate_of(self.seen.born_since(&self.before));
         let died = self.rate_of(self.seen.died_since(&self.before));
@@ -252,7 +252,7 @@ impl Interval {
 
     /// One line for those who keep it.
     fn plain(&self) -> String {
-        let Status { running, failed, .. } = self.status;
+        let RunStatus { running, failed, .. } = self.status;
         let [queue, tasks] = self.load();
         let pressure = self.pressure();
         let pressure =

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use super::{Clock, TerminalSize};
-use crate::engine::{Observer, Running, Status};
-use crate::job::Finished;
-use crate::progress::{Computer, Progress, State, Style};
+use crate::engine::{Observer, RunStatus, Running};
+use crate::job::JobResult;
+use crate::progress::{Computer, ProgressState, ProgressText, Style};
 
 /// At most so often a line is written: a terminal shows no more, and scripts need no more.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -29,7 +29,7 @@ pub struct ProgressLine {
     out: Box<dyn Write>,
     size: TerminalSize,
     clock: Clock,
-    progress: Progress,
+    progress: ProgressText,
     computer: Computer,
     total: Option<u64>,
     first: Option<Instant>,
@@ -55,7 +55,7 @@ impl ProgressLine {
             out,
             size,
             clock,
-            progress: Progress::new(style),
+            progress: ProgressText::new(style),
             computer: Computer { name, threads, slots, running: 0, completed: 0 },
             total: None,
             first: None,
@@ -72,7 +72,7 @@ impl ProgressLine {
         line
     }
 
-    fn take(&mut self, status: &Status) {
+    fn take(&mut self, status: &RunStatus) {
         self.computer.running = status.running;
         self.computer.completed = status.ended;
         self.computer.slots = status.slots;
@@ -89,7 +89,7 @@ impl ProgressLine {
             return;
         }
         (self.written, self.is_stale) = (Some(now), false);
-        let state = State {
+        let state = ProgressState {
             computers: std::slice::from_ref(&self.computer),
             total: self.total,
             elapsed: self.first.map_or(Duration::ZERO, |first| now - first),
@@ -118,7 +118,7 @@ impl Observer for ProgressLine {
         self.computer.running += 1;
     }
 
-    fn job_ended(&mut self, _finished: &Finished, status: &Status) {
+    fn job_ended(&mut self, _finished: &JobResult, status: &RunStatus) {
         self.take(status);
     }
 
@@ -127,13 +127,13 @@ impl Observer for ProgressLine {
         Some(at + PERIOD)
     }
 
-    fn tick(&mut self, status: &Status, now: Instant) {
+    fn tick(&mut self, status: &RunStatus, now: Instant) {
         if self.next_tick().is_some_and(|at| at <= now) {
             self.take(status);
         }
     }
 
-    fn toggle(&mut self, status: &Status) {
+    fn toggle(&mut self, status: &RunStatus) {
         self.is_shown = !self.is_shown;
         self.take(status);
     }

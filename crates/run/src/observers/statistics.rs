@@ -1,11 +1,10 @@
-//! `--stats`: what all jobs took, at the end, on standard error, as text or as one JSON object.
+//! `--stats`: what all jobs used, at the end, on standard error, as text or as one JSON object.
 //!
-//! Costs two additions into histograms for each job, and one read of `/proc/loadavg` every
-//! [`LOOK`] for the longest run queue; the other kernel files are read at the beginning and at the
-//! end.  What a job used is what the kernel says when it is waited for (getrusage(2)): processes that
-//! it left behind are not in it, and of a job that was tried several times only the last try is.
-//! What of it the shell used, and whose memory it was, costs seven system calls more for a job
-//! ([`spawn::ExitDetails`]).
+//! Costs two additions into histograms for each job, and one read of `/proc/loadavg` every [`LOOK`] for
+//! the longest run queue; the other kernel files are read at the beginning and at the end.  The
+//! resource usage of a job is that of wait4(2): it does not include processes that the job left behind,
+//! and of a job that was tried several times it is that of the last attempt.  The shell's part of the
+//! CPU time, and whose memory it was, cost seven system calls more for a job ([`spawn::ExitDetails`]).
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -17,8 +16,8 @@ use spawn::ShellTime;
 use super::Clock;
 use super::machine::{CpuShares, MachineFiles, MachineReading, RunQueue};
 use super::quantiles::DurationHistogram;
-use crate::engine::{Observer, Status};
-use crate::job::Finished;
+use crate::engine::{Observer, RunStatus};
+use crate::job::JobResult;
 use crate::units::short_duration;
 
 /// How often the run queue is looked at.
@@ -90,7 +89,7 @@ impl Statistics {
         }
     }
 
-    fn report(&mut self, status: &Status) -> Report {
+    fn report(&mut self, status: &RunStatus) -> Report {
         self.look();
         let end = self.machine.read_all((self.clock)());
         let own = usage(Whose::Own);
@@ -126,9 +125,9 @@ fn times(spread: &DurationHistogram) -> Option<[Duration; 3]> {
 }
 
 impl Observer for Statistics {
-    fn job_ended(&mut self, finished: &Finished, _: &Status) {
+    fn job_ended(&mut self, finished: &JobResult, _: &RunStatus) {
         let Some(usage) = &finished.usage else { return };
-        // Of a job that was never started (--dry-run, no such program) there is nothing to tell.
+        // A job that was never started (--dry-run, no such program) has no usage.
         if usage.spawn_ns == 0 {
             return;
         }
@@ -150,12 +149,12 @@ impl Observer for Statistics {
         Some(self.next)
     }
 
-    fn tick(&mut self, _: &Status, now: Instant) {
+    fn tick(&mut self, _: &RunStatus, now: Instant) {
         self.look();
         self.next = now + LOOK;
     }
 
-    fn all_ended(&mut self, status: &Status) {
+    fn all_ended(&mut self, status: &RunStatus) {
         let report = self.report(status);
         let text = match self.format {
             StatisticsFormat::Text => report.text(),
@@ -166,7 +165,7 @@ impl Observer for Statistics {
     }
 }
 
-/// What is told.
+/// What is printed.
 struct Report {
     wall: Duration,
     jobs: u64,
@@ -302,7 +301,7 @@ mod tests {
     fn what_is_not_known_is_not_zero() {
         let mut stats =
             Statistics::begin(StatisticsFormat::Text, Box::new(std::io::sink()), Instant::now);
-        let report = stats.report(&Status::default());
+        let report = stats.report(&RunStatus::default());
         let text = report.text();
         assert!(text.contains("jobs         0 in"), "{text}");
         assert!(text.contains("CPU per job  - user, - system"), "{text}");

@@ -8,7 +8,7 @@ use regex::bytes::Regex;
 
 use super::separator::Separator;
 use super::{
-    BLOCK_BYTES, BlockSize, HEADER_BYTES_MAX, Header, Options, PipeError, RECORD_BYTES_MAX,
+    BLOCK_BYTES, BlockSize, HEADER_BYTES_MAX, PipeError, PipeHeader, PipeOptions, RECORD_BYTES_MAX,
 };
 use crate::input::{bytes_pattern, is_space};
 
@@ -20,7 +20,7 @@ const SPARE_MAX: usize = 4;
 
 /// Whole records for one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Block {
+pub struct RecordBlock {
     /// The bytes; the header is not among them (see [`Cutter::header`]).
     pub bytes: Vec<u8>,
 }
@@ -58,7 +58,7 @@ enum Awaited {
 
 impl Cutter {
     /// A cutter at the beginning of a stream.
-    pub fn new(options: &Options) -> Result<Cutter, PipeError> {
+    pub fn new(options: &PipeOptions) -> Result<Cutter, PipeError> {
         let block = match options.block {
             None => BLOCK_BYTES,
             Some(BlockSize::Bytes(bytes)) => bytes.max(1),
@@ -69,9 +69,9 @@ impl Cutter {
             }
         };
         let awaited = match &options.header {
-            Header::None => Awaited::Nothing,
-            Header::Lines(lines) => Awaited::Lines(*lines),
-            Header::Pattern(pattern) => Awaited::Pattern(header_pattern(pattern)?),
+            PipeHeader::None => Awaited::Nothing,
+            PipeHeader::Lines(lines) => Awaited::Lines(*lines),
+            PipeHeader::Pattern(pattern) => Awaited::Pattern(header_pattern(pattern)?),
         };
         Ok(Cutter {
             separator: Separator::new(options)?,
@@ -160,7 +160,7 @@ impl Cutter {
     }
 
     /// The next block; `None` when more has to be read first, or at the end.
-    pub fn block(&mut self) -> Result<Option<Block>, PipeError> {
+    pub fn block(&mut self) -> Result<Option<RecordBlock>, PipeError> {
         if !self.find_header() {
             return Ok(None);
         }
@@ -192,7 +192,7 @@ impl Cutter {
     }
 
     /// Reads until there is a block, and gives it; `None` at the end.
-    pub fn read_block(&mut self, stream: &mut impl Read) -> Result<Option<Block>, PipeError> {
+    pub fn read_block(&mut self, stream: &mut impl Read) -> Result<Option<RecordBlock>, PipeError> {
         loop {
             if let Some(block) = self.block()? {
                 return Ok(Some(block));
@@ -247,7 +247,7 @@ impl Cutter {
     }
 
     /// Gives out the first bytes.  The buffer itself is given when little is left in it.
-    fn give(&mut self, length: usize) -> Block {
+    fn give(&mut self, length: usize) -> RecordBlock {
         let end = self.start + length;
         let mut other = self.spare.pop().unwrap_or_default();
         let left = self.filled - end;
@@ -269,7 +269,7 @@ impl Cutter {
         if let Some(separator) = &self.removed {
             separator.remove(&mut bytes);
         }
-        Block { bytes }
+        RecordBlock { bytes }
     }
 
     /// Takes the header off the beginning; `false` when more has to be read for it.
@@ -345,12 +345,12 @@ mod tests {
         }
     }
 
-    fn options(block: u64) -> Options {
-        Options { block: Some(BlockSize::Bytes(block)), ..Options::default() }
+    fn options(block: u64) -> PipeOptions {
+        PipeOptions { block: Some(BlockSize::Bytes(block)), ..PipeOptions::default() }
     }
 
     /// The blocks, read at once and by threes: both ways must be the same.
-    fn blocks(text: &str, options: &Options) -> Vec<String> {
+    fn blocks(text: &str, options: &PipeOptions) -> Vec<String> {
         let read = |step| {
             let mut cutter = Cutter::new(options).unwrap();
             let mut stream = Trickle(text.as_bytes(), step);
@@ -374,10 +374,10 @@ mod tests {
         assert_eq!(blocks("aaaa\nbb\nccc", &options(5)), ["aaaa\n", "bb\n", "ccc"]);
         assert_eq!(blocks("a\nb", &options(100)), ["a\nb"]);
         assert_eq!(blocks("", &options(100)), [""; 0]);
-        let ends = Options { record_end: Some(b";".to_vec()), ..options(4) };
+        let ends = PipeOptions { record_end: Some(b";".to_vec()), ..options(4) };
         assert_eq!(blocks("aa;b", &ends), ["aa;", "b"]);
         assert_eq!(blocks("aa;b;", &ends), ["aa;", "b;"]);
-        let anywhere = Options { record_end: Some(Vec::new()), ..options(3) };
+        let anywhere = PipeOptions { record_end: Some(Vec::new()), ..options(3) };
         assert_eq!(blocks("abcdefghij", &anywhere), ["abc", "def", "ghi", "j"]);
     }
 
@@ -397,16 +397,16 @@ mod tests {
 
     #[test]
     fn records_are_counted() {
-        let count = |records| Options { records_max: Some(records), ..options(1000) };
+        let count = |records| PipeOptions { records_max: Some(records), ..options(1000) };
         assert_eq!(blocks("a\nb\nc\nd\ne", &count(2)), ["a\nb\n", "c\nd\n", "e"]);
         assert_eq!(blocks("a\nb\n", &count(0)), ["a\nb\n"]);
-        let small = Options { block: Some(BlockSize::Bytes(1)), ..count(2) };
+        let small = PipeOptions { block: Some(BlockSize::Bytes(1)), ..count(2) };
         assert_eq!(blocks("a\nb\nc\n", &small), ["a\nb\n", "c\n"]);
-        let starts = Options { record_start: Some(b">".to_vec()), ..count(1) };
+        let starts = PipeOptions { record_start: Some(b">".to_vec()), ..count(1) };
         assert_eq!(blocks("x>1;x>2;>3", &starts), ["x", ">1;x", ">2;", ">3"]);
-        let both = Options { record_end: Some(b";".to_vec()), ..starts.clone() };
+        let both = PipeOptions { record_end: Some(b";".to_vec()), ..starts.clone() };
         assert_eq!(blocks(">1;x>2;>3;;", &both), [">1;x>2;", ">3;;"]);
-        let same = Options {
+        let same = PipeOptions {
             record_start: Some(b"a".to_vec()),
             record_end: Some(b"a".to_vec()),
             ..count(1)
@@ -416,15 +416,15 @@ mod tests {
 
     #[test]
     fn records_of_lines() {
-        let lines = |lines, block| Options { record_lines: Some(lines), ..options(block) };
+        let lines = |lines, block| PipeOptions { record_lines: Some(lines), ..options(block) };
         assert_eq!(blocks("a\nb\nc\nd\ne\nf\ng", &lines(2, 8)), ["a\nb\nc\nd\n", "e\nf\n", "g"]);
-        let two = Options { records_max: Some(2), ..lines(2, 100) };
+        let two = PipeOptions { records_max: Some(2), ..lines(2, 100) };
         assert_eq!(blocks("a\nb\nc\nd\ne\n", &two), ["a\nb\nc\nd\n", "e\n"]);
     }
 
     #[test]
     fn separators_are_removed() {
-        let remove = |start: &str, end: &str, records| Options {
+        let remove = |start: &str, end: &str, records| PipeOptions {
             record_start: (!start.is_empty()).then(|| start.into()),
             record_end: (!end.is_empty()).then(|| end.into()),
             remove_separators: true,
@@ -436,15 +436,15 @@ mod tests {
         assert_eq!(blocks(">1;x>2;>3;;", &remove(">", ";", None)), ["1;x>23;"]);
         assert_eq!(blocks("x>1;x>2", &remove(">", "", None)), ["x1;x2"]);
         assert_eq!(blocks("a;;b;;;c", &remove("", ";;", None)), ["ab;c"]);
-        let regexp = Options { regexp: true, ..remove("", "[0-9]+", Some(2)) };
+        let regexp = PipeOptions { regexp: true, ..remove("", "[0-9]+", Some(2)) };
         assert_eq!(blocks("a1b22c333d44", &regexp), ["ab", "cd"]);
-        let regexp = Options { regexp: true, ..remove("[a-z]", "[0-9]+", Some(2)) };
+        let regexp = PipeOptions { regexp: true, ..remove("[a-z]", "[0-9]+", Some(2)) };
         assert_eq!(blocks("aa1bb22cc3", &regexp), ["ab", "c"]);
     }
 
     #[test]
     fn regular_expressions_match_as_far_as_they_can() {
-        let regexp = |start: &str, end: &str, block, records| Options {
+        let regexp = |start: &str, end: &str, block, records| PipeOptions {
             record_start: (!start.is_empty()).then(|| start.into()),
             record_end: (!end.is_empty()).then(|| end.into()),
             regexp: true,
@@ -466,23 +466,23 @@ mod tests {
 
     #[test]
     fn the_header_is_kept_apart() {
-        let header = |header, block| Options { header, ..options(block) };
+        let header = |header, block| PipeOptions { header, ..options(block) };
         assert_eq!(
-            blocks("h\na\nb\nc\n", &header(Header::Lines(1), 2)),
+            blocks("h\na\nb\nc\n", &header(PipeHeader::Lines(1), 2)),
             ["h\na\n", "h\nb\n", "h\nc\n"]
         );
-        assert_eq!(blocks("h\n", &header(Header::Lines(1), 2)), [""; 0]);
-        assert_eq!(blocks("h", &header(Header::Lines(1), 2)), ["h"]);
-        let pattern = Header::Pattern("(h.)*".to_owned());
-        let options = Options { records_max: Some(1), ..header(pattern, 100) };
+        assert_eq!(blocks("h\n", &header(PipeHeader::Lines(1), 2)), [""; 0]);
+        assert_eq!(blocks("h", &header(PipeHeader::Lines(1), 2)), ["h"]);
+        let pattern = PipeHeader::Pattern("(h.)*".to_owned());
+        let options = PipeOptions { records_max: Some(1), ..header(pattern, 100) };
         assert_eq!(blocks("h1h2a\nb\n", &options), ["h1h2a\n", "h1h2b\n"]);
-        let pattern = Header::Pattern("x.*\\n".to_owned());
+        let pattern = PipeHeader::Pattern("x.*\\n".to_owned());
         assert_eq!(blocks("a\nb\n", &header(pattern, 100)), ["a\nb\n"]);
     }
 
     #[test]
     fn newlines_in_quotes_end_no_record() {
-        let csv = |block, records_max| Options { csv: true, records_max, ..options(block) };
+        let csv = |block, records_max| PipeOptions { csv: true, records_max, ..options(block) };
         let text = "a,\"b\nc\"\nd,e\n\"f\n\n\",g\n";
         let wanted = ["a,\"b\nc\"\n", "d,e\n", "\"f\n\n\",g\n"];
         assert_eq!(blocks(text, &csv(3, None)), wanted);
@@ -492,8 +492,11 @@ mod tests {
 
     #[test]
     fn blank_lines_are_dropped_on_demand() {
-        let drop =
-            |block, records_max| Options { drop_blank_lines: true, records_max, ..options(block) };
+        let drop = |block, records_max| PipeOptions {
+            drop_blank_lines: true,
+            records_max,
+            ..options(block)
+        };
         assert_eq!(blocks("a\n\nb\n \nc\n\n\n", &drop(100, None)), ["a\nb\nc\n"]);
         assert_eq!(blocks("\n \na\n\nb\n", &drop(100, Some(1))), ["a\n", "b\n"]);
         assert_eq!(blocks("\n\n\n  ", &drop(2, None)), [""; 0]);

@@ -1,4 +1,4 @@
-//! Where a file is cut into ranges of whole records, read around the borders alone.
+//! Where to cut a file into ranges of whole records; only the bytes around the borders are read.
 
 use std::fs::File;
 use std::io::{ErrorKind, Seek, SeekFrom};
@@ -10,7 +10,8 @@ use memchr::memchr_iter;
 use super::cutter::{header_pattern, match_by_lines};
 use super::separator::Separator;
 use super::{
-    BLOCKS_PER_SLOT, BlockSize, HEADER_BYTES_MAX, Header, Options, PipeError, RECORD_BYTES_MAX,
+    BLOCKS_PER_SLOT, BlockSize, HEADER_BYTES_MAX, PipeError, PipeHeader, PipeOptions,
+    RECORD_BYTES_MAX,
 };
 
 /// Ranges of a file.  Each is a job; their list takes 256 MiB at that.
@@ -21,7 +22,7 @@ const BORDER_BYTES: usize = 32 << 10;
 
 /// A file's header and its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct FileParts {
     /// What every job is to be given first.
     pub header: Vec<u8>,
     /// The bytes of each job, in order.
@@ -29,9 +30,9 @@ pub struct Parts {
 }
 
 /// Cuts a file (or block device) into ranges of whole records of about the size asked for, or into
-/// so many for each of `slots`.  A border is where the first record ends that goes on behind the
+/// so many for each of `slots`.  A border is where the first record ends that continues after the
 /// size, so a part is rather larger than asked for.
-pub fn parts(file: &File, options: &Options, slots: u32) -> Result<Parts, PipeError> {
+pub fn parts(file: &File, options: &PipeOptions, slots: u32) -> Result<FileParts, PipeError> {
     check(options)?;
     let separator = Separator::new(options)?;
     let size = (&*file).seek(SeekFrom::End(0))?;
@@ -59,11 +60,11 @@ pub fn parts(file: &File, options: &Options, slots: u32) -> Result<Parts, PipeEr
         ranges.push(start..end);
         start = end;
     }
-    Ok(Parts { header, ranges })
+    Ok(FileParts { header, ranges })
 }
 
 /// Refuses what cannot be done without reading the whole file.
-fn check(options: &Options) -> Result<(), PipeError> {
+fn check(options: &PipeOptions) -> Result<(), PipeError> {
     let refused = if options.records_max.is_some() || options.record_lines.is_some() {
         "--pipe-part cannot count records (-N, -L): use --pipe"
     } else if options.csv {
@@ -133,11 +134,11 @@ fn read_more(
     Ok(used < full)
 }
 
-fn read_header(file: &File, options: &Options) -> Result<Vec<u8>, PipeError> {
+fn read_header(file: &File, options: &PipeOptions) -> Result<Vec<u8>, PipeError> {
     let mut buffer = Vec::new();
     let length = match &options.header {
-        Header::None | Header::Lines(0) => 0,
-        Header::Lines(lines) => {
+        PipeHeader::None | PipeHeader::Lines(0) => 0,
+        PipeHeader::Lines(lines) => {
             let nth = usize::try_from(lines - 1).unwrap_or(usize::MAX);
             loop {
                 let whole = read_more(file, 0, &mut buffer, BORDER_BYTES)?;
@@ -149,7 +150,7 @@ fn read_header(file: &File, options: &Options) -> Result<Vec<u8>, PipeError> {
                 }
             }
         }
-        Header::Pattern(pattern) => {
+        PipeHeader::Pattern(pattern) => {
             let whole = read_more(file, 0, &mut buffer, HEADER_BYTES_MAX)?;
             match_by_lines(&header_pattern(pattern)?, &buffer, whole).unwrap_or(0)
         }
@@ -164,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    fn cut(text: &str, options: &Options, slots: u32) -> Vec<String> {
+    fn cut(text: &str, options: &PipeOptions, slots: u32) -> Vec<String> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text.as_bytes()).unwrap();
         let parts = parts(&file, options, slots).unwrap();
@@ -173,8 +174,8 @@ mod tests {
         parts.ranges.into_iter().map(|range| header.to_owned() + text(range)).collect()
     }
 
-    fn options(block: BlockSize) -> Options {
-        Options { block: Some(block), ..Options::default() }
+    fn options(block: BlockSize) -> PipeOptions {
+        PipeOptions { block: Some(block), ..PipeOptions::default() }
     }
 
     #[test]
@@ -185,7 +186,7 @@ mod tests {
         assert_eq!(cut("aaaa\nbb\nccccccc\nd", &bytes(4), 2), ["aaaa\n", "bb\nccccccc\n", "d"]);
         assert_eq!(cut("", &bytes(4), 2), [""; 0]);
         assert_eq!(cut("abcdef", &bytes(4), 2), ["abcdef"]);
-        let anywhere = Options { record_end: Some(Vec::new()), ..bytes(3) };
+        let anywhere = PipeOptions { record_end: Some(Vec::new()), ..bytes(3) };
         assert_eq!(cut("abcdefghij", &anywhere, 2), ["abc", "def", "ghi", "j"]);
     }
 
@@ -198,7 +199,7 @@ mod tests {
             cut("a\nb\nc\nd\ne\nf\ng\n", &slots(3), 2),
             ["a\nb\n", "c\nd\n", "e\nf\n", "g\n"]
         );
-        let default = cut("a\nb\nc\nd\n", &Options::default(), 2);
+        let default = cut("a\nb\nc\nd\n", &PipeOptions::default(), 2);
         assert_eq!(default, ["a\n", "b\n", "c\n", "d\n"]);
     }
 
@@ -206,16 +207,16 @@ mod tests {
     fn starts_headers_and_patterns() {
         let text = ">1\na\n>2\nb\n>3\nc\n";
         let bytes = |bytes| options(BlockSize::Bytes(bytes));
-        let starts = Options { record_start: Some(b">".to_vec()), ..bytes(6) };
+        let starts = PipeOptions { record_start: Some(b">".to_vec()), ..bytes(6) };
         assert_eq!(cut(text, &starts, 2), [">1\na\n>2\nb\n", ">3\nc\n"]);
-        let both = Options { record_end: Some(b"\n".to_vec()), ..starts };
+        let both = PipeOptions { record_end: Some(b"\n".to_vec()), ..starts };
         assert_eq!(cut(text, &both, 2), [">1\na\n>2\nb\n", ">3\nc\n"]);
-        let header = Options { header: Header::Lines(1), ..bytes(4) };
+        let header = PipeOptions { header: PipeHeader::Lines(1), ..bytes(4) };
         assert_eq!(cut("h\na\nb\nc\nd\n", &header, 2), ["h\na\nb\nc\n", "h\nd\n"]);
-        let header = Options { header: Header::Lines(1), ..options(BlockSize::PerSlot(1)) };
+        let header = PipeOptions { header: PipeHeader::Lines(1), ..options(BlockSize::PerSlot(1)) };
         assert_eq!(cut("h\na\nb\nc\nd\n", &header, 2), ["h\na\nb\nc\nd\n"]);
         // Only a newline shows that a line begins: the border may be in the middle of one.
-        let lines = Options { record_start: Some(b"^b".to_vec()), regexp: true, ..bytes(3) };
+        let lines = PipeOptions { record_start: Some(b"^b".to_vec()), regexp: true, ..bytes(3) };
         assert_eq!(cut("aabbbb\nbb\nc", &lines, 2), ["aabbbb\n", "bb\nc"]);
     }
 
@@ -223,9 +224,10 @@ mod tests {
     fn a_border_far_away_is_found() {
         let long = "x".repeat(3 * BORDER_BYTES + 7);
         let text = format!("{long}ENDa{long}ENDb");
-        let ends = Options { record_end: Some(b"END".to_vec()), ..options(BlockSize::Bytes(10)) };
+        let ends =
+            PipeOptions { record_end: Some(b"END".to_vec()), ..options(BlockSize::Bytes(10)) };
         assert_eq!(cut(&text, &ends, 1), [format!("{long}END"), format!("a{long}END"), "b".into()]);
-        let regexp = Options { regexp: true, ..ends };
+        let regexp = PipeOptions { regexp: true, ..ends };
         assert_eq!(cut(&text, &regexp, 1).len(), 3);
     }
 
@@ -233,11 +235,11 @@ mod tests {
     fn what_needs_the_whole_file_is_refused() {
         let file = tempfile::tempfile().unwrap();
         for options in [
-            Options { records_max: Some(1), ..Options::default() },
-            Options { record_lines: Some(1), ..Options::default() },
-            Options { csv: true, ..Options::default() },
-            Options { remove_separators: true, ..Options::default() },
-            Options { drop_blank_lines: true, ..Options::default() },
+            PipeOptions { records_max: Some(1), ..PipeOptions::default() },
+            PipeOptions { record_lines: Some(1), ..PipeOptions::default() },
+            PipeOptions { csv: true, ..PipeOptions::default() },
+            PipeOptions { remove_separators: true, ..PipeOptions::default() },
+            PipeOptions { drop_blank_lines: true, ..PipeOptions::default() },
         ] {
             let error = parts(&file, &options, 1).unwrap_err().to_string();
             assert!(error.contains("--pipe-part"), "{error}");

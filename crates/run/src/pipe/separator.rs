@@ -6,7 +6,7 @@
 use memchr::{memchr, memchr_iter, memmem, memrchr};
 use regex::bytes::{Captures, Regex};
 
-use super::{Options, PipeError};
+use super::{PipeError, PipeOptions};
 use crate::input::bytes_pattern;
 
 /// What lies between records.
@@ -37,7 +37,7 @@ pub(super) struct Pattern {
 }
 
 impl Separator {
-    pub(super) fn new(options: &Options) -> Result<Separator, PipeError> {
+    pub(super) fn new(options: &PipeOptions) -> Result<Separator, PipeError> {
         if let Some(lines) = options.record_lines.filter(|lines| *lines > 0) {
             return Ok(Separator::Lines(lines));
         }
@@ -49,7 +49,7 @@ impl Separator {
 
     /// What `--recstart` and `--recend` say, also where lines are counted: it is what `--rrs`
     /// takes off.
-    pub(super) fn of_records(options: &Options) -> Result<Separator, PipeError> {
+    pub(super) fn of_records(options: &PipeOptions) -> Result<Separator, PipeError> {
         let neither = options.record_start.is_none() && options.record_end.is_none();
         let start = options.record_start.clone().unwrap_or_default();
         let end = match &options.record_end {

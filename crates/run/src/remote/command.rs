@@ -1,16 +1,17 @@
-//! What runs here and there for one job on another host.
+//! The processes that run here and on another host for one job.
 //!
-//! The host's login shell is handed `exec sh -c '…'` and nothing else, as it may be any shell that
-//! reads Bourne quotes.  That `sh` makes the working folder, sets the environment and becomes the
-//! user's shell there with the command, if that is one of Bourne's line, or stays `sh`.
+//! The host's login shell gets `exec sh -c '…'` and nothing else, as it may be any shell that reads
+//! Bourne quotes.  That `sh` makes the working folder, sets the environment and executes the user's
+//! shell there with the command, if that shell is a Bourne shell, or runs the command itself.
 //!
-//! A job whose standard input is nothing can be tied to the connection ([`Stdin::Alive`]): when
-//! the ssh here is ended, the job there gets a TERM and a second later a KILL.
+//! A job without standard input can be tied to the connection ([`RemoteStdin::Alive`]): when the ssh
+//! here ends, the job there gets a TERM and a second later a KILL.
 
 use std::path::{Path, PathBuf};
 
 use super::files::{self, FilePath};
 use super::login::Ssh;
+use super::shell_line::{for_any_shell, join_words};
 use template::quote::{Shell, quote};
 
 /// How hosts are reached.
@@ -100,7 +101,7 @@ fn control_path(folder: &Path) -> Vec<u8> {
 
 /// What a job's standard input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stdin {
+pub enum RemoteStdin {
     /// Nothing (`/dev/null`).
     Nothing,
     /// What it is to read (`--pipe`).
@@ -160,7 +161,7 @@ pub struct Job<'a> {
     /// What is added to its environment; a function of bash's makes its shell bash.
     pub environment: &'a [(Vec<u8>, Vec<u8>)],
     /// What its standard input is.
-    pub stdin: Stdin,
+    pub stdin: RemoteStdin,
     /// `--transferfile`: what is sent before it.
     pub send: &'a [FilePath],
     /// `--return`: what is brought back after it.
@@ -228,7 +229,7 @@ impl Job<'_> {
         }
         run.extend_from_slice(b" \"$SHELL\" -c ");
         quote(Shell::Bourne, self.command, &mut run);
-        if self.stdin == Stdin::Alive {
+        if self.stdin == RemoteStdin::Alive {
             text.extend_from_slice(b"exec 3<&0 </dev/null\ntrap : TERM\n");
             text.extend_from_slice(&run);
             text.extend_from_slice(TIED);
@@ -281,22 +282,3 @@ const TIED: &[u8] = b" 3<&- & job=$!\n\
     while :; do wait $job; code=$?; kill -0 $job 2>/dev/null || break; done\n\
     kill -KILL $tie 2>/dev/null\n\
     exit $code";
-
-/// Commands for a POSIX shell as one line that any shell with Bourne quotes reads.
-pub(super) fn for_any_shell(commands: &[u8]) -> Vec<u8> {
-    let mut text = b"exec sh -c ".to_vec();
-    quote(Shell::Bourne, commands, &mut text);
-    text
-}
-
-/// Words as a line for a POSIX shell.
-pub(super) fn join_words(words: &[Vec<u8>]) -> Vec<u8> {
-    let mut line = Vec::new();
-    for word in words {
-        if !line.is_empty() {
-            line.push(b' ');
-        }
-        quote(Shell::Bourne, word, &mut line);
-    }
-    line
-}

@@ -1,14 +1,14 @@
-//! `--transferfile`, `--return`, `--cleanup`: files by `tar` through the login.
+//! `--transferfile`, `--return`, `--cleanup`: files sent and fetched by `tar` through the login.
 //!
-//! Where a path goes: with `/./` in it, what follows is below the working folder there and what
-//! comes before is the folder here; an absolute path is the same there; any other is relative to
-//! the folder on both sides.
+//! Where a path goes: with `/./` in it, the part after it is below the working folder there and the
+//! part before it is the folder here; an absolute path is the same there; any other is relative to the
+//! folder on both sides.
 //!
 //! Owners are not kept (`-o`); modes and times are.  Each line fails if either side of it fails.
 
 use thiserror::Error;
 
-use super::command::join_words;
+use super::shell_line::{for_any_shell, join_words};
 use template::quote::{Shell, quote};
 
 /// What is wrong with a path.
@@ -135,7 +135,7 @@ fn names(paths: &[FilePath], out: &mut Vec<u8>) {
 /// A command there as a line for a shell here.
 fn over_there(login: &[Vec<u8>], command: &[u8]) -> Vec<u8> {
     let mut words = login.to_vec();
-    words.push(super::command::for_any_shell(command));
+    words.push(for_any_shell(command));
     join_words(&words)
 }
 

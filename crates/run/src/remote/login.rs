@@ -1,9 +1,9 @@
-//! `-S` and `--sshloginfile`: where jobs run.
+//! `-S` and `--sshloginfile`: the hosts that run jobs.
 //!
-//! `[@group[+group…]/][threads/][program [options] ][user@]host[:port]`; the host may be
-//! an IPv6 address in brackets, or bare with its port behind `p` or `#`; `web[01-12,20]` is many
-//! hosts; `:` is here; `@group` alone keeps only that group's; `..` and `.` are the user's and the
-//! machine's files, `-` is standard input.
+//! `[@group[+group…]/][threads/][program [options] ][user@]host[:port]`.  The host may be an IPv6
+//! address in brackets, or without brackets and with its port after `p` or `#`.  `web[01-12,20]` is
+//! many hosts; `:` is this machine; `@group` alone keeps only the hosts of that group; `..` and `.` are
+//! the user's and the machine's files, `-` is standard input.
 
 mod range;
 
@@ -42,7 +42,7 @@ pub enum LoginError {
 
 /// One thing that `-S` or a line of the file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum LoginEntry {
     /// A host.
     Login(Login),
     /// `@group+group` alone: only hosts of these groups are used.
@@ -55,7 +55,7 @@ pub enum Entry {
     Stdin,
 }
 
-/// A place where jobs run.
+/// A host that runs jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     /// The groups it is in; that of its own name comes first.
@@ -63,21 +63,21 @@ pub struct Login {
     /// How many CPU threads it is to be taken for; `None` asks the host.
     pub threads: Option<u32>,
     /// Where it is.
-    pub place: Place,
+    pub address: HostAddress,
     /// What the joblog calls it: the login without groups and threads.
     pub name: String,
 }
 
-/// Where a place is.
+/// The address of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// `:`: on this machine, without ssh.
-    Here,
-    /// On another.
-    There(Ssh),
+pub enum HostAddress {
+    /// `:`: this machine, without ssh.
+    Local,
+    /// Another host.
+    Remote(Ssh),
 }
 
-/// How a host is reached.
+/// How to log in to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ssh {
     /// The program and its options where the login names them; empty is the usual one.
@@ -93,9 +93,9 @@ pub struct Ssh {
 impl Login {
     /// The host alone: `$PARALLEL_SSHHOST`.
     pub fn host(&self) -> &str {
-        match &self.place {
-            Place::Here => ":",
-            Place::There(ssh) => &ssh.host,
+        match &self.address {
+            HostAddress::Local => ":",
+            HostAddress::Remote(ssh) => &ssh.host,
         }
     }
 
@@ -120,19 +120,22 @@ impl Login {
             _ => (None, rest),
         };
         let rest = rest.trim();
-        let place = if rest == ":" { Place::Here } else { Place::There(ssh(rest, text)?) };
-        let name = match &place {
-            Place::There(Ssh { program, user: None, host, port }) if program.is_empty() => {
+        let address =
+            if rest == ":" { HostAddress::Local } else { HostAddress::Remote(ssh(rest, text)?) };
+        let name = match &address {
+            HostAddress::Remote(Ssh { program, user: None, host, port }) if program.is_empty() => {
                 port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
             }
-            Place::There(Ssh { program, user: Some(user), host, port }) if program.is_empty() => {
+            HostAddress::Remote(Ssh { program, user: Some(user), host, port })
+                if program.is_empty() =>
+            {
                 let port = port.map_or_else(String::new, |port| format!(":{port}"));
                 format!("{user}@{host}{port}")
             }
             _ => rest.to_owned(),
         };
         groups.insert(0, name.clone());
-        Ok(Login { groups, threads, place, name })
+        Ok(Login { groups, threads, address, name })
     }
 }
 
@@ -141,7 +144,7 @@ impl Login {
 ///
 /// # Errors
 /// What is wrong with the first wrong one.
-pub fn split(text: &str) -> Result<Vec<Entry>, LoginError> {
+pub fn split(text: &str) -> Result<Vec<LoginEntry>, LoginError> {
     let mut entries = Vec::new();
     let mut word = String::new();
     let mut characters = text.chars().peekable();
@@ -171,7 +174,7 @@ pub fn split(text: &str) -> Result<Vec<Entry>, LoginError> {
 ///
 /// # Errors
 /// What is wrong with the first wrong one.
-pub fn read_lines(text: &str) -> Result<Vec<Entry>, LoginError> {
+pub fn read_lines(text: &str) -> Result<Vec<LoginEntry>, LoginError> {
     let mut entries = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
         add(line, &mut entries)?;
@@ -180,14 +183,14 @@ pub fn read_lines(text: &str) -> Result<Vec<Entry>, LoginError> {
 }
 
 /// The hosts to use: all, or those of the groups that were named alone; each once.
-pub fn choose(entries: Vec<Entry>) -> Vec<Login> {
+pub fn choose(entries: Vec<LoginEntry>) -> Vec<Login> {
     let mut wanted: Vec<String> = Vec::new();
     let mut logins: Vec<Login> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for entry in entries {
         match entry {
-            Entry::Groups(groups) => wanted.extend(groups),
-            Entry::Login(login) => match places.get(&login.name) {
+            LoginEntry::Groups(groups) => wanted.extend(groups),
+            LoginEntry::Login(login) => match places.get(&login.name) {
                 Some(&place) => {
                     let known = &mut logins[place];
                     known.threads = login.threads.or(known.threads);
@@ -198,7 +201,7 @@ pub fn choose(entries: Vec<Entry>) -> Vec<Login> {
                     logins.push(login);
                 }
             },
-            Entry::UserFile | Entry::MachineFile | Entry::Stdin => {}
+            LoginEntry::UserFile | LoginEntry::MachineFile | LoginEntry::Stdin => {}
         }
     }
     if !wanted.is_empty() {
@@ -208,18 +211,18 @@ pub fn choose(entries: Vec<Entry>) -> Vec<Login> {
 }
 
 /// Adds what one word stands for.
-fn add(word: &str, entries: &mut Vec<Entry>) -> Result<(), LoginError> {
+fn add(word: &str, entries: &mut Vec<LoginEntry>) -> Result<(), LoginError> {
     match word.trim() {
         "" => {}
-        ".." => entries.push(Entry::UserFile),
-        "." => entries.push(Entry::MachineFile),
-        "-" => entries.push(Entry::Stdin),
+        ".." => entries.push(LoginEntry::UserFile),
+        "." => entries.push(LoginEntry::MachineFile),
+        "-" => entries.push(LoginEntry::Stdin),
         groups if groups.starts_with('@') && !groups.contains('/') => {
-            entries.push(Entry::Groups(split_groups(&groups[1..])));
+            entries.push(LoginEntry::Groups(split_groups(&groups[1..])));
         }
         login => {
             for login in range::expand(login)? {
-                entries.push(Entry::Login(Login::parse(&login)?));
+                entries.push(LoginEntry::Login(Login::parse(&login)?));
             }
         }
     }
@@ -291,7 +294,7 @@ mod tests {
         let login = Login::parse(text).unwrap_or_else(|error| panic!("{error}"));
         let groups = login.groups[1..].join("+");
         let threads = login.threads.map_or_else(|| "-".into(), |threads| threads.to_string());
-        let Place::There(ssh) = &login.place else {
+        let HostAddress::Remote(ssh) = &login.address else {
             return format!("{groups} {threads} here ={}", login.name);
         };
         let program = ssh.program.join("_");
@@ -338,7 +341,7 @@ mod tests {
         assert_eq!(error("0/h"), Err(LoginError::Threads("0/h".into())));
     }
 
-    fn names(entries: Vec<Entry>) -> Vec<String> {
+    fn names(entries: Vec<LoginEntry>) -> Vec<String> {
         choose(entries).into_iter().map(|login| login.name).collect()
     }
 
@@ -349,7 +352,7 @@ mod tests {
         let comma = split(r"ssh -o A=1\,2 h,ssh -o B=1,,2 h").map(names);
         assert_eq!(comma, Ok(vec!["ssh -o A=1,2 h".into(), "ssh -o B=1,2 h".into()]));
         let special = split("..,-").unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(special, [Entry::UserFile, Entry::Stdin]);
+        assert_eq!(special, [LoginEntry::UserFile, LoginEntry::Stdin]);
         let file = read_lines("# comment\n\n 8/a \n@g/b\nssh -p 1,2 c\n").map(names);
         assert_eq!(file, Ok(vec!["a".into(), "b".into(), "ssh -p 1,2 c".into()]));
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::time::Instant;
 
 use super::Schedule;
-use super::hand::{Action, Reason};
+use super::hand::{Action, EndReason};
 use super::running::{Fate, Job};
 
 impl Schedule {
@@ -34,8 +34,8 @@ impl Schedule {
     }
 
     /// Ends the youngest job that is not being ended, to be run again later.  One that runs alone
-    /// has nobody to wait for: it has failed.
-    pub(super) fn end_youngest(&mut self, reason: Reason, now: Instant) {
+    /// has no process to wait for: it has failed.
+    pub(super) fn end_youngest(&mut self, reason: EndReason, now: Instant) {
         let fate = if self.running.len() == 1 { Fate::Killed } else { Fate::Requeued };
         let youngest = self.running.youngest_first().find(|job| job.fate == Fate::Runs);
         if let Some(&Job { slot, seq, .. }) = youngest {
@@ -51,7 +51,7 @@ impl Schedule {
             let oldest = self.running.oldest_first().find(|job| job.fate == Fate::Runs);
             let late = oldest.filter(|job| now.duration_since(job.started) >= limit);
             let Some(&Job { slot, seq, .. }) = late else { return };
-            self.actions.push(Action::Tell { slot, seq, reason: Reason::TimedOut });
+            self.actions.push(Action::Tell { slot, seq, reason: EndReason::TimedOut });
             self.end(slot, Fate::Killed, now);
         }
     }
@@ -87,7 +87,7 @@ impl Schedule {
         let seq = job.seq;
         self.actions.push(Action::Signal { slot, seq, signal });
         if job.suspended {
-            // A suspended job hears nothing but KILL before it goes on.
+            // A suspended job handles no signal but KILL before it continues.
             job.suspended = false;
             self.suspended -= 1;
             self.actions.push(Action::Signal { slot, seq, signal: libc::SIGCONT });

@@ -1,5 +1,5 @@
-//! Gates: what the machine must allow before a job may start, and what is done to those that run
-//! when it allows even less.
+//! Gates: what the machine must allow before a job may start, and what is done to running jobs when it
+//! allows even less.
 //!
 //! | option | read | how often |
 //! |---|---|---|
@@ -9,8 +9,7 @@
 //! | `--limit COMMAND` | its exit code | before a start; once a second while it holds |
 //! | `--limit 'io N'` | milliseconds that disks were busy | two readings a second apart |
 //!
-//! A reading that fails holds nothing back: a machine that does not say what it has is no reason
-//! to wait for ever.
+//! A reading that fails does not hold jobs back: otherwise they might wait for ever.
 
 mod disk;
 mod limit;

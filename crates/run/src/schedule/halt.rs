@@ -1,4 +1,4 @@
-//! `--halt`: when to give up or to be content, and what the whole's exit code is.
+//! `--halt`: when to stop early, and the exit code of the run.
 //!
 //! The rules are GNU parallel's, found by running it:
 //!
@@ -6,19 +6,19 @@
 //! - a percentage is of all jobs, rounded up to a number of jobs;
 //! - once a condition is met the exit code stands, whatever ends later: 0 for `success`; for an
 //!   amount of one job (a percentage that is one job exactly, too) that job's own status (128 + its
-//!   signal, 255 where we ended it, 254 where it was skipped); for a percentage the percentage of
+//!   signal, 255 if we ended it, 254 if it was skipped); for a percentage the percentage of
 //!   failed jobs, rounded up; for a number the number of failed jobs (and 101 where `done` found
-//!   none: there is no other name for it);
-//! - an amount of none gives 0, met or not;
-//! - a condition never met leaves the number of failed jobs, or, where the amount is a percentage,
-//!   what part of all runs they are, those that were tried again too;
+//!   none);
+//! - an amount of 0 gives exit code 0, met or not;
+//! - if a condition is never met, the number of failed jobs, or, where the amount is a percentage,
+//!   their percentage of all runs, attempts included;
 //! - skipped jobs count as failed.
 
 use thiserror::Error;
 
 use crate::Outcome;
 
-/// Failed jobs beyond this are not told apart by an exit code.
+/// The largest number of failed jobs that is an exit code.
 const FAILURES_MAX: u64 = 100;
 
 /// What is done once the condition is met.

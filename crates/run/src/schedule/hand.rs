@@ -1,4 +1,4 @@
-//! What the schedule is given, and what it hands to the engine.
+//! The types that the schedule takes from and returns to the engine.
 
 use std::time::Instant;
 
@@ -10,9 +10,9 @@ use super::terminate::TermSequence;
 use super::timeout::Timeout;
 use crate::Outcome;
 
-/// What a user has asked for.
+/// The options of the schedule.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ScheduleOptions {
     /// `-j`: how many jobs at once.
     pub jobs: Jobs,
     /// `--delay`: how long to wait between two starts.
@@ -42,7 +42,7 @@ pub struct Options {
 pub enum Start {
     /// Now, in this slot (from 1: `{%}`).
     Now {
-        /// The slot that it will have if it is started before anything else is told.
+        /// The slot that it will have if it is started before any other call.
         slot: u32,
     },
     /// Not before this moment; ask again then, or when a job has ended.
@@ -58,7 +58,7 @@ pub enum Start {
     Never,
 }
 
-/// What the engine is to do.
+/// What the engine must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Send a signal to the process group of the job that runs in a slot.
@@ -70,38 +70,37 @@ pub enum Action {
         /// The signal's number.
         signal: i32,
     },
-    /// Tell the user that a job is ended for this reason; its signals come by themselves.  GNU
-    /// parallel tells of a timeout alone.
+    /// Print a message that a job is ended for this reason; its signals are actions of their own.
+    /// GNU parallel prints one only after a timeout.
     Tell {
         /// The slot it runs in.
         slot: u32,
         /// The job's number.
         seq: u64,
         /// Why it is ended.
-        reason: Reason,
+        reason: EndReason,
     },
 }
 
 /// Why a job is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum EndReason {
     /// It ran longer than `--timeout` allows.
     TimedOut,
     /// There is less memory than half of what `--memfree` names.
     LowMemory,
-    /// The command of `--limit` said so.
+    /// The command of `--limit` asked for it.
     Limit,
 }
 
-/// What becomes of a job that has ended.
+/// What the engine does with a job that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is done, well or not: write its output and its line of the joblog.
+pub enum AfterEnd {
+    /// It is done, successful or not: write its output and its joblog line.
     Done,
-    /// It is to be run again, before any job that has not run yet; its output is dropped, and it
-    /// has no line of the joblog.
+    /// Run it again, before any job that has not run yet; drop its output, and write no joblog line.
     Again,
-    /// It was ended because everything is to end: neither output nor joblog.
+    /// It was ended because the run ends: write neither output nor joblog line.
     Dropped,
 }
 
@@ -109,22 +108,22 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// What becomes of the job.
-    pub verdict: Verdict,
+    pub verdict: AfterEnd,
     /// How it ended; [`Outcome::Killed`] are those that the schedule had ended and that died of
     /// it.  One that caught the signal and exited has its own exit code.
     pub outcome: Outcome,
     /// Which attempt it was, from 1.
     pub attempt: u32,
-    /// What it did to the whole, if that is `--halt`'s business.
+    /// What it means for `--halt`.
     pub halt: Halted,
 }
 
-/// What a job's end did to the whole.
+/// What a job's end means for `--halt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halted {
     /// Nothing.
     No,
-    /// It counts for `--halt` (`This job failed:` is said), but there are not enough yet.
+    /// It counts for `--halt` (`This job failed:` is printed), but there are not enough yet.
     Counted,
     /// No job will start any more; so many still run.
     Soon {

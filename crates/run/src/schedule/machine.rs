@@ -1,9 +1,8 @@
-//! What the machine says: threads, load, free memory, swapping, and the files that users change.
+//! The state of the machine: threads, load, available memory, swapping, and the files that users change.
 //!
-//! [`Kernel`] reads `/proc/meminfo`, `/proc/vmstat`,
-//! `/proc/diskstats` and `/proc/<pid>/stat` (proc(5)).
-//! Nothing is read unless an option asks for it.  The load costs four system calls per process
-//! and as many more for each thread where there are several, so it is asked for at most once a second.
+//! [`LocalMachine`] reads `/proc/meminfo`, `/proc/vmstat`, `/proc/diskstats` and `/proc/<pid>/stat`
+//! (proc(5)).  Nothing is read unless an option needs it.  The load costs four system calls for each
+//! process, and as many for each thread of a process with several, so it is read at most once a second.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -43,7 +42,7 @@ pub struct Swapped {
     pub out_pages: u64,
 }
 
-/// What the machine says.
+/// The state of the machine.
 pub trait Machine {
     /// CPU threads that this process may use, at least 1.
     fn threads(&mut self) -> u32;
@@ -95,9 +94,9 @@ const BUSY_MS: usize = 9;
 /// The field of `stat` (proc_pid_stat(5)) that has the number of threads.
 const NUM_THREADS: usize = 20;
 
-/// The machine we run on.
+/// This machine.
 #[derive(Debug)]
-pub struct Kernel {
+pub struct LocalMachine {
     proc: PathBuf,
     buffer: Vec<u8>,
     /// `meminfo`, kept open: it is read before each start.
@@ -106,16 +105,16 @@ pub struct Kernel {
     swap_keys: KeyIndex,
 }
 
-impl Default for Kernel {
+impl Default for LocalMachine {
     fn default() -> Self {
-        Kernel::new(Path::new("/proc"))
+        LocalMachine::new(Path::new("/proc"))
     }
 }
 
-impl Kernel {
+impl LocalMachine {
     /// A machine whose `/proc` is there.
     pub fn new(proc: &Path) -> Self {
-        Kernel {
+        LocalMachine {
             proc: proc.to_owned(),
             buffer: Vec::new(),
             memory: None,
@@ -152,7 +151,7 @@ impl Kernel {
     }
 }
 
-impl Machine for Kernel {
+impl Machine for LocalMachine {
     fn threads(&mut self) -> u32 {
         std::thread::available_parallelism()
             .map_or(1, |threads| u32::try_from(threads.get()).unwrap_or(u32::MAX))
@@ -290,7 +289,7 @@ mod tests {
     fn processes_that_run_are_counted() {
         let loops: Vec<Busy> = (0..3).map(|_| busy()).collect();
         let deadline = Instant::now() + Duration::from_secs(5);
-        let mut kernel = Kernel::default();
+        let mut kernel = LocalMachine::default();
         while kernel.busy_threads().unwrap_or(0) < 3 {
             assert!(Instant::now() < deadline, "three loops run, fewer are counted");
             thread::sleep(Duration::from_millis(10));
@@ -312,7 +311,7 @@ mod tests {
 
     #[test]
     fn this_machine_says_what_it_has() {
-        let mut kernel = Kernel::default();
+        let mut kernel = LocalMachine::default();
         assert!(kernel.threads() >= 1);
         assert!(kernel.jobs_max() >= 1);
         let first = kernel.memory_available_bytes().unwrap_or_else(|error| panic!("{error}"));
@@ -339,7 +338,7 @@ mod tests {
     fn a_file_that_grows_is_read_in_part() {
         let file = tempfile::NamedTempFile::new().unwrap_or_else(|error| panic!("{error}"));
         fs::write(file.path(), vec![b'7'; 100_000]).unwrap_or_else(|error| panic!("{error}"));
-        let bytes = Kernel::default().file(file.path(), 4096);
+        let bytes = LocalMachine::default().file(file.path(), 4096);
         assert_eq!(bytes.map(|bytes| bytes.len()).ok(), Some(4096));
     }
 }

@@ -1,7 +1,7 @@
 //! `-j`: how many jobs at once, and which slot a job gets; `--load` is read by the same rule.
 //!
-//! A number of threads is the machine's ([`Machine::threads`]): those that this process may use.
-//! The slot that was freed last is given out first, so that few slots are ever touched.
+//! The number of threads is that of [`Machine::threads`]: those that this process may use.  The slot
+//! that was freed last is used first, so that few slots are ever touched.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,7 @@
-//! `--term-seq`: how a job is ended, a signal at a time.
+//! `--term-seq`: the signals that end a job, and the times between them.
 //!
-//! `TERM,200,TERM,100,TERM,50,KILL,25` sends TERM, waits 200 ms, sends TERM again and so on.
-//! A job that ends meanwhile is left alone.  After the last wait nothing more is done: what a KILL
-//! does not end, nothing does.
+//! `TERM,200,TERM,100,TERM,50,KILL,25` sends TERM, waits 200 ms, sends TERM again and so on.  A job
+//! that ends meanwhile gets no more signals.  After the last wait nothing more is done.
 
 use std::time::{Duration, Instant};
 

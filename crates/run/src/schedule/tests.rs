@@ -1,4 +1,4 @@
-//! Tests of the whole schedule, in simulated time and on a machine that says what they want.
+//! Tests of the whole schedule, in simulated time and on a simulated machine.
 
 pub(super) mod fake;
 mod gates;

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::{SetupError, option, system};
-use crate::engine::world::Waker;
-use crate::engine::{Blocks, By, Feed, Ranges};
-use crate::input::{Linked, Source, Sources};
-use crate::pipe::{self, BlockSize, Cutter, Header};
+use crate::engine::os::Waker;
+use crate::engine::{BlockAccess, Blocks, JobSource, Ranges};
+use crate::input::{InputSource, Linked, Sources};
+use crate::pipe::{self, BlockSize, Cutter, PipeHeader};
 use crate::units;
 
 use crate::packing::PackingOptions;
@@ -19,7 +19,7 @@ use crate::settings::{InputSettings, PipeSettings, RunSettings};
 /// What jobs are to read.
 #[derive(Debug)]
 pub(super) struct CutInput {
-    options: pipe::Options,
+    options: pipe::PipeOptions,
     timeout: Option<Duration>,
     /// Files to be cut where they lie; none: standard input.
     files: Option<Vec<PathBuf>>,
@@ -46,12 +46,13 @@ pub(super) fn cut_input(
     }
     refuse(settings)?;
     let options = options(pipe, packing, input)?;
-    let taken = std::mem::replace(sources, vec![(Source::Arguments(Vec::new()), Linked::No)]);
+    let taken = std::mem::replace(sources, vec![(InputSource::Arguments(Vec::new()), Linked::No)]);
     let files = if pipe.pipe_part {
         Some(files(taken)?)
-    } else if let Some((source, _)) = taken.iter().find(|(source, _)| *source != Source::Stdin) {
+    } else if let Some((source, _)) = taken.iter().find(|(source, _)| *source != InputSource::Stdin)
+    {
         match source {
-            Source::File(file) => usage!(
+            InputSource::File(file) => usage!(
                 "--pipe cuts standard input: give it < {0}, or use --pipe-part -a {0}",
                 file.display()
             ),
@@ -67,11 +68,11 @@ pub(super) fn cut_input(
 }
 
 /// How jobs get at their blocks.
-pub(super) fn by(settings: &RunSettings) -> By {
+pub(super) fn access(settings: &RunSettings) -> BlockAccess {
     match () {
-        () if settings.pipe.cat => By::File(settings.temporary_folder()),
-        () if settings.pipe.fifo => By::Fifo,
-        () => By::Stdin,
+        () if settings.pipe.cat => BlockAccess::File(settings.temporary_folder()),
+        () if settings.pipe.fifo => BlockAccess::Fifo,
+        () => BlockAccess::Stdin,
     }
 }
 
@@ -81,11 +82,11 @@ impl CutInput {
     /// # Errors
     ///
     /// What cannot be opened or cut.
-    pub(super) fn feed(&self, slots: u32, waker: Waker) -> Result<Feed, SetupError> {
+    pub(super) fn job_source(&self, slots: u32, waker: Waker) -> Result<JobSource, SetupError> {
         let Some(files) = &self.files else {
             let stream = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
             let cutter = Cutter::new(&self.options)?;
-            return Ok(Feed::Blocks(Blocks::thread(
+            return Ok(JobSource::Blocks(Blocks::thread(
                 File::from(stream),
                 cutter,
                 self.timeout,
@@ -104,7 +105,7 @@ impl CutInput {
                 .map_err(option(format!("cannot cut {name} (--pipe-part)")))?;
             ranges.add(file, parts);
         }
-        Ok(Feed::Ranges(ranges))
+        Ok(JobSource::Ranges(ranges))
     }
 
     /// Whether the number of jobs is known before they start.
@@ -115,7 +116,7 @@ impl CutInput {
 
 fn files(sources: Sources) -> Result<Vec<PathBuf>, SetupError> {
     let file = |(source, _)| match source {
-        Source::File(path) => Ok(path),
+        InputSource::File(path) => Ok(path),
         _ => usage!("--pipe-part cuts files: name them by -a or ::::"),
     };
     let files: Vec<PathBuf> = sources.into_iter().map(file).collect::<Result<_, SetupError>>()?;
@@ -182,7 +183,7 @@ fn options(
     pipe: &PipeSettings,
     packing: &PackingOptions,
     input: &InputSettings,
-) -> Result<pipe::Options, SetupError> {
+) -> Result<pipe::PipeOptions, SetupError> {
     let text = |text: &Option<OsString>| {
         let text = text.as_ref()?.as_bytes();
         // A pattern has its own escapes.
@@ -190,14 +191,14 @@ fn options(
     };
     let block = pipe.block.as_ref().map(|text| block_size(text)).transpose()?;
     let header = match input.header.as_deref() {
-        None => Header::None,
-        Some(":") => Header::Lines(1),
+        None => PipeHeader::None,
+        Some(":") => PipeHeader::Lines(1),
         Some(text) => match text.parse() {
-            Ok(lines) => Header::Lines(lines),
-            Err(_) => Header::Pattern(text.to_owned()),
+            Ok(lines) => PipeHeader::Lines(lines),
+            Err(_) => PipeHeader::Pattern(text.to_owned()),
         },
     };
-    Ok(pipe::Options {
+    Ok(pipe::PipeOptions {
         block,
         record_start: text(&pipe.recstart),
         record_end: text(&pipe.recend),

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::engine::Way;
+use crate::engine::StartMethod;
 use crate::packing;
 use crate::shell::ShellChoice;
 use template::quote::Shell;
@@ -81,10 +81,14 @@ impl Command {
     }
 
     /// How command lines become processes, decided once for all of them; `asked` is `--shell`.
-    pub(super) fn way(&self, asked: &OsStr, user: &UserEnvironment) -> Result<Way, SetupError> {
+    pub(super) fn start_method(
+        &self,
+        asked: &OsStr,
+        user: &UserEnvironment,
+    ) -> Result<StartMethod, SetupError> {
         let choice = ShellChoice::parse(&asked.to_string_lossy());
         let needed = match self.is_named {
-            true => Some(shell::Reason::Unquoted),
+            true => Some(shell::ShellReason::Unquoted),
             false => shell::needed(&self.template, &self.surroundings(user)),
         };
         if choice == ShellChoice::Never
@@ -98,7 +102,7 @@ impl Command {
             match name.and_then(|name| spawn::find_program(&name, path.as_bytes())) {
                 Some(program) => {
                     let program = CString::new(program.into_os_string().into_vec())?;
-                    return Ok(Way::Direct { program: Arc::new(program) });
+                    return Ok(StartMethod::Direct { program: Arc::new(program) });
                 }
                 None if choice == ShellChoice::Never => usage!("--shell never: no such program"),
                 // The shell says that it does not know it, in the words that users know.
@@ -107,7 +111,7 @@ impl Command {
         }
         let (program, mut words) = shell_words(&self.shell, b"")?;
         words.pop();
-        Ok(Way::Shell { program, words })
+        Ok(StartMethod::Shell { program, words })
     }
 }
 

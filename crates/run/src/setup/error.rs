@@ -1,4 +1,4 @@
-//! Why jobs cannot be set up.
+//! Errors of [`prepare`](super::prepare).
 
 use std::ffi::NulError;
 use std::fmt::Display;

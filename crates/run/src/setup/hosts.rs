@@ -1,4 +1,4 @@
-//! What cannot be had together with other hosts.
+//! Options that cannot be used together with other hosts.
 
 use std::os::unix::ffi::OsStrExt as _;
 

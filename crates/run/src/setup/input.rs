@@ -1,10 +1,10 @@
-//! What jobs are made of: `:::`, `-a` and the options of how values are read.
+//! The input of jobs: `:::`, `-a` and the options that say how values are read.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-use crate::input::{self, Input, Linked, Source};
+use crate::input::{self, Input, InputSource, Linked};
 
 use super::blocks::{self, CutInput};
 use super::error::SetupError;
@@ -42,10 +42,11 @@ impl Given {
         }
         let takes_no_values = hosts.takes_no_values;
         let reads_stdin = !takes_no_values
-            && (sources.iter().any(|(source, _)| *source == Source::Stdin) || sources.is_empty());
+            && (sources.iter().any(|(source, _)| *source == InputSource::Stdin)
+                || sources.is_empty());
         let retried = joblog::retried(output)?;
         let mut options = match &blocks {
-            Some(_) => input::Options::default(),
+            Some(_) => input::InputOptions::default(),
             None => options(input)?,
         };
         options.continued = packing.lines.or(packing.max_lines).is_some();
@@ -83,13 +84,13 @@ fn take_sources(words: Vec<OsString>, input: &InputSettings) -> (Vec<Vec<u8>>, i
 }
 
 /// How sources are read.
-fn options(input: &InputSettings) -> Result<input::Options, SetupError> {
-    let mut options = input::Options {
+fn options(input: &InputSettings) -> Result<input::InputOptions, SetupError> {
+    let mut options = input::InputOptions {
         link: input.link,
         shuffle: input.shuf.then(seed),
         skip_first_line: input.skip_first_line,
         no_run_if_empty: input.no_run_if_empty,
-        ..input::Options::default()
+        ..input::InputOptions::default()
     };
     if input.null {
         options.delimiter = vec![0];
@@ -103,9 +104,9 @@ fn options(input: &InputSettings) -> Result<input::Options, SetupError> {
         (None, false) => input::Columns::None,
     };
     options.header = match input.header.as_deref() {
-        None => input::Header::None,
-        Some("0") => input::Header::FileNames,
-        Some(":" | ".*\\n") => input::Header::First,
+        None => input::ValueNames::None,
+        Some("0") => input::ValueNames::FileNames,
+        Some(":" | ".*\\n") => input::ValueNames::First,
         Some(other) => usage!("--header {other}: only :, .*\\n and 0 are offered"),
     };
     options.trim = match input.trim.as_deref() {

@@ -1,4 +1,4 @@
-//! The joblog: where it is written, and what it says of earlier runs.
+//! The joblog: where it is written, and what it has of earlier runs.
 
 use std::ffi::OsStr;
 use std::io;
@@ -28,7 +28,7 @@ fn joblog(output: &OutputSettings) -> Option<(PathBuf, bool)> {
 /// Opens what jobs are written down in.
 pub(super) fn logs(settings: &RunSettings) -> Result<Vec<Log>, SetupError> {
     let mut logs = Vec::new();
-    // A dry run has done nothing that could be gone on after.
+    // A dry run has done nothing that could be resumed.
     if settings.jobs.dry_run {
         return Ok(logs);
     }

@@ -1,10 +1,10 @@
-//! How jobs run, which is the same for all of them: their surroundings, and what is shown of them.
+//! What is the same for all jobs: their environment, and what is shown of them.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
 
-use crate::engine::{Plan, Show, Stdin, Way};
+use crate::engine::{EngineOptions, JobStdin, ShowCommand, StartMethod};
 use spawn::Environment;
 use template::Template;
 
@@ -14,19 +14,26 @@ use super::{blocks, joblog, output};
 use crate::settings::{InputSettings, RunSettings, UserEnvironment};
 
 /// How jobs run; what else a plan holds is not said by their options alone.
-pub(super) fn plan(settings: &RunSettings, command: Command) -> Result<Plan, SetupError> {
+pub(super) fn engine_options(
+    settings: &RunSettings,
+    command: Command,
+) -> Result<EngineOptions, SetupError> {
     let RunSettings { jobs, output, hosts, .. } = settings;
     let is_dry = jobs.dry_run || settings.strings.shell_quote > 0;
     let show = match () {
-        () if is_dry || jobs.verbose > 0 => Show::Output,
-        () if jobs.trace_commands => Show::Error,
-        () => Show::Nowhere,
+        () if is_dry || jobs.verbose > 0 => ShowCommand::Output,
+        () if jobs.trace_commands => ShowCommand::Error,
+        () => ShowCommand::Nowhere,
     };
     let is_written = output.joblog.is_some() || output.joblog_json.is_some();
     let is_sent = hosts.is_used() || output.results.is_some();
     let (environment, own) = environment(settings, command.is_named);
-    Ok(Plan {
-        way: if is_dry { Way::Not } else { command.way(&jobs.shell, &settings.user)? },
+    Ok(EngineOptions {
+        start_method: if is_dry {
+            StartMethod::Not
+        } else {
+            command.start_method(&jobs.shell, &settings.user)?
+        },
         shell: command.dialect,
         packing: command.packing,
         tag: output::tag(output, &command)?,
@@ -40,7 +47,7 @@ pub(super) fn plan(settings: &RunSettings, command: Command) -> Result<Plan, Set
         nice: jobs.nice,
         shares_group: jobs.tty,
         is_done: joblog::is_done(output)?,
-        needs_text: show != Show::Nowhere || is_written || is_sent,
+        needs_text: show != ShowCommand::Nowhere || is_written || is_sent,
         limit: None,
         total: output.total_jobs,
         remote: None,
@@ -83,7 +90,7 @@ fn variables(user: &UserEnvironment) -> impl Iterator<Item = Vec<u8>> {
 
 /// What jobs read.  Whoever reads our standard input has it by now: in its place comes nothing,
 /// unless jobs are to have ours.
-fn stdin(settings: &RunSettings) -> Result<Stdin, SetupError> {
+fn stdin(settings: &RunSettings) -> Result<JobStdin, SetupError> {
     let RunSettings { jobs, pipe, .. } = settings;
     // The one command of a semaphore reads what we would.
     if !jobs.tty && !settings.keeps_stdin {
@@ -91,7 +98,7 @@ fn stdin(settings: &RunSettings) -> Result<Stdin, SetupError> {
         rustix::stdio::dup2_stdin(&null)?;
     }
     Ok(match pipe.is_used() {
-        true => Stdin::Block { goes_on: pipe.round_robin, by: blocks::by(settings) },
-        false => Stdin::Inherited,
+        true => JobStdin::Block { goes_on: pipe.round_robin, access: blocks::access(settings) },
+        false => JobStdin::Inherited,
     })
 }

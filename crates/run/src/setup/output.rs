@@ -1,5 +1,5 @@
-//! What becomes of the output of jobs: `--group`, `-k`, `--tag`, `--results`, `--progress` and
-//! their company.
+//! Where the output of jobs goes: `--group`, `-k`, `--tag`, `--results`, `--progress` and related
+//! options.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -95,7 +95,7 @@ pub(super) fn collector(
     let directory = settings.temporary_folder();
     let OutputSettings { keep_order, color, color_failed, .. } = *output;
     Ok(Collector::new(
-        collect::Options {
+        collect::OutputOptions {
             mode,
             keep_order,
             files,

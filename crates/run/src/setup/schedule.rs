@@ -1,18 +1,18 @@
-//! When jobs start and end: `-j`, `--delay`, `--timeout`, `--halt`, `--limit` and their company.
+//! When jobs start and end: `-j`, `--delay`, `--timeout`, `--halt`, `--limit` and related options.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use crate::schedule::{Delay, Halt, Jobs, Limit, Load, Options, TermSequence, Timeout};
+use crate::schedule::{Delay, Halt, Jobs, Limit, Load, ScheduleOptions, TermSequence, Timeout};
 use crate::units;
 
 use super::command::{Started, shell_words};
 use super::error::{SetupError, option};
 use crate::settings::ScheduleSettings;
 
-/// What the schedule is told.
-pub(super) fn options(schedule: &ScheduleSettings) -> Result<Options, SetupError> {
-    let mut options = Options::default();
+/// The options of the schedule.
+pub(super) fn options(schedule: &ScheduleSettings) -> Result<ScheduleOptions, SetupError> {
+    let mut options = ScheduleOptions::default();
     if let Some(text) = &schedule.jobs {
         options.jobs = Jobs::parse(text)?;
     }
@@ -44,7 +44,10 @@ pub(super) fn options(schedule: &ScheduleSettings) -> Result<Options, SetupError
 }
 
 /// What is started for `--limit` where it is a command of the user's own.
-pub(super) fn limit(options: &Options, shell: &Path) -> Result<Option<Started>, SetupError> {
+pub(super) fn limit(
+    options: &ScheduleOptions,
+    shell: &Path,
+) -> Result<Option<Started>, SetupError> {
     match &options.limit {
         Some(Limit::Command(text)) => shell_words(shell, text).map(Some),
         _ => Ok(None),

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::error::{SetupError, system};
-use crate::engine::world::Waker;
-use crate::engine::{Feed, Tee};
-use crate::input::{Source, Sources};
+use crate::engine::os::Waker;
+use crate::engine::{JobSource, Tee};
+use crate::input::{InputSource, Sources};
 
 use crate::settings::RunSettings;
 
@@ -43,14 +43,14 @@ pub(super) fn tee_input(
             usage!("--tee --pipe-part gives all of one file: name it by -a");
         }
         match sources.remove(0) {
-            (Source::File(path), _) => file = Some(path),
+            (InputSource::File(path), _) => file = Some(path),
             _ => usage!("--tee --pipe-part gives all of a file: name it by -a"),
         }
     }
     if sources.is_empty() {
         usage!("--tee gives the input to a job for each value: name them by :::");
     }
-    if sources.iter().any(|(source, _)| *source == Source::Stdin) {
+    if sources.iter().any(|(source, _)| *source == InputSource::Stdin) {
         usage!("--tee gives standard input to the jobs: values come from elsewhere");
     }
     Ok(Some(TeeInput { file }))
@@ -90,20 +90,25 @@ impl TeeInput {
     /// # Errors
     ///
     /// What cannot be opened, or jobs that cannot all run.
-    pub(super) fn feed(&self, values: Feed, slots: u32, waker: Waker) -> Result<Feed, SetupError> {
-        let Feed::Known(values) = values else { usage!("--tee knows its jobs beforehand") };
+    pub(super) fn job_source(
+        &self,
+        values: JobSource,
+        slots: u32,
+        waker: Waker,
+    ) -> Result<JobSource, SetupError> {
+        let JobSource::Known(values) = values else { usage!("--tee knows its jobs beforehand") };
         if values.len() as u64 > u64::from(slots) {
             let jobs = values.len();
             usage!("--tee runs all jobs at the same time: {jobs} jobs need -j{jobs} or -j0");
         }
         let Some(path) = &self.file else {
             let stream = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
-            return Ok(Feed::Tee(values, Tee::stream(File::from(stream), waker)?));
+            return Ok(JobSource::Tee(values, Tee::stream(File::from(stream), waker)?));
         };
         let name = path.display();
         let mut file = File::open(path).map_err(system(format!("cannot open {name}")))?;
         let bytes = file.seek(SeekFrom::End(0));
         let bytes = bytes.map_err(system(format!("cannot find the size of {name}")))?;
-        Ok(Feed::Tee(values, Tee::File(Arc::new(file), bytes)))
+        Ok(JobSource::Tee(values, Tee::File(Arc::new(file), bytes)))
     }
 }

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use run::collect::{Collector, JobText, Mode, Options, Results, TableFormat, has_results};
+use run::collect::{Collector, JobText, Mode, OutputOptions, Results, TableFormat, has_results};
 use template::Record;
 
 use super::support::{Bench, collector, device, finished, options, pipe, write};
 
 fn with_results(mode: Mode, keep_order: bool, results: impl FnOnce(&Path) -> Results) -> Bench {
-    Bench::with(|folder| Options {
+    Bench::with(|folder| OutputOptions {
         results: Some(results(folder)),
         ..options(mode, keep_order, folder)
     })
@@ -65,8 +65,10 @@ fn a_name_of_the_job_has_its_errors_and_number_beside_it() {
 
 #[test]
 fn names_of_files_are_printed_in_order_with_tags() {
-    let mut bench =
-        Bench::with(|folder| Options { files: Some(b'\n'), ..options(Mode::Group, true, folder) });
+    let mut bench = Bench::with(|folder| OutputOptions {
+        files: Some(b'\n'),
+        ..options(Mode::Group, true, folder)
+    });
     for seq in [1, 2] {
         let streams = bench.open(seq as u32, seq, Some(if seq == 1 { "A" } else { "B" }));
         write(streams.stdout, format!("output {seq}\n"));
@@ -89,8 +91,10 @@ fn names_of_files_are_printed_in_order_with_tags() {
 
 #[test]
 fn the_file_of_a_failed_attempt_is_removed() {
-    let mut bench =
-        Bench::with(|folder| Options { files: Some(0), ..options(Mode::Group, false, folder) });
+    let mut bench = Bench::with(|folder| OutputOptions {
+        files: Some(0),
+        ..options(Mode::Group, false, folder)
+    });
     bench.open(1, 1, None);
     bench.collector.abandon(1, false).expect("thrown away");
     bench.open(1, 1, None);
@@ -147,10 +151,10 @@ fn a_large_output_goes_into_a_table_in_pieces() {
 
 #[test]
 fn a_table_cannot_be_written_line_by_line() {
-    let options = Options {
+    let options = OutputOptions {
         mode: Mode::LineBuffer,
         results: Some(Results::Table(TableFormat::Tsv, None)),
-        ..Options::default()
+        ..OutputOptions::default()
     };
     let (null, null_too) =
         (super::support::device("/dev/null"), super::support::device("/dev/null"));
@@ -174,7 +178,7 @@ fn ungrouped_a_table_has_no_output_in_it() {
 #[test]
 fn nothing_is_made_for_an_output_that_is_not_used() {
     let (reader, writer) = pipe();
-    let options = Options { stdout_unused: true, ..Options::default() };
+    let options = OutputOptions { stdout_unused: true, ..OutputOptions::default() };
     let mut collector = collector(options, writer, device("/dev/null"));
     let text = JobText { heading: Some(b"shown"), ..JobText::default() };
     let streams = collector.open(1, 1, &text).expect("streams");

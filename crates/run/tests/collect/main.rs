@@ -99,7 +99,7 @@ fn lines_have_tags_and_headings_have_them_too() {
 #[test]
 fn colors_end_with_each_line() {
     for mode in [Mode::Group, Mode::LineBuffer] {
-        let mut bench = Bench::with(|folder| run::collect::Options {
+        let mut bench = Bench::with(|folder| run::collect::OutputOptions {
             color: true,
             color_failed: true,
             ..support::options(mode, false, folder)
@@ -111,7 +111,7 @@ fn colors_end_with_each_line() {
         assert_eq!(bench.stdout(), format!("{begin}a\u{1b}[m\n{begin}b\u{1b}[m\n"), "{mode:?}");
         let streams = bench.open(1, 2, None);
         write(streams.stderr, "e\n");
-        let failed = run::Finished { outcome: run::Outcome::Exited(1), ..finished(1, 2) };
+        let failed = run::JobResult { outcome: run::Outcome::Exited(1), ..finished(1, 2) };
         bench.collector.close(failed, false).expect("written");
         bench.drain();
         let ground = if mode == Mode::Group { 196 } else { 186 };

@@ -8,9 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use run::collect::{JobText, Mode, Options, Results, TableFormat};
+use run::collect::{JobText, Mode, OutputOptions, Results, TableFormat};
 use run::joblog::{self, Format, Log};
-use run::{Finished, Outcome};
+use run::{JobResult, Outcome};
 use template::Record;
 
 use super::support::{Bench, options, write};
@@ -80,7 +80,7 @@ fn nanoseconds(text: &str) -> u64 {
 }
 
 /// The jobs of a joblog of parallel's.
-fn past_jobs(path: &Path) -> Vec<Finished> {
+fn past_jobs(path: &Path) -> Vec<JobResult> {
     let text = std::fs::read(path).expect("a joblog");
     let mut jobs = Vec::new();
     for line in text.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty()) {
@@ -92,7 +92,7 @@ fn past_jobs(path: &Path) -> Vec<Finished> {
             columns[8].iter().map(|byte| if *byte == 0 { b'\n' } else { *byte }).collect();
         let job = JOBS[seq as usize - 1];
         let values = [seq.to_string().as_bytes(), job.2, column(6).as_bytes()].map(<[u8]>::to_vec);
-        jobs.push(Finished {
+        jobs.push(JobResult {
             seq,
             slot: 1,
             host: column(1).into(),
@@ -147,7 +147,7 @@ fn replay(folder: &Path, name: &str, bench: &mut Bench, speaks: bool) {
         let (stdout, stderr, _) = JOBS[job.seq as usize - 1];
         write(streams.stdout, stdout);
         write(streams.stderr, stderr);
-        bench.collector.close(Finished { receive_bytes: 0, ..job }, false).expect("written");
+        bench.collector.close(JobResult { receive_bytes: 0, ..job }, false).expect("written");
         while let Some(finished) = bench.collector.next_written().expect("written") {
             log.write(&finished).expect("a line");
         }
@@ -192,14 +192,18 @@ fn the_same_bytes_as_parallel() {
         [("csv", TableFormat::Csv), ("tsv", TableFormat::Tsv), ("json", TableFormat::Json)]
     {
         let results = Some(Results::Table(format, Some(folder.join("ours"))));
-        let mut bench =
-            Bench::with(|temporary| Options { results, ..options(Mode::Group, false, temporary) });
+        let mut bench = Bench::with(|temporary| OutputOptions {
+            results,
+            ..options(Mode::Group, false, temporary)
+        });
         replay(folder, name, &mut bench, false);
         same("ours", &format!("t.{name}"));
     }
     let results = Some(Results::Tree(folder.join("our-tree")));
-    let mut bench =
-        Bench::with(|temporary| Options { results, ..options(Mode::Group, false, temporary) });
+    let mut bench = Bench::with(|temporary| OutputOptions {
+        results,
+        ..options(Mode::Group, false, temporary)
+    });
     replay(folder, "tree", &mut bench, false);
     assert_eq!(tree(&folder.join("our-tree")), tree(&folder.join("tree")));
     for (name, mode, speaks) in [

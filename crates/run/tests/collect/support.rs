@@ -5,8 +5,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
 
-use run::collect::{CollectError, Collector, JobText, Mode, Options, Streams};
-use run::{Finished, Outcome};
+use run::collect::{CollectError, Collector, JobText, Mode, OutputOptions, Streams};
+use run::{JobResult, Outcome};
 use template::Record;
 
 /// A collector that writes to two files, and the folder of its temporary ones.
@@ -18,8 +18,8 @@ pub(crate) struct Bench {
 }
 
 /// Options whose temporary files are made in `folder`.
-pub(crate) fn options(mode: Mode, keep_order: bool, folder: &Path) -> Options {
-    Options { mode, keep_order, directory: folder.into(), ..Options::default() }
+pub(crate) fn options(mode: Mode, keep_order: bool, folder: &Path) -> OutputOptions {
+    OutputOptions { mode, keep_order, directory: folder.into(), ..OutputOptions::default() }
 }
 
 impl Bench {
@@ -27,7 +27,7 @@ impl Bench {
         Self::with(|folder| options(mode, keep_order, folder))
     }
 
-    pub(crate) fn with(options: impl FnOnce(&Path) -> Options) -> Self {
+    pub(crate) fn with(options: impl FnOnce(&Path) -> OutputOptions) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let outputs =
             [tempfile::tempfile().expect("a file"), tempfile::tempfile().expect("a file")];
@@ -93,8 +93,8 @@ fn bytes(file: &File) -> Vec<u8> {
 }
 
 /// A job that ended well.
-pub(crate) fn finished(slot: u32, seq: u64) -> Finished {
-    Finished {
+pub(crate) fn finished(slot: u32, seq: u64) -> JobResult {
+    JobResult {
         seq,
         slot,
         host: ":".into(),
@@ -136,7 +136,7 @@ pub(crate) fn device(path: &str) -> OwnedFd {
 }
 
 /// A collector that writes to these two.
-pub(crate) fn collector(options: Options, stdout: OwnedFd, stderr: impl AsFd) -> Collector {
+pub(crate) fn collector(options: OutputOptions, stdout: OwnedFd, stderr: impl AsFd) -> Collector {
     let stderr = stderr.as_fd().try_clone_to_owned().expect("a descriptor");
     Collector::new(options, stdout, stderr).expect("a collector")
 }

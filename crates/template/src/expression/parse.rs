@@ -1,10 +1,11 @@
 //! From the text of an expression to its tree.
 //!
-//! A parser by descent with one place in the text; what a `/` or an `s` means is known from where
-//! it stands.  What is not offered is refused by its name.
+//! A recursive descent parser with one position in the text; what a `/` or an `s` means follows from
+//! where it stands.  What is not supported is refused by its name.
+
+mod text;
 
 use super::syntax::{ASSIGNING, Function, LEVELS, Logic, Node, Operator, Target};
-use super::text;
 use crate::TemplateError;
 
 /// How deep an expression may be nested: what a person writes has a handful of levels, and each

@@ -1,7 +1,7 @@
-//! Perl's patterns as this program's: bytes and not letters, and the few spellings that differ.
+//! Perl's patterns translated to crate regex's: for bytes and not letters, and the few syntax differences.
 //!
-//! Patterns that look around or back are refused: without them matching takes time in proportion
-//! to the value, whatever the pattern.
+//! Look-around and back-references are refused: without them matching takes time in proportion to the
+//! value, whatever the pattern.
 
 use regex::bytes::{Regex, RegexBuilder};
 

@@ -1,4 +1,4 @@
-//! Computing an expression for one value.
+//! Evaluating an expression for one value.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,9 @@ use super::number::{self, Number};
 use super::regexes::compile;
 use super::sprintf::sprintf;
 use super::syntax::{Binary, Change, Function, Logic, Node, Pattern, Substitute, Table, Target};
+use super::value::{TEXT_BYTES_MAX, Value};
 use crate::quote::{self, Shell};
 use crate::{Context, RenderError};
-
-/// Longest text an expression may make, bytes: above what an argument can be (128 KiB), so that
-/// `"x" x 1e9` is an error and not all of the memory.
-pub(super) const TEXT_BYTES_MAX: usize = 1 << 20;
 
 type Result<T> = std::result::Result<T, RenderError>;
 
@@ -30,60 +27,6 @@ pub(crate) struct Verdict {
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     variables: BTreeMap<String, Value>,
-}
-
-/// A value: a text, a number, or nothing yet.
-#[derive(Clone, Debug)]
-pub(super) enum Value {
-    Nothing,
-    Number(Number),
-    Text(Vec<u8>),
-}
-
-impl Value {
-    pub(super) fn number(&self) -> Number {
-        match self {
-            Value::Nothing => Number::Integer(0),
-            Value::Number(number) => *number,
-            Value::Text(text) => number::prefix(text).1,
-        }
-    }
-
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
-        match self {
-            Value::Nothing => {}
-            Value::Number(number) => number::write(*number, out),
-            Value::Text(text) => out.extend_from_slice(text),
-        }
-    }
-
-    pub(super) fn into_text(self) -> Vec<u8> {
-        match self {
-            Value::Text(text) => text,
-            other => {
-                let mut out = Vec::new();
-                other.write(&mut out);
-                out
-            }
-        }
-    }
-
-    fn is_true(&self) -> bool {
-        match self {
-            Value::Nothing => false,
-            Value::Number(number) => number.as_f64() != 0.0,
-            Value::Text(text) => !text.is_empty() && text != b"0",
-        }
-    }
-
-    fn integer(value: usize) -> Self {
-        Value::Number(Number::Integer(value as i64))
-    }
-
-    /// True is 1, false is empty.
-    fn of_bool(value: bool) -> Self {
-        if value { Value::integer(1) } else { Value::Text(Vec::new()) }
-    }
 }
 
 /// Runs an expression; `$_` at its end is appended to `out`.
@@ -587,7 +530,7 @@ impl Machine<'_> {
     }
 }
 
-/// One more or one less.  A text of letters and then digits goes on as car numbers do: `az`, `ba`.
+/// One more or one less.  A text of letters and then digits is counted up as in Perl: `az`, `ba`.
 fn step(old: &Value, down: bool) -> Value {
     if let (Value::Text(text), false) = (old, down) {
         let letters = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();

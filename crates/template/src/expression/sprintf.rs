@@ -1,7 +1,7 @@
 //! `sprintf`: the formats of printf(3) that numbers and texts are written in.
 
 use super::number::{general, scientific};
-use super::run::{TEXT_BYTES_MAX, Value};
+use super::value::{TEXT_BYTES_MAX, Value};
 
 /// How one value is written: `%-08.3f`.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! What an expression is once it has been read: a tree, and the tables of its operators.
+//! The syntax tree of an expression, and the tables of its operators.
 
 use regex::bytes::Regex;
 

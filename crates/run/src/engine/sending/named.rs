@@ -21,9 +21,9 @@ use spawn::InputCopy;
 /// What stands in a command line for the name.
 pub(in crate::engine) const NAME: &str = "$PARALLEL_TMP";
 
-/// How a job gets at its block.
+/// How a job reads its block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum By {
+pub enum BlockAccess {
     /// It is standard input.
     #[default]
     Stdin,
@@ -33,10 +33,10 @@ pub enum By {
     File(PathBuf),
 }
 
-impl By {
-    /// Whether the job is told a name.
+impl BlockAccess {
+    /// Whether the job gets a name.
     pub fn is_named(&self) -> bool {
-        *self != By::Stdin
+        *self != BlockAccess::Stdin
     }
 }
 

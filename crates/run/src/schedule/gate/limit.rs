@@ -1,9 +1,8 @@
-//! `--limit`: a command that says whether a job may start.
+//! `--limit`: a command that decides whether a job may start.
 //!
-//! Its exit code 0 lets one job start, 1 (and any other) lets none, 2 ends the youngest.  It runs
-//! before each start, one at a time; while it holds jobs back it runs again after a second, and
-//! when a job has ended, as that is what it mostly waits for.
-//! `load N`, `mem N` and `io N` are no commands but rules that are read here.
+//! Exit code 0 lets one job start, 1 (and any other) none, 2 ends the youngest.  It runs before each
+//! start, one at a time.  While it holds jobs back it runs again after a second, and when a job has
+//! ended.  `load N`, `mem N` and `io N` are no commands but rules that are evaluated here.
 
 use std::time::Instant;
 

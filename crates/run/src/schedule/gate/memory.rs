@@ -1,10 +1,10 @@
-//! `--memfree` and `--memsuspend`: what is done while memory is short.
+//! `--memfree` and `--memsuspend`: what happens while memory is short.
 //!
-//! Both read `MemAvailable`.  The size is for `--memfree` what must be there before a job starts;
-//! with less than half of it the youngest job is ended, and run again later; at most one a second,
-//! as what it held must be given back before the next reading means anything.  For `--memsuspend` it
-//! is what one job may need: with less than that only the oldest job runs on, with less than twice
-//! as much half of them do, and the others are suspended until there is more.
+//! Both read `MemAvailable`.  With `--memfree` a job starts only while that much is available; below
+//! half of it the youngest job is ended and run again later, at most one a second, as its memory must
+//! be freed before the next reading means anything.  With `--memsuspend` the size is what one job may
+//! need: below that only the oldest job runs, below twice that half of the jobs run, and the others are
+//! suspended until there is more.
 
 use std::time::Instant;
 

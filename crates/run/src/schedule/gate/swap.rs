@@ -1,8 +1,7 @@
 //! `--noswap`: no job starts while the machine swaps both in and out.
 //!
-//! Pages that go out alone were idle, pages that come in alone were wanted; both at once is a
-//! machine that has no room.  Two readings a second apart make an answer, which holds for ten
-//! seconds.
+//! Pages that only go out were idle, pages that only come in were needed; both at once means too little
+//! memory.  Two readings a second apart make an answer, which is valid for ten seconds.
 
 use std::time::{Duration, Instant};
 

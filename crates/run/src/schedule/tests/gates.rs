@@ -18,7 +18,7 @@ fn load_counts_jobs_between_two_counts() {
     let load = Load::parse("100%").ok();
     let machine = Fake::new(4);
     machine.now(|says| says.busy = 1);
-    let options = Options { load: load.clone(), ..at_once(10) };
+    let options = ScheduleOptions { load: load.clone(), ..at_once(10) };
     let mut run = Simulation::new(options, &machine, 100, |_, _| job(100, 0));
     run.run();
     // One thread is busy anyhow, so three jobs of 100 ms run at once, and starts follow ends.
@@ -28,7 +28,7 @@ fn load_counts_jobs_between_two_counts() {
 
     let full = Fake::new(4);
     full.now(|says| says.busy = 4);
-    let options = Options { load, ..at_once(10) };
+    let options = ScheduleOptions { load, ..at_once(10) };
     let mut waits = Simulation::new(options, &full, 2, |_, _| job(100, 0));
     waits.at(4500, |_, machine| machine.now(|says| says.busy = 0));
     waits.run();
@@ -38,7 +38,7 @@ fn load_counts_jobs_between_two_counts() {
 
 #[test]
 fn no_load_at_all_is_below_no_limit_but_zero() {
-    let options = Options { load: Load::parse("0").ok(), ..at_once(10) };
+    let options = ScheduleOptions { load: Load::parse("0").ok(), ..at_once(10) };
     let mut run = Simulation::new(options, &Fake::new(4), 3, |_, _| job(100, 0));
     run.run();
     // Each job is the whole load until it ends.
@@ -47,7 +47,7 @@ fn no_load_at_all_is_below_no_limit_but_zero() {
 
 #[test]
 fn little_memory_holds_jobs_back_and_less_ends_the_youngest() {
-    let options = Options { memory_free_bytes: Some(GIB), ..at_once(3) };
+    let options = ScheduleOptions { memory_free_bytes: Some(GIB), ..at_once(3) };
     let mut run = Simulation::new(options, &Fake::new(4), 4, |_, _| job(2500, 0));
     run.at(1500, has(GIB / 4));
     run.at(3700, has(GIB - 1));
@@ -55,7 +55,7 @@ fn little_memory_holds_jobs_back_and_less_ends_the_youngest() {
     assert_eq!(run.run(), 0);
     // The youngest two are ended a second apart; the oldest was let be, as it ended before its turn.
     assert_eq!(run.signals_of(3), [(2000, 15)]);
-    assert!(run.events.contains(&Event::Tell(2000, 3, Reason::LowMemory)));
+    assert!(run.events.contains(&Event::Tell(2000, 3, EndReason::LowMemory)));
     assert_eq!(run.signals_of(1), []);
     let starts: Vec<_> = run
         .events
@@ -75,7 +75,7 @@ fn little_memory_holds_jobs_back_and_less_ends_the_youngest() {
 
 #[test]
 fn a_job_that_runs_alone_and_finds_no_memory_has_failed() {
-    let options = Options { memory_free_bytes: Some(GIB), ..at_once(1) };
+    let options = ScheduleOptions { memory_free_bytes: Some(GIB), ..at_once(1) };
     let mut run = Simulation::new(options, &Fake::new(4), 1, |_, _| job(9000, 0));
     run.at(1500, has(0));
     assert_eq!(run.run(), 1);
@@ -84,7 +84,7 @@ fn a_job_that_runs_alone_and_finds_no_memory_has_failed() {
 
 #[test]
 fn retries_bound_how_often_a_job_gives_way() {
-    let options = Options { memory_free_bytes: Some(GIB), retries: Some(2), ..at_once(2) };
+    let options = ScheduleOptions { memory_free_bytes: Some(GIB), retries: Some(2), ..at_once(2) };
     let mut run = Simulation::new(options, &Fake::new(4), 2, |seq, _| job(seq * 20_000, 0));
     run.at(1500, has(0));
     run.at(2500, has(GIB));
@@ -99,7 +99,7 @@ fn retries_bound_how_often_a_job_gives_way() {
 fn memory_that_nobody_tells_holds_nothing_back() {
     let machine = Fake::new(4);
     machine.now(|says| says.broken = true);
-    let options = Options {
+    let options = ScheduleOptions {
         memory_free_bytes: Some(GIB),
         memory_suspend_bytes: Some(GIB),
         no_swap: true,
@@ -113,7 +113,7 @@ fn memory_that_nobody_tells_holds_nothing_back() {
 
 #[test]
 fn jobs_are_suspended_while_memory_is_short() {
-    let options = Options { memory_suspend_bytes: Some(GIB / 4), ..at_once(4) };
+    let options = ScheduleOptions { memory_suspend_bytes: Some(GIB / 4), ..at_once(4) };
     let mut run = Simulation::new(options, &Fake::new(4), 5, |_, _| job(3000, 0));
     run.at(500, has(GIB / 3));
     run.at(1500, has(GIB / 5));
@@ -137,7 +137,7 @@ fn jobs_are_suspended_while_memory_is_short() {
 
 #[test]
 fn a_suspended_job_can_be_ended() {
-    let options = Options {
+    let options = ScheduleOptions {
         memory_suspend_bytes: Some(GIB),
         timeout: Some(Timeout::Fixed(ms(2000))),
         ..at_once(2)
@@ -159,7 +159,7 @@ fn swapping_both_ways_holds_jobs_back() {
             machine.now(|says| says.swapped = Swapped { in_pages, out_pages });
         }
     };
-    let options = Options { no_swap: true, ..at_once(1) };
+    let options = ScheduleOptions { no_swap: true, ..at_once(1) };
     let machine = Fake::new(4);
     let mut run = Simulation::new(options, &machine, 4, |_, _| job(4000, 0));
     run.at(500, swaps(10, 0));
@@ -173,7 +173,7 @@ fn swapping_both_ways_holds_jobs_back() {
     assert_eq!(starts[3], 14_000);
 
     let machine = Fake::new(4);
-    let options = Options { no_swap: true, ..at_once(1) };
+    let options = ScheduleOptions { no_swap: true, ..at_once(1) };
     let mut held = Simulation::new(options, &machine, 1, |_, _| job(10, 0));
     held.at(500, swaps(10, 10));
     held.run();
@@ -184,7 +184,7 @@ fn swapping_both_ways_holds_jobs_back() {
 #[test]
 fn a_command_is_asked_before_each_start_and_not_oftener() {
     let limit = Limit::parse(b"test -e go").ok();
-    let options = Options { limit, ..at_once(2) };
+    let options = ScheduleOptions { limit, ..at_once(2) };
     let mut run = Simulation::new(options, &Fake::new(4), 4, |_, _| job(100, 0));
     run.run();
     assert_eq!(run.starts_ms(), [5, 10, 110, 115]);
@@ -195,7 +195,7 @@ fn a_command_is_asked_before_each_start_and_not_oftener() {
 #[test]
 fn a_command_that_holds_is_asked_again_after_a_second_or_an_end() {
     let limit = Limit::parse(b"false").ok();
-    let options = Options { limit, ..at_once(2) };
+    let options = ScheduleOptions { limit, ..at_once(2) };
     let mut run = Simulation::new(options, &Fake::new(4), 2, |_, _| job(2500, 0));
     run.limit = |now_ms| u8::from(now_ms < 3000 && now_ms != 5);
     run.run();
@@ -214,12 +214,12 @@ fn a_command_that_holds_is_asked_again_after_a_second_or_an_end() {
 #[test]
 fn a_command_may_end_the_youngest() {
     let limit = Limit::parse(b"exit 2").ok();
-    let options = Options { limit, ..at_once(3) };
+    let options = ScheduleOptions { limit, ..at_once(3) };
     let mut run = Simulation::new(options, &Fake::new(4), 3, |_, _| job(3000, 0));
     run.limit = |now_ms| if (11..1000).contains(&now_ms) { 2 } else { 0 };
     assert_eq!(run.run(), 0);
     assert_eq!(run.signals_of(2), [(15, 15)]);
-    assert!(run.events.contains(&Event::Tell(15, 2, Reason::Limit)));
+    assert!(run.events.contains(&Event::Tell(15, 2, EndReason::Limit)));
     // It comes again, first, when the command lets it.
     assert_eq!(run.starts_ms(), [5, 10, 1020, 1025]);
 }
@@ -242,7 +242,7 @@ fn rules_of_ours_are_no_commands() {
 fn busy_disks_hold_jobs_back() {
     let machine = Fake::new(4);
     machine.now(|says| says.disks_ms = vec![1000, 5000]);
-    let options = Options { limit: Some(Limit::Disk(50.0)), ..at_once(1) };
+    let options = ScheduleOptions { limit: Some(Limit::Disk(50.0)), ..at_once(1) };
     let mut run = Simulation::new(options, &machine, 2, |_, _| job(10, 0));
     let busy = |first, second| {
         move |_: &mut Schedule, machine: &Fake| {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use super::super::{Action, Halted, Options, Reason, Schedule, Start, Verdict};
+use super::super::{Action, AfterEnd, EndReason, Halted, Schedule, ScheduleOptions, Start};
 use super::fake::Fake;
 use crate::Outcome;
 
@@ -40,11 +40,11 @@ pub(super) enum Event {
     /// A job (its number) was started in a slot.
     Start(u64, u64, u32),
     /// It ended, and this became of it.
-    End(u64, u64, Outcome, Verdict),
+    End(u64, u64, Outcome, AfterEnd),
     /// It got a signal.
     Signal(u64, u64, i32),
     /// It was said why it is ended.
-    Tell(u64, u64, Reason),
+    Tell(u64, u64, EndReason),
     /// The command of `--limit` was run.
     Limit(u64),
 }
@@ -83,7 +83,7 @@ pub(super) struct Simulation {
 impl Simulation {
     /// A run of so many jobs; `plan` says what a job (its number, its attempt) does.
     pub(super) fn new(
-        options: Options,
+        options: ScheduleOptions,
         machine: &Fake,
         jobs: u64,
         plan: impl Fn(u64, u32) -> Plan + 'static,
@@ -203,7 +203,7 @@ impl Simulation {
             assert_eq!(ended.attempt, self.attempts[&live.seq]);
             self.events.push(Event::End(self.now_ms, live.seq, ended.outcome, ended.verdict));
             self.halts.push(ended.halt);
-            if ended.verdict == Verdict::Again {
+            if ended.verdict == AfterEnd::Again {
                 self.queue.push_front(live.seq);
             }
             self.act();
@@ -275,7 +275,7 @@ impl Simulation {
     /// How each job ended for good: when, which, how; in that order.
     pub(super) fn log(&self) -> Vec<(u64, u64, Outcome)> {
         let done = |event: &Event| match event {
-            Event::End(ms, seq, outcome, Verdict::Done) => Some((*ms, *seq, *outcome)),
+            Event::End(ms, seq, outcome, AfterEnd::Done) => Some((*ms, *seq, *outcome)),
             _ => None,
         };
         self.events.iter().filter_map(done).collect()

@@ -10,13 +10,13 @@ use super::simulation::{Event, OnTerm, Plan, Simulation, job};
 use crate::Outcome::{Exited, Killed, Signalled};
 
 /// `-j N`.
-pub(super) fn at_once(jobs: u32) -> Options {
-    Options { jobs: Jobs::number(jobs), ..Options::default() }
+pub(super) fn at_once(jobs: u32) -> ScheduleOptions {
+    ScheduleOptions { jobs: Jobs::number(jobs), ..ScheduleOptions::default() }
 }
 
-fn halt(jobs: u32, halt: &str) -> Options {
+fn halt(jobs: u32, halt: &str) -> ScheduleOptions {
     let halt = Halt::parse(halt).unwrap_or_else(|error| panic!("{error}"));
-    Options { halt, ..at_once(jobs) }
+    ScheduleOptions { halt, ..at_once(jobs) }
 }
 
 pub(super) fn ms(milliseconds: u64) -> Duration {
@@ -28,7 +28,7 @@ fn as_many_run_at_once_as_there_are_slots() {
     let mut run = Simulation::new(at_once(3), &Fake::new(8), 7, |_, _| job(100, 0));
     assert_eq!(run.run(), 0);
     assert_eq!(run.starts_ms(), [0, 0, 0, 100, 100, 100, 200]);
-    let mut one = Simulation::new(Options::default(), &Fake::new(1), 3, |_, _| job(10, 1));
+    let mut one = Simulation::new(ScheduleOptions::default(), &Fake::new(1), 3, |_, _| job(10, 1));
     assert_eq!(one.run(), 3);
     assert_eq!(one.starts_ms(), [0, 10, 20]);
 }
@@ -47,7 +47,7 @@ fn a_file_changes_the_number_of_slots_while_jobs_run() {
         says.files.insert("procfile".into(), b"1".to_vec());
     });
     let jobs = Jobs::parse("procfile").unwrap_or_else(|error| panic!("{error}"));
-    let options = Options { jobs, ..Options::default() };
+    let options = ScheduleOptions { jobs, ..ScheduleOptions::default() };
     let mut run = Simulation::new(options, &machine, 12, |_, _| job(100, 0));
     run.at(150, holds("75%\n"));
     run.at(350, holds(""));
@@ -62,7 +62,7 @@ fn a_file_changes_the_number_of_slots_while_jobs_run() {
 #[test]
 fn auto_finds_fewer_slots_where_more_fail() {
     let jobs = Jobs::parse("20auto").unwrap_or_else(|error| panic!("{error}"));
-    let options = Options { jobs, ..Options::default() };
+    let options = ScheduleOptions { jobs, ..ScheduleOptions::default() };
     let mut failing = Simulation::new(options.clone(), &Fake::new(4), 30, |_, _| job(100, 1));
     failing.run();
     assert_eq!(failing.schedule.slots(), 1);
@@ -75,7 +75,7 @@ fn auto_finds_fewer_slots_where_more_fail() {
 #[test]
 fn starts_are_a_delay_apart_retries_too() {
     let delay = Some(Delay { wait: ms(200), auto: false });
-    let options = Options { delay, retries: Some(2), ..at_once(9) };
+    let options = ScheduleOptions { delay, retries: Some(2), ..at_once(9) };
     let mut run = Simulation::new(options, &Fake::new(4), 3, |seq, attempt| {
         job(10, u8::from(seq == 1 && attempt == 1))
     });
@@ -86,7 +86,7 @@ fn starts_are_a_delay_apart_retries_too() {
 #[test]
 fn an_auto_delay_shrinks_on_success_and_grows_on_failure() {
     let delay = Some(Delay { wait: ms(100), auto: true });
-    let options = Options { delay, ..at_once(9) };
+    let options = ScheduleOptions { delay, ..at_once(9) };
     let mut good = Simulation::new(options.clone(), &Fake::new(4), 4, |_, _| job(1, 0));
     good.run();
     // What has been learnt holds from the start after: 100, 90, 81.
@@ -98,7 +98,7 @@ fn an_auto_delay_shrinks_on_success_and_grows_on_failure() {
 
 #[test]
 fn a_timeout_ends_what_runs_too_long() {
-    let options = Options { timeout: Some(Timeout::Fixed(ms(500))), ..at_once(3) };
+    let options = ScheduleOptions { timeout: Some(Timeout::Fixed(ms(500))), ..at_once(3) };
     let mut run = Simulation::new(options, &Fake::new(4), 3, |seq, _| match seq {
         1 => job(499, 0),
         2 => job(3000, 0),
@@ -109,12 +109,12 @@ fn a_timeout_ends_what_runs_too_long() {
     assert_eq!(run.signals_of(2), [(500, 15)]);
     assert_eq!(run.signals_of(3), [(500, 15), (700, 15), (800, 15), (850, 9)]);
     assert_eq!(run.log(), [(499, 1, Exited(0)), (500, 2, Killed(15)), (850, 3, Killed(9))]);
-    assert!(run.events.contains(&Event::Tell(500, 2, Reason::TimedOut)));
+    assert!(run.events.contains(&Event::Tell(500, 2, EndReason::TimedOut)));
 }
 
 #[test]
 fn a_job_that_catches_the_signal_has_its_own_exit_code_but_no_success() {
-    let options = Options { timeout: Some(Timeout::Fixed(ms(500))), ..at_once(3) };
+    let options = ScheduleOptions { timeout: Some(Timeout::Fixed(ms(500))), ..at_once(3) };
     let mut run = Simulation::new(options, &Fake::new(4), 2, |seq, _| Plan {
         on_term: OnTerm::Exits(if seq == 1 { 5 } else { 0 }),
         ..job(3000, 0)
@@ -125,7 +125,7 @@ fn a_job_that_catches_the_signal_has_its_own_exit_code_but_no_success() {
 
 #[test]
 fn a_slot_given_to_another_job_gets_no_old_signals() {
-    let options = Options { timeout: Some(Timeout::Fixed(ms(500))), ..at_once(1) };
+    let options = ScheduleOptions { timeout: Some(Timeout::Fixed(ms(500))), ..at_once(1) };
     let mut run = Simulation::new(options, &Fake::new(4), 2, |seq, _| match seq {
         1 => job(3000, 0),
         _ => job(400, 0),
@@ -137,7 +137,7 @@ fn a_slot_given_to_another_job_gets_no_old_signals() {
 
 #[test]
 fn a_percentage_is_of_the_median_of_good_jobs() {
-    let options = Options { timeout: Some(Timeout::Percent(300.0)), ..at_once(1) };
+    let options = ScheduleOptions { timeout: Some(Timeout::Percent(300.0)), ..at_once(1) };
     let mut run = Simulation::new(options, &Fake::new(4), 5, |seq, _| match seq {
         1 => job(5000, 1),
         2 => job(100, 0),
@@ -153,7 +153,7 @@ fn a_percentage_is_of_the_median_of_good_jobs() {
 
 #[test]
 fn a_percentage_ends_those_that_run_when_it_is_learnt() {
-    let options = Options { timeout: Some(Timeout::Percent(200.0)), ..at_once(2) };
+    let options = ScheduleOptions { timeout: Some(Timeout::Percent(200.0)), ..at_once(2) };
     let mut run = Simulation::new(options, &Fake::new(4), 2, |seq, _| job(seq * 100 - 50, 0));
     assert_eq!(run.run(), 1);
     assert_eq!(run.signals_of(2), [(100, 15)]);
@@ -161,7 +161,7 @@ fn a_percentage_ends_those_that_run_when_it_is_learnt() {
 
 #[test]
 fn failures_are_tried_again_at_once_and_logged_once() {
-    let options = Options { retries: Some(3), ..at_once(1) };
+    let options = ScheduleOptions { retries: Some(3), ..at_once(1) };
     let mut run = Simulation::new(options, &Fake::new(4), 4, |seq, attempt| match seq {
         1 => job(10, u8::from(attempt < 3)),
         2 => job(10, 7),
@@ -175,7 +175,7 @@ fn failures_are_tried_again_at_once_and_logged_once() {
 
 #[test]
 fn no_number_of_retries_is_without_end() {
-    let options = Options { retries: Some(0), ..at_once(2) };
+    let options = ScheduleOptions { retries: Some(0), ..at_once(2) };
     let mut run =
         Simulation::new(options, &Fake::new(4), 2, |_, attempt| job(1, u8::from(attempt < 1000)));
     assert_eq!(run.run(), 0);
@@ -185,7 +185,7 @@ fn no_number_of_retries_is_without_end() {
 
 #[test]
 fn a_timeout_is_a_failure_to_be_tried_again() {
-    let options = Options {
+    let options = ScheduleOptions {
         timeout: Some(Timeout::Fixed(ms(300))),
         retries: Some(2),
         ..halt(1, "now,fail=1")
@@ -218,7 +218,7 @@ fn now_ends_those_that_run_and_forgets_them() {
     assert_eq!(run.log(), [(1000, 1, Exited(0))]);
     assert_eq!(run.signals_of(2), [(1000, 15), (1200, 15), (1300, 15), (1350, 9)]);
     assert_eq!(run.signals_of(3), [(1000, 15)]);
-    assert!(run.events.contains(&Event::End(1350, 2, Killed(9), Verdict::Dropped)));
+    assert!(run.events.contains(&Event::End(1350, 2, Killed(9), AfterEnd::Dropped)));
     assert_eq!(run.halts[0], Halted::Now);
 }
 
@@ -268,8 +268,8 @@ fn an_end_of_nothing_is_no_end() {
     let machine = &mut Fake::new(4);
     let now = Instant::now();
     let mut schedule = Schedule::new(at_once(1), now, machine).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(schedule.ended(7, Exited(1), now, machine).verdict, Verdict::Dropped);
-    assert_eq!(schedule.ended(0, Exited(1), now, machine).verdict, Verdict::Dropped);
+    assert_eq!(schedule.ended(7, Exited(1), now, machine).verdict, AfterEnd::Dropped);
+    assert_eq!(schedule.ended(0, Exited(1), now, machine).verdict, AfterEnd::Dropped);
     assert_eq!(schedule.exit_code(), 0);
     assert_eq!(schedule.may_start(now, machine), Start::Now { slot: 1 });
 }
@@ -289,7 +289,7 @@ proptest! {
         ]),
         seed in any::<u64>(),
     ) {
-        let options = Options {
+        let options = ScheduleOptions {
             retries: Some(retries),
             delay: Some(Delay { wait: ms(delay_ms), auto: seed % 3 == 0 }),
             timeout: Some(Timeout::Fixed(ms(timeout_ms))),

@@ -1,10 +1,10 @@
 //! The parts of an expression that are texts: strings with variables in them, patterns, `tr///`,
 //! and the variables themselves.
 
-use super::parse::{Parser, program};
-use super::regexes::compile;
-use super::syntax::{Change, Node, Pattern, Substitute, Table, Target};
+use super::{Parser, program};
 use crate::TemplateError;
+use crate::expression::regexes::compile;
+use crate::expression::syntax::{Change, Node, Pattern, Substitute, Table, Target};
 
 type Result<T> = std::result::Result<T, TemplateError>;
 
@@ -48,7 +48,7 @@ pub(super) fn variable(parser: &mut Parser<'_>) -> Result<Node> {
     for (text, node) in [
         ("->seq()", Node::Seq),
         ("->slot()", Node::Slot),
-        ("->skip()", Node::Call(super::syntax::Function::Skip, Vec::new())),
+        ("->skip()", Node::Call(crate::expression::syntax::Function::Skip, Vec::new())),
     ] {
         if name == "job" && rest.starts_with(text.as_bytes()) {
             parser.place += text.len();

@@ -1,7 +1,7 @@
-//! What the engine does to the machine and hears of it: start, signal, wait.
+//! What the engine asks of the operating system: start programs, send signals, wait.
 //!
-//! The engine knows [`World`] alone.  [`Live`] is this machine; the tests' own has simulated
-//! processes and a simulated clock.
+//! The engine uses only the trait [`OperatingSystem`].  [`Linux`] implements it for this machine;
+//! the tests implement it with simulated processes and a simulated clock.
 
 #![allow(unsafe_code, reason = "signals, and descriptors that others own")]
 
@@ -19,25 +19,25 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 
 use spawn::{Child, ExitDetails, Launch, Reaped, SignalFd, SpawnError, Spawner};
 
-/// Something the engine hears.
+/// What the engine has waited for.
 #[derive(Debug)]
-pub enum Event {
-    /// There is a process for a program that was to be started, or there can be none.
+pub enum EngineEvent {
+    /// A program has been started, or could not be.
     Started {
         /// The slot of the job.
         slot: u32,
-        /// The process, or why there is none and what was to be started.
+        /// The process, or the error and the launch that failed.
         result: Result<Child, (Box<Launch>, SpawnError)>,
         /// When it was ordered.
         at: Instant,
     },
     /// A process has ended.
     Ended(Reaped),
-    /// We were sent this signal.
+    /// This process has received a signal.
     Signal(i32),
-    /// There is something to read from, or room to write to, a watched descriptor.
+    /// A watched descriptor is readable or writable.
     Ready(RawFd),
-    /// There is more input than there was.
+    /// A thread has read more input.
     Input,
 }
 
@@ -50,15 +50,15 @@ pub enum Interest {
     Write,
 }
 
-/// The machine.
-pub trait World {
+/// The system calls and clocks that the engine uses.
+pub trait OperatingSystem {
     /// The time.
     fn now(&self) -> Instant;
 
     /// The same moment as nanoseconds since 1970, UTC.
     fn epoch_ns(&self, at: Instant) -> u64;
 
-    /// Starts a program for the job in a slot; [`Event::Started`] tells how it went.
+    /// Starts a program for the job in a slot; [`EngineEvent::Started`] has the result.
     fn spawn(&mut self, slot: u32, launch: Box<Launch>);
 
     /// Sends a signal to the process group of a process that was not waited for.
@@ -67,10 +67,10 @@ pub trait World {
     /// Stops this process, as the terminal's stop key does any other, until it is continued.
     fn stop(&mut self);
 
-    /// Whether nobody of a process group is left.
+    /// Whether a process group has no process any more.
     fn is_gone(&self, pid: i32) -> bool;
 
-    /// Kills whoever is left of the group of a process that has ended.
+    /// Kills the processes that are left of the group of a process that has ended.
     fn kill_rest(&mut self, pid: i32);
 
     /// Watches a descriptor until it is closed or [`forget`](Self::forget)ten.
@@ -80,7 +80,7 @@ pub trait World {
     /// What epoll_ctl(2) says.
     fn watch(&mut self, fd: RawFd, interest: Interest) -> io::Result<()>;
 
-    /// Watches it no longer.
+    /// Stops watching it.
     fn forget(&mut self, fd: RawFd);
 
     /// Waits until something happens, but not beyond `until`, and adds what happened to `events`.
@@ -88,7 +88,7 @@ pub trait World {
     /// # Errors
     ///
     /// What epoll_wait(2) says; an interruption is none.
-    fn wait(&mut self, until: Option<Instant>, events: &mut Vec<Event>) -> io::Result<()>;
+    fn wait(&mut self, until: Option<Instant>, events: &mut Vec<EngineEvent>) -> io::Result<()>;
 }
 
 /// What wakes the engine when a thread has read more input or started a program: a signal of our
@@ -108,25 +108,25 @@ impl Waker {
 const SIGNALS: u64 = u64::MAX;
 
 /// This machine.
-pub struct Live {
+pub struct Linux {
     epoll: OwnedFd,
     signal_fd: SignalFd,
     waker: Waker,
-    /// Descriptors that are watched.  As long as there are none, one call tells of a signal where
+    /// Descriptors that are watched.  As long as there are none, one call returns a signal where
     /// `epoll_wait` and a `read` would.
     watched: usize,
     starter: Starter,
-    /// Who fills files for this thread, once there was one to be filled.
+    /// The thread that fills files, started when the first one is to be filled.
     copier: Option<Copier>,
-    /// What was started by this thread and is not told yet.
-    started: VecDeque<Event>,
-    /// A moment by both clocks.
+    /// Starts by this thread that [`wait`](OperatingSystem::wait) has not returned yet.
+    started: VecDeque<EngineEvent>,
+    /// The same moment by both clocks.
     origin: (Instant, u64),
     ready: Vec<epoll::Event>,
     details: Option<ExitDetails>,
 }
 
-/// A thread that fills files, so that a large one keeps nobody else waiting.
+/// A thread that fills files, so that no other job waits for a large one.
 #[derive(Debug)]
 struct Copier {
     orders: Sender<(u32, Box<Launch>, Instant)>,
@@ -153,16 +153,16 @@ impl Copier {
     }
 }
 
-/// Who starts programs.
+/// Which thread starts programs.
 #[derive(Debug)]
 enum Starter {
     /// This thread: no hand-over.
     Here(Spawner),
     /// Threads: several processes are made at once.
-    Threads { orders: Sender<(u32, Box<Launch>, Instant)>, done: Receiver<Event> },
+    Threads { orders: Sender<(u32, Box<Launch>, Instant)>, done: Receiver<EngineEvent> },
 }
 
-impl Live {
+impl Linux {
     /// Listens for ends and `signals`, with so many spawning threads (0 and 1: none but this one).
     ///
     /// Must come before the process has other threads that could take the signals.
@@ -186,7 +186,7 @@ impl Live {
         let origin = (Instant::now(), u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
         let (started, ready) = (VecDeque::new(), Vec::with_capacity(64));
         let details = None;
-        Ok(Live {
+        Ok(Linux {
             epoll,
             signal_fd,
             waker,
@@ -221,53 +221,55 @@ impl Live {
         self.waker
     }
 
-    /// Has processes looked at when they have ended, for what `wait4` does not tell.
+    /// Inspects processes that have ended, for what `wait4` does not return.
     pub fn look_at_ends(&mut self, details: ExitDetails) {
         self.details = Some(details);
     }
 
-    /// Takes in the signals that came.
-    fn take(&mut self, signals: &[i32], events: &mut Vec<Event>) {
+    /// Reads the signals that have arrived.
+    fn take(&mut self, signals: &[i32], events: &mut Vec<EngineEvent>) {
         for &signal in signals {
             match signal {
                 // Several ends may share one signal.
                 libc::SIGCHLD => {
                     let next = || spawn::reap(self.details.as_mut());
-                    events.extend(std::iter::from_fn(next).map(Event::Ended));
+                    events.extend(std::iter::from_fn(next).map(EngineEvent::Ended));
                 }
                 signal if signal == self.waker.0 => {
                     if let Starter::Threads { done, .. } = &self.starter {
                         events.extend(done.try_iter());
                     }
                     events.extend(self.filled());
-                    events.push(Event::Input);
+                    events.push(EngineEvent::Input);
                 }
-                signal => events.push(Event::Signal(signal)),
+                signal => events.push(EngineEvent::Signal(signal)),
             }
         }
     }
 }
 
-impl Live {
+impl Linux {
     /// Starts the jobs whose files have been filled.
-    fn filled(&self) -> Vec<Event> {
+    fn filled(&self) -> Vec<EngineEvent> {
         let (Some(copier), Starter::Here(spawner)) = (&self.copier, &self.starter) else {
             return Vec::new();
         };
         let start = |(slot, launch, at, result): Filled| match result {
             Ok(()) => start(spawner, slot, launch, at),
-            Err(error) => {
-                Event::Started { slot, result: Err((launch, SpawnError::InputCopy(error))), at }
-            }
+            Err(error) => EngineEvent::Started {
+                slot,
+                result: Err((launch, SpawnError::InputCopy(error))),
+                at,
+            },
         };
         copier.done.try_iter().map(start).collect()
     }
 }
 
-impl Drop for Live {
+impl Drop for Linux {
     fn drop(&mut self) {
         // A thread may wake us after we have stopped listening, or may have done so just before:
-        // ignored, that ends nobody.
+        // ignored, it has no effect.
         // SAFETY: plain call.
         unsafe { libc::signal(self.waker.0, libc::SIG_IGN) };
     }
@@ -298,16 +300,16 @@ fn spawning_threads(threads: usize, signal_fd: &SignalFd, waker: Waker) -> io::R
     Ok(Starter::Threads { orders, done })
 }
 
-fn start(spawner: &Spawner, slot: u32, mut launch: Box<Launch>, at: Instant) -> Event {
+fn start(spawner: &Spawner, slot: u32, mut launch: Box<Launch>, at: Instant) -> EngineEvent {
     let filled = launch.input_copy.take().map_or(Ok(()), |copy| copy.run());
     let result = match filled {
         Ok(()) => spawner.spawn(launch, at),
         Err(error) => Err((launch, SpawnError::InputCopy(error))),
     };
-    Event::Started { slot, result, at }
+    EngineEvent::Started { slot, result, at }
 }
 
-impl World for Live {
+impl OperatingSystem for Linux {
     fn now(&self) -> Instant {
         Instant::now()
     }
@@ -337,7 +339,7 @@ impl World for Live {
 
     fn signal(&mut self, pid: i32, signal: i32) {
         // There is no group yet while a child is about to make it, and none any more when all of
-        // it are gone: then there is nobody to be told.
+        // it are gone: then there is no process to signal.
         // SAFETY: plain system calls.
         unsafe {
             if libc::kill(-pid, signal) != 0 {
@@ -347,7 +349,7 @@ impl World for Live {
     }
 
     fn stop(&mut self) {
-        // What the signal does by itself: where nobody could continue us, nothing.
+        // What the signal does by itself: where no process could continue us, nothing.
         // SAFETY: plain system call.
         self.interruptibly(|| unsafe { libc::kill(libc::getpid(), libc::SIGTSTP) });
     }
@@ -358,7 +360,7 @@ impl World for Live {
     }
 
     fn kill_rest(&mut self, pid: i32) {
-        // SAFETY: plain system call; its number alone may be somebody else's by now.
+        // SAFETY: plain system call; its number may be another process's by now.
         unsafe { libc::kill(-pid, libc::SIGKILL) };
     }
 
@@ -367,7 +369,7 @@ impl World for Live {
             Interest::Read => epoll::EventFlags::IN,
             Interest::Write => epoll::EventFlags::OUT,
         };
-        // SAFETY: whoever asks keeps it open until it is forgotten or closed, which forgets it.
+        // SAFETY: the caller keeps it open until it is forgotten or closed, which forgets it.
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };
         let token = epoll::EventData::new_u64(fd.as_raw_fd().cast_unsigned().into());
         epoll::add(&self.epoll, fd, token, flags)?;
@@ -382,9 +384,9 @@ impl World for Live {
         }
     }
 
-    fn wait(&mut self, until: Option<Instant>, events: &mut Vec<Event>) -> io::Result<()> {
+    fn wait(&mut self, until: Option<Instant>, events: &mut Vec<EngineEvent>) -> io::Result<()> {
         if !self.started.is_empty() {
-            // There is news already.  Nobody starves: no more are started than there are slots.
+            // There are events already.  Signals do not starve: there are no more starts than slots.
             events.extend(self.started.drain(..));
             return Ok(());
         }
@@ -413,7 +415,7 @@ impl World for Live {
                     self.signal_fd.take(|signal| signals.push(signal));
                     self.take(&signals, events);
                 }
-                fd => events.push(Event::Ready(fd as RawFd)),
+                fd => events.push(EngineEvent::Ready(fd as RawFd)),
             }
         }
         self.ready = ready;

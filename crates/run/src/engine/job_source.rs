@@ -1,8 +1,8 @@
-//! Records for the next job, whether they are there already or still to be read.
+//! Where the engine gets the records or the block of the next job.
 //!
-//! Arguments and files are read where they are wanted.  A pipe or a terminal may keep its reader
-//! waiting while jobs end, so those are read by a thread of their own, a bounded way ahead; so is
-//! standard input that is cut into blocks.
+//! The engine itself reads arguments and files, when it needs them.  Reading a pipe or a terminal
+//! may block while jobs end, so a thread of its own reads those, a limited number of jobs ahead; the
+//! same for standard input that is cut into blocks.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,19 +10,19 @@ use std::sync::Arc;
 use std::thread;
 
 use super::EngineError;
-use super::blocks::{Block, Blocks, Ranges};
+use super::blocks::{Blocks, InputBlock, Ranges};
+use super::os::Waker;
 use super::queue::{Queue, Taken};
 use super::tee::Tee;
-use super::world::Waker;
 use crate::input::{InputError, Packer};
 use template::Record;
 
-/// Says whether a command with these records is within the limits.
+/// Whether a command with these records is within the limits.
 pub type Fits = Box<dyn FnMut(&[Record]) -> bool + Send>;
 
-/// What there is for the next job.
+/// The input of the next job.
 #[derive(Debug)]
-pub enum Next {
+pub enum NextJob {
     /// Its records.
     Records(Vec<Record>),
     /// Its number and its whole command line.
@@ -33,16 +33,16 @@ pub enum Next {
         command: Vec<u8>,
     },
     /// What it reads.
-    Block(Block),
+    Block(InputBlock),
     /// Nothing yet.
     NotYet,
-    /// Nothing any more.
+    /// The input has ended.
     End,
 }
 
 /// Where jobs' records come from.
 #[allow(clippy::large_enum_variant, reason = "there is one of them")]
-pub enum Feed {
+pub enum JobSource {
     /// Read when asked for.
     Here {
         /// What is read.
@@ -68,13 +68,13 @@ fn size_bytes(records: &[Record]) -> usize {
     records.iter().flat_map(|record| &record.values).map(Vec::len).sum()
 }
 
-impl Feed {
+impl JobSource {
     /// Reads here.
     pub fn here(packer: Packer, fits: Fits) -> Self {
-        Feed::Here { packer, fits }
+        JobSource::Here { packer, fits }
     }
 
-    /// Has a thread read, which wakes the engine when it waits for more.
+    /// Starts a thread that reads, and that wakes the engine when it waits for more.
     ///
     /// # Errors
     ///
@@ -96,11 +96,10 @@ impl Feed {
                 }
             }
         })?;
-        Ok(Feed::Thread(queue))
+        Ok(JobSource::Thread(queue))
     }
 
-    /// Reads everything now, so that the number of jobs is known; beside it what is worth a
-    /// warning.
+    /// Reads everything now, so that the number of jobs is known.  Returns the warnings too.
     ///
     /// # Errors
     ///
@@ -110,16 +109,16 @@ impl Feed {
         while let Some(records) = packer.next(&mut fits)? {
             all.push_back(records);
         }
-        Ok((Feed::Known(all), packer.input().take_warnings()))
+        Ok((JobSource::Known(all), packer.input().take_warnings()))
     }
 
     /// How many jobs are still to come, if that is known.
     pub fn left(&self) -> Option<u64> {
         match self {
-            Feed::Known(all) | Feed::Tee(all, _) => Some(all.len() as u64),
-            Feed::Given(all) => Some(all.len() as u64),
-            Feed::Ranges(ranges) => Some(ranges.left() as u64),
-            Feed::Here { .. } | Feed::Thread(_) | Feed::Blocks(_) => None,
+            JobSource::Known(all) | JobSource::Tee(all, _) => Some(all.len() as u64),
+            JobSource::Given(all) => Some(all.len() as u64),
+            JobSource::Ranges(ranges) => Some(ranges.left() as u64),
+            JobSource::Here { .. } | JobSource::Thread(_) | JobSource::Blocks(_) => None,
         }
     }
 
@@ -128,52 +127,56 @@ impl Feed {
     /// # Errors
     ///
     /// What the input says, once.
-    pub fn take(&mut self) -> Result<Next, EngineError> {
+    pub fn take(&mut self) -> Result<NextJob, EngineError> {
         let found = match self {
-            Feed::Here { packer, fits } => packer.next(fits)?,
-            Feed::Known(all) | Feed::Tee(all, _) => all.pop_front(),
-            Feed::Given(all) => {
+            JobSource::Here { packer, fits } => packer.next(fits)?,
+            JobSource::Known(all) | JobSource::Tee(all, _) => all.pop_front(),
+            JobSource::Given(all) => {
                 let next = all.pop_front();
-                return Ok(next.map_or(Next::End, |(seq, command)| Next::Given { seq, command }));
+                return Ok(
+                    next.map_or(NextJob::End, |(seq, command)| NextJob::Given { seq, command })
+                );
             }
-            Feed::Ranges(ranges) => return Ok(ranges.next().map_or(Next::End, Next::Block)),
-            Feed::Blocks(blocks) => {
+            JobSource::Ranges(ranges) => {
+                return Ok(ranges.next().map_or(NextJob::End, NextJob::Block));
+            }
+            JobSource::Blocks(blocks) => {
                 return Ok(match blocks.take()? {
-                    Taken::Item(block) => Next::Block(block),
-                    Taken::NotYet => Next::NotYet,
-                    Taken::End => Next::End,
+                    Taken::Item(block) => NextJob::Block(block),
+                    Taken::NotYet => NextJob::NotYet,
+                    Taken::End => NextJob::End,
                 });
             }
-            Feed::Thread(queue) => match queue.take()? {
+            JobSource::Thread(queue) => match queue.take()? {
                 Taken::Item(records) => Some(records),
-                Taken::NotYet => return Ok(Next::NotYet),
+                Taken::NotYet => return Ok(NextJob::NotYet),
                 Taken::End => None,
             },
         };
-        Ok(found.map_or(Next::End, Next::Records))
+        Ok(found.map_or(NextJob::End, NextJob::Records))
     }
 
     /// What all jobs are given, if they are.
     pub(super) fn tee(&self) -> Option<&Tee> {
         match self {
-            Feed::Tee(_, tee) => Some(tee),
+            JobSource::Tee(_, tee) => Some(tee),
             _ => None,
         }
     }
 
-    /// What is worth a warning since this was last asked for.
+    /// The warnings since the last call.
     pub fn take_warnings(&mut self) -> Vec<String> {
         match self {
-            Feed::Here { packer, .. } => packer.input().take_warnings(),
-            Feed::Thread(queue) => queue.take_warnings(),
-            Feed::Blocks(blocks) => blocks.take_warnings(),
+            JobSource::Here { packer, .. } => packer.input().take_warnings(),
+            JobSource::Thread(queue) => queue.take_warnings(),
+            JobSource::Blocks(blocks) => blocks.take_warnings(),
             _ => Vec::new(),
         }
     }
 
     /// Gives back a block whose job has ended for good.
-    pub(super) fn give_back(&mut self, block: Block) {
-        if let Feed::Blocks(blocks) = self {
+    pub(super) fn give_back(&mut self, block: InputBlock) {
+        if let JobSource::Blocks(blocks) = self {
             blocks.give_back(block);
         }
     }

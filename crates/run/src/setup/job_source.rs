@@ -1,10 +1,10 @@
-//! Where the engine gets what it makes jobs of: read when it is wanted, by a thread, or before.
+//! Where the engine gets the input of its jobs: read when needed, by a thread, or before the first job.
 
-use crate::engine::feed::Fits;
-use crate::engine::{Feed, Live, Remote};
+use crate::engine::job_source::Fits;
+use crate::engine::{JobSource, Linux, Remote};
 use crate::input::Packer;
 use crate::packing::{self, LengthLimit};
-use crate::schedule::Options;
+use crate::schedule::ScheduleOptions;
 use crate::units;
 use template::Template;
 
@@ -19,11 +19,11 @@ use crate::settings::RunSettings;
 ///
 /// # Errors
 ///
-/// When they do, and nobody can know it.
+/// When the total is needed and cannot be known.
 pub(super) fn needs_total(
     command: &Command,
     settings: &RunSettings,
-    schedule: &Options,
+    schedule: &ScheduleOptions,
     given: &Given,
 ) -> Result<bool, SetupError> {
     let needs_total = command.template.needs_total()
@@ -38,7 +38,7 @@ pub(super) fn needs_total(
 }
 
 /// What decides how the engine gets its work.
-pub(super) struct FeedNeeds<'a> {
+pub(super) struct JobSourceNeeds<'a> {
     /// How many jobs run at once.
     pub(super) slots: u32,
     /// Whether the number of jobs must be known before the first starts.
@@ -50,14 +50,14 @@ pub(super) struct FeedNeeds<'a> {
 }
 
 /// What the engine takes its work from.
-pub(super) fn feed(
+pub(super) fn job_source(
     given: Given,
     command: &Command,
     settings: &RunSettings,
-    wanted: &FeedNeeds<'_>,
-    world: &Live,
-) -> Result<Feed, SetupError> {
-    let FeedNeeds { slots, needs_total, remote, .. } = *wanted;
+    wanted: &JobSourceNeeds<'_>,
+    os: &Linux,
+) -> Result<JobSource, SetupError> {
+    let JobSourceNeeds { slots, needs_total, remote, .. } = *wanted;
     let Given { values, blocks, tee, retried, reads_stdin, takes_no_values } = given;
     // Where every host runs all jobs, each has one slot.
     let spread = if remote.is_some_and(|remote| remote.is_everywhere) { 1 } else { slots };
@@ -65,7 +65,7 @@ pub(super) fn feed(
     let has_values = blocks.is_none() && retried.is_none() && !takes_no_values;
     let total = match needs_total && has_values {
         true => {
-            let records = world.interruptibly(|| packer.read_ahead())?;
+            let records = os.interruptibly(|| packer.read_ahead())?;
             Some(packing::jobs_of(records, &settings.packing))
         }
         false => None,
@@ -73,16 +73,16 @@ pub(super) fn feed(
     let limit = length_limit(command, settings, total)?;
     let fits = packing::fits(command.template.clone(), command.packing, command.dialect, limit);
     Ok(match retried {
-        Some(commands) => Feed::Given(commands.into()),
-        None if let Some(blocks) = &blocks => blocks.feed(slots, world.waker())?,
+        Some(commands) => JobSource::Given(commands.into()),
+        None if let Some(blocks) = &blocks => blocks.job_source(slots, os.waker())?,
         None if let Some(tee) = &tee => {
-            let values = read_all(packer, fits, world, wanted.warnings)?;
-            tee.feed(values, slots, world.waker())?
+            let values = read_all(packer, fits, os, wanted.warnings)?;
+            tee.job_source(values, slots, os.waker())?
         }
-        None if takes_no_values => Feed::Known([Vec::new()].into()),
-        None if needs_total => read_all(packer, fits, world, wanted.warnings)?,
-        None if reads_stdin && !is_regular_stdin() => Feed::thread(packer, fits, world.waker())?,
-        None => Feed::here(packer, fits),
+        None if takes_no_values => JobSource::Known([Vec::new()].into()),
+        None if needs_total => read_all(packer, fits, os, wanted.warnings)?,
+        None if reads_stdin && !is_regular_stdin() => JobSource::thread(packer, fits, os.waker())?,
+        None => JobSource::here(packer, fits),
     })
 }
 
@@ -106,14 +106,14 @@ fn length_limit(
 fn read_all(
     packer: Packer,
     fits: Fits,
-    world: &Live,
+    os: &Linux,
     warnings: &Warnings,
-) -> Result<Feed, SetupError> {
-    let (feed, messages) = world.interruptibly(|| Feed::known(packer, fits))?;
+) -> Result<JobSource, SetupError> {
+    let (job_source, messages) = os.interruptibly(|| JobSource::known(packer, fits))?;
     for warning in messages {
         warnings.warn(&warning);
     }
-    Ok(feed)
+    Ok(job_source)
 }
 
 fn is_regular_stdin() -> bool {
