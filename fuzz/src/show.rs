@@ -27,7 +27,7 @@ impl Show {
     /// Opens every view for a feed of these sources, all their letters shown.
     pub fn new(meta: &Meta, defs: &[std::sync::Arc<SourceDef>], exact: bool) -> Self {
         let options = Options {
-            subsystems: defs.iter().map(|def| &*def.letters).collect(),
+            subsystems: defs.iter().map(|def| &*def.letters).collect::<String>().as_str().into(),
             exact,
             separator: " ".to_owned(),
             tcpfilt: "ituc".to_owned(),

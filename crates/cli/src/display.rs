@@ -6,8 +6,9 @@
 
 use anyhow::{Context, bail, ensure};
 use layout::LayoutLookup;
-use layout::{NameFilter, Options};
+use layout::{NameFilter, Options, Selection};
 use regex::bytes::Regex;
+use sample::Level;
 use source::InstanceNames;
 use view::export::ExportSubsystems;
 use view::{Groups, Setup, TableForm, TopList, View, ViewClass, ViewEntry};
@@ -15,8 +16,7 @@ use view::{Groups, Setup, TableForm, TopList, View, ViewClass, ViewEntry};
 pub(crate) use formats::{FormatArguments, switches};
 #[cfg(test)]
 pub(crate) use letters::known_letters;
-pub(crate) use letters::merge_letters;
-use letters::{letters_of, part_after};
+pub(crate) use letters::{merge, named};
 
 mod formats;
 mod letters;
@@ -214,27 +214,23 @@ pub(crate) struct DisplayArguments {
 
 impl DisplayArguments {
     /// The letters to show, given those that are shown without `-s`.
-    pub(crate) fn selection(&self, default: &str) -> anyhow::Result<String> {
+    pub(crate) fn selection(&self, default: &Selection) -> anyhow::Result<Selection> {
         if let Some((name, ExportSubsystems::Fixed { letters, about })) =
             self.formats.export_subsystems()
         {
             let chosen = self.subsystems.is_some() || self.all || self.all_detail;
             ensure!(!chosen, "{name} shows {about}, whatever -s says: leave -s out");
-            return Ok(letters.to_owned());
+            return Ok(letters.into());
         }
-        if let Some(letters) = self.listed_letters(default)? {
-            return Ok(letters);
+        if let Some(listed) = self.listed(default)? {
+            return Ok(listed);
         }
         if self.all || self.all_detail {
-            let detail = self.all_detail;
-            let wanted = |letter: &char| detail || letter.is_ascii_lowercase();
-            // `--all` is collectl's: summaries, and slabs only in detail.
-            let all = letters_of(source::Entry::is_of_all);
-            return Ok(all.chars().filter(|l| wanted(l) && *l != 'y').collect());
+            return Ok(letters::everything(self.all_detail));
         }
         match self.subsystems.as_deref() {
-            None => Ok(default.to_owned()),
-            Some(asked) => merge_letters(default, asked),
+            None => Ok(default.clone()),
+            Some(asked) => merge(default, asked),
         }
     }
 
@@ -244,7 +240,7 @@ impl DisplayArguments {
     }
 
     /// Everything else, checked: what [`layout::Options`] holds.
-    pub(crate) fn options(&self, subsystems: String) -> anyhow::Result<Options> {
+    pub(crate) fn options(&self, subsystems: Selection) -> anyhow::Result<Options> {
         self.check(&subsystems)?;
         let letters = self.letters.clone().unwrap_or_default();
         let owned = |option: &Option<String>| option.clone().unwrap_or_default();
@@ -299,13 +295,13 @@ impl DisplayArguments {
     }
 
     /// Whether the letters, or other switches, cannot be shown on one line.
-    pub(crate) fn forces_verbose(&self, subsystems: &str) -> bool {
+    pub(crate) fn forces_verbose(&self, subsystems: &Selection) -> bool {
         let asks = |option: &Option<String>, letters: &[char]| {
             option.as_deref().is_some_and(|option| option.contains(letters))
         };
         self.verbose
             || self.full
-            || subsystems.contains(|letter: char| letter.is_ascii_uppercase() || letter == 'y')
+            || needs_lines(subsystems)
             || asks(&self.memopts, &['p', 's', 'P', 'V'])
             || asks(&self.tcpfilt, &['I'])
     }
@@ -339,11 +335,7 @@ impl DisplayArguments {
         let entry = self.view(options.verbose)?;
         let lines = matches!(entry.class, ViewClass::Lines | ViewClass::Blocks);
         // Beside other letters of a recording it does no harm.
-        let asked = self.subsystems.as_deref().unwrap_or_default();
-        let asks = match part_after(asked, '+') {
-            Some(added) => added.contains('T'),
-            None => asked.contains('T') && !asked.starts_with('-'),
-        };
+        let asks = self.subsystems.as_deref().is_some_and(|asked| named(asked).has('T'));
         ensure!(
             !lines || !asks,
             "-s T: there are no lines of it for the screen: use -st --verbose, -P, {} or -f",
@@ -382,7 +374,7 @@ impl DisplayArguments {
     }
 
     /// Refuses what makes no sense, as collectl does.
-    fn check(&self, subsystems: &str) -> anyhow::Result<()> {
+    fn check(&self, subsystems: &Selection) -> anyhow::Result<()> {
         let letters = self.letters.as_deref().unwrap_or_default();
         let refused = REFUSED_OPTIONS.iter().find(|(letter, _)| letters.contains(*letter));
         if let Some((letter, why)) = refused {
@@ -391,7 +383,7 @@ impl DisplayArguments {
         only("-o", letters, "12acdDGgimnTuUxXz")?;
         let exceptions = letters.contains(['x', 'X']);
         ensure!(self.limits.is_none() || exceptions, "-l is for exceptions: -ox or -oX");
-        ensure!(!exceptions || subsystems.contains('D'), "-ox and -oX are for disks: -sD");
+        ensure!(!exceptions || subsystems.has('D'), "-ox and -oX are for disks: -sD");
         let values = self.formats.view;
         if values.is_some()
             && let Some(name) = self.lines_only()
@@ -430,7 +422,7 @@ impl DisplayArguments {
 
     /// A sentence for each switch of a subsystem that is not shown.  collectl takes them in
     /// silence, so that they may stand in anybody's scripts; but nobody should wait for an effect.
-    pub(crate) fn idle_switches(&self, subsystems: &str) -> Vec<String> {
+    pub(crate) fn idle_switches(&self, subsystems: &Selection) -> Vec<String> {
         let given: [(&str, &Option<String>, &str); 16] = [
             ("--cpuopts", &self.cpuopts, "C"),
             ("--dskopts", &self.dskopts, "dD"),
@@ -450,7 +442,7 @@ impl DisplayArguments {
             ("--envremap", &self.envremap, "E"),
         ];
         let idle = given.iter().filter(|(_, value, letters)| {
-            value.is_some() && !subsystems.contains(|letter| letters.contains(letter))
+            value.is_some() && !letters.chars().any(|letter| is_shown(subsystems, letter))
         });
         idle.map(|(name, _, letters)| {
             let letters: Vec<String> =
@@ -500,8 +492,8 @@ impl DisplayArguments {
     }
 
     /// The options of single subsystems.
-    fn check_details(&self, subsystems: &str) -> anyhow::Result<()> {
-        let has = |letters: &[char]| subsystems.contains(letters);
+    fn check_details(&self, subsystems: &Selection) -> anyhow::Result<()> {
+        let has = |letters: &[char]| letters.iter().any(|&letter| is_shown(subsystems, letter));
         let given = |option: &Option<String>| option.clone().unwrap_or_default();
         only("--cpuopts", &given(&self.cpuopts), "z")?;
         only("--dskopts", &given(&self.dskopts), "fiopz")?;
@@ -635,8 +627,27 @@ pub(crate) fn local_offset(zone: &jiff::tz::TimeZone) -> layout::LocalOffset {
     })
 }
 
-/// The sources that serve a selection of letters, in the registry's order.
-pub(crate) fn sources_for(selection: &str) -> Vec<&'static source::Entry> {
+/// Whether a source that a letter stands for is shown at the letter's level.
+fn is_shown(selection: &Selection, letter: char) -> bool {
+    let level = Level::of_letter(letter);
+    let serves = |entry: &&&source::Entry| entry.letters.contains(letter);
+    source::ALL.iter().filter(serves).any(|entry| selection.asks(&entry.def(), level))
+}
+
+/// Whether a selection cannot be shown on one line: instances, and summaries that have no place on
+/// it.
+fn needs_lines(selection: &Selection) -> bool {
+    let needs = |entry: &&source::Entry| {
+        let def = entry.def();
+        let brief = entry.layouts.iter().find(|layout| layout.level == Level::Summary);
+        let no_place = brief.is_some_and(|layout| layout.brief.is_empty());
+        selection.asks(&def, Level::Detail) || no_place && selection.asks(&def, Level::Summary)
+    };
+    source::ALL.iter().any(needs)
+}
+
+/// The sources that a selection asks for, in the registry's order.
+pub(crate) fn sources_for(selection: &Selection) -> Vec<&'static source::Entry> {
     source::ALL.iter().copied().filter(|entry| entry.asked_by(selection)).collect()
 }
 
@@ -663,15 +674,15 @@ mod tests {
             dskfilt: Some("sda".to_owned()),
             ..DisplayArguments::default()
         };
-        assert!(given.idle_switches("Cd").is_empty());
+        assert!(given.idle_switches(&"Cd".into()).is_empty());
         let told = ["--cpuopts is for -sC and changes nothing here"];
-        assert_eq!(given.idle_switches("cD"), told);
-        assert_eq!(given.idle_switches("n").len(), 2);
+        assert_eq!(given.idle_switches(&"cD".into()), told);
+        assert_eq!(given.idle_switches(&"n".into()).len(), 2);
     }
 
     #[test]
     fn what_collectl_refuses_is_refused() {
-        let options = |arguments: DisplayArguments| arguments.options("cdn".to_owned());
+        let options = |arguments: DisplayArguments| arguments.options("cdn".into());
         let letters = |letters: &str, plot| DisplayArguments {
             letters: Some(letters.to_owned()),
             plot,

@@ -185,7 +185,7 @@ fn letters(wanted: fn(&char) -> bool) -> String {
 /// The options as `cli` makes them when only the letters are given.
 fn options(subsystems: String, verbose: bool) -> Options {
     Options {
-        subsystems,
+        subsystems: subsystems.as_str().into(),
         verbose,
         separator: " ".to_owned(),
         envopts: "fpt".to_owned(),
@@ -200,7 +200,7 @@ fn options(subsystems: String, verbose: bool) -> Options {
 fn options_for(tree: &str, name: &str, options: &Options) -> Options {
     let mut options = options.clone();
     if tree == "cpu256" && ["csv", "json", "openmetrics", "plot-files"].contains(&name) {
-        options.subsystems.retain(|letter| !"jJ".contains(letter));
+        options.subsystems.retain_letters(|letter| !"jJ".contains(letter));
     }
     options
 }

@@ -3,6 +3,7 @@
 //! Recordings of one host and day (collectl's "prefix") are a set: they show the union of what
 //! each of them recorded.
 
+use layout::Selection;
 use source::Entry;
 
 use crate::{FeedError, Origin, RecordedFile};
@@ -17,80 +18,74 @@ pub const COLLECTL_LETTERS: &str = "bcdfijmnstxBCDEFJMNTXYZ";
 pub struct RecordingSet<'a> {
     /// In time order.
     pub recordings: Vec<&'a RecordedFile>,
-    /// The letters to show.
-    pub letters: String,
+    /// What to show.
+    pub selection: Selection,
 }
 
-/// Puts recordings into sets; `letters` says what to show of each, given the letters that were
-/// recorded in it.
+/// Puts recordings into sets; `choose` says what to show of each, given what was recorded in it.
 ///
 /// # Errors
-/// Those of `letters`.
+/// Those of `choose`.
 pub fn sets<'a, E>(
     recordings: &'a [RecordedFile],
-    mut letters: impl FnMut(&RecordedFile, &str) -> Result<String, E>,
+    mut choose: impl FnMut(&RecordedFile, &Selection) -> Result<Selection, E>,
 ) -> Result<Vec<RecordingSet<'a>>, E> {
     let mut sets: Vec<RecordingSet<'a>> = Vec::new();
     for recording in recordings {
-        let letters = letters(recording, &recordable(recording.meta.subsystems()))?;
-        let letters = without_unrecorded_slabs(letters, recording.meta.subsystems());
-        let letters = without_infiniband(letters, recording);
+        let mut selection = choose(recording, &recordable(recording.meta.subsystems()))?;
+        leave_out_as_collectl(&mut selection, recording);
         let same = |set: &&mut RecordingSet<'a>| set.recordings[0].prefix() == recording.prefix();
         match sets.iter_mut().rev().find(same) {
             Some(set) => {
-                let added: Vec<char> =
-                    letters.chars().filter(|letter| !set.letters.contains(*letter)).collect();
-                set.letters.extend(added);
+                set.selection.add(&selection);
                 set.recordings.push(recording);
             }
-            None => sets.push(RecordingSet { recordings: vec![recording], letters }),
+            None => sets.push(RecordingSet { recordings: vec![recording], selection }),
         }
     }
     Ok(sets)
 }
 
-/// The recorded letters that some source serves: all but those of Lustre.
+/// What was recorded and some source serves: all but the letters of Lustre.
 #[must_use]
-pub fn recordable(recorded: &str) -> String {
-    let served =
-        |letter: &char| source::ALL.iter().copied().any(|entry| entry.letters.contains(*letter));
-    recorded.chars().filter(served).collect()
+pub fn recordable(recorded: &str) -> Selection {
+    let mut selection = Selection::from(recorded);
+    let served = |letter| source::ALL.iter().copied().any(|entry| entry.letters.contains(letter));
+    selection.retain_letters(served);
+    selection
 }
 
-/// The sources that serve any of the letters, in the registry's order.
-pub(crate) fn entries_for(letters: &str) -> Vec<&'static Entry> {
-    source::ALL.iter().copied().filter(|entry| entry.asked_by(letters)).collect()
+/// The sources that are asked for, in the registry's order.
+pub(crate) fn entries_for(selection: &Selection) -> Vec<&'static Entry> {
+    source::ALL.iter().copied().filter(|entry| entry.asked_by(selection)).collect()
 }
 
-/// collectl passes over `y` where no slabs were recorded, so that it does not force verbose mode.
-fn without_unrecorded_slabs(letters: String, recorded: &str) -> String {
-    if recorded.contains(['y', 'Y']) {
-        return letters;
+/// Takes out what collectl passes over whatever is asked for: `y` where no slabs were recorded, so
+/// that it does not force verbose mode, and `x` and `X` on machines without an adapter.
+fn leave_out_as_collectl(selection: &mut Selection, recording: &RecordedFile) {
+    if !recording.meta.subsystems().contains(['y', 'Y']) {
+        selection.retain_letters(|letter| letter != 'y');
     }
-    letters.chars().filter(|letter| *letter != 'y').collect()
-}
-
-/// collectl passes over `x` and `X` on machines without an adapter, whatever is asked for.
-fn without_infiniband(letters: String, recording: &RecordedFile) -> String {
     let adapters = recording.meta.get("infiniband_adapters");
-    if recording.origin != Origin::Collectl || adapters.is_some_and(|count| count != "0") {
-        return letters;
+    if recording.origin == Origin::Collectl && adapters.is_none_or(|count| count == "0") {
+        selection.retain_letters(|letter| !matches!(letter, 'x' | 'X'));
     }
-    letters.chars().filter(|letter| !matches!(letter, 'x' | 'X')).collect()
 }
 
-/// Whether a recording has what a letter shows.  collectl's text serves a summary and its detail
-/// alike; of whit's, a source that serves the letter must have been recorded by any of its letters.
-fn holds(recording: &RecordedFile, letter: char) -> bool {
-    let letters = recording.meta.subsystems();
+/// Whether a recording has what a source shows.  collectl's text serves a summary and its detail
+/// alike; in whit's, the source must have been recorded, at whatever level.
+fn holds(recording: &RecordedFile, entry: &Entry) -> bool {
+    let recorded = recording.meta.subsystems();
     match recording.origin {
-        Origin::Collectl => letters.to_lowercase().contains(letter.to_ascii_lowercase()),
+        Origin::Collectl => {
+            let recorded = recorded.to_lowercase();
+            entry.letters.chars().any(|letter| recorded.contains(letter.to_ascii_lowercase()))
+        }
         // Every recording of whit's has what its recorder cost.
         Origin::Whit => {
-            let serves = |entry: &&Entry| entry.letters.contains(letter);
-            let mut serving = source::ALL.iter().copied().filter(serves);
             let beside = recording.meta.get(RECORDED_BESIDE).unwrap_or_default();
-            letter == 'w' || serving.any(|entry| entry.asked_by(letters) || entry.asked_by(beside))
+            entry.letters == "w"
+                || [recorded, beside].iter().any(|text| entry.asked_by(&Selection::from(*text)))
         }
     }
 }
@@ -100,11 +95,14 @@ fn holds(recording: &RecordedFile, letter: char) -> bool {
 /// # Errors
 /// Nothing is.
 pub fn check_recorded(sets: &[RecordingSet<'_>]) -> Result<(), FeedError> {
-    let asked: String = sets.iter().map(|set| set.letters.as_str()).collect();
+    let mut asked = Selection::default();
+    sets.iter().for_each(|set| asked.add(&set.selection));
     let recordings = || sets.iter().flat_map(|set| set.recordings.iter());
-    if asked.chars().any(|letter| recordings().any(|recording| holds(recording, letter))) {
+    let wanted = entries_for(&asked);
+    if wanted.iter().any(|entry| recordings().any(|recording| holds(recording, entry))) {
         return Ok(());
     }
     let recorded: Vec<&str> = recordings().map(|recording| recording.meta.subsystems()).collect();
+    let asked = asked.to_string();
     Err(FeedError::NotRecorded { asked, recorded: recorded.join("', '") })
 }

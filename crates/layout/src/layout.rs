@@ -45,6 +45,19 @@ pub struct Layout {
     /// Which instances of a detail letter `-ox` and `-oX` single out; `None` if they have no
     /// meaning for it.
     pub exceptions: Option<Exceptions>,
+    /// Verbose mode: the source in whose table this one is shown when both are asked for, so that
+    /// the two are one table.
+    pub shares_table_with: Option<&'static str>,
+    /// Verbose mode: whether these options make several tables of it, with headings of their own.
+    pub has_several_tables: fn(&Options) -> bool,
+    /// Verbose mode, for instances that come and go: every interval has headings and a record line,
+    /// unless the function says that these options filter the instances.
+    pub headings_each_time: Option<fn(&Options) -> bool>,
+    /// `lexpr`: whether a detail level stands among the summaries, whose names come before the
+    /// time.
+    pub is_lexpr_summary: bool,
+    /// `lexpr --exact`: what collectl writes before all names of this source.
+    pub lexpr_exact_lines: Option<fn(&Row<'_>, &mut Vec<u8>)>,
     /// Whether verbose, detail and plot lines begin only with the source's second reading
     /// (slabs), as for a source that says nothing without a change.
     pub from_second_reading: bool,
@@ -72,6 +85,11 @@ impl Layout {
         keep: |_| true,
         order: None,
         exceptions: None,
+        shares_table_with: None,
+        has_several_tables: |_| false,
+        headings_each_time: None,
+        is_lexpr_summary: false,
+        lexpr_exact_lines: None,
         from_second_reading: false,
         metrics: &[],
         account: None,
@@ -89,13 +107,23 @@ pub struct Position {
     pub brief: u16,
     /// Among the blocks of verbose mode.
     pub verbose: u16,
-    /// Among the columns of plot format and the names of `lexpr`.
+    /// Among the columns of plot format.
     pub plot: u16,
+    /// Among the names of `lexpr`.
+    pub lexpr: u16,
+    /// Among the names of `graphite` and `gexpr`.
+    pub gexpr: u16,
 }
 
 impl Position {
     /// After all that have a position: that of sources which say nothing, in the feed's order.
-    pub const LAST: Position = Position { brief: u16::MAX, verbose: u16::MAX, plot: u16::MAX };
+    pub const LAST: Position = Position {
+        brief: u16::MAX,
+        verbose: u16::MAX,
+        plot: u16::MAX,
+        lexpr: u16::MAX,
+        gexpr: u16::MAX,
+    };
 }
 
 /// Instances out of the ordinary.  On the screen the layout's `keep` heeds `-ox`; in plot files
@@ -442,6 +470,9 @@ pub struct Plot {
     /// Asked of the source as a whole: whether the interval gives no line (`--netopts E`).  A
     /// line is left out if every letter that has an opinion says so.
     pub left_out: Option<fn(&Row<'_>) -> bool>,
+    /// Under `--exact`, where its cells stand among those of others, if collectl has them elsewhere
+    /// than its headings.
+    pub exact_cells: Option<u16>,
     /// The order of the lines of [`Shape::Lines`]; `None` leaves the table's.
     pub order: Option<fn(&Row<'_>, &Row<'_>) -> Ordering>,
     /// The columns.
@@ -456,6 +487,7 @@ impl Plot {
         shape: Shape::Columns,
         instance: None,
         left_out: None,
+        exact_cells: None,
         order: None,
         columns: &[],
     };

@@ -9,10 +9,10 @@
 
 mod account;
 mod frame;
-#[expect(clippy::module_inception, reason = "the crate and the type have the field's word")]
 mod layout;
 pub mod number;
 mod options;
+mod selection;
 pub mod text;
 
 pub use account::{
@@ -28,3 +28,4 @@ pub use options::{
     LayoutLookup, Limits, List, LocalOffset, NameFilter, Options, ProcessFacts, ProcessFilter,
     UserNames,
 };
+pub use selection::Selection;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sample::{Level, SourceDef};
 
-use crate::Layout;
+use crate::{Layout, Selection};
 
 /// Decides which instances a view shows: collectl's `--dskfilt`, `--netfilt` and their like.
 /// The matching itself is handed in, so that this crate needs no regular expressions.
@@ -205,8 +205,8 @@ impl std::fmt::Debug for LayoutLookup {
 pub struct Options {
     /// How sources look.
     pub layouts: LayoutLookup,
-    /// `-s`: the letters to show, in order.
-    pub subsystems: String,
+    /// `-s`: the sources to show.
+    pub subsystems: Selection,
     /// `-o`: `d D T U m g G x X n a c u 1 2 z i A`.
     pub letters: String,
     /// `--verbose`, or detail letters that force it.
@@ -295,12 +295,12 @@ impl Options {
 
     /// Whether `-s` asks for a source at a level.
     pub fn asks(&self, def: &SourceDef, level: Level) -> bool {
-        def.letter(level).is_some_and(|letter| self.shows(letter))
+        self.subsystems.asks(def, level)
     }
 
     /// Whether `-s` has the letter.
     pub fn shows(&self, letter: char) -> bool {
-        self.subsystems.contains(letter)
+        self.subsystems.has(letter)
     }
 
     /// Decimals of plot numbers: `-o1`, `-o2`.

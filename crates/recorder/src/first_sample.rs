@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use layout::Selection;
 use sample::{Snapshot, SourceDef, State};
 use source::SourceContext;
 
@@ -13,9 +14,9 @@ const ENDS: &str = "exit";
 pub struct FirstSampleCheck {
     /// The sources of the snapshot.
     pub defs: Vec<Arc<SourceDef>>,
-    /// The letters the user gave.  A source that is not on this machine is only mentioned if it is
+    /// What the user asked for by letter or name.  A source that is not on this machine is only mentioned if it is
     /// among them; one that may not be read always is.
-    pub letters: String,
+    pub named: Selection,
     /// What the sources have found out about themselves.
     pub context: Arc<SourceContext>,
 }
@@ -30,14 +31,14 @@ impl FirstSampleCheck {
                 continue;
             }
             let what = match sample.state {
-                State::Absent if def.asked_by(&self.letters) => "this machine has none",
+                State::Absent if self.named.asks_for(def) => "this machine has none",
                 State::Denied => "it may not be read by this user",
                 State::Failed(_) => "it cannot be read",
                 _ => continue,
             };
             let why = self.context.shared.refusals.of(&def.name);
             let what = why.as_deref().unwrap_or(what);
-            sentences.push(format!("-s {}: {}: {what}; see whit doctor", def.letters, def.name));
+            sentences.push(format!("-s {}: {}: {what}; see whit doctor", def.selector(), def.name));
         }
         sentences.extend(way);
         sentences
@@ -75,7 +76,7 @@ mod tests {
         let sentences = |reason: &str, snapshot: &Snapshot| {
             let context = Arc::new(SourceContext::default());
             context.shared.processes.set_method_reason(reason);
-            let check = FirstSampleCheck { defs: defs.clone(), letters: "Z".into(), context };
+            let check = FirstSampleCheck { defs: defs.clone(), named: "Z".into(), context };
             check.sentences(snapshot)
         };
         let texts = sentences("not allowed (CAP_BPF is needed)", &snapshot);

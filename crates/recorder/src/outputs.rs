@@ -264,7 +264,7 @@ mod tests {
         let counters = Arc::new(RecorderCounters::default());
         let shared = SharedState { recorder: Some(counters), ..SharedState::default() };
         let context = SourceContext { shared, ..SourceContext::default() };
-        let asked = |entry: &&source::Entry| entry.asked_by(letters);
+        let asked = |entry: &&source::Entry| entry.asked_by(&letters.into());
         let entries: Vec<&'static source::Entry> =
             source::ALL.iter().copied().filter(asked).collect();
         let intervals = parse_intervals(intervals, "1", (false, false), false).unwrap();

@@ -98,9 +98,9 @@ impl SourceDef {
         levels.into_iter().filter(|(has, _)| *has).map(|(_, level)| level)
     }
 
-    /// Whether a selection of letters asks for this source.
-    pub fn asked_by(&self, selection: &str) -> bool {
-        self.letters.chars().any(|letter| selection.contains(letter))
+    /// What selects it with `-s`: its letters, or its name if it has none.
+    pub fn selector(&self) -> &str {
+        if self.letters.is_empty() { &self.name } else { &self.letters }
     }
 
     /// The letter that selects it at a level, if it has one.

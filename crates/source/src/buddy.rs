@@ -172,7 +172,7 @@ pub(crate) static ENTRY: Entry = Entry {
     layouts: &[
         Layout {
             level: Level::Summary,
-            position: Position { brief: 40, verbose: 60, plot: 110 },
+            position: Position { brief: 40, verbose: 60, plot: 110, lexpr: 1010, gexpr: 1010 },
             brief: BRIEF,
             verbose: &[Block {
                 when: |_| true,
@@ -187,7 +187,13 @@ pub(crate) static ENTRY: Entry = Entry {
         },
         Layout {
             level: Level::Detail,
-            position: Position { verbose: 65, plot: 90, ..Position::LAST },
+            position: Position {
+                verbose: 65,
+                plot: 90,
+                lexpr: 1270,
+                gexpr: 1270,
+                ..Position::LAST
+            },
             verbose: &[Block {
                 when: |_| true,
                 title: "MEMORY FRAGMENTATION ($page_kbK pages)",

@@ -262,7 +262,7 @@ pub(crate) static ENTRY: Entry = Entry {
 
 const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 180, verbose: 170, plot: 180 },
+    position: Position { brief: 180, verbose: 170, plot: 180, lexpr: 1000, gexpr: 1000 },
     brief: &[Block {
         when: |_| true,
         title: "<-----Compressed----->",
@@ -315,7 +315,7 @@ const SUMMARY: Layout = Layout {
 
 const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 175, plot: 170, ..Position::LAST },
+    position: Position { verbose: 175, plot: 170, lexpr: 1260, gexpr: 1260, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "COMPRESSED MEMORY ($rate)",

@@ -295,7 +295,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 10, verbose: 5, plot: 10 },
+        position: Position { brief: 10, verbose: 5, plot: 10, lexpr: 10, gexpr: 10 },
         brief: &[Block {
             when: |_| true,
             title: "",

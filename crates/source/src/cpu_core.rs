@@ -186,7 +186,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Detail,
-        position: Position { verbose: 10, plot: 10, ..Position::LAST },
+        position: Position { verbose: 10, plot: 10, lexpr: 110, gexpr: 20, ..Position::LAST },
         verbose: &[
             Block { when: |_| true, title: "", headings: &[], show: Show::Headed(heading, DETAIL) },
             Block {

@@ -225,7 +225,7 @@ pub(crate) static ENTRY: Entry = Entry {
 
 const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 170, verbose: 160, plot: 170 },
+    position: Position { brief: 170, verbose: 160, plot: 170, lexpr: 1210, gexpr: 1210 },
     brief: &[Block {
         when: |_| true,
         title: "<----Volumes---->",
@@ -280,7 +280,7 @@ const SUMMARY: Layout = Layout {
 
 const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 165, plot: 160, ..Position::LAST },
+    position: Position { verbose: 165, plot: 160, lexpr: 1470, gexpr: 1470, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "VOLUMES",

@@ -251,7 +251,7 @@ const BRIEF_ERRORS: Cell = Cell::scaled(" ", 4, total_errors).stat(Stat::Sum);
 
 const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 110, verbose: 100, plot: 80 },
+    position: Position { brief: 110, verbose: 100, plot: 80, lexpr: 90, gexpr: 130 },
     brief: &[
         Block {
             when: |options| !shows_sizes(options),
@@ -318,7 +318,8 @@ const SUMMARY: Layout = Layout {
 
 const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 105, plot: 80, ..Position::LAST },
+    lexpr_exact_lines: Some(push_exact_lines),
+    position: Position { verbose: 105, plot: 80, lexpr: 150, gexpr: 140, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "INFINIBAND STATISTICS ($rate)",
@@ -339,6 +340,8 @@ const DETAIL: Layout = Layout {
     plot: Some(Plot {
         tag: "IB",
         extension: "ib",
+        // Before those of TCP, whose headings come first.
+        exact_cells: Some(65),
         instance: Some(|row, out| {
             layout::text::escape_into(out, adapter(row).unwrap_or_default());
         }),
@@ -364,6 +367,14 @@ const DETAIL: Layout = Layout {
     ],
     ..Layout::EMPTY
 };
+
+/// What collectl prints for each port whenever it looks at their rates: a line left over from a
+/// search for an error, without the names, which its recordings do not hold.
+fn push_exact_lines(whole: &Row<'_>, out: &mut Vec<u8>) {
+    for _ in whole.rows() {
+        out.extend_from_slice(b"HCA:   1: \n");
+    }
+}
 
 pub(crate) static ENTRY: Entry = Entry {
     name: "infiniband",

@@ -82,7 +82,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 100, verbose: 45, plot: 60 },
+        position: Position { brief: 100, verbose: 45, plot: 60, lexpr: 40, gexpr: 60 },
         brief: &[Block {
             when: |_| true,
             title: "<----Files--->",

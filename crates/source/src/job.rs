@@ -142,7 +142,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 200, verbose: 190, plot: 200 },
+        position: Position { brief: 200, verbose: 190, plot: 200, lexpr: 1140, gexpr: 1140 },
         brief: &[Block {
             when: |_| true,
             title: "<-----Jobs------>",

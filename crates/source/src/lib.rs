@@ -5,7 +5,7 @@
 //! `docs/adding-a-source.md`: the file, its line here, nothing else.
 #![forbid(unsafe_code)]
 
-use layout::Layout;
+use layout::{Layout, Selection};
 use procfs::Host;
 use sample::{Cadence, Field, Level, SourceDef, State, Table};
 
@@ -182,10 +182,10 @@ impl Entry {
         self.letters.chars().find(|&letter| Level::of_letter(letter) == level)
     }
 
-    /// Whether a selection of letters asks for this source.
+    /// Whether a selection asks for this source, at any level.
     #[must_use]
-    pub fn asked_by(&self, selection: &str) -> bool {
-        self.letters.chars().any(|letter| selection.contains(letter))
+    pub fn asked_by(&self, selection: &Selection) -> bool {
+        selection.asks_for(&self.def())
     }
 
     /// Whether it is a part of all.

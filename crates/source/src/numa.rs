@@ -244,7 +244,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Detail,
-        position: Position { verbose: 55, plot: 40, ..Position::LAST },
+        position: Position { verbose: 55, plot: 40, lexpr: 130, gexpr: 80, ..Position::LAST },
         verbose: VERBOSE,
         plot: Some(Plot {
             tag: "NUMA",

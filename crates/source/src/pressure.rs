@@ -129,7 +129,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 130, verbose: 125, plot: 130 },
+        position: Position { brief: 130, verbose: 125, plot: 130, lexpr: 1150, gexpr: 1150 },
         brief: &[Block {
             when: |_| true,
             title: "<---Pressure%--->",

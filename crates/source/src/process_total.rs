@@ -102,7 +102,7 @@ fn busy_ticks(times: &CpuTimes) -> u64 {
 /// A line below the processes, and what sums over them are held against.
 const LAYOUT: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 120, plot: 110, ..Position::LAST },
+    position: Position { verbose: 120, plot: 110, lexpr: 1510, gexpr: 1510, ..Position::LAST },
     verbose: &[TOTALS],
     balance: Some(&BALANCE),
     ..Layout::EMPTY

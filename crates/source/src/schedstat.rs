@@ -109,7 +109,7 @@ pub(crate) static ENTRY: Entry = Entry {
     layouts: &[
         Layout {
             level: Level::Summary,
-            position: Position { brief: 160, verbose: 150, plot: 160 },
+            position: Position { brief: 160, verbose: 150, plot: 160, lexpr: 1170, gexpr: 1170 },
             brief: &[Block {
                 when: |_| true,
                 title: "<-------RunQueue------->",
@@ -166,7 +166,13 @@ pub(crate) static ENTRY: Entry = Entry {
         },
         Layout {
             level: Level::Detail,
-            position: Position { verbose: 155, plot: 150, ..Position::LAST },
+            position: Position {
+                verbose: 155,
+                plot: 150,
+                lexpr: 1430,
+                gexpr: 1430,
+                ..Position::LAST
+            },
             verbose: &[Block {
                 when: |_| true,
                 title: "RUN QUEUE PER CPU ($rate)",

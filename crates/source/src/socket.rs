@@ -133,7 +133,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 90, verbose: 80, plot: 30 },
+        position: Position { brief: 90, verbose: 80, plot: 30, lexpr: 70, gexpr: 110 },
         brief: &[Block {
             when: |_| true,
             title: "<------Sockets----->",

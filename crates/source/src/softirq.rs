@@ -95,7 +95,7 @@ pub(crate) static ENTRY: Entry = Entry {
     layouts: &[
         Layout {
             level: Level::Summary,
-            position: Position { brief: 150, verbose: 140, plot: 150 },
+            position: Position { brief: 150, verbose: 140, plot: 150, lexpr: 1160, gexpr: 1160 },
             brief: &[Block {
                 when: |_| true,
                 title: "<-------SoftIrq-------->",
@@ -156,7 +156,13 @@ pub(crate) static ENTRY: Entry = Entry {
         },
         Layout {
             level: Level::Detail,
-            position: Position { verbose: 145, plot: 140, ..Position::LAST },
+            position: Position {
+                verbose: 145,
+                plot: 140,
+                lexpr: 1420,
+                gexpr: 1420,
+                ..Position::LAST
+            },
             verbose: &[Block {
                 when: |_| true,
                 title: "SOFT INTERRUPTS PER CPU ($rate)",

@@ -183,7 +183,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 210, verbose: 195, plot: 210 },
+        position: Position { brief: 210, verbose: 195, plot: 210, lexpr: 1220, gexpr: 1220 },
         brief: &[Block {
             when: |_| true,
             title: "<------Whit------->",

@@ -483,7 +483,7 @@ pub(crate) fn open_live(root: &Path, threads: bool) -> LiveFeed {
 
 /// Opens a recording at its first sample.
 pub(crate) fn open_recording(path: &Path, local: TimeZone) -> Result<(Cursor, Meta), TopError> {
-    let shown = |entry: &&'static Entry| entry.asked_by(COLLECTL_LETTERS);
+    let shown = |entry: &&'static Entry| entry.asked_by(&COLLECTL_LETTERS.into());
     let entries = source::ALL.iter().copied().filter(shown).collect();
     let settings = CursorSettings { entries, slowest: "process", local };
     let (cursor, meta) = Cursor::open(path, settings)?;

@@ -60,7 +60,7 @@ impl Item {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     pub(crate) items: Vec<Item>,
-    subsystems: String,
+    subsystems: layout::Selection,
 }
 
 impl Selection {
@@ -93,8 +93,7 @@ impl Selection {
     /// The chosen fields of one source, in its own order; empty when it is not asked for.
     pub(crate) fn plan(&self, def: &SourceDef) -> Plan {
         if self.items.is_empty() {
-            let asked = self.subsystems.is_empty()
-                || def.letters.contains(|letter| self.subsystems.contains(letter));
+            let asked = self.subsystems.is_empty() || self.subsystems.asks_for(def);
             let fields = if asked { (0..def.fields.len()).collect() } else { Vec::new() };
             return Plan { only: vec![None; fields.len()], fields };
         }

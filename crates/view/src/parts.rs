@@ -24,6 +24,11 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// The letter that selects it, if it has one.
+    pub(crate) fn letter(&self) -> Option<char> {
+        self.def.letter(self.level)
+    }
+
     /// Whether it has a line or group for each instance.
     pub(crate) fn is_detail(&self) -> bool {
         self.level == Level::Detail

@@ -205,17 +205,18 @@ impl Lines {
         self.intervals = 0;
     }
 
-    /// In collectl's lines InfiniBand's cells stand before those of TCP, its headings behind.
+    /// In collectl's lines some cells stand elsewhere than their headings.
     fn order_cells_as_collectl(&mut self) {
-        let place = |letter| {
-            let shows = |columns: &Columns| {
-                columns.part.def.letters.contains(letter) && columns.part.is_detail()
-            };
-            self.groups.iter().position(|group| group.columns.iter().any(shows))
+        let position = |columns: &Columns| {
+            let layout = columns.part.layout?;
+            layout.plot.as_ref()?.exact_cells.or(Some(layout.position.plot))
         };
-        if let (Some(tcp), Some(infiniband)) = (place('T'), place('X')) {
-            self.cell_order.swap(tcp, infiniband);
-        }
+        let groups = &self.groups;
+        let of = |at: &usize| groups[*at].columns.iter().filter_map(position).min();
+        // Summaries share a group, which stays before the details.
+        let details = self.cell_order.iter().position(|&at| groups[at].extension != "tab");
+        let details = details.unwrap_or(self.cell_order.len());
+        self.cell_order[details..].sort_by_key(|at| of(at).unwrap_or(u16::MAX));
     }
 
     fn add(&mut self, part: Part, options: &Options) {

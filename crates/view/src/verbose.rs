@@ -61,7 +61,11 @@ struct Body {
 struct Headers {
     /// Whether all lines have the same columns, so that they need no record line between.
     same_columns: bool,
-    /// Processes and slabs without a filter get headings every time.
+    /// Whether instances come and go, as processes do: without a filter they get headings at every
+    /// interval.
+    comes_and_goes: bool,
+    is_filtered: bool,
+    /// Whether every interval has headings, whatever is shown.
     always: bool,
     home: bool,
     repeat: i64,
@@ -76,18 +80,15 @@ struct Headers {
 }
 
 impl Headers {
-    fn new(options: &Options) -> Self {
-        let letters = options.subsystems.as_str();
-        let unfiltered = !options.slabfilt.is_set()
-            && !options.slabopts.contains('S')
-            && !options.procfilt.is_set();
-        // `-sCj` is one table: interrupts become a column of the CPUs.
-        let one_table = letters.chars().count() == 1
-            || (!letters.is_empty() && letters.chars().all(|letter| "Cj".contains(letter)));
-        let many_sensors = letters == "E" && options.envopts.contains('M');
+    fn new(options: &Options, parts: &[Part]) -> Self {
+        let layouts = || parts.iter().filter_map(|part| part.layout);
+        let filters = layouts().filter_map(|layout| layout.headings_each_time);
+        let is_filtered = filters.clone().any(|is_filtered| is_filtered(options));
+        let several = layouts().any(|layout| (layout.has_several_tables)(options));
         Headers {
-            same_columns: one_table && !many_sensors,
-            always: letters.contains(['Y', 'Z']) && unfiltered,
+            same_columns: is_one_table(options, parts) && !several,
+            comes_and_goes: filters.clone().next().is_some(),
+            is_filtered,
             home: options.home,
             repeat: options.header_repeat.unwrap_or(HEADER_REPEAT),
             ..Headers::default()
@@ -112,6 +113,7 @@ impl Headers {
         let repeats = |count: i64| self.repeat > 0 && count % self.repeat == 1;
         let repeats_any = self.of_cadence.iter().zip(self.due).any(|(&n, due)| due && repeats(n));
         self.always
+            || (self.comes_and_goes && !self.is_filtered)
             || self.repeat == 1
             || (self.repeat > -1 && (!self.same_columns || self.intervals == 1 || self.home))
             || repeats_any
@@ -119,14 +121,8 @@ impl Headers {
 
     /// Whether the interval gets a record line.
     fn wants_record(&self, options: &Options) -> bool {
-        let letters = options.subsystems.as_str();
-        let filtered = match letters {
-            "Y" => options.slabfilt.is_set() || options.slabopts.contains('S'),
-            "Z" => options.procfilt.is_set(),
-            _ => false,
-        };
-        options.full
-            || ((!self.same_columns || letters.contains(['Y', 'Z']) || self.home) && !filtered)
+        let filtered = self.is_filtered && options.subsystems.len() == 1;
+        options.full || ((!self.same_columns || self.comes_and_goes || self.home) && !filtered)
     }
 
     /// Whether lines have a time column: only if they all have the same columns.
@@ -138,6 +134,26 @@ impl Headers {
     fn column_name(&self, options: &Options) -> &'static str {
         if self.shows_time() { time::column_name(options) } else { "" }
     }
+}
+
+/// Whether all that is asked for is one table: one letter or name, or several sources of which one
+/// shows the others in its own table.
+fn is_one_table(options: &Options, parts: &[Part]) -> bool {
+    let asked = &options.subsystems;
+    if asked.len() == 1 {
+        return true;
+    }
+    let is_shown = |letter| parts.iter().any(|part| part.letter() == Some(letter));
+    let table = |part: &Part| {
+        let shared = part.layout.and_then(|layout| layout.shares_table_with);
+        shared.map_or_else(|| part.def.name.clone(), Into::into)
+    };
+    let mut tables = parts.iter().map(table);
+    let first = tables.next();
+    first.is_some()
+        && asked.names().next().is_none()
+        && asked.letters().chars().all(is_shown)
+        && tables.all(|table| Some(table) == first)
 }
 
 fn cadence_index(cadence: Cadence) -> usize {
@@ -283,12 +299,19 @@ fn push_record_line(
 
 /// The letters asked for, without those whose sources were not read in this interval.
 fn push_due_letters(out: &mut Vec<u8>, frame: &Frame<'_>, parts: &[Part]) {
-    for letter in frame.options.subsystems.chars() {
-        let mut served =
-            parts.iter().filter(|part| part.def.letter(part.level) == Some(letter)).peekable();
-        let is_due = |part: &Part| part.track(frame).is_some_and(|track| track.fresh);
+    let asked = &frame.options.subsystems;
+    let is_due = |part: &Part| part.track(frame).is_some_and(|track| track.fresh);
+    for letter in asked.letters().chars() {
+        let mut served = parts.iter().filter(|part| part.letter() == Some(letter)).peekable();
         if served.peek().is_none() || served.any(is_due) {
             out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+    for name in asked.names() {
+        let served = |part: &&Part| name.eq_ignore_ascii_case(&part.def.name);
+        if parts.iter().filter(served).any(is_due) {
+            out.push(b',');
+            out.extend_from_slice(name.as_bytes());
         }
     }
 }
@@ -452,7 +475,7 @@ impl View for Verbose {
         _out: &mut dyn Write,
     ) -> io::Result<()> {
         self.parts = parts::select(|position| position.verbose, defs, options);
-        self.headers = Headers::new(options);
+        self.headers = Headers::new(options, &self.parts);
         self.headers.always |= self.is_part;
         Ok(())
     }

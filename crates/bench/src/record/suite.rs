@@ -183,7 +183,7 @@ fn run_case(
     programs: &Programs,
     progress: &Progress<'_>,
 ) -> Result<CaseResult> {
-    let chosen = |entry: &&'static Entry| entry.asked_by(&case.letters);
+    let chosen = |entry: &&'static Entry| entry.asked_by(&case.letters.as_str().into());
     let entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(chosen).collect();
     let mut floor = Floor::open(&entries).context("the floor cannot open its files")?;
     let (files, floor_calls) = (floor.files(), floor.calls());

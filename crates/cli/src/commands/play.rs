@@ -1,5 +1,6 @@
 //! `whit play`: shows recordings, whit's own and collectl's.
 
+use layout::Selection;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::process::ExitCode;
 
@@ -74,7 +75,8 @@ fn show(
     }
     let sets = frames::sets(recordings, arguments)?;
     feed::check_recorded(&sets)?;
-    let shown: String = sets.iter().map(|set| set.letters.as_str()).collect();
+    let mut shown = Selection::default();
+    sets.iter().for_each(|set| shown.add(&set.selection));
     for note in arguments.display.idle_switches(&shown) {
         eprintln!("whit: {note}");
     }

@@ -1,5 +1,6 @@
 //! `whit record`: sample this machine, to the screen or to files.
 
+use layout::Selection;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -85,8 +86,8 @@ fn record(
 
 /// What the command line asks for, checked.
 struct RecordSettings {
-    letters: String,
-    /// Whether the letters need several lines, those of missing hardware included.
+    selection: Selection,
+    /// Whether the selection needs several lines, those of missing hardware included.
     verbose: bool,
     entries: Vec<&'static Entry>,
     intervals: Intervals,
@@ -102,18 +103,18 @@ impl RecordSettings {
         // Refused before a daemon leaves.
         arguments.display.names(true)?;
         let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
-        let mut letters = arguments.display.selection(default)?;
-        for note in arguments.display.idle_switches(&letters) {
+        let mut selection = arguments.display.selection(&default.into())?;
+        for note in arguments.display.idle_switches(&selection) {
             eprintln!("whit: {note}");
         }
-        let verbose = arguments.display.forces_verbose(&letters);
+        let verbose = arguments.display.forces_verbose(&selection);
         let recording = arguments.makes_recording();
         let asked =
-            |entry: &&Entry| entry.asked_by(&letters) || recording && entry.name == OWN_SOURCE;
+            |entry: &&Entry| entry.asked_by(&selection) || recording && entry.name == OWN_SOURCE;
         let mut entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(asked).collect();
         anyhow::ensure!(!entries.is_empty(), "-s: nothing to record");
         if !recording && !arguments.display.shows_states() {
-            leave_out_missing(&arguments.root, &mut entries, &mut letters)?;
+            leave_out_missing(&arguments.root, &mut entries, &mut selection)?;
         }
         let follows = |cadence| entries.iter().any(|entry| entry.cadence == cadence);
         let needs = (follows(Cadence::Second), follows(Cadence::Third));
@@ -135,7 +136,7 @@ impl RecordSettings {
         let meta = gather_facts(
             &arguments.root,
             &RunFacts {
-                subsystems: &letters,
+                subsystems: &selection.to_string(),
                 intervals,
                 command_line: &command_line.join(" "),
                 comment: arguments.comment.as_deref(),
@@ -151,7 +152,7 @@ impl RecordSettings {
             .as_deref()
             .map(|text| LiveAddress::parse(text).with_context(|| format!("-A {text}")));
         Ok(RecordSettings {
-            letters,
+            selection,
             verbose,
             entries,
             intervals,
@@ -214,15 +215,15 @@ impl RecordSettings {
         let recorder =
             Recorder::open(host, &self.entries, &context, &self.recorder_settings(arguments), now);
         let defs = recorder.sampler.defs();
-        let mut options = arguments.display.options(self.letters.clone())?;
+        let mut options = arguments.display.options(self.selection.clone())?;
         options.verbose = self.verbose;
         options.local_offset = display::local_offset(&self.zone);
         let sending = arguments.address.is_some();
         arguments.display.settle_list(&mut options, false, sending)?;
         let mut outputs = Outputs::new(Box::new(self.messages(arguments)), self.zone.clone());
-        let letters = arguments.display.subsystems.clone().unwrap_or_default();
+        let named = arguments.display.subsystems.as_deref().map(display::named).unwrap_or_default();
         outputs.context = Some(context.clone());
-        outputs.first_sample = Some(FirstSampleCheck { defs: defs.clone(), letters, context });
+        outputs.first_sample = Some(FirstSampleCheck { defs: defs.clone(), named, context });
         if arguments.makes_text() || arguments.makes_plot_files() {
             let mut input = ViewInput::new(self.meta.clone(), options, defs.clone());
             input.names = arguments.display.names(true)?;
@@ -237,7 +238,7 @@ impl RecordSettings {
 impl RecordSettings {
     fn recorder_settings(&self, arguments: &RecordArguments) -> RecorderSettings<'static> {
         let is_asked_for =
-            |entry: &&'static Entry| entry.name == OWN_SOURCE && entry.asked_by(&self.letters);
+            |entry: &&'static Entry| entry.name == OWN_SOURCE && entry.asked_by(&self.selection);
         RecorderSettings {
             intervals: self.intervals,
             align: arguments.align || arguments.daemon,
@@ -378,7 +379,7 @@ impl RecordSettings {
 fn leave_out_missing(
     root: &Path,
     entries: &mut Vec<&'static Entry>,
-    letters: &mut String,
+    selection: &mut Selection,
 ) -> anyhow::Result<()> {
     if !entries.iter().any(|entry| entry.hardware.is_some()) {
         return Ok(());
@@ -391,9 +392,13 @@ fn leave_out_missing(
         let mut table = Table::new(entry.fields.len());
         let state = (entry.open)(&mut host, &context).read(&mut host, &mut table);
         if state == State::Absent {
-            let here: String = letters.chars().filter(|&l| entry.letters.contains(l)).collect();
+            let before = selection.clone();
+            selection.remove_source(&entry.def());
+            let mut here = before;
+            here.remove(selection);
+            let here = here.to_string();
+            let here = here.trim_start_matches(',');
             missing.push(format!("-s {here}: this machine has no {what}"));
-            letters.retain(|letter| !entry.letters.contains(letter));
         }
         state != State::Absent
     });

@@ -2,7 +2,7 @@
 //! and how long it is.  What there is to sort by is data of the sources.
 
 use anyhow::{bail, ensure};
-use layout::{Layout, List, Options, Rank, Role};
+use layout::{Layout, List, Options, Rank, Role, Selection};
 use source::Entry;
 use view::export::ExportSubsystems;
 
@@ -103,8 +103,8 @@ fn ranks(layout: &Layout) -> &'static [Rank] {
 }
 
 impl DisplayArguments {
-    /// The letters that `--top`, `--by` or `--export proctree` show; `None` without them.
-    pub(super) fn listed_letters(&self, default: &str) -> anyhow::Result<Option<String>> {
+    /// What `--top`, `--by` or `--export proctree` show; `None` without them.
+    pub(super) fn listed(&self, default: &Selection) -> anyhow::Result<Option<Selection>> {
         let tree = self.exported_processes();
         let letter = if tree.is_some() { account_letter() } else { self.lists.letter()? };
         let Some(letter) = letter else { return Ok(None) };
@@ -116,20 +116,20 @@ impl DisplayArguments {
             tree.unwrap_or("--by")
         );
         ensure!(!self.all && !self.all_detail, "--top: choose other subsystems by -s");
-        let others = match self.subsystems.as_deref() {
-            None => String::new(),
-            Some(asked) => super::merge_letters(default, asked)?,
+        let mut others = match self.subsystems.as_deref() {
+            None => Selection::default(),
+            Some(asked) => super::merge(default, asked)?,
         };
         let kinds = layouts().filter(|(_, layout)| layout.top.is_some());
         let kinds = kinds.filter_map(|(entry, layout)| entry.letter(layout.level));
         let mut kinds = kinds.filter(|other| *other != letter);
         ensure!(
-            !kinds.any(|other| others.contains(other)),
+            !kinds.any(|other| others.has(other)),
             "--top: one kind of list at a time; take the other out of -s"
         );
-        let mut letters = others.replace(letter, "");
-        letters.push(letter);
-        Ok(Some(letters))
+        others.retain_letters(|other| other != letter);
+        others.push_letter(letter);
+        Ok(Some(others))
     }
 
     /// Whether instances are listed, grouped or put into a tree: at every interval.
@@ -196,7 +196,8 @@ impl DisplayArguments {
             options.procopts.push('x');
         }
         let letter = self.lists.letter()?.unwrap_or(' ');
-        let others = options.subsystems.replace(letter, "");
+        let mut others = options.subsystems.clone();
+        others.retain_letters(|other| other != letter);
         if !playing {
             options.verbose = self.forces_verbose(&others);
         }
@@ -217,17 +218,18 @@ impl DisplayArguments {
 }
 
 /// The last line of the area in which other subsystems scroll, as collectl lays it out.
-fn scroll_end(others: &str, header_repeat: Option<i64>, verbose: bool) -> usize {
+fn scroll_end(others: &Selection, header_repeat: Option<i64>, verbose: bool) -> usize {
     if others.is_empty() {
         return 0;
     }
     let lines = usize::try_from(header_repeat.unwrap_or(LINES_ABOVE)).unwrap_or(0);
-    let has_detail = others.contains(|letter: char| letter.is_ascii_uppercase());
-    let count = others.chars().count();
+    let is_detail = |text: &str| text.contains(|letter: char| letter.is_ascii_uppercase());
+    let has_detail = is_detail(&others.to_string());
+    let count = others.len();
     let size = match () {
         () if !verbose || count == 1 => lines + 2,
         () if has_detail => lines,
-        () => 3 * count + usize::from(others.contains('m')),
+        () => 3 * count + usize::from(others.has('m')),
     };
     size + 1
 }
@@ -275,7 +277,7 @@ mod tests {
         let letters = |top: &str, subsystems: Option<&str>| {
             let mut arguments = arguments(Some(top), None);
             arguments.subsystems = subsystems.map(str::to_owned);
-            arguments.selection("cdn")
+            arguments.selection(&"cdn".into()).map(|selection| selection.to_string())
         };
         assert_eq!(letters("", None).unwrap(), "Z");
         assert_eq!(letters("totsize,3", None).unwrap(), "Y");
@@ -303,7 +305,7 @@ mod tests {
 
     #[test]
     fn lists_in_playback_have_ten_lines_and_records() {
-        let mut options = arguments(Some("rss"), None).options("Z".to_owned()).unwrap();
+        let mut options = arguments(Some("rss"), None).options("Z".into()).unwrap();
         arguments(Some("rss"), None).settle_list(&mut options, true, false).unwrap();
         let list = options.list.clone().unwrap();
         assert_eq!((list.order.as_str(), list.count, list.records), ("rss", 10, true));
@@ -314,11 +316,11 @@ mod tests {
 
     #[test]
     fn the_area_above_is_as_large_as_collectls() {
-        assert_eq!(scroll_end("", None, false), 0);
-        assert_eq!(scroll_end("cd", None, false), 8);
-        assert_eq!(scroll_end("cd", Some(10), false), 13);
-        assert_eq!(scroll_end("cdm", None, true), 11);
-        assert_eq!(scroll_end("cD", Some(7), true), 8);
+        assert_eq!(scroll_end(&"".into(), None, false), 0);
+        assert_eq!(scroll_end(&"cd".into(), None, false), 8);
+        assert_eq!(scroll_end(&"cd".into(), Some(10), false), 13);
+        assert_eq!(scroll_end(&"cdm".into(), None, true), 11);
+        assert_eq!(scroll_end(&"cD".into(), Some(7), true), 8);
     }
 
     #[test]
@@ -326,7 +328,7 @@ mod tests {
         let refused = |change: fn(&mut DisplayArguments), top, by| {
             let mut arguments = arguments(top, by);
             change(&mut arguments);
-            arguments.options("Z".to_owned()).is_err()
+            arguments.options("Z".into()).is_err()
         };
         assert!(refused(|a| a.plot = true, Some("time"), None));
         assert!(refused(|a| a.formats = FormatArguments::of("json"), Some("time"), None));

@@ -102,10 +102,10 @@ impl PlayArguments {
     /// The options for a set of recordings; what the command line leaves open, they say.
     pub(crate) fn options_for(&self, set: &RecordingSet<'_>) -> anyhow::Result<Options> {
         let meta = &set.recordings[0].meta;
-        let mut selection = set.letters.clone();
+        let mut selection = set.selection.clone();
         // collectl has no plot columns for interrupts; it shows those of the CPUs instead.
-        if self.display.plot && selection.contains(['j', 'J']) && !selection.contains('C') {
-            selection.push('C');
+        if self.display.plot && selection.has_any(&['j', 'J']) && !selection.has('C') {
+            selection.push_letter('C');
         }
         let mut options = self.display.options(selection)?;
         if self.display.tcpfilt.is_none()
@@ -133,11 +133,14 @@ impl PlayArguments {
     pub(crate) fn settings(&self, options: &Options) -> anyhow::Result<PlaySettings> {
         let (file, remap) = (self.envrules.as_deref(), self.display.envremap.as_deref());
         // The total of some CPUs takes the numbers of each.
-        let each_cpu = options.cpufilt.is_set() && options.subsystems.contains('c');
-        let extra = if each_cpu { "C" } else { "" };
+        let each_cpu = options.cpufilt.is_set() && options.shows('c');
+        let mut read = options.subsystems.clone();
+        if each_cpu {
+            read.push_letter('C');
+        }
         Ok(PlaySettings {
             follow: self.follow,
-            entries: sources_for(&format!("{}{extra}", options.subsystems)),
+            entries: sources_for(&read),
             collectl: CollectlSettings {
                 sensors: SensorRules::read(file, remap)?.map(Arc::new),
                 passwd: self.display.passwd.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use feed::{Origin, PlaySettings, Playback, RecordedFile, RecordingSet, Step, TimeSelection};
 use jiff::tz::TimeZone;
-use layout::{Frame, Options};
+use layout::{Frame, Options, Selection};
 use sample::{Meta, SourceDef};
 
 use super::arguments::PlayArguments;
@@ -70,14 +70,14 @@ pub(crate) fn sets<'a>(
         let mut letters = arguments.display.selection(recorded)?;
         if arguments.display.is_everything() && recording.origin == Origin::Collectl {
             // "All" means what its recorder knows.
-            letters.retain(|letter| feed::COLLECTL_LETTERS.contains(letter));
+            letters.retain_letters(|letter| feed::COLLECTL_LETTERS.contains(letter));
         }
         Ok(letters)
     })
 }
 
 /// The letters of the sources that have these digests.
-fn digest_letters(names: &[&str]) -> String {
+fn digest_letters(names: &[&str]) -> Selection {
     let has = |layout: &&layout::Layout| layout.digest.is_some_and(|one| names.contains(&one.name));
     let letters = source::ALL.iter().copied().flat_map(|entry| {
         let layouts = entry.layouts.iter().filter(has);
@@ -85,7 +85,8 @@ fn digest_letters(names: &[&str]) -> String {
     });
     let mut letters: Vec<char> = letters.collect();
     letters.dedup();
-    letters.into_iter().collect()
+    let letters: String = letters.into_iter().collect();
+    letters.as_str().into()
 }
 
 /// Plays all sets to a consumer.
@@ -99,7 +100,7 @@ pub(crate) fn play(
     let (playback, presence, ends_lost) = Default::default();
     let outcome = Outcome::default();
     let mut player = Player { arguments, period, playback, presence, ends_lost, outcome };
-    for set in sets.iter().filter(|set| !set.letters.is_empty()) {
+    for set in sets.iter().filter(|set| !set.selection.is_empty()) {
         if !player.play(set, consumer, out)? {
             break;
         }

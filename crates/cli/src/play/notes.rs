@@ -19,7 +19,7 @@ impl EndsLost {
     /// Adds up those of a frame.
     pub(super) fn note(&mut self, frame: &Frame<'_>) {
         for track in frame.tracks.iter().filter(|track| track.fresh) {
-            if !track.def.asked_by(&frame.options.subsystems) {
+            if !frame.options.subsystems.asks_for(&track.def) {
                 continue;
             }
             let balances =
@@ -39,7 +39,7 @@ impl Presence {
     pub(super) fn note(&mut self, frame: &Frame<'_>) {
         for track in frame.tracks {
             let state = track.current.state;
-            if state == State::NotRecorded || !track.def.asked_by(&frame.options.subsystems) {
+            if state == State::NotRecorded || !frame.options.subsystems.asks_for(&track.def) {
                 continue;
             }
             let here = state != State::Absent;

@@ -180,7 +180,8 @@ impl Recording {
         let shared = SharedState { recorder, jobs: Some(jobs), ..SharedState::default() };
         let context = Arc::new(SourceContext { shared, ..SourceContext::default() });
         let mut host = Host::new("/");
-        let is_wanted = |entry: &&Entry| [SHOWN, BESIDE].iter().any(|l| entry.asked_by(l));
+        let is_wanted =
+            |entry: &&Entry| [SHOWN, BESIDE].iter().any(|l| entry.asked_by(&(*l).into()));
         let entries: Vec<&'static Entry> = source::ALL.iter().copied().filter(is_wanted).collect();
         let sampler = Sampler::open(&mut host, &entries, &context);
         let defs = sampler.defs();

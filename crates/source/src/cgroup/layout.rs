@@ -56,7 +56,7 @@ fn is_in_use(row: &Row<'_>) -> bool {
 
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 140, verbose: 130, plot: 140 },
+    position: Position { brief: 140, verbose: 130, plot: 140, lexpr: 1060, gexpr: 1060 },
     brief: &[Block {
         when: |_| true,
         title: "<------Cgroups------>",
@@ -121,7 +121,7 @@ pub(super) const SUMMARY: Layout = Layout {
 
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 135, plot: 130, ..Position::LAST },
+    position: Position { verbose: 135, plot: 130, lexpr: 1320, gexpr: 1320, ..Position::LAST },
     keep: is_in_use,
     verbose: &[Block {
         when: |_| true,

@@ -218,7 +218,7 @@ const SIZES: &str = "<---------------Disks---------------->";
 /// `-sd`.
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 60, verbose: 25, plot: 50 },
+    position: Position { brief: 60, verbose: 25, plot: 50, lexpr: 20, gexpr: 30 },
     brief: &[
         Block {
             when: |options| !options.iosize && !options.dskopts.contains('i'),
@@ -301,7 +301,7 @@ pub(super) const SUMMARY: Layout = Layout {
 /// `-sD`.
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 30, plot: 20, ..Position::LAST },
+    position: Position { verbose: 30, plot: 20, lexpr: 120, gexpr: 40, ..Position::LAST },
     verbose: &[
         Block {
             when: |options| !options.dskopts.contains('f'),

@@ -121,7 +121,9 @@ fn sensors(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
 /// `-sE`.
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 95, plot: 30, ..Position::LAST },
+    is_lexpr_summary: true,
+    has_several_tables: |options| options.envopts.contains('M'),
+    position: Position { verbose: 95, plot: 30, lexpr: 100, gexpr: 150, ..Position::LAST },
     // collectl's plots have all sensors.
     keep: |row| match row.frame.meta.origin() {
         "collectl" => row.options().envfilt.keeps(row.name()),

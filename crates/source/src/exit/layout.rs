@@ -8,7 +8,7 @@ use super::{account, digest};
 /// Ended processes have no lines of their own: they count in sums.
 pub(super) const LAYOUT: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 120, plot: 110, ..Position::LAST },
+    position: Position { verbose: 120, plot: 110, lexpr: 1510, gexpr: 1510, ..Position::LAST },
     account: Some(&account::ACCOUNT),
     digest: Some(&digest::DIGEST),
     ..Layout::EMPTY

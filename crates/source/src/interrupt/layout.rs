@@ -255,7 +255,7 @@ fn detail(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
             out.extend_from_slice(b" Int ");
             for (cpu, column) in shown(frame) {
                 // Without the CPUs' own source collectl does not know who is offline.
-                let is_online = column.is_online || !frame.options.subsystems.contains(['c', 'C']);
+                let is_online = column.is_online || !frame.options.subsystems.has_any(&['c', 'C']);
                 push_long_name(out, cpu, is_online);
             }
             out.extend_from_slice(b"   Type            Device(s)\n");
@@ -362,7 +362,8 @@ fn plot_instance(row: &Row<'_>, out: &mut Vec<u8>) {
 
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 20, verbose: 15, plot: 120 },
+    shares_table_with: Some("cpu_core"),
+    position: Position { brief: 20, verbose: 15, plot: 120, lexpr: 1090, gexpr: 1090 },
     brief: &[Block {
         when: |_| true,
         title: "",
@@ -381,7 +382,7 @@ pub(super) const SUMMARY: Layout = Layout {
 
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 20, plot: 120, ..Position::LAST },
+    position: Position { verbose: 20, plot: 120, lexpr: 1350, gexpr: 1350, ..Position::LAST },
     verbose: &[Block { when: |_| true, title: "", headings: &[], show: Show::Custom(detail) }],
     plot: Some(Plot {
         tag: "INT",

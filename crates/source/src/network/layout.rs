@@ -215,7 +215,7 @@ const BRIEF_ERRORS: Cell = Cell::scaled(" ", 5, |row| row.per_second(all_faults(
 /// `-sn`.
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 70, verbose: 70, plot: 40 },
+    position: Position { brief: 70, verbose: 70, plot: 40, lexpr: 60, gexpr: 90 },
     keep: |row| !only_errors(row) || all_faults(row) != Some(0.0),
     brief: &[
         Block {
@@ -342,7 +342,7 @@ fn is_exported(row: &Row<'_>) -> bool {
 /// `-sN`.
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 75, plot: 60, ..Position::LAST },
+    position: Position { verbose: 75, plot: 60, lexpr: 140, gexpr: 100, ..Position::LAST },
     keep: is_kept,
     verbose: &[
         Block {

@@ -197,7 +197,7 @@ fn summary_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
 /// `-sf`.
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 120, verbose: 35, plot: 70 },
+    position: Position { brief: 120, verbose: 35, plot: 70, lexpr: 30, gexpr: 50 },
     brief: &[Block {
         when: |_| true,
         title: "",
@@ -423,7 +423,7 @@ macro_rules! plotted {
 /// `-sF`.
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 40, plot: 50, ..Position::LAST },
+    position: Position { verbose: 40, plot: 50, lexpr: 1310, gexpr: 1310, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "NFS SERVER/CLIENT DETAILS ($rate)",

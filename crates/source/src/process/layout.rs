@@ -29,7 +29,8 @@ const USER_WIDTH_WIDE: usize = 12;
 
 pub(super) const LAYOUTS: &[Layout] = &[Layout {
     level: Level::Detail,
-    position: Position { verbose: 120, plot: 110, ..Position::LAST },
+    headings_each_time: Some(|options| options.procfilt.is_set()),
+    position: Position { verbose: 120, plot: 110, lexpr: 1510, gexpr: 1510, ..Position::LAST },
     verbose: &[
         Block { when: is_usual, show: Show::Headed(headings, &[Cell::written("", line)]), ..BLOCK },
         Block { when: is_io, show: Show::Headed(headings, &[Cell::written("", io_line)]), ..BLOCK },

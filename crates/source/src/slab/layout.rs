@@ -116,7 +116,7 @@ const SUMMARY_COLUMNS: &[PlotColumn] = &[
 
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 50, verbose: 110, plot: 100 },
+    position: Position { brief: 50, verbose: 110, plot: 100, lexpr: 1240, gexpr: 1240 },
     brief: &[Block {
         when: |_| true,
         title: "<-----slab---->",
@@ -169,7 +169,8 @@ const DETAIL_COLUMNS: &[PlotColumn] = &[
 
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 115, plot: 100, ..Position::LAST },
+    headings_each_time: Some(|options| options.slabfilt.is_set() || options.slabopts.contains('S')),
+    position: Position { verbose: 115, plot: 100, lexpr: 1500, gexpr: 1500, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "SLAB DETAIL",

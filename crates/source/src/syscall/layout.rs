@@ -69,7 +69,7 @@ fn by_time(one: &Row<'_>, other: &Row<'_>) -> Ordering {
 
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 190, verbose: 180, plot: 190 },
+    position: Position { brief: 190, verbose: 180, plot: 190, lexpr: 1100, gexpr: 1100 },
     brief: &[Block {
         when: |_| true,
         title: "<-------SysCalls-------->",
@@ -120,7 +120,7 @@ const BRIEF_CELLS: &[Cell] = &[
 
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 185, plot: 180, ..Position::LAST },
+    position: Position { verbose: 185, plot: 180, lexpr: 1360, gexpr: 1360, ..Position::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "SYSTEM CALLS BY NAME ($rate)",

@@ -118,7 +118,7 @@ macro_rules! per_second {
 /// `-st`.
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 80, verbose: 85, plot: 90 },
+    position: Position { brief: 80, verbose: 85, plot: 90, lexpr: 80, gexpr: 120 },
     brief: &[
         brief_group!('i', ip_errors),
         brief_group!('t', tcp_errors),
@@ -281,7 +281,7 @@ pub(super) const SUMMARY: Layout = Layout {
 /// `-sT`: plots only, as with collectl.
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 90, plot: 70, ..Position::LAST },
+    position: Position { verbose: 90, plot: 70, lexpr: 1450, gexpr: 1450, ..Position::LAST },
     plot: Some(Plot { tag: "TCPD", extension: "tcp", columns: PLOT, ..Plot::EMPTY }),
     ..Layout::EMPTY
 };

@@ -19,14 +19,11 @@ use layout::{Frame, Options};
 use sample::{Meta, SourceDef};
 
 use super::graphite::sent_name;
-use super::report::{Order, Told, help};
+use super::report::{Told, help};
 use super::{
     Destination, Echo, Export, ExportError, Report, Setting, address, check_files, mask, split,
 };
 use crate::View;
-
-/// Subsystems in the order in which collectl sends them.
-pub(super) const LETTERS: &str = "cCdDfimMnNstxXE";
 
 const METADATA: u32 = 0x80;
 const VALUE: u32 = 0x85;
@@ -62,7 +59,7 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
     }
     let (host, port) = address("gexpr", options.first(), None)?;
     check_files("gexpr", setting)?;
-    let mut report = Report::new("gexpr", Order { letters: LETTERS });
+    let mut report = Report::new("gexpr", |position| position.gexpr);
     if setting.sending {
         return Err(report.wrong("-A sends elsewhere; leave it out".into()));
     }

@@ -14,7 +14,7 @@ use super::{
     Destination, Echo, Export, ExportError, Report, Setting, address, check_files, mask, split,
 };
 use crate::View;
-use crate::export::report::{Order, Told, help};
+use crate::export::report::{Told, help};
 
 /// Carbon's plain-text port.
 const PORT: u16 = 2003;
@@ -46,7 +46,7 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
     }
     let (host, port) = address("graphite", options.first(), Some(PORT))?;
     check_files("graphite", setting)?;
-    let mut report = Report::new("graphite", Order { letters: super::gexpr::LETTERS });
+    let mut report = Report::new("graphite", |position| position.gexpr);
     if setting.sending {
         return Err(report.wrong("-A sends elsewhere; leave it out".into()));
     }

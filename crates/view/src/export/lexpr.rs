@@ -14,7 +14,7 @@ use sample::{Meta, SourceDef};
 
 use super::{Destination, Echo, Export, ExportError, Report, Setting, snapshot_beside, split};
 use crate::View;
-use crate::export::report::{Order, help};
+use crate::export::report::help;
 use crate::fields::epoch_text;
 
 const HELP: &str = "\
@@ -30,7 +30,7 @@ struct Lexpr {
 
 pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, ExportError> {
     // Summaries come first, then the time if there are none, then details.
-    let mut report = Report::new("lexpr", Order { letters: "cdfimnstxECDMNX" });
+    let mut report = Report::new("lexpr", |position| position.lexpr);
     let mut file = None;
     for option in options {
         let (name, value) = split(option);
@@ -62,17 +62,6 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
     Ok(Export { view, destination, echo: Echo::Nothing, delay_max_seconds: 0 })
 }
 
-/// What collectl prints for each InfiniBand port whenever it looks at their rates: a line left over
-/// from a search for an error, without the names, which a recording of collectl's does not hold.
-fn write_port_lines(frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut tracks = frame.tracks.iter().filter(|_| frame.meta.origin() == "collectl");
-    let ports = tracks.find(|track| track.def.letters.contains('X'));
-    for _ in 0..ports.map_or(0, |track| track.current.table.rows()) {
-        out.write_all(b"HCA:   1: \n")?;
-    }
-    Ok(())
-}
-
 impl View for Lexpr {
     fn begin(
         &mut self,
@@ -87,8 +76,10 @@ impl View for Lexpr {
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
         let told = self.report.frame(frame);
         let looks = told.is_some() || (self.report.reduces() && frame.seconds > 0.0);
-        if looks && frame.options.exact && self.report.tells('X') {
-            write_port_lines(frame, out)?;
+        if looks && frame.options.exact && frame.meta.origin() == "collectl" {
+            self.text.clear();
+            self.report.push_exact_lines(frame, &mut self.text);
+            out.write_all(&self.text)?;
         }
         let Some(told) = told else { return Ok(()) };
         let text = &mut self.text;
@@ -99,13 +90,12 @@ impl View for Lexpr {
             time.truncate(time.trim_end_matches('0').trim_end_matches('.').len());
         }
         time.push('\n');
-        let detail = |letter: char| letter.is_ascii_uppercase() && letter != 'E';
         let mut time_told = self.report.has_summary();
         if time_told {
             text.extend_from_slice(time.as_bytes());
         }
         for told in told.iter().filter(|told| told.known.is_none_or(|known| known.lexpr)) {
-            if detail(told.letter) && !time_told {
+            if told.is_detail && !time_told {
                 text.extend_from_slice(time.as_bytes());
                 time_told = true;
             }

@@ -9,11 +9,12 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use layout::{Form, Frame, Of, Options, PlotColumn, Row, text};
-use sample::{Meta, SourceDef, State};
+use layout::{Form, Frame, Of, Options, PlotColumn, Position, Row, Selection, text};
+use sample::{Kind, Meta, SourceDef, State};
 
 use super::ExportError;
 use super::names::{self, Known};
+use crate::parts::{self, Part};
 
 /// What `h` answers: an export's own help and that of the options which all three understand.
 pub(super) fn help(own: &str) -> ExportError {
@@ -41,17 +42,14 @@ enum Reduce {
     Total,
 }
 
-/// The order of subsystems in a report.
-pub(super) struct Order {
-    /// Letters in collectl's order; whit's own follow, lower case first.
-    pub(super) letters: &'static str,
-}
+/// Where a source stands in a report: small numbers first.
+pub(super) type Order = fn(&Position) -> u16;
 
 /// A metric, ready to be told.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
-    /// The letter it belongs to.
-    pub(super) letter: char,
+    /// Whether it is one of those that `lexpr` writes behind the time.
+    pub(super) is_detail: bool,
     /// The name in `lexpr`.
     pub(super) name: String,
     /// The instance, for formats that put it elsewhere.
@@ -90,7 +88,7 @@ pub(super) struct Report {
     subsystems: Option<String>,
     reduce: Option<Reduce>,
     // From here on: set by `begin` and by frames.
-    letters: Vec<char>,
+    parts: Vec<Part>,
     every: u64,
     every_seconds: f64,
     sampling_seconds: f64,
@@ -110,7 +108,7 @@ impl Report {
             interval_seconds: None,
             subsystems: None,
             reduce: None,
-            letters: Vec::new(),
+            parts: Vec::new(),
             every: 1,
             every_seconds: 1.0,
             sampling_seconds: 1.0,
@@ -186,9 +184,14 @@ impl Report {
         self.ttl
     }
 
-    /// Whether a letter is told.
-    pub(super) fn tells(&self, letter: char) -> bool {
-        self.letters.contains(&letter)
+    /// What collectl writes of the sources before their names, under `--exact`.
+    pub(super) fn push_exact_lines(&self, frame: &Frame<'_>, out: &mut Vec<u8>) {
+        for part in &self.parts {
+            let lines = part.layout.and_then(|layout| layout.lexpr_exact_lines);
+            if let (Some(lines), Some(track)) = (lines, part.track(frame)) {
+                lines(&frame.whole(track), out);
+            }
+        }
     }
 
     /// Whether every tick is looked at, not only those that are told.
@@ -196,9 +199,9 @@ impl Report {
         self.reduce.is_some()
     }
 
-    /// Whether a summary is among the letters, so that `lexpr` tells the time first.
+    /// Whether a summary is told, so that `lexpr` writes the time first.
     pub(super) fn has_summary(&self) -> bool {
-        self.letters.iter().any(|letter| letter.is_ascii_lowercase() || *letter == 'E')
+        self.parts.iter().any(|part| !is_behind_time(part))
     }
 
     /// Begins a feed.
@@ -212,19 +215,27 @@ impl Report {
             let error = ExportError::Option { export: self.export, text };
             io::Error::new(io::ErrorKind::InvalidInput, error)
         };
-        let asked = options.subsystems.as_str();
-        if let Some(subset) = self.subsystems.as_deref()
-            && let Some(letter) = subset.chars().find(|&c| !asked.is_empty() && !asked.contains(c))
+        let asked = &options.subsystems;
+        let subset = self.subsystems.as_deref().map(|text| subset_of(text, defs));
+        if let Some(subset) = &subset
+            && !asked.is_empty()
         {
-            return Err(wrong(format!("s={subset}: '{letter}' is not among -s {asked}")));
+            let mut rest = subset.clone();
+            rest.remove(asked);
+            if !rest.is_empty() {
+                return Err(wrong(format!("s={subset}: '{rest}' is not among -s {asked}")));
+            }
         }
-        let asked = self.subsystems.as_deref().unwrap_or(asked);
-        let wanted = |letter: &char| {
-            (asked.is_empty() || asked.contains(*letter))
-                && defs.iter().any(|def| options.layouts.letter(def, *letter).is_some())
-        };
-        let ours = ('a'..='z').chain('A'..='Z').filter(|c| !self.order.letters.contains(*c));
-        self.letters = self.order.letters.chars().chain(ours).filter(wanted).collect();
+        let asked = subset.as_ref().unwrap_or(asked);
+        self.parts.clear();
+        for (source, def) in defs.iter().enumerate() {
+            for level in def.levels().filter(|&level| asked.is_empty() || asked.asks(def, level)) {
+                let layout = options.layouts.at(def, level);
+                self.parts.push(Part { source, def: def.clone(), level, layout });
+            }
+        }
+        let order = self.order;
+        self.parts.sort_by_key(|part| part.layout.map_or(u16::MAX, |one| order(&one.position)));
 
         self.sampling_seconds = meta.interval_ns() as f64 / 1e9;
         self.every_seconds = self.interval_seconds.unwrap_or(self.sampling_seconds);
@@ -275,8 +286,8 @@ impl Report {
             return None;
         }
         let mut told = Vec::new();
-        for &letter in &self.letters {
-            gather(frame, letter, &mut told);
+        for part in &self.parts {
+            gather(frame, part, &mut told);
         }
         if let Some(reduce) = self.reduce {
             self.hold(&told, reduce, frame.options.exact);
@@ -366,34 +377,85 @@ impl Held {
     }
 }
 
-/// All metrics of a letter at this tick.
-fn gather(frame: &Frame<'_>, letter: char, told: &mut Vec<Told>) {
-    for track in frame.tracks {
-        let Some(layout) = frame.options.layouts.letter(&track.def, letter) else { continue };
-        if layout.metrics.is_empty() || (track.current.state != State::Ok && !frame.options.exact) {
-            continue;
+/// The subset that `s=` names: letters, or the name of one of the sources.
+fn subset_of(text: &str, defs: &[Arc<SourceDef>]) -> Selection {
+    let mut selection = Selection::default();
+    if defs.iter().any(|def| text.eq_ignore_ascii_case(&def.name)) {
+        selection.push_name(text);
+        return selection;
+    }
+    Selection::from(text)
+}
+
+/// Whether `lexpr` writes it behind the time, as it does details.
+fn is_behind_time(part: &Part) -> bool {
+    part.is_detail() && !part.layout.is_some_and(|layout| layout.is_lexpr_summary)
+}
+
+/// All metrics of a source at this tick.
+fn gather(frame: &Frame<'_>, part: &Part, told: &mut Vec<Told>) {
+    let Some(track) = part.track(frame) else { return };
+    if track.current.state != State::Ok && !frame.options.exact {
+        return;
+    }
+    let whole = frame.whole(track);
+    let Some(layout) = part.layout else {
+        if frame.options.layouts.of(&part.def).is_empty() {
+            gather_derived(&whole, part, told);
         }
-        let whole = frame.whole(track);
-        if !layout.metrics.iter().any(|metric| metric.name.contains("{}")) {
-            push(&whole, letter, layout.metrics, told);
-            continue;
-        }
-        let mut rows: Vec<Row<'_>> = whole.rows().filter(layout.keep).collect();
-        if let Some(order) = layout.order {
-            rows.sort_by(order);
-        }
-        for row in &rows {
-            push(row, letter, layout.metrics, told);
-        }
+        return;
+    };
+    if !layout.metrics.iter().any(|metric| metric.name.contains("{}")) {
+        push(&whole, part, layout.metrics, told);
+        return;
+    }
+    let mut rows: Vec<Row<'_>> = whole.rows().filter(layout.keep).collect();
+    if let Some(order) = layout.order {
+        rows.sort_by(order);
+    }
+    for row in &rows {
+        push(row, part, layout.metrics, told);
     }
 }
 
-fn push(row: &Row<'_>, letter: char, metrics: &[PlotColumn], told: &mut Vec<Told>) {
+/// The metrics of a source that has no layout: `source.field`, and `source.field.instance` in
+/// detail.
+fn gather_derived(whole: &Row<'_>, part: &Part, told: &mut Vec<Told>) {
+    let mut add = |row: &Row<'_>, instance: Option<String>| {
+        for (index, field) in parts::derived_fields(&part.def) {
+            let value = match instance {
+                Some(_) => parts::derived_value(row, index, field),
+                None => parts::derived_sum(row, index, field),
+            };
+            let value = value.filter(|value| value.is_finite());
+            let Some(value) = value.or(row.exact().then_some(0.0)) else { continue };
+            let mut name = format!("{}.{}", part.def.name, field.name);
+            if let Some(instance) = &instance {
+                name = format!("{name}.{instance}");
+            }
+            told.push(Told {
+                is_detail: is_behind_time(part),
+                name,
+                instance: instance.clone(),
+                value,
+                digits: None,
+                plain: false,
+                level: field.kind == Kind::Gauge,
+                known: None,
+            });
+        }
+    };
+    if !part.is_detail() {
+        return add(whole, None);
+    }
+    for row in whole.rows() {
+        add(&row, Some(instance(row.name())));
+    }
+}
+
+fn push(row: &Row<'_>, part: &Part, metrics: &[PlotColumn], told: &mut Vec<Told>) {
     for metric in metrics.iter().filter(|metric| (metric.applies)(row)) {
         let Of::Number(value) = metric.value else { continue };
-        if !(metric.applies)(row) {
-            continue;
-        }
         let value = value(row).filter(|value| value.is_finite());
         let Some(value) = value.or(row.exact().then_some(0.0)) else { continue };
         let instance = metric.name.contains("{}").then(|| instance(row.name()));
@@ -407,7 +469,8 @@ fn push(row: &Row<'_>, letter: char, metrics: &[PlotColumn], told: &mut Vec<Told
         };
         let known = names::find(metric.name);
         let (plain, level) = (metric.form == Form::Plain, metric.level);
-        told.push(Told { letter, name, instance, value, digits, plain, level, known });
+        let is_detail = is_behind_time(part);
+        told.push(Told { is_detail, name, instance, value, digits, plain, level, known });
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use layout::number::{Scale, pad_left, push_perl, push_scaled, push_whole};
-use layout::{Frame, Of, Options, PlotColumn, Row};
-use sample::{Meta, SourceDef};
+use layout::{Frame, Layout, Of, Options, PlotColumn, Row};
+use sample::{Meta, SourceDef, Track};
 
 use super::{Destination, Echo, Export, ExportError, Setting, check_files};
 use crate::brief::HEADER_REPEAT;
@@ -52,8 +52,11 @@ impl View for Vmstat {
         _out: &mut dyn Write,
     ) -> io::Result<()> {
         self.ticks = 0;
-        let has = |letter| defs.iter().any(|def| options.layouts.letter(def, letter).is_some());
-        if has('c') && has('m') {
+        let has = |name: &str| {
+            let layouts = defs.iter().flat_map(|def| options.layouts.of(def));
+            layouts.flat_map(|layout| layout.metrics).any(|metric| metric.name == name)
+        };
+        if has("cputotals.idle") && has("meminfo.free") {
             return Ok(());
         }
         let text = "vmstat shows CPU and memory: it needs -scm, and a recording that has both";
@@ -110,24 +113,24 @@ fn push_header(line: &mut Vec<u8>, options: &Options) {
 type Column = (usize, bool, fn(&Frame<'_>) -> Option<f64>);
 
 const COLUMNS: [Column; 18] = [
-    (2, false, |frame| plotted(frame, 'c', "RunTot")),
-    (2, false, |frame| plotted(frame, 'c', "BlkTot")),
-    (6, true, |frame| metric(frame, 'm', "swapinfo.used")),
-    (6, true, |frame| metric(frame, 'm', "meminfo.free")),
-    (6, true, |frame| metric(frame, 'm', "meminfo.buf")),
-    (6, true, |frame| metric(frame, 'm', "meminfo.cached")),
-    (6, true, |frame| metric(frame, 'm', "meminfo.inactive")),
+    (2, false, |frame| plotted(frame, "RunTot")),
+    (2, false, |frame| plotted(frame, "BlkTot")),
+    (6, true, |frame| metric(frame, "swapinfo.used")),
+    (6, true, |frame| metric(frame, "meminfo.free")),
+    (6, true, |frame| metric(frame, "meminfo.buf")),
+    (6, true, |frame| metric(frame, "meminfo.cached")),
+    (6, true, |frame| metric(frame, "meminfo.inactive")),
     (6, true, active),
-    (4, false, |frame| metric(frame, 'm', "swapinfo.in")),
-    (4, false, |frame| metric(frame, 'm', "swapinfo.out")),
-    (5, false, |frame| metric(frame, 'm', "pageinfo.in")),
-    (5, false, |frame| metric(frame, 'm', "pageinfo.out")),
-    (4, false, |frame| metric(frame, 'c', "ctxint.int")),
-    (5, false, |frame| metric(frame, 'c', "ctxint.ctx")),
-    (2, false, |frame| metric(frame, 'c', "cputotals.usertot")),
-    (2, false, |frame| metric(frame, 'c', "cputotals.systot")),
-    (3, false, |frame| metric(frame, 'c', "cputotals.idle")),
-    (2, false, |frame| metric(frame, 'c', "cputotals.wait")),
+    (4, false, |frame| metric(frame, "swapinfo.in")),
+    (4, false, |frame| metric(frame, "swapinfo.out")),
+    (5, false, |frame| metric(frame, "pageinfo.in")),
+    (5, false, |frame| metric(frame, "pageinfo.out")),
+    (4, false, |frame| metric(frame, "ctxint.int")),
+    (5, false, |frame| metric(frame, "ctxint.ctx")),
+    (2, false, |frame| metric(frame, "cputotals.usertot")),
+    (2, false, |frame| metric(frame, "cputotals.systot")),
+    (3, false, |frame| metric(frame, "cputotals.idle")),
+    (2, false, |frame| metric(frame, "cputotals.wait")),
 ];
 
 fn push_values(line: &mut Vec<u8>, frame: &Frame<'_>) {
@@ -147,25 +150,24 @@ fn push_values(line: &mut Vec<u8>, frame: &Frame<'_>) {
     }
 }
 
-/// A metric of a letter.
-fn metric(frame: &Frame<'_>, letter: char, name: &str) -> Option<f64> {
-    let layouts = frame
-        .tracks
-        .iter()
-        .filter_map(|track| Some((track, frame.options.layouts.letter(&track.def, letter)?)));
+/// Every layout of every source, with its readings.
+fn layouts<'a>(frame: &'a Frame<'_>) -> impl Iterator<Item = (&'a Track, &'static Layout)> {
+    let of =
+        |track: &'a Track| frame.options.layouts.of(&track.def).iter().map(move |l| (track, l));
+    frame.tracks.iter().flat_map(of)
+}
+
+/// The value of a metric, by its name in `lexpr`.
+fn metric(frame: &Frame<'_>, name: &str) -> Option<f64> {
     let mut columns =
-        layouts.flat_map(|(track, layout)| layout.metrics.iter().map(move |c| (track, c)));
+        layouts(frame).flat_map(|(t, layout)| layout.metrics.iter().map(move |c| (t, c)));
     let (track, column) = columns.find(|(_, column)| column.name == name)?;
     value(&frame.whole(track), column)
 }
 
-/// A plot column of a letter.
-fn plotted(frame: &Frame<'_>, letter: char, name: &str) -> Option<f64> {
-    let layouts = frame
-        .tracks
-        .iter()
-        .filter_map(|track| Some((track, frame.options.layouts.letter(&track.def, letter)?)));
-    let plots = layouts.filter_map(|(track, layout)| Some((track, layout.plot.as_ref()?)));
+/// The value of a plot column, by its heading.
+fn plotted(frame: &Frame<'_>, name: &str) -> Option<f64> {
+    let plots = layouts(frame).filter_map(|(track, layout)| Some((track, layout.plot.as_ref()?)));
     let mut columns = plots.flat_map(|(track, plot)| plot.columns.iter().map(move |c| (track, c)));
     let (track, column) = columns.find(|(_, column)| column.name == name)?;
     value(&frame.whole(track), column)
@@ -181,9 +183,7 @@ fn value(row: &Row<'_>, column: &PlotColumn) -> Option<f64> {
 /// Memory used of late.  collectl keeps the last line that begins with the word: that of file
 /// pages, or of anonymous ones where that is missing.
 fn active(frame: &Frame<'_>) -> Option<f64> {
-    let has = |def: &SourceDef| {
-        frame.options.layouts.letter(def, 'm').is_some() && def.field("active").is_some()
-    };
+    let has = |def: &SourceDef| def.field("active").is_some();
     let track = frame.tracks.iter().find(|track| has(&track.def))?;
     let row = frame.whole(track);
     let last = ["active_file", "active_anon"].map(|name| track.def.field(name)).into_iter();

@@ -70,7 +70,7 @@ impl TopList {
 
     fn open_others(&self, letter: char, options: &Options, screen: bool) -> Option<Others> {
         let mut options = options.clone();
-        options.subsystems.retain(|other| other != letter);
+        options.subsystems.retain_letters(|other| other != letter);
         if options.subsystems.is_empty() {
             return None;
         }

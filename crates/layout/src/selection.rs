@@ -1,0 +1,180 @@
+//! What `-s` asks for: sources by letters, as collectl has them, and by names.
+//!
+//! As text, which recordings keep too: the letters, and behind a comma each name
+//! (`cdn,softnet,CGROUP`).  As with letters, small ones ask for the source as a whole and capitals
+//! for its instances.
+
+use std::fmt;
+
+use sample::{Level, SourceDef};
+
+/// Sources and levels that are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    letters: String,
+    names: Vec<String>,
+}
+
+impl Selection {
+    /// The letters, in the order they were given.
+    pub fn letters(&self) -> &str {
+        &self.letters
+    }
+
+    /// The names, in the order they were given; in capitals for instances.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.letters.is_empty() && self.names.is_empty()
+    }
+
+    /// How many letters and names there are.
+    pub fn len(&self) -> usize {
+        self.letters.chars().count() + self.names.len()
+    }
+
+    /// Whether the letter is among them.
+    pub fn has(&self, letter: char) -> bool {
+        self.letters.contains(letter)
+    }
+
+    /// Whether any of the letters is among them.
+    pub fn has_any(&self, letters: &[char]) -> bool {
+        self.letters.contains(letters)
+    }
+
+    /// Whether a source is asked for at a level.  The name of a source that is shown by its
+    /// instances alone asks for those, in whatever case it is given.
+    pub fn asks(&self, def: &SourceDef, level: Level) -> bool {
+        if def.letter(level).is_some_and(|letter| self.has(letter)) {
+            return true;
+        }
+        self.names.iter().any(|name| Self::level_of(name, def) == Some(level))
+    }
+
+    /// Whether a source is asked for at any level.
+    pub fn asks_for(&self, def: &SourceDef) -> bool {
+        def.letters.chars().any(|letter| self.has(letter))
+            || self.names.iter().any(|name| name.eq_ignore_ascii_case(&def.name))
+    }
+
+    /// The level at which a name asks for a source; `None` if it is another source's.
+    fn level_of(name: &str, def: &SourceDef) -> Option<Level> {
+        if !name.eq_ignore_ascii_case(&def.name) {
+            return None;
+        }
+        let is_capital = name.bytes().any(|byte| byte.is_ascii_uppercase());
+        let wanted = if is_capital { Level::Detail } else { Level::Summary };
+        def.levels().find(|&level| level == wanted).or_else(|| def.levels().next())
+    }
+
+    /// Adds letters and names that are not among them.
+    pub fn add(&mut self, other: &Selection) {
+        for letter in other.letters.chars() {
+            if !self.letters.contains(letter) {
+                self.letters.push(letter);
+            }
+        }
+        other.names().for_each(|name| self.push_name(name));
+    }
+
+    /// Takes letters and names away.
+    pub fn remove(&mut self, other: &Selection) {
+        self.letters.retain(|letter| !other.has(letter));
+        self.names.retain(|name| !other.names.contains(name));
+    }
+
+    /// Takes away all that asks for a source; true if anything did.
+    pub fn remove_source(&mut self, def: &SourceDef) -> bool {
+        let before = self.len();
+        self.letters.retain(|letter| !def.letters.contains(letter));
+        self.names.retain(|name| !name.eq_ignore_ascii_case(&def.name));
+        self.len() < before
+    }
+
+    /// Keeps the letters for which `keep` is true, and all names.
+    pub fn retain_letters(&mut self, keep: impl FnMut(char) -> bool) {
+        self.letters.retain(keep);
+    }
+
+    /// Adds a letter at the end, whether or not it is there.
+    pub fn push_letter(&mut self, letter: char) {
+        self.letters.push(letter);
+    }
+
+    /// Adds a name, in capitals for instances.
+    pub fn push_name(&mut self, name: &str) {
+        if !self.names.iter().any(|known| known == name) {
+            self.names.push(name.to_owned());
+        }
+    }
+}
+
+/// Reads the text form.
+impl From<&str> for Selection {
+    fn from(text: &str) -> Self {
+        let mut parts = text.split(',');
+        let letters = parts.next().unwrap_or_default().to_owned();
+        let names = parts.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        Selection { letters, names }
+    }
+}
+
+/// Writes the text form.
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.letters)?;
+        self.names.iter().try_for_each(|name| write!(f, ",{name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn def(name: &'static str, letters: &'static str, instances: bool) -> SourceDef {
+        let instance = if instances { vec!["cpu".into()] } else { Vec::new() };
+        SourceDef {
+            name: name.into(),
+            letters: letters.into(),
+            instance: instance.into(),
+            ..SourceDef::EMPTY
+        }
+    }
+
+    #[test]
+    fn letters_and_names_ask_for_levels() {
+        let (disk, softnet, core) =
+            (def("disk", "dD", true), def("softnet", "", true), def("cpu_core", "C", true));
+        let asked = |text: &str, def: &SourceDef| {
+            let selection = Selection::from(text);
+            [Level::Summary, Level::Detail].map(|level| selection.asks(def, level))
+        };
+        assert_eq!(asked("cd", &disk), [true, false]);
+        assert_eq!(asked("D", &disk), [false, true]);
+        assert_eq!(asked(",disk", &disk), [true, false]);
+        assert_eq!(asked("c,DISK", &disk), [false, true]);
+        assert_eq!(asked("dsoftnet", &softnet), [false, false]);
+        assert_eq!(asked("d,softnet,SOFTNET", &softnet), [true, true]);
+        assert_eq!(asked(",cpu_core", &core), [false, true]);
+        assert!(Selection::from(",SOFTNET").asks_for(&softnet));
+        assert_eq!(asked(",SOFTNET", &def("softnet", "", false)), [true, false]);
+    }
+
+    #[test]
+    fn the_text_form_returns() {
+        for text in ["", "cdn", "cdn,softnet", ",softnet,DISK"] {
+            assert_eq!(Selection::from(text).to_string(), text);
+        }
+        let mut selection = Selection::from("cd,softnet");
+        selection.add(&"dn,softnet,disk".into());
+        assert_eq!(selection.to_string(), "cdn,softnet,disk");
+        selection.remove(&"c,softnet".into());
+        assert_eq!(selection.to_string(), "dn,disk");
+        assert!(selection.remove_source(&def("disk", "dD", true)));
+        assert_eq!(selection.to_string(), "n");
+    }
+}
