@@ -131,6 +131,7 @@ static DISK_LAYOUTS: &[Layout] = &[
 
 static SLAB_LAYOUTS: &[Layout] = &[Layout {
     level: Level::Detail,
+    headings_each_time: Some(|options| options.slabfilt.is_set()),
     verbose: &[Block {
         when: |_| true,
         title: "SLABS",
