@@ -1,11 +1,11 @@
 //! The vocabulary that every other part of whit speaks: what a field is, what a source is, what one
 //! reading of a source looks like, and a history of two of them.
 //!
-//! This crate does no I/O, has no options and depends on nothing of ours.  A source fills
+//! This crate does no I/O and has no options.  Uses no other crate of whit.  A source fills
 //! [`Table`]s and knows no view; a view reads a history through crate `layout` and knows no source;
 //! both know only [`Field`]s.
 //!
-//! The way of a number through whit:
+//! The path of a number through whit:
 //!
 //! ```text
 //! kernel text ─ source ─▶ Table ─▶ Sample ─▶ recording ─▶ Sample ─▶ History ─▶ layout::Frame ─▶ view

@@ -1,8 +1,12 @@
-//! Every source of this host: one file each, and one line in [`ALL`].
+//! Every source: one file each, and one line in [`ALL`].
 //!
-//! A source reads kernel files through a [`Host`] and fills a [`Table`].  It knows no recording
-//! and no view; how collectl shows it stands as data in its definition.  To add one, follow
-//! `docs/adding-a-source.md`: the file, its line here, nothing else.
+//! A source reads kernel files through a [`Host`] and fills a [`Table`].  It knows neither
+//! recordings nor views; how views show it is data in its [`Entry`].  `docs/adding-a-source.md`
+//! describes how to add one.
+//!
+//! Uses `sample`, `layout`, `procfs` and `bpf`.
+//! Begin with [`Source`] and [`Entry`], then `softirq.rs`, a source of one file; [`Sampler`] reads
+//! sources, and [`SourceContext`] is what they are opened with.
 #![forbid(unsafe_code)]
 
 use layout::{Layout, Selection};
@@ -62,44 +66,43 @@ pub trait Source {
     /// Must not allocate once warm, must not read a file twice, must not panic on any text.
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State;
 
-    /// When [`drain_kernel_buffer`](Self::drain_kernel_buffer) wants to be called between two readings, however far they are
-    /// apart; never for a source that only looks when it is read.
+    /// When [`drain_kernel_buffer`](Self::drain_kernel_buffer) is to be called between two readings,
+    /// however long the interval is; `None` for a source without a buffer in the kernel.
     fn wakeup(&self) -> Option<Wakeup<'_>> {
         None
     }
 
-    /// Takes over what the kernel has told meanwhile, for the next reading: its own room is small.
+    /// Reads what the kernel has buffered since, and keeps it for the next reading.
     fn drain_kernel_buffer(&mut self) {}
 
-    /// Whether it tells what others find out as they are read, so that it wants to be read behind
-    /// all of them at every tick.
+    /// Whether it must be read after all other sources of a tick, because it uses what they found.
     fn reads_last(&self) -> bool {
         false
     }
 
-    /// Says that the next reading is the last: what waits for more to become known waits no longer.
-    /// Whether there is anything for that reading which would otherwise be lost.
+    /// The next reading is the last: data that the source holds back goes into it.  Returns whether
+    /// there is any, which would otherwise be lost.
     fn finish(&mut self) -> bool {
         false
     }
 
-    /// What it has cost all others of the machine since it was last asked, beside its readings, in
-    /// nanoseconds of CPU time: an estimate, for `--budget`.  Nothing for a source that only reads.
+    /// CPU time, in nanoseconds, that the source has cost all other tasks since the last call,
+    /// besides its readings: an estimate, for `--budget`.  0 for a source that only reads.
     fn overhead_ns(&mut self) -> u64 {
         0
     }
 
-    /// Stops what costs others, for good: its samples are [`State::Skipped`] from now on.  For
-    /// sources with a [`overhead_ns`](Self::overhead_ns).
+    /// Stops for good what slows other tasks: its samples are [`State::Skipped`] from now on.  Only
+    /// for sources with an [`overhead_ns`](Self::overhead_ns).
     fn stop(&mut self) {}
 }
 
-/// What a source wants between two readings.
+/// When a source is to be called between two readings.
 #[derive(Clone, Copy, Debug)]
 pub enum Wakeup<'a> {
-    /// To be called when this can be read.
+    /// When this descriptor is readable.
     Descriptor(std::os::fd::BorrowedFd<'a>),
-    /// To be called every so many nanoseconds.
+    /// Every so many nanoseconds.
     Every(u64),
 }
 
@@ -109,11 +112,11 @@ impl std::fmt::Debug for Entry {
     }
 }
 
-/// A source as its file states it: what it is, how it looks, how it is opened.
+/// What a source is, how it looks, and how it is opened.
 ///
-/// Write it with `..Entry::EMPTY`; what is added here later then changes no source.
+/// Write it with `..Entry::EMPTY`, so that a new member changes no source.
 pub struct Entry {
-    /// `[a-z0-9_]+`, unique, the same for ever: recordings find sources by it, `-s` selects by it.
+    /// `[a-z0-9_]+`, unique, and never changed: recordings and `-s` find sources by it.
     pub name: &'static str,
     /// One sentence without a full stop, for the reference.
     pub about: &'static str,
@@ -127,22 +130,20 @@ pub struct Entry {
     pub fields: &'static [Field],
     /// How often it is read.
     pub cadence: Cadence,
-    /// How it looks at each level; views make up a plain layout from the fields where there is
-    /// none.
+    /// How it looks at each level; without one, views show all fields in columns.
     pub layouts: &'static [Layout],
-    /// Whether it is opened only where its letter or name is given, never as a part of all: one
-    /// that slows every task of the machine, or of which there is nothing but in recordings of the
-    /// program that runs jobs.
+    /// Whether it is opened only where it is selected by name or letter: a source that slows every
+    /// task of the machine, or that has data only in recordings of `whit run`.
     pub by_name_only: bool,
-    /// What a machine lacks on which the source finds nothing (`InfiniBand adapter`).  `None` for
-    /// what may come with a module or a mount at any time.
+    /// The hardware that a machine must have for it (`InfiniBand adapter`).  `None` for what may
+    /// come with a module or a mount at any time.
     pub hardware: Option<&'static str>,
     /// Opens it on a host.  Never fails: what is missing shows as a state when read.
     pub open: fn(&mut Host, &std::sync::Arc<SourceContext>) -> Box<dyn Source>,
 }
 
 impl Entry {
-    /// An entry of nothing, to be completed.
+    /// The defaults of an entry.
     pub const EMPTY: Entry = Entry {
         name: "",
         about: "",
@@ -188,14 +189,14 @@ impl Entry {
         selection.asks_for(&self.def())
     }
 
-    /// Whether it is a part of all.
+    /// Whether it is opened without being selected.
     #[must_use]
     pub fn is_of_all(&self) -> bool {
         !self.by_name_only
     }
 }
 
-/// What an entry that does not say how to open its source gives.
+/// The source of an entry without `open`.
 struct NotOpened;
 
 impl Source for NotOpened {
@@ -245,7 +246,7 @@ pub fn layouts_of(name: &str) -> &'static [Layout] {
     find(name).map_or(&[], |entry| entry.layouts)
 }
 
-/// What a machine lacks on which the source of that name finds nothing ([`Entry::hardware`]).
+/// The hardware that the source of that name needs ([`Entry::hardware`]).
 pub fn hardware_of(name: &str) -> Option<&'static str> {
     find(name)?.hardware
 }

@@ -46,8 +46,8 @@ impl Sampler {
         self.opened.iter_mut().for_each(|(_, source)| source.drain_kernel_buffer());
     }
 
-    /// Hands `allows` what each source has cost others since this was last called; those for which
-    /// it says no stop that for good.
+    /// Calls `allows` with the overhead of each source since the last call; a source for which it
+    /// returns false stops for good.
     pub fn limit_overhead(&mut self, mut allows: impl FnMut(usize, u64) -> bool) {
         for (index, (_, source)) in self.opened.iter_mut().enumerate() {
             let overhead_ns = source.overhead_ns();
