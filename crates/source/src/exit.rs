@@ -46,34 +46,34 @@ use taskstats::Taskstats;
 use Unit::{Bytes, Count, Kibibytes, Nanoseconds, Ticks};
 
 fields! {
-    COMMAND = Field::text("command", "Its name at the end; of what is inferred, whose children they were");
+    COMMAND = Field::text("command", "Its name at exit; for an inferred row, the parent's");
     COMMAND_LINE = Field::text("command_line", "Program and arguments, blanks between them; no more than 256 bytes");
     USER = Field::text("user", "Name of the real user, or the number if it has none");
-    CGROUP = Field::text("cgroup", "Path of its control group, if it is still known");
-    ORIGIN = Field::text("origin", "Who told: bpf or taskstats; inferred, if nobody did and this is what a parent's children used");
+    CGROUP = Field::text("cgroup", "Path of its control group, if it still exists");
+    ORIGIN = Field::text("origin", "Where the row comes from: bpf or taskstats; inferred, if it is what a parent's children used");
     PARENT = Field::gauge("parent", Count, "The process that it was a child of");
     UID = Field::gauge("uid", Count, "Number of the real user");
     CGROUP_ID = Field::gauge("cgroup_id", Count, "Id of its control group in the unified hierarchy");
-    START_TIME = Field::gauge("start_time", Ticks, "When it began, since boot");
-    LIFETIME = Field::gauge("lifetime", Nanoseconds, "From its beginning to its end");
-    END_TIME = Field::gauge("end_time", Nanoseconds, "When it ended, since boot");
-    EXIT_CODE = Field::gauge("exit_code", Count, "What it returned, missing if a signal ended it");
+    START_TIME = Field::gauge("start_time", Ticks, "Start time, since boot");
+    LIFETIME = Field::gauge("lifetime", Nanoseconds, "Time from start to exit");
+    END_TIME = Field::gauge("end_time", Nanoseconds, "Exit time, since boot");
+    EXIT_CODE = Field::gauge("exit_code", Count, "Exit status; missing if a signal ended it");
     SIGNAL = Field::gauge("signal", Count, "The signal that ended it");
-    USER_TIME = Field::gauge("user_time", Nanoseconds, "CPU time in user mode, all its life");
-    SYSTEM_TIME = Field::gauge("system_time", Nanoseconds, "CPU time in the kernel, all its life");
-    RUN_TIME = Field::gauge("run_time", Nanoseconds, "CPU time, exact, all its life");
-    MINOR_FAULTS = Field::gauge("minor_faults", Count, "Page faults without I/O, all its life");
-    MAJOR_FAULTS = Field::gauge("major_faults", Count, "Page faults with I/O, all its life");
-    VOLUNTARY_SWITCHES = Field::gauge("voluntary_switches", Count, "Times it gave the CPU up");
-    INVOLUNTARY_SWITCHES = Field::gauge("involuntary_switches", Count, "Times the CPU was taken from it");
-    READ_CHARS = Field::gauge("read_chars", Bytes, "Asked for by reading calls");
-    WRITE_CHARS = Field::gauge("write_chars", Bytes, "Given to writing calls");
-    READ_CALLS = Field::gauge("read_calls", Count, "Reading calls");
-    WRITE_CALLS = Field::gauge("write_calls", Count, "Writing calls");
-    READ_BYTES = Field::gauge("read_bytes", Bytes, "Fetched from storage");
-    WRITE_BYTES = Field::gauge("write_bytes", Bytes, "Sent to storage");
-    CANCELLED_WRITE_BYTES = Field::gauge("cancelled_write_bytes", Bytes, "Not written after all, as the file was cut");
-    PEAK_RESIDENT = Field::gauge("peak_resident", Kibibytes, "The most that was in memory");
+    USER_TIME = Field::gauge("user_time", Nanoseconds, "CPU time in user mode, whole lifetime");
+    SYSTEM_TIME = Field::gauge("system_time", Nanoseconds, "CPU time in the kernel, whole lifetime");
+    RUN_TIME = Field::gauge("run_time", Nanoseconds, "CPU time, exact, whole lifetime");
+    MINOR_FAULTS = Field::gauge("minor_faults", Count, "Page faults without I/O, whole lifetime");
+    MAJOR_FAULTS = Field::gauge("major_faults", Count, "Page faults with I/O, whole lifetime");
+    VOLUNTARY_SWITCHES = Field::gauge("voluntary_switches", Count, "Voluntary context switches");
+    INVOLUNTARY_SWITCHES = Field::gauge("involuntary_switches", Count, "Involuntary context switches");
+    READ_CHARS = Field::gauge("read_chars", Bytes, "Bytes requested by read system calls");
+    WRITE_CHARS = Field::gauge("write_chars", Bytes, "Bytes passed to write system calls");
+    READ_CALLS = Field::gauge("read_calls", Count, "Read system calls");
+    WRITE_CALLS = Field::gauge("write_calls", Count, "Write system calls");
+    READ_BYTES = Field::gauge("read_bytes", Bytes, "Bytes read from storage");
+    WRITE_BYTES = Field::gauge("write_bytes", Bytes, "Bytes written to storage");
+    CANCELLED_WRITE_BYTES = Field::gauge("cancelled_write_bytes", Bytes, "Writes cancelled because the file was truncated");
+    PEAK_RESIDENT = Field::gauge("peak_resident", Kibibytes, "Peak resident memory");
 }
 
 /// Ends kept between two ticks.  10,000 a second at the default of 10 s would be 100,000; what is
@@ -224,7 +224,7 @@ fn until_zero(text: &[u8]) -> &[u8] {
 
 pub(crate) static ENTRY: Entry = Entry {
     name: "exit",
-    about: "Every process that ended since the tick before, with its whole account",
+    about: "Every process that exited since the previous tick, with all it used",
     letters: "Z",
     reads: &[],
     instance: &["pid", "start"],

@@ -72,10 +72,10 @@ pub(crate) static ENTRY: Entry = Entry {
     instance: &[],
     fields: &[
         Field::gauge("dentries", Unit::Count, "Directory entries cached"),
-        Field::gauge("dentries_unused", Unit::Count, "Cached directory entries nobody uses"),
+        Field::gauge("dentries_unused", Unit::Count, "Unused cached directory entries"),
         Field::gauge("dentries_negative", Unit::Count, "Cached names that do not exist"),
         Field::gauge("inodes", Unit::Count, "Inodes held"),
-        Field::gauge("inodes_free", Unit::Count, "Inodes held that nobody uses"),
+        Field::gauge("inodes_free", Unit::Count, "Unused cached inodes"),
         Field::gauge("files_open", Unit::Count, "File handles open"),
         Field::gauge("files_max", Unit::Count, "File handles that may be open"),
     ],

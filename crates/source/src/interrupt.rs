@@ -140,8 +140,8 @@ pub(crate) static ENTRY: Entry = Entry {
     instance: &["irq", "cpu"],
     fields: &[
         Field::counter("count", Unit::Count, "Interrupts served"),
-        Field::text("kind", "The chip that raised it"),
-        Field::text("device", "The devices behind it, or what it is for"),
+        Field::text("kind", "Interrupt controller"),
+        Field::text("device", "Devices that raise it, or its purpose"),
     ],
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],

@@ -42,7 +42,7 @@ impl Source for Memory {
 
 pub(crate) static ENTRY: Entry = Entry {
     name: "memory",
-    about: "Memory of the whole machine: what it holds, swap, paging, reclaim",
+    about: "Memory of the whole machine: use, swap, paging, reclaim",
     letters: "m",
     reads: &["/proc/meminfo", "/proc/vmstat"],
     instance: &[],

@@ -107,7 +107,7 @@ fn irq_full(row: &Row<'_>) -> Option<f64> {
 
 pub(crate) static ENTRY: Entry = Entry {
     name: "pressure",
-    about: "Share of time that tasks stood still for want of CPU, I/O, memory or to interrupts",
+    about: "Share of time that tasks stalled on CPU, I/O, memory or interrupts",
     letters: "p",
     reads: &[
         "/proc/pressure/cpu",
@@ -117,8 +117,8 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     instance: &["resource"],
     fields: &[
-        Field::counter("some_total", Unit::Microseconds, "Time at least one task stood still"),
-        Field::counter("full_total", Unit::Microseconds, "Time all busy tasks stood still"),
+        Field::counter("some_total", Unit::Microseconds, "Time at least one task stalled"),
+        Field::counter("full_total", Unit::Microseconds, "Time all non-idle tasks stalled"),
         Field::gauge("some_avg10", Unit::PercentHundredths, "Some, average over 10 s"),
         Field::gauge("some_avg60", Unit::PercentHundredths, "Some, average over 60 s"),
         Field::gauge("some_avg300", Unit::PercentHundredths, "Some, average over 300 s"),

@@ -99,7 +99,7 @@ impl Source for Process {
 
 pub(crate) static ENTRY: Entry = Entry {
     name: "process",
-    about: "Every process: what it is, what it uses, how it stands",
+    about: "Every process: identity, resource use and state",
     letters: "Z",
     reads: &[
         "/proc/*/stat",

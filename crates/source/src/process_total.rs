@@ -23,18 +23,18 @@ use Unit::{Count, Nanoseconds};
 
 fields! {
     WAY = Field::text("way", "How processes are read: iterator, proc or unprivileged");
-    EXIT_WAY = Field::text("exit_way", "How ends are told: bpf or taskstats; inferred, if only what they used is; missing, if not even that");
-    PROCESSES = Field::gauge("processes", Count, "Processes there were");
-    THREADS = Field::gauge("threads", Count, "Threads there were, those of one thread included");
-    RUNNING = Field::gauge("running", Count, "Processes that ran or waited for a CPU");
-    BIRTHS = Field::counter("births", Count, "Processes and threads begun since boot");
-    EXECS = Field::counter("execs", Count, "Programs begun since the recorder began");
-    EXITS = Field::counter("exits", Count, "Ends told since the recorder began");
-    EXITS_LOST = Field::counter("exits_lost", Count, "Ends known to have happened of which nothing else is known");
-    EXECS_LOST = Field::counter("execs_lost", Count, "Programs begun of which the command line was not told");
-    FACTS_LATE = Field::counter("facts_late", Count, "Command lines that could not be read in time");
-    ATTRIBUTED = Field::counter("attributed", Nanoseconds, "CPU time of all processes, ended ones included");
-    BUSY = Field::counter("busy", Nanoseconds, "CPU time in user mode and the kernel, by the machine's own count");
+    EXIT_WAY = Field::text("exit_way", "How exits are read: bpf, taskstats, or inferred from the parents' child times; missing if not at all");
+    PROCESSES = Field::gauge("processes", Count, "Processes");
+    THREADS = Field::gauge("threads", Count, "Threads of all processes");
+    RUNNING = Field::gauge("running", Count, "Runnable processes");
+    BIRTHS = Field::counter("births", Count, "Processes and threads created since boot");
+    EXECS = Field::counter("execs", Count, "Programs executed since the recorder started");
+    EXITS = Field::counter("exits", Count, "Exit events read since the recorder started");
+    EXITS_LOST = Field::counter("exits_lost", Count, "Exit events lost");
+    EXECS_LOST = Field::counter("execs_lost", Count, "Programs executed whose command line was lost");
+    FACTS_LATE = Field::counter("facts_late", Count, "Command lines that were not read in time");
+    ATTRIBUTED = Field::counter("attributed", Nanoseconds, "CPU time of all processes, including those that exited");
+    BUSY = Field::counter("busy", Nanoseconds, "CPU time in user mode and in the kernel, as /proc/stat counts it");
 }
 
 fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
@@ -157,7 +157,7 @@ static BALANCE: Balance = Balance {
 
 pub(crate) static ENTRY: Entry = Entry {
     name: "process_total",
-    about: "All processes together, their births and ends, and the CPU time nobody accounts for",
+    about: "All processes together: forks, exits, and the CPU time that no process accounts for",
     letters: "Z",
     reads: &["/proc/stat"],
     instance: &[],

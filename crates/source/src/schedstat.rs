@@ -91,19 +91,19 @@ fn total(row: &Row<'_>, field: usize) -> Option<f64> {
 
 pub(crate) static ENTRY: Entry = Entry {
     name: "schedstat",
-    about: "Time that tasks ran and waited for their turn, turns and wake-ups, by CPU",
+    about: "Time that tasks ran and waited in the run queue, timeslices and wake-ups, by CPU",
     letters: "rR",
     reads: &["/proc/schedstat"],
     instance: &["cpu"],
     fields: &[
         Field::counter("run", Unit::Nanoseconds, "Time tasks ran"),
-        Field::counter("wait", Unit::Nanoseconds, "Time tasks were ready to run and waited"),
-        Field::counter("timeslices", Unit::Count, "Turns given to tasks"),
-        Field::counter("schedules", Unit::Count, "Times the scheduler was asked for a task"),
-        Field::counter("schedules_idle", Unit::Count, "Times it had none and the CPU went idle"),
+        Field::counter("wait", Unit::Nanoseconds, "Time tasks waited in the run queue"),
+        Field::counter("timeslices", Unit::Count, "Timeslices given to tasks"),
+        Field::counter("schedules", Unit::Count, "Times the scheduler was called"),
+        Field::counter("schedules_idle", Unit::Count, "Times the CPU went idle"),
         Field::counter("wakeups", Unit::Count, "Tasks that this CPU woke up"),
-        Field::counter("wakeups_local", Unit::Count, "Tasks that it woke up to run on itself"),
-        Field::counter("yields", Unit::Count, "Times a task gave up its turn by itself"),
+        Field::counter("wakeups_local", Unit::Count, "Tasks that it woke up to run on this CPU"),
+        Field::counter("yields", Unit::Count, "Times a task yielded the CPU"),
     ],
     cadence: Cadence::First,
     layouts: &[

@@ -59,7 +59,7 @@ pub(crate) static ENTRY: Entry = Entry {
     instance: &["slab"],
     fields: &[
         Field::gauge("objects_active", Unit::Count, "Objects in use"),
-        Field::gauge("objects", Unit::Count, "Objects that there is room for"),
+        Field::gauge("objects", Unit::Count, "Objects that fit into the slabs"),
         Field::gauge("object_size", Unit::Bytes, "Size of an object, padding included"),
         Field::gauge("objects_per_slab", Unit::Count, "Objects in a slab"),
         Field::gauge("pages_per_slab", Unit::Pages, "Size of a slab"),

@@ -113,8 +113,8 @@ pub(crate) static ENTRY: Entry = Entry {
     fields: &[
         Field::gauge("used", Unit::Count, "Sockets of every kind"),
         Field::gauge("tcp_inuse", Unit::Count, "TCP sockets in use"),
-        Field::gauge("tcp_orphan", Unit::Count, "TCP sockets that no process holds any more"),
-        Field::gauge("tcp_time_wait", Unit::Count, "TCP connections that wait for stragglers"),
+        Field::gauge("tcp_orphan", Unit::Count, "Orphaned TCP sockets"),
+        Field::gauge("tcp_time_wait", Unit::Count, "TCP connections in TIME_WAIT"),
         Field::gauge("tcp_allocated", Unit::Count, "TCP sockets allocated, in use or not"),
         Field::gauge("tcp_memory", Unit::Pages, "Memory of TCP buffers"),
         Field::gauge("udp_inuse", Unit::Count, "UDP sockets in use"),

@@ -32,13 +32,13 @@ mod layout;
 use Unit::{Count, Nanoseconds};
 
 fields! {
-    CALLS = Field::counter("calls", Count, "How often it ended since the recorder began");
-    ERRORS = Field::counter("errors", Count, "How often with an error");
-    WALL_TIME = Field::counter("wall_time", Nanoseconds, "From begin to end of all of them together, waiting included");
-    CPU_TIME = Field::counter("cpu_time", Nanoseconds, "Of that, on a CPU");
-    MEDIAN = Field::gauge("median", Nanoseconds, "Half of those since the reading before took no longer; right within an eighth");
+    CALLS = Field::counter("calls", Count, "Calls that returned since the recorder started");
+    ERRORS = Field::counter("errors", Count, "Calls that returned an error");
+    WALL_TIME = Field::counter("wall_time", Nanoseconds, "Time from start to end of the calls, summed, waiting included");
+    CPU_TIME = Field::counter("cpu_time", Nanoseconds, "Time of the calls on a CPU");
+    MEDIAN = Field::gauge("median", Nanoseconds, "Median duration since the previous reading, to within an eighth");
     PERCENTILE_99 = Field::gauge("percentile_99", Nanoseconds, "99 of 100 since the reading before took no longer; right within an eighth");
-    LONGEST = Field::gauge("longest", Nanoseconds, "The longest since the reading before; exact if it is the longest so far, else too long by up to a quarter");
+    LONGEST = Field::gauge("longest", Nanoseconds, "Longest duration since the previous reading; exact if it is the longest so far, otherwise too long by up to a quarter");
 }
 
 /// What the programs take of a task's time at each call: 0.2 µs were measured on a machine of 2
@@ -187,7 +187,7 @@ fn set_times(row: &mut RowMut<'_>, last: &CallCount, now: &CallCount) {
 
 pub(crate) static ENTRY: Entry = Entry {
     name: "syscall",
-    about: "System calls by name, counted in the kernel; costs every task some 200 ns a call, so only when asked for by letter",
+    about: "System calls by name, counted in the kernel; costs every task some 200 ns a call, so it must be selected",
     letters: "kK",
     reads: &[],
     instance: &["call"],

@@ -70,10 +70,10 @@ fields! {
     SetClientIdConfirm counter Count "setclientid_confirm" "Clients confirmed";
     Lock counter Count "lock" "Locks taken";
     Lockt counter Count "lockt" "Locks tested";
-    Locku counter Count "locku" "Locks given back";
+    Locku counter Count "locku" "Locks released";
     LookupRoot counter Count "lookup_root" "Roots looked up";
     ServerCaps counter Count "server_caps" "Abilities of the server asked for";
-    DelegReturn counter Count "delegreturn" "Delegations given back";
+    DelegReturn counter Count "delegreturn" "Delegations returned";
     Getacl counter Count "getacl" "Access lists read";
     Setacl counter Count "setacl" "Access lists set";
     FsLocations counter Count "fs_locations" "Places of a filesystem asked for";
@@ -96,11 +96,11 @@ fields! {
     GetDeviceInfo counter Count "getdeviceinfo" "Devices of layouts asked for";
     LayoutCommit counter Count "layoutcommit" "Layouts committed";
     LayoutGet counter Count "layoutget" "Layouts asked for";
-    LayoutReturn counter Count "layoutreturn" "Layouts given back";
+    LayoutReturn counter Count "layoutreturn" "Layouts returned";
     Sequence counter Count "sequence" "Calls within a session";
     Allocate counter Count "allocate" "Space reserved";
     Copy counter Count "copy" "Copies made by the server";
-    Deallocate counter Count "deallocate" "Space given back";
+    Deallocate counter Count "deallocate" "Space deallocated";
     Seek counter Count "seek" "Data or holes sought";
     Clone counter Count "clone" "Copies that share data";
 }

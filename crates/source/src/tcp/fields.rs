@@ -61,50 +61,50 @@ columns! {
             "Time to live of packets sent, in hops";
         IpInReceives counter Count "InReceives" "ip_in_receives" "Packets received";
         IpInHdrErrors counter Count "InHdrErrors" "ip_in_hdr_errors"
-            "Packets thrown away for a broken header";
+            "Packets dropped for a broken header";
         IpInAddrErrors counter Count "InAddrErrors" "ip_in_addr_errors"
-            "Packets thrown away for a wrong address";
+            "Packets dropped for a wrong address";
         IpForwDatagrams counter Count "ForwDatagrams" "ip_forw_datagrams" "Packets forwarded";
         IpInUnknownProtos counter Count "InUnknownProtos" "ip_in_unknown_protos"
-            "Packets thrown away for an unknown protocol";
+            "Packets dropped for an unknown protocol";
         IpInDiscards counter Count "InDiscards" "ip_in_discards"
-            "Sound packets received and thrown away, as for want of memory";
-        IpInDelivers counter Count "InDelivers" "ip_in_delivers" "Packets handed to a protocol";
+            "Valid packets received and dropped, for example for lack of memory";
+        IpInDelivers counter Count "InDelivers" "ip_in_delivers" "Packets delivered to a protocol";
         IpOutRequests counter Count "OutRequests" "ip_out_requests"
             "Packets that protocols asked to send";
         IpOutDiscards counter Count "OutDiscards" "ip_out_discards"
-            "Sound packets thrown away instead of sent";
+            "Valid packets dropped instead of sent";
         IpOutNoRoutes counter Count "OutNoRoutes" "ip_out_no_routes"
-            "Packets thrown away for want of a route";
+            "Packets dropped for lack of a route";
         IpReasmTimeout counter Count "ReasmTimeout" "ip_reasm_timeout"
-            "Fragments given up because others did not come in time";
+            "Reassembly timeouts";
         IpReasmReqds counter Count "ReasmReqds" "ip_reasm_reqds" "Fragments received";
         IpReasmOks counter Count "ReasmOKs" "ip_reasm_oks" "Packets put together from fragments";
         IpReasmFails counter Count "ReasmFails" "ip_reasm_fails"
             "Packets that could not be put together";
-        IpFragOks counter Count "FragOKs" "ip_frag_oks" "Packets cut into fragments";
-        IpFragFails counter Count "FragFails" "ip_frag_fails" "Packets that could not be cut";
+        IpFragOks counter Count "FragOKs" "ip_frag_oks" "Packets fragmented";
+        IpFragFails counter Count "FragFails" "ip_frag_fails" "Packets that could not be fragmented";
         IpFragCreates counter Count "FragCreates" "ip_frag_creates" "Fragments made";
         IpOutTransmits counter Count "OutTransmits" "ip_out_transmits"
-            "Packets handed to the link layer";
+            "Packets passed to the link layer";
     }
     "Tcp" 't' {
         TcpRtoAlgorithm gauge Count "RtoAlgorithm" "tcp_rto_algorithm"
-            "How the retransmission time is reckoned (1: other)";
+            "Algorithm of the retransmission timeout (1: other)";
         TcpRtoMin gauge Milliseconds "RtoMin" "tcp_rto_min" "Least retransmission time, in ms";
         TcpRtoMax gauge Milliseconds "RtoMax" "tcp_rto_max" "Longest retransmission time, in ms";
         TcpMaxConn gauge Count "MaxConn" "tcp_max_conn" "Most connections allowed, -1 for no limit";
-        TcpActiveOpens counter Count "ActiveOpens" "tcp_active_opens" "Connections opened by us";
+        TcpActiveOpens counter Count "ActiveOpens" "tcp_active_opens" "Active connection openings";
         TcpPassiveOpens counter Count "PassiveOpens" "tcp_passive_opens"
-            "Connections opened by others";
+            "Passive connection openings";
         TcpAttemptFails counter Count "AttemptFails" "tcp_attempt_fails"
             "Attempts to connect that failed";
         TcpEstabResets counter Count "EstabResets" "tcp_estab_resets"
             "Established connections that were reset";
         TcpCurrEstab gauge Count "CurrEstab" "tcp_curr_estab" "Connections established now";
         TcpInSegs counter Count "InSegs" "tcp_in_segs" "Segments received";
-        TcpOutSegs counter Count "OutSegs" "tcp_out_segs" "Segments sent, but for those sent again";
-        TcpRetransSegs counter Count "RetransSegs" "tcp_retrans_segs" "Segments sent again";
+        TcpOutSegs counter Count "OutSegs" "tcp_out_segs" "Segments sent, without retransmissions";
+        TcpRetransSegs counter Count "RetransSegs" "tcp_retrans_segs" "Segments retransmitted";
         TcpInErrs counter Count "InErrs" "tcp_in_errs" "Segments received with an error";
         TcpOutRsts counter Count "OutRsts" "tcp_out_rsts" "Resets sent";
         TcpInCsumErrors counter Count "InCsumErrors" as "TcpInCsumErrors" "tcp_in_csum_errors"
@@ -113,20 +113,20 @@ columns! {
     "Udp" 'u' {
         UdpInDatagrams counter Count "InDatagrams" "udp_in_datagrams" "Datagrams delivered";
         UdpNoPorts counter Count "NoPorts" "udp_no_ports"
-            "Datagrams for a port that nobody listens on";
+            "Datagrams for a port without a listener";
         UdpInErrors counter Count "InErrors" as "UdpInErrors" "udp_in_errors"
             "Datagrams that could not be delivered for another reason";
         UdpOutDatagrams counter Count "OutDatagrams" "udp_out_datagrams" "Datagrams sent";
         UdpRcvbufErrors counter Count "RcvbufErrors" "udp_rcvbuf_errors"
-            "Datagrams thrown away because the receive buffer was full";
+            "Datagrams dropped because the receive buffer was full";
         UdpSndbufErrors counter Count "SndbufErrors" "udp_sndbuf_errors"
             "Datagrams not sent because the send buffer was full";
         UdpInCsumErrors counter Count "InCsumErrors" as "UdpInCsumErrors" "udp_in_csum_errors"
             "Datagrams received with a wrong checksum";
         UdpIgnoredMulti counter Count "IgnoredMulti" "udp_ignored_multi"
-            "Multicast datagrams that nobody wanted";
+            "Multicast datagrams without a receiver";
         UdpMemErrors counter Count "MemErrors" "udp_mem_errors"
-            "Datagrams thrown away for want of memory";
+            "Datagrams dropped for lack of memory";
     }
     "Icmp" 'c' {
         IcmpInMsgs counter Count "InMsgs" "icmp_in_msgs" "Messages received";
@@ -182,7 +182,7 @@ columns! {
         IpextInNoRoutes counter Count "InNoRoutes" "ipext_in_no_routes"
             "Packets received for which there is no route";
         IpextInTruncatedPkts counter Count "InTruncatedPkts" "ipext_in_truncated_pkts"
-            "Packets received that were cut short";
+            "Truncated packets received";
         IpextInMcastPkts counter Count "InMcastPkts" "ipext_in_mcast_pkts"
             "Multicast packets received";
         IpextOutMcastPkts counter Count "OutMcastPkts" "ipext_out_mcast_pkts"
@@ -204,15 +204,15 @@ columns! {
         IpextInCsumErrors counter Count "InCsumErrors" as "IpExtInCsumErrors" "ipext_in_csum_errors"
             "Packets received with a wrong checksum";
         IpextInNoEctPkts counter Count "InNoECTPkts" "ipext_in_no_ect_pkts"
-            "Packets received that do not speak of congestion";
+            "Packets received without ECN (Not-ECT)";
         IpextInEct1Pkts counter Count "InECT1Pkts" "ipext_in_ect1_pkts"
-            "Packets received that can speak of congestion, ECT(1)";
+            "Packets received with ECN, ECT(1)";
         IpextInEct0Pkts counter Count "InECT0Pkts" "ipext_in_ect0_pkts"
-            "Packets received that can speak of congestion, ECT(0)";
+            "Packets received with ECN, ECT(0)";
         IpextInCePkts counter Count "InCEPkts" "ipext_in_ce_pkts"
-            "Packets received that tell of congestion";
+            "Packets received with congestion experienced (CE)";
         IpextReasmOverlaps counter Count "ReasmOverlaps" "ipext_reasm_overlaps"
-            "Packets thrown away because fragments overlapped";
+            "Packets dropped because fragments overlapped";
     }
     "TcpExt" 'T' {
         TcpextSyncookiesSent counter Count "SyncookiesSent" "tcpext_syncookies_sent"
@@ -224,7 +224,7 @@ columns! {
         TcpextEmbryonicRsts counter Count "EmbryonicRsts" "tcpext_embryonic_rsts"
             "Resets for connections not yet established";
         TcpextPruneCalled counter Count "PruneCalled" "tcpext_prune_called"
-            "Times a receive queue was pruned for want of memory";
+            "Times a receive queue was pruned for lack of memory";
         TcpextRcvPruned counter Count "RcvPruned" "tcpext_rcv_pruned"
             "Packets pruned from a receive queue";
         TcpextOfoPruned counter Count "OfoPruned" "tcpext_ofo_pruned"
@@ -232,15 +232,15 @@ columns! {
         TcpextOutOfWindowIcmps counter Count "OutOfWindowIcmps" "tcpext_out_of_window_icmps"
             "ICMP messages for segments outside the window";
         TcpextLockDroppedIcmps counter Count "LockDroppedIcmps" "tcpext_lock_dropped_icmps"
-            "ICMP messages thrown away because the socket was locked";
+            "ICMP messages dropped because the socket was locked";
         TcpextArpFilter counter Count "ArpFilter" "tcpext_arp_filter" "ARP requests filtered";
-        TcpextTw counter Count "TW" "tcpext_tw" "Connections that finished waiting for stragglers";
+        TcpextTw counter Count "TW" "tcpext_tw" "Connections that left TIME_WAIT";
         TcpextTwRecycled counter Count "TWRecycled" "tcpext_tw_recycled"
             "Waiting connections used again";
         TcpextTwKilled counter Count "TWKilled" "tcpext_tw_killed"
             "Waiting connections ended early";
         TcpextPawsPassive counter Count "PAWSPassive" "tcpext_paws_passive"
-            "Connections of others refused for their time stamp";
+            "Passive connections rejected for their time stamp";
         TcpextPawsActive counter Count "PAWSActive" "tcpext_paws_active"
             "Our connections refused for their time stamp";
         TcpextPawsEstab counter Count "PAWSEstab" "tcpext_paws_estab"
@@ -252,7 +252,7 @@ columns! {
         TcpextPawsOldAck counter Count "PAWSOldAck" "tcpext_paws_old_ack"
             "Old acknowledgements refused for their time stamp";
         TcpextPawsTimewait counter Count "PAWSTimewait" "tcpext_paws_timewait"
-            "Segments refused for their time stamp while waiting for stragglers";
+            "Segments rejected in TIME_WAIT for their time stamp";
         TcpextDelayedAcks counter Count "DelayedACKs" "tcpext_delayed_acks"
             "Acknowledgements sent late on purpose";
         TcpextDelayedAckLocked counter Count "DelayedACKLocked" "tcpext_delayed_ack_locked"
@@ -269,7 +269,7 @@ columns! {
         TcpextDirectCopyFromPrequeue counter Count "TCPDirectCopyFromPrequeue"
             "tcpext_direct_copy_from_prequeue" "Bytes copied to the reader from the prequeue";
         TcpextPrequeueDropped counter Count "TCPPrequeueDropped" "tcpext_prequeue_dropped"
-            "Packets thrown away from a prequeue";
+            "Packets dropped from a prequeue";
         TcpextHpHits counter Count "TCPHPHits" "tcpext_hp_hits"
             "Segments foreseen by header prediction";
         TcpextHpHitsToUser counter Count "TCPHPHitsToUser" "tcpext_hp_hits_to_user"
@@ -328,23 +328,23 @@ columns! {
         TcpextSchedulerFailed counter Count "TCPSchedulerFailed" "tcpext_scheduler_failed"
             "Timers that fired while the reader was asleep";
         TcpextRcvCollapsed counter Count "TCPRcvCollapsed" "tcpext_rcv_collapsed"
-            "Packets merged in a receive queue for want of memory";
+            "Packets merged in a receive queue for lack of memory";
         TcpextBacklogCoalesce counter Count "TCPBacklogCoalesce" "tcpext_backlog_coalesce"
             "Packets merged in a backlog";
         TcpextDsackOldSent counter Count "TCPDSACKOldSent" "tcpext_dsack_old_sent"
-            "Duplicates of old segments told to the peer";
+            "DSACKs sent for old segments";
         TcpextDsackOfoSent counter Count "TCPDSACKOfoSent" "tcpext_dsack_ofo_sent"
-            "Duplicates of out-of-order segments told to the peer";
+            "DSACKs sent for out-of-order segments";
         TcpextDsackRecv counter Count "TCPDSACKRecv" "tcpext_dsack_recv"
-            "Duplicates of old segments that the peer told of";
+            "DSACKs received for old segments";
         TcpextDsackOfoRecv counter Count "TCPDSACKOfoRecv" "tcpext_dsack_ofo_recv"
-            "Duplicates of out-of-order segments that the peer told of";
+            "DSACKs received for out-of-order segments";
         TcpextAbortOnData counter Count "TCPAbortOnData" "tcpext_abort_on_data"
             "Connections reset because of unexpected data";
         TcpextAbortOnClose counter Count "TCPAbortOnClose" "tcpext_abort_on_close"
             "Connections reset because data was unread at close";
         TcpextAbortOnMemory counter Count "TCPAbortOnMemory" "tcpext_abort_on_memory"
-            "Connections reset for want of memory";
+            "Connections reset for lack of memory";
         TcpextAbortOnTimeout counter Count "TCPAbortOnTimeout" "tcpext_abort_on_timeout"
             "Connections reset after too many attempts";
         TcpextAbortOnLinger counter Count "TCPAbortOnLinger" "tcpext_abort_on_linger"
@@ -358,9 +358,9 @@ columns! {
         TcpextSackDiscard counter Count "TCPSACKDiscard" "tcpext_sack_discard"
             "Selective acknowledgements that made no sense";
         TcpextDsackIgnoredOld counter Count "TCPDSACKIgnoredOld" "tcpext_dsack_ignored_old"
-            "Duplicates told of that were too old";
+            "DSACKs received that were too old";
         TcpextDsackIgnoredNoUndo counter Count "TCPDSACKIgnoredNoUndo"
-            "tcpext_dsack_ignored_no_undo" "Duplicates told of when there was nothing to undo";
+            "tcpext_dsack_ignored_no_undo" "DSACKs received with nothing to undo";
         TcpextSpuriousRtos counter Count "TCPSpuriousRTOs" "tcpext_spurious_rtos"
             "Timeouts found to be needless";
         TcpextMd5NotFound counter Count "TCPMD5NotFound" "tcpext_md5_not_found"
@@ -376,15 +376,15 @@ columns! {
         TcpextSackShiftFallback counter Count "TCPSackShiftFallback" "tcpext_sack_shift_fallback"
             "Acknowledged segments that could not be shifted";
         TcpextBacklogDrop counter Count "TCPBacklogDrop" "tcpext_backlog_drop"
-            "Packets thrown away because the backlog was full";
+            "Packets dropped because the backlog was full";
         TcpextPfMemallocDrop counter Count "PFMemallocDrop" "tcpext_pf_memalloc_drop"
-            "Packets thrown away because memory was kept for others";
+            "Packets dropped because memory is reserved";
         TcpextMinTtlDrop counter Count "TCPMinTTLDrop" "tcpext_min_ttl_drop"
-            "Packets thrown away because they came too far";
+            "Packets dropped for a too small TTL";
         TcpextDeferAcceptDrop counter Count "TCPDeferAcceptDrop" "tcpext_defer_accept_drop"
             "Acknowledgements ignored while waiting for data";
         TcpextIpReversePathFilter counter Count "IPReversePathFilter"
-            "tcpext_ip_reverse_path_filter" "Packets thrown away because of their way back";
+            "tcpext_ip_reverse_path_filter" "Packets dropped by the reverse path filter";
         TcpextTimeWaitOverflow counter Count "TCPTimeWaitOverflow" "tcpext_time_wait_overflow"
             "Connections not kept waiting because too many did";
         TcpextReqqFullDoCookies counter Count "TCPReqQFullDoCookies" "tcpext_reqq_full_do_cookies"
@@ -398,19 +398,19 @@ columns! {
         TcpextOfoQueue counter Count "TCPOFOQueue" "tcpext_ofo_queue"
             "Packets put on an out-of-order queue";
         TcpextOfoDrop counter Count "TCPOFODrop" "tcpext_ofo_drop"
-            "Out-of-order packets thrown away";
+            "Out-of-order packets dropped";
         TcpextOfoMerge counter Count "TCPOFOMerge" "tcpext_ofo_merge" "Out-of-order packets merged";
         TcpextChallengeAck counter Count "TCPChallengeACK" "tcpext_challenge_ack" "Challenges sent";
         TcpextSynChallenge counter Count "TCPSYNChallenge" "tcpext_syn_challenge"
             "Challenges sent for a SYN";
         TcpextFastOpenActive counter Count "TCPFastOpenActive" "tcpext_fast_open_active"
-            "Fast opens by us";
+            "Active fast opens";
         TcpextFastOpenActiveFail counter Count "TCPFastOpenActiveFail"
-            "tcpext_fast_open_active_fail" "Fast opens by us that failed";
+            "tcpext_fast_open_active_fail" "Active fast opens that failed";
         TcpextFastOpenPassive counter Count "TCPFastOpenPassive" "tcpext_fast_open_passive"
-            "Fast opens by others";
+            "Passive fast opens";
         TcpextFastOpenPassiveFail counter Count "TCPFastOpenPassiveFail"
-            "tcpext_fast_open_passive_fail" "Fast opens by others that failed";
+            "tcpext_fast_open_passive_fail" "Passive fast opens that failed";
         TcpextFastOpenListenOverflow counter Count "TCPFastOpenListenOverflow"
             "tcpext_fast_open_listen_overflow" "Fast opens refused because the queue was full";
         TcpextFastOpenCookieReqd counter Count "TCPFastOpenCookieReqd"
@@ -450,7 +450,7 @@ columns! {
         TcpextAckSkippedFinWait2 counter Count "TCPACKSkippedFinWait2"
             "tcpext_ack_skipped_fin_wait2" "Acknowledgements left out while closing";
         TcpextAckSkippedTimeWait counter Count "TCPACKSkippedTimeWait"
-            "tcpext_ack_skipped_time_wait" "Acknowledgements left out while waiting for stragglers";
+            "tcpext_ack_skipped_time_wait" "Acknowledgements omitted in TIME_WAIT";
         TcpextAckSkippedChallenge counter Count "TCPACKSkippedChallenge"
             "tcpext_ack_skipped_challenge" "Challenges left out";
         TcpextWinProbe counter Count "TCPWinProbe" "tcpext_win_probe" "Probes of a closed window";
@@ -465,21 +465,21 @@ columns! {
         TcpextAckCompressed counter Count "TCPAckCompressed" "tcpext_ack_compressed"
             "Acknowledgements saved by sending one for several";
         TcpextZeroWindowDrop counter Count "TCPZeroWindowDrop" "tcpext_zero_window_drop"
-            "Packets thrown away because the window was closed";
+            "Packets dropped because the window was closed";
         TcpextRcvqDrop counter Count "TCPRcvQDrop" "tcpext_rcvq_drop"
-            "Packets thrown away because the receive queue was full";
+            "Packets dropped because the receive queue was full";
         TcpextWqueueTooBig counter Count "TCPWqueueTooBig" "tcpext_wqueue_too_big"
             "Writes refused because the send queue was too big";
         TcpextFastOpenPassiveAltKey counter Count "TCPFastOpenPassiveAltKey"
-            "tcpext_fast_open_passive_alt_key" "Fast opens by others with the second key";
+            "tcpext_fast_open_passive_alt_key" "Passive fast opens with the second key";
         TcpextTimeoutRehash counter Count "TcpTimeoutRehash" "tcpext_timeout_rehash"
             "Other ways tried after a timeout";
         TcpextDuplicateDataRehash counter Count "TcpDuplicateDataRehash"
             "tcpext_duplicate_data_rehash" "Other ways tried after duplicate data";
         TcpextDsackRecvSegs counter Count "TCPDSACKRecvSegs" "tcpext_dsack_recv_segs"
-            "Segments that the peer told of as duplicates";
+            "Segments that DSACKs reported as duplicates";
         TcpextDsackIgnoredDubious counter Count "TCPDSACKIgnoredDubious"
-            "tcpext_dsack_ignored_dubious" "Duplicates told of that cannot be";
+            "tcpext_dsack_ignored_dubious" "Invalid DSACKs received";
         TcpextMigrateReqSuccess counter Count "TCPMigrateReqSuccess" "tcpext_migrate_req_success"
             "Requests moved to another listener";
         TcpextMigrateReqFailure counter Count "TCPMigrateReqFailure" "tcpext_migrate_req_failure"
@@ -494,7 +494,7 @@ columns! {
         TcpextAoGood counter Count "TCPAOGood" "tcpext_ao_good"
             "Segments with a right authentication";
         TcpextAoDroppedIcmps counter Count "TCPAODroppedIcmps" "tcpext_ao_dropped_icmps"
-            "ICMP messages thrown away for want of authentication";
+            "ICMP messages dropped for lack of authentication";
     }
 }
 
