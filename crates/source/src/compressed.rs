@@ -231,7 +231,11 @@ pub(crate) static ENTRY: Entry = Entry {
         Field::gauge("memory", Unit::Bytes, "Memory used for it, fragmentation included"),
         Field::gauge("memory_limit", Unit::Bytes, "Memory it may use; 0 for no limit"),
         Field::gauge("memory_peak", Unit::Bytes, "The most memory it has used"),
-        Field::gauge("same_filled", Unit::Pages, "Pages of one repeated value, stored without data"),
+        Field::gauge(
+            "same_filled",
+            Unit::Pages,
+            "Pages of one repeated value, stored without data",
+        ),
         Field::counter("compacted", Unit::Pages, "Pages freed by compaction"),
         Field::gauge("huge", Unit::Pages, "Pages that did not compress"),
         Field::counter("huge_since", Unit::Pages, "Pages that did not compress, since the start"),

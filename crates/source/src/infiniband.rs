@@ -398,7 +398,11 @@ pub(crate) static ENTRY: Entry = Entry {
         Field::counter("rx_constraint_errors", Unit::Count, "Packets that must not be received"),
         Field::counter("integrity_errors", Unit::Count, "Local errors above the threshold"),
         Field::counter("overrun_errors", Unit::Count, "Excessive buffer overruns"),
-        Field::counter("vl15_dropped", Unit::Count, "Management packets dropped for lack of buffers"),
+        Field::counter(
+            "vl15_dropped",
+            Unit::Count,
+            "Management packets dropped for lack of buffers",
+        ),
         Field::counter("tx_wait", Unit::Count, "Link ticks with data waiting to be sent"),
         Field::gauge("speed_mbit", Unit::Megabits, "Speed of the link"),
         Field::text("state", "State of the port: ACTIVE, DOWN, INIT, ARMED"),

@@ -235,11 +235,27 @@ pub(crate) static ENTRY: Entry = Entry {
         Field::gauge("huge_free", Unit::Count, "Huge pages in the pool that are free"),
         Field::gauge("huge_surplus", Unit::Count, "Huge pages beyond the pool's size"),
         Field::counter("hits", Unit::Pages, "Pages allocated on this node as intended"),
-        Field::counter("misses", Unit::Pages, "Pages allocated on this node that were intended for another"),
-        Field::counter("foreign", Unit::Pages, "Pages intended for this node that were allocated on another"),
-        Field::counter("interleave_hits", Unit::Pages, "Pages allocated on this node by interleaving, as intended"),
+        Field::counter(
+            "misses",
+            Unit::Pages,
+            "Pages allocated on this node that were intended for another",
+        ),
+        Field::counter(
+            "foreign",
+            Unit::Pages,
+            "Pages intended for this node that were allocated on another",
+        ),
+        Field::counter(
+            "interleave_hits",
+            Unit::Pages,
+            "Pages allocated on this node by interleaving, as intended",
+        ),
         Field::counter("local", Unit::Pages, "Pages allocated on this node by tasks of this node"),
-        Field::counter("remote", Unit::Pages, "Pages allocated on this node by tasks of other nodes"),
+        Field::counter(
+            "remote",
+            Unit::Pages,
+            "Pages allocated on this node by tasks of other nodes",
+        ),
     ],
     cadence: Cadence::First,
     layouts: &[Layout {

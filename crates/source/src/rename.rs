@@ -359,7 +359,7 @@ mod tests {
 
     fn renamed(given: &str, disks: &[&str]) -> Vec<String> {
         let mut names = InstanceNames::new(Some(given), None).unwrap();
-        let mut snapshot = Snapshot::new(&[DEF.clone()]);
+        let mut snapshot = Snapshot::new(std::slice::from_ref(&DEF));
         let mut last = Vec::new();
         for _ in 0..3 {
             let table = &mut snapshot.samples[0].table;
@@ -368,7 +368,7 @@ mod tests {
                 table.row(disk.as_bytes()).set_text(1, disks[0].as_bytes());
             }
             snapshot.fresh[0] = true;
-            names.apply(&mut snapshot, &[DEF.clone()]);
+            names.apply(&mut snapshot, std::slice::from_ref(&DEF));
             let table = &snapshot.samples[0].table;
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
             last = (0..table.rows()).map(|row| text(table.name(row))).collect();

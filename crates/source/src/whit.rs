@@ -176,8 +176,16 @@ pub(crate) static ENTRY: Entry = Entry {
         Field::counter("ticks_missed", Unit::Count, "Ticks that passed without a sample"),
         Field::counter("samples_unwritten", Unit::Count, "Samples that could not be written"),
         Field::counter("reads_skipped", Unit::Count, "Readings skipped to stay within the budget"),
-        Field::counter("switches_voluntary", Unit::Count, "Voluntary context switches of this process"),
-        Field::counter("switches_forced", Unit::Count, "Involuntary context switches of this process"),
+        Field::counter(
+            "switches_voluntary",
+            Unit::Count,
+            "Voluntary context switches of this process",
+        ),
+        Field::counter(
+            "switches_forced",
+            Unit::Count,
+            "Involuntary context switches of this process",
+        ),
         Field::counter("major_faults", Unit::Count, "Page faults that had to read a disk"),
     ],
     cadence: Cadence::First,

@@ -11,7 +11,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use procfs::Host;
 use procfs::pid::{parse_io, parse_stat, parse_status};
 use sample::{State, Table};
-use source::{Choice, ProcessMethod, ProcessOptions, Source, SourceContext};
+use source::ProcessMethod::{self, Iterator, Proc};
+use source::{Choice, ProcessOptions, Source, SourceContext};
 
 const CYCLES: usize = 5;
 
@@ -41,13 +42,9 @@ fn open(host: Host, process: ProcessOptions) -> Reader {
 /// Opens one method on this machine; `None`, and why, where it is not to be had.
 fn open_method(method: ProcessMethod, options: ProcessOptions) -> Option<Reader> {
     let reader = open(Host::new("/"), ProcessOptions { method: Some(method), ..options });
-    if method == ProcessMethod::Iterator
-        && reader.context.shared.processes.method() != Some("iterator")
-    {
-        testkit::skip(
-            "the BPF iterator",
-            &reader.context.shared.processes.method_reason().to_string(),
-        );
+    let processes = &reader.context.shared.processes;
+    if method == Iterator && processes.method() != Some("iterator") {
+        testkit::skip("the BPF iterator", &processes.method_reason());
         return None;
     }
     Some(reader)
@@ -222,16 +219,14 @@ fn compare(mut reader: Reader, with_status: bool) -> usize {
 
 #[test]
 fn the_iterator_says_what_proc_says() {
-    let Some(reader) = open_method(ProcessMethod::Iterator, ProcessOptions::default()) else {
-        return;
-    };
+    let Some(reader) = open_method(Iterator, ProcessOptions::default()) else { return };
     assert!(compare(reader, false) > 1000);
 }
 
 #[test]
 fn the_files_say_what_proc_says() {
     let options = ProcessOptions { status: true, ..ProcessOptions::default() };
-    let reader = open_method(ProcessMethod::Proc, options).unwrap();
+    let reader = open_method(Proc, options).unwrap();
     assert!(compare(reader, true) > 1000);
 }
 
@@ -239,8 +234,8 @@ fn the_files_say_what_proc_says() {
 fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
     let _quiet = without_lock_holders();
     let wanted = || ProcessOptions { schedstat: true, ..ProcessOptions::default() };
-    let Some(mut iterator) = open_method(ProcessMethod::Iterator, wanted()) else { return };
-    let mut files = open_method(ProcessMethod::Proc, wanted()).unwrap();
+    let Some(mut iterator) = open_method(Iterator, wanted()) else { return };
+    let mut files = open_method(Proc, wanted()).unwrap();
     // One that works, with one thread; one that has had another; this one has several.
     let work = "import threading,sys\n\
         def work():\n  for i in range(3000000): pass\n\
@@ -283,7 +278,7 @@ fn files_give_the_exact_times_and_the_group_that_the_iterator_gives() {
         assert!(times(&iterator, pid)[0].is_some());
     }
     // Not asked for, not read.
-    let mut plain = open_method(ProcessMethod::Proc, ProcessOptions::default()).unwrap();
+    let mut plain = open_method(Proc, ProcessOptions::default()).unwrap();
     plain.read();
     assert_eq!(times(&plain, one.0.id()), [None, None]);
     // Group by group, where the unified hierarchy is mounted.
@@ -319,7 +314,7 @@ fn a_process_that_is_moved_to_another_group_is_found_there() {
         return;
     }
     let child = Kept(Command::new("sleep").arg("65").spawn().unwrap());
-    let mut reader = open_method(ProcessMethod::Proc, ProcessOptions::default()).unwrap();
+    let mut reader = open_method(Proc, ProcessOptions::default()).unwrap();
     let id = |reader: &mut Reader| {
         reader.read();
         reader.row(child.0.id()).and_then(|row| reader.get(row, "cgroup_id"))
@@ -346,10 +341,7 @@ impl Drop for Kept {
 }
 
 fn both_methods(options: impl Fn() -> ProcessOptions) -> Vec<Reader> {
-    [ProcessMethod::Iterator, ProcessMethod::Proc]
-        .into_iter()
-        .filter_map(|method| open_method(method, options()))
-        .collect()
+    [Iterator, Proc].into_iter().filter_map(|method| open_method(method, options())).collect()
 }
 
 #[test]
@@ -459,7 +451,7 @@ fn lock_holder() -> Option<Kept> {
 fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
     let _alone = LOCK_HOLDERS.write().unwrap_or_else(PoisonError::into_inner);
     use std::time::{Duration, Instant};
-    let mut reader = open_method(ProcessMethod::Proc, ProcessOptions::default()).unwrap();
+    let mut reader = open_method(Proc, ProcessOptions::default()).unwrap();
     // The first reading waits longer: nothing is known of anybody.
     assert_eq!(reader.read(), State::Ok);
     let Some(holder) = lock_holder() else {
@@ -570,8 +562,7 @@ fn only_what_is_wanted_has_rows() {
         |candidate| if candidate.command == b"sleep" { Choice::Keep } else { Choice::Leave },
     ];
     for chooser in choosers {
-        let options =
-            || ProcessOptions { choose: Some(Box::new(chooser)), ..ProcessOptions::default() };
+        let options = || ProcessOptions { choose: Some(Box::new(chooser)), ..Default::default() };
         for mut reader in both_methods(options) {
             for _ in 0..40 {
                 reader.read();
@@ -681,14 +672,14 @@ fn what_is_read_here() {
     let state = (reader.read(), reader.read()).1;
     let rows = 0..reader.table.rows();
     let with = |field: &str| rows.clone().filter(|row| reader.get(*row, field).is_some()).count();
+    let counters = &reader.context.shared.processes;
     eprintln!(
-        "told: {:?} {:?} rows {} io {} times {} because {}",
-        state,
-        reader.context.shared.processes.method(),
+        "told: {state:?} {:?} rows {} io {} times {} because {}",
+        counters.method(),
         rows.len(),
         with("read_chars"),
         with("user_time"),
-        reader.context.shared.processes.method_reason()
+        counters.method_reason()
     );
 }
 
@@ -800,10 +791,9 @@ fn what_a_process_costs() {
             let before = own_cpu_ns();
             (0..64).for_each(|_| assert_eq!(reader.read(), State::Ok));
             let each = (own_cpu_ns() - before) / 64;
-            let processes =
-                reader.context.shared.processes.totals().map_or(1, |totals| totals.processes);
-            let method = reader.context.shared.processes.method();
-            eprintln!("{name} {method:?}: {processes} processes, {} ns each", each / processes);
+            let counters = &reader.context.shared.processes;
+            let processes = counters.totals().map_or(1, |totals| totals.processes);
+            eprintln!("{name} {:?}: {} ns a process", counters.method(), each / processes);
         }
     }
     drop(children);

@@ -33,7 +33,7 @@ fn read_twice(tree: &Tree, fake: &FakeHost) -> History {
 
 fn state_of(history: &History, name: &str) -> (State, usize) {
     let (meta, options) = (Meta::new(), Options::default());
-    let frame = layout::Frame::new(&history, &meta, &options);
+    let frame = layout::Frame::new(history, &meta, &options);
     let track = frame.tracks.iter().find(|track| track.def.name == name);
     let track = track.expect("every source was opened");
     (track.current.state, track.current.table.rows())

@@ -48,7 +48,11 @@ pub(super) const FIELDS: &[Field] = &[
     Field::counter("cpu_user", Unit::Microseconds, "CPU time in user mode"),
     Field::counter("cpu_system", Unit::Microseconds, "CPU time in the kernel"),
     Field::counter("cpu_periods", Unit::Count, "Periods in which a CPU limit was in force"),
-    Field::counter("cpu_throttled_periods", Unit::Count, "Periods in which the CPU limit was reached"),
+    Field::counter(
+        "cpu_throttled_periods",
+        Unit::Count,
+        "Periods in which the CPU limit was reached",
+    ),
     Field::counter("cpu_throttled", Unit::Microseconds, "Time throttled by the CPU limit"),
     Field::gauge("memory_current", Unit::Bytes, "Memory in use, page cache included"),
     Field::gauge("memory_peak", Unit::Bytes, "The most memory it has used"),
