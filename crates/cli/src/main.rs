@@ -128,7 +128,7 @@ fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error
 
 /// The plain command line of a recorder, which stays for weeks with all that was touched at its
 /// start: read without making up the options of every other verb.  Help, and what is wrong, are
-/// left to the whole command, which tells of them.
+/// left to the whole command, which prints them.
 fn parse_recorder(words: &[OsString]) -> Option<commands::record::RecordArguments> {
     let (verb, given) = words.get(1..)?.split_first()?;
     if verb != "record" {
@@ -157,13 +157,13 @@ fn refuse(error: &clap::Error, words: &[OsString], failure: u8) -> ExitCode {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into()).collect();
     match usage::explain(error, &words) {
         Some(text) => eprintln!("whit: {text}"),
-        // A closed pipe is the reader's good right, here too.
+        // A closed pipe is no error here, either.
         None => drop(error.print()),
     }
     if error.exit_code() == 0 { ExitCode::SUCCESS } else { ExitCode::from(failure) }
 }
 
-/// Whether the reader of our output went away, which is its good right.
+/// Whether the reader of our output closed it, which is no error.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

@@ -1,4 +1,4 @@
-//! Moves to and fro within one recording.
+//! Moves forward and back within one recording.
 //!
 //! A step forward reads one sample.  A step back, and any jump, opens the recording anew some way
 //! before the wanted moment (whit's own recordings have an index, so that this reads a block, not

@@ -38,7 +38,7 @@ impl RecordedFile {
         let named = meta.get("timezone_name").or(meta.timezone());
         let (zone, differs) = period::zone_of(named, started_ns, local);
         if !differs {
-            // The viewer's own zone, which knows of summer time; an offset does not.
+            // The viewer's own zone has rules for summer time; a fixed offset has none.
             meta.set("timezone", "");
         }
         let moment = Timestamp::from_nanosecond(i128::from(started_ns)).unwrap_or_default();

@@ -4,7 +4,7 @@
 //! Everything here is a [`Feed`]: it fills one snapshot after another and knows the sources of it.
 //! [`LiveFeed`] reads this host, [`WhitFeed`] and [`CollectlFeed`] read recordings, with or without
 //! following them; [`Playback`] puts the recordings of a host and day together and keeps the
-//! history that rates need; [`Cursor`] moves to and fro within one recording.  [`TimeSelection`]
+//! history that rates need; [`Cursor`] moves forward and back in one recording.  [`TimeSelection`]
 //! says which part is wanted; [`find`] finds the files.
 //!
 //! May use `sample`, `layout`, `procfs`, `source`, `recording`; knows no view, prints nothing,

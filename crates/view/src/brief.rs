@@ -18,7 +18,7 @@ mod statistics;
 
 use statistics::Statistics;
 
-/// Lines between headers unless told: those of a terminal of 24 lines, less the header's own.
+/// Lines between headers without `--hr`: those of a terminal of 24 lines, less the header's own.
 pub(crate) const HEADER_REPEAT: i64 = 22;
 /// Moves the cursor home and clears all below.
 pub(crate) const CLEAR_SCREEN: &[u8] = b"\x1b[H\x1b[J";

@@ -8,7 +8,7 @@
 //! `source.field` or `source[instance].field`; a line for each tick, empty where missing.  A
 //! header cannot change in the middle of a file, so its columns are fixed at the first line:
 //! instances named in `--fields` always have theirs, others only if they were there then.  What
-//! came later is told by [`View::notes`]; the long form loses nothing.
+//! came later is named by [`View::notes`]; the long form has them all.
 //!
 //! Times are UTC with milliseconds; with `--utc`, seconds since the epoch.  Numbers follow
 //! `fields`: base units, counters as rates per second.
@@ -33,7 +33,7 @@ pub(crate) static ENTRY: ViewEntry = ViewEntry {
     ..ViewEntry::EMPTY
 };
 
-/// Instances left without a column that are told by name; the rest is only counted.
+/// Instances without a column that are named in a note; the rest is only counted.
 const LATE_NAMES_MAX: usize = 8;
 
 /// The view; one for all the feeds of a play.

@@ -3,7 +3,7 @@
 //! the machine did.
 //!
 //! A missing number adds nothing to a sum; a sum of nothing but missing numbers is missing.  What
-//! belongs to no group, because nobody knows to which, is a group of its own, `-`.
+//! has no known group is counted in a group of its own, `-`.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ mod machine;
 #[cfg(test)]
 mod tests;
 
-/// Groups of one interval; what belongs to more is added to the group that nobody knows.
+/// Groups of one interval; further ones are added to the group `-`.
 const GROUPS_MAX: usize = 65_536;
 
 /// The view.
@@ -50,7 +50,7 @@ struct Plan {
 /// One group in one interval.
 #[derive(Default)]
 struct Group {
-    /// `None` for what nobody knows the group of.
+    /// `None` for instances without a known group (`-`).
     name: Option<Vec<u8>>,
     living: u64,
     births: u64,

@@ -8,7 +8,7 @@
 //!
 //! `sources` holds what was read at this tick: an object for a source with a single row, an array
 //! of objects for one with instances, each with its labels first.  A missing value has no key.
-//! `states` tells why a source has no numbers: `absent`, `denied`, `failed errno N`, `skipped`,
+//! `states` says why a source has no numbers: `absent`, `denied`, `failed errno N`, `skipped`,
 //! `not recorded`; without such a source the key is left out.  A source that was not due at this
 //! tick is in neither.  `seconds` is the time since the tick before.  Numbers follow `fields`:
 //! base units, counters as rates per second (the counters themselves are in OpenMetrics).

@@ -95,7 +95,7 @@ pub struct Setup {
     pub zone: TimeZone,
     /// What this program was called with, for the header block of plot lines (`-oi`).
     pub command_line: String,
-    /// Whether a recording is shown: then that block tells what made it, too.
+    /// Whether a recording is shown: then that block names what made it, too.
     pub playing: bool,
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use layout::{Account, Balance, Frame, Options, Role};
 use sample::{Cells, Kind, SourceDef, State, Track};
 
-/// Instances that are gone without an end having been told, remembered until the next reading.
+/// Instances that are gone without an exit event, kept until the next reading.
 /// Beyond it their ends count with their whole lives again.
 const GONE_MAX: usize = 65_536;
 
@@ -26,7 +26,7 @@ pub(crate) enum Fate {
     Lives,
     /// It ended, and its account is known.
     Ended,
-    /// It is not there any more; nothing told its end.
+    /// It is gone, and there was no exit event.
     Vanished,
     /// It is none, but what several used whose ends nobody told.
     Inferred,
@@ -54,7 +54,7 @@ pub(crate) struct Event<'a> {
 pub(crate) struct Close {
     /// How long it was, truly.
     pub(crate) seconds: f64,
-    /// Whether ends were told at all.
+    /// Whether there were exit events at all.
     pub(crate) ends_told: bool,
     /// By the machine's own count, in ns.
     pub(crate) busy_ns: Option<f64>,
@@ -83,7 +83,7 @@ pub(crate) struct Tally {
     matching: Vec<Option<usize>>,
     /// What readings showed of instances that are gone without an end, and for how many readings.
     gone: HashMap<Vec<u8>, (u8, Vec<Option<f64>>)>,
-    /// Instances whose end was told since the latest reading.
+    /// Instances with an exit event since the latest reading.
     told: HashSet<Vec<u8>>,
     gains: Vec<Option<f64>>,
     whole: Vec<Option<f64>>,

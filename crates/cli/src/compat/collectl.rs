@@ -27,7 +27,7 @@ pub(super) fn translate(arguments: Vec<OsString>) -> Vec<OsString> {
     line
 }
 
-/// `--playback`, or as much of it as tells it from `--plot`.
+/// `--playback`, or an abbreviation of it that cannot mean `--plot`.
 fn is_playback(text: &str) -> bool {
     let name = text.split('=').next().unwrap_or(text);
     name.len() >= "--pla".len() && "--playback".starts_with(name)

@@ -2,7 +2,7 @@
 //!
 //! The letters are read as getopt reads them, since three of them mean something else to whit (`-a`,
 //! `-i`) or nothing at all; those go on under their long names, which whit takes, or refuses by name.
-//! Long names may be cut short as long as they are told apart.
+//! Long names may be abbreviated as long as they stay unambiguous.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
