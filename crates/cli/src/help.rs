@@ -20,19 +20,20 @@ Examples:
   find . -name '*.png' | whit run -j8 convert {} {.}.jpg
                                          from standard input, eight at once
   whit run -k --tag 'curl -s {1}/{2}' ::: a.example b.example ::: x y
-                                         all pairs, in order, each line with its values
+                                         all pairs, output in order, each line with its values
   whit run --joblog log --resume --timeout 10m --retries 3 ./job {} :::: list
-                                         goes on where it was interrupted
+                                         continues where it was interrupted
   whit run -S 8/web1,4/web2,: --trc {.}.mp3 lame {} {.}.mp3 ::: *.wav
-                                         on other hosts and here; files go there and come back
+                                         on other hosts and here; files are sent and fetched
   whit run --bar --results out/ ./job ::: {1..100}
                                          a bar, and the output of each job in files
   whit run --record runs/ -j8 make -C {} ::: */
-                                         and the machine meanwhile, for whit play runs/
+                                         records the machine meanwhile, for whit play runs/
 
-Exit codes: 0 all did well; 1 to 100 so many did not, 101 more; 255 something else went wrong.
-Signals: HUP and the first TERM start no more jobs, the second TERM and INT end those that run,
-USR1 lists them, USR2 shows how far they are.";
+Exit codes: 0: all jobs succeeded; 1 to 100: the number of jobs that failed; 101: more than 100
+failed; 255: another error.
+Signals: after HUP or a first TERM no more jobs start; a second TERM, or INT, ends the running jobs;
+USR1 lists the running jobs; USR2 shows the progress.";
 
 const RECORD: &str = "\
 Examples:

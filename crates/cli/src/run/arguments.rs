@@ -1,7 +1,7 @@
 //! The command line of `whit run`, which is GNU parallel's.
 //!
-//! Options end at the first word that is none: the command, or the first `:::`.  What is left out
-//! is refused by name ([`super::refused`]).
+//! The first word that is no option ends them: the command, or the first `:::`.  Options of GNU
+//! parallel that are not supported are refused by name ([`super::refused`]).
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -49,11 +49,11 @@ pub(crate) struct RunArguments {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArguments {
-    /// Values from the lines of this file; - is standard input, +FILE goes along with the source before
+    /// Read values from the lines of this file; - is standard input, +FILE is linked to the source before it
     #[arg(short = 'a', long = "arg-file", value_name = "FILE")]
     pub(crate) arg_files: Vec<OsString>,
 
-    /// Values end with a NUL, not with a line feed
+    /// Values end with a NUL, not with a newline
     #[arg(short = '0', long)]
     pub(crate) null: bool,
 
@@ -69,41 +69,41 @@ pub(crate) struct InputArguments {
     #[arg(long)]
     pub(crate) csv: bool,
 
-    /// The first value of each source is its name (:); 0: the names of the files are
+    /// The first value of each source is its name (:); 0: the file's name is
     #[arg(long, value_name = "REGEX")]
     pub(crate) header: Option<String>,
 
-    /// Take all sources together, value by value; the short ones begin again
+    /// Read all sources in parallel, one value of each for a job; short sources start again
     #[arg(long, alias = "xapply")]
     pub(crate) link: bool,
 
-    /// White space to be taken off values: n, l, r or lr
+    /// Remove white space from values: n (none), l (left), r (right) or lr
     #[arg(long, value_name = "WHERE")]
     pub(crate) trim: Option<String>,
 
-    /// Pass over values that are empty
+    /// Skip empty values
     #[arg(short = 'r', long = "no-run-if-empty")]
     pub(crate) no_run_if_empty: bool,
 
-    /// A value that ends the input
+    /// Stop reading at this value
     #[arg(short = 'E', value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) end: Option<OsString>,
 
-    /// As -E, without a value as if it were not there
+    /// As -E; without VALUE no value ends the input
     #[arg(short = 'e', long = "eof", value_name = "VALUE", num_args = 0..=1, require_equals = false,
           default_missing_value = "", hide_short_help = true)]
     pub(crate) eof: Option<OsString>,
 
-    /// Run the jobs for which this holds: a condition with replacement strings, as '{1} < {2}' or
-    /// '"{}" ne "x"'; all of them, if there are several
+    /// Run only jobs for which this condition is true: '{1} < {2}', '"{}" ne "x"'. If given
+    /// several times, all must be true
     #[arg(long, value_name = "CONDITION", allow_hyphen_values = true)]
     pub(crate) filter: Vec<OsString>,
 
-    /// In any order
+    /// Run the jobs in random order
     #[arg(long)]
     pub(crate) shuf: bool,
 
-    /// Pass over the first line of the input
+    /// Skip the first line of the input
     #[arg(long)]
     pub(crate) skip_first_line: bool,
 
@@ -116,19 +116,19 @@ pub(crate) struct InputArguments {
     pub(crate) arg_file_sep: Option<OsString>,
 }
 
-/// How many values go into a job.
+/// How many values a job gets.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Packing")]
 pub(crate) struct PackingArguments {
-    /// So many values for each job, as {1} {2} …; 0: read one, insert none
+    /// Number of values for each job: {1} {2} …; 0: read one, insert none
     #[arg(short = 'N', long = "max-replace-args", value_name = "COUNT")]
     pub(crate) replace_args: Option<u64>,
 
-    /// At most so many values for each job
+    /// Maximum number of values for each job
     #[arg(short = 'n', long = "max-args", value_name = "COUNT")]
     pub(crate) args: Option<u64>,
 
-    /// At most so many lines for each job
+    /// Maximum number of lines for each job
     #[arg(short = 'L', value_name = "COUNT")]
     pub(crate) lines: Option<u64>,
 
@@ -137,7 +137,7 @@ pub(crate) struct PackingArguments {
           default_missing_value = "1", hide_short_help = true)]
     pub(crate) max_lines: Option<u64>,
 
-    /// As many values as the command line holds, each in a copy of the word it stands in
+    /// As many values as the command line holds; the word with the {} is repeated for each
     #[arg(short = 'X')]
     pub(crate) context_replace: bool,
 
@@ -145,68 +145,68 @@ pub(crate) struct PackingArguments {
     #[arg(short = 'm')]
     pub(crate) multiple: bool,
 
-    /// As -m, but not spread over the slots
+    /// As -m, but do not spread the last values over the slots
     #[arg(long)]
     pub(crate) xargs: bool,
 
-    /// The longest command line, bytes
+    /// Maximum length of a command line in bytes
     #[arg(short = 's', long = "max-chars", value_name = "BYTES")]
     pub(crate) chars: Option<String>,
 
-    /// A command line that is too long is an error
+    /// End with an error when a command line is too long
     #[arg(short = 'x', long = "exit")]
     pub(crate) exact: bool,
 }
 
-/// Standard input in blocks, instead of values.
+/// Standard input in blocks instead of values.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Blocks")]
 pub(crate) struct PipeArguments {
-    /// Cut standard input into blocks of whole records: one is a job's standard input
+    /// Cut standard input into blocks of whole records; each is the standard input of a job
     #[arg(long, visible_alias = "spreadstdin")]
     pub(crate) pipe: bool,
 
-    /// The same with the files of -a or ::::, which are not read but moved
+    /// The same for the files of -a or ::::; the kernel copies them, whit does not read them
     #[arg(long, visible_alias = "pipepart")]
     pub(crate) pipe_part: bool,
 
-    /// Bytes of a block [1M]; of --pipe-part also -N: so many blocks for each slot [-10]
+    /// Size of a block [1M]; with --pipe-part also -N: N blocks for each slot [-10]
     #[arg(long, visible_alias = "block-size", value_name = "SIZE", allow_hyphen_values = true)]
     pub(crate) block: Option<String>,
 
-    /// Give what there is of a block after so long
+    /// Give an incomplete block to a job after this time
     #[arg(long, visible_alias = "blocktimeout", alias = "bt", value_name = "DURATION")]
     pub(crate) block_timeout: Option<String>,
 
-    /// What a record begins with
+    /// String that begins a record
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) recstart: Option<OsString>,
 
-    /// What a record ends with [\n]
+    /// String that ends a record [\n]
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) recend: Option<OsString>,
 
-    /// The two are regular expressions
+    /// --recstart and --recend are regular expressions
     #[arg(long, alias = "regex")]
     pub(crate) regexp: bool,
 
-    /// Take the two off what jobs are given
+    /// Remove the strings of --recstart and --recend from the blocks
     #[arg(long = "remove-rec-sep", visible_alias = "rrs", alias = "removerecsep")]
     pub(crate) remove_separators: bool,
 
-    /// A block is a file, whose name is {}
+    /// Give the block as a file whose name is {}
     #[arg(long, conflicts_with = "fifo")]
     pub(crate) cat: bool,
 
-    /// A block is a pipe that has a name, which is {}
+    /// Give the block as a pipe whose name is {}
     #[arg(long)]
     pub(crate) fifo: bool,
 
-    /// Each job of the values is given all of the input; they run at the same time
+    /// Give all of the input to the job of each value; the jobs run at the same time
     #[arg(long)]
     pub(crate) tee: bool,
 
-    /// A job for each slot, which is given one block after the other
+    /// Start one job for each slot and give it one block after the other
     #[arg(long, visible_alias = "round", alias = "robin", alias = "roundrobin")]
     pub(crate) round_robin: bool,
 }
@@ -224,15 +224,15 @@ pub(crate) struct StringArguments {
           default_missing_value = "{}", hide_short_help = true)]
     pub(crate) replace_default: Option<OsString>,
 
-    /// More of them: {..} {+/} {##} {:2} {#start} {%end} {/from/to} …
+    /// More replacement strings: {..} {+/} {##} {:2} {#start} {%end} {/from/to} …
     #[arg(long)]
     pub(crate) plus: bool,
 
-    /// One more: its name and what it computes, as '{up} $_=uc($_)'
+    /// Define a replacement string: its name and an expression, as '{up} $_=uc($_)'
     #[arg(long, value_name = "NAME EXPRESSION")]
     pub(crate) rpl: Vec<OsString>,
 
-    /// What stands around expressions instead of {= and =}
+    /// Strings around expressions instead of {= and =}
     #[arg(long, value_name = "STRINGS")]
     pub(crate) parens: Option<OsString>,
 
@@ -280,11 +280,11 @@ pub(crate) struct StringArguments {
     #[arg(long, value_name = "WORD", hide_short_help = true)]
     pub(crate) slotreplace: Option<OsString>,
 
-    /// Quote the command: its special characters mean nothing to the shell
+    /// Quote the command, so that its special characters mean nothing to the shell
     #[arg(short = 'q', long)]
     pub(crate) quote: bool,
 
-    /// Run nothing: print the values quoted for the shell
+    /// Run nothing; print the values quoted for the shell
     #[arg(long, alias = "shellquote", action = clap::ArgAction::Count)]
     pub(crate) shell_quote: u8,
 }
@@ -293,25 +293,25 @@ pub(crate) struct StringArguments {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Schedule")]
 pub(crate) struct ScheduleArguments {
-    /// Jobs at once: a number, 0 for as many as can be, N% of the CPU threads, +N or -N beside
-    /// them, or a file that says so
+    /// Number of jobs at once: a number, 0 for as many as possible, N% of the CPU threads, the
+    /// CPU threads +N or -N, or a file that contains one of these
     #[arg(short = 'j', long, visible_short_alias = 'P', aliases = ["max-procs", "procs"],
           value_name = "COUNT", allow_hyphen_values = true)]
     pub(crate) jobs: Option<String>,
 
-    /// Wait so long between two starts
+    /// Time between two starts
     #[arg(long, value_name = "DURATION")]
     pub(crate) delay: Option<String>,
 
-    /// End jobs that take longer: 10, 1.5m, or 200% of the median
+    /// End jobs that run longer: 10, 1.5m, or 200% of the median run time
     #[arg(long, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
 
-    /// Try each job so often, until it does well; 0 is without end
+    /// Run a job that fails again, up to this number of attempts; 0: no limit
     #[arg(long, value_name = "COUNT")]
     pub(crate) retries: Option<u32>,
 
-    /// When to give up: never, or now or soon, with fail, success or done =N or =N%
+    /// When to stop early: never, or now or soon with ,fail= ,success= or ,done= and N or N%
     #[arg(
         long,
         visible_alias = "halt-on-error",
@@ -320,27 +320,27 @@ pub(crate) struct ScheduleArguments {
     )]
     pub(crate) halt: Option<String>,
 
-    /// How jobs are ended: signals, and milliseconds between them
+    /// Signals that end a job, and the milliseconds between them
     #[arg(long, alias = "termseq", value_name = "SIGNAL,MS,…")]
     pub(crate) term_seq: Option<String>,
 
-    /// Start nothing while more threads than this run or wait for a disk
+    /// Start no job while more threads than this run or wait for a disk
     #[arg(long, value_name = "COUNT")]
     pub(crate) load: Option<String>,
 
-    /// Start nothing with less memory; with less than half of it end the youngest job
+    /// Start no job while less memory is available; below half of it end the youngest job
     #[arg(long, value_name = "SIZE")]
     pub(crate) memfree: Option<String>,
 
-    /// Suspend jobs with less memory than twice this
+    /// Suspend jobs while less than twice this memory is available
     #[arg(long, value_name = "SIZE")]
     pub(crate) memsuspend: Option<String>,
 
-    /// Start nothing while the machine swaps in and out
+    /// Start no job while the machine swaps in and out
     #[arg(long)]
     pub(crate) noswap: bool,
 
-    /// A command that lets a job start (exit 0), not yet (1), or ends the youngest (2)
+    /// Run this command before a start; exit code 0: start, 1: wait, 2: end the youngest job
     #[arg(long, value_name = "COMMAND")]
     pub(crate) limit: Option<OsString>,
 }
@@ -349,7 +349,7 @@ pub(crate) struct ScheduleArguments {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Jobs")]
 pub(crate) struct JobArguments {
-    /// Print the command lines, run nothing
+    /// Print the command lines, but run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -361,40 +361,40 @@ pub(crate) struct JobArguments {
     #[arg(short = 't')]
     pub(crate) trace_commands: bool,
 
-    /// The shell that runs them: auto (none where none is needed, else yours), never, or a name
+    /// Shell that runs jobs: auto (your shell, only where one is needed), never, or a name
     #[arg(long, value_name = "SHELL", default_value = "auto")]
     pub(crate) shell: OsString,
 
-    /// Add so much to their nice value
+    /// Add this to the jobs' nice value
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 0)]
     pub(crate) nice: i32,
 
-    /// Run them in this folder; on another host . is ours below the home folder, and ... one for
-    /// each job alone
+    /// Run jobs in this folder; on another host . is the current folder below the home folder, and
+    /// ... a new folder for each job
     #[arg(short = 'W', long = "workdir", visible_alias = "wd", value_name = "DIR")]
     pub(crate) workdir: Option<OsString>,
 
-    /// A variable that holds the slot, from 0
+    /// Environment variable that holds the slot's number, from 0
     #[arg(long, value_name = "NAME")]
     pub(crate) process_slot_var: Option<String>,
 
-    /// Let them use the terminal
+    /// Let jobs use the terminal
     #[arg(long)]
     pub(crate) tty: bool,
 
-    /// Threads that start programs [one for each 16 CPU threads, 1 to 8]
+    /// Number of threads that start programs [one for each 16 CPU threads, 1 to 8]
     #[arg(long, value_name = "COUNT")]
     pub(crate) spawners: Option<usize>,
 
-    /// Options of a file ~/.parallel/NAME (may be repeated)
+    /// Read options from the file ~/.parallel/NAME (may be repeated)
     #[arg(short = 'J', long, value_name = "NAME")]
     pub(crate) profile: Vec<OsString>,
 
-    /// Taken for the sake of scripts: nothing is to be cited, and there is one way only
+    /// Accepted for scripts that use it; does nothing
     #[arg(long, aliases = ["no-notice", "gnu"], hide = true)]
     pub(crate) will_cite: bool,
 
-    /// Without the options of files and of $PARALLEL
+    /// Ignore the options of files and of $PARALLEL
     #[arg(long)]
     pub(crate) plain: bool,
 }
@@ -403,44 +403,44 @@ pub(crate) struct JobArguments {
 #[derive(Clone, clap::Args)]
 #[command(next_help_heading = "Hosts")]
 pub(crate) struct HostArguments {
-    /// Run jobs there: [@GROUP/][THREADS/][SSH ][USER@]HOST[:PORT],…; web[01-12] is twelve, : is
-    /// here
+    /// Run jobs on these hosts: [@GROUP/][THREADS/][SSH ][USER@]HOST[:PORT],…; web[01-12] is
+    /// twelve hosts, : is this machine
     #[arg(short = 'S', long = "sshlogin", value_name = "LOGINS")]
     pub(crate) logins: Vec<String>,
 
-    /// Logins from the lines of a file, read again when it has changed; - is standard input, .. ~/.parallel/sshloginfile
+    /// Read hosts from the lines of a file, again when it has changed; - is standard input, .. ~/.parallel/sshloginfile
     #[arg(long = "sshloginfile", visible_alias = "slf", value_name = "FILE")]
     pub(crate) login_files: Vec<String>,
 
-    /// The program that logs in, with its options [$PARALLEL_SSH, else ssh]
+    /// Program that logs in, with its options [$PARALLEL_SSH, else ssh]
     #[arg(long, value_name = "COMMAND")]
     pub(crate) ssh: Option<String>,
 
-    /// A value x@GROUP+… is x, for hosts of these groups alone
+    /// A value x@GROUP+… is x and runs only on hosts of these groups
     #[arg(long, visible_alias = "hgrp", conflicts_with_all = ["onall", "nonall"])]
     pub(crate) hostgroups: bool,
 
-    /// Leave out hosts that let nobody in or have no shell
+    /// Leave out hosts where the login fails or that have no shell
     #[arg(long)]
     pub(crate) filter_hosts: bool,
 
-    /// Wait so long between two starts on other hosts
+    /// Time between two starts on other hosts
     #[arg(long, alias = "sshdelay", value_name = "DURATION")]
     pub(crate) ssh_delay: Option<String>,
 
-    /// One connection to each host, which its jobs share; of OpenSSH's ssh alone
+    /// Open one connection to each host, which its jobs share; OpenSSH only
     #[arg(short = 'M', long)]
     pub(crate) controlmaster: bool,
 
-    /// Run all jobs on each host, one at a time and in order, on -j hosts at once
+    /// Run all jobs on every host, one at a time and in order, on -j hosts at once
     #[arg(long, conflicts_with = "nonall")]
     pub(crate) onall: bool,
 
-    /// Run the command once on each host, without values
+    /// Run the command once on every host, without values
     #[arg(long)]
     pub(crate) nonall: bool,
 
-    /// Send this file before its job, by tar; below the folder of the jobs if it is relative
+    /// Send this file before its job; a relative name is below the jobs' folder
     #[arg(long = "transferfile", visible_alias = "tf", value_name = "NAME")]
     pub(crate) send: Vec<OsString>,
 
@@ -448,11 +448,11 @@ pub(crate) struct HostArguments {
     #[arg(long)]
     pub(crate) transfer: bool,
 
-    /// Bring this file back after its job
+    /// Fetch this file after its job
     #[arg(long = "return", value_name = "NAME")]
     pub(crate) bring: Vec<OsString>,
 
-    /// Remove there what was sent and brought back
+    /// Remove from the host the files that were sent and fetched
     #[arg(long)]
     pub(crate) cleanup: bool,
 
@@ -464,7 +464,7 @@ pub(crate) struct HostArguments {
     #[arg(long = "basefile", visible_alias = "bf", value_name = "FILE")]
     pub(crate) base_files: Vec<OsString>,
 
-    /// Variables and functions that jobs there get too: NAME,…
+    /// Variables and shell functions to be set for jobs on other hosts: NAME,…
     #[arg(long = "env", value_name = "NAMES")]
     pub(crate) variables: Vec<String>,
 }
@@ -476,55 +476,55 @@ impl HostArguments {
     }
 }
 
-/// What becomes of their output.
+/// What happens to the jobs' output.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArguments {
-    /// What a job wrote comes when it has ended (this is what happens)
+    /// Print the output of a job when it has ended (default)
     #[arg(long, overrides_with_all = ["ungroup", "line_buffer"])]
     pub(crate) group: bool,
 
-    /// What jobs write comes as they write it, mixed
+    /// Let jobs write their output directly, mixed
     #[arg(short = 'u', long, overrides_with_all = ["group", "line_buffer"])]
     pub(crate) ungroup: bool,
 
-    /// What jobs write comes line by line
+    /// Print the output line by line, while jobs run
     #[arg(long, visible_alias = "lb", overrides_with_all = ["group", "ungroup"])]
     pub(crate) line_buffer: bool,
 
-    /// In the order of the input
+    /// Print the output in the order of the input
     #[arg(short = 'k', long, overrides_with = "no_keep_order")]
     pub(crate) keep_order: bool,
 
-    /// In the order in which jobs end (this is what happens)
+    /// Print the output in the order in which jobs end (default)
     #[arg(long, alias = "nk", overrides_with = "keep_order", hide_short_help = true)]
     pub(crate) no_keep_order: bool,
 
-    /// Each line begins with the job's values
+    /// Begin each line with the job's values
     #[arg(long)]
     pub(crate) tag: bool,
 
-    /// Each line begins with this, replacement strings included
+    /// Begin each line with this text; it may have replacement strings
     #[arg(long, alias = "tag-string", value_name = "STRING")]
     pub(crate) tagstring: Option<OsString>,
 
-    /// Lines of each job in a color of their own
+    /// Print the lines of each job in a color of its own
     #[arg(long)]
     pub(crate) color: bool,
 
-    /// Lines of jobs that fail in red
+    /// Print the lines of jobs that fail in red
     #[arg(long, visible_alias = "cf")]
     pub(crate) color_failed: bool,
 
-    /// Keep output in files and print their names
+    /// Write the output to files and print their names
     #[arg(long, alias = "output-as-files", alias = "outputasfiles")]
     pub(crate) files: bool,
 
-    /// The same with a NUL behind each name
+    /// As --files, with a NUL after each name
     #[arg(long)]
     pub(crate) files0: bool,
 
-    /// Keep output in a tree of folders, in files named by replacement strings, or in a table
+    /// Write the output to a tree of folders, to files named by replacement strings, or to a table
     /// (.csv, .tsv, .json)
     #[arg(long, visible_alias = "res", value_name = "NAME")]
     pub(crate) results: Option<OsString>,
@@ -533,49 +533,49 @@ pub(crate) struct OutputArguments {
     #[arg(long, visible_alias = "jl", value_name = "FILE")]
     pub(crate) joblog: Option<OsString>,
 
-    /// The same as JSON, with what each job used
+    /// As --joblog, as JSON with the resource usage of each job
     #[arg(long, value_name = "FILE")]
     pub(crate) joblog_json: Option<PathBuf>,
 
-    /// Leave out the jobs that the joblog has
+    /// Skip the jobs that are in the joblog
     #[arg(long)]
     pub(crate) resume: bool,
 
-    /// Leave out those that it has as done well
+    /// Skip the jobs that succeeded according to the joblog
     #[arg(long)]
     pub(crate) resume_failed: bool,
 
-    /// Run those that failed, by the joblog alone
+    /// Run the jobs that failed according to the joblog, and nothing else
     #[arg(long)]
     pub(crate) retry_failed: bool,
 
-    /// Where temporary files are made
+    /// Folder for temporary files
     #[arg(long, value_name = "DIR")]
     pub(crate) tmpdir: Option<PathBuf>,
 
-    /// Show how far all jobs are
+    /// Show how many jobs run and have ended
     #[arg(long)]
     pub(crate) progress: bool,
 
-    /// The same, and when they will be done
+    /// As --progress, with an estimate of the time left
     #[arg(long)]
     pub(crate) eta: bool,
 
-    /// The same as a bar
+    /// As --eta, as a bar
     #[arg(long)]
     pub(crate) bar: bool,
 
-    /// How many jobs there are, for those three
+    /// Number of jobs, for --progress, --eta and --bar
     #[arg(long, alias = "total", value_name = "COUNT")]
     pub(crate) total_jobs: Option<u64>,
 }
 
-/// One command at a time, over all processes.
+/// One command at a time, over all processes of a user.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Semaphore")]
 pub(crate) struct SemaphoreArguments {
-    /// Run one command in the background as soon as fewer than -j of them (1) run: the same as
-    /// the name sem
+    /// Run one command in the background as soon as fewer than -j (1) commands of this name run;
+    /// the same as sem
     #[arg(long)]
     pub(crate) semaphore: bool,
 
@@ -590,7 +590,7 @@ pub(crate) struct SemaphoreArguments {
     )]
     pub(crate) name: Option<OsString>,
 
-    /// Run the command after so long anyway; with -DURATION give up then
+    /// Run the command anyway after this time; -DURATION: give up after it
     #[arg(
         id = "semaphore_timeout",
         long = "semaphore-timeout",
@@ -601,21 +601,21 @@ pub(crate) struct SemaphoreArguments {
     )]
     pub(crate) timeout: Option<String>,
 
-    /// Wait for the command, and end with its exit code
+    /// Wait for the command and end with its exit code
     #[arg(long = "fg")]
     pub(crate) foreground: bool,
 
-    /// Do not wait for the command (this is what happens)
+    /// Do not wait for the command (default)
     #[arg(long = "bg")]
     pub(crate) background: bool,
 
-    /// Run nothing: wait until all commands of this name have ended
+    /// Run nothing; wait until all commands of this name have ended
     #[arg(long)]
     pub(crate) wait: bool,
 }
 
 impl SemaphoreArguments {
-    /// Whether a command line is one of a semaphore: any of these options says so.
+    /// Whether a command line is one of a semaphore: it is if any of these options is given.
     pub(crate) fn is_asked(&self) -> bool {
         let SemaphoreArguments { semaphore, name, timeout, foreground, background, wait } = self;
         *semaphore || *foreground || *background || *wait || name.is_some() || timeout.is_some()
@@ -638,25 +638,25 @@ impl PackingArguments {
     }
 }
 
-/// What is seen of the machine meanwhile.
+/// What is shown and recorded of the machine meanwhile.
 #[derive(Default, clap::Args)]
 #[command(next_help_heading = "Seeing the machine")]
 pub(crate) struct WatchArguments {
-    /// Show once a second, on standard error, what jobs and machine do
+    /// Show once a second, on standard error, the jobs and the load of the machine
     #[arg(long)]
     pub(crate) watch: bool,
 
-    /// Tell at the end, on standard error, what jobs and machine did
+    /// Print statistics of the jobs and the machine at the end, on standard error
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true,
           default_missing_value = "text")]
     pub(crate) stats: Option<StatisticsForm>,
 
-    /// Record the machine and what becomes of the jobs, a sample a second, for whit play: a folder
-    /// or prefix, as -f of whit record
+    /// Record the machine and the jobs once a second, for whit play; PATH is a folder or prefix,
+    /// as with -f of whit record
     #[arg(long, value_name = "PATH")]
     pub(crate) record: Option<PathBuf>,
 
-    /// Count and time the system calls of jobs; the table comes at the end, on standard error
+    /// Count and time the system calls of jobs; print a table at the end, on standard error
     #[arg(long, conflicts_with = "tty")]
     pub(crate) trace: bool,
 }
@@ -664,9 +664,9 @@ pub(crate) struct WatchArguments {
 /// How statistics are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum StatisticsForm {
-    /// Lines for people
+    /// Lines of text
     Text,
-    /// One JSON object in a line
+    /// One JSON object on one line
     Json,
 }
 
