@@ -1,6 +1,8 @@
 //! A global allocator that counts, for tests that hold "no allocation once warm".
 //!
-//! Each thread counts for itself, so tests that run side by side do not disturb one another:
+//! Each thread counts for itself, so tests that run side by side do not disturb one another.
+//! [`live_bytes`] is what a thread has allocated and not freed yet, for tests of leaks.
+//!
 //!
 //! ```
 //! #[global_allocator]
@@ -34,6 +36,7 @@ pub struct Allocations {
 thread_local! {
     // No destructor and a constant start: reaching it neither allocates nor registers anything.
     static ALLOCATIONS: Cell<Allocations> = const { Cell::new(Allocations { count: 0, bytes: 0 }) };
+    static LIVE_BYTES: Cell<i64> = const { Cell::new(0) };
 }
 
 fn note(bytes: usize) {
@@ -44,31 +47,55 @@ fn note(bytes: usize) {
     });
 }
 
+/// Counts bytes that live now, or with a negative number no longer do.
+fn note_live(bytes: i64) {
+    let _ = LIVE_BYTES.try_with(|cell| cell.set(cell.get() + bytes));
+}
+
+/// The size of a block, which is never above `isize::MAX`.
+fn signed(bytes: usize) -> i64 {
+    bytes.cast_signed() as i64
+}
+
 // SAFETY: every call is handed to `System` unchanged; counting touches only this thread's cell,
 // which never allocates.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
+        note_live(signed(layout.size()));
         // SAFETY: the caller keeps the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
+        note_live(signed(layout.size()));
         // SAFETY: as in `alloc`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         note(size);
+        note_live(signed(size) - signed(layout.size()));
         // SAFETY: `block` came from `System` by way of this allocator.
         unsafe { System.realloc(block, layout, size) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        note_live(-signed(layout.size()));
         // SAFETY: `block` came from `System` by way of this allocator.
         unsafe { System.dealloc(block, layout) }
     }
+}
+
+/// Bytes that this thread has allocated and not freed.  Blocks that another thread frees count for
+/// neither, so only the difference of two numbers around work of one thread means something.
+///
+/// # Panics
+/// When the binary does not have [`CountingAllocator`] as its `#[global_allocator]`.
+pub fn live_bytes() -> i64 {
+    allocations_of(|| ());
+    LIVE_BYTES.get()
 }
 
 /// Runs `work` and counts what this thread allocates meanwhile.

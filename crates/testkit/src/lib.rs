@@ -12,7 +12,7 @@ pub mod fake;
 mod skip;
 pub mod trees;
 
-pub use alloc::{Allocations, CountingAllocator, allocations_of};
+pub use alloc::{Allocations, CountingAllocator, allocations_of, live_bytes};
 pub use clock::{Event, SimClock};
 pub use fake::{FakeHost, as_nobody};
 pub use skip::{LEDGER, skip};
