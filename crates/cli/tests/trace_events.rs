@@ -560,6 +560,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
         let said = text(&out.stderr);
         assert_eq!(out.status.code(), Some(2), "{said}");
         assert!(said.contains("EACCES") && said.contains("whit: cannot run /etc/passwd"), "{said}");
+        assert_eq!(said.matches("(os error 13)").count(), 1, "{said}");
     }
 }
 

@@ -190,12 +190,12 @@ pub enum Error {
     #[error("no command {0:?} in the folders of PATH")]
     NotFound(String),
     /// `execve` refused.
-    #[error("cannot run {program}: {source}")]
+    #[error("cannot run {program}: {why}")]
     Exec {
         /// The file.
         program: String,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
     /// An argument, or what is added to the environment, has a zero byte in it.
     #[error("{0:?} has a zero byte in it, which no command can be given")]
@@ -204,12 +204,12 @@ pub enum Error {
     #[error("no user {0:?} on this machine")]
     NoUser(String),
     /// The user could not be taken on.
-    #[error("cannot run as user {user}: {source}: only root can run a command as somebody else")]
+    #[error("cannot run as user {user}: {why}: only root can run a command as somebody else")]
     User {
         /// Its name.
         user: String,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
     /// There is no such process, or no longer.
     #[error("no process {0}: it may have ended")]
@@ -249,18 +249,18 @@ pub enum Error {
     )]
     Inseparable,
     /// A system call failed that must not.
-    #[error("{what}: {source}")]
+    #[error("{what}: {why}")]
     System {
         /// What was tried.
         what: &'static str,
         /// Why not.
-        source: io::Error,
+        why: io::Error,
     },
 }
 
 impl Error {
     /// The last error of the C library, with what was tried.
     pub(crate) fn last(what: &'static str) -> Self {
-        Error::System { what, source: io::Error::last_os_error() }
+        Error::System { what, why: io::Error::last_os_error() }
     }
 }

@@ -71,8 +71,8 @@ fn what_execve_refuses_comes_back() {
         let mut launch = HeldCommand::start(&command(&[path])).unwrap();
         launch.release().unwrap();
         match launch.running() {
-            Err(Error::Exec { program, source }) => {
-                assert_eq!((program.as_str(), source.raw_os_error()), (path, Some(number)));
+            Err(Error::Exec { program, why }) => {
+                assert_eq!((program.as_str(), why.raw_os_error()), (path, Some(number)));
             }
             other => panic!("{other:?}"),
         }

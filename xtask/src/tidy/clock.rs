@@ -28,7 +28,6 @@ const CLOCKS: &[(&str, &str)] = &[
     ("crates/spawn/src/spawner.rs", "measures how long a job waited to be started"),
     ("crates/testkit/", "is for tests"),
     ("crates/trace/src/clock.rs", "is the clock of traced calls"),
-    ("crates/trace/src/report/table.rs", "shows a table at each interval"),
     ("crates/trace/src/table/", "has the names of system calls"),
 ];
 

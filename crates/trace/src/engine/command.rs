@@ -75,7 +75,7 @@ impl CommandUser {
         };
         if failed != 0 {
             let source = io::Error::from_raw_os_error(failed);
-            return Err(Error::System { what: "looking a user up", source });
+            return Err(Error::System { what: "looking a user up", why: source });
         }
         if found.is_null() {
             return Err(Error::NoUser(name.to_owned()));
@@ -106,7 +106,9 @@ impl TracedCommand {
         if self.program.as_bytes().contains(&b'/') {
             return match program.metadata() {
                 Ok(_) => Ok(program.to_owned()),
-                Err(source) => Err(Error::Exec { program: program.display().to_string(), source }),
+                Err(source) => {
+                    Err(Error::Exec { program: program.display().to_string(), why: source })
+                }
             };
         }
         let runs = |path: &PathBuf| {
@@ -203,8 +205,10 @@ impl HeldCommand {
     /// As [`start`](Self::start), with a filter for system calls, which needs a tracer.
     pub(crate) fn with(command: &TracedCommand, filter: Option<Filter>) -> Result<Self, Error> {
         let ready = Ready::of(command, filter)?;
-        let (socket, theirs) = UnixStream::pair()
-            .map_err(|source| Error::System { what: "making a socket for the command", source })?;
+        let (socket, theirs) = UnixStream::pair().map_err(|source| Error::System {
+            what: "making a socket for the command",
+            why: source,
+        })?;
         // A handler of ours must not run in the child.
         let before = block_signals();
         // SAFETY: the child calls nothing that takes a lock or allocates, until it runs its program
@@ -220,7 +224,7 @@ impl HeldCommand {
             Ok(pidfd) => pidfd,
             Err(error) => {
                 end_child(pid);
-                return Err(Error::System { what: "watching the command", source: error.into() });
+                return Err(Error::System { what: "watching the command", why: error.into() });
             }
         };
         let file = ready.file.to_string_lossy().into_owned();
@@ -249,7 +253,7 @@ impl HeldCommand {
         self.released = true;
         self.socket
             .write_all(b"!")
-            .map_err(|source| Error::System { what: "letting the command go", source })
+            .map_err(|source| Error::System { what: "letting the command go", why: source })
     }
 
     /// Waits until the program runs.  Not to be called while it may be stopped by a tracer.
@@ -266,12 +270,12 @@ impl HeldCommand {
         let [step, number @ ..] = answer;
         let source = io::Error::from_raw_os_error(i32::from_ne_bytes(number));
         if step == Step::User as u8 {
-            return Err(Error::User { user: self.user.clone(), source });
+            return Err(Error::User { user: self.user.clone(), why: source });
         }
         if step == Step::Filter as u8 {
             return Err(Error::Filter(source));
         }
-        Err(Error::Exec { program: self.file.clone(), source })
+        Err(Error::Exec { program: self.file.clone(), why: source })
     }
 
     /// How it ended; `None` if it has not.  Not for a command under ptrace, whose tracer is told.
@@ -285,7 +289,7 @@ impl HeldCommand {
         }
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         let status = rustix::process::waitid(WaitId::PidFd(self.pidfd.as_fd()), options).map_err(
-            |error| Error::System { what: "waiting for the command", source: error.into() },
+            |error| Error::System { what: "waiting for the command", why: error.into() },
         )?;
         self.end =
             status.and_then(|status| match (status.exit_status(), status.terminating_signal()) {

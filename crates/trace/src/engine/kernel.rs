@@ -384,7 +384,7 @@ impl KernelEngine {
 const FLAG: epoll::EventData = epoll::EventData::new_u64(0);
 
 fn failed(error: rustix::io::Errno) -> Error {
-    Error::System { what: "waiting for events", source: io::Error::from(error) }
+    Error::System { what: "waiting for events", why: io::Error::from(error) }
 }
 
 fn watch(

@@ -220,7 +220,7 @@ impl PtraceEngine {
 
     /// Takes what has happened into the queue; whether anything came.
     fn collect(&mut self) -> Result<WaitResult, Error> {
-        let failed = |source| Error::System { what: "waiting for a traced task", source };
+        let failed = |source| Error::System { what: "waiting for a traced task", why: source };
         let first = requests::wait(true).map_err(failed)?;
         let WaitResult::Task(task, status) = first else { return Ok(first) };
         self.enqueue(task, status);

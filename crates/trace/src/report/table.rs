@@ -89,7 +89,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn elapsed(&self) -> Duration {
+    fn running_time(&self) -> Duration {
         clock::now().saturating_sub(self.start)
     }
 
@@ -113,7 +113,7 @@ impl Session<'_> {
             if schedule.interval(clock::now()) {
                 self.interval()?;
             }
-            let left = self.options.time.map(|time| time.saturating_sub(self.elapsed()));
+            let left = self.options.time.map(|time| time.saturating_sub(self.running_time()));
             if left == Some(Duration::ZERO) {
                 return Ok(None);
             }
@@ -139,7 +139,7 @@ impl Session<'_> {
         let tally = self.counter.tally()?;
         let since = tally.since(&self.before);
         self.before = tally;
-        let seconds = self.elapsed().as_secs_f64();
+        let seconds = self.running_time().as_secs_f64();
         match self.options.format {
             CountFormat::Json => {
                 let mut object = serde_json::Map::new();
@@ -163,7 +163,7 @@ impl Session<'_> {
     /// Shows everything that was counted, and what it cost.
     fn finish(&mut self, end: Option<WaitStatus>) -> Result<(), ReportError> {
         self.counter.measure(false)?;
-        let seconds = self.elapsed().as_secs_f64();
+        let seconds = self.running_time().as_secs_f64();
         let tally = self.counter.tally()?;
         let cost = CountingCost {
             way: self.counter.way(),

@@ -78,7 +78,7 @@ impl Alarm {
         if failed == 0 {
             return Ok(());
         }
-        Err(Error::System { what: "setting a timer", source: io::Error::last_os_error() })
+        Err(Error::System { what: "setting a timer", why: io::Error::last_os_error() })
     }
 }
 
