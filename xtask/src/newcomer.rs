@@ -2,8 +2,11 @@
 //! `docs/adding-a-source.md` and `docs/adding-a-view.md`, and must then appear everywhere.
 //!
 //! What is added stands in `xtask/newcomer/`.  The copy is `target/newcomer/tree`; a file is written
-//! there only when it has changed, and dependencies are those that are built already, so a second
-//! run compiles next to nothing.
+//! there only when it has changed, so a second run compiles next to nothing.
+//!
+//! It is built into a folder of its own, `target/newcomer/target`: to cargo a crate of the copy and
+//! the same crate of this tree have one name, and it would take one for the other.  Crates of others
+//! are built already, so the first run links them there.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -43,7 +46,6 @@ enum Place {
 const SHOWN: &[(&str, &[&str], &str)] = &[
     ("brief", &[], "softnet"),
     ("verbose", &["--verbose"], "softnet"),
-    ("detail", &["--verbose", "--level", "detail"], "softnet"),
     ("plot", &["-P"], "processed"),
     ("csv", &["--csv"], "processed"),
     ("json", &["--json"], "\"processed\""),
@@ -52,14 +54,18 @@ const SHOWN: &[(&str, &[&str], &str)] = &[
     ("influx", &["--influx"], "softnet,host="),
 ];
 
+/// Where the copy is built.
+const TARGET: &str = "target/newcomer/target";
+
 /// Adds both and looks for them.
 pub(crate) fn run() -> anyhow::Result<()> {
     let tree = root().join("target/newcomer/tree");
     copy(&tree)?;
+    link_dependencies()?;
     let cargo = |arguments: &[&str]| {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
         command.args(arguments).current_dir(&tree);
-        command.env("CARGO_TARGET_DIR", root().join("target"));
+        command.env("CARGO_TARGET_DIR", root().join(TARGET));
         command
     };
     let tests = ["test", "-q", "-p", "procfs", "-p", "source", "-p", "view", "--lib", "--"];
@@ -68,13 +74,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder)?;
     finish(cargo(&["build", "-q", "-p", "cli"]))?;
-    let whit = folder.join("whit");
-    std::fs::copy(root().join("target/debug/whit"), &whit)?;
-    // Both trees build into one folder, and the last one's program stands there.
-    finish(crate::cargo(&["build", "-q", "-p", "cli"]))?;
+    let whit = root().join(TARGET).join("debug/whit");
     let recording = folder.join("softnet.whit");
     let to = recording.to_string_lossy();
     said(&whit, &["record", "-s", "softnet", "-i0.2", "-c4", "-f", &to])?;
+    let detail = said(&whit, &["play", &to, "-s", "SOFTNET", "--verbose"])?;
+    has("detail", &detail, "softnet")?;
     for (name, arguments, word) in SHOWN {
         let text = said(&whit, &[&["play", &to, "-s", "softnet"][..], arguments].concat())?;
         has(name, &text, word)?;
@@ -89,6 +94,48 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     println!("newcomer: a source and a view appear everywhere; nothing else was edited");
     Ok(())
+}
+
+/// Gives the copy's build what was built of other people's crates, as links, on its first run.
+fn link_dependencies() -> anyhow::Result<()> {
+    let (from, to) = (root().join("target/debug"), root().join(TARGET).join("debug"));
+    if to.exists() {
+        return Ok(());
+    }
+    let mut ours = vec!["xtask".to_owned()];
+    for entry in std::fs::read_dir(root().join("crates"))? {
+        ours.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    ours.push("whit".to_owned());
+    for folder in ["deps", "build", ".fingerprint"] {
+        let Ok(entries) = std::fs::read_dir(from.join(folder)) else { continue };
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let package = name.strip_prefix("lib").unwrap_or(&name);
+            let package = package.rsplit_once('-').map_or(package, |(package, _)| package);
+            // Tests and programs of ours have names of their own, but no library.
+            let is_library = folder != "deps" || name.starts_with("lib") || name.ends_with(".d");
+            if is_library && !ours.iter().any(|own| own == package) {
+                link(&entry.path(), &to.join(folder).join(&name))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Links a file, or all in a folder.
+fn link(from: &Path, to: &Path) -> anyhow::Result<()> {
+    if from.is_dir() {
+        std::fs::create_dir_all(to)?;
+        for entry in std::fs::read_dir(from)? {
+            let entry = entry?;
+            link(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        return Ok(());
+    }
+    std::fs::create_dir_all(to.parent().unwrap_or(to))?;
+    std::fs::hard_link(from, to).with_context(|| format!("linking {}", to.display()))
 }
 
 /// What a command prints.  `whit doctor` ends with 1 where reading costs much.
