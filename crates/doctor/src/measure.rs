@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn this_machine_is_measured_by_the_sources_themselves() {
         let mut host = Host::new("/");
-        let entries: Vec<&Entry> = source::ALL.iter().copied().collect();
+        let entries: Vec<&Entry> = source::ALL.to_vec();
         let context = Arc::default();
         let measured = measure(&mut host, &entries, &context, 4, Duration::from_secs(5));
         assert_eq!(measured.reads, 4);

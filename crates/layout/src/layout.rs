@@ -25,7 +25,7 @@ pub struct Layout {
     /// Whether it shows the source as a whole or its instances.
     pub level: Level,
     /// Where its columns and blocks stand among those of other sources.
-    pub position: Position,
+    pub position: DisplayOrder,
     /// Brief mode: one group of columns among others on a line.  Every block whose `when` holds
     /// is shown, one to the right of the other.  Empty for detail letters.
     pub brief: &'static [Block],
@@ -78,7 +78,7 @@ impl Layout {
     /// A layout of nothing, to be completed: `Layout { level: Level::Detail, ..Layout::EMPTY }`.
     pub const EMPTY: Layout = Layout {
         level: Level::Summary,
-        position: Position::LAST,
+        position: DisplayOrder::LAST,
         brief: &[],
         verbose: &[],
         plot: None,
@@ -102,7 +102,7 @@ impl Layout {
 /// Where a layout stands among others: small numbers first, and equal ones in the feed's order.
 /// collectl has an order of its own for each format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
+pub struct DisplayOrder {
     /// Among the groups of columns of a brief line.
     pub brief: u16,
     /// Among the blocks of verbose mode.
@@ -115,9 +115,9 @@ pub struct Position {
     pub gexpr: u16,
 }
 
-impl Position {
+impl DisplayOrder {
     /// After all that have a position: that of sources which say nothing, in the feed's order.
-    pub const LAST: Position = Position {
+    pub const LAST: DisplayOrder = DisplayOrder {
         brief: u16::MAX,
         verbose: u16::MAX,
         plot: u16::MAX,

@@ -21,8 +21,8 @@ pub use account::{
 };
 pub use frame::{Frame, Row};
 pub use layout::{
-    Block, Cell, Exceptions, Form, Layout, Numbers, Of, Part, Plot, PlotColumn, Position, Shape,
-    Show, Stat,
+    Block, Cell, DisplayOrder, Exceptions, Form, Layout, Numbers, Of, Part, Plot, PlotColumn,
+    Shape, Show, Stat,
 };
 pub use options::{
     LayoutLookup, Limits, List, LocalOffset, NameFilter, Options, ProcessFacts, ProcessFilter,

@@ -3,7 +3,7 @@
 //! Reads `/proc/buddyinfo` (proc_buddyinfo(5)).  Cost: one `pread` and about 0.1 µs a zone; the
 //! kernel walks no list, but takes each zone's lock for a moment.
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::buddyinfo::parse_buddyinfo;
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -172,7 +172,7 @@ pub(crate) static ENTRY: Entry = Entry {
     layouts: &[
         Layout {
             level: Level::Summary,
-            position: Position { brief: 40, verbose: 60, plot: 110, lexpr: 1010, gexpr: 1010 },
+            position: DisplayOrder { brief: 40, verbose: 60, plot: 110, lexpr: 1010, gexpr: 1010 },
             brief: BRIEF,
             verbose: &[Block {
                 when: |_| true,
@@ -187,12 +187,12 @@ pub(crate) static ENTRY: Entry = Entry {
         },
         Layout {
             level: Level::Detail,
-            position: Position {
+            position: DisplayOrder {
                 verbose: 65,
                 plot: 90,
                 lexpr: 1270,
                 gexpr: 1270,
-                ..Position::LAST
+                ..DisplayOrder::LAST
             },
             verbose: &[Block {
                 when: |_| true,

@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show, Stat};
 use procfs::scan::{KeyIndex, number};
 use procfs::vmstat::Vmstat;
 use procfs::zram::{IO_COLUMNS, MM_COLUMNS, parse_columns};
@@ -266,7 +266,7 @@ pub(crate) static ENTRY: Entry = Entry {
 
 const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 180, verbose: 170, plot: 180, lexpr: 1000, gexpr: 1000 },
+    position: DisplayOrder { brief: 180, verbose: 170, plot: 180, lexpr: 1000, gexpr: 1000 },
     brief: &[Block {
         when: |_| true,
         title: "<-----Compressed----->",
@@ -319,7 +319,13 @@ const SUMMARY: Layout = Layout {
 
 const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 175, plot: 170, lexpr: 1260, gexpr: 1260, ..Position::LAST },
+    position: DisplayOrder {
+        verbose: 175,
+        plot: 170,
+        lexpr: 1260,
+        gexpr: 1260,
+        ..DisplayOrder::LAST
+    },
     verbose: &[Block {
         when: |_| true,
         title: "COMPRESSED MEMORY ($rate)",

@@ -3,7 +3,7 @@
 //! Reads `/proc/stat` and `/proc/loadavg` (proc(5)).  Cost: one `pread` each; `/proc/stat` is the
 //! dearer one on big machines, since the kernel adds up every interrupt of every CPU to make it.
 
-use layout::{Block, Cell, Frame, Layout, Part, Plot, PlotColumn, Position, Row, Show};
+use layout::{Block, Cell, DisplayOrder, Frame, Layout, Part, Plot, PlotColumn, Row, Show};
 use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -295,7 +295,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 10, verbose: 5, plot: 10, lexpr: 10, gexpr: 10 },
+        position: DisplayOrder { brief: 10, verbose: 5, plot: 10, lexpr: 10, gexpr: 10 },
         brief: &[Block {
             when: |_| true,
             title: "",

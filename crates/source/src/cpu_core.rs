@@ -5,7 +5,7 @@
 //! has it (`/sys/devices/system/cpu/present` at the first reading, or a line earlier) it gets a
 //! row without values, which `--exact` does not show.
 
-use layout::{Block, Cell, Frame, Layout, Part, Plot, PlotColumn, Position, Row, Show};
+use layout::{Block, Cell, DisplayOrder, Frame, Layout, Part, Plot, PlotColumn, Row, Show};
 use procfs::stat::{StatLine, parse_stat};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Level, RowMut, State, Table};
@@ -186,7 +186,13 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Detail,
-        position: Position { verbose: 10, plot: 10, lexpr: 110, gexpr: 20, ..Position::LAST },
+        position: DisplayOrder {
+            verbose: 10,
+            plot: 10,
+            lexpr: 110,
+            gexpr: 20,
+            ..DisplayOrder::LAST
+        },
         verbose: &[
             Block { when: |_| true, title: "", headings: &[], show: Show::Headed(heading, DETAIL) },
             Block {

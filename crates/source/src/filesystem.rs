@@ -11,7 +11,7 @@
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show, Stat};
 use procfs::mountinfo::{Mount, parse_mountinfo, unescape};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -225,7 +225,7 @@ pub(crate) static ENTRY: Entry = Entry {
 
 const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 170, verbose: 160, plot: 170, lexpr: 1210, gexpr: 1210 },
+    position: DisplayOrder { brief: 170, verbose: 160, plot: 170, lexpr: 1210, gexpr: 1210 },
     brief: &[Block {
         when: |_| true,
         title: "<----Volumes---->",
@@ -280,7 +280,13 @@ const SUMMARY: Layout = Layout {
 
 const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 165, plot: 160, lexpr: 1470, gexpr: 1470, ..Position::LAST },
+    position: DisplayOrder {
+        verbose: 165,
+        plot: 160,
+        lexpr: 1470,
+        gexpr: 1470,
+        ..DisplayOrder::LAST
+    },
     verbose: &[Block {
         when: |_| true,
         title: "VOLUMES",

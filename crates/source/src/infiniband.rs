@@ -4,7 +4,7 @@
 //! the four of traffic are read every time and of all others (errors, rate, state) one a reading
 //! in turn.  No program is started: what only `perfquery` can tell is left out.
 
-use layout::{Block, Cell, Layout, Options, Plot, PlotColumn, Position, Row, Show, Stat};
+use layout::{Block, Cell, DisplayOrder, Layout, Options, Plot, PlotColumn, Row, Show, Stat};
 use procfs::infiniband::{parse_counter, parse_rate_mbit, parse_state};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -251,7 +251,7 @@ const BRIEF_ERRORS: Cell = Cell::scaled(" ", 4, total_errors).stat(Stat::Sum);
 
 const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 110, verbose: 100, plot: 80, lexpr: 90, gexpr: 130 },
+    position: DisplayOrder { brief: 110, verbose: 100, plot: 80, lexpr: 90, gexpr: 130 },
     brief: &[
         Block {
             when: |options| !shows_sizes(options),
@@ -319,7 +319,7 @@ const SUMMARY: Layout = Layout {
 const DETAIL: Layout = Layout {
     level: Level::Detail,
     lexpr_exact_lines: Some(push_exact_lines),
-    position: Position { verbose: 105, plot: 80, lexpr: 150, gexpr: 140, ..Position::LAST },
+    position: DisplayOrder { verbose: 105, plot: 80, lexpr: 150, gexpr: 140, ..DisplayOrder::LAST },
     verbose: &[Block {
         when: |_| true,
         title: "INFINIBAND STATISTICS ($rate)",

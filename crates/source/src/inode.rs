@@ -3,7 +3,7 @@
 //! Reads `/proc/sys/fs/dentry-state`, `inode-nr` and `file-nr` (proc_sys_fs(5)).  Cost: one
 //! `pread` each, of a few bytes.
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show, Stat};
 use procfs::inode::{parse_dentry_state, parse_file_nr, parse_inode_nr};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -82,7 +82,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 100, verbose: 45, plot: 60, lexpr: 40, gexpr: 60 },
+        position: DisplayOrder { brief: 100, verbose: 45, plot: 60, lexpr: 40, gexpr: 60 },
         brief: &[Block {
             when: |_| true,
             title: "<----Files--->",

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::Host;
 use procfs::usage::{Whose, usage};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -134,7 +134,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 200, verbose: 190, plot: 200, lexpr: 1140, gexpr: 1140 },
+        position: DisplayOrder { brief: 200, verbose: 190, plot: 200, lexpr: 1140, gexpr: 1140 },
         brief: &[Block {
             when: |_| true,
             title: "<-----Jobs------>",

@@ -9,7 +9,7 @@
 mod fields;
 mod layout;
 
-use ::layout::{Layout, Plot, Position};
+use ::layout::{DisplayOrder, Layout, Plot};
 use procfs::scan::KeyIndex;
 use procfs::vmstat::{self, Vmstat};
 use procfs::{FileId, Host, ReadMode, meminfo};
@@ -50,7 +50,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 30, verbose: 50, plot: 20, lexpr: 50, gexpr: 70 },
+        position: DisplayOrder { brief: 30, verbose: 50, plot: 20, lexpr: 50, gexpr: 70 },
         brief: layout::BRIEF,
         verbose: layout::VERBOSE,
         plot: Some(Plot { tag: "MEM", columns: layout::PLOT, ..Plot::EMPTY }),

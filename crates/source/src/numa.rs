@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::node::{MEMINFO_KEYS, parse_node_meminfo, parse_numastat};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -260,7 +260,13 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Detail,
-        position: Position { verbose: 55, plot: 40, lexpr: 130, gexpr: 80, ..Position::LAST },
+        position: DisplayOrder {
+            verbose: 55,
+            plot: 40,
+            lexpr: 130,
+            gexpr: 80,
+            ..DisplayOrder::LAST
+        },
         verbose: VERBOSE,
         plot: Some(Plot {
             tag: "NUMA",

@@ -4,7 +4,7 @@
 //! `CONFIG_IRQ_TIME_ACCOUNTING`).  Shown are shares of the interval, from the totals in µs, and
 //! not the kernel's averages, which trail behind by 10 s and more; those are kept beside them.
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::pressure::{Stall, parse_pressure};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, RowMut, State, Table, Unit};
@@ -129,7 +129,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 130, verbose: 125, plot: 130, lexpr: 1150, gexpr: 1150 },
+        position: DisplayOrder { brief: 130, verbose: 125, plot: 130, lexpr: 1150, gexpr: 1150 },
         brief: &[Block {
             when: |_| true,
             title: "<---Pressure%--->",

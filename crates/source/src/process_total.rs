@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use layout::{Balance, Block, Cell, Layout, Position, Row, Show};
+use layout::{Balance, Block, Cell, DisplayOrder, Layout, Row, Show};
 use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -102,7 +102,13 @@ fn busy_ticks(times: &CpuTimes) -> u64 {
 /// A line below the processes, and what sums over them are held against.
 const LAYOUT: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 120, plot: 110, lexpr: 1510, gexpr: 1510, ..Position::LAST },
+    position: DisplayOrder {
+        verbose: 120,
+        plot: 110,
+        lexpr: 1510,
+        gexpr: 1510,
+        ..DisplayOrder::LAST
+    },
     verbose: &[TOTALS],
     balance: Some(&BALANCE),
     ..Layout::EMPTY

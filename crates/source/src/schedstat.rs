@@ -4,7 +4,7 @@
 //! machines the file is mostly lines about scheduling domains, some 300 bytes each and several
 //! for every CPU, which are passed over; making them is what the kernel spends its time on.
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::schedstat::parse_schedstat;
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -109,7 +109,13 @@ pub(crate) static ENTRY: Entry = Entry {
     layouts: &[
         Layout {
             level: Level::Summary,
-            position: Position { brief: 160, verbose: 150, plot: 160, lexpr: 1170, gexpr: 1170 },
+            position: DisplayOrder {
+                brief: 160,
+                verbose: 150,
+                plot: 160,
+                lexpr: 1170,
+                gexpr: 1170,
+            },
             brief: &[Block {
                 when: |_| true,
                 title: "<-------RunQueue------->",
@@ -166,12 +172,12 @@ pub(crate) static ENTRY: Entry = Entry {
         },
         Layout {
             level: Level::Detail,
-            position: Position {
+            position: DisplayOrder {
                 verbose: 155,
                 plot: 150,
                 lexpr: 1430,
                 gexpr: 1430,
-                ..Position::LAST
+                ..DisplayOrder::LAST
             },
             verbose: &[Block {
                 when: |_| true,

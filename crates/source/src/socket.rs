@@ -2,7 +2,7 @@
 //!
 //! Reads `/proc/net/sockstat` and `/proc/net/sockstat6`: one `pread` each, no allocation.
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show, Stat};
 use procfs::sockstat::{SocketCount, parse_sockstat};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -133,7 +133,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 90, verbose: 80, plot: 30, lexpr: 70, gexpr: 110 },
+        position: DisplayOrder { brief: 90, verbose: 80, plot: 30, lexpr: 70, gexpr: 110 },
         brief: &[Block {
             when: |_| true,
             title: "<------Sockets----->",

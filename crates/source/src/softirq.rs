@@ -4,7 +4,7 @@
 //! (110 bytes a CPU).  A row is a CPU and a field a kind: the ten kinds are fixed in the kernel,
 //! and rows of ten cells store better than a row for each kind and CPU.
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::softirqs::parse_softirqs;
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -95,7 +95,13 @@ pub(crate) static ENTRY: Entry = Entry {
     layouts: &[
         Layout {
             level: Level::Summary,
-            position: Position { brief: 150, verbose: 140, plot: 150, lexpr: 1160, gexpr: 1160 },
+            position: DisplayOrder {
+                brief: 150,
+                verbose: 140,
+                plot: 150,
+                lexpr: 1160,
+                gexpr: 1160,
+            },
             brief: &[Block {
                 when: |_| true,
                 title: "<-------SoftIrq-------->",
@@ -156,12 +162,12 @@ pub(crate) static ENTRY: Entry = Entry {
         },
         Layout {
             level: Level::Detail,
-            position: Position {
+            position: DisplayOrder {
                 verbose: 145,
                 plot: 140,
                 lexpr: 1420,
                 gexpr: 1420,
-                ..Position::LAST
+                ..DisplayOrder::LAST
             },
             verbose: &[Block {
                 when: |_| true,

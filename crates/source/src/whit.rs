@@ -14,7 +14,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::usage::{Whose, usage};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -191,7 +191,7 @@ pub(crate) static ENTRY: Entry = Entry {
     cadence: Cadence::First,
     layouts: &[Layout {
         level: Level::Summary,
-        position: Position { brief: 210, verbose: 195, plot: 210, lexpr: 1220, gexpr: 1220 },
+        position: DisplayOrder { brief: 210, verbose: 195, plot: 210, lexpr: 1220, gexpr: 1220 },
         brief: &[Block {
             when: |_| true,
             title: "<------Whit------->",

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::LazyLock;
 
-use layout::{Layout, Options, PlotColumn, Position};
+use layout::{DisplayOrder, Layout, Options, PlotColumn};
 use sample::{Cadence, Field, History, Meta, Snapshot, SourceDef, State, Unit};
 
 use crate::View;
@@ -16,7 +16,7 @@ pub(crate) mod instances;
 
 static MEM_LAYOUTS: &[Layout] = &[Layout {
     level: Level::Summary,
-    position: Position { lexpr: 60, gexpr: 70, ..Position::LAST },
+    position: DisplayOrder { lexpr: 60, gexpr: 70, ..DisplayOrder::LAST },
     metrics: &[
         PlotColumn::new("meminfo.free", |row| row.gauge(0)).level(),
         PlotColumn::new("pageinfo.fault", |row| row.rate(1)),
@@ -27,7 +27,7 @@ static MEM_LAYOUTS: &[Layout] = &[Layout {
 
 static DISK_LAYOUTS: &[Layout] = &[Layout {
     level: Level::Detail,
-    position: Position { lexpr: 120, gexpr: 40, ..Position::LAST },
+    position: DisplayOrder { lexpr: 120, gexpr: 40, ..DisplayOrder::LAST },
     metrics: &[
         PlotColumn::new("diskinfo.reads.{}", |row| row.rate(0)),
         PlotColumn::new("diskinfo.svctime.{}", |row| row.delta(1)),

@@ -3,7 +3,7 @@
 
 use layout::number::{pad_left, pad_right, push_fixed, push_perl, push_scaled};
 use layout::text::escape_into;
-use layout::{Frame, Layout, Options, Position, Row};
+use layout::{DisplayOrder, Frame, Layout, Options, Row};
 use sample::{Cadence, Field, Kind, Level, Meta, SourceDef, Track, Unit};
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ pub(crate) fn is_between_ticks<'a>(
 /// The sources and levels that `options` ask for and that the feed has, in the order of `position`;
 /// those that have none come last, in the feed's order.
 pub(crate) fn select(
-    position: fn(&Position) -> u16,
+    position: fn(&DisplayOrder) -> u16,
     defs: &[Arc<SourceDef>],
     options: &Options,
 ) -> Vec<Part> {

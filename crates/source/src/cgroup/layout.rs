@@ -1,6 +1,6 @@
 //! How cgroups are shown: `g` the machine's groups together, `G` each of them.
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show, Stat};
 use sample::Level;
 
 use super::fields::*;
@@ -56,7 +56,7 @@ fn is_in_use(row: &Row<'_>) -> bool {
 
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 140, verbose: 130, plot: 140, lexpr: 1060, gexpr: 1060 },
+    position: DisplayOrder { brief: 140, verbose: 130, plot: 140, lexpr: 1060, gexpr: 1060 },
     brief: &[Block {
         when: |_| true,
         title: "<------Cgroups------>",
@@ -121,7 +121,13 @@ pub(super) const SUMMARY: Layout = Layout {
 
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 135, plot: 130, lexpr: 1320, gexpr: 1320, ..Position::LAST },
+    position: DisplayOrder {
+        verbose: 135,
+        plot: 130,
+        lexpr: 1320,
+        gexpr: 1320,
+        ..DisplayOrder::LAST
+    },
     keep: is_in_use,
     verbose: &[Block {
         when: |_| true,

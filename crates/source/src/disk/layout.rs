@@ -2,7 +2,7 @@
 //!
 //! Sums are made of differences and divided by time last, as collectl does, so that digits agree.
 
-use layout::{Block, Cell, Exceptions, Layout, Plot, PlotColumn, Position, Row, Show, Stat};
+use layout::{Block, Cell, DisplayOrder, Exceptions, Layout, Plot, PlotColumn, Row, Show, Stat};
 use sample::Level;
 
 use super::{
@@ -218,7 +218,7 @@ const SIZES: &str = "<---------------Disks---------------->";
 /// `-sd`.
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 60, verbose: 25, plot: 50, lexpr: 20, gexpr: 30 },
+    position: DisplayOrder { brief: 60, verbose: 25, plot: 50, lexpr: 20, gexpr: 30 },
     brief: &[
         Block {
             when: |options| !options.iosize && !options.dskopts.contains('i'),
@@ -301,7 +301,7 @@ pub(super) const SUMMARY: Layout = Layout {
 /// `-sD`.
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 30, plot: 20, lexpr: 120, gexpr: 40, ..Position::LAST },
+    position: DisplayOrder { verbose: 30, plot: 20, lexpr: 120, gexpr: 40, ..DisplayOrder::LAST },
     verbose: &[
         Block {
             when: |options| !options.dskopts.contains('f'),

@@ -1,6 +1,6 @@
 //! How collectl shows sensors: `-sE`, a column for each.
 
-use layout::{Block, Frame, Layout, Part, Plot, PlotColumn, Position, Row, Show, number};
+use layout::{Block, DisplayOrder, Frame, Layout, Part, Plot, PlotColumn, Row, Show, number};
 use sample::Level;
 
 use super::{DIGITS, FAN, KIND, POWER, READING, TEMPERATURE, VOLTAGE};
@@ -123,7 +123,7 @@ pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
     is_lexpr_summary: true,
     has_several_tables: |options| options.envopts.contains('M'),
-    position: Position { verbose: 95, plot: 30, lexpr: 100, gexpr: 150, ..Position::LAST },
+    position: DisplayOrder { verbose: 95, plot: 30, lexpr: 100, gexpr: 150, ..DisplayOrder::LAST },
     // collectl's plots have all sensors.
     keep: |row| match row.frame.meta.origin() {
         "collectl" => row.options().envfilt.keeps(row.name()),

@@ -7,7 +7,7 @@
 
 use layout::number::{pad_left, pad_right, push_u64, push_whole};
 use layout::text::escape_into;
-use layout::{Block, Cell, Frame, Layout, Part, Plot, PlotColumn, Position, Row, Show};
+use layout::{Block, Cell, DisplayOrder, Frame, Layout, Part, Plot, PlotColumn, Row, Show};
 use sample::{Level, State};
 
 use super::{COUNT, DEVICE, KIND};
@@ -363,7 +363,7 @@ fn plot_instance(row: &Row<'_>, out: &mut Vec<u8>) {
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
     shares_table_with: Some("cpu_core"),
-    position: Position { brief: 20, verbose: 15, plot: 120, lexpr: 1090, gexpr: 1090 },
+    position: DisplayOrder { brief: 20, verbose: 15, plot: 120, lexpr: 1090, gexpr: 1090 },
     brief: &[Block {
         when: |_| true,
         title: "",
@@ -382,7 +382,13 @@ pub(super) const SUMMARY: Layout = Layout {
 
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 20, plot: 120, lexpr: 1350, gexpr: 1350, ..Position::LAST },
+    position: DisplayOrder {
+        verbose: 20,
+        plot: 120,
+        lexpr: 1350,
+        gexpr: 1350,
+        ..DisplayOrder::LAST
+    },
     verbose: &[Block { when: |_| true, title: "", headings: &[], show: Show::Custom(detail) }],
     plot: Some(Plot {
         tag: "INT",

@@ -3,7 +3,7 @@
 //! Sums are made of differences and divided by time last, as collectl does, so that digits agree.
 
 use layout::{
-    Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Position, Row, Show, Stat,
+    Block, Cell, DisplayOrder, Frame, Layout, Options, Part, Plot, PlotColumn, Row, Show, Stat,
 };
 use sample::Level;
 
@@ -215,7 +215,7 @@ const BRIEF_ERRORS: Cell = Cell::scaled(" ", 5, |row| row.per_second(all_faults(
 /// `-sn`.
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 70, verbose: 70, plot: 40, lexpr: 60, gexpr: 90 },
+    position: DisplayOrder { brief: 70, verbose: 70, plot: 40, lexpr: 60, gexpr: 90 },
     keep: |row| !only_errors(row) || all_faults(row) != Some(0.0),
     brief: &[
         Block {
@@ -342,7 +342,7 @@ fn is_exported(row: &Row<'_>) -> bool {
 /// `-sN`.
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 75, plot: 60, lexpr: 140, gexpr: 100, ..Position::LAST },
+    position: DisplayOrder { verbose: 75, plot: 60, lexpr: 140, gexpr: 100, ..DisplayOrder::LAST },
     keep: is_kept,
     verbose: &[
         Block {

@@ -2,7 +2,9 @@
 //!
 //! `--nfsfilt` chooses sides and versions for both.
 
-use layout::{Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Position, Row, Show};
+use layout::{
+    Block, Cell, DisplayOrder, Frame, Layout, Options, Part, Plot, PlotColumn, Row, Show,
+};
 use sample::{Level, SourceDef};
 
 use super::fields::Index;
@@ -197,7 +199,7 @@ fn summary_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
 /// `-sf`.
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 120, verbose: 35, plot: 70, lexpr: 30, gexpr: 50 },
+    position: DisplayOrder { brief: 120, verbose: 35, plot: 70, lexpr: 30, gexpr: 50 },
     brief: &[Block {
         when: |_| true,
         title: "",
@@ -423,7 +425,13 @@ macro_rules! plotted {
 /// `-sF`.
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 40, plot: 50, lexpr: 1310, gexpr: 1310, ..Position::LAST },
+    position: DisplayOrder {
+        verbose: 40,
+        plot: 50,
+        lexpr: 1310,
+        gexpr: 1310,
+        ..DisplayOrder::LAST
+    },
     verbose: &[Block {
         when: |_| true,
         title: "NFS SERVER/CLIENT DETAILS ($rate)",

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use layout::number::{Scale, pad_left, pad_right, push_scaled, push_whole};
 use layout::text::escape_into;
 use layout::{
-    Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Position, ProcessFacts, Row,
+    Block, Cell, DisplayOrder, Frame, Layout, Options, Part, Plot, PlotColumn, ProcessFacts, Row,
     Shape, Show,
 };
 use sample::Level;
@@ -30,7 +30,13 @@ const USER_WIDTH_WIDE: usize = 12;
 pub(super) const LAYOUTS: &[Layout] = &[Layout {
     level: Level::Detail,
     headings_each_time: Some(|options| options.procfilt.is_set()),
-    position: Position { verbose: 120, plot: 110, lexpr: 1510, gexpr: 1510, ..Position::LAST },
+    position: DisplayOrder {
+        verbose: 120,
+        plot: 110,
+        lexpr: 1510,
+        gexpr: 1510,
+        ..DisplayOrder::LAST
+    },
     verbose: &[
         Block { when: is_usual, show: Show::Headed(headings, &[Cell::written("", line)]), ..BLOCK },
         Block { when: is_io, show: Show::Headed(headings, &[Cell::written("", io_line)]), ..BLOCK },

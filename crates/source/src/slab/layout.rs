@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use layout::{
-    Block, By, Cell, Digest, DigestColumn, Fold, Folded, Form, Layout, Of, Plot, PlotColumn,
-    Position, Rank, Role, Row, Shape, Show, Stat, Top,
+    Block, By, Cell, Digest, DigestColumn, DisplayOrder, Fold, Folded, Form, Layout, Of, Plot,
+    PlotColumn, Rank, Role, Row, Shape, Show, Stat, Top,
 };
 use sample::{Level, State};
 
@@ -116,7 +116,7 @@ const SUMMARY_COLUMNS: &[PlotColumn] = &[
 
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 50, verbose: 110, plot: 100, lexpr: 1240, gexpr: 1240 },
+    position: DisplayOrder { brief: 50, verbose: 110, plot: 100, lexpr: 1240, gexpr: 1240 },
     brief: &[Block {
         when: |_| true,
         title: "<-----slab---->",
@@ -170,7 +170,13 @@ const DETAIL_COLUMNS: &[PlotColumn] = &[
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
     headings_each_time: Some(|options| options.slabfilt.is_set() || options.slabopts.contains('S')),
-    position: Position { verbose: 115, plot: 100, lexpr: 1500, gexpr: 1500, ..Position::LAST },
+    position: DisplayOrder {
+        verbose: 115,
+        plot: 100,
+        lexpr: 1500,
+        gexpr: 1500,
+        ..DisplayOrder::LAST
+    },
     verbose: &[Block {
         when: |_| true,
         title: "SLAB DETAIL",

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use layout::{Block, Cell, Layout, Plot, PlotColumn, Position, Row, Shape, Show};
+use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Shape, Show};
 use sample::{Level, State};
 
 use super::{CALLS, CPU_TIME, ERRORS, LONGEST, MEDIAN, PERCENTILE_99, WALL_TIME};
@@ -69,7 +69,7 @@ fn by_time(one: &Row<'_>, other: &Row<'_>) -> Ordering {
 
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 190, verbose: 180, plot: 190, lexpr: 1100, gexpr: 1100 },
+    position: DisplayOrder { brief: 190, verbose: 180, plot: 190, lexpr: 1100, gexpr: 1100 },
     brief: &[Block {
         when: |_| true,
         title: "<-------SysCalls-------->",
@@ -120,7 +120,13 @@ const BRIEF_CELLS: &[Cell] = &[
 
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 185, plot: 180, lexpr: 1360, gexpr: 1360, ..Position::LAST },
+    position: DisplayOrder {
+        verbose: 185,
+        plot: 180,
+        lexpr: 1360,
+        gexpr: 1360,
+        ..DisplayOrder::LAST
+    },
     verbose: &[Block {
         when: |_| true,
         title: "SYSTEM CALLS BY NAME ($rate)",

@@ -5,7 +5,7 @@
 //! error that came once must not vanish in a rate.
 
 use layout::{
-    Block, Cell, Frame, Layout, Options, Part, Plot, PlotColumn, Position, Row, Show, Stat,
+    Block, Cell, DisplayOrder, Frame, Layout, Options, Part, Plot, PlotColumn, Row, Show, Stat,
 };
 use sample::Level;
 
@@ -118,7 +118,7 @@ macro_rules! per_second {
 /// `-st`.
 pub(super) const SUMMARY: Layout = Layout {
     level: Level::Summary,
-    position: Position { brief: 80, verbose: 85, plot: 90, lexpr: 80, gexpr: 120 },
+    position: DisplayOrder { brief: 80, verbose: 85, plot: 90, lexpr: 80, gexpr: 120 },
     brief: &[
         brief_group!('i', ip_errors),
         brief_group!('t', tcp_errors),
@@ -281,7 +281,13 @@ pub(super) const SUMMARY: Layout = Layout {
 /// `-sT`: plots only, as with collectl.
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    position: Position { verbose: 90, plot: 70, lexpr: 1450, gexpr: 1450, ..Position::LAST },
+    position: DisplayOrder {
+        verbose: 90,
+        plot: 70,
+        lexpr: 1450,
+        gexpr: 1450,
+        ..DisplayOrder::LAST
+    },
     plot: Some(Plot { tag: "TCPD", extension: "tcp", columns: PLOT, ..Plot::EMPTY }),
     ..Layout::EMPTY
 };

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use layout::{Form, Frame, Of, Options, PlotColumn, Position, Row, Selection, text};
+use layout::{DisplayOrder, Form, Frame, Of, Options, PlotColumn, Row, Selection, text};
 use sample::{Kind, Meta, SourceDef, State};
 
 use super::ExportError;
@@ -43,7 +43,7 @@ enum Reduce {
 }
 
 /// Where a source stands in a report: small numbers first.
-pub(super) type Order = fn(&Position) -> u16;
+pub(super) type Order = fn(&DisplayOrder) -> u16;
 
 /// A metric, ready to be told.
 #[derive(Clone, Debug)]
