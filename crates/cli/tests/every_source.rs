@@ -55,7 +55,7 @@ struct Readings {
 
 impl Readings {
     fn new(def: &Arc<SourceDef>, snapshots: Vec<Snapshot>) -> Self {
-        Readings { history: History::new(&[def.clone()]), def: def.clone(), snapshots }
+        Readings { history: History::new(std::slice::from_ref(def)), def: def.clone(), snapshots }
     }
 
     /// What a view writes of them.
@@ -64,7 +64,7 @@ impl Readings {
         meta.set("host", "vm");
         let mut out = Vec::new();
         self.history.forget();
-        view.begin(&meta, &[self.def.clone()], options, &mut out).unwrap();
+        view.begin(&meta, std::slice::from_ref(&self.def), options, &mut out).unwrap();
         for snapshot in &self.snapshots {
             self.history.push(&mut only(snapshot, 0, &self.def));
             view.frame(&Frame::new(&self.history, &meta, options), &mut out).unwrap();
@@ -112,7 +112,7 @@ fn readings() -> Vec<Readings> {
 
 /// One source of a tick.
 fn only(tick: &Snapshot, index: usize, def: &Arc<SourceDef>) -> Snapshot {
-    let mut only = Snapshot::new(&[def.clone()]);
+    let mut only = Snapshot::new(std::slice::from_ref(def));
     (only.monotonic_ns, only.realtime_ns) = (tick.monotonic_ns, tick.realtime_ns);
     only.fresh[0] = true;
     only.samples[0] = tick.samples[index].clone();
@@ -123,7 +123,7 @@ fn only(tick: &Snapshot, index: usize, def: &Arc<SourceDef>) -> Snapshot {
 fn made_up(def: &Arc<SourceDef>) -> Vec<Snapshot> {
     let label = |row: u64| vec![format!("x{row}"); def.instance.len()].join("\x1f");
     let tick = |tick: u64| {
-        let mut snapshot = Snapshot::new(&[def.clone()]);
+        let mut snapshot = Snapshot::new(std::slice::from_ref(def));
         snapshot.monotonic_ns = (tick + 1) * 10 * SECOND;
         snapshot.realtime_ns = snapshot.monotonic_ns.cast_signed();
         snapshot.fresh[0] = true;

@@ -243,7 +243,7 @@ mod tests {
         schema.fields.to_mut().swap(0, 1);
         schema.fields.to_mut()[2].kind = Kind::Gauge;
         let schema = Arc::new(schema);
-        let mapping = Mapping::new(&schema, &[KNOWN.clone()]);
+        let mapping = Mapping::new(&schema, std::slice::from_ref(&KNOWN));
         assert_eq!(mapping.fields, [Some(1), Some(0), None]);
         let unknown = Mapping::new(&schema, &[]);
         assert_eq!(unknown.def, schema);
