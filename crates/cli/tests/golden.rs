@@ -183,9 +183,9 @@ fn letters(wanted: fn(&char) -> bool) -> String {
 }
 
 /// The options as `cli` makes them when only the letters are given.
-fn options(subsystems: String, verbose: bool) -> Options {
+fn options(subsystems: &str, verbose: bool) -> Options {
     Options {
-        subsystems: subsystems.as_str().into(),
+        subsystems: subsystems.into(),
         verbose,
         separator: " ".to_owned(),
         envopts: "fpt".to_owned(),
@@ -225,33 +225,33 @@ fn cases() -> Vec<Case> {
         let options = match entry.name {
             // Slabs have no brief form.
             "brief" => {
-                options(letters(|letter| letter.is_ascii_lowercase() && *letter != 'y'), false)
+                options(&letters(|letter| letter.is_ascii_lowercase() && *letter != 'y'), false)
             }
-            "verbose" => options(summaries(), true),
-            "plot" => options(summaries(), false),
-            _ => options(all(), false),
+            "verbose" => options(&summaries(), true),
+            "plot" => options(&summaries(), false),
+            _ => options(&all(), false),
         };
         cases.push(Case { name: entry.name, options, open: entry.open });
     }
     let verbose = view::find("verbose").unwrap().open;
-    let details = options(details(), true);
+    let details = options(&details(), true);
     cases.push(Case { name: "detail", options: details.clone(), open: verbose });
-    let full = Options { exact: true, ..options(summaries(), true) };
+    let full = Options { exact: true, ..options(&summaries(), true) };
     cases.push(Case { name: "verbose-exact", options: full, open: verbose });
-    let plain = |subsystems| options(subsystems, false);
+    let plain = |subsystems: &str| options(subsystems, false);
     cases.push(Case {
         name: "lexpr",
-        options: plain(all()),
+        options: plain(&all()),
         open: |setup| export("lexpr", &[], setup),
     });
     cases.push(Case {
         name: "graphite",
-        options: plain("cdmn".to_owned()),
+        options: plain("cdmn"),
         open: |setup| export("graphite", &["carbon:2003"], setup),
     });
     cases.push(Case {
         name: "vmstat",
-        options: plain("cm".to_owned()),
+        options: plain("cm"),
         open: |setup| export("vmstat", &[], setup),
     });
     cases
@@ -277,7 +277,7 @@ fn show(feed: &Feed, case: &Case) -> String {
 
 /// The plot files of all letters, one after the other, without the version in their heads.
 fn plot_files(feed: &Feed) -> String {
-    let options = options(letters(|_| true), false);
+    let options = options(&letters(|_| true), false);
     let options = options_for(feed.meta.host(), "plot-files", &options);
     let mut files = PlotFiles::new(TimeZone::UTC);
     files.begin(&feed.meta, &feed.defs, &options, "whit play -P");

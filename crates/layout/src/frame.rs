@@ -17,7 +17,7 @@ pub struct Frame<'a> {
     pub realtime_ns: i64,
     /// From the tick before to this one; 0 at the first.
     pub seconds: f64,
-    /// From this tick to the next ([`Snapshot::lasted_ns`]); 0 if unknown.
+    /// From this tick to the next (`Snapshot::lasted_ns`); 0 if unknown.
     pub lasted_seconds: f64,
     /// The recording and its machine.
     pub meta: &'a Meta,

@@ -1,7 +1,7 @@
 //! Input sources: arguments, files and streams, combined into records and packed into work.
 //!
 //! [`split`] takes the sources off a command line, [`open`] makes an [`Input`] of them, which is an
-//! iterator of [`Record`](crate::Record)s; [`Packer`] puts several records into one job.
+//! iterator of records; [`Packer`] puts several records into one job.
 //!
 //! One source is streamed: a million lines take the memory of one.  Of a product only the sources
 //! after the first are kept, as each of their values comes again for every value before it.

@@ -4,7 +4,7 @@
 //! told.  Nothing is kept open on a volume: that would keep it from being unmounted.
 //!
 //! `statfs` on a network mount whose server is gone waits for ever, and nothing ends it: such
-//! filesystems are asked only when [`RecordFilter::network_filesystems`] says so.  Left out as well are
+//! filesystems are asked only when `RecordFilter::network_filesystems` says so.  Left out as well are
 //! those that have no space of their own (`proc`, `sysfs`, bind mounts of what is there already,
 //! overlays but for `/`).
 

@@ -1,7 +1,7 @@
 //! The jobs of `whit run`: how many began, ended and failed, and what they and the runner used.
 //!
 //! Reads no kernel file: the runner counts as it goes and hands the counts in through
-//! [`SharedState::jobs`].  Where nobody runs jobs the source is absent.  Costs one `getrusage` a sample,
+//! `SharedState::jobs`.  Where nobody runs jobs the source is absent.  Costs one `getrusage` a sample,
 //! about 0.3 µs; counting costs the runner a load and a store for each number.
 //!
 //! What jobs used is told when they have ended, so a job that runs for an hour adds its hour at

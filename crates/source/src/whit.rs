@@ -9,7 +9,7 @@
 //! so an outside observer sees the same number.
 //!
 //! What only the recorder knows (what it wrote, what it missed) comes in through
-//! [`RecorderCounters`], which `cli` makes and hands to [`SharedState::recorder`].
+//! [`RecorderCounters`], which `cli` makes and hands to `SharedState::recorder`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

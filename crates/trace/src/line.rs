@@ -7,7 +7,7 @@
 //! [pid  1201] <... read resumed>"root:x:0:0:root:/root:/bin/bash\n"..., 4096) = 1201
 //! ```
 //!
-//! A [`Printer`] is given [`TraceEvent`]s and writes; it does nothing else.  A call's line is begun when
+//! A [`Printer`] is given `TraceEvent`s and writes; it does nothing else.  A call's line is begun when
 //! the call begins, as far as its arguments can be told, and ended when it ends; if another task has
 //! something to say in between, the line is broken and resumed.  Where only some results are wanted a
 //! line is held back until its own is known.

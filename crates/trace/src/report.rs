@@ -3,7 +3,7 @@
 //! * [`table::count`]: calls are counted, and tables are written ([`table::TableOptions`]);
 //! * [`events::trace`]: each event is written as a line or as JSON ([`events::EventOptions`]).
 //!
-//! Both take a [`TraceTarget`] and choose the cheapest [`TraceWay`](crate::engine::TraceWay) that is allowed
+//! Both take a `TraceTarget` and choose the cheapest [`TraceWay`](crate::engine::TraceWay) that is allowed
 //! and does what is asked.  They take over the termination signals ([`signals`]) as long as they
 //! run, and return how the command ended.  Begin with `events.rs`.
 

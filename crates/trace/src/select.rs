@@ -257,7 +257,7 @@ pub enum CallStatus {
     Detached,
 }
 
-/// A set of [`Status`].
+/// A set of `Status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallStatuses(u8);
 

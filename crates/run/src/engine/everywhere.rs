@@ -34,7 +34,7 @@ struct Host {
     /// Its job runs, or is to be tried again.
     is_busy: bool,
     has_failed: bool,
-    /// [`Everywhere::take_ended`] has returned it.
+    /// Its end has been handed on.
     was_told: bool,
 }
 
