@@ -45,8 +45,8 @@ pub struct Layout {
     /// Which instances of a detail letter `-ox` and `-oX` single out; `None` if they have no
     /// meaning for it.
     pub exceptions: Option<Exceptions>,
-    /// Verbose mode: the source in whose table this one is shown when both are asked for, so that
-    /// the two are one table.
+    /// Verbose mode: the source in whose table of instances this one is shown when both are asked
+    /// for, so that the two are one table.
     pub shares_table_with: Option<&'static str>,
     /// Verbose mode: whether these options make several tables of it, with headings of their own.
     pub has_several_tables: fn(&Options) -> bool,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use layout::number::{pad_left, push_u64};
 use layout::{Block, Cell, Frame, Layout, Options, Part as Asked, Row, Show};
-use sample::{Cadence, Meta, SourceDef, State, Track};
+use sample::{Cadence, Level, Meta, SourceDef, State, Track};
 
 use crate::brief::{CLEAR_SCREEN, HEADER_REPEAT};
 use crate::parts::{self, Part};
@@ -144,9 +144,9 @@ fn is_one_table(options: &Options, parts: &[Part]) -> bool {
         return true;
     }
     let is_shown = |letter| parts.iter().any(|part| part.letter() == Some(letter));
-    let table = |part: &Part| {
-        let shared = part.layout.and_then(|layout| layout.shares_table_with);
-        shared.map_or_else(|| part.def.name.clone(), Into::into)
+    let table = |part: &Part| match part.layout.and_then(|layout| layout.shares_table_with) {
+        Some(source) => (source.into(), Level::Detail),
+        None => (part.def.name.clone(), part.level),
     };
     let mut tables = parts.iter().map(table);
     let first = tables.next();
