@@ -77,11 +77,11 @@ fn nothing_is_allocated_after_ten_samples() {
             Box::new(Nothing),
             Path::new("x"),
             &Meta::new(),
-            &[DISK.clone()],
+            std::slice::from_ref(&*DISK),
             options,
         )
         .unwrap();
-        let mut snapshot = Snapshot::new(&[DISK.clone()]);
+        let mut snapshot = Snapshot::new(std::slice::from_ref(&*DISK));
         for tick in 0..10 {
             fill(&mut snapshot, tick);
             writer.append(&snapshot).unwrap();
@@ -116,8 +116,9 @@ fn keeping_the_kernels_text_allocates_nothing_once_warm() {
     let options = WriterOptions { block_samples: 100, ..Default::default() };
     let (path, meta) = (Path::new("x"), Meta::new());
     let mut writer =
-        Writer::with_storage(Box::new(Nothing), path, &meta, &[DISK.clone()], options).unwrap();
-    let (mut snapshot, mut stat) = (Snapshot::new(&[DISK.clone()]), Vec::new());
+        Writer::with_storage(Box::new(Nothing), path, &meta, std::slice::from_ref(&*DISK), options)
+            .unwrap();
+    let (mut snapshot, mut stat) = (Snapshot::new(std::slice::from_ref(&*DISK)), Vec::new());
     let mut append = |tick| {
         fill(&mut snapshot, tick);
         writer.append_with_texts(&snapshot, texts(tick, &mut stat)).unwrap().closed_block

@@ -158,7 +158,8 @@ fn sources_and_fields_are_found_by_name() {
     let samples = machine(5, 34);
     let bytes = recorded(&samples, options(40));
     let path = std::path::Path::new("memory");
-    let mut reader = Reader::with_store(Box::new(bytes), path, &[OTHER.clone()]).unwrap();
+    let mut reader =
+        Reader::with_store(Box::new(bytes), path, std::slice::from_ref(&*OTHER)).unwrap();
     let defs = reader.defs();
     assert_eq!(defs.iter().map(|def| &*def.name).collect::<Vec<_>>(), ["single", "many", "wide"]);
     assert_eq!(defs[0].fields, DEFS[0].fields);

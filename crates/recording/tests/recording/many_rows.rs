@@ -113,8 +113,9 @@ fn rows_that_do_not_change_cost_next_to_nothing() {
         let options = WriterOptions { block_samples: 200, ..WriterOptions::default() };
         let storage = Box::new(memory.clone());
         let mut writer =
-            Writer::with_storage(storage, path, &meta(), &[def.clone()], options).unwrap();
-        let mut snapshot = Snapshot::new(&[def.clone()]);
+            Writer::with_storage(storage, path, &meta(), std::slice::from_ref(&def), options)
+                .unwrap();
+        let mut snapshot = Snapshot::new(std::slice::from_ref(&def));
         let (mut open, mut took, mut closed) = (0, Vec::new(), 0);
         for tick in 0..400 {
             machine.tick(&mut snapshot, tick, churn);
@@ -142,8 +143,8 @@ fn rows_that_do_not_change_cost_next_to_nothing() {
         assert!(closed < if churn { 80_000 } else { 55_000 }, "{closed}");
         writer.close().unwrap();
         let mut reader =
-            Reader::with_store(Box::new(memory.bytes()), path, &[def.clone()]).unwrap();
-        let mut read = Snapshot::new(&[def.clone()]);
+            Reader::with_store(Box::new(memory.bytes()), path, std::slice::from_ref(&def)).unwrap();
+        let mut read = Snapshot::new(std::slice::from_ref(&def));
         let mut samples = 0;
         while reader.next(&mut read).unwrap() == Next::Sample {
             samples += 1;
@@ -164,8 +165,9 @@ fn rows_that_never_come_again_close_a_block_before_they_take_much_memory() {
     let path = Path::new("memory");
     let storage = Box::new(Memory::default());
     let options = WriterOptions::default();
-    let mut writer = Writer::with_storage(storage, path, &meta(), &[def.clone()], options).unwrap();
-    let mut snapshot = Snapshot::new(&[def.clone()]);
+    let mut writer =
+        Writer::with_storage(storage, path, &meta(), std::slice::from_ref(&def), options).unwrap();
+    let mut snapshot = Snapshot::new(std::slice::from_ref(&def));
     let mut machine = Machine::new(PROCESSES);
     let mut closed = 0;
     for tick in 0..40_u64 {
@@ -237,10 +239,11 @@ fn ten_thousand_rows() {
     let storage = Box::new(tempfile::tempfile().unwrap());
     let path = Path::new("temporary");
     let options = WriterOptions::default();
-    let mut snapshot = Snapshot::new(&[def.clone()]);
+    let mut snapshot = Snapshot::new(std::slice::from_ref(&def));
     machine.tick(&mut snapshot, 0, false);
     println!("{} KiB with a snapshot", peak_kib());
-    let mut writer = Writer::with_storage(storage, path, &meta(), &[def.clone()], options).unwrap();
+    let mut writer =
+        Writer::with_storage(storage, path, &meta(), std::slice::from_ref(&def), options).unwrap();
     let (mut samples, mut bytes, mut most) = (0, 0, Duration::ZERO);
     for tick in 0..650 {
         machine.tick(&mut snapshot, tick, true);
@@ -277,8 +280,9 @@ fn make_the_recordings_of_this_version() {
         let def = process();
         let mut machine = Machine { busy: 4, of: 2, interval_ns, ..Machine::new(20) };
         let options = WriterOptions { block_samples: 12, compression, ..Default::default() };
-        let mut writer = Writer::create(&path, &meta(), &[def.clone()], options).unwrap();
-        let mut snapshot = Snapshot::new(&[def.clone()]);
+        let mut writer =
+            Writer::create(&path, &meta(), std::slice::from_ref(&def), options).unwrap();
+        let mut snapshot = Snapshot::new(std::slice::from_ref(&def));
         for tick in 0..30 {
             machine.tick(&mut snapshot, tick, tick % 4 == 3);
             writer.append(&snapshot).unwrap();
