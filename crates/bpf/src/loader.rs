@@ -70,6 +70,15 @@ fn is_verdict(line: &str) -> bool {
     !line.is_empty() && !walked && !counted.iter().any(|start| line.starts_with(start))
 }
 
+/// How often a program is loaded at most while signals interrupt the verifier.
+const LOAD_ATTEMPTS: u32 = 20;
+
+/// Whether a signal kept the verifier from its verdict.
+fn is_interrupted(error: &ProgramError) -> bool {
+    matches!(error, ProgramError::LoadError { io_error, .. }
+        if io_error.kind() == io::ErrorKind::WouldBlock)
+}
+
 /// The inode of the first process namespace (`PROC_PID_INIT_INO` of linux/proc_ns.h).
 const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
 
@@ -116,12 +125,15 @@ impl KernelTypes {
         loader.load(object).map_err(|error| Error::from_loader(&error))
     }
 
-    /// Loads the program `name` of `object`, by what `load` does for its kind.
+    /// Loads the program `name` of `object` with `load`, which knows its kind.
+    ///
+    /// The verifier answers EAGAIN while a signal is pending (`do_check` of kernel/bpf/verifier.c),
+    /// as when a child ends meanwhile: the program is fine, so it is loaded again.
     pub(crate) fn program<'a, P>(
         &self,
         object: &'a mut Ebpf,
         name: &str,
-        load: impl FnOnce(&mut P, &Btf) -> Result<(), ProgramError>,
+        load: impl Fn(&mut P, &Btf) -> Result<(), ProgramError>,
     ) -> Result<&'a mut P, Error>
     where
         &'a mut P: TryFrom<&'a mut Program, Error = ProgramError>,
@@ -133,7 +145,14 @@ impl KernelTypes {
             .try_into()
             .map_err(|error| Error::from_loader(&error))?;
         let types = self.types.as_ref().ok_or_else(absent)?;
-        load(program, types).map_err(|error| Error::from_loader(&error))?;
+        let mut loaded = load(program, types);
+        for _ in 1..LOAD_ATTEMPTS {
+            match &loaded {
+                Err(error) if is_interrupted(error) => loaded = load(program, types),
+                _ => break,
+            }
+        }
+        loaded.map_err(|error| Error::from_loader(&error))?;
         Ok(program)
     }
 

@@ -44,11 +44,11 @@ fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
             context.shared.processes.set_method_reason("");
             Reader::Iterator(Box::new(iterator))
         }
-        Err(reason) => Reader::Walk(Box::new(Walk::new(
-            Files::new(),
-            reason,
-            context.shared.processes.users(),
-        ))),
+        Err(reason) => {
+            context.shared.processes.set_method_reason(reason.as_str());
+            let users = context.shared.processes.users();
+            Reader::Walk(Box::new(Walk::new(Files::new(), reason, users)))
+        }
     };
     Box::new(Process { reader, context: Arc::clone(context) })
 }
