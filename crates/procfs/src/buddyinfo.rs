@@ -14,19 +14,19 @@ pub struct Zone<'a> {
     pub node: &'a [u8],
     /// The zone's name: `DMA`, `DMA32`, `Normal`, `Movable`, …
     pub name: &'a [u8],
-    /// What follows: see [`Zone::blocks`].
+    /// The rest of the line: see [`Zone::blocks`].
     counts: &'a [u8],
 }
 
 impl Zone<'_> {
-    /// Free blocks of 2⁰, 2¹, 2², … pages, as many as the kernel is built for.
+    /// The numbers of free blocks of 2⁰, 2¹, 2², … pages, up to the kernel's largest order.
     pub fn blocks(&self) -> impl Iterator<Item = u64> {
         let mut rest = self.counts;
         std::iter::from_fn(move || take_number(&mut rest))
     }
 }
 
-/// The zones, in the file's order.  Lines of another form are passed over.
+/// The zones, in the file's order.  Lines of another form are skipped.
 pub fn parse_buddyinfo(text: &[u8]) -> impl Iterator<Item = Zone<'_>> {
     lines(text).filter_map(parse_line)
 }

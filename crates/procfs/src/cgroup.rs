@@ -1,4 +1,4 @@
-//! Files of cgroups that are not lists of keys and numbers, nor a single number (kernel
+//! Files of cgroups that are neither key-value lists nor a single number (kernel
 //! `Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/blkio-controller.rst`):
 //!
 //! ```text
@@ -10,20 +10,20 @@
 
 use crate::scan::{lines, take_number, take_word};
 
-/// Disk traffic of a cgroup, all its devices together.
+/// Disk traffic of a cgroup, summed over its devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoTotals {
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// Reads finished.
+    /// Completed reads.
     pub reads: u64,
-    /// Writes finished.
+    /// Completed writes.
     pub writes: u64,
 }
 
-/// Sums up `io.stat` over the devices (`major:minor`) that `counts` says to count.
+/// Sums up `io.stat` over the devices (`major:minor`) for which `counts` returns true.
 pub fn parse_io_stat(text: &[u8], mut counts: impl FnMut(&[u8]) -> bool) -> IoTotals {
     let mut totals = IoTotals::default();
     for mut line in lines(text) {
@@ -33,7 +33,7 @@ pub fn parse_io_stat(text: &[u8], mut counts: impl FnMut(&[u8]) -> bool) -> IoTo
             if word.is_empty() {
                 break;
             }
-            // Devices without numbers may stand before the one that has some, on the same line.
+            // A device without numbers can precede one with numbers on the same line.
             let Some(at) = memchr::memchr(b'=', word) else {
                 counted = counts(word);
                 continue;
@@ -53,7 +53,8 @@ pub fn parse_io_stat(text: &[u8], mut counts: impl FnMut(&[u8]) -> bool) -> IoTo
     totals
 }
 
-/// Sums up a `blkio.throttle.*` file over the devices to count: reads and writes.
+/// Sums up a `blkio.throttle.*` file over the devices for which `counts` returns true: (reads,
+/// writes).
 pub fn parse_blkio(text: &[u8], mut counts: impl FnMut(&[u8]) -> bool) -> (u64, u64) {
     let (mut reads, mut writes) = (0u64, 0u64);
     for mut line in lines(text) {
@@ -70,7 +71,7 @@ pub fn parse_blkio(text: &[u8], mut counts: impl FnMut(&[u8]) -> bool) -> (u64, 
     (reads, writes)
 }
 
-/// The cgroups of each controller in `/proc/cgroups`: `memory  4  15  1`.
+/// Each controller in `/proc/cgroups` with its number of cgroups: `memory  4  15  1` gives 15.
 pub fn parse_cgroups(text: &[u8]) -> impl Iterator<Item = (&[u8], u64)> {
     lines(text).filter(|line| !line.starts_with(b"#")).filter_map(|mut line| {
         let controller = take_word(&mut line);

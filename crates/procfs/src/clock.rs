@@ -37,18 +37,18 @@ impl Clock for SystemClock {
             let timer = timer.as_ref()?;
             Some(wait(timer, monotonic_ns, descriptors))
         });
-        // Without a timer to wait for, the descriptors have to wait for the tick.
+        // Without a timer only the time can end the sleep; descriptors are served at the tick.
         waited.unwrap_or_else(|| self.sleep_until(monotonic_ns))
     }
 }
 
 thread_local! {
-    /// Made once: a timeout of `poll` would not count the time that the machine was suspended.
+    /// Created once per thread.  A timeout of `poll` would not count suspended time.
     static TIMER: Option<OwnedFd> =
         timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK).ok();
 }
 
-/// Two calls, against one of a plain sleep.
+/// Two system calls; a plain sleep is one.
 fn wait(timer: &OwnedFd, monotonic_ns: u64, descriptors: &[BorrowedFd<'_>]) -> Wake {
     // A time of 0 would stop the timer.
     let it_value = timespec(monotonic_ns.max(1));
@@ -56,7 +56,7 @@ fn wait(timer: &OwnedFd, monotonic_ns: u64, descriptors: &[BorrowedFd<'_>]) -> W
     if timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &setting).is_err() {
         return Wake::Interrupted;
     }
-    // The timer, then the descriptors; the rest of the array is not looked at.
+    // The timer, then the descriptors; `poll` ignores the rest of the array.
     let count = descriptors.len().min(DESCRIPTORS_MAX);
     let mut watched: [PollFd<'_>; DESCRIPTORS_MAX + 1] =
         std::array::from_fn(|index| match descriptors.get(index.wrapping_sub(1)) {
@@ -99,7 +99,7 @@ mod tests {
         writer.write_all(b"x").unwrap();
         let target = clock.now().monotonic_ns + 60_000_000_000;
         assert_eq!(clock.sleep_until_readable(target, &[reader.as_fd()]), Wake::Interrupted);
-        // Each of several ends it, wherever it stands.
+        // Each of several descriptors ends the sleep, at any index.
         let (other, _kept_open) = std::io::pipe().unwrap();
         for both in [[reader.as_fd(), other.as_fd()], [other.as_fd(), reader.as_fd()]] {
             assert_eq!(clock.sleep_until_readable(target, &both), Wake::Interrupted);

@@ -1,9 +1,9 @@
-//! What reading the kernel's files costs: two counts that only grow, kept by the host.
+//! The cost of reading kernel files: two counters that a host keeps.
 
-/// What reading has cost since the host was made.
+/// The cost of all reading since the host was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// System calls made: open, pread, close, getdents.
+    /// System calls: open, pread, close, getdents.
     pub calls: u64,
     /// Bytes of kernel text read.
     pub bytes: u64,

@@ -1,20 +1,20 @@
-//! `/proc/diskstats` (proc(5), kernel `Documentation/admin-guide/iostats.rst`): what every block
-//! device, whole or partition, has done since it appeared.
+//! `/proc/diskstats` (proc(5), kernel `Documentation/admin-guide/iostats.rst`): counters of every
+//! block device, disk or partition, since it appeared.
 //!
 //! ```text
 //!  254       0 vda 65453 10133 8541258 87963 25690 41549 15096376 70822 0 22588 159607 7687 22 810096 725 2443 95
 //! ```
 //!
-//! Kernels have printed more columns over time: 11 since 2.6, 15 with discards since 4.18, 17
-//! with flushes since 5.5.  Partitions had only 4 before 2.6.25.
+//! The kernel prints 11 columns since 2.6, 15 with discards since 4.18, 17 with flushes since 5.5.
+//! Before 2.6.25 partitions had only 4.
 
 use crate::scan::{lines, take_number, take_word};
 
-/// Most columns after the name that a line can have.
+/// The largest number of columns after the name.
 pub const COLUMNS: usize = 17;
 
-/// The columns of a device that has never done anything, as the many loop devices of a machine
-/// that uses none.
+/// The columns of a device without any I/O, such as an unused loop device; most lines of some
+/// machines are these.
 const IDLE: &[u8; 2 * COLUMNS] = b" 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
 
 /// One device.
@@ -34,7 +34,7 @@ pub struct DiskLine<'a> {
     pub present: u32,
 }
 
-/// The devices, in the kernel's order.  Lines that make no sense are passed over.
+/// The devices, in the kernel's order.  Malformed lines are skipped.
 pub fn parse_diskstats(text: &[u8]) -> impl Iterator<Item = DiskLine<'_>> {
     lines(text).filter_map(parse_line)
 }

@@ -1,11 +1,11 @@
-//! The files of a host: opened once, read at most once a tick, by everyone who asks.
+//! The kernel files of a host: opened once, and read at most once a tick for all sources.
 //!
 //! Cost: one `pread` per file and tick into a buffer that is kept.  A second reader in the same
-//! tick gets the same bytes.  What cannot be opened is tried again only every
-//! [`RETRY_TICKS`], so an absent file costs nothing in between.
+//! tick gets the same bytes.  A file that cannot be opened is tried again every [`RETRY_TICKS`]
+//! ticks and costs nothing in between.
 //!
-//! Why not open, read, close, as everyone does: keeping the descriptor saves 1.5 times on
-//! `/proc/stat` and 5 times on `/proc/loadavg`, where opening is dearer than reading.
+//! Keeping the descriptor instead of open, read, close makes `/proc/stat` 1.5 times and
+//! `/proc/loadavg` 5 times as fast: opening the latter costs more than reading it.
 
 mod texts;
 
@@ -24,67 +24,67 @@ use crate::cost::Cost;
 use crate::probe::{Probe, Touch};
 use texts::Kept;
 
-/// Ticks between two attempts to open a file that was not there: a module may be loaded, a
-/// mount may appear.
+/// Ticks between two attempts to open an absent file, which appears when a module is loaded or a
+/// filesystem is mounted.
 const RETRY_TICKS: u64 = 64;
 
-/// First size of the buffer of a file of records, or of several files: more than the kernel hands
-/// out of records at once.
+/// Initial size of the buffer of a file of records, or of several files: more than one `read` of
+/// such a file returns.
 const BUFFER_BYTES: usize = 8 * 1024;
 
-/// First size of any other file's buffer.  Most hold a few numbers and there are dozens of them;
-/// a longer one makes its buffer grow while it is first read.
+/// Initial size of any other file's buffer.  Most of the dozens of files hold a few numbers; the
+/// first read of a longer one grows its buffer.
 const BUFFER_WHOLE_BYTES: usize = 1024;
 
-/// Most that is read of one file.  `/proc/interrupts` of 4,096 CPUs and 5,000 interrupts is about
-/// 200 MB; whoever has such a machine should not read it every second, and the state says so.
+/// The most that is read of one file; a longer one fails.  `/proc/interrupts` of 4,096 CPUs and
+/// 5,000 interrupts is about 200 MB, too much to read every second.
 const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// What one call takes of a directory: some 100 names, on the stack.
+/// Buffer of one `getdents` on the stack: about 100 names.
 const NAMES_BYTES: usize = 4 * 1024;
 
-/// How a kernel file hands out its text.
+/// How the kernel returns a file's text to `read`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadMode {
-    /// All in one read if the buffer fits (`single_open` and sysfs files): one call is enough.
+    /// All in one read if the buffer is large enough (`single_open` and sysfs files).
     Whole,
-    /// Record by record through the kernel's own buffer, which begins at a page: a read that
-    /// comes near a page may not be all, so reading goes on until nothing more comes.
+    /// Record by record through a kernel buffer whose first size is a page (`seq_file`): a read
+    /// of nearly a page may not be the whole file, so the host reads until end-of-file.
     Records,
 }
 
-/// Names a file of a [`Host`].
+/// Identifies a file of a [`Host`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId(usize);
 
 struct File {
     path: String,
-    /// Where the path is on a host with a kernel, ready for `open`, which is tried again while we
-    /// record: making it then would allocate.
+    /// The path below the host's root, built in advance: `open` is repeated while recording,
+    /// and building it then would allocate.
     location: Vec<u8>,
     mode: ReadMode,
     fd: Option<OwnedFd>,
     buffer: Vec<u8>,
     len: usize,
-    /// Whether the buffer holds all that the file had at this tick, or what one call gave of it.
+    /// Whether the buffer holds the whole file as of this tick, or only the result of one `read`.
     whole: bool,
-    /// The longest record seen, to tell whether a read that came near a page was all.
+    /// The longest record seen: a read that left more room than this in a page reached the end.
     record_bytes_max: usize,
-    /// The first word of the record that a read to the very end found last, and the tick of that
-    /// read: a file that happens to fill its page would otherwise cost two reads each time.
+    /// The first word of the file's last record, and the tick at which a read to end-of-file
+    /// found it.  Without it, a file that nearly fills its page would cost two reads each time.
     last_word: Vec<u8>,
     last_word_tick: u64,
     last_len: usize,
-    /// The tick of the latest attempt, and what came of it.
+    /// The tick of the latest attempt, and its result.
     tick: u64,
     state: State,
     retry_tick: u64,
 }
 
-/// How much of a file is wanted.
+/// How much of a file to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// What one call gives.
+    /// The result of one `read`.
     First,
     Whole,
 }
@@ -101,14 +101,14 @@ pub struct Host {
     tick: u64,
     now_ns: u64,
     cost: Cost,
-    /// Only while a doctor looks on.
+    /// Only for `whit doctor` and the check before a recording.
     probe: Option<Box<Probe>>,
-    /// Only for a recorder that keeps the kernel's text.
+    /// Only for a recorder that keeps kernel texts.
     kept: Option<Kept>,
 }
 
 impl Host {
-    /// This machine, or with a `root` other than `/` the tree of another one.
+    /// This machine, or, with a `root` other than `/`, the copy of another machine's tree.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Host {
             backing: Backing::Kernel { root: root.into() },
@@ -121,7 +121,7 @@ impl Host {
         }
     }
 
-    /// A machine made of bytes in memory; see [`Host::put`].
+    /// A machine whose files are in memory; see [`Host::put`].
     pub fn in_memory() -> Self {
         Host {
             backing: Backing::Memory { files: HashMap::new() },
@@ -134,27 +134,27 @@ impl Host {
         }
     }
 
-    /// Begins a tick: every file will be read anew.
+    /// Begins a tick: the next read of every file asks the kernel again.
     pub fn begin_tick(&mut self) {
         self.tick += 1;
     }
 
-    /// As [`begin_tick`](Self::begin_tick), at a time on a clock that never steps.
+    /// As [`begin_tick`](Self::begin_tick), with the time in nanoseconds of a monotonic clock.
     pub fn begin_tick_at(&mut self, now_ns: u64) {
         self.begin_tick();
         self.now_ns = now_ns;
     }
 
-    /// When the tick began, by the clock of [`begin_tick_at`](Self::begin_tick_at): for what is
-    /// looked at so many times a minute however short the ticks are.
+    /// The start of the tick as given to [`begin_tick_at`](Self::begin_tick_at), for work that is
+    /// done every so many seconds, however short the ticks are.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
     }
 
-    /// Gives a host in memory the text of a file, or takes the file away.
+    /// Sets the text of a file of a host in memory; `None` removes the file.
     ///
     /// # Panics
-    /// When the host stands on a kernel: nobody writes to one here.
+    /// If the host reads a kernel's files.
     pub fn put(&mut self, path: &str, text: Option<&[u8]>) {
         let Backing::Memory { files } = &mut self.backing else {
             panic!("only a host in memory can be given files")
@@ -173,8 +173,8 @@ impl Host {
         }
     }
 
-    /// Names a file by its absolute path on the host (`/proc/stat`).  Nothing is opened until it
-    /// is read.  Two who name the same path share it.
+    /// Registers a file by its absolute path on the host (`/proc/stat`).  The first read opens
+    /// it.  Registering a path again returns the same id.
     pub fn file(&mut self, path: &str, mode: ReadMode) -> FileId {
         let same = |file: &Option<File>| file.as_ref().is_some_and(|file| file.path == path);
         if let Some(index) = self.files.iter().position(same) {
@@ -212,8 +212,8 @@ impl Host {
         }
     }
 
-    /// Closes a file and gives its id back: for instances that come and go (a cgroup).  Must not
-    /// be called for a path that others may share.
+    /// Closes a file and frees its id, for instances that come and go (a cgroup).  Must not be
+    /// called for a path that another source may have registered.
     pub fn close(&mut self, id: FileId) {
         if let Some(slot) = self.files.get_mut(id.0) {
             *slot = None;
@@ -229,14 +229,14 @@ impl Host {
         self.read_to(id, Extent::Whole).map(|(text, _)| text)
     }
 
-    /// What one call gives of the text of a file of records, if nobody has read more of it at this
-    /// tick, and whether that is known to be all: for who finds there all that is wanted, which
-    /// saves a second call.  Who does not goes on with [`Host::read`].
+    /// What one `read` returns of a file of records (all that was read, if another source has
+    /// read more at this tick), and whether that is known to be the whole file.  This saves a
+    /// system call if the first page has everything; otherwise call [`Host::read`].
     ///
     /// # Errors
     /// As [`Host::read`].
     pub fn read_first(&mut self, id: FileId) -> Result<(&[u8], bool), State> {
-        // Texts that are kept are kept whole.
+        // A kept text must be the whole text.
         let extent = if self.kept.is_some() { Extent::Whole } else { Extent::First };
         self.read_to(id, extent)
     }
@@ -270,8 +270,8 @@ impl Host {
         }
     }
 
-    /// The text of a small file, read now and not kept open: for facts about a device that are
-    /// looked up when it is first seen.  Allocates: not for the hot path.
+    /// Opens, reads and closes a small file, for facts about a device when it first appears.
+    /// Allocates: not for every tick.
     ///
     /// # Errors
     /// As [`Host::read`].
@@ -285,13 +285,13 @@ impl Host {
         text
     }
 
-    /// The names in a directory, sorted; for trees whose members come and go.  Allocates: not for
-    /// the hot path.
+    /// The names in a directory, sorted, for trees whose members come and go.  Allocates: not for
+    /// every tick.
     ///
     /// # Errors
     /// As [`Host::read`].
     pub fn list(&mut self, path: &str) -> Result<Vec<Vec<u8>>, State> {
-        // A directory that is not there costs no allocation: sources look for it again and again.
+        // An absent directory must cost no allocation: sources try it again and again.
         let mut names = Vec::new();
         self.for_each_name(Path::new(path), |name, _| names.push(name.to_vec()))?;
         names.sort();
@@ -299,8 +299,8 @@ impl Host {
     }
 
     /// Calls `each` with every name in a directory, in the kernel's order, and whether it is known
-    /// to be a directory.  Allocates nothing on a kernel but what a path of over 255 bytes needs:
-    /// for trees that are walked while we record.
+    /// to be a directory.  For trees that are walked at every tick: on a kernel's files it
+    /// allocates only for paths of more than 255 bytes.
     ///
     /// # Errors
     /// As [`Host::read`].
@@ -337,16 +337,16 @@ impl Host {
                 each(name, entry.file_type() == FileType::Directory);
             }
         }
-        // One getdents that gave names, one that gave none, one close.
+        // One getdents with names, one at the end of the directory, one close.
         self.cost.calls += 3;
         Ok(())
     }
 
-    /// Opens a file whose descriptor the caller keeps: for instances that come and go by the
-    /// thousand (cgroups), where a buffer and a path for each would be too much.
+    /// Opens a file whose descriptor the caller keeps, for thousands of instances that come and
+    /// go (cgroups): a buffer and a path for each would take too much memory.
     ///
     /// # Errors
-    /// As [`Host::read`]; a host in memory has only files of its own, so [`State::Absent`].
+    /// As [`Host::read`]; always [`State::Absent`] for a host in memory.
     pub fn open(&mut self, path: &Path) -> Result<OwnedFd, State> {
         self.open_at(path, OFlags::NONBLOCK)
     }
@@ -355,7 +355,7 @@ impl Host {
         let Backing::Kernel { root } = &self.backing else { return Err(State::Absent) };
         self.cost.calls += 1;
         let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC;
-        // A root of `/` needs no joining, which would allocate.
+        // With the root `/` the paths need not be joined, which would allocate.
         let opened = if root == Path::new("/") && path.is_absolute() {
             rustix::fs::open(path, flags, Mode::empty())
         } else {
@@ -365,8 +365,8 @@ impl Host {
         opened.map_err(state_of_errno)
     }
 
-    /// Reads a file that [`Host::open`] opened, from its start, into `buffer`; gives its length.
-    /// The buffer is grown when the text does not fit, and kept by the caller.
+    /// Reads a file that [`Host::open`] opened, from its start, into `buffer`, and returns the
+    /// length in bytes.  Grows the buffer if the text does not fit.
     ///
     /// # Errors
     /// As [`Host::read`].
@@ -376,7 +376,7 @@ impl Host {
         }
         let begun = Probe::begin(self.cost);
         let read = self.read_open_once(file, buffer);
-        // Only the kernel still knows what the descriptor was opened on.
+        // The caller has only the descriptor; the kernel knows its path.
         let number = std::os::fd::AsRawFd::as_raw_fd(file);
         let path = std::fs::read_link(format!("/proc/self/fd/{number}")).unwrap_or_default();
         self.note(&path, &begun, read.as_ref().err().copied());
@@ -405,32 +405,32 @@ impl Host {
         }
     }
 
-    /// From now on notes what each file costs, under the name of `reader`; what was noted for
-    /// others stays.  See [`Host::touches`].
+    /// From now on records the cost of each file under the name of `reader`; what is recorded for
+    /// other readers stays.  See [`Host::touches`].
     pub fn probe_for(&mut self, reader: &'static str) {
         self.probe.get_or_insert_default().set_reader(reader);
     }
 
-    /// Forgets what was noted so far: after a first tick, which opens files and grows buffers.
+    /// Discards the recorded costs, after a first tick that opens files and grows buffers.
     pub fn forget_touches(&mut self) {
         if let Some(probe) = &mut self.probe {
             probe.forget();
         }
     }
 
-    /// What each file and directory has cost since [`Host::probe_for`], by path; a directory's
+    /// The cost of each file and directory since [`Host::probe_for`], by path; that of a directory
     /// ends with a slash.
     pub fn touches(&self) -> impl Iterator<Item = (&str, &Touch)> {
         self.probe.iter().flat_map(|probe| probe.touches())
     }
 
-    /// Makes each reading of a file (not a directory) take so much longer, as on a big machine:
-    /// for tests of whoever must notice.
+    /// Makes each read of a file (not a directory) take `nanoseconds` longer, as on a large
+    /// machine, for tests.
     pub fn set_delay(&mut self, path: &str, nanoseconds: u64) {
         self.probe.get_or_insert_default().set_delay(path, nanoseconds);
     }
 
-    /// Notes a reading that did not go through a [`FileId`].
+    /// Records the cost of a read that did not use a [`FileId`].
     fn note(&mut self, path: &Path, begun: &crate::probe::Begun, failed: Option<State>) {
         let path = match &self.backing {
             Backing::Kernel { root } if root != Path::new("/") => {
@@ -444,17 +444,17 @@ impl Host {
         }
     }
 
-    /// Adds system calls that a source made by itself (`statfs`) to what reading has cost.
+    /// Adds system calls that a source made itself (`statfs`) to the cost.
     pub fn add_calls(&mut self, calls: u64) {
         self.cost.calls += calls;
     }
 
-    /// Adds bytes of kernel text that a source read by itself.
+    /// Adds bytes of kernel text that a source read itself to the cost.
     pub fn add_bytes(&mut self, bytes: u64) {
         self.cost.bytes += bytes;
     }
 
-    /// What a symbolic link says (`/sys/class/net/eth0/device`).
+    /// The target of a symbolic link (`/sys/class/net/eth0/device`).
     ///
     /// # Errors
     /// As [`Host::read`].
@@ -465,7 +465,7 @@ impl Host {
         Ok(target.as_os_str().as_bytes().to_vec())
     }
 
-    /// Where the host's `/` is; `None` for a host in memory.
+    /// The directory that is the host's `/`; `None` for a host in memory.
     pub fn root(&self) -> Option<&Path> {
         match &self.backing {
             Backing::Kernel { root } => Some(root),
@@ -473,12 +473,12 @@ impl Host {
         }
     }
 
-    /// Whether this is the machine we run on, so that system calls (`statfs`) speak of it too.
+    /// Whether this is the machine that whit runs on, so that system calls (`statfs`) apply to it.
     pub fn is_this_machine(&self) -> bool {
         self.root() == Some(Path::new("/"))
     }
 
-    /// What reading has cost so far.
+    /// The cost of all reading so far.
     pub fn cost(&self) -> Cost {
         self.cost
     }
@@ -520,14 +520,14 @@ impl File {
         self.fill(tick, extent, cost)
     }
 
-    /// Reads on, and closes what can be read no more.
+    /// Reads the file, and closes the descriptor if that fails.
     fn fill(&mut self, tick: u64, extent: Extent, cost: &mut Cost) -> State {
         match self.take(tick, extent, cost) {
             Ok(()) => State::Ok,
-            // The speed of an interface that has none: it may get one, and the file stays.
+            // `speed` of an interface without a link: the file stays valid.
             Err(Errno::INVAL) => State::Failed(Errno::INVAL.raw_os_error()),
             Err(errno) => {
-                // A device that went away (ENODEV) or a dead descriptor: open it anew next time.
+                // A device that is gone (ENODEV) or a dead descriptor: open it again later.
                 self.fd = None;
                 self.retry_tick = tick + RETRY_TICKS;
                 state_of_errno(errno)
@@ -535,8 +535,8 @@ impl File {
         }
     }
 
-    /// Whether what was read ends with the record that was the last one when the file was last
-    /// read to its very end, not long ago: a record may have been added behind it since.
+    /// Whether the text ends with the record that was the last one at the latest read to
+    /// end-of-file.  That read must be recent, since records may have been added since.
     fn ends_as_before(&self, tick: u64) -> bool {
         !self.last_word.is_empty()
             && tick < self.last_word_tick + RETRY_TICKS
@@ -551,7 +551,7 @@ impl File {
         self.last_word.extend_from_slice(last_word(&self.buffer[..self.len]));
     }
 
-    /// Reads the file from where it was left until there is as much as is wanted.
+    /// Reads the file from the current length of the buffer to `extent`.
     fn take(&mut self, tick: u64, extent: Extent, cost: &mut Cost) -> Result<(), Errno> {
         const PAGE_BYTES: usize = 4096;
         let Some(fd) = &self.fd else { return Err(Errno::BADF) };
@@ -562,7 +562,7 @@ impl File {
                 }
                 self.buffer.resize(self.buffer.len() * 2, 0);
                 if self.mode == ReadMode::Whole {
-                    // Such a file is made anew by a read at another offset: take it from the top.
+                    // A read at another offset generates such a file again: start at 0.
                     self.len = 0;
                 }
             }
@@ -576,8 +576,8 @@ impl File {
             self.len += count;
             let all = match self.mode {
                 ReadMode::Whole => self.len < self.buffer.len(),
-                // The kernel stops at the record that no longer fits into what is left of a page,
-                // so a read that left room for one came to the end.
+                // The kernel stops at the record that does not fit into the rest of a page, so a
+                // read that left room for the longest record reached the end.
                 ReadMode::Records => {
                     count == 0
                         || self.record_bytes_max > 0
@@ -587,7 +587,7 @@ impl File {
                 }
             };
             self.whole = all;
-            // A text that is made anew by the next call is of no use in parts.
+            // The next read generates a `Whole` text again, so a part of it is of no use.
             if all || extent == Extent::First && self.mode == ReadMode::Records {
                 if all && count == 0 {
                     self.remember_end(tick);
@@ -603,11 +603,11 @@ impl File {
     }
 }
 
-/// What the last line of `text` begins with, up to the number or colon behind the name.
+/// The start of the last line of `text`, up to the blank or colon after the name.
 fn last_word(text: &[u8]) -> &[u8] {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     let line = &text[memchr::memrchr(b'\n', text).map_or(0, |end| end + 1)..];
-    // Names of devices stand in the third column of diskstats: numbers and blanks are passed over.
+    // In diskstats the name is the third column: skip numbers and blanks.
     let name = line.iter().position(u8::is_ascii_alphabetic).unwrap_or(line.len());
     let rest = &line[name..];
     &rest[..rest.iter().position(|b| matches!(b, b' ' | b':' | b'\t')).unwrap_or(rest.len())]
@@ -635,7 +635,7 @@ fn state_of(error: &std::io::Error) -> State {
 
 fn state_of_errno(errno: Errno) -> State {
     match errno {
-        // A kernel built with a feature but started without it (psi=0) says EOPNOTSUPP.
+        // A kernel that has a feature but was booted without it (psi=0) returns EOPNOTSUPP.
         Errno::NOENT | Errno::NOTDIR | Errno::NODEV | Errno::NXIO | Errno::OPNOTSUPP => {
             State::Absent
         }
@@ -675,8 +675,8 @@ mod tests {
 
     #[test]
     fn long_record_files_are_read_to_their_end() {
-        // BPF programs come and go between two looks (other tests load some): their lines are
-        // left out, the kernel's own and its modules' stay.
+        // Other tests load and unload BPF programs between two reads: leave their lines out, keep
+        // those of the kernel and its modules.
         fn lasting(text: &[u8]) -> Vec<&[u8]> {
             text.split(|&byte| byte == b'\n').filter(|line| !line.ends_with(b"[bpf]")).collect()
         }
@@ -735,7 +735,7 @@ mod tests {
     #[test]
     fn a_file_that_fills_its_page_costs_one_read_once_its_end_is_known() {
         let mut host = Host::new("/");
-        // With 190 lines it comes within two records of a page, or goes beyond one.
+        // With 190 lines the file is within two records of a page, or longer.
         let path = "/proc/vmstat";
         let file = host.file(path, ReadMode::Records);
         for _ in 0..3 {

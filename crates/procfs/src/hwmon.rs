@@ -33,8 +33,8 @@ pub struct SensorFile<'a> {
     pub kind: SensorKind,
 }
 
-/// What the name of a file in a chip's directory says; `None` if it holds no value of a sensor
-/// that we know.  Power has an average where there is no value of the moment.
+/// Parses the name of a file in a chip's directory; `None` if the file is not the value of a known
+/// kind of sensor.  `power1_average` counts as the value of a power sensor, as `power1_input` does.
 pub fn parse_sensor_file(name: &str) -> Option<SensorFile<'_>> {
     let (sensor, what) = name.split_once('_')?;
     let stem = sensor.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -50,7 +50,7 @@ pub fn parse_sensor_file(name: &str) -> Option<SensorFile<'_>> {
     Some(SensorFile { sensor, kind })
 }
 
-/// A value; `None` if the text is no number.
+/// Parses a value, in the file's unit; `None` if the text is not a number.
 pub fn parse_value(text: &[u8]) -> Option<i64> {
     let mut rest = text;
     let value = take_signed(&mut rest)?;

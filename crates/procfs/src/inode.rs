@@ -1,43 +1,43 @@
-//! The three counts of the virtual file system under `/proc/sys/fs` (proc_sys_fs(5)):
-//! `dentry-state`, `inode-nr` and `file-nr`.  Each is a line of numbers with tabs between.
+//! Three files of the virtual filesystem under `/proc/sys/fs` (proc_sys_fs(5)): `dentry-state`,
+//! `inode-nr` and `file-nr`.  Each is a line of numbers separated by tabs.
 //!
-//! The kernel keeps these counters per CPU and adds them up carelessly, so a count that should be
-//! near 0 may come out a little below it.
+//! The kernel keeps these counters per CPU and sums them without a lock, so a count near 0 may
+//! come out slightly negative.
 
 use crate::scan::{take_number, take_signed};
 
 /// `dentry-state`: `90958 89191 45 0 17312 0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DentryState {
-    /// Directory entries that are cached.
+    /// Cached directory entries.
     pub count: i64,
-    /// Those of them that nobody uses.
+    /// Those that are not in use.
     pub unused: i64,
-    /// Unused ones that say that there is no such name; from Linux 5.0 on.
+    /// Unused negative entries, which cache that a name does not exist; since Linux 5.0.
     pub negative: Option<i64>,
 }
 
-/// Parses `dentry-state`; `None` when its first two numbers are not there.
+/// Parses `dentry-state`; `None` if its first two numbers are missing.
 pub fn parse_dentry_state(mut text: &[u8]) -> Option<DentryState> {
     let count = take_signed(&mut text)?;
     let unused = take_signed(&mut text)?;
-    // In between: the age at which entries are reclaimed, and pages asked for.
+    // `age_limit` and `want_pages`.
     let age = take_signed(&mut text);
     let pages = age.and_then(|_| take_signed(&mut text));
-    // Before Linux 5.0 two dummies that are 0 follow; they read as no negative entries.
+    // Before Linux 5.0 two dummy zeros follow: no negative entries.
     Some(DentryState { count, unused, negative: pages.and_then(|_| take_signed(&mut text)) })
 }
 
 /// `inode-nr`: `71138 0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InodeNr {
-    /// Inodes that the kernel holds.
+    /// Allocated inodes.
     pub count: i64,
-    /// Those of them that nobody uses.
+    /// Those that are not in use.
     pub free: i64,
 }
 
-/// Parses `inode-nr`; `None` when it has not two numbers.
+/// Parses `inode-nr`; `None` unless it has two numbers.
 pub fn parse_inode_nr(mut text: &[u8]) -> Option<InodeNr> {
     Some(InodeNr { count: take_signed(&mut text)?, free: take_signed(&mut text)? })
 }
@@ -45,16 +45,16 @@ pub fn parse_inode_nr(mut text: &[u8]) -> Option<InodeNr> {
 /// `file-nr`: `641 0 2466183`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileNr {
-    /// File handles that are open.
+    /// Allocated file handles.
     pub open: u64,
-    /// The most that may be.
+    /// The limit (`file-max`).
     pub max: u64,
 }
 
-/// Parses `file-nr`; `None` when it has not three numbers.
+/// Parses `file-nr`; `None` unless it has three numbers.
 pub fn parse_file_nr(mut text: &[u8]) -> Option<FileNr> {
     let open = take_number(&mut text)?;
-    // Handles that are kept free: 0 since Linux 2.6.
+    // Free handles: always 0 since Linux 2.6.
     take_number(&mut text)?;
     Some(FileNr { open, max: take_number(&mut text)? })
 }

@@ -8,9 +8,8 @@
 //! ERR:          0
 //! ```
 //!
-//! `ERR` and `MIS` have one column for the whole machine.  The text may come without its heading:
-//! then the CPUs are numbered as they stand, and a line has as many columns as it begins with
-//! numbers.
+//! `ERR` and `MIS` have one column for the whole machine.  Recordings may lack the heading: then
+//! the columns are numbered from 0, and a line has as many as it begins with numbers.
 
 use crate::scan::{Lines, lines, take_number, take_word};
 
@@ -51,7 +50,7 @@ pub fn cpus(mut heading: &[u8]) -> impl Iterator<Item = &[u8]> {
 impl<'a> Iterator for Interrupts<'a> {
     type Item = Interrupt<'a>;
 
-    /// The next line with a name; others are passed over.
+    /// The next line with a name; other lines are skipped.
     fn next(&mut self) -> Option<Interrupt<'a>> {
         loop {
             let line = self.lines.next()?.trim_ascii_start();
@@ -65,17 +64,17 @@ impl<'a> Iterator for Interrupts<'a> {
 }
 
 impl<'a> Interrupt<'a> {
-    /// Whether the line counts for the whole machine instead of for each CPU.
+    /// Whether the line has one count for the whole machine instead of one per CPU.
     pub fn is_single(&self) -> bool {
         matches!(self.name, b"ERR" | b"MIS")
     }
 
-    /// The count of the next CPU; `None` when the counts have come to their end.
+    /// The count of the next CPU; `None` after the last one.
     #[inline]
     pub fn take_count(&mut self) -> Option<u64> {
         let mut rest = self.rest;
         let count = take_number(&mut rest)?;
-        // A description may begin with a digit; a count ends with a blank or the line.
+        // A description may begin with a digit; a count is followed by a blank or the line's end.
         if !matches!(rest.first(), None | Some(b' ' | b'\t')) {
             return None;
         }
@@ -83,7 +82,7 @@ impl<'a> Interrupt<'a> {
         Some(count)
     }
 
-    /// What stands behind the counts, once they are taken.
+    /// The description after the counts; call it when [`Interrupt::take_count`] has returned `None`.
     pub fn description(&self) -> &'a [u8] {
         self.rest.trim_ascii()
     }

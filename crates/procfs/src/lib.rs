@@ -1,11 +1,11 @@
 //! Reads kernel files and parses their text: one module per kernel file.
 //!
 //! [`Host`] owns the descriptors: a file is opened once, kept open, and read with one `pread` a
-//! tick however many sources want it.  Parsers (`parse_x`) take bytes and give numbers; they never
-//! panic, never allocate, skip what they do not know and leave out what they cannot read.
+//! tick, however many sources use it.  Parsers (`parse_x`) take bytes and return numbers; they
+//! never panic or allocate, and skip lines that they do not know or cannot read.
 //!
-//! A `Host` may stand on this machine (`/`), on another root (`--root DIR`), or on memory: a
-//! collectl recording is played by putting its text back into the files it came from.
+//! A `Host` reads the files of this machine (`/`), those below another root (`--root DIR`), or
+//! files in memory, which is how collectl's recordings are played.
 //!
 //! Uses `sample`, for states of readings and the clock.
 //! Begin with `loadavg.rs`, the shortest of the parsers, then `host.rs`.

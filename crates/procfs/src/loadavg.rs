@@ -11,11 +11,11 @@ pub struct Loadavg {
     pub running: u64,
     /// Tasks that exist.
     pub tasks: u64,
-    /// The latest pid handed out.
+    /// The latest process id that the kernel assigned.
     pub last_pid: Option<u64>,
 }
 
-/// Parses the file; `None` when it is not of that form.
+/// Parses the file; `None` if it has another form.
 pub fn parse_loadavg(mut text: &[u8]) -> Option<Loadavg> {
     let mut average = [0; 3];
     for slot in &mut average {

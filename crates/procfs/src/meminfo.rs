@@ -1,7 +1,7 @@
 //! `/proc/meminfo` (proc_meminfo(5), kernel `fs/proc/meminfo.c`): `MemTotal:       24684096 kB`.
 //!
-//! Values are kibibytes but for the four `HugePages_` counts.  Older kernels have fewer lines, and
-//! a line may be missing for want of a feature: what is not there is not reported.
+//! Values are kibibytes, except the four `HugePages_` counts.  A line is missing if the kernel is
+//! too old or built without the feature; it is then not reported.
 
 use crate::scan::KeyIndex;
 

@@ -4,8 +4,8 @@
 //! 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
 //! ```
 //!
-//! Blanks, tabs, newlines and backslashes in paths and sources are written as `\040`, `\011`,
-//! `\012` and `\134`; they stay so here, see [`unescape`].
+//! The kernel writes blanks, tabs, newlines and backslashes in paths and sources as `\040`,
+//! `\011`, `\012` and `\134`.  The parser leaves them so; [`unescape`] decodes them.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -18,15 +18,15 @@ use crate::scan::{lines, take_word};
 pub struct Mount<'a> {
     /// The device number, `major:minor`; the same for every mount of the same filesystem.
     pub device: &'a [u8],
-    /// Which part of the filesystem is mounted: `/` for all of it.
+    /// The directory of the filesystem that is mounted: `/` for the whole filesystem.
     pub root: &'a [u8],
-    /// Where.
+    /// The mount point.
     pub point: &'a [u8],
     /// The filesystem's type, with its subtype if it has one (`fuse.sshfs`).
     pub kind: &'a [u8],
-    /// What is mounted: a device, a server and path, or any word.
+    /// The mount source: a device, a server and path, or any word.
     pub source: &'a [u8],
-    /// Options of the filesystem, with commas between; for a cgroup version 1 its controllers.
+    /// Options of the filesystem, separated by commas; for cgroup version 1 the controllers.
     pub options: &'a [u8],
 }
 
@@ -42,7 +42,7 @@ fn parse_line(mut line: &[u8]) -> Option<Mount<'_>> {
     let root = take_word(&mut line);
     let point = take_word(&mut line);
     let _options = take_word(&mut line);
-    // Any number of optional fields, up to a lone dash.
+    // Any number of optional fields, up to a single dash.
     loop {
         match take_word(&mut line) {
             b"-" => break,
@@ -57,8 +57,8 @@ fn parse_line(mut line: &[u8]) -> Option<Mount<'_>> {
     whole.then_some(Mount { device, root, point, kind, source, options })
 }
 
-/// Where the whole of this machine's unified hierarchy of control groups is mounted (cgroups(7)).
-/// Reads `/proc/self/mountinfo`, and allocates.
+/// The mount point of this machine's unified cgroup hierarchy (cgroups(7)); only a mount of the
+/// whole hierarchy counts.  Reads `/proc/self/mountinfo`, and allocates.
 pub fn unified_hierarchy() -> Option<PathBuf> {
     let text = std::fs::read("/proc/self/mountinfo").ok()?;
     let is_whole = |mount: &Mount<'_>| mount.kind == b"cgroup2" && mount.root == b"/";
@@ -66,7 +66,7 @@ pub fn unified_hierarchy() -> Option<PathBuf> {
     Some(PathBuf::from(OsString::from_vec(unescape(found.point))))
 }
 
-/// Undoes the escapes: a backslash and three octal digits are one byte.  Allocates.
+/// Decodes the escapes: a backslash and three octal digits are one byte.  Allocates.
 pub fn unescape(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -1,5 +1,5 @@
-//! `/proc/net/dev` (proc(5), kernel `net/core/net-procfs.c`): what every interface of this network
-//! namespace has received and sent.
+//! `/proc/net/dev` (proc(5), kernel `net/core/net-procfs.c`): traffic counters of every interface
+//! of this network namespace.
 //!
 //! ```text
 //! Inter-|   Receive                                                |  Transmit
@@ -23,18 +23,18 @@ pub struct InterfaceLine<'a> {
     /// compressed, multicast; sent bytes, packets, errors, dropped, fifo, collisions, carrier,
     /// compressed.
     pub columns: [u64; COLUMNS],
-    /// How many of them are there.
+    /// How many of them the line has.
     pub count: usize,
 }
 
-/// The interfaces, in the kernel's order.  Headings and lines that make no sense are passed over.
+/// The interfaces, in the kernel's order.  Headings and malformed lines are skipped.
 pub fn parse_net_dev(text: &[u8]) -> impl Iterator<Item = InterfaceLine<'_>> {
     lines(text).filter_map(parse_line)
 }
 
 #[inline]
 fn parse_line(line: &[u8]) -> Option<InterfaceLine<'_>> {
-    // Old kernels allow colons in names (aliases) and put no blank behind the last one.
+    // Old kernels allow colons in names (aliases) and print no blank after the last one.
     let colon = memrchr(b':', line)?;
     let name = line[..colon].trim_ascii_start();
     if name.is_empty() || name.iter().any(u8::is_ascii_whitespace) {

@@ -11,8 +11,8 @@
 
 use crate::scan::{lines, number, take_number, take_word};
 
-/// The lines of `meminfo` that are read, in the file's order.  Kibibytes, but for the counts of
-/// huge pages.
+/// The lines of `meminfo` that are read, in the file's order.  Kibibytes, except the counts of huge
+/// pages.
 pub const MEMINFO_KEYS: &[&[u8]] = &[
     b"MemTotal:",
     b"MemFree:",
@@ -50,7 +50,7 @@ pub const MEMINFO_KEYS: &[&[u8]] = &[
 pub const NUMASTAT_KEYS: &[&[u8]] =
     &[b"numa_hit", b"numa_miss", b"numa_foreign", b"interleave_hit", b"local_node", b"other_node"];
 
-/// Calls `found` with the index of each of [`MEMINFO_KEYS`] that the text has, and its number.
+/// Calls `found` with the index and the value of each of [`MEMINFO_KEYS`] that the text has.
 pub fn parse_node_meminfo(text: &[u8], mut found: impl FnMut(usize, u64)) {
     let mut next = 0;
     for line in lines(text) {
@@ -66,7 +66,7 @@ pub fn parse_node_meminfo(text: &[u8], mut found: impl FnMut(usize, u64)) {
     }
 }
 
-/// Calls `found` with the index of each of [`NUMASTAT_KEYS`] that the text has, and its number.
+/// Calls `found` with the index and the value of each of [`NUMASTAT_KEYS`] that the text has.
 pub fn parse_numastat(text: &[u8], mut found: impl FnMut(usize, u64)) {
     let mut next = 0;
     for mut line in lines(text) {
@@ -78,7 +78,7 @@ pub fn parse_numastat(text: &[u8], mut found: impl FnMut(usize, u64)) {
     }
 }
 
-/// The index of a key; `next` is tried first, for files keep their order.
+/// The index of a key; tries `next` first, since files keep their order.
 fn find(keys: &[&[u8]], next: usize, key: &[u8]) -> Option<usize> {
     if keys.get(next).is_some_and(|held| *held == key) {
         return Some(next);

@@ -1,9 +1,9 @@
-//! `/etc/passwd` (passwd(5)): names of users by their numbers.
+//! `/etc/passwd` (passwd(5)): user names by user id.
 //!
-//! Looked at again every [`LOOK_NS`]: one `stat`, and a reading of the file only if it has changed.
-//! A name costs a search among sorted numbers.
+//! Every [`CHECK_NS`] one `stat` checks whether the file has changed; only then it is read again.
+//! Looking up a name is a binary search among the ids.
 //!
-//! Users that only a directory service knows keep their number: asking one could take for ever.
+//! Users that only a directory service knows are shown by id: a query could block forever.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,21 @@ use std::path::{Path, PathBuf};
 use crate::Host;
 use crate::scan::{lines, number};
 
-/// Time between two looks at the file.
-const LOOK_NS: u64 = 10_000_000_000;
+/// Time between two checks of the file.
+const CHECK_NS: u64 = 10_000_000_000;
 
-/// Users kept, a file of 4 MB; further ones show as numbers.
+/// Users kept, a file of about 4 MB; further ones are shown by id.
 const USERS_MAX: usize = 65_536;
 
-/// Bytes of a name that are kept: a kernel's own tools cut at 32, some directories make longer.
+/// Bytes kept of a name.  Linux tools allow 32; some directory services allow more.
 const NAME_BYTES_MAX: usize = 256;
 
 const PATH: &str = "/etc/passwd";
 
-/// When a file was written, how long it is, and which it is.
+/// Modification time (seconds, nanoseconds), size and inode of a file, to notice a change.
 type Stamp = (i64, i64, i64, u64);
 
-/// Numbers and names of the file's lines, in its order.  Lines without either are passed over.
+/// User ids and names, in the file's order.  Lines without either are skipped.
 pub fn parse_passwd(text: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     lines(text).filter_map(|line| {
         let mut parts = line.split(|&byte| byte == b':');
@@ -39,31 +39,31 @@ pub fn parse_passwd(text: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
 #[derive(Debug, Default)]
 pub struct Users {
     names: Vec<(u32, Vec<u8>)>,
-    /// Grows when the file has changed, so that names are looked up again.
+    /// Incremented when the file has changed, so that callers look names up again.
     generation: u64,
     looked_ns: Option<u64>,
     stamp: Option<Stamp>,
     text: Vec<u8>,
-    /// Where the file is, put together once.
-    place: Option<PathBuf>,
+    /// The file's path, built once.
+    path: Option<PathBuf>,
 }
 
 impl Users {
-    /// Looks at the file if it is time to: that of the host, or another one of this machine.
+    /// Checks the file if [`CHECK_NS`] have passed: that of the host, or `other` on this machine.
     pub fn refresh(&mut self, host: &mut Host, other: Option<&Path>) {
         let now_ns = host.now_ns();
-        if self.looked_ns.is_some_and(|looked| now_ns.saturating_sub(looked) < LOOK_NS) {
+        if self.looked_ns.is_some_and(|looked| now_ns.saturating_sub(looked) < CHECK_NS) {
             return;
         }
         self.looked_ns = Some(now_ns);
-        if self.place.is_none() {
+        if self.path.is_none() {
             let below_root = || host.root().map(|root| root.join(&PATH[1..]));
-            self.place = other.map(Path::to_path_buf).or_else(below_root);
+            self.path = other.map(Path::to_path_buf).or_else(below_root);
         }
-        let text = match &self.place {
-            Some(place) => {
+        let text = match &self.path {
+            Some(path) => {
                 host.add_calls(1);
-                let stamp = rustix::fs::stat(place).ok().map(|status| {
+                let stamp = rustix::fs::stat(path).ok().map(|status| {
                     #[allow(clippy::useless_conversion, reason = "types differ between machines")]
                     (
                         status.st_mtime.into(),
@@ -76,7 +76,7 @@ impl Users {
                     return;
                 }
                 self.stamp = stamp;
-                std::fs::read(place).unwrap_or_default()
+                std::fs::read(path).unwrap_or_default()
             }
             None => host.read_once(PATH).unwrap_or_default(),
         };
@@ -88,23 +88,23 @@ impl Users {
         let users = parse_passwd(&text).take(USERS_MAX);
         let kept = |name: &[u8]| name[..name.len().min(NAME_BYTES_MAX)].to_vec();
         self.names.extend(users.map(|(uid, name)| (uid, kept(name))));
-        // The first of several with one number is the one that the library finds.
+        // Of several names with one id the C library finds the first.
         self.names.sort_by_key(|(uid, _)| *uid);
         self.names.dedup_by_key(|(uid, _)| *uid);
         self.text = text;
     }
 
-    /// Which state of the file names come from.
+    /// The number of times that the text had changed; when it grows, names may differ.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Writes the name of a user, or the number if it has none, in the place of what is there.
+    /// Replaces `out` by the name of a user, or by the id if the user has no name.
     pub fn name(&self, uid: u32, out: &mut Vec<u8>) {
         out.clear();
         match self.names.binary_search_by_key(&uid, |(uid, _)| *uid) {
             Ok(index) => out.extend_from_slice(&self.names[index].1),
-            // A vector takes all that is written.
+            // Writing to a vector cannot fail.
             Err(_) => write!(out, "{uid}").unwrap_or_default(),
         }
     }
@@ -141,7 +141,7 @@ mod tests {
         users.refresh(&mut host, None);
         users.name(7, &mut name);
         assert_eq!(name, b"joe", "too early to look again");
-        host.begin_tick_at(LOOK_NS + 2);
+        host.begin_tick_at(CHECK_NS + 2);
         users.refresh(&mut host, None);
         users.name(7, &mut name);
         assert_eq!(name, b"jane");

@@ -1,9 +1,9 @@
-//! What a process was called with, read beside whoever waits for it.
+//! Command line, executable and control group of a process, read in a separate thread.
 //!
-//! `/proc/PID/cmdline` is taken out of the process's own memory, under a lock that the process may
-//! hold for as long as it likes; so a thread of its own reads it, and the recorder waits only as
-//! long as it wants to.  A thread that does not come back is left behind and another takes over;
-//! its answer is taken when it comes after all.
+//! The kernel copies `/proc/PID/cmdline` from the memory of the process, under its `mmap_lock`,
+//! which can be held for any time.  So a separate thread reads it, and the recorder waits only for
+//! as long as it chooses.  A thread that blocks is abandoned and another one takes its work; if
+//! the abandoned thread answers later, its answer is used.
 //!
 //! Costs about 15 µs a process: a directory and four files opened, read and closed.
 
@@ -25,69 +25,68 @@ use crate::pid::{cgroup_path, join_arguments, parse_stat, unified_path};
 /// Bytes kept of a command line, and of the path of a control group.
 pub const LINE_BYTES_MAX: usize = 4096;
 
-/// Threads left behind, each waiting for a process that does not let go of its memory.
+/// Abandoned threads, each blocked on the memory lock of a process.
 const STUCK_MAX: usize = 8;
 
-/// What does not change as long as a process runs the same program.
+/// Facts that rarely change while a process runs the same program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Program and arguments, blanks between them; empty for a thread of the kernel.  `None` if it
-    /// may not be read.
+    /// Program and arguments, separated by blanks; empty for a kernel thread.  `None` without
+    /// permission to read it.
     pub command_line: Option<Vec<u8>>,
-    /// The program's file; `None` for a thread of the kernel or if it may not be read.
+    /// Path of the executable; `None` for a kernel thread or without permission to read it.
     pub executable: Option<Vec<u8>>,
     /// See [`cgroup_path`].
     pub cgroup: Option<Vec<u8>>,
-    /// Id of the control group in the unified hierarchy, if it was asked for: the inode of the
-    /// group's directory.  `None` if the group is gone or the hierarchy is not mounted.
+    /// Id of the control group in the unified hierarchy, the inode of its directory, if the reader
+    /// looks ids up.  `None` if the group is gone or the hierarchy is not mounted.
     pub cgroup_id: Option<u64>,
 }
 
-/// A process, by its number and the tick it began.
+/// Identifies a process by its id and start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Its number.
+    /// The process id.
     pub pid: i32,
-    /// Ticks since boot.
+    /// The start time in clock ticks since boot.
     pub start: u64,
-    /// Which of its programs the asker means, likewise handed back.
+    /// A value that the answer repeats: which of the programs of the process the caller means.
     pub program: u64,
-    /// Whatever the asker wants to have back with the answer.
+    /// A value that the answer repeats, for the caller's use.
     pub tag: usize,
 }
 
-/// Reads facts in a thread of its own, which is begun by the first question.
+/// Reads facts in a separate thread, which the first question starts.
 #[derive(Default)]
 pub struct FactReader {
     line: Option<Line>,
-    /// Questions that have no answer yet, in the order in which they were asked.
+    /// Unanswered questions, oldest first.
     open: VecDeque<Question>,
-    /// Where threads that were left behind will answer.
-    left_behind: Vec<Receiver<Answer>>,
-    /// Whether to look the ids of control groups up too, some 2 µs a process.
+    /// Channels on which abandoned threads may still answer.
+    abandoned: Vec<Receiver<Answer>>,
+    /// Whether to look up the ids of control groups too, about 2 µs a process.
     group_ids: bool,
 }
 
 struct Line {
     questions: Sender<Question>,
     answers: Receiver<Answer>,
-    /// Tells the thread to end when it comes back.
-    is_left: Arc<AtomicBool>,
+    /// Makes the thread exit as soon as it no longer blocks.
+    is_abandoned: Arc<AtomicBool>,
 }
 
 type Answer = (Question, Option<Facts>);
 
 impl FactReader {
-    /// One that looks up the ids of control groups too.
+    /// A reader that also looks up the ids of control groups.
     pub fn with_group_ids() -> Self {
         FactReader { group_ids: true, ..FactReader::default() }
     }
 
-    /// Asks; false if it cannot be asked because too many threads are stuck.
+    /// Queues a question; false if no thread can take it because too many are blocked.
     pub fn ask(&mut self, question: Question) -> bool {
         if self.line.is_none() {
-            self.line =
-                (self.left_behind.len() < STUCK_MAX).then(|| begin(self.group_ids)).flatten();
+            self.line = (self.abandoned.len() < STUCK_MAX).then(|| begin(self.group_ids)).flatten();
         }
         let Some(line) = &self.line else { return false };
         let asked = line.questions.send(question).is_ok();
@@ -97,15 +96,15 @@ impl FactReader {
         asked
     }
 
-    /// Questions without an answer.
+    /// The number of unanswered questions.
     pub fn open(&self) -> usize {
         self.open.len()
     }
 
-    /// The next answer, waiting for it no longer than so; `None` if there is none.  An answer
-    /// without facts tells that the process is gone.
+    /// Waits for the next answer for at most `wait`; `None` if there is none.  An answer without
+    /// facts means that the process is gone.
     pub fn take(&mut self, wait: Duration) -> Option<(Question, Option<Facts>)> {
-        if let Some(answer) = self.take_left() {
+        if let Some(answer) = self.take_abandoned() {
             return Some(answer);
         }
         if self.open.is_empty() {
@@ -121,26 +120,26 @@ impl FactReader {
         Some(answer)
     }
 
-    /// An answer of a thread that was left behind, which ends with it.
-    fn take_left(&mut self) -> Option<Answer> {
-        for index in 0..self.left_behind.len() {
-            let answer = match self.left_behind[index].try_recv() {
+    /// An answer of an abandoned thread, which exits after it.
+    fn take_abandoned(&mut self) -> Option<Answer> {
+        for index in 0..self.abandoned.len() {
+            let answer = match self.abandoned[index].try_recv() {
                 Err(TryRecvError::Empty) => continue,
                 Err(TryRecvError::Disconnected) => None,
                 Ok(answer) => Some(answer),
             };
-            self.left_behind.swap_remove(index);
+            self.abandoned.swap_remove(index);
             return answer;
         }
         None
     }
 
-    /// Leaves behind a thread that does not answer, and asks another one all but the question that
-    /// this one is busy with.
+    /// Abandons the current thread, which blocks on the oldest question, and gives all other
+    /// questions to a new thread.
     pub fn give_up_first(&mut self) {
         if let Some(line) = self.line.take() {
-            line.is_left.store(true, Ordering::Relaxed);
-            self.left_behind.push(line.answers);
+            line.is_abandoned.store(true, Ordering::Relaxed);
+            self.abandoned.push(line.answers);
         }
         let mut open = std::mem::take(&mut self.open);
         open.pop_front();
@@ -150,12 +149,13 @@ impl FactReader {
     }
 }
 
-/// Begins a thread that takes no signal, so that those of the recorder reach who waits for them.
+/// Starts a thread with all signals blocked, so that the kernel delivers them to the recorder's
+/// main thread.
 fn begin(group_ids: bool) -> Option<Line> {
     let (questions, asked) = channel::<Question>();
     let (answer, answers) = channel();
-    let is_left = Arc::new(AtomicBool::new(false));
-    let left = is_left.clone();
+    let is_abandoned = Arc::new(AtomicBool::new(false));
+    let left = is_abandoned.clone();
     let work = move || {
         let hierarchy = if group_ids { unified_hierarchy() } else { None };
         for question in asked {
@@ -167,10 +167,10 @@ fn begin(group_ids: bool) -> Option<Line> {
     };
     let builder = std::thread::Builder::new().name("facts".into()).stack_size(128 * 1024);
     without_signals(|| builder.spawn(work)).ok()?;
-    Some(Line { questions, answers, is_left })
+    Some(Line { questions, answers, is_abandoned })
 }
 
-/// Runs `begin` with all signals held back, which a thread begun in it inherits.
+/// Runs `begin` with all signals blocked; a thread that it starts inherits the mask.
 fn without_signals<T>(begin: impl FnOnce() -> T) -> T {
     // SAFETY: the sets are on the stack, `sigfillset` makes one whole before it is read, and
     // `pthread_sigmask` writes the other before it is used.
@@ -185,12 +185,13 @@ fn without_signals<T>(begin: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Reads the facts of a process of this machine, now; `None` if it is gone.  May wait for as long
-/// as the process holds its memory's lock.  The control group's id is looked up in `hierarchy`.
+/// Reads the facts of a process of this machine; `None` if it is gone.  Blocks while the memory of
+/// the process is locked.  With `hierarchy`, the mount point of the unified hierarchy, looks up
+/// the id of the control group.
 pub fn read_facts(pid: i32, start: u64, hierarchy: Option<&Path>) -> Option<Facts> {
     let path = format!("/proc/{pid}");
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
-    // A directory that is open stays that of this process, whoever gets its number.
+    // The open directory refers to this process, even if its id is reused.
     let directory = openat(CWD, path, flags, Mode::empty()).ok()?;
     let stat = read_below(&directory, "stat")?;
     if parse_stat(&stat)?.field(22) != Some(start) {
@@ -208,10 +209,10 @@ pub fn read_facts(pid: i32, start: u64, hierarchy: Option<&Path>) -> Option<Fact
     Some(Facts { command_line, executable, cgroup, cgroup_id })
 }
 
-/// The id of a process's control group, by the text of its `cgroup`.
+/// The id of a process's control group, from the text of its `cgroup` file.
 fn group_id(text: &[u8], hierarchy: &Path) -> Option<u64> {
     let path = unified_path(text)?;
-    // A group of another namespace of groups stands above what is mounted here.
+    // A cgroup outside the namespace that is mounted here.
     if path.starts_with(b"/..") {
         return None;
     }
@@ -219,7 +220,7 @@ fn group_id(text: &[u8], hierarchy: &Path) -> Option<u64> {
     rustix::fs::stat(path).ok().map(|status| status.st_ino)
 }
 
-/// The first bytes of a file.
+/// The first [`LINE_BYTES_MAX`] bytes of a file.
 fn read_below(directory: &OwnedFd, name: &str) -> Option<Vec<u8>> {
     let file = openat(directory, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let mut text = vec![0; LINE_BYTES_MAX];
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_left_behind_answers_when_it_comes_back() {
+    fn a_thread_abandoned_answers_when_it_comes_back() {
         let mut reader = FactReader::default();
         for tag in 0..3 {
             reader.ask(Question { tag, ..own() });
@@ -273,15 +274,15 @@ mod tests {
         });
         tags.sort_unstable();
         assert_eq!(tags, [0, 1, 2]);
-        assert_eq!((reader.open(), reader.left_behind.len()), (0, 0));
-        // As many as may be, and none of them comes back.
+        assert_eq!((reader.open(), reader.abandoned.len()), (0, 0));
+        // The maximum number of threads, all blocked.
         reader.give_up_first();
-        reader.left_behind.clear();
+        reader.abandoned.clear();
         let (stuck, answers): (Vec<Sender<Answer>>, Vec<_>) =
             (0..STUCK_MAX).map(|_| channel()).unzip();
-        reader.left_behind = answers;
+        reader.abandoned = answers;
         assert!(!reader.ask(own()));
-        // One does.
+        // One of them answers.
         stuck[3].send((Question { tag: 9, ..own() }, None)).unwrap();
         assert_eq!(reader.take(Duration::ZERO).unwrap().0.tag, 9);
         assert!(reader.ask(own()));

@@ -4,7 +4,7 @@
 
 use crate::scan::{hundredths, lines, take_number, take_word};
 
-/// One line: how long tasks stood still for want of a resource.
+/// One line: how long tasks were stalled on a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// Share of time over the last 10, 60 and 300 s, in hundredths of a per cent.
@@ -16,13 +16,13 @@ pub struct Stall {
 /// The file.  `irq` has no `some` line, and `cpu` had no `full` one before Linux 5.13.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pressure {
-    /// At least one task stood still.
+    /// Time in which at least one task was stalled.
     pub some: Option<Stall>,
-    /// All tasks that had something to do stood still.
+    /// Time in which all non-idle tasks were stalled.
     pub full: Option<Stall>,
 }
 
-/// Parses the file; lines that are not of that form are left out.
+/// Parses the file; malformed lines are skipped.
 pub fn parse_pressure(text: &[u8]) -> Pressure {
     let mut pressure = Pressure::default();
     for line in lines(text) {

@@ -1,9 +1,8 @@
-//! What each file costs to read, file by file: for `whit doctor`, for the check when recording
-//! begins, and for the tests that need a slow kernel.
+//! Measures the cost of each file, for `whit doctor`, for the check when a recording begins, and
+//! for tests that need a slow kernel.
 //!
-//! A [`Host`](crate::Host) has no probe unless one is asked for, and then pays nothing but a
-//! comparison for each read.  With one it pays two clock reads and a look-up by path, so a probed
-//! host is not for recording.
+//! By default a [`Host`](crate::Host) has no probe; this costs a comparison for each read.  A probe
+//! costs two clock reads and a look-up by path for each read, so it is not used for recording.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,30 +12,30 @@ use sample::State;
 
 use crate::cost::Cost;
 
-/// Readings that are kept of one file; further ones only count.
+/// Readings of a file that are kept; further ones are only counted.
 const READINGS_MAX: usize = 4096;
 
-/// Waits shorter than this are spun away, since a sleep would be longer than asked for.
+/// Shorter delays are busy-waited, since a sleep would take too long.
 const SPIN_NS_MAX: u64 = 200_000;
 
-/// What reading one file has cost since the probe began.
+/// The cost of reading one file since the probe began.
 #[derive(Clone, Debug)]
 pub struct Touch {
     /// Readings that asked the kernel.
     pub reads: u64,
-    /// System calls they took.
+    /// Their system calls.
     pub calls: u64,
-    /// Bytes they gave.
+    /// Bytes that they returned.
     pub bytes: u64,
-    /// Each reading: the tick, and how long it took.
+    /// For each reading the tick and its duration in nanoseconds.
     pub readings: Vec<(u64, u64)>,
-    /// What came of the latest one.
+    /// The result of the latest one.
     pub state: State,
-    /// Who asked for the file, by the names given to [`Host::probe_for`](crate::Host::probe_for).
+    /// The readers of the file, as named to [`Host::probe_for`](crate::Host::probe_for).
     pub readers: Vec<&'static str>,
 }
 
-/// Notes of every file of a host, and the delays put on some.
+/// The costs of every file of a host, and the delays set by tests.
 #[derive(Debug, Default)]
 pub(crate) struct Probe {
     touches: BTreeMap<String, Touch>,
@@ -59,7 +58,7 @@ impl Probe {
         self.delays.insert(path.to_owned(), nanoseconds);
     }
 
-    /// Forgets what was noted, not the delays.
+    /// Discards the recorded costs, not the delays.
     pub(crate) fn forget(&mut self) {
         self.touches.clear();
     }
@@ -72,7 +71,7 @@ impl Probe {
         Begun { at_ns: now_ns(), cost }
     }
 
-    /// Notes that the current reader was given what an earlier one had read.
+    /// Records that the current reader got the bytes of an earlier read.
     pub(crate) fn share(&mut self, path: &str) {
         let reader = self.reader;
         if let Some(touch) = self.touches.get_mut(path)
@@ -82,7 +81,7 @@ impl Probe {
         }
     }
 
-    /// Notes a reading that is done, after waiting as long as the file's delay asks.
+    /// Waits for the file's delay, then records a finished reading.
     pub(crate) fn end(&mut self, path: &str, begun: &Begun, cost: Cost, tick: u64, state: State) {
         if let Some(&delay) = self.delays.get(path)
             && state == State::Ok

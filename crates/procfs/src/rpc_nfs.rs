@@ -1,5 +1,5 @@
 //! `/proc/net/rpc/nfs` and `/proc/net/rpc/nfsd` (kernel `net/sunrpc/stats.c`, `fs/nfsd/stats.c`):
-//! what the NFS client and server of this network namespace have done.
+//! counters of the NFS client and server of this network namespace.
 //!
 //! ```text
 //! net 0 0 0 0
@@ -9,7 +9,7 @@
 
 use crate::scan::{lines, take_number, take_word};
 
-/// One line: its first word and the numbers behind it.
+/// One line: its first word and the numbers after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RpcLine<'a> {
     /// `net`, `rpc`, `proc3`, `proc4ops`, …
@@ -18,13 +18,13 @@ pub struct RpcLine<'a> {
 }
 
 impl<'a> RpcLine<'a> {
-    /// The numbers, up to the first thing that is none.
+    /// The numbers, up to the first word that is not a number.
     pub fn numbers(&self) -> impl Iterator<Item = u64> + use<'a> {
         let mut rest = self.rest;
         std::iter::from_fn(move || take_number(&mut rest))
     }
 
-    /// The numbers of a line that tells their count first (`proc3 22 …`), no more than that.
+    /// The numbers of a line that begins with their count (`proc3 22 …`), at most that many.
     pub fn counted(&self) -> impl Iterator<Item = u64> + use<'a> {
         let mut numbers = self.numbers();
         let count = numbers.next().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The few ways in which kernel text is laid out, and the fast way through each.
+//! Fast parsers for the few forms of kernel text: numbers, words, lines, `key value` lists.
 
 use memchr::{memchr, memmem};
 
@@ -13,7 +13,7 @@ pub fn number(text: &[u8]) -> Option<u64> {
 #[inline(always)]
 pub fn take_number(text: &mut &[u8]) -> Option<u64> {
     let rest = skip_blanks(text);
-    // Most numbers of a quiet machine are a lone `0`.
+    // On an idle machine most numbers are a single `0`.
     if let &[digit @ b'0'..=b'9', after, ..] = rest
         && !after.is_ascii_digit()
     {
@@ -32,12 +32,12 @@ pub fn take_number(text: &mut &[u8]) -> Option<u64> {
     (count > 0).then_some(value)
 }
 
-/// What follows the blanks and tabs that `text` begins with; eight at a time, since `meminfo`
-/// puts ten before each number.
+/// `text` without leading blanks and tabs; skips eight at a time, since `meminfo` has ten before
+/// each number.
 #[inline]
 fn skip_blanks(mut text: &[u8]) -> &[u8] {
     const BLANKS: u64 = u64::from_ne_bytes([b' '; 8]);
-    // One blank is the usual thing.
+    // Usually there is one blank.
     if let &[b' ', after @ ..] = &text
         && !matches!(after.first(), Some(b' ' | b'\t'))
     {
@@ -57,7 +57,7 @@ fn skip_blanks(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// The rest of a number of which eight digits are taken.
+/// The rest of a number whose first eight digits were parsed.
 #[inline(never)]
 fn take_long<'a>(text: &mut &'a [u8], rest: &'a [u8], value: u64) -> Option<u64> {
     const POWERS: [u64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
@@ -72,7 +72,7 @@ fn take_long<'a>(text: &mut &'a [u8], rest: &'a [u8], value: u64) -> Option<u64>
     }
 }
 
-/// The digits that are left, one by one; `None` when the number does not fit.
+/// The remaining digits, one by one; `None` if the number does not fit.
 #[inline(never)]
 fn take_digits<'a>(text: &mut &'a [u8], mut rest: &'a [u8], mut value: u64) -> Option<u64> {
     while let [digit @ b'0'..=b'9', after @ ..] = rest {
@@ -83,29 +83,28 @@ fn take_digits<'a>(text: &mut &'a [u8], mut rest: &'a [u8], mut value: u64) -> O
     Some(value)
 }
 
-/// The digits that eight bytes begin with, as a number, and how many they are.  All at once and
-/// without a branch: lengths vary from number to number, and each wrong guess of a branch costs
-/// as much as the whole conversion.
+/// The leading digits of eight bytes as a number, and their count.  Without a branch on the length:
+/// lengths vary from number to number, and a mispredicted branch costs as much as the conversion.
 #[inline]
 fn leading_digits(eight: [u8; 8]) -> (u64, usize) {
     const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
     const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
     const TO_HIGH_BIT: u64 = 0x7676_7676_7676_7676;
-    // A byte of `digits` is below 10 where there is a digit.
+    // A byte of `digits` is below 10 if it was a digit.
     let digits = u64::from_le_bytes(eight) ^ ZEROS;
     let others = (((digits & !HIGH_BITS) + TO_HIGH_BIT) | digits) & HIGH_BITS;
     let count = (others.trailing_zeros() / 8) as usize;
     if count == 0 {
         return (0, 0);
     }
-    // The digits go to the end, zeros before them; then pairs, fours and eights are put together.
+    // Shift the digits to the end, zeros before them; then combine pairs, fours and eights.
     let digits = digits << (64 - 8 * count);
     let pairs = (digits.wrapping_mul(10) + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
     (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff, count)
 }
 
-/// As [`take_number`], with a sign; for the few signed values (`TcpMaxConn -1`, temperatures).
+/// Like [`take_number`], with an optional sign (`TcpMaxConn -1`, temperatures).
 pub fn take_signed(text: &mut &[u8]) -> Option<i64> {
     while let [b' ' | b'\t', rest @ ..] = *text {
         *text = rest;
@@ -118,16 +117,16 @@ pub fn take_signed(text: &mut &[u8]) -> Option<i64> {
     Some(if negative { -size } else { size })
 }
 
-/// `1.25` as 125; a point and two digits must follow the whole number, as load averages and
-/// pressures have it.
+/// `1.25` as 125.  A point and two digits must follow the integer, as in load averages and
+/// pressures.
 pub fn hundredths(mut text: &[u8]) -> Option<u64> {
     let whole = take_number(&mut text)?;
     let [b'.', tens @ b'0'..=b'9', ones @ b'0'..=b'9', ..] = text else { return None };
     whole.checked_mul(100)?.checked_add(u64::from(tens - b'0') * 10 + u64::from(ones - b'0'))
 }
 
-/// Takes a word off the front of `text`: skips blanks, gives the bytes up to the next blank or
-/// the end; empty when nothing is left.
+/// Takes a word off the front of `text`: skips blanks, returns the bytes up to the next blank or
+/// the end; empty if nothing is left.
 #[inline]
 pub fn take_word<'a>(text: &mut &'a [u8]) -> &'a [u8] {
     let first = text.iter().position(|b| !matches!(b, b' ' | b'\t')).unwrap_or(text.len());
@@ -137,7 +136,7 @@ pub fn take_word<'a>(text: &mut &'a [u8]) -> &'a [u8] {
     &rest[..end]
 }
 
-/// The lines of `text`, without their ends; a last line without an end counts too.
+/// The lines of `text`, without their newlines; the last line may lack one.
 #[inline]
 pub fn lines(text: &[u8]) -> Lines<'_> {
     Lines { rest: text }
@@ -164,43 +163,43 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 /// Finds a fixed set of `key value` lines in a file that keeps its order (`meminfo`, `vmstat`),
-/// without looking at the others.
+/// without parsing the other lines.
 ///
-/// Remembers where each key stood.  A file with fixed widths never moves; in one without, a number
-/// that grows a digit moves all that follows by the same step, so the step of the key before is
-/// tried first and a search begins only when that fails.  A key that the file does not have is
-/// looked for again only when the file has changed its lines: counting them costs far less than
-/// searching a whole file for each of many absent keys.  Costs about 15 ns a key that is there.
+/// Remembers the offset of each key.  In a file with fixed widths offsets never change; otherwise
+/// a number that gains a digit moves all later lines by the same distance, so the shift of the
+/// previous key is tried first, and only if that fails the file is searched.  A key that the file
+/// does not have is searched for again only when a line may have been added (see
+/// `may_have_more`).  Costs about 15 ns for each key that the file has.
 #[derive(Debug)]
 pub struct KeyIndex {
     keys: &'static [&'static [u8]],
-    /// Where each key stood; [`ABSENT`] for one that the file does not have.
+    /// The offset of each key; [`ABSENT`] for one that the file does not have.
     offsets: Vec<usize>,
-    /// What stood behind each key, and the number it was: most numbers of a machine are the same
-    /// as a second before, and comparing costs a third of reading.
+    /// The bytes after each key, and their number: most numbers are the same as a second before,
+    /// and comparing costs a third of parsing.
     behind: Vec<([u8; BEHIND_BYTES], u64)>,
-    /// How long the text was at the last scan.
+    /// The length of the text at the last scan.
     text_bytes: usize,
-    /// The shortest line that an absent key can come with; more than any text while there are none.
+    /// The shortest possible line of an absent key; `usize::MAX` if no key is absent.
     line_bytes_min: usize,
-    /// Scans since the absent keys were last looked for.
+    /// Scans since the last search for absent keys.
     scans: u32,
 }
 
-/// How much of what stands behind a key is compared: blanks, a number, and what ends it.
+/// Bytes after a key that are compared: blanks, a number, and the byte that ends it.
 const BEHIND_BYTES: usize = 16;
 
-/// Absent keys are looked for at least once in so many scans.
+/// Absent keys are searched for at least once in this many scans.
 const SCANS_MAX: u32 = 64;
 
-/// The offset of a key that is not there.
+/// The offset of an absent key.
 const ABSENT: usize = usize::MAX;
 
 impl KeyIndex {
-    /// An index of these keys, which are best given in the order of the file.  Each key includes
-    /// what follows it (`MemFree:`, `pgpgin `), so that no key is the start of another.
+    /// An index of these keys, preferably in the order of the file.  Each key includes the byte
+    /// that ends it (`MemFree:`, `pgpgin `), so that no key is a prefix of another.
     pub fn new(keys: &'static [&'static [u8]]) -> Self {
-        // What nobody has read yet is what a 0 would look like, so that it is true by itself.
+        // Initially the bytes and the number of a 0, so that the pair is consistent.
         let behind = vec![(*b"0\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n", 0); keys.len()];
         KeyIndex {
             keys,
@@ -212,7 +211,7 @@ impl KeyIndex {
         }
     }
 
-    /// Calls `found` with the index of each key that the text has, and its number.
+    /// Calls `found` with the index and the value of each key that the text has.
     #[inline]
     pub fn scan(&mut self, text: &[u8], mut found: impl FnMut(usize, u64)) {
         let mut look_again = self.may_have_more(text.len());
@@ -228,7 +227,7 @@ impl KeyIndex {
                     step = self.offsets[index].cast_signed() - held.cast_signed();
                 }
             } else if !look_again {
-                // As many lines and one key less: another key may have come in its place.
+                // A key is gone, so another one may have replaced its line.
                 look_again = true;
                 for earlier in 0..index {
                     if self.offsets[earlier] == ABSENT {
@@ -239,14 +238,14 @@ impl KeyIndex {
         }
         if look_again {
             let absent = self.keys.iter().zip(&self.offsets).filter(|&(_, &at)| at == ABSENT);
-            // A key, a digit and the line's end.
+            // A key, a digit and a newline.
             self.line_bytes_min = absent.map(|(key, _)| key.len() + 2).min().unwrap_or(usize::MAX);
         }
     }
 
-    /// Whether an absent key may have come: its line makes the text longer at once, where numbers
-    /// that grow by a digit do so little by little.  Those that came while others went are found a
-    /// little later.  (To count the lines instead was a tenth of a scan.)
+    /// Whether an absent key may have appeared.  Its line makes the text longer at once; growing
+    /// numbers add a digit at a time.  If another line disappeared at the same time, the key is
+    /// found within [`SCANS_MAX`] scans.  (Counting lines instead took a tenth of a scan.)
     fn may_have_more(&mut self, text_bytes: usize) -> bool {
         let grown = text_bytes.saturating_sub(self.text_bytes);
         self.text_bytes = text_bytes;
@@ -258,7 +257,7 @@ impl KeyIndex {
         look
     }
 
-    /// Finds one key, remembers where, and hands out its number; false when it is not there.
+    /// Finds one key, remembers its offset and reports its value; false if the key is absent.
     #[inline]
     fn take(
         &mut self,
@@ -283,7 +282,7 @@ impl KeyIndex {
         let mut after = rest;
         if let Some(value) = take_number(&mut after) {
             found(index, value);
-            // Only where the number ends within what is compared.
+            // Only if the number ends within the compared bytes.
             if let Some(head) = head
                 && rest.len() - after.len() < BEHIND_BYTES
             {
@@ -302,11 +301,11 @@ fn stands_at(text: &[u8], at: usize, key: &[u8]) -> bool {
         && text.get(at..).and_then(|rest| rest.get(..key.len())).is_some_and(|t| same(t, key))
 }
 
-/// Whether two texts of one length are equal.  Keys are short, and for those a call of the
-/// library's comparison costs more than the comparison.
+/// Whether two texts of the same length are equal.  Keys are short, and a call of `memcmp` costs
+/// more than comparing them here.
 #[inline]
 fn same(left: &[u8], right: &[u8]) -> bool {
-    /// The first and the last `N` bytes, which together are all of up to `2 * N`.
+    /// Compares the first and the last `N` bytes, which cover a text of up to `2 * N` bytes.
     #[inline]
     fn ends<const N: usize>(text: &[u8]) -> Option<([u8; N], [u8; N])> {
         Some((*text.first_chunk()?, *text.last_chunk()?))
@@ -319,8 +318,8 @@ fn same(left: &[u8], right: &[u8]) -> bool {
     }
 }
 
-/// The first line that begins with `key`: near `guess`, where a number that grew by a digit has
-/// moved it, or else anywhere.
+/// The first line that begins with `key`: first near `guess`, since a number that gained a digit
+/// moves it little, then anywhere.
 fn search(text: &[u8], guess: usize, key: &[u8]) -> Option<usize> {
     const NEAR_BYTES: usize = 8;
     if guess < text.len() {

@@ -7,34 +7,34 @@
 //! domain0 00000003 40812 40703 109 …
 //! ```
 //!
-//! Only the lines of CPUs are read.  Version 14 (before Linux 3.2) has other columns; what
-//! versions after 17 say of a CPU is taken to be what 17 says, as it has been since 15.
+//! Only the lines of CPUs are parsed.  Version 14 (before Linux 3.2) has other columns.  The
+//! columns of a CPU are the same in versions 15 to 17, and assumed to be so in later ones.
 
 use crate::scan::{lines, number, take_number, take_word};
 
-/// What became of one CPU's run queue since boot.
+/// Counters of one CPU's run queue since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunQueue {
     /// Calls of `sched_yield`.
     pub yields: u64,
     /// Calls of `schedule`.
     pub schedules: u64,
-    /// Those that left the CPU idle.
+    /// Calls of `schedule` that left the CPU idle.
     pub schedules_idle: u64,
-    /// Tasks woken up by this CPU.
+    /// Calls of `try_to_wake_up` on this CPU.
     pub wakeups: u64,
-    /// Those woken up to run on it, too.
+    /// Those that woke a task on this CPU.
     pub wakeups_local: u64,
     /// Time tasks ran, in ns.
     pub run_ns: u64,
-    /// Time tasks waited for their turn, in ns.
+    /// Time tasks waited on the run queue, in ns.
     pub wait_ns: u64,
-    /// Turns given.
+    /// Timeslices run.
     pub timeslices: u64,
 }
 
-/// The CPUs of the file with their numbers as text; `None` when the version is missing or older
-/// than 15.  Lines that are cut are left out.
+/// The CPUs of the file with their numbers as text; `None` if the version is missing or older than
+/// 15.  Truncated lines are skipped.
 pub fn parse_schedstat(text: &[u8]) -> Option<impl Iterator<Item = (&[u8], RunQueue)>> {
     let mut lines = lines(text);
     let version = number(lines.next()?.strip_prefix(b"version ")?)?;
@@ -51,7 +51,7 @@ fn parse_cpu(line: &[u8]) -> Option<(&[u8], RunQueue)> {
     for column in &mut columns {
         *column = take_number(&mut rest)?;
     }
-    // The second column was the count of array switches of a scheduler long gone; it is always 0.
+    // The second column counted array switches of the O(1) scheduler and is now always 0.
     let [yields, _, schedules, schedules_idle, wakeups, wakeups_local, run_ns, wait_ns, timeslices] =
         columns;
     let queue = RunQueue {

@@ -6,7 +6,7 @@
 //! dentry             90958  91203    192   21    1 : tunables 0 0 0 : slabdata   4343   4343      0
 //! ```
 //!
-//! A cache's name may hold blanks, so the columns are taken from the first colon backwards.
+//! A cache's name may contain blanks, so the columns are counted back from the first colon.
 
 use crate::scan::{Lines, lines, number, take_number, take_word};
 
@@ -17,13 +17,13 @@ pub struct Slab<'a> {
     pub name: &'a [u8],
     /// Objects in use.
     pub objects_active: u64,
-    /// Objects that there is room for.
+    /// Allocated objects, used or free.
     pub objects: u64,
-    /// Bytes of an object, padding included.
+    /// Size of an object in bytes, including padding.
     pub object_bytes: u64,
-    /// Objects in a slab; version 1.1 does not say.
+    /// Objects per slab; `None` in version 1.1.
     pub objects_per_slab: Option<u64>,
-    /// Pages that a slab takes.
+    /// Pages per slab.
     pub pages_per_slab: u64,
     /// Slabs with objects in use.
     pub slabs_active: u64,
@@ -31,13 +31,13 @@ pub struct Slab<'a> {
     pub slabs: u64,
 }
 
-/// The file, ready to be gone through.
+/// An iterator over the caches of the file.
 pub struct Slabinfo<'a> {
     is_first_version: bool,
     lines: Lines<'a>,
 }
 
-/// Begins to parse the file; `None` when its first line names no version that is known.
+/// Begins to parse the file; `None` if its first line does not name a known version.
 pub fn parse_slabinfo(text: &[u8]) -> Option<Slabinfo<'_>> {
     let mut lines = lines(text);
     let version = lines.next()?.strip_prefix(b"slabinfo - version: ")?;
@@ -51,7 +51,7 @@ pub fn parse_slabinfo(text: &[u8]) -> Option<Slabinfo<'_>> {
 impl<'a> Iterator for Slabinfo<'a> {
     type Item = Slab<'a>;
 
-    /// The next cache; lines of another form are passed over.
+    /// The next cache; malformed lines are skipped.
     fn next(&mut self) -> Option<Slab<'a>> {
         loop {
             let line = self.lines.next()?;
@@ -84,7 +84,7 @@ fn second_version(line: &[u8]) -> Option<Slab<'_>> {
 }
 
 fn first_version(line: &[u8]) -> Option<Slab<'_>> {
-    // On machines with several CPUs, limits follow behind a colon.
+    // On machines with several CPUs, limits follow after a colon.
     let (name, columns, _) = columns_forward(line).or_else(|| columns_backward(line))?;
     let [objects_active, objects, object_bytes, slabs_active, slabs, pages_per_slab] = columns;
     Some(Slab {
@@ -99,7 +99,7 @@ fn first_version(line: &[u8]) -> Option<Slab<'_>> {
     })
 }
 
-/// A name, its columns and what stands behind them.
+/// A name, its columns and the rest of the line.
 type Columns<'a, const N: usize> = (&'a [u8], [u64; N], &'a [u8]);
 
 /// The usual line: a name without blanks, `N` numbers, and a colon or the end.
@@ -116,7 +116,7 @@ fn columns_forward<const N: usize>(line: &[u8]) -> Option<Columns<'_, N>> {
         .then(|| (name, columns, rest.get(3..).unwrap_or_default()))
 }
 
-/// A line whose name has blanks: the `N` numbers before the first colon that stands alone.
+/// A line whose name has blanks: the `N` numbers before the first separate colon.
 #[cold]
 fn columns_backward<const N: usize>(line: &[u8]) -> Option<Columns<'_, N>> {
     let (before, rest) = split_at_colon(line).unwrap_or((line, &[]));
@@ -124,7 +124,7 @@ fn columns_backward<const N: usize>(line: &[u8]) -> Option<Columns<'_, N>> {
     Some((name, columns, rest))
 }
 
-/// What stands before and behind the first ` : `.
+/// The text before and after the first ` : `.
 fn split_at_colon(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = memchr::memmem::find(line, b" : ")?;
     Some((&line[..at], &line[at + 3..]))

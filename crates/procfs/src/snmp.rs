@@ -6,8 +6,8 @@
 //! Udp: 48 0 0 49
 //! ```
 //!
-//! Kernels differ in which columns they have and where, so a column is found by its name.  The
-//! names never change while a kernel runs: [`ColumnIndex`] looks at them once.
+//! Columns and their order differ between kernels, so a column is found by its name.  The names
+//! do not change while a kernel runs: [`ColumnIndex`] parses them once.
 
 use crate::scan::{lines, take_number, take_word};
 
@@ -22,7 +22,7 @@ pub struct Pair<'a> {
     pub values: &'a [u8],
 }
 
-/// The pairs of the file.  A line without its other half is passed over.
+/// The pairs of the file.  A line without its partner is skipped.
 pub fn parse_pairs(text: &[u8]) -> impl Iterator<Item = Pair<'_>> {
     let mut names: Option<(&[u8], &[u8])> = None;
     lines(text).filter_map(move |line| {
@@ -39,7 +39,7 @@ pub fn parse_pairs(text: &[u8]) -> impl Iterator<Item = Pair<'_>> {
     })
 }
 
-/// Where each column of one protocol belongs.
+/// The field of each column of one protocol.
 #[derive(Debug, Default)]
 pub struct ColumnIndex {
     names: Vec<u8>,
@@ -47,9 +47,9 @@ pub struct ColumnIndex {
 }
 
 impl ColumnIndex {
-    /// Calls `found` with the field and the value of each column that `field_of` knows by its
-    /// name; negative values as the bits of an `i64`.  Asks `field_of` only when the names
-    /// changed.  Columns whose value makes no sense are left out.
+    /// Calls `found` with the field and the value of each column for whose name `field_of`
+    /// returns a field; a negative value as the bits of an `i64`.  Calls `field_of` only when the
+    /// names have changed.  Columns whose value is not a number are skipped.
     #[inline]
     pub fn scan(
         &mut self,
@@ -85,7 +85,7 @@ impl ColumnIndex {
     }
 }
 
-/// Takes the next word off `text`, as a number if it is one.
+/// Takes the next word off `text`; `Some` if it is a number.
 #[inline]
 fn take_value(text: &mut &[u8]) -> Option<u64> {
     while let [b' ' | b'\t', rest @ ..] = *text {
@@ -96,7 +96,7 @@ fn take_value(text: &mut &[u8]) -> Option<u64> {
         *text = &text[1..];
     }
     let size = take_number(text);
-    // What is left of a word that is no number must not be taken for the next.
+    // Skip the rest of a word that is not a number.
     if !matches!(text.first(), None | Some(b' ' | b'\t')) {
         take_word(text);
         return None;

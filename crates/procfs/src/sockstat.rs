@@ -19,7 +19,7 @@ pub struct SocketCount<'a> {
     pub value: u64,
 }
 
-/// Every number of the file.  What makes no sense ends its line.
+/// Every number of the file.  Malformed text ends its line.
 pub fn parse_sockstat(text: &[u8]) -> impl Iterator<Item = SocketCount<'_>> {
     lines(text).flat_map(|mut line| {
         let word = take_word(&mut line);

@@ -1,5 +1,5 @@
 //! `/proc/softirqs` (proc(5), kernel `fs/proc/softirqs.c`): one line for each kind of soft
-//! interrupt, one column for each CPU that could exist:
+//! interrupt, one column for each possible CPU:
 //!
 //! ```text
 //!                     CPU0       CPU1
@@ -15,7 +15,7 @@ pub struct Softirqs<'a> {
     lines: Lines<'a>,
 }
 
-/// Splits the file into heading and lines; `None` when there is no heading.
+/// Splits the file into heading and lines; `None` if there is no heading.
 pub fn parse_softirqs(text: &[u8]) -> Option<Softirqs<'_>> {
     let mut lines = lines(text);
     let heading = lines.next()?;
@@ -29,7 +29,7 @@ impl<'a> Softirqs<'a> {
         std::iter::from_fn(move || take_word(&mut rest).strip_prefix(b"CPU"))
     }
 
-    /// Each kind with its counts, one for each CPU; a line that is cut has fewer.
+    /// Each kind with its counts, one for each CPU; a truncated line has fewer.
     pub fn kinds(self) -> impl Iterator<Item = (&'a [u8], Counts<'a>)> {
         self.lines.filter_map(|mut line| {
             let kind = take_word(&mut line).strip_suffix(b":")?;

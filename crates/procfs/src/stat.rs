@@ -4,27 +4,27 @@
 use crate::scan::{lines, number, take_number};
 
 /// User, nice, system, idle, iowait, irq, softirq, steal, guest, guest nice.  Old kernels have
-/// fewer; `count` tells how many of `ticks` are there.
+/// fewer columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
     /// The columns in the file's order.
     pub ticks: [u64; 10],
-    /// How many of them the kernel printed.
+    /// The number of columns that the kernel printed.
     pub count: usize,
 }
 
-/// One line of the file that means something to us.
+/// One known line of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatLine {
     /// `cpu`: all CPUs together.
     Total(CpuTimes),
-    /// `cpuN`: one CPU, by number.  Numbers may be missing: a CPU can be offline.
+    /// `cpuN`: one CPU, by number.  Offline CPUs have no line.
     Cpu(u32, CpuTimes),
-    /// `intr`: interrupts since boot (the first number; the rest is never looked at).
+    /// `intr`: interrupts since boot (the first number; the rest is not parsed).
     Interrupts(u64),
     /// `ctxt`: context switches since boot.
     ContextSwitches(u64),
-    /// `btime`: boot, in seconds since the epoch.
+    /// `btime`: boot time, in seconds since the epoch.
     BootTime(u64),
     /// `processes`: forks since boot.
     Forks(u64),
@@ -34,13 +34,13 @@ pub enum StatLine {
     Blocked(u64),
 }
 
-/// The lines of the file.  Unknown and broken lines are passed over.
+/// The lines of the file.  Unknown and malformed lines are skipped.
 pub fn parse_stat(text: &[u8]) -> impl Iterator<Item = StatLine> {
     lines(text).filter_map(parse_line)
 }
 
-/// As [`parse_stat`], for who does not want the times of single CPUs, which are most of the file
-/// on a large machine: their lines come with none.
+/// Like [`parse_stat`], but does not parse the times of single CPUs, most of the file on a large
+/// machine: [`StatLine::Cpu`] comes without times.
 pub fn parse_stat_totals(text: &[u8]) -> impl Iterator<Item = StatLine> {
     lines(text).filter_map(|line| match line {
         [b'c', b'p', b'u', b'0'..=b'9', ..] => {

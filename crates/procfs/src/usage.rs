@@ -1,40 +1,40 @@
-//! `getrusage(2)`: what this process has used.  One system call, about 0.3 µs.
+//! `getrusage(2)`: resource usage of this process.  One system call, about 0.3 µs.
 
-/// What a process has used since it began, all its threads together, ended ones included.
+/// Resource usage of a process since it started: the sum of all its threads, also exited ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time in user mode.
     pub user_us: u64,
-    /// CPU time in the kernel.  The sum of both is exact; how it is split is sampled by the kernel.
+    /// CPU time in the kernel.  The sum of both is exact; the kernel samples how it is split.
     pub system_us: u64,
-    /// Context switches because there was nothing to do.
+    /// Voluntary context switches: the task waited.
     pub switches_voluntary: u64,
-    /// Context switches because another task's turn had come.
+    /// Involuntary context switches: the task was preempted.
     pub switches_forced: u64,
-    /// Page faults that had to read a disk.
+    /// Page faults with I/O.
     pub major_faults: u64,
-    /// Page faults that did not.
+    /// Page faults without I/O.
     pub minor_faults: u64,
-    /// The most memory it has held, in KiB; what held it before `exec` counts too.
+    /// Peak resident memory in KiB, including the time before `exec`.
     pub resident_kib_max: u64,
 }
 
-/// Whose usage is asked for.
+/// The processes whose usage to return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// This process.
     Own,
-    /// Its children that have ended and have been waited for, and theirs.
+    /// Its children that exited and were waited for, and their children.
     Children,
 }
 
-/// What has been used so far.
+/// The resource usage so far.
 pub fn usage(whose: Whose) -> Usage {
     let whose = match whose {
         Whose::Own => libc::RUSAGE_SELF,
         Whose::Children => libc::RUSAGE_CHILDREN,
     };
-    // SAFETY: all zeros is a value of this plain structure.
+    // SAFETY: all zeros is a valid value of this plain structure.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live structure of the type that the call fills.  It cannot fail
     // with these arguments; if it did, the zeros would stay.
@@ -42,7 +42,7 @@ pub fn usage(whose: Whose) -> Usage {
     Usage::from(&usage)
 }
 
-/// The C types differ from machine to machine; nothing counted here is ever negative.
+/// Converts a count; the C types differ between machines, and counts are never negative.
 fn count(value: impl TryInto<u64>) -> u64 {
     value.try_into().unwrap_or(0)
 }

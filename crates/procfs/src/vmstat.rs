@@ -1,12 +1,12 @@
 //! `/proc/vmstat` (kernel `mm/vmstat.c`): `pgpgin 3629317`.
 //!
-//! Events since boot, in pages but for `pgpgin` and `pgpgout`, which count kibibytes; the three
-//! `nr_shmem` are levels.  Kernels before 4.8 counted refills, steals and scans zone by zone; those
-//! before 4.10 the stalls.  Both forms are read, and a kernel has one of them.
+//! Events since boot, in pages, except `pgpgin` and `pgpgout`, which count kibibytes; the three
+//! `nr_shmem` are gauges.  Kernels before 4.8 count refills, steals and scans per zone, those before
+//! 4.10 the stalls.  Both forms are read; a kernel has one of them.
 
 //!
-//! The kernel hands the file out in pages, and adds up all counters for each.  What stands behind
-//! the first page is not wanted by anybody here on most kernels, so it is not read there.
+//! The kernel returns at most a page per read, and sums up all counters for each read.  On most
+//! kernels the first page has all lines that are used here, so the rest is not read.
 
 use sample::State;
 
@@ -96,32 +96,32 @@ pub fn index() -> KeyIndex {
     KeyIndex::new(KEYS)
 }
 
-/// The file of a host, and where the lines that are wanted stand in it.
+/// The file of a host, and the offsets of the wanted lines.
 pub struct Vmstat {
     file: FileId,
     index: KeyIndex,
     needs: Needs,
 }
 
-/// How much of the file is read.  Which lines there are never changes while a kernel runs.
+/// How much of the file is read.  The set of lines does not change while a kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
-    /// Not found out yet.
+    /// Not yet known.
     Unknown,
-    /// What the first call gives, as long as it has so many of the lines.
+    /// The result of one read, as long as it has this many of the lines.
     First(usize),
     Whole,
 }
 
 impl Vmstat {
-    /// Looks for `keys` in the order of the file, such as [`KEYS`].
+    /// Reads the lines `keys`, given in the order of the file, such as [`KEYS`].
     pub fn new(host: &mut Host, keys: &'static [&'static [u8]]) -> Self {
         let file = host.file("/proc/vmstat", ReadMode::Records);
         Vmstat { file, index: KeyIndex::new(keys), needs: Needs::Unknown }
     }
 
-    /// Calls `found` with the index of each key that is there and its number; more than once
-    /// when the first page was not enough, and the latest number holds.
+    /// Calls `found` with the index and the value of each key that the file has; twice for a key
+    /// if the first page was not enough, and then the last value is valid.
     ///
     /// # Errors
     /// As [`Host::read`].
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(values.len(), 10);
         assert_eq!(values[2], ("pgpgin", 10_123));
         assert_eq!(values[9], ("oom_kill", 0));
-        // What a recorder that keeps only some of the lines leaves of an old kernel's file.
+        // A recorder that keeps only some lines of an old kernel's file.
         let old = "pgpgin 5\npgrefill_dma 3\npgsteal_normal 8\npgscan_kswapd_dma 1\n";
         let values = read(&mut index, old);
         let expected =
@@ -201,7 +201,7 @@ mod tests {
         let whole = host.file("/proc/vmstat", ReadMode::Records);
         let text = host.read(whole).unwrap().to_vec();
         host.begin_tick();
-        // The first line and one that stands behind the first page, where there is one.
+        // The first line, and one after the first page if there is one.
         let first = text.split_inclusive(|&b| b == b' ').next().unwrap().to_vec().leak();
         let last = text[..text.len() - 1].rsplit(|&b| b == b'\n').next().unwrap();
         let last = last.split_inclusive(|&b| b == b' ').next().unwrap().to_vec().leak();
@@ -215,7 +215,7 @@ mod tests {
             near.read(&mut host, |_, _| seen += 1).unwrap();
             let once = host.cost().calls - before.calls;
             assert!(seen >= 1 && (tick == 0 || once == 1), "{once} calls for the first line");
-            // Another reader of the same tick wants more of it.
+            // Another reader of the same tick reads the whole file.
             let mut found = [false; 2];
             far.read(&mut host, |key, _| found[key] = true).unwrap();
             assert_eq!(found, [true; 2]);

@@ -1,10 +1,11 @@
-//! The text of every file read at a tick, for a recorder that keeps it beside the numbers.
+//! Kernel texts: the text of every file read at a tick, for a recorder that keeps it beside the
+//! numbers.
 //!
-//! A file of a [`Host`] has its text in its own buffer anyway.  Files that are opened for one
-//! reading, or whose readers keep the descriptors (cgroups, whose files share one buffer), leave a
-//! copy here, and only if somebody has asked for it.
+//! A registered file of a [`Host`] has its text in its own buffer.  For files that are opened for
+//! one read, or whose readers keep the descriptors (cgroups, which share one buffer), a copy is
+//! made here, but only after [`Host::keep_texts`].
 //!
-//! Cost: nothing unless asked for; then a copy of each such text, into memory that is kept.
+//! Cost: otherwise nothing; with it a copy of each such text, into memory that is kept.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -13,15 +14,15 @@ use sample::State;
 
 use super::{File, Host};
 
-/// Most text that is handed out for one tick: half of what a recording takes of a sample.  4,096
-/// cgroups have some 12 MB.
+/// The most text of one tick: half of the limit of a sample in a recording.  4,096 cgroups have
+/// about 12 MB.
 const TEXTS_BYTES_MAX: usize = 32 << 20;
 
 /// Copies of texts, as of one tick.
 #[derive(Default)]
 pub(super) struct Kept {
     tick: u64,
-    /// Paths and texts, one after the other.
+    /// Paths and texts, alternating.
     bytes: Vec<u8>,
     /// Where each path and each text ends.
     ends: Vec<(usize, usize)>,
@@ -47,17 +48,17 @@ impl Kept {
 }
 
 impl Host {
-    /// From now on [`Host::texts`] has the texts of all files.
+    /// From now on [`Host::texts`] returns the texts of all files.
     pub fn keep_texts(&mut self) {
         self.kept.get_or_insert_default();
     }
 
-    /// Whether [`Host::keep_text`] does anything: putting a path together may be dear.
+    /// Whether [`Host::keep_text`] does anything; if not, callers need not build the path.
     pub fn keeps_texts(&self) -> bool {
         self.kept.is_some()
     }
 
-    /// Keeps the text of a file that was read through [`Host::open`], until the tick ends.
+    /// Keeps the text of a file that was opened with [`Host::open`] until the tick ends.
     pub fn keep_text(&mut self, path: &Path, text: &[u8]) {
         let Some(kept) = &mut self.kept else { return };
         kept.begin(self.tick);
@@ -72,8 +73,8 @@ impl Host {
         kept.ends.push((path_end, kept.bytes.len()));
     }
 
-    /// Every file read at this tick, path and text, up to 32 MiB of them; files that were not
-    /// read through a [`FileId`](super::FileId) only after [`Host::keep_texts`].
+    /// Path and text of every file read at this tick, up to 32 MiB.  Files that were not read
+    /// through a [`FileId`](super::FileId) are included only after [`Host::keep_texts`].
     pub fn texts(&self) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
         let mut left = TEXTS_BYTES_MAX;
         self.all_texts().filter(move |(path, text)| {
@@ -83,7 +84,7 @@ impl Host {
         })
     }
 
-    /// Texts of this tick that [`Host::texts`] leaves out, as there are too many.
+    /// The number of texts of this tick that [`Host::texts`] leaves out because of its limit.
     pub fn texts_left_out(&self) -> u64 {
         let kept = self.kept.as_ref().filter(|kept| kept.tick == self.tick);
         let fit = self.texts().count();
