@@ -1,8 +1,8 @@
-//! One row of one reading, for questions that need no reading before it.
+//! One row of one reading, for values that need no previous reading.
 
 use crate::Table;
 
-/// One row of one reading, without the reading before.
+/// One row of one reading, without the previous reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Cells<'a> {
     /// The reading.
@@ -17,12 +17,12 @@ impl<'a> Cells<'a> {
         self.table.name(self.row)
     }
 
-    /// What a counter stands at.
+    /// The value of a counter.
     pub fn count(&self, field: usize) -> Option<f64> {
         self.table.get(self.row, field).map(|raw| raw as f64)
     }
 
-    /// A level.
+    /// The value of a gauge.
     pub fn level(&self, field: usize) -> Option<f64> {
         self.table.get(self.row, field).map(|raw| raw.cast_signed() as f64)
     }

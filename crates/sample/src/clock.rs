@@ -1,4 +1,4 @@
-//! Time, as something handed in: the recorder's tests run whole days in milliseconds.
+//! The clock as a trait, so that tests of the recorder run whole days in milliseconds.
 
 use std::os::fd::BorrowedFd;
 
@@ -14,14 +14,14 @@ pub struct Moment {
 /// Why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// The time has come.
+    /// The time was reached.
     Due,
     /// A signal or a readable descriptor came first.
     Interrupted,
 }
 
-/// Descriptors that a clock watches while it sleeps, so that a sleep allocates nothing.  Today two
-/// sources have one, and a recorder's control may.
+/// The most descriptors that a clock watches while it sleeps: a fixed array, so that a sleep
+/// allocates nothing.  Two sources have one, and a recorder's control may have one.
 pub const DESCRIPTORS_MAX: usize = 8;
 
 /// The only way to learn the time below `cli`.
@@ -32,9 +32,8 @@ pub trait Clock {
     /// Sleeps until `CLOCK_BOOTTIME` reaches `monotonic_ns`; returns at once if it has.
     fn sleep_until(&mut self, monotonic_ns: u64) -> Wake;
 
-    /// As [`sleep_until`](Self::sleep_until); ends as [`Wake::Interrupted`] also when one of the
-    /// first [`DESCRIPTORS_MAX`] `descriptors` is readable.  A clock that watches no descriptors
-    /// sleeps until the time.
+    /// Like [`sleep_until`](Self::sleep_until), but also returns [`Wake::Interrupted`] when one of
+    /// the first [`DESCRIPTORS_MAX`] `descriptors` is readable.  The default ignores descriptors.
     fn sleep_until_readable(&mut self, monotonic_ns: u64, _descriptors: &[BorrowedFd<'_>]) -> Wake {
         self.sleep_until(monotonic_ns)
     }

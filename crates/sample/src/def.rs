@@ -1,8 +1,8 @@
-//! What a source is, as data: its name, letters, fields and cadence.  This is what a recording
-//! keeps of a source and what readers need to understand its samples.
+//! The definition of a source: its name, letters, fields and cadence.  A recording stores it, and
+//! readers need it to interpret the samples.
 //!
-//! Definitions are shared by counting references (`Arc<SourceDef>`): a program that reads foreign
-//! recordings, or makes fields while it runs, frees them again when nobody uses them any more.
+//! Definitions are shared (`Arc<SourceDef>`), so that a program that reads foreign recordings or
+//! makes fields at run time frees definitions that are no longer in use.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ pub enum Cadence {
     First,
     /// The second interval (`i2`, 60 s unless given): slabs and processes, which are expensive.
     Second,
-    /// The third interval (`i3`, 120 s unless given): temperatures, fans, volumes: slow to change.
+    /// The third interval (`i3`, 120 s unless given): temperatures, fans, volumes change slowly.
     Third,
 }
 
-/// Whether a source is shown as a whole or by its instances: what collectl means by lower-case and
-/// upper-case letters.
+/// Whether a source is shown as a whole or per instance: collectl's lower-case and upper-case
+/// letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// One group of numbers for the source as a whole.
@@ -37,10 +37,10 @@ impl Level {
     }
 }
 
-/// A source: what it is called and what it gives.
+/// The definition of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceDef {
-    /// `[a-z0-9_]+`, unique, the same for ever: recordings find sources by it.
+    /// `[a-z0-9_]+`, unique, never changed: recordings identify sources by it.
     pub name: Cow<'static, str>,
     /// One sentence without a full stop, for the reference.
     pub about: Cow<'static, str>,
@@ -59,11 +59,11 @@ pub struct SourceDef {
 }
 
 impl SourceDef {
-    /// Stands between the parts of an instance's name (`24` and `cpu1`).  A unit separator, as
-    /// ASCII meant it: device names may hold any printable character.
+    /// Separates the labels in an instance's name (`24` and `cpu1`): ASCII's unit separator, since
+    /// device names may contain any printable character.
     pub const INSTANCE_SEPARATOR: u8 = 0x1f;
 
-    /// A definition of nothing, to be completed: `SourceDef { name: "cpu".into(), ..SourceDef::EMPTY }`.
+    /// An empty definition, for `SourceDef { name: "cpu".into(), ..SourceDef::EMPTY }`.
     pub const EMPTY: SourceDef = SourceDef {
         name: Cow::Borrowed(""),
         about: Cow::Borrowed(""),
@@ -73,7 +73,7 @@ impl SourceDef {
         cadence: Cadence::First,
     };
 
-    /// The definition behind a counted reference, as readings and histories hold it.
+    /// A shared copy of the definition, as readings and histories hold it.
     pub fn shared(&self) -> Arc<SourceDef> {
         Arc::new(self.clone())
     }
@@ -83,8 +83,8 @@ impl SourceDef {
         self.fields.iter().position(|field| field.name == name)
     }
 
-    /// The levels at which it is shown: those of its letters; without letters as a whole, and by
-    /// instances if it has any.
+    /// The levels at which it is shown: those of its letters.  A source without letters has
+    /// `Summary`, and `Detail` if it has instances.
     pub fn levels(&self) -> impl Iterator<Item = Level> + use<> {
         let has = |level| {
             if self.letters.is_empty() {
@@ -98,7 +98,7 @@ impl SourceDef {
         levels.into_iter().filter(|(has, _)| *has).map(|(_, level)| level)
     }
 
-    /// What selects it with `-s`: its letters, or its name if it has none.
+    /// The argument of `-s` that selects it: its letters, or its name if it has none.
     pub fn selector(&self) -> &str {
         if self.letters.is_empty() { &self.name } else { &self.letters }
     }

@@ -116,8 +116,8 @@ impl Field {
         Field { name: Cow::Borrowed(name), unit, kind, help: Cow::Borrowed(help) }
     }
 
-    /// Its name, of a field that is part of the program; empty for one that was made while it runs.
-    /// For functions that the compiler works out, which cannot compare a `Cow`.
+    /// The name of a field that is static data of the program; empty for one made at run time.
+    /// For `const` functions, which cannot compare a `Cow`.
     pub const fn static_name(&self) -> &'static str {
         match self.name {
             Cow::Borrowed(name) => name,
@@ -130,7 +130,7 @@ impl Field {
         Field::of(name, unit, Kind::Counter, help)
     }
 
-    /// A field that is a level.
+    /// A field whose value can rise and fall.
     pub const fn gauge(name: &'static str, unit: Unit, help: &'static str) -> Self {
         Field::of(name, unit, Kind::Gauge, help)
     }

@@ -1,8 +1,7 @@
-//! Two readings of every source, and the numbers between them.
+//! The latest two readings of every source, from which rates are computed.
 //!
 //! A [`History`] takes snapshots one after the other and keeps the latest two readings of each
-//! source.  What is asked of them (a level, a difference, a rate) is crate `layout`'s: `Frame`,
-//! `Row`.
+//! source.  `Frame` and `Row` of crate `layout` compute gauges, deltas and rates from them.
 //!
 //! Rates use the true time between the two readings *of that source*.
 
@@ -10,7 +9,7 @@ use std::sync::Arc;
 
 use crate::{Interner, Sample, Snapshot, SourceDef, State};
 
-/// A row that the reading before does not have.
+/// Marks a row that the previous reading does not have.
 const NONE: u32 = u32::MAX;
 
 /// The latest two readings of one source.
@@ -18,27 +17,27 @@ const NONE: u32 = u32::MAX;
 pub struct Track {
     /// The source.
     pub def: Arc<SourceDef>,
-    /// The reading before the latest; [`State::NotRecorded`] if there is none to compare with.
+    /// The previous reading; [`State::NotRecorded`] if there is none to compare with.
     pub previous: Sample,
     /// The latest reading.
     pub current: Sample,
-    /// The reading before `previous`, for what collectl carries over (`--exact` only).
+    /// The reading before `previous`, for values that collectl carries over (`--exact` only).
     pub older: Sample,
     /// Whether `current` was read at the latest tick.
     pub fresh: bool,
-    /// Whether both readings have the same instances in the same order, so that a row need not be
-    /// looked for by its name.
+    /// Whether both readings have the same instances in the same order, so that rows need not be
+    /// searched by name.
     aligned: bool,
-    /// Otherwise where each row stands in the reading before, or [`NONE`].
+    /// Otherwise the index of each row in the previous reading, or [`NONE`].
     before: Vec<u32>,
-    /// Names of the reading before, while looking for them.
+    /// Names of the previous reading, used while searching.
     names: Interner,
 }
 
 impl Track {
-    /// Finds each row of the latest reading in the one before.  Rows that stay keep their order
-    /// (processes come with rising numbers), so most stand where they are expected; the others
-    /// are looked up, which costs some tens of nanoseconds each.
+    /// Finds each row of the latest reading in the previous one.  Rows in both readings have the
+    /// same order (processes by rising id), so most are found at the expected index; the others
+    /// are looked up by name, which costs some tens of nanoseconds each.
     fn align(&mut self) {
         let (previous, current) = (&self.previous.table, &self.current.table);
         self.aligned = previous.same_rows(current);
@@ -66,7 +65,7 @@ impl Track {
         }
     }
 
-    /// The row of the reading before that has the name of row `index` of the latest; `None` if
+    /// The row of the previous reading that has the name of row `index` of the latest; `None` if
     /// there is none.
     #[inline]
     pub fn previous_row(&self, index: usize) -> Option<usize> {
@@ -89,9 +88,9 @@ impl Track {
     }
 }
 
-/// Seconds between two moments (monotonic, realtime).  A feed with a single clock, which is what
-/// collectl writes, is reckoned as collectl does, in floating seconds since the epoch: the last
-/// bit decides whether 5.0 prints as 5 or as 4.
+/// Seconds between two moments (monotonic, realtime).  For a feed with a single clock (collectl's
+/// recordings) this computes as collectl does, in floating-point seconds since the epoch: the last
+/// bit decides whether 5.0 is printed as 5 or as 4.
 fn seconds_between(single_clock: bool, then: (u64, i64), now: (u64, i64)) -> f64 {
     if single_clock {
         let floating = |realtime_ns: i64| (realtime_ns / 1_000) as f64 / 1e6;
@@ -133,8 +132,8 @@ impl History {
         }
     }
 
-    /// Takes the readings of a tick.  Fresh samples are swapped out of `snapshot`, which gets
-    /// older ones to fill again: nothing is copied.
+    /// Takes the readings of a tick.  Swaps fresh samples with older ones, which the caller fills
+    /// again: nothing is copied.
     pub fn push(&mut self, snapshot: &mut Snapshot) {
         if snapshot.restart {
             self.forget();
@@ -154,7 +153,7 @@ impl History {
         }
     }
 
-    /// Forgets every reading, as at the start of another machine's recording.
+    /// Discards all readings, for example at the start of another machine's recording.
     pub fn forget(&mut self) {
         self.ticks = 0;
         for track in &mut self.tracks {
@@ -179,7 +178,7 @@ impl History {
         self.current.1
     }
 
-    /// Seconds from the tick before to the latest; 0 at the first.
+    /// Seconds from the previous tick to the latest; 0 at the first.
     pub fn seconds(&self, single_clock: bool) -> f64 {
         if self.ticks < 2 {
             return 0.0;

@@ -1,12 +1,12 @@
-//! Byte strings by number: instance names and texts of a table, of a block of a recording.
+//! Numbers byte strings: instance names and texts of a table or of a block of a recording.
 //!
-//! Numbers count up from 0 in the order of first appearance.  All bytes lie in one buffer, so
-//! that forgetting them all frees nothing and the next ones allocate nothing.
+//! Numbers count up from 0 in the order of first appearance.  All bytes are in one buffer, so
+//! that clearing it frees nothing and the next strings allocate nothing.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
-/// An empty place of the table.
+/// An empty entry of the hash table.
 const EMPTY: u32 = u32::MAX;
 
 /// Byte strings by number, and their numbers by content.
@@ -16,12 +16,12 @@ pub struct Interner {
     spans: Vec<Range<u32>>,
     /// Open addressing, a power of two long, at most half full.
     table: Vec<u32>,
-    /// Keyed: instance names may be chosen by whoever means ill.
+    /// With random keys, since an attacker may choose instance names.
     hasher: RandomState,
 }
 
 impl Interner {
-    /// Forgets all, keeps the memory.
+    /// Removes all strings, keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.spans.clear();
@@ -58,7 +58,7 @@ impl Interner {
         number
     }
 
-    /// The first number of an equal string that `usable` takes.
+    /// The first number of an equal string for which `usable` returns true.
     pub fn find(&self, string: &[u8], usable: impl Fn(usize) -> bool) -> Option<usize> {
         let mask = self.table.len().checked_sub(1)?;
         let mut at = self.hasher.hash_one(string) as usize & mask;

@@ -1,7 +1,7 @@
-//! The vocabulary that every other part of whit speaks: what a field is, what a source is, what one
-//! reading of a source looks like, and a history of two of them.
+//! The types that every other crate of whit uses: fields, sources, readings, and a history of two
+//! readings.
 //!
-//! This crate does no I/O and has no options.  Uses no other crate of whit.  A source fills
+//! This crate does no I/O, has no options and uses no other crate of whit.  A source fills
 //! [`Table`]s and knows no view; a view reads a history through crate `layout` and knows no source;
 //! both know only [`Field`]s.
 //!

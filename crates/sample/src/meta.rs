@@ -1,7 +1,7 @@
-//! What a recording says about itself and its machine: host, boot, kernel, options, names.
+//! Facts about a recording and its machine: host, boot, kernel, options, names.
 //!
-//! A plain list of keys and values, so that any version can read any other's.  The keys that whit
-//! itself uses have accessors here; others are kept and shown.
+//! A list of keys and values, so that every version can read every other's.  The keys that whit
+//! uses have accessors here; others are kept and shown.
 
 /// Facts about a recording and its machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,8 +58,8 @@ impl Meta {
         self.number("cpus").and_then(|n| usize::try_from(n).ok()).unwrap_or(1)
     }
 
-    /// `cpu_siblings` is twice `cpu_cores`: each core runs two threads, which collectl's headings
-    /// tell.
+    /// Whether `cpu_siblings` is twice `cpu_cores`: each core runs two threads, which collectl's
+    /// headings mention.
     pub fn is_hyperthreaded(&self) -> bool {
         match (self.number("cpu_siblings"), self.number("cpu_cores")) {
             (Some(siblings), Some(cores)) => cores > 0 && cores.checked_mul(2) == Some(siblings),
@@ -87,13 +87,13 @@ impl Meta {
         self.get("origin").unwrap_or("whit")
     }
 
-    /// Whether all sources of a tick share one time stamp of wall-clock time (collectl), instead
-    /// of each having its own on a clock that never steps.
+    /// Whether all sources of a tick share one wall-clock time stamp (collectl), instead of each
+    /// having its own on a monotonic clock.
     pub fn has_single_clock(&self) -> bool {
         self.origin() == "collectl"
     }
 
-    /// `timezone`: where local times are shown: a name such as `Europe/Berlin`, or an offset such
+    /// `timezone`: the time zone for local times, a name such as `Europe/Berlin` or an offset such
     /// as `+02:00`; `None` for the viewer's own.
     pub fn timezone(&self) -> Option<&str> {
         self.get("timezone").filter(|zone| !zone.is_empty())
@@ -105,7 +105,7 @@ impl Meta {
         self.get("header_text")
     }
 
-    /// `boot_id`, or what stands for it: two recordings with different ones share no counters.
+    /// `boot_id`, or a substitute: counters of recordings with different ids are not comparable.
     pub fn boot_id(&self) -> &str {
         self.get("boot_id").unwrap_or_default()
     }

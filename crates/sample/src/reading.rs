@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crate::{SourceDef, Table};
 
-/// What became of an attempt to read a source.  Four ways to have no numbers, none of them 0.
+/// The result of an attempt to read a source.  A source without numbers has one of five states;
+/// none of them means 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum State {
-    /// The table holds what the kernel said.
+    /// The table holds the kernel's values.
     Ok,
     /// The machine has no such file.
     Absent,
@@ -15,9 +16,9 @@ pub enum State {
     Denied,
     /// Reading failed in another way; the `errno`, or 0 for text that made no sense.
     Failed(i32),
-    /// Left out on purpose, to stay within the budget.
+    /// Not read at this tick, to stay within the budget.
     Skipped,
-    /// The source was not asked for, or the recording does not have it.
+    /// The source was not selected, or the recording does not have it.
     #[default]
     NotRecorded,
 }
@@ -36,17 +37,16 @@ impl State {
     }
 }
 
-/// What one source gave at one time.
+/// One reading of one source, with its time, duration and state.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// When this source was read, on a clock that never steps and counts suspended time
-    /// (`CLOCK_BOOTTIME`).
+    /// The time of the reading on `CLOCK_BOOTTIME`, which never steps and counts suspended time.
     pub monotonic_ns: u64,
     /// The same moment since the epoch, by the machine's wall clock.
     pub realtime_ns: i64,
     /// How long the read took, parsing included.
     pub cost_ns: u64,
-    /// Whether the table means anything.
+    /// Whether the table is valid, and if not, why.
     pub state: State,
     /// The values; empty unless `state` is [`State::Ok`].
     pub table: Table,
@@ -59,14 +59,14 @@ impl Sample {
     }
 }
 
-/// A stretch of time for which samples were due and are not there.
+/// Samples that are missing before a tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gap {
     /// Ticks that passed without a sample: the machine or whit was late.
     pub ticks_missed: u64,
-    /// Samples taken that could not be written (no space, I/O error).
+    /// Samples that could not be written (no space, I/O error).
     pub samples_unwritten: u64,
-    /// Samples that were in the file and cannot be read any more (corruption).
+    /// Samples that cannot be read any more (corruption).
     pub samples_unreadable: u64,
 }
 
@@ -77,21 +77,21 @@ impl Gap {
     }
 }
 
-/// All that was read at one tick.  The vector has one entry for each source of the feed, in the
-/// feed's order; `fresh` tells which of them were read at this tick.
+/// The samples of one tick: one for each source of the feed, in the feed's order; `fresh` says
+/// which of them were read at this tick.
 #[derive(Debug, Default)]
 pub struct Snapshot {
     /// When the tick began (see [`Sample::monotonic_ns`]).
     pub monotonic_ns: u64,
     /// The same moment since the epoch.
     pub realtime_ns: i64,
-    /// How long after this moment the next one was, which a collectl recording tells and its
-    /// averages divide by; 0 if unknown.
+    /// Time until the next tick, by which collectl's averages divide; only collectl's recordings
+    /// have it, otherwise 0.
     pub lasted_ns: i64,
-    /// What is missing between the tick before and this one.
+    /// Samples that are missing between the previous tick and this one.
     pub gap: Gap,
-    /// True when the rates from the tick before to this one mean nothing: another recording, or
-    /// another boot of the machine, begins here.
+    /// Whether counters of the previous tick are not comparable: another recording, or another
+    /// boot of the machine, begins here.
     pub restart: bool,
     /// One sample per source of the feed.
     pub samples: Vec<Sample>,

@@ -1,13 +1,13 @@
 //! The table that one reading of a source fills: rows (instances) by fields, with a presence bit
 //! for each cell, because missing is not zero.
 //!
-//! Costs nothing but stores once warm: names, values and texts keep their memory between
-//! readings, so a reading that has the same rows as the one before allocates nothing.
+//! Names, values and texts keep their memory between readings, so a reading that has the same rows
+//! as the previous one allocates nothing and costs only the stores.
 
 use crate::Interner;
 
-/// Distinct texts that a table keeps from reading to reading.  Beyond it all are forgotten when
-/// the next reading begins: command lines come and go for as long as the machine runs.
+/// Distinct texts that a table keeps from reading to reading.  If there are more, all are discarded
+/// when the next reading begins: command lines come and go without end.
 const TEXTS_KEPT_MAX: usize = 65_536;
 
 /// Distinct texts of one reading.  Beyond it a text cell is left missing and counted in
@@ -43,7 +43,7 @@ impl Table {
         self.rows
     }
 
-    /// Begins a reading: no rows yet, memory and (unless they are too many) texts kept.
+    /// Begins a reading: removes all rows, keeps memory and (unless they are too many) texts.
     pub fn begin(&mut self) {
         self.rows = 0;
         if self.texts.len() > TEXTS_KEPT_MAX {
@@ -51,8 +51,8 @@ impl Table {
         }
     }
 
-    /// Adds a row for the instance `name` (empty for a source with a single row) with every cell
-    /// missing, and hands it out to be filled.
+    /// Adds a row for the instance `name` (empty for a source with a single row) and returns it to
+    /// be filled.  Every cell is missing until it is set.
     #[inline]
     pub fn row(&mut self, name: &[u8]) -> RowMut<'_> {
         let index = self.rows;
@@ -75,7 +75,7 @@ impl Table {
         }
     }
 
-    /// The row `index` again, to fill more of its cells.
+    /// The row `index`, to fill more of its cells.
     ///
     /// # Panics
     /// When there is no such row.
@@ -89,12 +89,12 @@ impl Table {
         }
     }
 
-    /// The instance name of a row, raw bytes as the kernel gave them.
+    /// The instance name of a row, the kernel's raw bytes.
     pub fn name(&self, row: usize) -> &[u8] {
         &self.names[..self.rows][row]
     }
 
-    /// Gives a row another name: for what is shown, never for what is recorded.
+    /// Renames a row, for display only, never in a recording.
     ///
     /// # Panics
     /// When there is no such row.
@@ -134,7 +134,7 @@ impl Table {
         self.texts_refused
     }
 
-    /// All stored integers of the reading, row-major; those of missing cells are meaningless.
+    /// All stored integers of the reading, row-major; those of missing cells are undefined.
     pub fn values(&self) -> &[u64] {
         &self.values[..self.rows * self.width]
     }
@@ -166,8 +166,8 @@ impl Table {
     }
 }
 
-/// Whether two names are equal.  Most are no longer than sixteen bytes, for which a call would
-/// cost more than the comparison.
+/// Whether two names are equal.  Most have at most sixteen bytes, for which a call of `memcmp`
+/// costs more than the comparison.
 #[inline]
 fn equal(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() || one.len() > 16 {
@@ -197,12 +197,12 @@ impl RowMut<'_> {
         self.present[field / 64] |= 1 << (field % 64);
     }
 
-    /// Stores all cells of the row at once, missing ones included: `values` has one integer a
-    /// field, `present` one bit a field.  Not for rows with text cells, whose integers point into
+    /// Stores all cells of the row at once, also missing ones: `values` has one integer per field,
+    /// `present` one bit per field.  Not for rows with text cells, whose integers are indexes into
     /// this table's own list.
     ///
     /// # Panics
-    /// When either slice does not have the row's size.
+    /// If either slice does not have the row's size.
     pub fn fill(&mut self, values: &[u64], present: &[u64]) {
         self.values.copy_from_slice(values);
         self.present.copy_from_slice(present);
@@ -222,7 +222,7 @@ impl RowMut<'_> {
         self.set(field, value.cast_unsigned());
     }
 
-    /// Stores a text.  Cheap when the cell held the same text in the reading before.
+    /// Stores a text.  Fast if the cell had the same text in the previous reading.
     pub fn set_text(&mut self, field: usize, text: &[u8]) {
         let held = usize::try_from(self.values[field]).unwrap_or(usize::MAX);
         if self.texts.get(held).is_some_and(|held| equal(held, text)) {

@@ -1,4 +1,5 @@
-//! `address[:port[:timeout]]` or `server[:port]`: where live lines go, in collectl's grammar.
+//! The destination of live lines in collectl's syntax: `address[:port[:timeout]]` to connect,
+//! `server[:port]` to listen.
 
 use std::io;
 use std::net::TcpStream;
@@ -7,13 +8,13 @@ use std::time::Duration;
 use crate::tcp::resolve;
 use crate::{LineSocket, ListenerSink, Sink};
 
-/// collectl's port.
+/// collectl's default port.
 const PORT: u16 = 2655;
 
-/// How long connecting may take by default; collectl's.
+/// collectl's default timeout of a connection.
 const CONNECT_TIMEOUT_SECONDS: u64 = 10;
 
-/// Where live lines go.
+/// The destination of live lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LiveAddress {
     /// Listen on a port.
@@ -29,13 +30,13 @@ pub enum AddressError {
     #[error("no address")]
     NoAddress,
     /// Not a port.
-    #[error("'{0}' is no port")]
+    #[error("'{0}' is not a port number")]
     NotAPort(String),
     /// Not a number of seconds.
-    #[error("'{0}' is no number of seconds")]
+    #[error("'{0}' is not a number of seconds")]
     NotSeconds(String),
     /// A server with a timeout.
-    #[error("a server has a port and nothing else")]
+    #[error("a server takes only a port: server[:port]")]
     ServerTimeout,
 }
 
@@ -65,7 +66,7 @@ pub enum OpenError {
 }
 
 impl LiveAddress {
-    /// Reads an address; an IPv6 address stands in brackets.
+    /// Parses an address; an IPv6 address must be in brackets.
     ///
     /// # Errors
     /// [`AddressError`].

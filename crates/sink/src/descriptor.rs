@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use crate::{Message, Sink, SinkCounts};
 
-/// Payloads one after the other into a descriptor that the caller hands in.
+/// Writes payloads one after the other to a file descriptor.
 #[derive(Debug)]
 pub struct DescriptorSink<F> {
     descriptor: F,

@@ -1,6 +1,6 @@
-//! A [`Transport`] that is used at once: each message is delivered, or dropped and counted, before
-//! [`send`](Sink::send) returns.  For packets that wait for nobody, and for playing a recording,
-//! where there is no hurry.
+//! A [`Transport`] without a queue: each message is delivered, or dropped and counted, before
+//! [`send`](Sink::send) returns.  For datagrams, which never block, and for playing a recording,
+//! where blocking does no harm.
 
 use std::io;
 
@@ -9,14 +9,14 @@ use crate::{Message, Sink, SinkCounts, Transport};
 /// A transport without a queue.
 pub struct Immediate<T> {
     transport: T,
-    /// Whether the latest message failed: an outage is said once.
+    /// Whether the latest message failed: each outage is reported once.
     is_down: bool,
     notice: Option<String>,
     counts: SinkCounts,
 }
 
 impl<T: Transport> Immediate<T> {
-    /// Messages by this transport.
+    /// A sink that sends through this transport.
     pub fn new(transport: T) -> Self {
         Immediate { transport, is_down: false, notice: None, counts: SinkCounts::default() }
     }
@@ -30,7 +30,7 @@ impl<T: Transport> Sink for Immediate<T> {
                 self.counts.sent += 1;
                 self.is_down = false;
             }
-            // A peer that is away is no reason to stop.
+            // An unreachable peer does not stop the program.
             Err(error) => {
                 self.counts.dropped += 1;
                 if !std::mem::replace(&mut self.is_down, true) {

@@ -1,15 +1,15 @@
-//! Everything that leaves this program: one trait, [`Sink`], and one file for each way out.
+//! Output to files and networks: one trait, [`Sink`], and one file for each kind of destination.
 //!
-//! What is handed over is a [`Message`]: the name of the stream, the number of the message in it,
-//! and bytes.  A sink knows nothing of samples and views; what makes the bytes knows nothing of
-//! sockets.  A message that cannot be delivered is counted, and the counts are shown by the caller.
+//! A sink takes [`Message`]s: the name of a stream, a sequence number, and bytes.  It knows nothing
+//! of samples and views; the code that makes the bytes knows nothing of sockets.  A message that
+//! cannot be delivered is counted, and the caller shows the counts.
 //!
-//! May use: `sample` (for [`Clock`](sample::Clock)) and nothing else of ours.  Prints nothing,
-//! reads no environment, and takes the time from a clock that is handed in.
+//! Uses `sample` (for [`Clock`](sample::Clock)) and no other crate of whit.  Prints nothing, reads
+//! no environment, and takes the time from a clock that the caller passes.
 //!
 //! Begin reading here, then `outbox.rs` (the bounded queue and its pauses after failures, without
-//! any I/O) and `queued.rs` (the thread that empties it).  A new way out is a [`Transport`] if the
-//! peer may be slow or away, and a [`Sink`] of its own otherwise.
+//! any I/O) and `queued.rs` (the thread that empties it).  A new destination is a [`Transport`] if
+//! the peer may be slow or unreachable, otherwise a [`Sink`].
 #![forbid(unsafe_code)]
 
 use std::io;
@@ -36,27 +36,27 @@ pub use replaced::ReplacedFile;
 pub use tcp::TcpTransport;
 pub use udp::UdpTransport;
 
-/// What is handed to a [`Sink`].
+/// One message for a [`Sink`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// The stream that it belongs to: the name of the host it tells about.
+    /// The stream that it belongs to: the name of the host that it describes.
     pub source: &'a str,
-    /// Its number in that stream.  A receiver that saw a number already may drop the message: one
-    /// that was cut off halfway is sent again.
+    /// Its number in that stream.  A receiver may drop a message whose number it has seen: a
+    /// message that was partly sent is sent again.
     pub sequence: u64,
     /// The bytes.
     pub payload: &'a [u8],
 }
 
-/// A way out of this program.
+/// A destination of messages.
 pub trait Sink {
-    /// Takes a message: sends it, keeps it to be sent, or drops it and counts that.
+    /// Takes a message: sends it, queues it, or drops and counts it.
     ///
     /// # Errors
-    /// Those after which sending more makes no sense: nobody will ever read it.
+    /// Only errors after which no message can be delivered any more, such as a closed pipe.
     fn send(&mut self, message: &Message<'_>) -> io::Result<()>;
 
-    /// Does what is due without a message: takes in new clients.
+    /// Does work that is due between messages, such as accepting clients.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -64,7 +64,7 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Sends what is still kept, or drops it and counts that.  Nothing is sent afterwards.
+    /// Sends the queued messages, or drops and counts them.  Nothing is sent afterwards.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -72,20 +72,19 @@ pub trait Sink {
         Ok(())
     }
 
-    /// What became of the messages so far.
+    /// The numbers of messages sent and dropped so far.
     fn counts(&self) -> SinkCounts;
 
-    /// What the user should know at once: at most one sentence for each time that the peer is
-    /// lost.
+    /// A sentence that the caller should show at once; at most one for each outage of the peer.
     fn take_notice(&mut self) -> Option<String> {
         None
     }
 }
 
-/// What became of the messages of a [`Sink`].
+/// Counts of the messages of a [`Sink`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SinkCounts {
-    /// Messages delivered to the kernel.
+    /// Messages passed to the kernel.
     pub sent: u64,
     /// Messages that were not delivered and never will be.
     pub dropped: u64,
@@ -93,19 +92,19 @@ pub struct SinkCounts {
     pub calls: u64,
 }
 
-/// Carries one message to a peer, without queue and without second try.
+/// Delivers one message to a peer, without a queue and without a retry.
 pub trait Transport: Send {
-    /// Connects if need be, and delivers the message.
+    /// Connects if necessary, and delivers the message.
     ///
     /// # Errors
     /// The peer cannot be reached, or did not take all of it.
     fn deliver(&mut self, message: &Message<'_>) -> io::Result<()>;
 
-    /// Where messages go, for the user.
+    /// The peer's name, for messages to the user.
     fn peer(&self) -> String;
 }
 
-/// Takes messages and delivers none: the counts are all that is left of them.
+/// Discards messages and counts them.
 #[derive(Debug, Default)]
 pub struct Discard {
     counts: SinkCounts,

@@ -1,5 +1,5 @@
-//! A TCP connection whose lines each begin with the name of their source, as collectl's do, so
-//! that a peer can tell many machines apart.  One `write` a message; waits for the peer.
+//! A TCP connection on which each line begins with the name of its source, as collectl's do, so
+//! that a peer can distinguish machines.  One blocking `write` a message.
 
 use std::io::{self, Write};
 use std::net::TcpStream;

@@ -1,17 +1,17 @@
-//! A port that clients connect to: each gets every message from then on.
+//! A listening TCP port: each client gets every message after it has connected.
 //!
-//! One `accept` and one `write` for each client a message.  Never waits for a client: one that
-//! does not keep up is dropped, and what it did not get is counted.
+//! For each message one `accept`, and one `write` per client.  Never waits for a client: a client
+//! that is too slow is disconnected, and the messages that it missed are counted.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use crate::{Message, Sink, SinkCounts};
 
-/// Unsent bytes that a client may have.  More than a minute of everything at 1 s.
+/// Unsent bytes that a client may have: more than a minute of all sources at 1 s.
 const BACKLOG_BYTES_MAX: usize = 1024 * 1024;
 
-/// Clients at a time.
+/// The most clients at a time.
 const CLIENTS_MAX: usize = 64;
 
 /// A listening socket and its clients.
@@ -29,7 +29,7 @@ struct Client {
 }
 
 impl Client {
-    /// Sends what is unsent and `payload`; false when the client is gone or too slow.
+    /// Sends the unsent bytes and `payload`; false if the client is gone or too slow.
     fn send(&mut self, payload: &[u8]) -> bool {
         self.backlog.extend_from_slice(payload);
         while !self.backlog.is_empty() {
@@ -56,17 +56,17 @@ impl ListenerSink {
         Ok(ListenerSink { listener, clients: Vec::new(), counts: SinkCounts::default() })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     ///
     /// # Errors
-    /// The kernel does not say.
+    /// Those of `getsockname`.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 }
 
 impl Sink for ListenerSink {
-    /// Sent or dropped is counted for each client: without one, a message is neither.
+    /// Counts a message as sent or dropped once per client; without clients it counts as neither.
     fn send(&mut self, message: &Message<'_>) -> io::Result<()> {
         let before = self.clients.len();
         self.clients.retain_mut(|client| client.send(message.payload));

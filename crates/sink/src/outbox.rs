@@ -1,14 +1,15 @@
-//! A bounded queue of messages for a peer that may be slow or away, and when to try it again.
+//! A bounded queue of messages for a peer that may be slow or unreachable, with pauses between
+//! retries.
 //!
-//! No I/O and no clock in here: each call is given the time, so that the tests of an outage of
-//! hours take no time.  Once buffers have grown to the size of the messages nothing is allocated.
+//! No I/O and no clock: callers pass the time, so that tests of long outages are fast.  Once
+//! buffers have grown to the size of the messages, nothing is allocated.
 
 use std::collections::VecDeque;
 use std::io;
 
 use crate::{Message, SinkCounts};
 
-/// How much may wait.
+/// Limits of the queue; when it is full, the oldest messages are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutboxLimits {
     /// Messages.
@@ -17,8 +18,8 @@ pub struct OutboxLimits {
     pub bytes_max: usize,
 }
 
-/// How long to leave a peer alone after a failure: the first pause, doubled with every further
-/// failure up to the longest.
+/// The pauses after failures: the first pause is doubled with every further failure, up to the
+/// longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// After the first failure.
@@ -28,7 +29,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// The pause after so many failures in a row.
+    /// The pause after this many failures in a row.
     #[must_use]
     pub fn pause_ns(&self, failures: u32) -> u64 {
         let doubled = 1_u64.checked_shl(failures.saturating_sub(1)).unwrap_or(u64::MAX);
@@ -36,7 +37,7 @@ impl Backoff {
     }
 }
 
-/// A message that waits.
+/// A queued message.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     source: String,
@@ -45,23 +46,23 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// What is to be sent.
+    /// The message to send.
     pub(crate) fn message(&self) -> Message<'_> {
         Message { source: &self.source, sequence: self.sequence, payload: &self.payload }
     }
 }
 
-/// What an [`Outbox`] wants next.
+/// The next action of the thread that empties an [`Outbox`].
 #[derive(Debug)]
-pub(crate) enum Next {
-    /// This message delivered; the answer is [`Outbox::delivered`] or [`Outbox::failed`].
+pub(crate) enum NextAction {
+    /// Deliver this message, then call [`Outbox::delivered`] or [`Outbox::failed`].
     Deliver(Waiting),
-    /// Nothing before this time, unless a message comes while nothing waits.
+    /// Wait until this time.
     NotBefore(u64),
-    /// Nothing until a message comes.
+    /// Wait for a message.
     Idle,
-    /// Nothing ever again.
-    Over,
+    /// End the thread: no message will come.
+    Exit,
 }
 
 /// The queue, the pauses and the counts.
@@ -82,7 +83,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// An empty one.
+    /// An empty queue.
     pub(crate) fn new(limits: OutboxLimits, backoff: Backoff) -> Self {
         Outbox {
             limits,
@@ -98,8 +99,8 @@ impl Outbox {
         }
     }
 
-    /// Takes a message.  Where there is no room the oldest messages are dropped: when the peer
-    /// is back, the latest are worth most.
+    /// Queues a message.  If the queue is full, drops the oldest messages: when the peer is back,
+    /// the latest are the most useful.
     pub(crate) fn push(&mut self, message: &Message<'_>) {
         if message.payload.len() > self.limits.bytes_max || self.limits.messages_max == 0 {
             self.counts.dropped += 1;
@@ -123,32 +124,32 @@ impl Outbox {
         self.waiting.push_back(waiting);
     }
 
-    /// What to do at `now_ns`.
-    pub(crate) fn next(&mut self, now_ns: u64) -> Next {
+    /// The action at `now_ns`.
+    pub(crate) fn next_action(&mut self, now_ns: u64) -> NextAction {
         if self.waiting.is_empty() {
-            return if self.is_ending { Next::Over } else { Next::Idle };
+            return if self.is_ending { NextAction::Exit } else { NextAction::Idle };
         }
         if now_ns < self.not_before_ns && !self.is_ending {
-            return Next::NotBefore(self.not_before_ns);
+            return NextAction::NotBefore(self.not_before_ns);
         }
         match self.waiting.pop_front() {
             Some(first) => {
                 self.waiting_bytes -= first.payload.len();
-                Next::Deliver(first)
+                NextAction::Deliver(first)
             }
-            None => Next::Idle,
+            None => NextAction::Idle,
         }
     }
 
-    /// Takes note that a message was delivered.
+    /// Records that a message was delivered.
     pub(crate) fn delivered(&mut self, message: Waiting) {
         self.counts.sent += 1;
         self.failures = 0;
         self.spare.push(message);
     }
 
-    /// Takes note that a message could not be delivered.  It stays the first to be sent, except
-    /// when nothing will be tried again: then all that waits is dropped.
+    /// Records that a message could not be delivered.  It stays first in the queue; after
+    /// [`end`](Self::end) there is no retry, and all queued messages are dropped.
     pub(crate) fn failed(&mut self, message: Waiting, peer: &str, error: &io::Error, now_ns: u64) {
         self.failures += 1;
         if self.failures == 1 {
@@ -177,7 +178,7 @@ impl Outbox {
         }
     }
 
-    /// Says that no message comes any more: what waits is tried once, without a pause.
+    /// No message will come any more: each queued one is tried once, without pauses.
     pub(crate) fn end(&mut self) {
         self.is_ending = true;
     }
@@ -217,8 +218,8 @@ mod tests {
 
     /// The sequence of the message to deliver now.
     fn deliver(outbox: &mut Outbox, now_ns: u64) -> Option<u64> {
-        match outbox.next(now_ns) {
-            Next::Deliver(message) => {
+        match outbox.next_action(now_ns) {
+            NextAction::Deliver(message) => {
                 let sequence = message.message().sequence;
                 outbox.delivered(message);
                 Some(sequence)
@@ -230,7 +231,7 @@ mod tests {
     #[test]
     fn messages_leave_in_their_order_and_buffers_are_used_again() {
         let mut outbox = outbox(8, 1 << 20);
-        assert!(matches!(outbox.next(0), Next::Idle));
+        assert!(matches!(outbox.next_action(0), NextAction::Idle));
         for round in 0..3 {
             outbox.push(&message(2 * round));
             outbox.push(&message(2 * round + 1));
@@ -248,7 +249,7 @@ mod tests {
         for sequence in 0..7_200 {
             now_ns = sequence * SECOND;
             outbox.push(&message(sequence));
-            while let Next::Deliver(message) = outbox.next(now_ns) {
+            while let NextAction::Deliver(message) = outbox.next_action(now_ns) {
                 tries += 1;
                 outbox.failed(message, "carbon:2003", &refused(), now_ns);
             }
@@ -264,12 +265,16 @@ mod tests {
         let delivered: Vec<u64> = std::iter::from_fn(|| deliver(&mut outbox, now_ns)).collect();
         assert_eq!(delivered, (7_140..7_200).collect::<Vec<_>>(), "the latest, in their order");
         assert_eq!(outbox.counts().sent + outbox.counts().dropped, 7_200, "none is lost silently");
-        // After a success the pauses begin anew, and the next outage is said again.
+        // After a success the pauses start again, and the next outage is reported again.
         outbox.push(&message(7_200));
-        let Next::Deliver(message) = outbox.next(now_ns) else { panic!("a message waits") };
+        let NextAction::Deliver(message) = outbox.next_action(now_ns) else {
+            panic!("a message waits")
+        };
         outbox.failed(message, "carbon:2003", &refused(), now_ns);
         assert!(outbox.take_notice().is_some());
-        assert!(matches!(outbox.next(now_ns), Next::NotBefore(ns) if ns == now_ns + SECOND));
+        assert!(
+            matches!(outbox.next_action(now_ns), NextAction::NotBefore(ns) if ns == now_ns + SECOND)
+        );
     }
 
     #[test]
@@ -282,8 +287,8 @@ mod tests {
         assert_eq!(outbox.counts().dropped, 92);
         outbox.push(&Message { source: "h", sequence: 100, payload: &[0; 65] });
         assert_eq!((outbox.counts().dropped, outbox.waiting.len()), (93, 8));
-        // One that is being sent does not stay when others have taken its room.
-        let Next::Deliver(first) = outbox.next(0) else { panic!("a message waits") };
+        // A message that is being sent is dropped when newer ones have filled the queue.
+        let NextAction::Deliver(first) = outbox.next_action(0) else { panic!("a message waits") };
         outbox.push(&message(101));
         outbox.failed(first, "p", &refused(), 0);
         assert_eq!((outbox.counts().dropped, outbox.waiting.len()), (94, 8));
@@ -295,13 +300,13 @@ mod tests {
         for sequence in 0..4 {
             outbox.push(&message(sequence));
         }
-        let Next::Deliver(first) = outbox.next(0) else { panic!("a message waits") };
+        let NextAction::Deliver(first) = outbox.next_action(0) else { panic!("a message waits") };
         outbox.failed(first, "p", &refused(), 0);
         outbox.end();
         assert_eq!(deliver(&mut outbox, 0), Some(0), "a pause does not hold up the end");
-        let Next::Deliver(second) = outbox.next(0) else { panic!("a message waits") };
+        let NextAction::Deliver(second) = outbox.next_action(0) else { panic!("a message waits") };
         outbox.failed(second, "p", &refused(), 0);
-        assert!(matches!(outbox.next(0), Next::Over));
+        assert!(matches!(outbox.next_action(0), NextAction::Exit));
         assert_eq!((outbox.counts().sent, outbox.counts().dropped), (1, 3));
     }
 }

@@ -1,6 +1,7 @@
-//! A [`Transport`] with a thread of its own, so that a peer that hangs makes no sample late.
+//! A [`Transport`] in a separate thread, so that a peer that hangs does not delay samples.
 //!
-//! Costs whoever sends a lock and a copy of the message.  What waits is bounded; see `outbox.rs`.
+//! [`send`](Sink::send) costs a lock and a copy of the message.  The queue is bounded; see
+//! `outbox.rs`.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,15 +10,15 @@ use std::time::Duration;
 
 use sample::Clock;
 
-use crate::outbox::{Backoff, Next, Outbox, OutboxLimits};
+use crate::outbox::{Backoff, NextAction, Outbox, OutboxLimits};
 use crate::{Message, Sink, SinkCounts, Transport};
 
-/// How much waits, how long failures pause, and how sends are spread in time.
+/// Limits of the queue, pauses after failures, and random delays.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// What may wait.
+    /// Limits of the queue.
     pub limits: OutboxLimits,
-    /// When to try again.
+    /// The pauses after failures.
     pub backoff: Backoff,
     /// Before each message a random pause up to this, so that many machines do not send at once.
     pub delay_max_ns: u64,
@@ -36,7 +37,7 @@ struct Shared {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Outbox> {
-        // A panic while it was held leaves counts that are right.
+        // After a panic of the other thread the counts are still right.
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -45,7 +46,7 @@ impl Queued {
     /// Starts the thread.
     ///
     /// # Errors
-    /// There can be no thread.
+    /// The thread cannot be created.
     pub fn start(
         transport: impl Transport + 'static,
         pace: Pace,
@@ -63,13 +64,13 @@ impl Queued {
         self.shared.lock().end();
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
-            // One that panicked has delivered nothing more, and the counts say so.
+            // After a panic of the thread nothing more was delivered, and the counts say so.
             let _ = thread.join();
         }
     }
 }
 
-/// Delivers what comes until the end.
+/// Delivers messages until the queue ends.
 fn empty(
     shared: &Shared,
     mut transport: impl Transport,
@@ -79,13 +80,13 @@ fn empty(
     let mut outbox = shared.lock();
     loop {
         let now_ns = clock.now().monotonic_ns;
-        match outbox.next(now_ns) {
-            Next::Over => return,
-            Next::Idle => {
+        match outbox.next_action(now_ns) {
+            NextAction::Exit => return,
+            NextAction::Idle => {
                 outbox = shared.changed.wait(outbox).unwrap_or_else(PoisonError::into_inner);
             }
-            Next::NotBefore(ns) => outbox = wait_until(shared, outbox, ns, now_ns),
-            Next::Deliver(message) => {
+            NextAction::NotBefore(ns) => outbox = wait_until(shared, outbox, ns, now_ns),
+            NextAction::Deliver(message) => {
                 if delay_max_ns > 0 {
                     let until_ns = now_ns.saturating_add(random_part(delay_max_ns));
                     outbox = wait_out(shared, outbox, until_ns, &mut *clock);
@@ -105,7 +106,7 @@ fn empty(
     }
 }
 
-/// Waits until a time, or until something changes.
+/// Waits until a time, or until the queue changes.
 fn wait_until<'a>(
     shared: &'a Shared,
     outbox: MutexGuard<'a, Outbox>,
@@ -117,7 +118,7 @@ fn wait_until<'a>(
     waited.unwrap_or_else(PoisonError::into_inner).0
 }
 
-/// Waits until a time whatever comes, but not beyond the end.
+/// Waits until a time, or until the queue ends.
 fn wait_out<'a>(
     shared: &'a Shared,
     mut outbox: MutexGuard<'a, Outbox>,
@@ -134,8 +135,8 @@ fn wait_out<'a>(
     outbox
 }
 
-/// A random part of a time.  The hasher's keys are random; nothing better is needed to keep
-/// machines from sending at once.
+/// A random time below `whole_ns`.  The random keys of a hasher are good enough to spread the
+/// sends of many machines.
 fn random_part(whole_ns: u64) -> u64 {
     use std::hash::{BuildHasher, Hasher};
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
@@ -149,7 +150,7 @@ impl Sink for Queued {
         Ok(())
     }
 
-    /// Waits until what is kept was sent, or the peer failed once more.
+    /// Waits until all queued messages were sent, or the peer failed once more.
     fn finish(&mut self) -> io::Result<()> {
         self.end();
         Ok(())
@@ -178,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// A clock that stands still: a pause in these tests would never end.
+    /// A clock that does not move: a pause in these tests would never end.
     struct Still;
 
     impl Clock for Still {
@@ -191,7 +192,7 @@ mod tests {
         }
     }
 
-    /// Says what it is to deliver, and waits for the answer.
+    /// A transport that reports each message to the test and waits for its answer.
     struct Asking(Sender<u64>, Receiver<bool>);
 
     impl Transport for Asking {
@@ -229,7 +230,7 @@ mod tests {
         let (mut queued, asked, answer) = start(3);
         send(&mut queued, 0);
         assert_eq!(asked.recv().unwrap(), 0);
-        // The peer hangs now; sending goes on at once.
+        // The peer hangs now; sending returns at once.
         for sequence in 1..=10 {
             send(&mut queued, sequence);
         }

@@ -1,5 +1,5 @@
-//! A file with the latest message: written beside and renamed, so that nobody reads half of one.
-//! Four system calls a message.
+//! A file with the latest message: written under another name and renamed, so that a reader never
+//! sees half of a message.  Four system calls a message.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub struct ReplacedFile {
 }
 
 impl ReplacedFile {
-    /// The file at `path`; made with the first message.
+    /// The file at `path`; the first message creates it.
     #[must_use]
     pub fn new(path: &Path) -> Self {
         let mut beside = path.as_os_str().to_owned();

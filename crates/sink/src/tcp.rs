@@ -1,4 +1,4 @@
-//! TCP: a connection that stays open and is opened again after it broke.  One `write` a message.
+//! TCP: a connection that stays open, and is opened again after a failure.  One `write` a message.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::{Message, Transport};
 
-/// How long connecting and writing may take, as collectl has it.
+/// Timeout of connecting and of writing, as in collectl.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Payloads one after the other, over TCP.
+/// Sends payloads one after the other over TCP.
 #[derive(Debug)]
 pub struct TcpTransport {
     host: String,
@@ -38,7 +38,7 @@ impl Transport for TcpTransport {
     fn deliver(&mut self, message: &Message<'_>) -> io::Result<()> {
         let done = self.connected().and_then(|connection| connection.write_all(message.payload));
         if done.is_err() {
-            // What was cut off halfway must not be continued.
+            // The peer may have a part of the message: the next one needs a new connection.
             self.connection = None;
         }
         done
@@ -49,7 +49,7 @@ impl Transport for TcpTransport {
     }
 }
 
-/// The first address of a name.
+/// The first address of a host name.
 pub(crate) fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
     let unknown = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     (host, port).to_socket_addrs()?.next().ok_or_else(unknown)
@@ -74,7 +74,7 @@ mod tests {
         peer.read_exact(&mut line).unwrap();
         assert_eq!(&line, b"one\n");
         drop((peer, listener));
-        // The first writes after the peer went away may still be taken by our own kernel.
+        // Our kernel may accept the first writes after the peer has closed the connection.
         while transport.deliver(&message(b"two\n")).is_ok() {}
         assert!(transport.deliver(&message(b"two\n")).is_err(), "nobody listens");
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, UdpSocket};
 use crate::tcp::resolve;
 use crate::{Message, Transport};
 
-/// Payloads as datagrams.
+/// Sends payloads as datagrams.
 #[derive(Debug)]
 pub struct UdpTransport {
     socket: UdpSocket,
@@ -17,7 +17,7 @@ impl UdpTransport {
     /// To a host by name or address, which may be that of a multicast group.
     ///
     /// # Errors
-    /// The name has no address, or there can be no socket.
+    /// The name has no address, or the socket cannot be created.
     pub fn open(host: &str, port: u16) -> io::Result<Self> {
         let address = resolve(host, port)?;
         let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };

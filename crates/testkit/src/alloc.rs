@@ -14,8 +14,8 @@
 //! assert!(allocations.count == 1 && allocations.bytes >= 100);
 //! ```
 //!
-//! A test binary that forgets the `#[global_allocator]` would count nothing and hold whatever it
-//! claims; [`allocations_of`] therefore checks that a known allocation is counted.
+//! Without the `#[global_allocator]` nothing would be counted and every such test would pass;
+//! [`allocations_of`] therefore checks that a known allocation is counted.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -24,30 +24,30 @@ use std::cell::Cell;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
-/// What one thread has asked of the allocator.  Growing a block counts as an allocation.
+/// The allocations of one thread.  Growing a block counts as an allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allocations {
-    /// Blocks asked for or grown.
+    /// Blocks allocated or grown.
     pub count: u64,
-    /// Bytes asked for, freed ones included.
+    /// Bytes allocated, including those freed since.
     pub bytes: u64,
 }
 
 thread_local! {
-    // No destructor and a constant start: reaching it neither allocates nor registers anything.
+    // No destructor and a constant initial value: access neither allocates nor registers anything.
     static ALLOCATIONS: Cell<Allocations> = const { Cell::new(Allocations { count: 0, bytes: 0 }) };
     static LIVE_BYTES: Cell<i64> = const { Cell::new(0) };
 }
 
 fn note(bytes: usize) {
-    // A thread that is being torn down may have lost its counter; its last blocks go uncounted.
+    // A thread that is exiting may have lost its counter; its last blocks are not counted.
     let _ = ALLOCATIONS.try_with(|cell| {
         let seen = cell.get();
         cell.set(Allocations { count: seen.count + 1, bytes: seen.bytes + bytes as u64 });
     });
 }
 
-/// Counts bytes that live now, or with a negative number no longer do.
+/// Adds to the live bytes; a negative number for freed bytes.
 fn note_live(bytes: i64) {
     let _ = LIVE_BYTES.try_with(|cell| cell.set(cell.get() + bytes));
 }
@@ -88,11 +88,11 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Bytes that this thread has allocated and not freed.  Blocks that another thread frees count for
-/// neither, so only the difference of two numbers around work of one thread means something.
+/// Bytes that this thread has allocated minus those that it has freed.  Other threads may free
+/// some, so only the difference around work of one thread is meaningful.
 ///
 /// # Panics
-/// When the binary does not have [`CountingAllocator`] as its `#[global_allocator]`.
+/// If the binary does not have [`CountingAllocator`] as its `#[global_allocator]`.
 pub fn live_bytes() -> i64 {
     allocations_of(|| ());
     LIVE_BYTES.get()

@@ -1,7 +1,7 @@
-//! A simulated clock: days of recording in milliseconds, and every mishap that befalls a clock.
+//! A simulated clock: days of recording in milliseconds, with steps, drift and suspends.
 //!
-//! Clones share one time, so that a test keeps a handle while the recorder owns another.  Time
-//! moves only by sleeping, by [`SimClock::advance`], and by the cost set for each look at it.
+//! Clones share one time, so that a test keeps one clone and the recorder owns another.  Time
+//! moves only by sleeping, by [`SimClock::advance`], and by the cost set for each reading of it.
 //!
 //! ```
 //! use sample::{Clock, Wake};
@@ -22,12 +22,12 @@ use std::rc::Rc;
 
 use sample::{Clock, Moment, Wake};
 
-/// Something that happens at a set moment of the clock that never steps.
+/// Something that happens at a given time of the monotonic clock.
 pub enum Event {
-    /// Somebody sets the wall clock: it jumps by so many nanoseconds, back or forth.
+    /// The wall clock is set: it jumps by this many nanoseconds, forward or back.
     StepRealtime(i64),
-    /// The machine is suspended, or whit is not scheduled, for so many nanoseconds: both clocks
-    /// go on, and whoever sleeps wakes up late.
+    /// The machine is suspended, or whit is not scheduled, for this many nanoseconds: both clocks
+    /// advance, and sleepers wake up late.
     Suspend(u64),
     /// A signal ends a sleep.
     Interrupt,
@@ -35,20 +35,20 @@ pub enum Event {
     Call(Box<dyn FnOnce()>),
 }
 
-/// A clock that a test winds.
+/// A clock that a test controls.
 #[derive(Clone)]
 pub struct SimClock(Rc<RefCell<Time>>);
 
 struct Time {
     now: Moment,
-    /// What the wall clock gains on the other, in parts per million.
+    /// Drift of the wall clock against the monotonic clock, in parts per million.
     drift_ppm: i64,
     /// Drift not yet applied, in millionths of a nanosecond.
     drift_rest: i128,
     look_ns: u64,
     late_ns: u64,
     sleeps: u64,
-    /// In the order of time; equal times in the order given.
+    /// Sorted by time; events at the same time in the order given.
     events: Vec<(u64, Event)>,
 }
 
@@ -63,7 +63,7 @@ impl Default for SimClock {
 }
 
 impl SimClock {
-    /// A clock that stands at `now`.
+    /// A clock that starts at `now`.
     pub fn new(now: Moment) -> Self {
         SimClock(Rc::new(RefCell::new(Time {
             now,
@@ -76,42 +76,41 @@ impl SimClock {
         })))
     }
 
-    /// Lets the wall clock gain so many parts per million on the one that never steps; negative
-    /// to lose.
+    /// Sets the drift of the wall clock against the monotonic clock, in parts per million; negative
+    /// if it is slow.
     pub fn set_drift_ppm(&self, drift_ppm: i64) {
         self.0.borrow_mut().drift_ppm = drift_ppm;
     }
 
-    /// What each look at the clock takes: makes the cost of reads show.
+    /// Sets the time that each reading of the clock takes, so that reads have a cost.
     pub fn set_look_ns(&self, look_ns: u64) {
         self.0.borrow_mut().look_ns = look_ns;
     }
 
-    /// How late every sleep ends.
+    /// Sets how late every sleep ends.
     pub fn set_late_ns(&self, late_ns: u64) {
         self.0.borrow_mut().late_ns = late_ns;
     }
 
-    /// Has something happen when the clock that never steps reaches `monotonic_ns`; at the next
-    /// move of time if it has.
+    /// Schedules an event for `monotonic_ns`; one in the past happens when time next moves.
     pub fn at(&self, monotonic_ns: u64, event: Event) {
         let mut time = self.0.borrow_mut();
         let index = time.events.partition_point(|(at, _)| *at <= monotonic_ns);
         time.events.insert(index, (monotonic_ns, event));
     }
 
-    /// Lets time pass awake: work that takes `ns`.
+    /// Advances the time by work that takes `ns`.
     pub fn advance(&self, ns: u64) {
         let target = self.0.borrow().now.monotonic_ns.saturating_add(ns);
         self.pass_until(target, false);
     }
 
-    /// Both clocks, without the cost of a look.
+    /// Both clocks, without the cost of a reading.
     pub fn moment(&self) -> Moment {
         self.0.borrow().now
     }
 
-    /// How often somebody slept.
+    /// The number of sleeps so far.
     pub fn sleeps(&self) -> u64 {
         self.0.borrow().sleeps
     }

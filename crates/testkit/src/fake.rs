@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// A tree of kernel files that goes away when dropped.
+/// A tree of kernel files that is deleted when dropped.
 pub struct FakeHost {
     folder: TempDir,
 }
 
 impl FakeHost {
-    /// An empty tree.  Everybody may look into it, so that tests can read it as another user.
+    /// An empty tree, readable by every user, so that tests can read it as another user.
     ///
     /// # Errors
     /// Those of making a folder.
@@ -30,8 +30,7 @@ impl FakeHost {
         Ok(FakeHost { folder })
     }
 
-    /// A copy of a tree that stands elsewhere (`testdata/proc/<host>`).  Symbolic links stay
-    /// links.
+    /// A copy of another tree (`testdata/proc/<host>`).  Symbolic links stay links.
     ///
     /// # Errors
     /// Those of reading and writing files.
@@ -41,18 +40,18 @@ impl FakeHost {
         Ok(host)
     }
 
-    /// Where the machine's `/` is.
+    /// The directory that is the machine's `/`.
     pub fn root(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Where a path of the machine is.
+    /// The real path of a path of the machine.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root().join(path.trim_start_matches('/'))
     }
 
-    /// Writes a file, with the folders above it.  A file that is there is replaced **in place**,
-    /// so that descriptors kept open on it see the new text, as they would a kernel's.
+    /// Writes a file, and creates its folders.  An existing file is overwritten **in place**, so
+    /// that open descriptors see the new text, as with a kernel file.
     ///
     /// # Errors
     /// Those of writing files.
@@ -60,7 +59,7 @@ impl FakeHost {
         put(self.root(), path, text)
     }
 
-    /// Takes a file away, or a folder with all below it.
+    /// Removes a file, or a folder with everything below it.
     ///
     /// # Errors
     /// Those of removing.
@@ -69,7 +68,7 @@ impl FakeHost {
         if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
     }
 
-    /// Lets nobody read a file.  The superuser may read it all the same: see [`as_nobody`].
+    /// Removes all permissions of a file.  Root can still read it: see [`as_nobody`].
     ///
     /// # Errors
     /// Those of changing modes.
@@ -77,7 +76,7 @@ impl FakeHost {
         fs::set_permissions(self.path(path), fs::Permissions::from_mode(0o000))
     }
 
-    /// Makes a symbolic link with that text.
+    /// Makes a symbolic link to `target`.
     ///
     /// # Errors
     /// Those of making links.
@@ -101,7 +100,7 @@ impl FakeHost {
     }
 }
 
-/// Writes a file below `root`, with the folders above it; see [`FakeHost::put`].
+/// Writes a file below `root`, and creates its folders; see [`FakeHost::put`].
 ///
 /// # Errors
 /// Those of writing files.
@@ -126,7 +125,7 @@ fn collect_files(folder: &Path, path: &str, files: &mut Vec<String>) -> io::Resu
     Ok(())
 }
 
-/// Copies a tree over another: files are replaced in place, links made where there are none.
+/// Copies a tree over another: overwrites files in place, makes missing links.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -146,16 +145,16 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs `work` in a thread that has the rights of nobody, so that a test run by root can be
-/// denied a file.  Run by anybody else, the thread has the rights it had.
+/// Runs `work` in a thread with the user id of nobody, so that a file can be unreadable in a test
+/// that root runs.  For any other user the thread keeps its user id.
 ///
 /// # Panics
-/// When `work` panics, or when root may not give up its rights.
+/// If `work` panics, or if root cannot change the user id.
 pub fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let thread = move || {
         if rustix::process::geteuid().is_root() {
             let (uid, gid) = (rustix::fs::Uid::from_raw(65_534), rustix::fs::Gid::from_raw(65_534));
-            // These change this thread alone, unlike the functions of the C library.
+            // Unlike the functions of the C library, these change only this thread.
             rustix::thread::set_thread_groups(&[gid]).expect("giving up groups");
             rustix::thread::set_thread_res_gid(gid, gid, gid).expect("giving up the group");
             rustix::thread::set_thread_res_uid(uid, uid, uid).expect("giving up the user");

@@ -1,9 +1,9 @@
 //! What tests share: fake kernel trees, a simulated clock, a counting allocator, and the one way to
 //! skip a test.
 //!
-//! Prints nothing but skips.
+//! Prints only skips.
 //!
-//! Uses `sample`.  A dev-dependency alone: no program that is shipped has it.
+//! Uses `sample`.  Only a dev-dependency: no shipped program contains it.
 //! Begin with `fake.rs`, the tree that tests write kernel files into, and `skip.rs`.
 
 pub mod alloc;

@@ -1,7 +1,7 @@
-//! A test that cannot run here says so, where somebody sees it.
+//! Reports that a test cannot run on this machine.
 //!
-//! The test harness hides what a passing test prints, so a line on stderr alone is seen by nobody.
-//! [`skip`] also appends a line to a ledger, when the variable [`LEDGER`] names one:
+//! The test harness hides the output of passing tests, so a line on stderr is not enough.
+//! [`skip`] also appends a line to a file, the ledger, if the variable [`LEDGER`] names one:
 //! `cargo xtask ci` sets it, prints the ledger at its end, and can fail on a skip that is not on
 //! its list.
 
@@ -12,11 +12,11 @@ use std::path::Path;
 /// The environment variable that names the ledger.
 pub const LEDGER: &str = "WHIT_SKIPS";
 
-/// Says that a test leaves something out, and why; the test returns or goes on without it.
+/// Reports what a test skips, and why; the test then returns or continues without it.
 ///
-/// `what` is what is not tested, in the fewest words that are the same on every machine ("strace",
-/// "the unified hierarchy"): skips are listed and allowed by it.  `reason` is why not here, and may
-/// hold an error of the system.
+/// `what` names what is not tested in a few words that are the same on every machine ("strace",
+/// "the unified hierarchy"); skips are listed and allowed by it.  `reason` says why, and may
+/// contain an error of the system.
 #[allow(clippy::print_stderr, reason = "a test that skips says why")]
 pub fn skip(what: &str, reason: &str) {
     eprintln!("skipped: {what}: {reason}");
@@ -27,8 +27,8 @@ pub fn skip(what: &str, reason: &str) {
     }
 }
 
-/// Appends `what`, `reason` and the test's name, parted by tabs, with one write, so that the lines
-/// of tests that run at the same time do not mix.
+/// Appends `what`, `reason` and the test's name, separated by tabs, with one write, so that lines
+/// of concurrent tests do not mix.
 fn append(ledger: &Path, what: &str, reason: &str, test: &str) -> std::io::Result<()> {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = format!("{}\t{}\t{}\n", flat(what), flat(reason), flat(test));

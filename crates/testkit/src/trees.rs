@@ -1,9 +1,9 @@
 //! Kernel trees of several machines, for `Host::new(root)` and `--root DIR`.
 //!
-//! `vm2` is a real one, kept in `testdata/proc/vm2`: a virtual machine of two CPUs with Linux
-//! 6.18, cgroups version 1, zram and loop devices.  The others are made here from the kernel's
-//! documents, since a machine of 256 CPUs would fill megabytes: what they print has the kernel's
-//! form, the numbers are made up, and counters grow from step to step.
+//! `vm2` is real, a copy in `testdata/proc/vm2`: a virtual machine of two CPUs with Linux 6.18,
+//! cgroups version 1, zram and loop devices.  The others are generated, since a machine of 256
+//! CPUs would fill megabytes: the files have the form that the kernel documents, the numbers are
+//! invented, and counters grow from step to step.
 //!
 //! ```
 //! let host = testkit::FakeHost::new().unwrap();
@@ -29,13 +29,13 @@ pub struct Tree {
     /// One sentence without a full stop.
     pub about: &'static str,
     write: fn(&Path, u64) -> io::Result<()>,
-    /// Files that nobody but root and their owner may read.
+    /// Files that only root and their owner may read.
     pub denied: &'static [&'static str],
 }
 
 impl Tree {
-    /// Writes the tree below `root` as it is after `step` intervals: 0 the first time, then 1,
-    /// 2 and so on over what is there.  Files are replaced in place.
+    /// Writes the tree below `root` as it is after `step` intervals: first with 0, then with 1, 2
+    /// and so on over the existing tree.  Files are overwritten in place.
     ///
     /// # Errors
     /// Those of writing files.
@@ -84,13 +84,13 @@ pub static ALL: &[Tree] = &[
     },
     Tree {
         name: "processes",
-        about: "Ten processes, some with names that harm, one number used twice",
+        about: "Ten processes, some with malicious names, one process id reused",
         write: processes::write,
         denied: &[],
     },
     Tree {
         name: "sparse",
-        about: "A container's view: files missing, empty, or not for everybody",
+        about: "A container's view: files missing, empty, or unreadable for others",
         write: small::sparse,
         denied: small::DENIED,
     },
@@ -101,13 +101,12 @@ pub fn find(name: &str) -> Option<&'static Tree> {
     ALL.iter().find(|tree| tree.name == name)
 }
 
-/// Where the real trees are kept.
+/// The directory of the real trees.
 pub fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/proc")
 }
 
-/// The tree as it was taken first, then with what had changed three seconds later; after that
-/// nothing changes any more.
+/// The tree as copied, from step 1 on with the files that had changed three seconds later.
 fn vm2(root: &Path, step: u64) -> io::Result<()> {
     let tree = testdata().join("vm2");
     if step == 0 {
@@ -119,7 +118,7 @@ fn vm2(root: &Path, step: u64) -> io::Result<()> {
     crate::fake::copy_tree(&tree.join("later"), root)
 }
 
-/// Files of `vm2` whose numbers are nearly all counters, for other machines to start from.
+/// Files of `vm2` whose numbers are nearly all counters; other machines are made from them.
 const TEMPLATES: &[&str] = &[
     "/proc/stat",
     "/proc/loadavg",
@@ -150,16 +149,16 @@ const TEMPLATES: &[&str] = &[
 fn base(root: &Path, step: u64) -> io::Result<()> {
     for path in TEMPLATES {
         let text = std::fs::read(testdata().join("vm2").join(&path[1..]))?;
-        // The first two numbers of a disk are its own.
+        // The first two numbers of a disk are its device number.
         let kept = if path.ends_with("diskstats") { 2 } else { 0 };
         crate::fake::put(root, path, grow(&text, step, kept))?;
     }
     Ok(())
 }
 
-/// The text with every number that stands by itself, or behind `=`, grown for `step` intervals,
-/// but for the first `kept` of each line.  Numbers inside names (`cpu0`) stay, and so do times,
-/// fractions and zeros.
+/// Increases every number that is a whole word, or follows `=`, by `step` intervals of growth,
+/// except the first `kept` of each line.  Numbers inside names (`cpu0`), times, fractions and
+/// zeros stay.
 fn grow(text: &[u8], step: u64, kept: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + text.len() / 8);
     for line in text.split_inclusive(|&byte| byte == b'\n') {
@@ -204,7 +203,7 @@ fn grow_line(line: &[u8], step: u64, kept: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// A counter of its own for each `seed`, grown for `step` intervals.
+/// The value of the counter number `seed` after `step` intervals.
 fn counter(seed: u64, step: u64) -> u64 {
     let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     mixed + step * (mixed % 1000 + 1)

@@ -97,7 +97,7 @@ fn interrupts(step: u64) -> String {
     for number in 0..INTERRUPTS {
         let _ = write!(text, "{number:>5}:");
         for cpu in 0..CPUS {
-            // Each has a CPU of its own, as drivers with a queue for each CPU have it.
+            // Each interrupt goes to one CPU, as with drivers that have a queue per CPU.
             let here = cpu == number % CPUS;
             let _ = write!(text, " {:10}", if here { counter(number, step) } else { 0 });
         }

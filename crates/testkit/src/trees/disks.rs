@@ -16,7 +16,7 @@ pub(super) struct Disk {
     pub(super) name: String,
     /// The disk it is a partition of.
     pub(super) whole: Option<String>,
-    /// The devices it stands on.
+    /// The devices it is stacked on.
     pub(super) slaves: Vec<String>,
     /// The device mapper's identifier and name, or an array's level.
     pub(super) mapped: Option<(String, String)>,
@@ -87,7 +87,7 @@ pub(super) fn write_stats(root: &Path, disks: &[Disk], step: u64) -> io::Result<
     for (index, disk) in disks.iter().enumerate() {
         let _ = write!(text, "{:4} {:7} {}", disk.major, disk.minor, disk.name);
         for column in 0..17 {
-            // The ninth column is a level: requests under way.
+            // The ninth column is a gauge: requests in flight.
             let value = if column == 8 { 0 } else { counter(index as u64 * 20 + column, step) };
             let _ = write!(text, " {value}");
         }
@@ -99,7 +99,7 @@ pub(super) fn write_stats(root: &Path, disks: &[Disk], step: u64) -> io::Result<
 /// Writes the devices' directories and the links to them.
 pub(super) fn write_sysfs(root: &Path, disks: &[Disk]) -> io::Result<()> {
     for disk in disks {
-        let place = place(disk);
+        let place = sysfs_path(disk);
         let write = |file: &str, text: String| put(root, &format!("/sys/{place}/{file}"), text);
         write("dev", format!("{}:{}\n", disk.major, disk.minor))?;
         write("size", format!("{}\n", 1u64 << 31))?;
@@ -134,8 +134,8 @@ pub(super) fn write_sysfs(root: &Path, disks: &[Disk]) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a device's directory is below `/sys`.
-fn place(disk: &Disk) -> String {
+/// The path of a device's directory below `/sys`.
+fn sysfs_path(disk: &Disk) -> String {
     match &disk.whole {
         None if disk.is_virtual => format!("devices/virtual/block/{}", disk.name),
         None => format!("devices/pci0000:00/0000:00:04.0/block/{}", disk.name),

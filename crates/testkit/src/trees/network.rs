@@ -9,7 +9,7 @@ use super::counter;
 use super::disks::link;
 use crate::fake::put;
 
-/// Name, `DEVTYPE`, ARP type, what it belongs to, what it stands on, speed.
+/// Name, `DEVTYPE`, ARP type, its master, the interfaces it is stacked on, speed.
 type Interface = (&'static str, &'static str, u64, &'static str, &'static [&'static str], i64);
 
 const INTERFACES: &[Interface] = &[

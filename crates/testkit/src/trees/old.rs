@@ -1,5 +1,5 @@
-//! Linux 2.6.32, with the columns of its time: nine CPU times, eleven numbers a disk, no PSI, no
-//! `MemAvailable`, few TCP counters, cgroups in folders of the administrator's choice.
+//! Linux 2.6.32: nine CPU times, eleven numbers a disk, no PSI, no `MemAvailable`, few TCP
+//! counters, cgroups mounted in folders that the administrator chose.
 
 use std::io;
 use std::path::Path;

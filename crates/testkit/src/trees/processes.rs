@@ -1,7 +1,7 @@
-//! A machine with processes: the first of all, threads of the kernel, names that try to look like
-//! something else, several threads, a number used again, files that may not be read.
+//! A machine with processes: process 1, kernel threads, malicious names, several threads, a reused
+//! process id, unreadable files.
 //!
-//! Written as `fs/proc/array.c` and `fs/proc/base.c` of Linux 6 print them.
+//! Formatted as by `fs/proc/array.c` and `fs/proc/base.c` of Linux 6.
 
 use std::fmt::Write as _;
 use std::io;
@@ -19,19 +19,19 @@ struct Process {
     pid: u32,
     parent: u32,
     uid: u32,
-    /// As the kernel keeps it: any bytes but zero, at most 15.
+    /// The kernel's `comm`: at most 15 bytes, any except zero.
     command: &'static [u8],
     state: char,
-    /// Arguments, each ended by a zero; empty for threads of the kernel.
+    /// Arguments, each terminated by a zero; empty for kernel threads.
     arguments: &'static [u8],
-    /// Where its program lies; `None` for threads of the kernel, and where nobody may look.
+    /// Path of its executable; `None` for kernel threads, and without permission.
     executable: Option<&'static str>,
     cgroup: &'static str,
     /// Threads besides the first.
     threads: u32,
-    /// Whether `io` is there.
+    /// Whether it has the file `io`.
     has_io: bool,
-    /// Ticks since boot when it began.
+    /// Start time in clock ticks since boot.
     start: u64,
 }
 
@@ -62,7 +62,7 @@ const PROCESSES: &[Process] = &[
     },
     Process { pid: 2, parent: 0, command: b"kthreadd", start: 3, ..PLAIN },
     Process { pid: 16, parent: 2, command: b"ksoftirqd/0", start: 4, ..PLAIN },
-    // What it does to whoever reads up to the first `)`.
+    // Breaks parsers that read the name up to the first `)`.
     Process {
         pid: 812,
         command: b"ev) R 1 x",
@@ -74,7 +74,7 @@ const PROCESSES: &[Process] = &[
         start: 812,
         ..PLAIN
     },
-    // Clears a terminal, and begins a line of its own.
+    // Clears a terminal, and starts a new line.
     Process {
         pid: 813,
         command: b"a\nb\x1b[2J\\n",
@@ -84,7 +84,7 @@ const PROCESSES: &[Process] = &[
         start: 813,
         ..PLAIN
     },
-    // Not UTF-8, and a user whom nobody knows.
+    // Not UTF-8, and a user without a name.
     Process {
         pid: 814,
         command: b"\xff\xc3(\x80 \xe2\x82\xac",
@@ -106,7 +106,7 @@ const PROCESSES: &[Process] = &[
         start: 4_000,
         ..PLAIN
     },
-    // Somebody else's: neither `io` nor the program may be looked at.
+    // Of another user: neither `io` nor the executable may be read.
     Process {
         pid: 1_200,
         uid: 1001,
@@ -117,9 +117,9 @@ const PROCESSES: &[Process] = &[
         start: 5_000,
         ..PLAIN
     },
-    // Ended, but its parent does not care.
+    // A zombie: it exited, but its parent does not wait for it.
     Process { pid: 1_250, parent: 900, command: b"defunct", state: 'Z', start: 6_000, ..PLAIN },
-    // Its number is another's at the second look.
+    // Its process id belongs to another process at the second step.
     Process {
         pid: 1_300,
         command: b"worker",
@@ -142,7 +142,7 @@ pub(super) fn write(root: &Path, step: u64) -> io::Result<()> {
 }
 
 fn write_process(root: &Path, process: &Process, step: u64) -> io::Result<()> {
-    // Used again, it counts from the beginning.
+    // The new process counts from 0.
     let is_another = process.pid == 1_300 && step > 0;
     let step = if is_another { step - 1 } else { step };
     let start = process.start + if is_another { 90_000 } else { 0 };
@@ -198,14 +198,14 @@ fn stat(process: &Process, tid: u32, start: u64, step: u64) -> Vec<u8> {
     text
 }
 
-/// Time on a CPU, time without one, turns.
+/// Time on a CPU, time on the run queue, timeslices.
 fn schedstat(tid: u32, step: u64) -> String {
     let tid = u64::from(tid);
     let (run, delay, turns) = (tid * 900_000_000 + step * 800_000_000, tid * 1_000, tid + step);
     format!("{run} {} {turns}\n", delay + step)
 }
 
-/// `status`, where the kernel escapes line ends and backslashes of the name.
+/// `status`, in which the kernel escapes newlines and backslashes of the name.
 fn status(process: &Process, step: u64) -> Vec<u8> {
     let mut text = b"Name:\t".to_vec();
     for &byte in process.command {

@@ -1,4 +1,4 @@
-//! Machines that differ from the usual in one thing each.
+//! Machines with one special subsystem each.
 
 use std::fmt::Write as _;
 use std::io;
@@ -84,7 +84,7 @@ pub(super) fn infiniband(root: &Path, step: u64) -> io::Result<()> {
         let moves = if state.starts_with('4') { step } else { 0 };
         for (number, name) in COUNTERS.iter().enumerate() {
             let value = counter((index * 100 + number) as u64, moves);
-            // Adapters before the fifth generation count in 32 bits here, and in full elsewhere.
+            // Adapters before the fifth generation have 32-bit counters here, 64-bit ones elsewhere.
             put(root, &format!("{path}/counters/{name}"), format!("{value}\n"))?;
             let is_traffic = name.ends_with("_data") || name.ends_with("_packets");
             if adapter == "mlx4_1" && is_traffic {
@@ -106,10 +106,10 @@ pub(super) fn infiniband(root: &Path, step: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// What a container or a hardened machine shows: some files are not there, some are empty, some
-/// belong to root alone.
+/// A container or a hardened machine: some files are missing, some are empty, some are readable
+/// only by root.
 pub(super) fn sparse(root: &Path, step: u64) -> io::Result<()> {
-    // Only root may write a file again that nobody may write.
+    // Make the unreadable files writable again for users other than root.
     set_modes_of_denied(root, 0o600)?;
     base(root, step)?;
     for path in ["/proc/vmstat", "/proc/net/snmp6", "/proc/net/sockstat6", "/proc/buddyinfo"] {
@@ -127,7 +127,7 @@ pub(super) fn sparse(root: &Path, step: u64) -> io::Result<()> {
     set_modes_of_denied(root, 0o400)
 }
 
-/// Sets the mode of those that are there.
+/// Sets the mode of the existing ones.
 fn set_modes_of_denied(root: &Path, mode: u32) -> io::Result<()> {
     for path in DENIED.iter().map(|path| root.join(&path[1..])).filter(|path| path.exists()) {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
