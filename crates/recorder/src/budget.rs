@@ -1,18 +1,18 @@
-//! A budget: at most so much of one CPU for reading.  Over it, the most expensive sources are read
-//! less often, and their samples say [`State::Skipped`].
+//! A budget: a limit on the share of one CPU for reading.  Above it, the most expensive sources are
+//! read less often, and the samples left out have the state [`State::Skipped`].
 //!
 //! Every source has a stride: it is read at every stride-th time that it is due.  After every
 //! [`ROUND_TICKS`] ticks the expected cost of a tick is compared with the budget.  If it is above,
 //! the stride of the most expensive source is doubled, until the cost fits.  If a stride can be
 //! halved and all would still fit with room to spare, it is halved.
 //!
-//! Some sources slow down other processes whether they are read or not: each traced system call
-//! takes longer.  Their own estimate of that cost is added to the cost of all reading, and if the
-//! sum is above the budget over a round, the source is stopped for good.
+//! Some sources slow down other processes even between readings: each traced system call takes
+//! longer.  The source's estimate of that cost is added to the cost of all reading.  If the sum is
+//! above the budget of a round, the source is stopped for good.
 //!
 //! Costs are those in the samples.  They are wall time: a read during which another process ran
-//! looks more expensive than it was.  So a lower cost is taken as it is, and a higher one only
-//! moves the estimate halfway.
+//! appears too expensive.  So a lower cost replaces the estimate, and a higher one moves it only
+//! halfway.
 
 use sample::{Snapshot, SourceDef, State};
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use std::sync::Arc;
 /// Ticks between two comparisons of costs with the budget.
 const ROUND_TICKS: u32 = 8;
 
-/// Longest stride.  Beyond it a source would be as good as not recorded.
+/// The longest stride.  With a longer one a source would be nearly useless.
 const STRIDE_MAX: u32 = 64;
 
-/// A stride is halved again when the cost would then be below this share of the budget, so that
-/// it does not go to and fro.
+/// A stride is halved again only if the cost would then be below this share of the budget, so that
+/// it does not oscillate.
 const ROOM: f64 = 0.8;
 
-/// The source that is never left out: the recorder's own cost must always be recorded.
+/// The source that is never skipped: the recorder's own cost must always be recorded.
 const ALWAYS: &str = "whit";
 
-/// What each source costs, and how often it is read.
+/// The cost of each source, and how often it is read.
 #[derive(Debug)]
 pub struct Budget {
     allowed_ns: f64,
@@ -44,15 +44,15 @@ struct SourceCost {
     cost_ns: f64,
     stride: u32,
     left: u32,
-    /// How many ticks there are to one time that the source is due.
+    /// The number of ticks from one due time of the source to the next.
     every: f64,
-    /// What it has cost others in this round.
+    /// Its cost to other processes in this round.
     burden_ns: f64,
 }
 
 impl Budget {
-    /// A budget of `percent` of one CPU for these sources, which are due at every `every(def)`-th
-    /// tick, at ticks `interval_ns` apart.
+    /// A budget of `percent` of one CPU for these sources.  Each is due at every `every(def)`-th
+    /// tick; ticks are `interval_ns` apart.
     pub fn new(
         percent: f64,
         interval_ns: u64,
@@ -74,7 +74,7 @@ impl Budget {
         }
     }
 
-    /// Whether a source that is due is left out this time.
+    /// Whether to skip a source that is due.
     #[inline]
     pub fn leaves_out(&mut self, index: usize) -> bool {
         let account = &mut self.sources[index];
@@ -86,8 +86,8 @@ impl Budget {
         false
     }
 
-    /// Adds what a source has cost other processes; false if that and all reading are together
-    /// above a round's budget, so that the source must stop.
+    /// Adds the cost of a source to other processes.  Returns false if this and the cost of all
+    /// reading exceed a round's budget, so that the source must stop.
     pub fn allows(&mut self, index: usize, burden_ns: u64) -> bool {
         let round_ns = f64::from(ROUND_TICKS) * (self.allowed_ns - self.expected_ns()).max(0.0);
         let account = &mut self.sources[index];
@@ -95,7 +95,7 @@ impl Budget {
         account.burden_ns <= round_ns
     }
 
-    /// Takes the costs of a tick into account.
+    /// Updates the estimates with the costs of a tick.
     #[inline]
     pub fn learn(&mut self, snapshot: &Snapshot) {
         for (account, (sample, &fresh)) in
@@ -154,7 +154,7 @@ impl Budget {
 }
 
 impl SourceCost {
-    /// What the source costs a tick, on average.
+    /// The average cost of the source per tick.
     fn expected_ns(&self) -> f64 {
         self.cost_ns / (self.every * f64::from(self.stride))
     }

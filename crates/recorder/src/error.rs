@@ -1,10 +1,10 @@
-//! Why a recorder cannot begin or go on.
+//! Why a recorder cannot start or continue.
 
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a recorder cannot begin or go on.
+/// Why a recorder cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
     /// The directory for files is missing and cannot be made.
@@ -25,16 +25,16 @@ pub enum RecorderError {
         #[source]
         error: io::Error,
     },
-    /// A recording cannot be made, for reasons of its directory.
+    /// A recording cannot be created, because of its directory.
     #[error("the directory of -f must exist and be writable")]
     CreateRecording(#[source] recording::Error),
-    /// A recording cannot be made, locked or ended.
+    /// A recording cannot be created, locked or closed.
     #[error(transparent)]
     Recording(#[from] recording::Error),
-    /// What a recording held back cannot be written.
+    /// Buffered data of a recording cannot be written.
     #[error(transparent)]
     WriteRecording(#[from] recording::WriteError),
-    /// A plot file cannot be ended.
+    /// A plot file cannot be closed.
     #[error("plot files")]
     Plot(#[source] io::Error),
     /// The reader of the live text is gone.

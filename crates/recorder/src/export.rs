@@ -1,9 +1,8 @@
-//! An export as a view: its bytes go through a [`Sink`] to where the export wants them, and to the
-//! output only what is asked to be shown beside.
+//! An export as a view: its bytes go through a [`Sink`] to the destination of the export, and to
+//! the view's output only if the user asked to show them too.
 //!
-//! While this machine is sampled, a connection has a thread and a queue of its own: a peer that
-//! hangs must not make samples late.  While a recording is played there is no hurry, and every
-//! report is sent before the next is made.
+//! When recording, a connection has its own thread and queue: a peer that hangs must not delay
+//! samples.  When playing a recording, every report is sent before the next one is made.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -17,23 +16,23 @@ use sink::{
 use view::View;
 use view::export::{Destination, Echo, Export};
 
-/// Reports that wait for a peer that is slow or away: a minute of them at one a second.
+/// Queued reports for a peer that is slow or unreachable: a minute of them at one a second.
 const QUEUE_REPORTS_MAX: usize = 60;
 
-/// Bytes of reports that wait.
+/// Bytes of queued reports.
 const QUEUE_BYTES_MAX: usize = 16 << 20;
 
 /// Pauses after failures.
 const BACKOFF: Backoff = Backoff { first_ns: 1_000_000_000, longest_ns: 60_000_000_000 };
 
-/// Takes what the user should know at once.
+/// Receives messages that the user should see at once.
 pub type Notify = Box<dyn FnMut(&str)>;
 
-/// Makes a view of an export.  `clock` is that of the queue; `None` sends without one, and
-/// waits for the peer.
+/// Makes a view of an export.  With a `clock` messages are queued; with `None` they are sent at
+/// once, and sending waits for the peer.
 ///
 /// # Errors
-/// A name has no address, or there can be no socket or thread.
+/// A name has no address, or a socket or thread cannot be created.
 pub fn open_export(
     export: Export,
     clock: Option<Box<dyn Clock + Send>>,
@@ -71,7 +70,7 @@ pub fn open_export(
 struct ExportView {
     view: Box<dyn View>,
     echo: Echo,
-    /// Whether each `write` of the view is a message, and not each frame.
+    /// Whether each `write` of the view is a message; otherwise each frame is one.
     in_packets: bool,
     stream: Stream,
     buffer: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What a recording says about its machine and its run: read once at the start.
+//! Facts about the machine and the run for a recording's [`Meta`]: read once at the start.
 //!
 //! The import of collectl's headers uses the same keys, so that one view shows both.
 
@@ -10,19 +10,19 @@ use sample::{Meta, Moment};
 use crate::intervals::Intervals;
 use crate::messages::local;
 
-/// Most that is read of one file here.
+/// The most that is read of one file here.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// What the caller knows about this run, beside what the machine says.
+/// Facts about this run that the caller knows.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFacts<'a> {
     /// The letters of the sources.
     pub subsystems: &'a str,
     /// How often they are read.
     pub intervals: Intervals,
-    /// What the program was called with.
+    /// The command line of the program.
     pub command_line: &'a str,
-    /// A text of the user's.
+    /// The user's comment.
     pub comment: Option<&'a str>,
     /// Local time.
     pub zone: &'a TimeZone,
@@ -97,7 +97,7 @@ fn count_cpus(stat: &str) -> usize {
     stat.lines().filter(numbered).count().max(1)
 }
 
-/// What follows `key` and its colon on the first line that begins with it, without ` kB`.
+/// The text after `key` and a colon on the first line that begins with it, without ` kB`.
 fn after(text: &str, key: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with(key))?;
     let value = line.split_once(':')?.1.trim();

@@ -1,4 +1,4 @@
-//! What the first sample shows: sources that have nothing to read, so that nobody waits for them.
+//! Checks the first sample for sources that cannot be read, so that the user knows at once.
 
 use std::sync::Arc;
 
@@ -6,26 +6,26 @@ use layout::Selection;
 use sample::{Snapshot, SourceDef, State};
 use source::SourceContext;
 
-/// The source whose rows are processes, and the one whose rows are processes that ended.
+/// The source whose rows are processes, and the one whose rows are processes that exited.
 const PROCESSES: &str = "process";
 const ENDS: &str = "exit";
 
-/// Looks at the first sample.
+/// The check of the first sample.
 pub struct FirstSampleCheck {
     /// The sources of the snapshot.
     pub defs: Vec<Arc<SourceDef>>,
-    /// What the user asked for by letter or name.  A source that is not on this machine is only mentioned if it is
-    /// among them; one that may not be read always is.
+    /// The user's selection.  A source that this machine lacks is mentioned only if it is selected
+    /// here; one that may not be read is always mentioned.
     pub named: Selection,
-    /// What the sources have found out about themselves.
+    /// What the sources report about themselves.
     pub context: Arc<SourceContext>,
 }
 
 impl FirstSampleCheck {
-    /// A sentence for each source that cannot be read, or not in the best way.
+    /// A sentence for each source that cannot be read, or only in a slower or less complete way.
     pub(crate) fn sentences(&self, snapshot: &Snapshot) -> Vec<String> {
         let mut sentences = Vec::new();
-        let way = self.process_way(snapshot);
+        let way = self.missing_capability(snapshot);
         for (def, sample) in self.defs.iter().zip(&snapshot.samples) {
             if def.name == ENDS && way.is_some() {
                 continue;
@@ -44,9 +44,9 @@ impl FirstSampleCheck {
         sentences
     }
 
-    /// Says that processes are not read in the best way because a capability is missing, which the
-    /// user can change.  Other reasons are in `whit doctor`.
-    fn process_way(&self, snapshot: &Snapshot) -> Option<String> {
+    /// A sentence if processes are not read by BPF because a capability is missing, which the user
+    /// can change.  `whit doctor` shows other reasons.
+    fn missing_capability(&self, snapshot: &Snapshot) -> Option<String> {
         let reason = self.context.shared.processes.method_reason();
         let sample = |name| {
             let index = self.defs.iter().position(|def| def.name == name)?;

@@ -7,17 +7,17 @@
 /// Longest interval: a year.  Keeps every later sum of nanoseconds far from overflow.
 const INTERVAL_NS_MAX: u64 = 366 * 86_400 * 1_000_000_000;
 
-/// Shortest interval but 0: a timer cannot keep less, and 0 says what is meant.
+/// The shortest interval except 0, which means as fast as possible: timers are not more precise.
 const INTERVAL_NS_MIN: u64 = 10_000;
 
-/// Ratios of an interval of 0, as collectl has them.
+/// Ratios for an interval of 0, as in collectl.
 const SECOND_RATIO: u64 = 6;
 const THIRD_RATIO: u64 = 30;
 
 /// How often sources are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intervals {
-    /// Between two ticks; 0 as fast as possible.
+    /// Time between two ticks; 0 for as fast as possible.
     pub first_ns: u64,
     /// Ticks between two readings of sources of the second cadence.
     pub second_every: u64,
@@ -53,7 +53,7 @@ pub enum IntervalError {
     #[error("{0} seconds are more than a year")]
     TooLong(String),
     /// A part is too short, and not 0.
-    #[error("{0} seconds are less than a timer can keep; 0 reads as fast as possible")]
+    #[error("{0} seconds are too short for a timer; 0 reads as fast as possible")]
     TooShort(String),
     /// A part is not a multiple of the first.
     #[error(
@@ -74,18 +74,17 @@ pub enum IntervalError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// Not a number and a unit.
-    #[error("'{0}' is not a number with w, d, h, m or s behind it")]
+    #[error("'{0}' is not a number followed by w, d, h, m or s")]
     NotADuration(String),
-    /// More than the clock can count.
+    /// Longer than the clock can count.
     #[error("{0} is too long")]
     TooLong(String),
 }
 
-/// Reads `i1[:i2[:i3]]`.  `default_first` is used where the first part is left out.  `needs` says
-/// whether some source is read at the second and at the third interval; a part that no source
-/// uses may break the rules, as in collectl: 7 seconds are no error with nothing but CPU.  With
-/// `follow` the other two are the first unless given: whoever asks only for what is seldom read
-/// should not have to wait for it.
+/// Parses `i1[:i2[:i3]]`.  `default_first` replaces an empty first part.  `needs` says whether any
+/// source uses the second and the third interval; an unused part may break the rules, as in
+/// collectl: 7 seconds are no error if only CPUs are recorded.  With `follow` the other two equal
+/// the first unless given, so that a user who selects only slow sources need not wait for them.
 ///
 /// # Errors
 /// [`IntervalError`].
@@ -128,7 +127,7 @@ pub fn parse_intervals(
     })
 }
 
-/// How many first intervals make another one.
+/// The number of first intervals in another interval.
 fn every(
     first_ns: u64,
     part: Option<&str>,
@@ -141,7 +140,7 @@ fn every(
     if ns >= first_ns && ns.is_multiple_of(first_ns) {
         return Ok(ns / first_ns);
     }
-    // A default that does not fit is rounded up to one that does, unless something depends on it.
+    // A default that is not a multiple is rounded up to one, unless a source depends on it.
     if given.is_none() && !needed {
         return Ok(ns.div_ceil(first_ns).max(1));
     }
@@ -152,7 +151,7 @@ fn every(
     })
 }
 
-/// A number of seconds with a fraction, in nanoseconds, without the rounding of floats.
+/// Parses a decimal number of seconds into nanoseconds, without floating-point rounding.
 fn interval_ns(text: &str) -> Result<u64, IntervalError> {
     let bad = || IntervalError::NotANumber(text.to_owned());
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -173,7 +172,7 @@ fn interval_ns(text: &str) -> Result<u64, IntervalError> {
     Ok(ns)
 }
 
-/// Reads a length of time such as `90s`, `5m`, `2h`, `3d`, `1w`; in nanoseconds.
+/// Parses a duration such as `90s`, `5m`, `2h`, `3d`, `1w` into nanoseconds.
 ///
 /// # Errors
 /// [`DurationError`].
@@ -190,7 +189,7 @@ pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
     };
     let count: u64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
     let ns = count.checked_mul(seconds).and_then(|seconds| seconds.checked_mul(1_000_000_000));
-    // Half of what fits: sums with the clock must fit too.
+    // At most half of the range, so that sums with the clock do not overflow.
     ns.filter(|&ns| ns < u64::MAX / 2).ok_or_else(|| DurationError::TooLong(text.to_owned()))
 }
 

@@ -1,15 +1,14 @@
-//! The recorder: samples this machine on time, and hands each sample on to files, to views, and
+//! The recorder: samples this machine on time, and passes each sample to files, to views, and
 //! through a [`Sink`](sink::Sink) to a screen or a socket.
 //!
-//! It is made to be a part of a program: it runs in the thread that calls it, takes plain structs,
-//! sleeps on a [`Clock`](sample::Clock) that is handed in, learns from a [`Control`] what it is asked
-//! to do, and says what it has to say to a [`MessageLog`].  It installs no signal handler, prints
-//! nothing, and ends by returning.
+//! Any program can embed it: it runs in the caller's thread, takes plain structs, sleeps on the
+//! caller's [`Clock`](sample::Clock), takes requests from a [`Control`] and reports to a
+//! [`MessageLog`].  It installs no signal handler, prints nothing, and ends by returning.
 //!
-//! May use: `sample`, `procfs`, `source`, `recording`, `view`, `sink`.
+//! Uses `sample`, `procfs`, `source`, `recording`, `view`, `sink`.
 //!
-//! Begin reading in `recorder.rs` (the loop), then `schedule.rs` (when the next tick is) and
-//! `outputs.rs` (where samples go).
+//! Begin reading in `recorder.rs` (the loop), then `schedule.rs` (the times of ticks) and
+//! `outputs.rs` (the destinations of samples).
 #![forbid(unsafe_code)]
 
 mod budget;
@@ -48,7 +47,7 @@ pub use roll::{Keep, KeepError, Roll, RollError};
 pub use rotation::Rotation;
 pub use schedule::{Tick, TickSchedule};
 
-/// Tests hold that a sample allocates nothing.
+/// Tests check that a sample allocates nothing.
 #[cfg(test)]
 #[global_allocator]
 static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;

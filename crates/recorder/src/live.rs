@@ -1,6 +1,6 @@
-//! Live text: a view over the samples as they come, sent on interval by interval.
+//! Live text: a view of the samples as they are taken, sent as one message per interval.
 //!
-//! Text is made in one buffer that is kept, and leaves as one message an interval.
+//! The text of an interval is built in one buffer that is reused.
 
 use layout::Frame;
 use std::io;
@@ -12,22 +12,22 @@ use sink::{Message, Sink};
 use source::{InstanceNames, RecorderCounters};
 use view::View;
 
-/// A view and where its text goes.
+/// A view and the sink of its text.
 pub struct LiveText {
     view: Box<dyn View>,
     sink: Box<dyn Sink>,
-    /// The machine, as each message names it.
+    /// The host name, in each message.
     host: String,
     /// Messages sent.
     sequence: u64,
     text: Vec<u8>,
     counters: Arc<RecorderCounters>,
-    /// System calls of the sink that are in the counters already.
+    /// System calls of the sink that the counters already include.
     calls: u64,
 }
 
 impl LiveText {
-    /// Opens the view and sends what stands before the first interval.
+    /// Opens the view and sends its text before the first interval.
     ///
     /// # Errors
     /// Those of the view and of sending.
@@ -48,7 +48,7 @@ impl LiveText {
     /// Sends the latest interval.
     ///
     /// # Errors
-    /// Those of sending: nobody listens any more.
+    /// Those of sending: no reader is left.
     pub(crate) fn show(&mut self, input: &ViewInput) -> io::Result<()> {
         self.sink.tend()?;
         self.text.clear();
@@ -70,7 +70,7 @@ impl LiveText {
         self.sink.send(&message)
     }
 
-    /// Sends what stands after the last interval, and returns what the view has to say besides.
+    /// Sends the text after the last interval, and returns the view's messages.
     ///
     /// # Errors
     /// Those of sending.
@@ -83,17 +83,17 @@ impl LiveText {
     }
 }
 
-/// What the views of a recorder get.
+/// The input of a recorder's views.
 pub struct ViewInput {
     /// The facts of machine and run.
     pub meta: Meta,
-    /// What the user asked of the views.
+    /// The display options.
     pub options: Options,
     /// The sources, in the order of the snapshots.
     pub defs: Vec<Arc<SourceDef>>,
     /// The latest two readings of each.
     pub history: History,
-    /// Other names for instances; recordings keep the kernel's.
+    /// Display names for instances; recordings keep the kernel's names.
     pub names: InstanceNames,
 }
 
@@ -105,7 +105,7 @@ impl ViewInput {
         ViewInput { meta, options, defs, history, names: InstanceNames::default() }
     }
 
-    /// Takes the samples out of a snapshot; older ones are in it afterwards.
+    /// Takes the samples of a snapshot, and leaves older ones in it.
     pub(crate) fn push(&mut self, snapshot: &mut Snapshot) {
         self.names.apply(snapshot, &self.defs);
         self.history.push(snapshot);

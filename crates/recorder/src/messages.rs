@@ -1,23 +1,23 @@
-//! What a recorder has to say, to somebody whom the caller hands in: this crate prints nothing.
+//! Messages of a recorder, for a log that the caller passes: this crate prints nothing.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use sample::Moment;
 
-/// How much a message matters.
+/// How important a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// Good to know.
+    /// For information.
     Information,
-    /// Not as asked for.
+    /// Something is not as requested.
     Warning,
-    /// Something is lost.
+    /// Data is lost.
     Error,
 }
 
 /// Takes messages: shows them, keeps them in a log, or drops them.
 pub trait MessageLog {
-    /// Takes one message of the time `now`.  Cannot fail: there is nobody left to hear of it.
+    /// Takes one message of the time `now`.  Cannot fail: the error could not be reported.
     fn log(&self, now: Moment, severity: Severity, text: &str);
 }
 

@@ -1,8 +1,8 @@
-//! The names of a recorder's files, made as collectl makes its own.
+//! The names of a recorder's files, built like collectl's.
 //!
 //! A path `DIR` gives `DIR/host-yyyymmdd-hhmmss.whit`, `DIR/prefix` gives
-//! `DIR/prefix-host-yyyymmdd-hhmmss.whit`; plot files carry the day only, unless each run makes its
-//! own; messages go to `DIR/host-whit-yyyymm.log`.  Times are local.
+//! `DIR/prefix-host-yyyymmdd-hhmmss.whit`; plot files have only the day, unless each run has its
+//! own files; messages go to `DIR/host-whit-yyyymm.log`.  Times are local.
 
 use std::path::{Path, PathBuf};
 
@@ -22,11 +22,10 @@ pub struct FileNames {
 }
 
 impl FileNames {
-    /// The names that `path` (a directory, or a directory and a prefix) asks for on the machine
-    /// `host`.
+    /// The names for `path` (a directory, or a directory and a prefix) on the machine `host`.
     #[must_use]
     pub fn new(path: &Path, host: &str) -> Self {
-        // The short name, without what could end a file name early.
+        // The short name, without characters that a file name cannot have.
         let host = host.split('.').next().unwrap_or(host).replace('/', "_");
         let text = path.as_os_str().as_encoded_bytes();
         if text.ends_with(b"/") || path.is_dir() {
@@ -48,8 +47,8 @@ impl FileNames {
         self.directory.join(name)
     }
 
-    /// The plot file with `extension` for the day of `at`; with `unique` for its second, so that
-    /// no other run shares it.
+    /// The plot file with `extension` for the day of `at`; with `unique` also with the time, so
+    /// that runs do not share it.
     #[must_use]
     pub fn plot(&self, at: &Zoned, extension: &str, unique: bool) -> PathBuf {
         let date = at.strftime(if unique { "%Y%m%d-%H%M%S" } else { "%Y%m%d" });

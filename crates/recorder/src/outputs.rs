@@ -1,9 +1,9 @@
-//! Everything that samples go to: the recording, plot files, live text; with rolls, retention,
+//! The destinations of samples: the recording, plot files, live text; with rolls, retention,
 //! flushes and messages.
 //!
-//! The recording comes first, since the history takes the samples out of the snapshot.  Only a
-//! reader of live text that went away ends the recorder: what cannot be written is reported,
-//! counted, and tried again.
+//! The recording is written first, since the history takes the samples out of the snapshot.  A
+//! write error does not end the recorder: it is reported and counted, and the next sample is tried.
+//! Only the loss of the reader of live text ends it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::recording_file::{RecordingFile, moment};
 use crate::rotation::Rotation;
 use crate::schedule::Tick;
 
-/// A step of the wall clock that is worth a message; smaller ones are time services at work.
+/// The smallest step of the wall clock that is reported; time services make smaller ones.
 const STEP_NS_REPORTED: u64 = 100_000_000;
 
-/// Everything that samples go to.  Whoever makes it fills in what is wanted.
+/// The destinations of samples.  The caller sets those that it wants.
 pub struct Outputs {
     /// The recording.
     pub recording: Option<RecordingFile>,
@@ -34,22 +34,22 @@ pub struct Outputs {
     pub plots: Option<PlotWriter>,
     /// Text for a screen or a socket; needs [`view_input`](Self::view_input).
     pub live: Option<LiveText>,
-    /// What plots and text are made of; without views no history is kept.
+    /// The input of plots and live text; `None` if there are neither.
     pub view_input: Option<ViewInput>,
     /// When files are rolled and deleted.
     pub rotation: Option<Rotation>,
-    /// Looks at the first sample; `None` afterwards.
+    /// The check of the first sample; `None` afterwards.
     pub first_sample: Option<FirstSampleCheck>,
-    /// What the sources count about processes.
+    /// The counters of the sources of processes.
     pub context: Option<Arc<SourceContext>>,
     messages: Box<dyn MessageLog>,
     zone: TimeZone,
-    /// Whether the tick before came too late.
+    /// Whether the previous tick was late.
     was_late: bool,
 }
 
 impl Outputs {
-    /// No outputs yet.  `zone` is local time, for the names of files.
+    /// No outputs yet.  `zone` is the local time zone, for the names of files.
     #[must_use]
     pub fn new(messages: Box<dyn MessageLog>, zone: TimeZone) -> Self {
         Outputs {
@@ -81,7 +81,7 @@ impl Outputs {
     /// Ends all outputs.
     ///
     /// # Errors
-    /// The first one met; the other outputs are ended all the same.
+    /// The first error; the other outputs are closed nevertheless.
     pub fn close(mut self, now: Moment) -> Result<(), RecorderError> {
         let mut closed = Ok(());
         let lost =
@@ -193,7 +193,7 @@ impl Consumer for Outputs {
         Ok(())
     }
 
-    /// Only recordings: a line of text or of a plot stands for a whole interval.
+    /// Only recordings take it: a line of text or of a plot is for a whole interval.
     fn consume_last(&mut self, snapshot: &Snapshot, host: &Host) {
         if let Some(recording) = &mut self.recording {
             recording.append(snapshot, host, &*self.messages);
@@ -321,7 +321,7 @@ mod tests {
             let mut outputs = outputs(&recorder, directory.path(), now, plots);
             recorder.stop_after.samples = Some(10);
             recorder.run(&mut clock, &mut Nobody, &mut outputs).unwrap();
-            // Long enough for blocks to be closed and begun.
+            // Long enough to close several blocks.
             recorder.stop_after.samples = Some(1_500);
             let (done, allocations) =
                 allocations_of(|| recorder.run(&mut clock, &mut Nobody, &mut outputs));
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn a_roll_at_midnight_splits_the_recording_and_loses_nothing() {
         let directory = tempfile::tempdir().unwrap();
-        // A recording of a day long past, and a file that is not ours.
+        // An old recording, and a file of another program.
         std::fs::write(directory.path().join("h-20251201-000000.whit"), "").unwrap();
         std::fs::write(directory.path().join("notes"), "").unwrap();
         let clock = SimClock::default();

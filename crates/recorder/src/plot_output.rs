@@ -1,8 +1,8 @@
 //! The plot files that are open: a file for all summaries and one for each detail subsystem,
 //! `host-yyyymmdd.tab` and so on, compressed or not.
 //!
-//! As in collectl, lines are added to a file of the same day, unless a [`PlotStyle`] says otherwise.
-//! Without compression each interval is one `write` a file; with it, lines wait in the compressor
+//! As in collectl, lines are appended to a file of the same day, unless the [`PlotStyle`] differs.
+//! Without compression each interval is one `write` per file; with compression, lines are buffered
 //! until a block is full or [`PlotOutput::flush`] is called.
 
 use std::fs::{File, OpenOptions};
@@ -17,22 +17,22 @@ use rustix::fs::Access;
 use crate::RecorderError;
 use crate::names::FileNames;
 
-/// How hard to compress: the text is repetitive, and more effort buys little.
+/// Compression level: the text is repetitive, and higher levels save little.
 const LEVEL: u32 = 4;
 
-/// How plot files are made.
+/// How plot files are created.
 #[derive(Clone, Copy, Debug)]
 pub struct PlotStyle {
-    /// Compressed, as `.gz`: not `-oz`.
+    /// Compressed as `.gz`; `-oz` turns this off.
     pub compressed: bool,
-    /// Whether a file of the same day is begun anew: `-oc`.
+    /// Whether to truncate an existing file of the same day: `-oc`.
     pub anew: bool,
-    /// Whether each run makes files of its own: `-ou`.
+    /// Whether each run has its own files: `-ou`.
     pub unique: bool,
 }
 
 impl PlotStyle {
-    /// What the letters of `-o` ask for.
+    /// The style that the letters of `-o` select.
     #[must_use]
     pub fn of(letters: &str) -> Self {
         PlotStyle {
@@ -49,9 +49,9 @@ pub struct PlotOutput {
     style: PlotStyle,
     at: Zoned,
     files: Vec<(String, PathBuf, Stream)>,
-    /// Files that this run has begun: a roll adds to them.
+    /// Files that this run has created: after a roll, lines are appended to them.
     begun: Vec<PathBuf>,
-    /// Bytes handed to `write` since the owner last set this to 0.
+    /// Bytes passed to `write` since the owner last set this to 0.
     pub written_bytes: u64,
     /// System calls made since the owner last set this to 0.
     pub calls: u64,
@@ -63,7 +63,7 @@ enum Stream {
 }
 
 impl PlotOutput {
-    /// Files called `names` for the day of `at`.  Each is made when its first line comes.
+    /// Files named by `names` for the day of `at`.  The first line of each creates it.
     #[must_use]
     pub fn new(names: FileNames, style: PlotStyle, at: Zoned) -> Self {
         PlotOutput {
@@ -77,10 +77,10 @@ impl PlotOutput {
         }
     }
 
-    /// Adds lines to the file with this extension.
+    /// Appends lines to the file with this extension.
     ///
     /// # Errors
-    /// The file cannot be made or written.
+    /// The file cannot be created or written.
     pub fn add(&mut self, extension: &str, text: &[u8]) -> io::Result<()> {
         let index = match self.files.iter().position(|(name, ..)| name == extension) {
             Some(index) => index,
@@ -126,7 +126,7 @@ impl PlotOutput {
         Ok((path, stream))
     }
 
-    /// Writes out what the compressors hold.
+    /// Writes the compressors' buffers.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -140,19 +140,19 @@ impl PlotOutput {
         Ok(())
     }
 
-    /// Ends these files and goes on with those of another day.
+    /// Closes these files and continues with those of another day.
     ///
     /// # Errors
-    /// A file cannot be ended.
+    /// A file cannot be closed.
     pub fn roll(&mut self, at: Zoned) -> io::Result<()> {
         self.at = at;
         self.end()
     }
 
-    /// Ends the files.
+    /// Closes the files.
     ///
     /// # Errors
-    /// The first file that cannot be ended; the others are.
+    /// The first error; the other files are closed nevertheless.
     pub fn end(&mut self) -> io::Result<()> {
         let mut ended = Ok(());
         for (.., stream) in self.files.drain(..) {
@@ -169,17 +169,17 @@ impl PlotOutput {
     }
 }
 
-/// Makes the directory for files if only its last part is missing, as collectl does.
+/// Creates the directory for files if only its last component is missing, as collectl does.
 ///
 /// # Errors
-/// It cannot be made, or not be written.
+/// It cannot be created or is not writable.
 pub fn ensure_directory(names: &FileNames) -> Result<(), RecorderError> {
     let path = &names.directory;
     match std::fs::create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             Err(RecorderError::MakeDirectory { path: path.clone(), error })
         }
-        // Plot files are opened with their first line: a user without the right is told now.
+        // The first line opens a plot file: report a missing permission now.
         _ => rustix::fs::access(path, Access::WRITE_OK).map_err(|error| {
             RecorderError::WriteDirectory { path: path.clone(), error: error.into() }
         }),

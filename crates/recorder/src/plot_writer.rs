@@ -1,4 +1,4 @@
-//! Lines of plots into plot files, interval by interval.
+//! Writes the plot lines of each interval to plot files.
 
 use layout::Frame;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ pub struct PlotWriter {
     pub(crate) output: PlotOutput,
     command_line: String,
     counters: Arc<RecorderCounters>,
-    /// How long lines may wait in the compressor.
+    /// The longest time that lines stay in the compressor's buffer.
     flush_ns: u64,
     flushed_ns: u64,
     is_broken: bool,
 }
 
 impl PlotWriter {
-    /// The lines of `input` in the files of `output`.
+    /// Writes the lines of `input` to the files of `output`.
     #[must_use]
     pub fn new(
         lines: PlotFiles,
@@ -81,10 +81,10 @@ impl PlotWriter {
         Ok(())
     }
 
-    /// Goes on in the files of another day.
+    /// Continues with the files of another day.
     ///
     /// # Errors
-    /// An old file cannot be ended.
+    /// An old file cannot be closed.
     pub(crate) fn roll(&mut self, at: Zoned, input: &ViewInput) -> std::io::Result<()> {
         let rolled = self.output.roll(at);
         self.begin(input);

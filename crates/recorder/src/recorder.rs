@@ -1,8 +1,8 @@
-//! The loop: wait, read, hand on, look for requests.
+//! The loop: wait, read, pass the samples on, take requests.
 //!
 //! Cost of a tick besides reading and writing: one sleep, a clock read for each source, one load
-//! of an atomic; one call more, and a few wake-ups, while a source has a descriptor to watch.
-//! Nothing is allocated once warm.
+//! of an atomic; one more system call, and a few wake-ups, while a source has a descriptor to
+//! watch.  After the first ticks nothing is allocated.
 
 use std::os::fd::BorrowedFd;
 
@@ -17,38 +17,38 @@ use crate::budget::Budget;
 use crate::intervals::Intervals;
 use crate::schedule::{Tick, TickSchedule};
 
-/// How often sources are looked after whose descriptors are beyond those that a clock watches.
+/// How often sources are served whose descriptors are more than a clock can watch.
 const UNWATCHED_NS: u64 = 100_000_000;
 
-/// What a recorder is asked to do.
+/// Requests to a recorder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
     /// End cleanly.
     pub stop: bool,
     /// Begin new files.
     pub reopen: bool,
-    /// Write out what is held back.
+    /// Write buffered data.
     pub flush: bool,
 }
 
-/// Where requests come from: signals, another thread, or a test.
+/// The origin of requests: signals, another thread, or a test.
 pub trait Control {
-    /// What has been asked for since the last call.
+    /// The requests since the last call.
     fn take(&mut self) -> Requests;
 
-    /// A descriptor that becomes readable when something is asked for, to end a sleep; not needed
-    /// where a signal does that.
+    /// A descriptor that becomes readable with a request, to end a sleep; not needed if a signal
+    /// does that.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 }
 
-/// What takes the samples.
+/// Takes the samples.
 pub trait Consumer {
     /// Takes the readings of a tick.  May swap samples out of `snapshot` for older ones.
     ///
     /// # Errors
-    /// What ends the recording; a full disk does not.
+    /// Errors that end the recording; a full disk does not.
     fn consume(
         &mut self,
         tick: &Tick,
@@ -56,11 +56,10 @@ pub trait Consumer {
         host: &Host,
     ) -> Result<(), RecorderError>;
 
-    /// Takes a last reading between two ticks: only of sources that would lose something without
-    /// it.
+    /// Takes a last reading between two ticks, only of sources that would otherwise lose data.
     fn consume_last(&mut self, _snapshot: &Snapshot, _host: &Host) {}
 
-    /// Whether recording more makes no sense.
+    /// Whether the recorder should end.
     fn is_over(&self) -> bool {
         false
     }
@@ -68,12 +67,12 @@ pub trait Consumer {
     /// Begins new files.
     ///
     /// # Errors
-    /// When they cannot be made.
+    /// The files cannot be created.
     fn reopen(&mut self, _now: Moment) -> Result<(), RecorderError> {
         Ok(())
     }
 
-    /// Writes out what is held back.
+    /// Writes buffered data.
     ///
     /// # Errors
     /// Those of writing.
@@ -85,13 +84,13 @@ pub trait Consumer {
 /// When a recorder ends by itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StopAfter {
-    /// After so many samples.
+    /// After this many samples.
     pub samples: Option<u64>,
-    /// At this time on the clock that never steps.
+    /// At this time on the monotonic clock.
     pub end_ns: Option<u64>,
 }
 
-/// The loop with all that it needs.
+/// The loop and its state.
 pub struct Recorder {
     /// The machine that is sampled.
     pub host: Host,
@@ -101,16 +100,16 @@ pub struct Recorder {
     pub snapshot: Snapshot,
     /// When they are read.
     pub schedule: TickSchedule,
-    /// Between two ticks; 0 for as fast as possible.
+    /// Time between two ticks; 0 for as fast as possible.
     pub interval_ns: u64,
-    /// What reading may cost.
+    /// The limit of the cost of reading.
     pub budget: Option<Budget>,
-    /// A source that is read at the second interval whatever its cadence: the recorder's own, when
-    /// nobody asked for it.
+    /// A source that is read at the second interval whatever its cadence: the recorder's own, if
+    /// the user did not select it.
     pub seldom: Option<usize>,
-    /// What the recorder counts about itself, for that source.
+    /// The recorder's own counters, for that source.
     pub counters: Arc<RecorderCounters>,
-    /// When to end without being asked.
+    /// When to end without a request.
     pub stop_after: StopAfter,
 }
 
@@ -121,7 +120,7 @@ pub struct RecorderSettings<'a> {
     pub intervals: Intervals,
     /// Whether ticks are multiples of the interval since the epoch.
     pub align: bool,
-    /// At most so much of one CPU for reading, in per cent.
+    /// The budget for reading, in per cent of one CPU.
     pub budget_percent: Option<f64>,
     /// The name of the [`seldom`](Recorder::seldom) source.
     pub seldom: Option<&'a str>,
@@ -132,8 +131,8 @@ pub struct RecorderSettings<'a> {
 }
 
 impl Recorder {
-    /// Opens these sources on a host, to be read from `now` on.  The context has the counters that
-    /// the recorder's own source reads.
+    /// Opens these sources on a host, to be read from `now` on.  The context must have the counters
+    /// that the recorder's own source reads.
     #[must_use]
     pub fn open(
         mut host: Host,
@@ -199,7 +198,7 @@ impl Recorder {
             }
             self.tick(clock, consumer)?;
             left -= 1;
-            // As collectl: what would end after the end is not begun.
+            // As in collectl: do not begin an interval that would end too late.
             let next_ns = self.snapshot.monotonic_ns.saturating_add(self.interval_ns);
             if self.stop_after.end_ns.is_some_and(|end_ns| next_ns > end_ns) {
                 return Ok(());
@@ -208,7 +207,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Waits for the next tick; false when asked to stop.
+    /// Waits for the next tick; false on a request to stop.
     fn wait(
         &mut self,
         clock: &mut dyn Clock,
@@ -235,8 +234,8 @@ impl Recorder {
         }
     }
 
-    /// Sleeps until the next tick, a signal, a request, or until a source must take over what the
-    /// kernel has for it: the kernel's buffers are small, and the interval may be long.
+    /// Sleeps until the next tick, a signal, a request, or until a source must drain its kernel
+    /// buffer: these are small, and the interval may be long.
     fn sleep(&mut self, clock: &mut dyn Clock, control: &dyn Control) -> Wake {
         let next_ns = self.schedule.next_ns();
         let mut until_ns = next_ns;
@@ -316,7 +315,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A tick as a consumer sees it.
+    /// What a consumer gets at a tick.
     #[derive(Clone, Copy, Debug)]
     struct Seen {
         at: Moment,
@@ -358,7 +357,7 @@ mod tests {
         }
     }
 
-    /// Requests that come at set times, as by signals.
+    /// Requests at given times, as by signals.
     struct Asked(Rc<RefCell<Requests>>);
 
     impl Control for Asked {
@@ -387,7 +386,7 @@ mod tests {
         }
     }
 
-    /// Wants to be called every ten seconds, whatever the interval.
+    /// A source that wants a call every ten seconds, whatever the interval.
     struct Impatient(Rc<RefCell<Vec<u64>>>, SimClock);
 
     impl source::Source for Impatient {
@@ -433,7 +432,7 @@ mod tests {
         assert_eq!(between(first, second).count(), 5, "{attended:?}");
     }
 
-    /// Has a pipe, and passes on what it reads to another one.
+    /// A source with a pipe that passes what it reads to another pipe.
     struct Piped(std::io::PipeReader, Option<std::io::PipeWriter>, Rc<RefCell<Vec<u8>>>);
 
     impl source::Source for Piped {
@@ -480,7 +479,7 @@ mod tests {
         ..source::Entry::EMPTY
     };
 
-    /// Asks for a stop, by a descriptor, once both sources have read.
+    /// Requests a stop, by a descriptor, once both sources have read.
     struct StopWhenRead(std::io::PipeReader, std::io::PipeWriter);
 
     impl Control for StopWhenRead {
@@ -643,7 +642,7 @@ mod tests {
         let clock = SimClock::default();
         let start = clock.moment().monotonic_ns;
         clock.set_look_ns(100_000_000);
-        // Looks at the clock alone take two ticks of 0.1 s each time.
+        // Reading the clock alone takes two ticks of 0.1 s each time.
         let (notes, counters) = record(&clock, "0.1", false, count(50), &Rc::default());
         let end = notes.seen.last().unwrap().at.monotonic_ns;
         let ticks = (end - start) / 100_000_000;

@@ -16,7 +16,7 @@ use crate::error::in_one_line;
 use crate::messages::{MessageLog, Severity, local};
 use crate::names::FileNames;
 
-/// If a recording of this second exists, how often the name of the next second is tried.
+/// If a recording of this second exists, how many later seconds are tried for its name.
 const NAMES_TRIED: i64 = 10;
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -31,11 +31,11 @@ pub struct RecordingFile {
     writer: Writer,
     counters: Arc<RecorderCounters>,
     beside_others: bool,
-    /// Whether the kernel's text is kept, too.
+    /// Whether kernel texts are kept too.
     keeps_text: bool,
-    /// Whether it was said that not all of it is.
-    said_texts_left_out: bool,
-    /// How long written samples may be only in memory.
+    /// Whether it was reported that some texts are left out.
+    reported_texts_left_out: bool,
+    /// The longest time that written samples are not synced.
     sync_ns: Option<u64>,
     synced_ns: u64,
     /// Samples lost since writing last worked.
@@ -45,12 +45,12 @@ pub struct RecordingFile {
 /// How to record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecordingOptions {
-    /// Whether the kernel's text is kept beside the samples.
+    /// Whether kernel texts are kept beside the samples.
     pub keeps_text: bool,
-    /// After how long what was written is synced to the disk; `None` leaves it to the kernel.
+    /// Time between two syncs to the disk; `None` leaves it to the kernel.
     pub sync_ns: Option<u64>,
-    /// Whether other recorders may write to the same directory at the same time: a name in use is
-    /// then passed over, and is an error otherwise, so that nobody runs two by mistake.
+    /// Whether other recorders may write to the same directory at the same time.  If so, a name in
+    /// use is skipped; otherwise it is an error, so that nobody runs two by mistake.
     pub beside_others: bool,
 }
 
@@ -58,7 +58,7 @@ impl RecordingFile {
     /// Begins the first recording at `now`.
     ///
     /// # Errors
-    /// The file cannot be made, or another recorder has it.
+    /// The file cannot be created, or another recorder has locked it.
     pub fn create(
         (names, zone): (FileNames, TimeZone),
         meta: Meta,
@@ -81,15 +81,15 @@ impl RecordingFile {
             writer,
             counters,
             keeps_text: wanted.keeps_text,
-            said_texts_left_out: false,
+            reported_texts_left_out: false,
             sync_ns: wanted.sync_ns,
             synced_ns: now.monotonic_ns,
             lost: 0,
         })
     }
 
-    /// Writes a sample.  One that cannot be written is counted and reported once; the next one is
-    /// tried again.
+    /// Writes a sample.  Samples that cannot be written are counted, and the error is reported once;
+    /// the next sample is tried again.
     #[inline]
     pub fn append(&mut self, snapshot: &Snapshot, host: &Host, messages: &dyn MessageLog) {
         let written = if self.keeps_text {
@@ -101,7 +101,7 @@ impl RecordingFile {
         let now = moment(snapshot);
         match written {
             Ok(written) => {
-                // Closing a block takes three calls (see the writer).
+                // Closing a block takes three system calls (see the writer).
                 self.counters.calls.add(if written.closed_block { 4 } else { 1 });
                 self.counters.written_bytes.add(written.bytes);
                 if self.lost > 0 {
@@ -127,11 +127,11 @@ impl RecordingFile {
         }
     }
 
-    /// Says once that not all of the kernel's text is kept.
+    /// Reports once that some kernel texts are not kept.
     fn report_texts_left_out(&mut self, host: &Host, now: Moment, messages: &dyn MessageLog) {
         let left_out = host.texts_left_out();
-        if left_out > 0 && !self.said_texts_left_out {
-            self.said_texts_left_out = true;
+        if left_out > 0 && !self.reported_texts_left_out {
+            self.reported_texts_left_out = true;
             let text = format!(
                 "--raw: the text of {left_out} files is not kept: there is more of it than a \
                  sample may hold"
@@ -149,8 +149,8 @@ impl RecordingFile {
         }
     }
 
-    /// Begins another file.  The new one is made before the old one is closed: if that fails,
-    /// recording goes on in the old one.
+    /// Begins another file.  It is created before the old one is closed: if that fails, recording
+    /// continues in the old one.
     pub fn roll(&mut self, now: Moment, messages: &dyn MessageLog) {
         self.meta.set("started_ns", now.realtime_ns.to_string());
         let date = local(now, &self.zone).strftime("%Y%m%d-%H%M%S").to_string();
@@ -164,16 +164,16 @@ impl RecordingFile {
             }
             Err(error) => {
                 let error = in_one_line(&error);
-                let text = format!("cannot begin a new recording, the old one goes on: {error}");
+                let text = format!("cannot begin a new recording, the old one continues: {error}");
                 messages.log(now, Severity::Error, &text);
             }
         }
     }
 
-    /// Ends the recording.
+    /// Closes the recording.
     ///
     /// # Errors
-    /// The recording is complete all the same, only larger.
+    /// Those of writing; the recording is complete nevertheless, only larger.
     pub fn close(self) -> Result<(), RecorderError> {
         Ok(self.writer.close()?)
     }
@@ -184,7 +184,7 @@ impl RecordingFile {
         self.writer.path().to_owned()
     }
 
-    /// How long the file is, without the block that is being written.
+    /// The length of the file in bytes, without the open block.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.writer.bytes_closed()
@@ -210,7 +210,7 @@ fn open(
         let path = names.recording(&local(Moment { realtime_ns, ..now }, zone));
         match Writer::create(&path, meta, defs, options) {
             Err(Error::Exists { .. }) if tried < NAMES_TRIED => tried += 1,
-            // Our own, begun in this very second: a roll needs another name.
+            // Our own file, begun in the same second: a roll needs another name.
             Err(Error::Locked { pid, .. })
                 if (pid == own || beside_others) && tried < NAMES_TRIED =>
             {

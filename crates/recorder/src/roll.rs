@@ -1,7 +1,7 @@
 //! When to begin new files (`time[,days[:months]][,minutes]`), and which old ones to delete.
 //!
-//! Times are local, so a day is from midnight to midnight whatever the clocks do in between.
-//! Only files whose names say that they are of this directory, prefix and host are ever deleted.
+//! Times are local, so a day is from midnight to midnight, also when summer time begins or ends.
+//! Only files of this directory whose names have this prefix and host are ever deleted.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub struct Roll {
     start_minute: u32,
     /// Minutes between two rolls.
     every_minutes: u32,
-    /// Days that recordings and plot files are kept; 0 for ever.
+    /// Days that recordings and plot files are kept; 0 for no limit.
     pub days: u32,
     /// Months that message logs are kept.
     pub months: u32,
@@ -38,13 +38,13 @@ impl Roll {
         Roll { start_minute: 0, every_minutes: MINUTES_A_DAY, days: 0, months: MONTHS_KEPT }
     }
 
-    /// The same rolls, keeping everything for ever.
+    /// The same rolls, without deleting files.
     #[must_use]
     pub fn without_days(self) -> Self {
         Roll { days: 0, ..self }
     }
 
-    /// Reads `HH:MM[,DAYS[:MONTHS]][,MINUTES]` by collectl's rules.
+    /// Parses `HH:MM[,DAYS[:MONTHS]][,MINUTES]` by collectl's rules.
     ///
     /// # Errors
     /// [`RollError`].
@@ -83,13 +83,13 @@ impl Roll {
 
     /// The first roll after `now`.
     ///
-    /// Rolls are at fixed times of the local day.  One that falls into the hour that does not
-    /// exist in spring comes when the clocks have gone forward; rolls of an hour or less follow
-    /// each other evenly through both changes.
+    /// Rolls are at fixed local times.  A roll in the hour that is missing in spring is made when
+    /// the clocks have gone forward; rolls every hour or less have even distances through both
+    /// changes.
     pub fn next(&self, now: Timestamp, zone: &TimeZone) -> Timestamp {
         let here = now.to_zoned(zone.clone());
         let midnight = DateTime::from_parts(here.date(), Time::midnight());
-        // The day before covers what the changes of clocks shift; two days cover the last roll.
+        // Start a day early, because of clock changes; two days include the last roll.
         let mut minute = i64::from(self.start_minute) - i64::from(MINUTES_A_DAY);
         let last = 2 * i64::from(MINUTES_A_DAY) + i64::from(self.start_minute);
         let mut soonest: Option<Timestamp> = None;
@@ -109,7 +109,7 @@ impl Roll {
         }
         let evenly = now + (i64::from(self.every_minutes)).minutes();
         match soonest {
-            // In autumn an hour comes twice, but a local time is only found once in it.
+            // In autumn an hour repeats, but a local time is found only once in it.
             Some(soonest) if self.every_minutes <= 60 && soonest > evenly => evenly,
             Some(soonest) => soonest,
             None => now + (i64::from(MINUTES_A_DAY)).minutes(),
@@ -141,13 +141,13 @@ pub enum RollError {
         /// What it counts.
         what: &'static str,
     },
-    /// So many minutes do not divide a day.
+    /// The minutes do not divide a day.
     #[error("{0} minutes do not divide a day")]
     NotADivisor(u32),
     /// More than an hour, but not whole hours.
-    #[error("more than an hour must be whole hours")]
+    #[error("an interval of more than an hour must be whole hours")]
     NotWholeHours,
-    /// The time of day is not in the first interval of so many minutes.
+    /// The time of day is not in the first interval of the day.
     #[error("the time must lie in the first {0} minutes of the day")]
     TooLate(u32),
 }
@@ -155,14 +155,14 @@ pub enum RollError {
 /// Which old files are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Files whose last change is older are deleted.
+    /// Files that were last modified longer ago are deleted.
     AgeNs(u64),
-    /// The oldest files are deleted while all together are larger.
+    /// The oldest files are deleted while the sum of sizes is larger.
     Bytes(u64),
 }
 
 impl Keep {
-    /// Reads `30d`, `12h`, `2w` or `500M`, `10G`.
+    /// Parses `30d`, `12h`, `2w` or `500M`, `10G`.
     ///
     /// # Errors
     /// [`KeepError`].
@@ -192,16 +192,16 @@ pub enum KeepError {
     /// Neither an age nor a size.
     #[error("'{0}' is neither an age (12h, 30d, 4w) nor a size (500M)")]
     NotAgeOrSize(String),
-    /// An age that is none.
+    /// An invalid age.
     #[error(transparent)]
     Age(#[from] DurationError),
     /// Too small a size.
-    #[error("{0} is less than 1M, which not even one file fits")]
+    #[error("{0} is less than 1M, too small for a single file")]
     TooSmall(String),
 }
 
-/// Deletes what `roll` and `keep` no longer keep.  `current` are the files being written.
-/// Returns the files deleted, and those that could not be, with the reason.
+/// Deletes files that `roll` and `keep` no longer keep, except `current`, those being written.
+/// Returns the deleted files, and those that could not be deleted, with the reason.
 pub(crate) fn purge(
     names: &FileNames,
     roll: Option<&Roll>,
@@ -230,7 +230,7 @@ pub(crate) fn purge(
             gone.push(path);
         }
     }
-    // Names carry the date, so their order is that of time.
+    // Names contain the date, so they sort by time.
     ours.sort();
     match keep {
         Some(Keep::AgeNs(age_ns)) => gone.extend(older_than(&ours, age_ns, now)),
@@ -244,7 +244,7 @@ pub(crate) fn purge(
     gone.into_iter().map(remove).collect()
 }
 
-/// `yyyymmdd` of so many days before `now`.
+/// The date `days` days before `now`, as `yyyymmdd`.
 fn days_before(now: &Zoned, days: u32) -> String {
     let then = now.checked_sub(i64::from(days).days()).unwrap_or_else(|_| now.clone());
     then.strftime("%Y%m%d").to_string()

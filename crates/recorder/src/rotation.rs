@@ -11,11 +11,11 @@ use crate::names::FileNames;
 use crate::recording_file::RecordingFile;
 use crate::roll::{Keep, Roll, purge};
 
-/// A recording rolls when it is so small a part of the size that is kept, so that there are old
-/// files to delete.
+/// A recording rolls when it reaches this fraction of the size limit, so that there are old files
+/// to delete.
 const KEEP_PARTS: u64 = 8;
 
-/// The housekeeping of a recorder's files.
+/// Begins new files of a recorder, and deletes old ones.
 pub struct Rotation {
     names: FileNames,
     zone: TimeZone,
@@ -28,8 +28,8 @@ pub struct Rotation {
 }
 
 impl Rotation {
-    /// The housekeeping of the files called `names`, from `now` on.  `plots` are the extensions of
-    /// plot files among them.
+    /// The rotation of the files named by `names`, from `now` on.  `plots` are the extensions of
+    /// the plot files among them.
     #[must_use]
     pub fn new(
         (names, zone): (FileNames, TimeZone),
@@ -45,7 +45,7 @@ impl Rotation {
         rotation
     }
 
-    /// Works out the next roll.
+    /// Computes the time of the next roll.
     pub(crate) fn plan(&mut self, now: Moment) {
         let Some(roll) = &self.roll else { return };
         let at = Timestamp::from_nanosecond(now.realtime_ns.into()).unwrap_or_default();
@@ -62,7 +62,7 @@ impl Rotation {
         is_full || now.realtime_ns >= self.next_roll_ns
     }
 
-    /// Deletes old files, and says so.
+    /// Deletes old files, and reports it.
     pub(crate) fn purge(&self, now: Moment, current: &[PathBuf], messages: &dyn MessageLog) {
         let at = local(now, &self.zone);
         let deleted = purge(&self.names, self.roll.as_ref(), self.keep, &self.plots, &at, current);

@@ -1,29 +1,29 @@
 //! When the next sample is due.
 //!
-//! Ticks lie on whole multiples of the interval by the wall clock, counted from a whole second
-//! (or, aligned, from the epoch, so that all machines sample together).  The recorder sleeps until
-//! an absolute time of the clock that never steps: nothing adds up, so nothing drifts.  When the wall clock is set,
-//! the ticks move with it at once; when the machine was suspended or too busy, the ticks that
-//! passed are counted and the next one is where it would have been.
+//! Ticks are at whole multiples of the interval on the wall clock, counted from a whole second
+//! (or, aligned, from the epoch, so that all machines sample at the same time).  The recorder
+//! sleeps until an absolute time of the monotonic clock, so errors do not accumulate.  When the
+//! wall clock is set, the ticks move with it at once; when the machine was suspended or too busy,
+//! the missed ticks are counted and the next one is at its regular time.
 //!
-//! Cost: a few integers a tick, no call.
+//! Cost: a few integer operations a tick, no system call.
 
 use sample::{Cadence, Moment};
 
 use crate::intervals::Intervals;
 
-/// A difference between the two clocks that counts as somebody setting the wall clock.  Far above
-/// the time between reading one and the other, far below what anyone would notice in a plot.
+/// The smallest change of the difference between the clocks that counts as a step of the wall
+/// clock: far longer than reading both takes, far shorter than visible in a plot.
 const STEP_NS_MIN: u64 = 2_000_000;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// What is known when a tick begins.
+/// A tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tick {
-    /// Ticks that passed without a sample since the one before.
+    /// Missed ticks since the previous one.
     pub missed: u64,
-    /// How far the wall clock was set since the tick before; 0 if it was not.
+    /// The step of the wall clock since the previous tick; 0 if there was none.
     pub step_ns: i64,
     /// Whether sources of the second cadence are due.
     second: bool,
@@ -47,24 +47,24 @@ impl Tick {
 #[derive(Debug)]
 pub struct TickSchedule {
     intervals: Intervals,
-    /// What the first tick is a multiple of, since the epoch.
+    /// The first tick is a multiple of this time since the epoch.
     align_ns: i64,
-    /// The wall clock's time of tick 0.
+    /// The wall-clock time of tick 0.
     base_wall_ns: i64,
-    /// What the wall clock is ahead of the other one.
+    /// The wall clock minus the monotonic clock.
     offset_ns: i64,
-    /// The next tick.
+    /// The number of the next tick.
     number: i64,
-    /// Which multiple of the second and third interval was last read.
+    /// The latest multiples of the second and third interval that were read.
     last_second: Option<i64>,
     last_third: Option<i64>,
     last_tick_ns: u64,
 }
 
 impl TickSchedule {
-    /// The ticks of `intervals`, begun at `now`.  With `align` ticks are multiples of the
-    /// interval since the epoch, and the first one is a multiple of the second interval where
-    /// `has_second` says that it is in use.
+    /// The ticks of `intervals` from `now` on.  With `align` ticks are multiples of the interval
+    /// since the epoch, and the first one is a multiple of the second interval if `has_second`
+    /// says that a source uses it.
     pub fn start(intervals: Intervals, align: bool, has_second: bool, now: Moment) -> Self {
         let interval = i64::try_from(intervals.first_ns).unwrap_or(i64::MAX);
         let second = i64::try_from(intervals.second_ns()).unwrap_or(i64::MAX);
@@ -92,13 +92,13 @@ impl TickSchedule {
         schedule
     }
 
-    /// Whether ticks follow each other without waiting.
+    /// Whether ticks follow each other without a pause.
     #[must_use]
     pub fn is_endless(&self) -> bool {
         self.intervals.first_ns == 0
     }
 
-    /// When the next tick is due, on the clock that never steps.
+    /// When the next tick is due, on the monotonic clock.
     #[must_use]
     pub fn next_ns(&self) -> u64 {
         if self.is_endless() {
@@ -108,7 +108,7 @@ impl TickSchedule {
         u64::try_from(wall.saturating_sub(self.offset_ns)).unwrap_or(0)
     }
 
-    /// Takes note that a tick begins at `now` and works out the next one.
+    /// Begins a tick at `now` and computes the next one.
     pub fn tick(&mut self, now: Moment) -> Tick {
         let step_ns = offset(now).saturating_sub(self.offset_ns);
         let stepped = step_ns.unsigned_abs() >= STEP_NS_MIN;
@@ -128,7 +128,7 @@ impl TickSchedule {
             number = (now.realtime_ns - self.base_wall_ns).div_euclid(self.interval());
         }
         self.number = number + 1;
-        // After a step the next multiple may be a moment away, which would be one tick too many.
+        // After a step the next multiple may be almost now, which would be one tick too many.
         if stepped && self.next_ns() < now.monotonic_ns + self.intervals.first_ns / 2 {
             self.number += 1;
         }
@@ -136,7 +136,7 @@ impl TickSchedule {
         self.due(number, missed, if stepped { step_ns } else { 0 })
     }
 
-    /// Which cadences a tick serves: those whose multiple is another than at the tick before.
+    /// The cadences that are due at a tick: those whose multiple differs from the previous tick's.
     fn due(&mut self, number: i64, missed: u64, step_ns: i64) -> Tick {
         let multiple = |every: u64| number.div_euclid(i64::try_from(every).unwrap_or(i64::MAX));
         let second = Some(multiple(self.intervals.second_every));
