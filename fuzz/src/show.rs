@@ -30,7 +30,6 @@ impl Show {
             subsystems: defs.iter().map(|def| &*def.letters).collect::<String>().as_str().into(),
             exact,
             separator: " ".to_owned(),
-            tcpfilt: "ituc".to_owned(),
             layouts: layout::LayoutLookup(source::layouts_of),
             ..Options::default()
         };

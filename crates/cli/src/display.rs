@@ -5,11 +5,8 @@
 //! collectl refuses is refused here too, by name: no switch is read and then forgotten.
 
 use anyhow::{Context, bail, ensure};
-use layout::LayoutLookup;
-use layout::{NameFilter, Options, Selection};
-use regex::bytes::Regex;
+use layout::{LayoutLookup, Options, Selection};
 use sample::Level;
-use source::InstanceNames;
 use view::export::ExportSubsystems;
 use view::{Groups, Setup, TableForm, TopList, View, ViewClass, ViewEntry};
 
@@ -17,12 +14,13 @@ pub(crate) use formats::{FormatArguments, switches};
 #[cfg(test)]
 pub(crate) use letters::known_letters;
 pub(crate) use letters::{merge, named};
+pub(crate) use source_options::SourceArguments;
 
 mod formats;
 mod letters;
 mod limits;
 pub(crate) mod lists;
-pub(crate) mod processes;
+mod source_options;
 
 /// What `-s` means when it is not given and samples are shown live.
 pub(crate) const LIVE_SUBSYSTEMS: &str = "cdn";
@@ -119,97 +117,8 @@ pub(crate) struct DisplayArguments {
     #[command(flatten)]
     pub(crate) lists: lists::ListArguments,
 
-    /// z: leave out idle CPUs
-    #[arg(long, value_name = "LETTERS")]
-    pub(crate) cpuopts: Option<String>,
-
-    /// f: fractions, i: sizes, o: order of appearance, p: partitions, z: leave out idle disks
-    #[arg(long, value_name = "LETTERS")]
-    pub(crate) dskopts: Option<String>,
-
-    /// e E: errors, i: sizes, o: order of appearance, wN: width of names
-    #[arg(long, value_name = "LETTERS")]
-    pub(crate) netopts: Option<String>,
-
-    /// p s: page details, P V: physical or virtual only, R: changes as rates
-    #[arg(long, value_name = "LETTERS")]
-    pub(crate) memopts: Option<String>,
-
-    /// i: sizes of InfiniBand transfers
-    #[arg(long, value_name = "LETTERS")]
-    pub(crate) xopts: Option<String>,
-
-    /// z: leave out idle lines
-    #[arg(long, value_name = "LETTERS")]
-    pub(crate) nfsopts: Option<String>,
-
-    /// s: only allocated slabs, S: only slabs that changed
-    #[arg(long, value_name = "LETTERS")]
-    pub(crate) slabopts: Option<String>,
-
-    /// f p t: fans, power, temperatures; C F: degrees; M: a line for each kind; T, a digit: width
-    #[arg(long, value_name = "LETTERS")]
-    pub(crate) envopts: Option<String>,
-
-    /// CPUs to show: numbers and ranges, ^ in front to leave them out
-    #[arg(long, value_name = "LIST")]
-    pub(crate) cpufilt: Option<String>,
-
-    /// Disks to show: regular expressions, ^ in front to leave them out
-    #[arg(long, value_name = "LIST")]
-    pub(crate) dskfilt: Option<String>,
-
-    /// Interfaces to show: regular expressions, ^ in front to leave them out
-    #[arg(long, value_name = "LIST")]
-    pub(crate) netfilt: Option<String>,
-
-    /// Interrupts to show: regular expressions, ^ in front to leave them out
-    #[arg(long, value_name = "LIST")]
-    pub(crate) intfilt: Option<String>,
-
-    /// Slabs to show: beginnings of names
-    #[arg(long, value_name = "LIST")]
-    pub(crate) slabfilt: Option<String>,
-
-    /// Other names for disks: what matches a regular expression becomes a text, PATTERN:TEXT
-    #[arg(long, value_name = "LIST")]
-    pub(crate) dskremap: Option<String>,
-
-    /// Other names for sensors: /PATTERN/TEXT/,…
-    #[arg(long, value_name = "LIST")]
-    pub(crate) envremap: Option<String>,
-
-    /// Sensors to show: a regular expression
-    #[arg(long, value_name = "REGEX")]
-    pub(crate) envfilt: Option<String>,
-
-    /// Processes to show, and with record to read: a list of cTEXT name holds (a regular expression),
-    /// CTEXT name begins with, fTEXT command line holds, pPID, PPID of the parent, uUID or uFROM-TO,
-    /// UUSER; a + behind the letter adds threads; or a file with such a list
-    #[arg(short = 'Z', long, value_name = "LIST|FILE")]
-    pub(crate) procfilt: Option<String>,
-
-    /// Of processes: i I/O, m memory; c with ended children, f all faults, k no shells, r short
-    /// names, R every priority, s S start, uN width of users, wN arguments, x switches; I no I/O;
-    /// with record: t threads, p only those of the first look
-    #[arg(long, value_name = "LETTERS")]
-    pub(crate) procopts: Option<String>,
-
-    /// Processes in these states: D disk sleep, R running, S sleeping, T stopped or traced, Z zombie
-    #[arg(long, value_name = "DRSTWZ")]
-    pub(crate) procstate: Option<String>,
-
-    /// Names of users from a file like /etc/passwd
-    #[arg(long, value_name = "FILE")]
-    pub(crate) passwd: Option<std::path::PathBuf>,
-
-    /// NFS versions to show: c2 c3 c4 for clients, s2 s3 s4 for servers
-    #[arg(long, value_name = "LIST")]
-    pub(crate) nfsfilt: Option<String>,
-
-    /// Protocols to show: i IP, t TCP, u UDP, c ICMP, I and T their extensions
-    #[arg(long, value_name = "LETTERS")]
-    pub(crate) tcpfilt: Option<String>,
+    #[command(flatten)]
+    pub(crate) sources: SourceArguments,
 }
 
 impl DisplayArguments {
@@ -243,7 +152,6 @@ impl DisplayArguments {
     pub(crate) fn options(&self, subsystems: Selection) -> anyhow::Result<Options> {
         self.check(&subsystems)?;
         let letters = self.letters.clone().unwrap_or_default();
-        let owned = |option: &Option<String>| option.clone().unwrap_or_default();
         let verbose = self.forces_verbose(&subsystems);
         Ok(Options {
             layouts: LayoutLookup(source::layouts_of),
@@ -260,50 +168,15 @@ impl DisplayArguments {
             limits: self.limits.as_deref().map(limits::parse).transpose()?.unwrap_or_default(),
             terminal_columns: terminal_columns(),
             fields: self.formats.fields.clone(),
-            cpuopts: owned(&self.cpuopts),
-            dskopts: owned(&self.dskopts),
-            netopts: owned(&self.netopts),
-            memopts: owned(&self.memopts),
-            xopts: owned(&self.xopts),
-            nfsopts: owned(&self.nfsopts),
-            slabopts: owned(&self.slabopts),
-            envopts: envopts(self.envopts.as_deref()),
-            tcpfilt: self.tcpfilt.clone().unwrap_or_else(|| "ituc".to_owned()),
-            nfsfilt: owned(&self.nfsfilt),
-            cpufilt: number_filter("--cpufilt", self.cpufilt.as_deref())?,
-            dskfilt: regex_filter("--dskfilt", self.dskfilt.as_deref())?,
-            netfilt: regex_filter("--netfilt", self.netfilt.as_deref())?,
-            intfilt: regex_filter("--intfilt", self.intfilt.as_deref())?,
-            slabfilt: prefix_filter(self.slabfilt.as_deref()),
-            envfilt: regex_filter("--envfilt", self.envfilt.as_deref())?,
-            procopts: owned(&self.procopts),
-            procstate: owned(&self.procstate),
-            procfilt: match self.procfilt.as_deref() {
-                Some(given) => processes::Selectors::parse(given)?.filter(),
-                None => layout::ProcessFilter::default(),
-            },
-            users: self.passwd.as_deref().map(processes::users).transpose()?.unwrap_or_default(),
+            of_sources: self.sources.values()?,
             letters,
             ..Options::default()
         })
     }
 
-    /// `--dskremap`, and `--envremap` where `sensors` are this program's own.
-    pub(crate) fn names(&self, sensors: bool) -> anyhow::Result<InstanceNames> {
-        let sensors = self.envremap.as_deref().filter(|_| sensors);
-        Ok(InstanceNames::new(self.dskremap.as_deref(), sensors)?)
-    }
-
     /// Whether the letters, or other switches, cannot be shown on one line.
     pub(crate) fn forces_verbose(&self, subsystems: &Selection) -> bool {
-        let asks = |option: &Option<String>, letters: &[char]| {
-            option.as_deref().is_some_and(|option| option.contains(letters))
-        };
-        self.verbose
-            || self.full
-            || needs_lines(subsystems)
-            || asks(&self.memopts, &['p', 's', 'P', 'V'])
-            || asks(&self.tcpfilt, &['I'])
+        self.verbose || self.full || needs_lines(subsystems) || self.sources.forces_verbose()
     }
 
     /// Whether any switch chooses a format other than collectl's own lines.
@@ -417,39 +290,12 @@ impl DisplayArguments {
         ensure!(!(exports && (self.verbose || self.full)), "--export cannot go with --verbose");
         ensure!(self.header_repeat.is_none_or(|repeat| repeat >= -1), "--hr must be at least -1");
         self.check_lists()?;
-        self.check_details(subsystems)
+        self.sources.check(subsystems)
     }
 
-    /// A sentence for each switch of a subsystem that is not shown.  collectl takes them in
-    /// silence, so that they may stand in anybody's scripts; but nobody should wait for an effect.
+    /// A sentence for each switch of a subsystem that is not shown.
     pub(crate) fn idle_switches(&self, subsystems: &Selection) -> Vec<String> {
-        let given: [(&str, &Option<String>, &str); 16] = [
-            ("--cpuopts", &self.cpuopts, "C"),
-            ("--dskopts", &self.dskopts, "dD"),
-            ("--memopts", &self.memopts, "mM"),
-            ("--xopts", &self.xopts, "x"),
-            ("--nfsopts", &self.nfsopts, "F"),
-            ("--slabopts", &self.slabopts, "yY"),
-            ("--envopts", &self.envopts, "E"),
-            ("--cpufilt", &self.cpufilt, "cCjJ"),
-            ("--dskfilt", &self.dskfilt, "dD"),
-            ("--netfilt", &self.netfilt, "nN"),
-            ("--intfilt", &self.intfilt, "jJ"),
-            ("--slabfilt", &self.slabfilt, "yY"),
-            ("--envfilt", &self.envfilt, "E"),
-            ("--nfsfilt", &self.nfsfilt, "fF"),
-            ("--dskremap", &self.dskremap, "dD"),
-            ("--envremap", &self.envremap, "E"),
-        ];
-        let idle = given.iter().filter(|(_, value, letters)| {
-            value.is_some() && !letters.chars().any(|letter| is_shown(subsystems, letter))
-        });
-        idle.map(|(name, _, letters)| {
-            let letters: Vec<String> =
-                letters.chars().map(|letter| format!("-s{letter}")).collect();
-            format!("{name} is for {} and changes nothing here", letters.join(" and "))
-        })
-        .collect()
+        self.sources.idle(subsystems)
     }
 
     /// Refuses letters of `-o` where they have no effect: exceptions go to plot files and to the
@@ -490,58 +336,6 @@ impl DisplayArguments {
             .find(|letter| "dDTmgGxX".contains(*letter))
             .map(|letter| format!("-o{letter}"))
     }
-
-    /// The options of single subsystems.
-    fn check_details(&self, subsystems: &Selection) -> anyhow::Result<()> {
-        let has = |letters: &[char]| letters.iter().any(|&letter| is_shown(subsystems, letter));
-        let given = |option: &Option<String>| option.clone().unwrap_or_default();
-        only("--cpuopts", &given(&self.cpuopts), "z")?;
-        only("--dskopts", &given(&self.dskopts), "fiopz")?;
-        only("--netopts", &given(&self.netopts), "eEiow0123456789")?;
-        only("--memopts", &given(&self.memopts), "pPsRV")?;
-        only("--xopts", &given(&self.xopts), "i")?;
-        only("--nfsopts", &given(&self.nfsopts), "z")?;
-        only("--slabopts", &given(&self.slabopts), "sS")?;
-        only("--envopts", &given(&self.envopts), "fptCFMT0123456789")?;
-        only("--tcpfilt", &given(&self.tcpfilt), "cituIT")?;
-        processes::check(&given(&self.procopts), &given(&self.procstate))?;
-        let of_processes = [
-            ("--procfilt", self.procfilt.is_some()),
-            ("--procopts", self.procopts.is_some()),
-            ("--procstate", self.procstate.is_some()),
-            ("--passwd", self.passwd.is_some()),
-        ];
-        if let Some((name, _)) = of_processes.iter().find(|(_, given)| *given && !has(&['Z'])) {
-            bail!("{name} is for processes: -sZ");
-        }
-        let memopts = given(&self.memopts);
-        ensure!(
-            !memopts.contains('R') || !memopts.contains(['p', 's', 'P', 'V']),
-            "--memopts: R excludes p, s, P and V"
-        );
-        let detail = given(&self.dskopts);
-        ensure!(
-            !detail.contains(['f', 'p', 'z']) || has(&['D']),
-            "--dskopts f, p and z are for -sD"
-        );
-        ensure!(self.netopts.is_none() || has(&['n', 'N']), "--netopts is for -sn and -sN");
-        ensure!(self.tcpfilt.is_none() || has(&['t', 'T']), "--tcpfilt is for -st and -sT");
-        let netopts = given(&self.netopts);
-        if let Some((_, after)) = netopts.split_once('w') {
-            let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
-            let width: u32 = digits.parse().ok().context("--netopts w needs a width: w8")?;
-            ensure!(has(&['N']), "--netopts w is for -sN");
-            ensure!((5..=256).contains(&width), "--netopts w: the width must be from 5 to 256");
-        }
-        for version in given(&self.nfsfilt).split(',').filter(|version| !version.is_empty()) {
-            let known = ["c2", "s2", "c3", "s3", "c4", "s4"];
-            ensure!(
-                known.contains(&version.to_ascii_lowercase().as_str()),
-                "--nfsfilt: '{version}' is none of c2, s2, c3, s3, c4, s4"
-            );
-        }
-        Ok(())
-    }
 }
 
 /// Fails unless every letter of `given` is one of `known`.
@@ -550,62 +344,6 @@ fn only(option: &str, given: &str, known: &str) -> anyhow::Result<()> {
         Some(letter) => bail!("{option} {given}: unknown letter '{letter}'; known are {known}"),
         None => Ok(()),
     }
-}
-
-/// `--envopts`: naming any kind replaces the default of all three.
-fn envopts(given: Option<&str>) -> String {
-    let given = given.unwrap_or_default();
-    let kinds = if given.contains(['f', 'p', 't']) { "" } else { "fpt" };
-    format!("{kinds}{given}")
-}
-
-/// Splits `^a,b` into whether to leave out, and its parts.
-fn parts_of(given: &str) -> (bool, Vec<&str>) {
-    let given = given.trim_matches(['\'', '"']);
-    let (leave_out, list) = match given.strip_prefix('^') {
-        Some(rest) => (true, rest),
-        None => (false, given),
-    };
-    (leave_out, list.split(',').filter(|part| !part.is_empty()).collect())
-}
-
-/// A filter of regular expressions, any of which is enough.
-pub(crate) fn regex_filter(option: &str, given: Option<&str>) -> anyhow::Result<NameFilter> {
-    let Some(given) = given else { return Ok(NameFilter::default()) };
-    let (leave_out, parts) = parts_of(given);
-    let pattern = parts.join("|");
-    let regex = Regex::new(&pattern)
-        .with_context(|| format!("{option}: '{pattern}' is no regular expression"))?;
-    Ok(NameFilter::new(move |name| regex.is_match(name) != leave_out))
-}
-
-/// A filter of numbers and ranges (`0-3,8`), matched against the digits that end a name.
-fn number_filter(option: &str, given: Option<&str>) -> anyhow::Result<NameFilter> {
-    let Some(given) = given else { return Ok(NameFilter::default()) };
-    let (leave_out, parts) = parts_of(given);
-    let mut ranges = Vec::new();
-    for part in parts {
-        let (low, high) = part.split_once("..").or(part.split_once('-')).unwrap_or((part, part));
-        let number = |text: &str| -> anyhow::Result<u64> {
-            let number = text.trim().parse().ok();
-            number.with_context(|| format!("{option}: '{part}' is no number or range"))
-        };
-        ranges.push(number(low)?..=number(high)?);
-    }
-    Ok(NameFilter::new(move |name| {
-        let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-        let digits = std::str::from_utf8(&name[name.len() - digits..]).unwrap_or_default();
-        let listed =
-            digits.parse().is_ok_and(|number| ranges.iter().any(|range| range.contains(&number)));
-        listed != leave_out
-    }))
-}
-
-/// A filter of beginnings, as collectl's `--slabfilt`.
-fn prefix_filter(given: Option<&str>) -> NameFilter {
-    let Some(given) = given else { return NameFilter::default() };
-    let starts: Vec<Vec<u8>> = given.split(',').map(|part| part.as_bytes().to_vec()).collect();
-    NameFilter::new(move |name| starts.iter().any(|start| name.starts_with(start)))
 }
 
 /// The terminal's width, if standard output is one.
@@ -654,31 +392,6 @@ pub(crate) fn sources_for(selection: &Selection) -> Vec<&'static source::Entry> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn filters_keep_or_leave_out() {
-        let filter = regex_filter("--dskfilt", Some("sd,vd")).unwrap();
-        assert!(filter.keeps(b"sda") && filter.keeps(b"vdb") && !filter.keeps(b"dm-0"));
-        let filter = regex_filter("--dskfilt", Some("^sd")).unwrap();
-        assert!(!filter.keeps(b"sda") && filter.keeps(b"dm-0"));
-        assert!(regex_filter("--dskfilt", Some("(")).is_err());
-        let filter = number_filter("--cpufilt", Some("0-2,7")).unwrap();
-        assert!(filter.keeps(b"cpu2") && filter.keeps(b"7") && !filter.keeps(b"cpu10"));
-        assert!(number_filter("--cpufilt", Some("x")).is_err());
-    }
-
-    #[test]
-    fn switches_of_subsystems_that_are_not_shown_are_told() {
-        let given = DisplayArguments {
-            cpuopts: Some("z".to_owned()),
-            dskfilt: Some("sda".to_owned()),
-            ..DisplayArguments::default()
-        };
-        assert!(given.idle_switches(&"Cd".into()).is_empty());
-        let told = ["--cpuopts is for -sC and changes nothing here"];
-        assert_eq!(given.idle_switches(&"cD".into()), told);
-        assert_eq!(given.idle_switches(&"n".into()).len(), 2);
-    }
 
     #[test]
     fn what_collectl_refuses_is_refused() {

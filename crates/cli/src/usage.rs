@@ -318,8 +318,9 @@ mod tests {
 
     #[test]
     fn errors_of_several_lines_become_one() {
-        let error = crate::display::regex_filter("--dskfilt", Some("(")).err().unwrap();
-        let text = in_one_line(&format!("{error:#}"));
+        let (_, option) = source::options().find(|(_, option)| option.name == "dskfilt").unwrap();
+        let error = source::parse_option(option, "(").err().unwrap();
+        let text = in_one_line(&format!("{:#}", anyhow::Error::from(error)));
         assert!(!text.contains('\n') && text.ends_with("unclosed group"), "{text}");
     }
 

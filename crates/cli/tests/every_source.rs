@@ -157,8 +157,6 @@ fn options(def: &SourceDef, level: Level, verbose: bool) -> Options {
         subsystems: selection,
         verbose,
         separator: " ".to_owned(),
-        envopts: "fpt".to_owned(),
-        tcpfilt: "ituc".to_owned(),
         ..Options::default()
     }
 }

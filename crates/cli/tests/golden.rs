@@ -188,8 +188,6 @@ fn options(subsystems: &str, verbose: bool) -> Options {
         subsystems: subsystems.into(),
         verbose,
         separator: " ".to_owned(),
-        envopts: "fpt".to_owned(),
-        tcpfilt: "ituc".to_owned(),
         layouts: layout::LayoutLookup(source::layouts_of),
         ..Options::default()
     }

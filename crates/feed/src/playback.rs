@@ -1,10 +1,11 @@
 //! Recordings one after the other: each sample into the history, so that rates go on where a
 //! recording goes on where the one before stopped.
 
-use layout::{Frame, Options};
+use std::sync::Arc;
+
+use layout::{Frame, Options, SourceValues};
 use sample::{History, Snapshot, SourceDef};
 use source::{Entry, InstanceNames};
-use std::sync::Arc;
 
 use crate::{
     CollectlFeed, CollectlSettings, Complaint, Feed, FeedError, Origin, Position, RecordedFile,
@@ -24,10 +25,8 @@ pub struct PlaySettings {
     pub entries: Vec<&'static Entry>,
     /// How they read it.
     pub collectl: CollectlSettings,
-    /// Rules for the names of disks, as `--dskremap` has them.
-    pub disk_names: Option<String>,
-    /// Rules for the names of sensors in whit's recordings, as `--envremap` has them.
-    pub sensor_names: Option<String>,
+    /// The options of sources, of which some give instances other names.
+    pub names: SourceValues,
 }
 
 /// What comes next in a [`Playback`].
@@ -140,10 +139,8 @@ impl<'a> Playback<'a> {
             self.take_over(&sources, &defs, feed.as_mut())?;
             let same_sources = self.shown.as_ref() == Some(&sources);
             self.shown = Some(sources);
-            // The sensors of a collectl recording get their names as they are read.
-            let own = recording.origin == Origin::Whit;
-            let sensors = self.settings.sensor_names.as_deref().filter(|_| own);
-            let names = InstanceNames::new(self.settings.disk_names.as_deref(), sensors)?;
+            let is_collectls = recording.origin != Origin::Whit;
+            let names = InstanceNames::of(&self.settings.names, is_collectls);
             let snapshot = Snapshot::new(&defs);
             self.playing = Some(Playing { feed, defs, range, names, snapshot });
             return Ok(Step::Recording { same_sources });

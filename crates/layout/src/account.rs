@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 
 use sample::{Cells, Kind, Unit};
 
-use crate::{Block, Form, Of, Options, Row};
+use crate::{Block, Form, Of, Options, Row, SourceOption};
 
 /// Which instances a source tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +122,8 @@ pub struct Rank {
     pub kind: &'static str,
     /// What it sorts by.
     pub by: By,
+    /// The option and its letter that show the column it sorts by.
+    pub shown_by: Option<(&'static SourceOption, char)>,
 }
 
 /// What a rank sorts by.

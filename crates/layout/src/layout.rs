@@ -38,7 +38,7 @@ pub struct Layout {
     pub plot: Option<Plot>,
     /// Which instances a detail letter prints: filters, and options that leave out idle rows.  For
     /// a summary letter, asked of the source as a whole: whether the interval is worth a line at
-    /// all (`--netopts E`).
+    /// all (an option that asks for faulty ones alone).
     pub keep: fn(&Row<'_>) -> bool,
     /// The order of a detail letter's instances on the screen; `None` leaves the table's.
     pub order: Option<fn(&Row<'_>, &Row<'_>) -> Ordering>,
@@ -467,8 +467,8 @@ pub struct Plot {
     /// Writes what stands for the instance in `[TAG:instance]`; `None` for its name as it is.
     /// An instance without a name has no colon either (`[TAG]`).
     pub instance: Option<fn(&Row<'_>, &mut Vec<u8>)>,
-    /// Asked of the source as a whole: whether the interval gives no line (`--netopts E`).  A
-    /// line is left out if every letter that has an opinion says so.
+    /// Asked of the source as a whole: whether the interval gives no line, as with an option
+    /// that wants errors alone.  A line is left out if every letter that has an opinion says so.
     pub left_out: Option<fn(&Row<'_>) -> bool>,
     /// Under `--exact`, where its cells stand among those of others, if collectl has them elsewhere
     /// than its headings.

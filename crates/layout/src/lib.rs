@@ -13,6 +13,7 @@ mod layout;
 pub mod number;
 mod options;
 mod selection;
+mod source_option;
 pub mod text;
 
 pub use account::{
@@ -24,8 +25,9 @@ pub use layout::{
     Block, Cell, DisplayOrder, Exceptions, Form, Layout, Numbers, Of, Part, Plot, PlotColumn,
     Shape, Show, Stat,
 };
-pub use options::{
-    LayoutLookup, Limits, List, LocalOffset, NameFilter, Options, ProcessFacts, ProcessFilter,
-    UserNames,
-};
+pub use options::{LayoutLookup, Limits, List, LocalOffset, Options};
 pub use selection::Selection;
+pub use source_option::{
+    Given, Idle, LetterRule, Lists, NameFilter, OptionKind, OptionValue, ParseOption, SourceOption,
+    SourceValues,
+};

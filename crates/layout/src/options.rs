@@ -1,111 +1,11 @@
 //! How to show samples: collectl's display switches, resolved.  Filled by `cli`, read by views and
 //! by the layouts inside sources.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use sample::{Level, SourceDef};
 
-use crate::{Layout, Selection};
-
-/// Decides which instances a view shows: collectl's `--dskfilt`, `--netfilt` and their like.
-/// The matching itself is handed in, so that this crate needs no regular expressions.
-#[derive(Clone, Default)]
-pub struct NameFilter(Option<Keep>);
-
-type Keep = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
-
-impl NameFilter {
-    /// A filter that keeps the names for which `keep` is true.
-    pub fn new(keep: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> Self {
-        NameFilter(Some(Arc::new(keep)))
-    }
-
-    /// Whether to show the instance; an empty filter shows all.
-    pub fn keeps(&self, name: &[u8]) -> bool {
-        self.0.as_ref().is_none_or(|keep| keep(name))
-    }
-
-    /// Whether anything was asked for.
-    pub fn is_set(&self) -> bool {
-        self.0.is_some()
-    }
-}
-
-impl std::fmt::Debug for NameFilter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.is_set() { "NameFilter(set)" } else { "NameFilter" })
-    }
-}
-
-/// What a filter may know of a process, from a recording or while it is being read.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ProcessFacts<'a> {
-    /// Its number; of a further thread, the number of the process that it belongs to.
-    pub pid: i64,
-    /// The process that it is a child of, as far as that is known.
-    pub parent: Option<i64>,
-    /// Number of the real user, as far as that is known.
-    pub uid: Option<i64>,
-    /// Name of the real user, or the number if it has none.
-    pub user: &'a [u8],
-    /// Its name, at most 15 bytes of any kind.
-    pub command: &'a [u8],
-    /// Program and arguments, blanks between them; `None` if they are not known.
-    pub command_line: Option<&'a [u8]>,
-    /// Whether it is a further thread of its process.
-    pub is_thread: bool,
-}
-
-/// Decides which processes are shown: collectl's `--procfilt`.
-#[derive(Clone, Default)]
-pub struct ProcessFilter(Option<KeepProcess>);
-
-type KeepProcess = Arc<dyn Fn(&ProcessFacts<'_>) -> bool + Send + Sync>;
-
-impl ProcessFilter {
-    /// A filter that keeps the processes for which `keep` is true.
-    pub fn new(keep: impl Fn(&ProcessFacts<'_>) -> bool + Send + Sync + 'static) -> Self {
-        ProcessFilter(Some(Arc::new(keep)))
-    }
-
-    /// Whether to show the process; an empty filter shows all.
-    pub fn keeps(&self, facts: &ProcessFacts<'_>) -> bool {
-        self.0.as_ref().is_none_or(|keep| keep(facts))
-    }
-
-    /// Whether anything was asked for.
-    pub fn is_set(&self) -> bool {
-        self.0.is_some()
-    }
-}
-
-impl std::fmt::Debug for ProcessFilter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.is_set() { "ProcessFilter(set)" } else { "ProcessFilter" })
-    }
-}
-
-/// Names of users by their numbers, for a recording from another machine (`--passwd`).
-#[derive(Clone, Debug, Default)]
-pub struct UserNames(Option<Arc<HashMap<u32, Vec<u8>>>>);
-
-impl UserNames {
-    /// These names.
-    pub fn new(names: HashMap<u32, Vec<u8>>) -> Self {
-        UserNames(Some(Arc::new(names)))
-    }
-
-    /// The name of a user; `None` if it has none here.
-    pub fn get(&self, uid: u32) -> Option<&[u8]> {
-        self.0.as_ref()?.get(&uid).map(Vec::as_slice)
-    }
-
-    /// Whether there are names at all, which then replace those of a recording.
-    pub fn is_set(&self) -> bool {
-        self.0.is_some()
-    }
-}
+use crate::{Given, Layout, Selection, SourceOption, SourceValues};
 
 /// Local time as seconds to add to those since the epoch; UTC unless told.  The zones are handed
 /// in, so that this crate needs to know none.
@@ -174,14 +74,6 @@ impl LayoutLookup {
         (self.0)(&def.name)
     }
 
-    /// The layout of a source for one of its letters.
-    pub fn letter(self, def: &SourceDef, letter: char) -> Option<&'static Layout> {
-        if !def.letters.contains(letter) {
-            return None;
-        }
-        self.at(def, Level::of_letter(letter))
-    }
-
     /// The layout of a source at a level.
     pub fn at(self, def: &SourceDef, level: Level) -> Option<&'static Layout> {
         self.of(def).iter().find(|layout| layout.level == level)
@@ -243,51 +135,18 @@ pub struct Options {
     pub list: Option<List>,
     /// `--by`: what instances are grouped by.
     pub by: String,
-    /// `--cpuopts`.
-    pub cpuopts: String,
-    /// `--dskopts`.
-    pub dskopts: String,
-    /// `--netopts`.
-    pub netopts: String,
-    /// `--memopts`.
-    pub memopts: String,
-    /// `--xopts`.
-    pub xopts: String,
-    /// `--nfsopts`.
-    pub nfsopts: String,
-    /// `--slabopts`.
-    pub slabopts: String,
-    /// `--envopts`.
-    pub envopts: String,
-    /// `--procopts`, widths and all (`wu12`).
-    pub procopts: String,
-    /// `--procstate`: states to show; empty for all.
-    pub procstate: String,
-    /// `--procfilt`.
-    pub procfilt: ProcessFilter,
-    /// `--passwd`, and the local names for a recording of collectl, which has none.
-    pub users: UserNames,
+    /// The options that sources declare, as far as they were given.
+    pub of_sources: SourceValues,
     /// Local time, where a layout shows a date.
     pub local_offset: LocalOffset,
-    /// `--tcpfilt`, `ituc` unless told.
-    pub tcpfilt: String,
-    /// `--nfsfilt`, such as `C3,S4`.
-    pub nfsfilt: String,
-    /// `--cpufilt`.
-    pub cpufilt: NameFilter,
-    /// `--dskfilt`.
-    pub dskfilt: NameFilter,
-    /// `--netfilt`.
-    pub netfilt: NameFilter,
-    /// `--intfilt`.
-    pub intfilt: NameFilter,
-    /// `--slabfilt`.
-    pub slabfilt: NameFilter,
-    /// `--envfilt`.
-    pub envfilt: NameFilter,
 }
 
 impl Options {
+    /// What was given for an option that a source declares.
+    pub fn value(&self, option: &'static SourceOption) -> Given<'_> {
+        self.of_sources.of(option)
+    }
+
     /// Whether `-o` has the letter.
     pub fn has(&self, letter: char) -> bool {
         self.letters.contains(letter)

@@ -3,7 +3,10 @@
 //! Reads `/proc/stat` and `/proc/loadavg` (proc(5)).  Cost: one `pread` each; `/proc/stat` is the
 //! dearer one on big machines, since the kernel adds up every interrupt of every CPU to make it.
 
-use layout::{Block, Cell, DisplayOrder, Frame, Layout, Part, Plot, PlotColumn, Row, Show};
+use layout::{
+    Block, Cell, DisplayOrder, Frame, Layout, OptionKind, Part, Plot, PlotColumn, Row, Show,
+    SourceOption,
+};
 use procfs::stat::{CpuTimes, StatLine, parse_stat_totals};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -78,6 +81,18 @@ pub(crate) fn set_times(row: &mut sample::RowMut<'_>, times: &CpuTimes) {
     }
 }
 
+/// `--cpufilt`: of the total, of each CPU, and of the columns of interrupts.
+pub(crate) static CPU_FILTER: SourceOption = SourceOption {
+    name: "cpufilt",
+    value_name: "LIST",
+    help: "CPUs to show: numbers and ranges, ^ in front to leave them out",
+    kind: OptionKind::NameNumbers,
+    letters: "cCjJ",
+    // The total of some CPUs takes the numbers of each.
+    reads_too: Some(('c', 'C')),
+    ..SourceOption::EMPTY
+};
+
 /// A share of all time, in per cent.  Guest time is part of user time, so it is not added to the
 /// whole again.  With `-on` ticks are given instead of shares.
 pub(crate) fn percent(row: &Row<'_>, field: usize) -> Option<f64> {
@@ -89,7 +104,7 @@ pub(crate) fn percent(row: &Row<'_>, field: usize) -> Option<f64> {
 
 /// As [`percent`]; under `--cpufilt` the mean of that over the CPUs that the filter keeps.
 fn share(row: &Row<'_>, field: usize) -> Option<f64> {
-    let filter = &row.options().cpufilt;
+    let filter = row.options().value(&CPU_FILTER);
     let cores = if filter.is_set() { row.other("cpu_core") } else { None };
     let Some(cores) = cores else { return percent(row, field) };
     let sum = cores.sum(|core| filter.keeps(core.name()), |core| percent(core, field))?;
@@ -312,6 +327,7 @@ pub(crate) static ENTRY: Entry = Entry {
         metrics: METRICS,
         ..Layout::EMPTY
     }],
+    options: &[&CPU_FILTER],
     open: |host, _| {
         let stat = host.file("/proc/stat", ReadMode::Whole);
         let loadavg = host.file("/proc/loadavg", ReadMode::Whole);

@@ -5,14 +5,17 @@
 //! has it (`/sys/devices/system/cpu/present` at the first reading, or a line earlier) it gets a
 //! row without values, which `--exact` does not show.
 
-use layout::{Block, Cell, DisplayOrder, Frame, Layout, Part, Plot, PlotColumn, Row, Show};
+use layout::{
+    Block, Cell, DisplayOrder, Frame, Layout, LetterRule, OptionKind, Part, Plot, PlotColumn, Row,
+    Show, SourceOption,
+};
 use procfs::stat::{StatLine, parse_stat};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Level, RowMut, State, Table};
 
 use crate::cpu::{
-    DISABLED, GUEST, GUEST_NICE, IDLE, IOWAIT, IRQ, NICE, SOFTIRQ, STEAL, SYSTEM, USER, busy,
-    has_disabled, percent, set_times, system_total, user_total,
+    CPU_FILTER, DISABLED, GUEST, GUEST_NICE, IDLE, IOWAIT, IRQ, NICE, SOFTIRQ, STEAL, SYSTEM, USER,
+    busy, has_disabled, percent, set_times, system_total, user_total,
 };
 use crate::{Entry, Source, interrupt};
 
@@ -97,13 +100,22 @@ fn interrupts(row: &Row<'_>) -> Option<f64> {
     interrupt::served_rate(&row.other("interrupt")?, row.name())
 }
 
+static CPU_OPTIONS: SourceOption = SourceOption {
+    name: "cpuopts",
+    help: "z: leave out idle CPUs",
+    kind: OptionKind::Letters { known: "z", default: "" },
+    letters: "C",
+    rules: &[LetterRule::LeavesOutIdle("z")],
+    ..SourceOption::EMPTY
+};
+
 /// `--cpufilt`, and under `--cpuopts z` whether the CPU did anything.
 fn keeps(row: &Row<'_>) -> bool {
     let options = row.options();
     let worked = |field: &usize| percent(row, *field).unwrap_or(0.0) != 0.0;
-    options.cpufilt.keeps(row.name())
+    options.value(&CPU_FILTER).keeps(row.name())
         && !(row.exact() && is_offline(row))
-        && (!options.cpuopts.contains('z')
+        && (!options.value(&CPU_OPTIONS).has('z')
             || [USER, NICE, SYSTEM, IOWAIT, IRQ, SOFTIRQ, STEAL].iter().any(worked))
 }
 
@@ -207,6 +219,7 @@ pub(crate) static ENTRY: Entry = Entry {
         metrics: METRICS,
         ..Layout::EMPTY
     }],
+    options: &[&CPU_OPTIONS],
     open: |host, _| {
         let stat = host.file("/proc/stat", ReadMode::Whole);
         Box::new(CpuCore { stat, known: None, name: Vec::new() })

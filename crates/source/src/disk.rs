@@ -10,6 +10,7 @@ use procfs::diskstats::{DiskLine, parse_diskstats};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
+use crate::rename::DISK_NAMES;
 use crate::{Entry, Source, SourceContext};
 
 mod layout;
@@ -190,6 +191,7 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
+    options: &[&layout::DISK_FILTER, &layout::DISK_OPTIONS, &DISK_NAMES],
     open: |host, context| {
         let file = host.file("/proc/diskstats", ReadMode::Records);
         Box::new(Disk {

@@ -10,6 +10,7 @@ use procfs::hwmon::{SensorKind, parse_sensor_file, parse_value};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, State, Table, Unit};
 
+use crate::rename::SENSOR_NAMES;
 use crate::{Entry, SensorRules, Source};
 
 mod ipmi;
@@ -177,6 +178,7 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::Third,
     layouts: &[layout::DETAIL],
+    options: &[&layout::SENSOR_FILTER, &layout::SENSOR_OPTIONS, &SENSOR_NAMES],
     open: |host, context| {
         // Only a recording has this file.
         let ipmi = host.root().is_none().then(|| host.file(IPMI, ReadMode::Whole));

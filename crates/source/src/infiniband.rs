@@ -4,7 +4,10 @@
 //! the four of traffic are read every time and of all others (errors, rate, state) one a reading
 //! in turn.  No program is started: what only `perfquery` can tell is left out.
 
-use layout::{Block, Cell, DisplayOrder, Layout, Options, Plot, PlotColumn, Row, Show, Stat};
+use layout::{
+    Block, Cell, DisplayOrder, Layout, OptionKind, Options, Plot, PlotColumn, Row, Show,
+    SourceOption, Stat,
+};
 use procfs::infiniband::{parse_counter, parse_rate_mbit, parse_state};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
@@ -243,8 +246,16 @@ fn total_errors(row: &Row<'_>) -> Option<f64> {
     row.sum(|_| true, errors)
 }
 
+static INFINIBAND_OPTIONS: SourceOption = SourceOption {
+    name: "xopts",
+    help: "i: sizes of InfiniBand transfers",
+    kind: OptionKind::Letters { known: "i", default: "" },
+    letters: "x",
+    ..SourceOption::EMPTY
+};
+
 fn shows_sizes(options: &Options) -> bool {
-    options.iosize || options.xopts.contains('i')
+    options.iosize || options.value(&INFINIBAND_OPTIONS).has('i')
 }
 
 const BRIEF_ERRORS: Cell = Cell::scaled(" ", 4, total_errors).stat(Stat::Sum);
@@ -409,6 +420,7 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::First,
     layouts: &[SUMMARY, DETAIL],
+    options: &[&INFINIBAND_OPTIONS],
     open: |_, _| Box::new(Infiniband { ports: Vec::new(), reads: 0 }),
     hardware: Some("InfiniBand adapter"),
     ..Entry::EMPTY

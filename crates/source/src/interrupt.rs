@@ -145,6 +145,7 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
+    options: &[&layout::INTERRUPT_FILTER],
     open: |host, _| {
         Box::new(Interrupts {
             file: host.file("/proc/interrupts", ReadMode::Records),

@@ -9,7 +9,7 @@
 //! sources, and [`SourceContext`] is what they are opened with.
 #![forbid(unsafe_code)]
 
-use layout::{Layout, Selection};
+use layout::{Layout, Selection, SourceOption};
 use procfs::Host;
 use sample::{Cadence, Field, Level, SourceDef, State, Table};
 
@@ -33,6 +33,7 @@ mod memory;
 mod network;
 mod nfs;
 mod numa;
+mod option;
 mod pressure;
 mod process;
 mod process_total;
@@ -50,9 +51,12 @@ mod whit;
 pub use context::{ExcludedExitMethods, RecordFilter, SharedState, SourceContext};
 pub use job::JobCounters;
 pub use kernel::{Refusals, SharedKernel};
+pub use option::{OptionError, options, parse_option};
 pub use process::attributed::{AttributedCpuTime, start_ticks};
 pub use process::counters::{ExitMethod, PassTotals, ProcessCounters, ProcessMethodInUse};
-pub use process::{Candidate, Choice, Chooser, ProcessMethod, ProcessOptions};
+pub use process::{
+    Candidate, Choice, Chooser, ProcessMethod, ProcessOptions, SelectorError, UserListError,
+};
 pub use rename::{InstanceNames, RenameError, RuleError, SensorRules};
 pub use sampler::Sampler;
 pub use trial::Trial;
@@ -132,6 +136,8 @@ pub struct Entry {
     pub cadence: Cadence,
     /// How it looks at each level; without one, views show all fields in columns.
     pub layouts: &'static [Layout],
+    /// The options that it has on the command line, as statics.
+    pub options: &'static [&'static SourceOption],
     /// Whether it is opened only where it is selected by name or letter: a source that slows every
     /// task of the machine, or that has data only in recordings of `whit run`.
     pub by_name_only: bool,
@@ -153,6 +159,7 @@ impl Entry {
         fields: &[],
         cadence: Cadence::First,
         layouts: &[],
+        options: &[],
         by_name_only: false,
         hardware: None,
         open: |_, _| Box::new(NotOpened),

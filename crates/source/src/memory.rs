@@ -16,6 +16,7 @@ use procfs::{FileId, Host, ReadMode, meminfo};
 use sample::{Cadence, Level, State, Table};
 
 use self::fields::FIELDS;
+pub(crate) use self::layout::MEMORY_OPTIONS;
 use crate::{Entry, Source};
 
 struct Memory {
@@ -57,6 +58,7 @@ pub(crate) static ENTRY: Entry = Entry {
         metrics: layout::METRICS,
         ..Layout::EMPTY
     }],
+    options: &[&layout::MEMORY_OPTIONS],
     open: |host, _| {
         Box::new(Memory {
             meminfo: host.file("/proc/meminfo", ReadMode::Whole),

@@ -186,6 +186,7 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
+    options: &[&layout::INTERFACE_FILTER, &layout::NETWORK_OPTIONS],
     open: |host, context| {
         let file = host.file("/proc/net/dev", ReadMode::Records);
         Box::new(Network {

@@ -99,6 +99,7 @@ pub(crate) static ENTRY: Entry = Entry {
     fields: FIELDS,
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
+    options: &[&layout::NFS_FILTER, &layout::NFS_OPTIONS],
     open: |host, _| {
         let files = ["/proc/net/rpc/nfs", "/proc/net/rpc/nfsd"];
         Box::new(Nfs { files: files.map(|path| host.file(path, ReadMode::Whole)) })

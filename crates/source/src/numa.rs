@@ -11,6 +11,7 @@ use procfs::node::{MEMINFO_KEYS, parse_node_meminfo, parse_numastat};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
 
+use crate::memory::MEMORY_OPTIONS;
 use crate::{Entry, Source};
 
 // The fields stand in the order of the parser's keys, first those of meminfo, then of numastat.
@@ -175,7 +176,7 @@ const CHANGE_HEADINGS: &[&str] = &[
 
 const VERBOSE: &[Block] = &[
     Block {
-        when: |options| !options.memopts.contains('R'),
+        when: |options| !options.value(&MEMORY_OPTIONS).has('R'),
         title: "MEMORY STATISTICS ",
         headings: &[
             "$blank Node    Total     Used     Free     Slab   Mapped     Anon    AnonH   \
@@ -184,13 +185,13 @@ const VERBOSE: &[Block] = &[
         show: Show::Cells(LEVELS),
     },
     Block {
-        when: |options| options.memopts.contains('R') && !options.exact,
+        when: |options| options.value(&MEMORY_OPTIONS).has('R') && !options.exact,
         title: CHANGE_TITLE,
         headings: CHANGE_HEADINGS,
         show: Show::Cells(&CHANGES),
     },
     Block {
-        when: |options| options.memopts.contains('R') && options.exact,
+        when: |options| options.value(&MEMORY_OPTIONS).has('R') && options.exact,
         title: CHANGE_TITLE,
         headings: CHANGE_HEADINGS,
         show: Show::Cells(CHANGES_EXACT),

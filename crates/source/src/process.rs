@@ -25,16 +25,23 @@ pub(crate) mod inferred;
 mod iterator;
 mod layout;
 mod options;
+mod selectors;
+mod switches;
 mod task_table;
+mod users;
 mod values;
 mod walk;
 
 pub use options::{Candidate, Choice, Chooser, ProcessMethod, ProcessOptions};
+pub use selectors::SelectorError;
+pub(crate) use switches::{PROCESS_FILTER, PROCESS_STATE};
+pub use users::UserListError;
 
 use counters::ProcessMethodInUse;
 use fields::FIELDS;
 use files::Files;
 use iterator::Iterator;
+use switches::{PROCESS_OPTIONS, USER_LIST};
 use walk::Walk;
 
 fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
@@ -114,6 +121,7 @@ pub(crate) static ENTRY: Entry = Entry {
     fields: FIELDS,
     cadence: Cadence::Second,
     layouts: layout::LAYOUTS,
+    options: &[&PROCESS_FILTER, &PROCESS_OPTIONS, &PROCESS_STATE, &USER_LIST],
     open,
     ..Entry::EMPTY
 };

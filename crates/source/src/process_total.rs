@@ -17,6 +17,7 @@ use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::process::fields::fields;
+use crate::process::{PROCESS_FILTER, PROCESS_STATE};
 use crate::{Entry, Source, SourceContext};
 
 use Unit::{Count, Nanoseconds};
@@ -116,7 +117,11 @@ const LAYOUT: Layout = Layout {
 
 /// Of all processes, so that below a selection it would say something else than the lines above.
 const TOTALS: Block = Block {
-    when: |options| !options.exact && !options.procfilt.is_set() && options.procstate.is_empty(),
+    when: |options| {
+        let is_part = options.value(&PROCESS_FILTER).is_set()
+            || !options.value(&PROCESS_STATE).text().is_empty();
+        !options.exact && !is_part
+    },
     title: "PROCESS TOTALS (counters are $rate)",
     headings: &[" Procs  Thrds  Run  Births    Ends  EndsLost  LateCmds  Unattr%  Read by"],
     show: Show::Cells(&[

@@ -10,8 +10,32 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use layout::{OptionKind, OptionValue, SourceOption, SourceValues};
 use regex::bytes::{NoExpand, Regex};
 use sample::{Snapshot, SourceDef, Table};
+
+use crate::options;
+
+pub(crate) static DISK_NAMES: SourceOption = SourceOption {
+    name: "dskremap",
+    value_name: "LIST",
+    help: "Other names for disks: what matches a regular expression becomes a text, PATTERN:TEXT",
+    kind: OptionKind::Custom(|given| Ok(OptionValue::custom(Rules(disk_rules(given)?)))),
+    letters: "dD",
+    ..SourceOption::EMPTY
+};
+
+pub(crate) static SENSOR_NAMES: SourceOption = SourceOption {
+    name: "envremap",
+    value_name: "LIST",
+    help: "Other names for sensors: /PATTERN/TEXT/,…",
+    kind: OptionKind::Custom(|given| Ok(OptionValue::custom(Rules(sensor_rules(given)?)))),
+    letters: "E",
+    ..SourceOption::EMPTY
+};
+
+/// The value of an option that gives instances other names.
+struct Rules(Vec<Rule>);
 
 /// Names that are remembered.  No machine has as many disks; a recording that does is played with
 /// the names beyond it as they are.
@@ -135,21 +159,22 @@ struct NamesOf {
 }
 
 impl InstanceNames {
-    /// `--dskremap aaa:bbb,…`: the first match of an expression becomes a text; and `--envremap
-    /// /aaa/bbb/,…` for our own sensors.
-    ///
-    /// # Errors
-    /// One line that names the part that is wrong.
-    pub fn new(disks: Option<&str>, sensors: Option<&str>) -> Result<Self, RenameError> {
-        let disks = disks.map(disk_rules).transpose()?.map(|rules| ("disk", rules));
-        let sensors = sensors.map(sensor_rules).transpose()?.map(|rules| ("environment", rules));
-        let of = disks.into_iter().chain(sensors).map(|(source, rules)| NamesOf {
-            source,
-            rules,
-            known: HashMap::new(),
-            taken: HashSet::new(),
+    /// What the options say: `--dskremap aaa:bbb,…`, the first match of an expression becomes a
+    /// text; and `--envremap /aaa/bbb/,…`.  The sensors of a recording of collectl get their names
+    /// as they are read ([`SensorRules`]).
+    #[must_use]
+    pub fn of(given: &SourceValues, is_collectls: bool) -> Self {
+        let later = |option: &SourceOption| !(is_collectls && std::ptr::eq(option, &SENSOR_NAMES));
+        let of = options().filter(|(_, option)| later(option)).filter_map(|(entry, option)| {
+            let Rules(rules) = given.of(option).custom()?;
+            Some(NamesOf {
+                source: entry.name,
+                rules: rules.clone(),
+                known: HashMap::new(),
+                taken: HashSet::new(),
+            })
         });
-        Ok(InstanceNames { of: of.collect() })
+        InstanceNames { of: of.collect() }
     }
 
     /// Gives the instances of a snapshot their new names; `defs` are its sources.
@@ -238,11 +263,12 @@ pub struct SensorRules {
 }
 
 impl SensorRules {
-    /// Reads a file of rules and the expressions of `--envremap`; `None` if neither is given.
+    /// Reads a file of rules, and takes those of `--envremap`; `None` if neither is given.
     ///
     /// # Errors
-    /// The file cannot be read, or a line of it or an expression is wrong.
-    pub fn read(file: Option<&Path>, remap: Option<&str>) -> Result<Option<Self>, RenameError> {
+    /// The file cannot be read, or a line of it is wrong.
+    pub fn read(file: Option<&Path>, given: &SourceValues) -> Result<Option<Self>, RenameError> {
+        let remap = given.of(&SENSOR_NAMES).custom::<Rules>();
         if file.is_none() && remap.is_none() {
             return Ok(None);
         }
@@ -257,7 +283,7 @@ impl SensorRules {
                 .parse(&text)
                 .map_err(|source| RenameError::File { path: path.to_owned(), source })?;
         }
-        rules.after.extend(remap.map(sensor_rules).transpose()?.unwrap_or_default());
+        rules.after.extend(remap.into_iter().flat_map(|Rules(rules)| rules.clone()));
         Ok(Some(rules))
     }
 
@@ -339,8 +365,10 @@ fn in_braces(with: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::sync::LazyLock;
+
+    use super::*;
+    use crate::parse_option;
 
     static DEF: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
         Arc::new(SourceDef {
@@ -358,7 +386,9 @@ mod tests {
     });
 
     fn renamed(given: &str, disks: &[&str]) -> Vec<String> {
-        let mut names = InstanceNames::new(Some(given), None).unwrap();
+        let given =
+            SourceValues::default().with(&DISK_NAMES, parse_option(&DISK_NAMES, given).unwrap());
+        let mut names = InstanceNames::of(&given, false);
         let mut snapshot = Snapshot::new(std::slice::from_ref(&DEF));
         let mut last = Vec::new();
         for _ in 0..3 {
@@ -384,7 +414,7 @@ mod tests {
         assert_eq!(renamed("sd.:disk", &["sda", "sdb"]), ["disk", "sdb"], "two stay two");
         assert_eq!(renamed("(s)d:$1", &["sda"]), ["$1a"], "as it stands");
         for wrong in ["sda", ":x", "(:x", "a:b,"] {
-            assert!(InstanceNames::new(Some(wrong), None).is_err(), "{wrong}");
+            assert!(parse_option(&DISK_NAMES, wrong).is_err(), "{wrong}");
         }
     }
 
@@ -408,6 +438,6 @@ mod tests {
             assert!(text.contains(why), "{text}");
         }
         assert!(sensor_rules("/a/b/,/c/d").is_err());
-        assert!(SensorRules::read(Some(Path::new("/nowhere")), None).is_err());
+        assert!(SensorRules::read(Some(Path::new("/nowhere")), &SourceValues::default()).is_err());
     }
 }

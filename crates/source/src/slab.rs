@@ -68,6 +68,7 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::Second,
     layouts: &[layout::SUMMARY, layout::DETAIL],
+    options: &[&layout::SLAB_FILTER, &layout::SLAB_OPTIONS],
     open: |host, _| Box::new(Slab { file: host.file("/proc/slabinfo", ReadMode::Records) }),
     ..Entry::EMPTY
 };

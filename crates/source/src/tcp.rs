@@ -4,6 +4,7 @@
 //! adds up its counters over all CPUs to make them, which is dearer than reading them here.
 //! IPv4 and, where the kernel counts them together (TCP), IPv6.
 
+use ::layout::{Idle, LetterRule, OptionKind, OptionValue, SourceOption};
 use procfs::snmp::{ColumnIndex, parse_pairs};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, RowMut, State, Table};
@@ -57,6 +58,17 @@ fn read_pairs(indexes: &mut [ColumnIndex], text: &[u8], row: &mut RowMut<'_>) {
     }
 }
 
+static PROTOCOL_FILTER: SourceOption = SourceOption {
+    name: "tcpfilt",
+    help: "Protocols to show: i IP, t TCP, u UDP, c ICMP, I and T their extensions",
+    kind: OptionKind::Letters { known: "cituIT", default: "ituc" },
+    letters: "tT",
+    idle: Idle::Refused("the TCP/IP stack"),
+    rules: &[LetterRule::NeedsLines("I")],
+    recorded: |meta| meta.get("tcpfilt").map(|filter| OptionValue::Text(filter.to_owned())),
+    ..SourceOption::EMPTY
+};
+
 pub(crate) static ENTRY: Entry = Entry {
     name: "tcp",
     about: "The TCP/IP stack's counters: IP, TCP, UDP and ICMP",
@@ -66,6 +78,7 @@ pub(crate) static ENTRY: Entry = Entry {
     fields: fields::FIELDS,
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
+    options: &[&PROTOCOL_FILTER],
     open: |host, _| {
         let files = ["/proc/net/snmp", "/proc/net/netstat"];
         Box::new(Tcp {

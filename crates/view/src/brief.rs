@@ -166,7 +166,7 @@ impl Brief {
         out.push(b'\n');
     }
 
-    /// Whether `--netopts E` or its like leaves this interval out.
+    /// Whether an option of a source leaves this interval out.
     fn is_left_out(&self, frame: &Frame<'_>) -> bool {
         self.parts
             .iter()

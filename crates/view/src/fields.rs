@@ -171,7 +171,7 @@ pub(crate) fn instance_parts(name: &[u8]) -> impl Iterator<Item = String> {
     name.split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR).map(text::escape)
 }
 
-/// Whether display filters (`--dskfilt` and its like) keep the instance.
+/// Whether display filters keep the instance.
 pub(crate) fn keeps(row: &Row<'_>) -> bool {
     let detail = row.options().layouts.at(&row.track.def, Level::Detail);
     row.track.def.instance.is_empty() || detail.is_none_or(|layout| (layout.keep)(row))

@@ -388,13 +388,9 @@ impl Lines {
 
 /// The options without those that leave out idle instances.
 fn steady(options: &Options) -> Options {
-    let without = |text: &str, letter: char| text.replace(letter, "");
     Options {
-        cpuopts: without(&options.cpuopts, 'z'),
-        dskopts: without(&options.dskopts, 'z'),
-        nfsopts: without(&options.nfsopts, 'z'),
-        netopts: without(&options.netopts, 'E'),
-        letters: without(&options.letters, 'x'),
+        of_sources: options.of_sources.with_idle_instances(),
+        letters: options.letters.replace('x', ""),
         ..options.clone()
     }
 }

@@ -2,17 +2,29 @@
 //! character, and what the plot files get.
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic, in its helpers too")]
 
-use sample::Level;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use jiff::tz::TimeZone;
 use layout::{
-    Block, Cell, Frame, Layout, NameFilter, Options, Part, Plot, PlotColumn, Row, Shape, Show, Stat,
+    Block, Cell, Frame, Layout, LetterRule, NameFilter, OptionKind, OptionValue, Options, Part,
+    Plot, PlotColumn, Row, Shape, Show, SourceOption, SourceValues, Stat,
 };
-use sample::{Cadence, Field, History, Meta, Snapshot, SourceDef, State, Unit};
+use sample::{Cadence, Field, History, Level, Meta, Snapshot, SourceDef, State, Unit};
 use view::{PlotFiles, Setup};
+
+static DISK_OPTIONS: SourceOption = SourceOption {
+    name: "dskopts",
+    kind: OptionKind::Letters { known: "kz", default: "" },
+    rules: &[LetterRule::LeavesOutIdle("z")],
+    ..SourceOption::EMPTY
+};
+
+static DISK_FILTER: SourceOption =
+    SourceOption { name: "dskfilt", kind: OptionKind::NamePatterns, ..SourceOption::EMPTY };
+
+static SLAB_FILTER: SourceOption =
+    SourceOption { name: "slabfilt", kind: OptionKind::NamePrefixes, ..SourceOption::EMPTY };
 
 const READS: usize = 0;
 const BYTES: usize = 1;
@@ -89,7 +101,7 @@ static DISK_LAYOUTS: &[Layout] = &[
         level: Level::Detail,
         verbose: &[
             Block {
-                when: |options| !options.dskopts.contains('k'),
+                when: |options| !options.value(&DISK_OPTIONS).has('k'),
                 title: "",
                 headings: &[],
                 show: Show::Headed(
@@ -102,7 +114,7 @@ static DISK_LAYOUTS: &[Layout] = &[
                 ),
             },
             Block {
-                when: |options| options.dskopts.contains('k'),
+                when: |options| options.value(&DISK_OPTIONS).has('k'),
                 title: "",
                 headings: &[],
                 show: Show::Stacked(stacked),
@@ -121,8 +133,8 @@ static DISK_LAYOUTS: &[Layout] = &[
         }),
         keep: |row| {
             let options = row.options();
-            options.dskfilt.keeps(row.name())
-                && !(options.dskopts.contains('z') && row.rate(READS) == Some(0.0))
+            options.value(&DISK_FILTER).keeps(row.name())
+                && !(options.value(&DISK_OPTIONS).has('z') && row.rate(READS) == Some(0.0))
         },
         order: Some(|left, right| left.name().cmp(right.name())),
         ..Layout::EMPTY
@@ -131,7 +143,7 @@ static DISK_LAYOUTS: &[Layout] = &[
 
 static SLAB_LAYOUTS: &[Layout] = &[Layout {
     level: Level::Detail,
-    headings_each_time: Some(|options| options.slabfilt.is_set()),
+    headings_each_time: Some(|options| options.value(&SLAB_FILTER).is_set()),
     verbose: &[Block {
         when: |_| true,
         title: "SLABS",
@@ -260,6 +272,12 @@ fn meta() -> Meta {
     meta
 }
 
+/// The options with letters for disks.
+fn with_letters(letters: &str, options: Options) -> Options {
+    let letters = OptionValue::Text(letters.to_owned());
+    Options { of_sources: SourceValues::default().with(&DISK_OPTIONS, letters), ..options }
+}
+
 fn options(subsystems: &str, letters: &str) -> Options {
     Options {
         layouts: layout::LayoutLookup(layouts_of),
@@ -362,7 +380,7 @@ fn verbose_with_one_subsystem_keeps_its_heading() {
 
 #[test]
 fn stacked_tables_have_their_headings_above_each() {
-    let kinds = Options { dskopts: "k".into(), ..options("D", "T") };
+    let kinds = with_letters("k", options("D", "T"));
     let expected = "
 # KINDS
 #Time      one
@@ -399,13 +417,15 @@ b             10 1
 #[test]
 fn detail_heeds_filters_and_options() {
     let base = || options("D", "");
-    let idle = Options { dskopts: "z".into(), ..base() };
+    let idle = with_letters("z", base());
     let text = play("verbose", &idle, STEADY);
     assert!(
         text.ends_with("Reads\nb             10 0\na             10 0\nb             10 1\n"),
         "{text}"
     );
-    let only = Options { dskfilt: NameFilter::new(|name| name == b"a"), ..base() };
+    let filter = OptionValue::Names(NameFilter::new(|name| name == b"a"));
+    let of_sources = SourceValues::default().with(&DISK_FILTER, filter);
+    let only = Options { of_sources, ..base() };
     assert!(!play("verbose", &only, STEADY).contains("\nb "));
 }
 
@@ -427,7 +447,7 @@ fn plot_puts_summaries_before_details() {
 20261121 09:16:13 20 22.00 b 10 a 10 0
 ";
     // Options that leave out idle disks do not take columns away.
-    let options = Options { dskopts: "z".into(), ..options("Dd", "") };
+    let options = with_letters("z", options("Dd", ""));
     assert_eq!(play("plot", &options, STEADY), expected);
 }
 

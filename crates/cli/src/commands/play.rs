@@ -1,11 +1,11 @@
 //! `whit play`: shows recordings, whit's own and collectl's.
 
-use layout::Selection;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use feed::{Origin, RecordedFile, TimeColumn, TimeSelection};
+use layout::Selection;
 use regex::bytes::Regex;
 
 pub(crate) use crate::play::arguments::PlayArguments;

@@ -1,12 +1,12 @@
 //! `whit record`: sample this machine, to the screen or to files.
 
-use layout::Selection;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
 use jiff::tz::TimeZone;
+use layout::Selection;
 use procfs::{Host, SystemClock};
 use recorder::{
     FileNames, FirstSampleCheck, Intervals, Keep, LiveText, Outputs, PlotOutput, PlotStyle,
@@ -16,7 +16,10 @@ use recorder::{
 };
 use sample::{Cadence, Clock, Meta, Moment, SourceDef, State, Table};
 use sink::{DescriptorSink, LiveAddress, Sink};
-use source::{Entry, ProcessOptions, RecordFilter, RecorderCounters, SharedState, SourceContext};
+use source::{
+    Entry, InstanceNames, ProcessOptions, RecordFilter, RecorderCounters, SharedState,
+    SourceContext,
+};
 use view::PlotFiles;
 use view::export::Setting;
 
@@ -101,7 +104,7 @@ struct RecordSettings {
 impl RecordSettings {
     fn new(arguments: &RecordArguments, now: sample::Moment) -> anyhow::Result<Self> {
         // Refused before a daemon leaves.
-        arguments.display.names(true)?;
+        arguments.display.sources.values()?;
         let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
         let mut selection = arguments.display.selection(&default.into())?;
         for note in arguments.display.idle_switches(&selection) {
@@ -189,12 +192,13 @@ impl RecordSettings {
         clock: &mut SystemClock,
     ) -> anyhow::Result<(Recorder, Outputs)> {
         let counters = Arc::new(RecorderCounters::default());
+        let mut options = arguments.display.options(self.selection.clone())?;
         let filter = RecordFilter {
             disks: arguments.disks()?,
             interfaces: arguments.interfaces()?,
             process: ProcessOptions {
                 method: arguments.process_way.map(Into::into),
-                ..arguments.display.process_options()?
+                ..ProcessOptions::of(&options, arguments.display.plot)
             },
             ..RecordFilter::default()
         };
@@ -215,7 +219,6 @@ impl RecordSettings {
         let recorder =
             Recorder::open(host, &self.entries, &context, &self.recorder_settings(arguments), now);
         let defs = recorder.sampler.defs();
-        let mut options = arguments.display.options(self.selection.clone())?;
         options.verbose = self.verbose;
         options.local_offset = display::local_offset(&self.zone);
         let sending = arguments.address.is_some();
@@ -225,8 +228,9 @@ impl RecordSettings {
         outputs.context = Some(context.clone());
         outputs.first_sample = Some(FirstSampleCheck { defs: defs.clone(), named, context });
         if arguments.makes_text() || arguments.makes_plot_files() {
+            let names = InstanceNames::of(&options.of_sources, false);
             let mut input = ViewInput::new(self.meta.clone(), options, defs.clone());
-            input.names = arguments.display.names(true)?;
+            input.names = names;
             self.open_views(arguments, &mut outputs, input, &counters, now)?;
         }
         self.open_files(arguments, &mut outputs, defs, &counters, now)?;

@@ -146,8 +146,9 @@ impl DisplayArguments {
     /// Refuses what does not go with a list.
     pub(super) fn check_lists(&self) -> anyhow::Result<()> {
         let asked = self.lists.asked()?;
-        let idle = self.procopts.as_deref().is_some_and(|letters| letters.contains('z'));
-        ensure!(!idle || self.lists.top.is_some(), "--procopts z is for --top");
+        if self.lists.top.is_none() {
+            self.sources.check_no_list()?;
+        }
         let name = match (&self.lists.by, &asked) {
             (Some(_), _) => "--by",
             (None, Some(_)) => "--top",
@@ -162,12 +163,7 @@ impl DisplayArguments {
         }
         ensure!(self.formats.fields.is_empty(), "--fields does not go with {name}");
         ensure!(name == "--top" || !(self.verbose || self.full), "--by has one form of lines only");
-        let filters = self.procfilt.is_some() || self.procstate.is_some();
-        ensure!(
-            name == "--top" || !filters,
-            "--by sums up all processes: leave --procfilt and --procstate out"
-        );
-        ensure!(self.slabopts.is_none(), "--slabopts does not go with {name}");
+        self.sources.check_list(name, name == "--by")?;
         if let Some(asked) = asked {
             ensure!(
                 !asked.vertical || self.subsystems.is_none() && self.lists.by.is_none(),
@@ -192,8 +188,10 @@ impl DisplayArguments {
             return Ok(());
         }
         // As collectl: the columns that it sorts by are shown.
-        if matches!(asked.order, "vctx" | "nctx") && !options.procopts.contains('x') {
-            options.procopts.push('x');
+        let mut all = layouts().flat_map(|(_, layout)| ranks(layout));
+        let rank = all.find(|rank| rank.name == asked.order);
+        if let Some((option, letter)) = rank.and_then(|rank| rank.shown_by) {
+            options.of_sources.add_letter(option, letter);
         }
         let letter = self.lists.letter()?.unwrap_or(' ');
         let mut others = options.subsystems.clone();

@@ -1,15 +1,15 @@
 //! What `whit play` is asked for.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 use feed::{CollectlSettings, PlaySettings, RecordingSet};
 use layout::Options;
-use source::SensorRules;
+use source::{ProcessOptions, SensorRules};
 use view::HeadingLines;
 
-use crate::display::{DisplayArguments, processes, sources_for};
+use crate::display::{DisplayArguments, sources_for};
 
 /// Arguments of `whit play`.
 #[derive(clap::Args)]
@@ -108,21 +108,7 @@ impl PlayArguments {
             selection.push_letter('C');
         }
         let mut options = self.display.options(selection)?;
-        if self.display.tcpfilt.is_none()
-            && let Some(recorded) = meta.get("tcpfilt")
-        {
-            options.tcpfilt = recorded.to_owned();
-            options.verbose |= recorded.contains('I') && !self.display.plot;
-        }
-        if self.display.nfsfilt.is_none()
-            && let Some(recorded) = meta.get("nfsfilt")
-        {
-            options.nfsfilt = recorded.to_owned();
-        }
-        if self.display.passwd.is_none() && meta.origin() == "collectl" && options.shows('Z') {
-            // Its recordings hold numbers alone.
-            options.users = processes::users(Path::new("/etc/passwd")).unwrap_or_default();
-        }
+        self.display.sources.set_recorded(meta, &mut options, self.display.plot);
         self.display.settle_list(&mut options, true, false)?;
         options.stats = self.stats;
         options.statopts = self.statopts.clone().unwrap_or_default();
@@ -131,23 +117,17 @@ impl PlayArguments {
 
     /// How the recordings of a set that are shown so are read.
     pub(crate) fn settings(&self, options: &Options) -> anyhow::Result<PlaySettings> {
-        let (file, remap) = (self.envrules.as_deref(), self.display.envremap.as_deref());
-        // The total of some CPUs takes the numbers of each.
-        let each_cpu = options.cpufilt.is_set() && options.shows('c');
-        let mut read = options.subsystems.clone();
-        if each_cpu {
-            read.push_letter('C');
-        }
+        let given = &options.of_sources;
+        let file = self.envrules.as_deref();
         Ok(PlaySettings {
             follow: self.follow,
-            entries: sources_for(&read),
+            entries: sources_for(&self.display.sources.read_with(&options.subsystems)),
             collectl: CollectlSettings {
-                sensors: SensorRules::read(file, remap)?.map(Arc::new),
-                passwd: self.display.passwd.clone(),
+                sensors: SensorRules::read(file, given)?.map(Arc::new),
+                passwd: ProcessOptions::of(options, false).passwd,
                 first_thread_switches: options.exact,
             },
-            disk_names: self.display.dskremap.clone(),
-            sensor_names: remap.map(str::to_owned),
+            names: given.clone(),
             ..PlaySettings::default()
         })
     }
@@ -166,11 +146,7 @@ impl PlayArguments {
     /// Refuses what does not go together.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(!self.display.home, "--home does not apply to play");
-        let procopts = self.display.procopts.as_deref().unwrap_or_default();
-        ensure!(
-            !procopts.contains(['p', 't']),
-            "--procopts p and t are for record; play shows what was recorded"
-        );
+        self.display.sources.check_played()?;
         if let Some(letters) = &self.statopts
             && let Some(letter) = letters.chars().find(|letter| !"aisS".contains(*letter))
         {
@@ -198,8 +174,8 @@ impl PlayArguments {
             "-f is for plot files (-P), --procanalyze and --slabanalyze"
         );
         let other = display.is_machine_format() || display.lists.is_set() || self.diff.is_some();
-        let filters = display.procfilt.is_some() || display.procstate.is_some();
-        ensure!(!digests || !filters, "--procanalyze sums up all: leave filters out");
+        let filters = display.sources.filters();
+        ensure!(!digests || filters.is_empty(), "--procanalyze sums up all: leave filters out");
         ensure!(!digests || !other, "--procanalyze and --slabanalyze make files of their own");
         ensure!(
             self.diff.is_none() || !display.lists.is_set(),

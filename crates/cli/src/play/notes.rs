@@ -1,10 +1,9 @@
 //! What is said on stderr after the last frame, as no view can say it.
 
-use layout::Frame;
-use sample::{SourceDef, State};
 use std::sync::Arc;
 
-use crate::display;
+use layout::Frame;
+use sample::{SourceDef, State};
 
 /// Which of the sources that are shown were on the recorded machines: `false` as long as every
 /// reading says [`State::Absent`].
@@ -30,7 +29,14 @@ impl EndsLost {
     }
 
     pub(super) fn sentence(&self) -> Option<String> {
-        (self.0 > 0.0).then(|| display::processes::ends_lost(self.0 as u64))
+        let count = self.0 as u64;
+        let ends = if count == 1 { "end" } else { "ends" };
+        (self.0 > 0.0).then(|| {
+            format!(
+                "{count} {ends} of processes or threads were lost: that they ended is all that is \
+                 known"
+            )
+        })
     }
 }
 

@@ -2,13 +2,38 @@
 //!
 //! Sums are made of differences and divided by time last, as collectl does, so that digits agree.
 
-use layout::{Block, Cell, DisplayOrder, Exceptions, Layout, Plot, PlotColumn, Row, Show, Stat};
+use layout::{
+    Block, Cell, DisplayOrder, Exceptions, Layout, LetterRule, OptionKind, Options, Plot,
+    PlotColumn, Row, Show, SourceOption, Stat,
+};
 use sample::Level;
 
 use super::{
     BUSY_MS, DISCARDS, FLUSHES, KIND, PARENT, READ_MS, READ_SECTORS, READS, READS_MERGED,
     WEIGHTED_MS, WRITE_MS, WRITE_SECTORS, WRITES, WRITES_MERGED, topology,
 };
+
+pub(super) static DISK_OPTIONS: SourceOption = SourceOption {
+    name: "dskopts",
+    help: "f: fractions, i: sizes, o: order of appearance, p: partitions, z: leave out idle disks",
+    kind: OptionKind::Letters { known: "fiopz", default: "" },
+    letters: "dD",
+    rules: &[LetterRule::For("fpz", "D"), LetterRule::LeavesOutIdle("z")],
+    ..SourceOption::EMPTY
+};
+
+pub(super) static DISK_FILTER: SourceOption = SourceOption {
+    name: "dskfilt",
+    value_name: "LIST",
+    help: "Disks to show: regular expressions, ^ in front to leave them out",
+    kind: OptionKind::NamePatterns,
+    letters: "dD",
+    ..SourceOption::EMPTY
+};
+
+fn shows_sizes(options: &Options) -> bool {
+    options.iosize || options.value(&DISK_OPTIONS).has('i')
+}
 
 /// How far a counter went.  A disk that just appeared has done nothing yet, as collectl sees it.
 fn delta(row: &Row<'_>, field: usize) -> Option<f64> {
@@ -33,7 +58,7 @@ fn ratio(over: Option<f64>, under: Option<f64>) -> Option<f64> {
 
 /// Whether a disk counts towards the totals.
 fn is_counted(row: &Row<'_>) -> bool {
-    if !row.options().dskfilt.keeps(row.name()) {
+    if !row.options().value(&DISK_FILTER).keeps(row.name()) {
         return false;
     }
     if row.exact() {
@@ -157,20 +182,21 @@ fn is_unused(row: &Row<'_>) -> bool {
 /// or those that have been used and are not parts of a disk shown already.
 fn is_shown(row: &Row<'_>) -> bool {
     let options = row.options();
-    if options.dskfilt.is_set() {
-        return options.dskfilt.keeps(row.name());
+    let filter = options.value(&DISK_FILTER);
+    if filter.is_set() {
+        return filter.keeps(row.name());
     }
     if row.exact() || row.frame.meta.origin() == "collectl" {
         return true;
     }
     let is_part = row.text(KIND) == Some(topology::PARTITION.as_bytes());
-    !is_unused(row) && (!is_part || options.dskopts.contains('p'))
+    !is_unused(row) && (!is_part || options.value(&DISK_OPTIONS).has('p'))
 }
 
 fn is_kept(row: &Row<'_>) -> bool {
     let options = row.options();
     is_shown(row)
-        && !(options.dskopts.contains('z') && did_nothing(row))
+        && !(options.value(&DISK_OPTIONS).has('z') && did_nothing(row))
         && (!options.has('x') || is_exception_on_screen(row))
 }
 
@@ -221,7 +247,7 @@ pub(super) const SUMMARY: Layout = Layout {
     position: DisplayOrder { brief: 60, verbose: 25, plot: 50, lexpr: 20, gexpr: 30 },
     brief: &[
         Block {
-            when: |options| !options.iosize && !options.dskopts.contains('i'),
+            when: |options| !shows_sizes(options),
             title: "<----------Disks----------->",
             headings: &["KBRead  Reads KBWrit Writes "],
             show: Show::Cells(&[
@@ -232,7 +258,7 @@ pub(super) const SUMMARY: Layout = Layout {
             ]),
         },
         Block {
-            when: |options| options.iosize || options.dskopts.contains('i'),
+            when: shows_sizes,
             title: SIZES,
             headings: &["KBRead  Reads Size KBWrit Writes Size "],
             show: Show::Cells(&[
@@ -304,7 +330,7 @@ pub(super) const DETAIL: Layout = Layout {
     position: DisplayOrder { verbose: 30, plot: 20, lexpr: 120, gexpr: 40, ..DisplayOrder::LAST },
     verbose: &[
         Block {
-            when: |options| !options.dskopts.contains('f'),
+            when: |options| !options.value(&DISK_OPTIONS).has('f'),
             title: "DISK STATISTICS ($rate)",
             headings: &[
                 "          <---------reads---------------><---------writes-------------->\
@@ -332,7 +358,7 @@ pub(super) const DETAIL: Layout = Layout {
             ]),
         },
         Block {
-            when: |options| options.dskopts.contains('f'),
+            when: |options| options.value(&DISK_OPTIONS).has('f'),
             title: "DISK STATISTICS ($rate)",
             headings: &[
                 "          <------------reads--------------><-------------writes------------>\

@@ -1,6 +1,9 @@
 //! How collectl shows sensors: `-sE`, a column for each.
 
-use layout::{Block, DisplayOrder, Frame, Layout, Part, Plot, PlotColumn, Row, Show, number};
+use layout::{
+    Block, DisplayOrder, Frame, Layout, OptionKind, Part, Plot, PlotColumn, Row, Show,
+    SourceOption, number,
+};
 use sample::Level;
 
 use super::{DIGITS, FAN, KIND, POWER, READING, TEMPERATURE, VOLTAGE};
@@ -8,27 +11,45 @@ use super::{DIGITS, FAN, KIND, POWER, READING, TEMPERATURE, VOLTAGE};
 /// Characters of a column.
 const WIDTH: usize = 7;
 
+pub(super) static SENSOR_OPTIONS: SourceOption = SourceOption {
+    name: "envopts",
+    help: "f p t: fans, power, temperatures; C F: degrees; M: a line for each kind; T, a digit: \
+           width",
+    kind: OptionKind::Letters { known: "fptCFMT0123456789", default: "" },
+    letters: "E",
+    ..SourceOption::EMPTY
+};
+
+pub(super) static SENSOR_FILTER: SourceOption = SourceOption {
+    name: "envfilt",
+    value_name: "REGEX",
+    help: "Sensors to show: a regular expression",
+    kind: OptionKind::NamePatterns,
+    letters: "E",
+    ..SourceOption::EMPTY
+};
+
 /// A sensor's value in the unit that people use.
 fn value(row: &Row<'_>) -> Option<f64> {
     const SCALES: [(usize, f64); 5] =
         [(FAN, 1.0), (POWER, 1e6), (TEMPERATURE, 1e3), (VOLTAGE, 1e3), (READING, 1e2)];
     let stored = |field: usize| row.raw(field).map(|raw| raw.cast_signed() as f64);
     let mut value = SCALES.iter().find_map(|&(field, scale)| Some(stored(field)? / scale))?;
-    let envopts = &row.options().envopts;
+    let given = row.options().value(&SENSOR_OPTIONS);
     // What ipmitool could not read is -1, and no temperature.
     let is_read = row.raw(READING).is_none() || value != -1.0;
-    if row.text(KIND) == Some(b"temperature") && envopts.contains('F') && is_read {
+    if row.text(KIND) == Some(b"temperature") && given.has('F') && is_read {
         value = value * 1.8 + 32.0;
     }
-    Some(if envopts.contains('T') { value.trunc() } else { value })
+    Some(if given.has('T') { value.trunc() } else { value })
 }
 
 /// Digits after the point: those that `ipmitool` told, 0 for as many as the value has.
 fn digits(row: &Row<'_>) -> u8 {
-    let envopts = &row.options().envopts;
-    let converts = is_kind(row, b"temperature") && envopts.contains('F');
+    let given = row.options().value(&SENSOR_OPTIONS);
+    let converts = is_kind(row, b"temperature") && given.has('F');
     let told = row.raw(DIGITS).and_then(|digits| u8::try_from(digits).ok());
-    told.filter(|_| !converts && !envopts.contains('T')).unwrap_or(0)
+    told.filter(|_| !converts && !given.has('T')).unwrap_or(0)
 }
 
 /// Whether a sensor is of a kind, and its values have so many digits.
@@ -45,16 +66,16 @@ fn push_value(row: &Row<'_>, value: f64, out: &mut Vec<u8>) {
 
 /// Whether `--envopts` asks for a sensor of that kind.
 fn is_kept(row: &Row<'_>) -> bool {
-    let envopts = &row.options().envopts;
+    let given = row.options().value(&SENSOR_OPTIONS);
     let kinds = ['f', 'p', 't'];
     let asked = match row.text(KIND) {
-        Some(b"fan") => envopts.contains('f'),
-        Some(b"power") => envopts.contains('p'),
-        Some(b"temperature") => envopts.contains('t'),
+        Some(b"fan") => given.has('f'),
+        Some(b"power") => given.has('p'),
+        Some(b"temperature") => given.has('t'),
         // collectl has no letter for others: they show unless something is left out.
-        _ => kinds.iter().all(|&kind| envopts.contains(kind)),
+        _ => kinds.iter().all(|&kind| given.has(kind)),
     };
-    (asked || !envopts.contains(kinds)) && row.options().envfilt.keeps(row.name())
+    (asked || !given.has_any(&kinds)) && row.options().value(&SENSOR_FILTER).keeps(row.name())
 }
 
 fn is_kind(row: &Row<'_>, kind: &[u8]) -> bool {
@@ -70,7 +91,7 @@ fn each(
     mut write: impl FnMut(&Row<'_>, &mut Vec<u8>),
 ) {
     let Some(whole) = frame.source("environment") else { return };
-    let by_kind = frame.options.envopts.contains('M');
+    let by_kind = frame.options.value(&SENSOR_OPTIONS).has('M');
     let mut kind_before = None;
     for row in whole.rows().filter(is_kept) {
         let kind = row.text(KIND);
@@ -122,11 +143,11 @@ fn sensors(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
     is_lexpr_summary: true,
-    has_several_tables: |options| options.envopts.contains('M'),
+    has_several_tables: |options| options.value(&SENSOR_OPTIONS).has('M'),
     position: DisplayOrder { verbose: 95, plot: 30, lexpr: 100, gexpr: 150, ..DisplayOrder::LAST },
     // collectl's plots have all sensors.
     keep: |row| match row.frame.meta.origin() {
-        "collectl" => row.options().envfilt.keeps(row.name()),
+        "collectl" => row.options().value(&SENSOR_FILTER).keeps(row.name()),
         _ => is_kept(row),
     },
     verbose: &[Block {

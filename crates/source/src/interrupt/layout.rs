@@ -7,15 +7,27 @@
 
 use layout::number::{pad_left, pad_right, push_u64, push_whole};
 use layout::text::escape_into;
-use layout::{Block, Cell, DisplayOrder, Frame, Layout, Part, Plot, PlotColumn, Row, Show};
+use layout::{
+    Block, Cell, DisplayOrder, Frame, Layout, OptionKind, Part, Plot, PlotColumn, Row, Show,
+    SourceOption,
+};
 use sample::{Level, State};
 
 use super::{COUNT, DEVICE, KIND};
-use crate::cpu::{DISABLED, has_disabled};
+use crate::cpu::{CPU_FILTER, DISABLED, has_disabled};
 use crate::instance;
 
 /// Columns at most, as many as CPUs are read.
 const COLUMNS_MAX: usize = super::CPUS_MAX;
+
+pub(super) static INTERRUPT_FILTER: SourceOption = SourceOption {
+    name: "intfilt",
+    value_name: "LIST",
+    help: "Interrupts to show: regular expressions, ^ in front to leave them out",
+    kind: OptionKind::NamePatterns,
+    letters: "jJ",
+    ..SourceOption::EMPTY
+};
 
 /// Interrupts that a CPU served since the reading before, filtered by `--intfilt`.  `row` is the
 /// source as a whole (`row.other("interrupt")`), `cpu` the CPU's number.
@@ -46,7 +58,7 @@ struct Filter {
 
 impl Filter {
     fn new(row: &Row<'_>) -> Self {
-        let is_set = row.options().intfilt.is_set();
+        let is_set = row.options().value(&INTERRUPT_FILTER).is_set();
         Filter { is_set, name: Vec::new(), line: Vec::new(), kept: true }
     }
 
@@ -65,7 +77,7 @@ impl Filter {
                 self.line.push(b' ');
                 self.line.extend_from_slice(text);
             }
-            self.kept = row.options().intfilt.keeps(&self.line);
+            self.kept = row.options().value(&INTERRUPT_FILTER).keeps(&self.line);
         }
         self.kept
     }
@@ -117,7 +129,7 @@ fn columns(frame: &Frame<'_>) -> Vec<Column> {
 
 /// The columns that `--cpufilt` lets through, with their numbers.
 fn shown(frame: &Frame<'_>) -> impl Iterator<Item = (usize, Column)> {
-    let filter = &frame.options.cpufilt;
+    let filter = frame.options.value(&CPU_FILTER);
     columns(frame).into_iter().enumerate().filter(move |(cpu, _)| filter.keeps(&digits(*cpu)))
 }
 
@@ -400,7 +412,8 @@ pub(super) const DETAIL: Layout = Layout {
         ..Plot::EMPTY
     }),
     keep: |row| {
-        row.options().cpufilt.keeps(instance::split(row.name()).1) && Filter::new(row).keeps(row)
+        let (_, cpu) = instance::split(row.name());
+        row.options().value(&CPU_FILTER).keeps(cpu) && Filter::new(row).keeps(row)
     },
     ..Layout::EMPTY
 };

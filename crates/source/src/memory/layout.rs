@@ -3,7 +3,7 @@
 //! Columns that collectl fills in a way of its own (see [`inactive`], [`shared`], [`swapped`],
 //! [`pages`]) hold its digits when a collectl recording is played, and the truth otherwise.
 
-use layout::{Block, Cell, Options, PlotColumn, Row, Show};
+use layout::{Block, Cell, LetterRule, OptionKind, Options, PlotColumn, Row, Show, SourceOption};
 
 /// The index of a field, found while compiling.
 macro_rules! at {
@@ -200,10 +200,22 @@ const fn leading<const N: usize>(mut cells: [Cell; N]) -> [Cell; N] {
     cells
 }
 
+/// Of memory as a whole and of each NUMA node.
+pub(crate) static MEMORY_OPTIONS: SourceOption = SourceOption {
+    name: "memopts",
+    help: "p s: page details, P V: physical or virtual only, R: changes as rates",
+    kind: OptionKind::Letters { known: "pPsRV", default: "" },
+    letters: "mM",
+    rules: &[LetterRule::Excludes('R', "psPV"), LetterRule::NeedsLines("psPV")],
+    ..SourceOption::EMPTY
+};
+
 /// Whether `--memopts` asks for a group of columns; without any, it is physical and virtual.
 fn asks(options: &Options, group: char) -> bool {
-    let groups = if options.memopts.is_empty() { "PV" } else { &options.memopts };
-    groups.contains(group)
+    match options.value(&MEMORY_OPTIONS).text() {
+        "" => "PV".contains(group),
+        groups => groups.contains(group),
+    }
 }
 
 /// Whether it asks for the group and for none of those that stand to its left.
@@ -404,12 +416,16 @@ pub(super) const METRICS: &[PlotColumn] = &[
 
 #[cfg(test)]
 mod tests {
+    use layout::{OptionValue, SourceValues};
+
     use super::*;
 
     #[test]
     fn groups_of_columns_stand_side_by_side() {
-        let shown = |memopts: &str| {
-            let options = Options { memopts: memopts.into(), ..Options::default() };
+        let shown = |groups: &str| {
+            let of_sources =
+                SourceValues::default().with(&MEMORY_OPTIONS, OptionValue::Text(groups.into()));
+            let options = Options { of_sources, ..Options::default() };
             let shown = VERBOSE.iter().filter(|block| (block.when)(&options));
             let lead = |block: &Block| match block.show {
                 Show::Cells(cells) => (cells.len(), cells[0].lead.len()),

@@ -3,7 +3,8 @@
 //! Sums are made of differences and divided by time last, as collectl does, so that digits agree.
 
 use layout::{
-    Block, Cell, DisplayOrder, Frame, Layout, Options, Part, Plot, PlotColumn, Row, Show, Stat,
+    Block, Cell, DisplayOrder, Frame, Idle, Layout, LetterRule, OptionKind, Options, Part, Plot,
+    PlotColumn, Row, Show, SourceOption, Stat,
 };
 use sample::Level;
 
@@ -11,6 +12,29 @@ use super::{
     KIND, RX_BYTES, RX_COMPRESSED, RX_DROPPED, RX_ERRORS, RX_FIFO, RX_FRAME, RX_MULTICAST,
     RX_PACKETS, SPEED, TX_BYTES, TX_CARRIER, TX_COLLISIONS, TX_COMPRESSED, TX_DROPPED, TX_ERRORS,
     TX_FIFO, TX_PACKETS, kind,
+};
+
+pub(super) static NETWORK_OPTIONS: SourceOption = SourceOption {
+    name: "netopts",
+    help: "e E: errors, i: sizes, o: order of appearance, wN: width of names",
+    kind: OptionKind::Letters { known: "eEiow0123456789", default: "" },
+    letters: "nN",
+    idle: Idle::Refused("interfaces"),
+    rules: &[
+        LetterRule::For("w", "N"),
+        LetterRule::Width { letter: 'w', least: 5, most: 256, is_required: true },
+        LetterRule::LeavesOutIdle("E"),
+    ],
+    ..SourceOption::EMPTY
+};
+
+pub(super) static INTERFACE_FILTER: SourceOption = SourceOption {
+    name: "netfilt",
+    value_name: "LIST",
+    help: "Interfaces to show: regular expressions, ^ in front to leave them out",
+    kind: OptionKind::NamePatterns,
+    letters: "nN",
+    ..SourceOption::EMPTY
 };
 
 /// The speed that collectl takes for an interface that has none, in Mbit/s.
@@ -51,7 +75,7 @@ fn ratio(over: Option<f64>, under: Option<f64>) -> Option<f64> {
 /// does not; in a container, which has no hardware, the ends of its pairs do.  A filter decides
 /// alone, but for names with a dot (aliases and VLANs), as collectl has it.
 fn is_counted(row: &Row<'_>) -> bool {
-    let (name, filter) = (row.name(), &row.options().netfilt);
+    let (name, filter) = (row.name(), row.options().value(&INTERFACE_FILTER));
     if filter.is_set() {
         return filter.keeps(name) && !name.contains(&b'.');
     }
@@ -147,25 +171,22 @@ fn one_tx_fault(row: &Row<'_>, column: usize) -> Option<f64> {
 }
 
 fn shows_errors(options: &Options) -> bool {
-    options.netopts.contains('e')
+    options.value(&NETWORK_OPTIONS).has('e')
 }
 
 fn shows_sizes(options: &Options) -> bool {
-    options.iosize || options.netopts.contains('i')
+    options.iosize || options.value(&NETWORK_OPTIONS).has('i')
 }
 
 /// `--netopts E`: only lines with errors.
 fn only_errors(row: &Row<'_>) -> bool {
-    row.options().netopts.contains('E')
+    row.options().value(&NETWORK_OPTIONS).has('E')
 }
 
 /// Characters for an interface's name: what `--netopts w` asks for (5 unless told) or the longest
 /// name, and one more.
 fn name_width(row: &Row<'_>) -> usize {
-    let asked = row.options().netopts.split_once('w').map(|(_, after)| {
-        let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-        after[..end].parse::<usize>().unwrap_or(5)
-    });
+    let asked = row.options().value(&NETWORK_OPTIONS).number_behind('w');
     let longest = row.rows().map(|interface| interface.name().len()).max().unwrap_or(0);
     longest.max(asked.unwrap_or(5)) + 1
 }
@@ -319,13 +340,14 @@ pub(super) const SUMMARY: Layout = Layout {
 /// Whether `-sN` shows an interface.
 fn is_kept(row: &Row<'_>) -> bool {
     let faulty = || [&RX_FAULTS[..], &TX_FAULTS].iter().any(|all| together(row, all) != Some(0.0));
-    row.options().netfilt.keeps(row.name()) && (!only_errors(row) || faulty())
+    row.options().value(&INTERFACE_FILTER).keeps(row.name()) && (!only_errors(row) || faulty())
 }
 
 /// An interface's number among those the filter keeps, whether or not it has errors.
 fn position(row: &Row<'_>) -> Option<f64> {
     let before = row.rows().take(row.index);
-    Some(before.filter(|other| row.options().netfilt.keeps(other.name())).count() as f64)
+    Some(before.filter(|other| row.options().value(&INTERFACE_FILTER).keeps(other.name())).count()
+        as f64)
 }
 
 /// Whether exports name an interface: collectl leaves out all that have `lo` or `sit` anywhere in

@@ -3,7 +3,8 @@
 //! `--nfsfilt` chooses sides and versions for both.
 
 use layout::{
-    Block, Cell, DisplayOrder, Frame, Layout, Options, Part, Plot, PlotColumn, Row, Show,
+    Block, Cell, DisplayOrder, Frame, Layout, LetterRule, OptionKind, OptionValue, Options, Part,
+    Plot, PlotColumn, Row, Show, SourceOption,
 };
 use sample::{Level, SourceDef};
 
@@ -29,6 +30,25 @@ const TYPES: [(&[u8], &str); 6] = [
     (b"server\x1fv4", "Svr4"),
 ];
 
+pub(super) static NFS_OPTIONS: SourceOption = SourceOption {
+    name: "nfsopts",
+    help: "z: leave out idle lines",
+    kind: OptionKind::Letters { known: "z", default: "" },
+    letters: "F",
+    rules: &[LetterRule::LeavesOutIdle("z")],
+    ..SourceOption::EMPTY
+};
+
+pub(super) static NFS_FILTER: SourceOption = SourceOption {
+    name: "nfsfilt",
+    value_name: "LIST",
+    help: "NFS versions to show: c2 c3 c4 for clients, s2 s3 s4 for servers",
+    kind: OptionKind::Words(&["c2", "s2", "c3", "s3", "c4", "s4"]),
+    letters: "fF",
+    recorded: |meta| meta.get("nfsfilt").map(|filter| OptionValue::Text(filter.to_owned())),
+    ..SourceOption::EMPTY
+};
+
 /// A row's side and its version, of which the first byte is `v`, or `rpc`.
 fn parts<'a>(row: &Row<'a>) -> (&'a [u8], &'a [u8]) {
     let name = row.name();
@@ -40,7 +60,7 @@ fn parts<'a>(row: &Row<'a>) -> (&'a [u8], &'a [u8]) {
 fn is_asked(row: &Row<'_>) -> bool {
     let (side, version) = parts(row);
     let [b'v', digit] = version else { return false };
-    let filter = &row.options().nfsfilt;
+    let filter = row.options().value(&NFS_FILTER).text();
     filter.is_empty()
         || filter.split(',').any(|asked| match asked.as_bytes() {
             [asked_side, asked_digit] => {
@@ -52,7 +72,8 @@ fn is_asked(row: &Row<'_>) -> bool {
 
 /// Whether `--nfsfilt` asks for any version of a side.
 fn asks_side(options: &Options, side: char) -> bool {
-    options.nfsfilt.is_empty() || options.nfsfilt.to_ascii_lowercase().contains(side)
+    let filter = options.value(&NFS_FILTER).text();
+    filter.is_empty() || filter.to_ascii_lowercase().contains(side)
 }
 
 /// Whether a version was ever read from or written to.  collectl shows and counts no other.
@@ -164,7 +185,7 @@ fn client_transport(row: &Row<'_>, index: Index) -> Option<f64> {
 }
 
 fn brief_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
-    let filter = &frame.options.nfsfilt;
+    let filter = frame.options.value(&NFS_FILTER).text();
     match part {
         // With all six there is no room.
         Part::Title if filter.is_empty() || filter.len() == 17 => {
@@ -184,7 +205,7 @@ fn brief_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
 fn summary_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     match part {
         Part::Title => {
-            let filter = &frame.options.nfsfilt;
+            let filter = frame.options.value(&NFS_FILTER).text();
             out.extend_from_slice(b"NFS SUMMARY ($rate) ");
             if !filter.is_empty() {
                 out.extend_from_slice(b"Filters: ");
@@ -372,7 +393,7 @@ fn prints(row: &Row<'_>) -> bool {
         let parts = [delta(row, Index::Read), delta(row, Index::Write), meta(row)];
         parts.iter().all(|part| *part == Some(0.0) || part.is_none())
     };
-    is_asked(row) && used && !(row.options().nfsopts.contains('z') && idle())
+    is_asked(row) && used && !(row.options().value(&NFS_OPTIONS).has('z') && idle())
 }
 
 /// One number of `-sF`.

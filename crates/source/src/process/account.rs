@@ -8,6 +8,8 @@ use sample::{Cells, Kind, Unit};
 
 use super::attributed::NANOSECONDS_A_TICK;
 use super::fields::*;
+use super::switches::{PROCESS_OPTIONS, USER_LIST};
+use super::users::UserList;
 use super::values::{further_threads, memory};
 
 /// The number before the separator in an instance's name.
@@ -43,7 +45,8 @@ pub(crate) fn write_user_of(
     out: &mut Vec<u8>,
 ) -> bool {
     let number = cells.raw(uid).and_then(|uid| u32::try_from(uid).ok());
-    match number.and_then(|uid| options.users.get(uid)) {
+    let users = options.value(&USER_LIST).custom::<UserList>();
+    match number.and_then(|uid| users?.name(uid)) {
         Some(name) => {
             out.extend_from_slice(name);
             true
@@ -191,16 +194,16 @@ const fn rank(
     about: &'static str,
     of: fn(&Row<'_>) -> Option<f64>,
 ) -> Rank {
-    Rank { name, about, kind, by: By::Most(of) }
+    Rank { name, about, kind, by: By::Most(of), shown_by: None }
 }
 
 pub(super) static TOP: Top = Top {
-    title: |options| match options.procopts.contains('f') {
+    title: |options| match options.value(&PROCESS_OPTIONS).has('f') {
         true => "TOP PROCESSES sorted by $order (counters are cumulative) $clock",
         false => "TOP PROCESSES sorted by $order (counters are $rate) $clock",
     },
     blocks: &[],
-    keep: |row, value| !(row.options().procopts.contains('z') && value == Some(0.0)),
+    keep: |row, value| !(row.options().value(&PROCESS_OPTIONS).has('z') && value == Some(0.0)),
     tie: |left, right| number(&left.now()).cmp(&number(&right.now())),
     ranks: &[
         rank("Memory", "vsz", "size of the address space", |row| memory(row, VIRTUAL)),
@@ -229,19 +232,27 @@ pub(super) static TOP: Top = Top {
         rank("Page faults", "majf", "with I/O", |row| unless_exact(row, gain(row, MAJOR_FAULTS))),
         rank("Page faults", "minf", "without I/O", |row| gain(row, MINOR_FAULTS)),
         rank("Page faults", "flt", "both", |row| gains(row, &[MAJOR_FAULTS, MINOR_FAULTS])),
-        rank("Context switches", "vctx", "voluntary", |row| gain(row, VOLUNTARY_SWITCHES)),
-        rank("Context switches", "nctx", "forced", |row| gain(row, INVOLUNTARY_SWITCHES)),
+        Rank {
+            shown_by: Some((&PROCESS_OPTIONS, 'x')),
+            ..rank("Context switches", "vctx", "voluntary", |row| gain(row, VOLUNTARY_SWITCHES))
+        },
+        Rank {
+            shown_by: Some((&PROCESS_OPTIONS, 'x')),
+            ..rank("Context switches", "nctx", "forced", |row| gain(row, INVOLUNTARY_SWITCHES))
+        },
         Rank {
             name: "cpu",
             about: "the CPU it ran on, in rising order",
             kind: "Others",
             by: By::Least(|row| row.gauge(PROCESSOR)),
+            shown_by: None,
         },
         Rank {
             name: "pid",
             about: "its number, in rising order",
             kind: "Others",
             by: By::Least(|row| number(&row.now()).map(|number| number as f64)),
+            shown_by: None,
         },
         rank("Others", "thread", "threads", further_threads),
     ],

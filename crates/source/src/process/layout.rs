@@ -9,12 +9,13 @@ use std::cmp::Ordering;
 use layout::number::{Scale, pad_left, pad_right, push_scaled, push_whole};
 use layout::text::escape_into;
 use layout::{
-    Block, Cell, DisplayOrder, Frame, Layout, Options, Part, Plot, PlotColumn, ProcessFacts, Row,
-    Shape, Show,
+    Block, Cell, DisplayOrder, Frame, Layout, Options, Part, Plot, PlotColumn, Row, Shape, Show,
 };
 use sample::Level;
 
 use super::fields::*;
+use super::selectors::{ProcessFacts, Selectors};
+use super::switches::{PROCESS_FILTER, PROCESS_OPTIONS, PROCESS_STATE};
 use super::values::{
     cpu_percent, cpu_ticks, cpu_total_ticks, faults, further_threads, kilobytes, memory, pid,
     process_of, push_accumulated, push_hours, push_seconds, push_start, switches, user,
@@ -29,7 +30,7 @@ const USER_WIDTH_WIDE: usize = 12;
 
 pub(super) const LAYOUTS: &[Layout] = &[Layout {
     level: Level::Detail,
-    headings_each_time: Some(|options| options.procfilt.is_set()),
+    headings_each_time: Some(|options| options.value(&PROCESS_FILTER).is_set()),
     position: DisplayOrder {
         verbose: 120,
         plot: 110,
@@ -70,23 +71,17 @@ fn is_usual(options: &Options) -> bool {
 }
 
 fn is_io(options: &Options) -> bool {
-    options.procopts.contains('i')
+    options.value(&PROCESS_OPTIONS).has('i')
 }
 
 fn is_memory(options: &Options) -> bool {
-    options.procopts.contains('m') && !is_io(options)
-}
-
-/// The number behind a letter of `--procopts`.
-fn number_behind(options: &str, letter: char) -> Option<usize> {
-    let (_, rest) = options.split_once(letter)?;
-    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    rest[..digits].parse().ok()
+    options.value(&PROCESS_OPTIONS).has('m') && !is_io(options)
 }
 
 fn user_width(options: &Options) -> usize {
-    match options.procopts.contains('u') {
-        true => number_behind(&options.procopts, 'u').unwrap_or(USER_WIDTH_WIDE),
+    let given = options.value(&PROCESS_OPTIONS);
+    match given.has('u') {
+        true => given.number_behind('u').unwrap_or(USER_WIDTH_WIDE),
         false => USER_WIDTH,
     }
 }
@@ -95,12 +90,13 @@ fn user_width(options: &Options) -> usize {
 /// collectl has none.
 fn has_io(frame: &Frame<'_>) -> bool {
     let flags = frame.meta.get("flags").filter(|_| frame.meta.origin() == "collectl");
-    !frame.options.procopts.contains('I') && flags.is_none_or(|flags| flags.contains('i'))
+    !frame.options.value(&PROCESS_OPTIONS).has('I') && flags.is_none_or(|flags| flags.contains('i'))
 }
 
 fn headings(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     let options = frame.options;
-    let has = |letter| options.procopts.contains(letter);
+    let given = options.value(&PROCESS_OPTIONS);
+    let has = |letter| given.has(letter);
     if part == Part::Title {
         out.extend_from_slice(b"PROCESS SUMMARY (counters are ");
         out.extend_from_slice(if has('f') { b"cumulative)" } else { b"$rate)" });
@@ -166,7 +162,7 @@ fn facts<'a>(row: &Row<'a>) -> ProcessFacts<'a> {
 
 fn keeps(row: &Row<'_>) -> bool {
     let options = row.options();
-    let states = options.procstate.as_bytes();
+    let states = options.value(&PROCESS_STATE).text().as_bytes();
     if !states.is_empty() {
         let Some(&state) = row.text(STATE).and_then(<[u8]>::first) else { return false };
         // The kernel tells traced (t) from stopped (T); the letter of the option means both.
@@ -175,17 +171,17 @@ fn keeps(row: &Row<'_>) -> bool {
             return false;
         }
     }
-    if !options.procfilt.is_set() {
+    let Some(selectors) = options.value(&PROCESS_FILTER).custom::<Selectors>() else {
         return true;
-    }
+    };
     let own = facts(row);
     if !own.is_thread {
-        return options.procfilt.keeps(&own);
+        return selectors.shows(&own);
     }
     // A thread is asked for by the name of its process.
     let process = process_of(row);
     let process = process.map(|process| ProcessFacts { is_thread: true, ..facts(&process) });
-    options.procfilt.keeps(&process.unwrap_or(own))
+    selectors.shows(&process.unwrap_or(own))
 }
 
 /// A number scaled to fit `width`, right-aligned to `column` characters.
@@ -266,8 +262,8 @@ fn push_faults(out: &mut Vec<u8>, row: &Row<'_>) {
 }
 
 fn line(row: &Row<'_>, out: &mut Vec<u8>) {
-    let options = row.options();
-    let has = |letter| options.procopts.contains(letter);
+    let given = row.options().value(&PROCESS_OPTIONS);
+    let has = |letter| given.has(letter);
     push_who(out, row);
     let start = out.len();
     push_priority(out, row, has('R'));
@@ -353,7 +349,7 @@ const PLOT_COLUMNS: &[PlotColumn] = &[
         None => row.gauge(UID).into_iter().for_each(|uid| push_whole(out, uid)),
     }),
     PlotColumn::written("PR", |row, out| {
-        push_priority(out, row, row.options().procopts.contains('R'));
+        push_priority(out, row, row.options().value(&PROCESS_OPTIONS).has('R'));
     }),
     PlotColumn::whole("PPID", |row| row.gauge(PARENT)),
     PlotColumn::whole("THRD", further_threads),

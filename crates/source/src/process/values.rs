@@ -5,6 +5,8 @@ use layout::number::push_u64;
 use sample::State;
 
 use super::fields::*;
+use super::switches::{PROCESS_OPTIONS, USER_LIST};
+use super::users::UserList;
 
 /// The number of a process or thread: the first part of its row's name.
 pub(super) fn pid(row: &Row<'_>) -> i64 {
@@ -31,10 +33,9 @@ pub(super) fn further_threads(row: &Row<'_>) -> Option<f64> {
 /// The real user's name: that of `--passwd` if there is such a list.  `None` if only the number
 /// is known.
 pub(super) fn user<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
-    let users = &row.options().users;
-    if users.is_set() {
+    if let Some(users) = row.options().value(&USER_LIST).custom::<UserList>() {
         let uid = row.raw(UID).and_then(|uid| u32::try_from(uid).ok())?;
-        return users.get(uid);
+        return users.name(uid);
     }
     row.text(USER)
 }
@@ -59,7 +60,7 @@ fn delta(row: &Row<'_>, field: usize) -> Option<f64> {
 /// Ticks of CPU time in the interval, in the kernel and in user mode; `--procopts c` adds those of
 /// children that ended.
 pub(super) fn cpu_ticks(row: &Row<'_>) -> (Option<f64>, Option<f64>) {
-    let children = row.options().procopts.contains('c');
+    let children = row.options().value(&PROCESS_OPTIONS).has('c');
     let ticks = |own, of_children| {
         let own = delta(row, own)?;
         if children { Some(own + delta(row, of_children)?) } else { Some(own) }
@@ -69,7 +70,7 @@ pub(super) fn cpu_ticks(row: &Row<'_>) -> (Option<f64>, Option<f64>) {
 
 /// Ticks of CPU time since it began.
 pub(super) fn cpu_total_ticks(row: &Row<'_>) -> Option<f64> {
-    let children = row.options().procopts.contains('c');
+    let children = row.options().value(&PROCESS_OPTIONS).has('c');
     let own = row.raw(SYSTEM_TIME)? + row.raw(USER_TIME)?;
     let all = match children {
         true => own + row.raw(CHILD_SYSTEM_TIME)? + row.raw(CHILD_USER_TIME)?,
@@ -105,7 +106,7 @@ fn per_second(row: &Row<'_>, amount: Option<f64>) -> Option<f64> {
 
 /// Page faults: a rate, or with `--procopts f` all since it began.
 pub(super) fn faults(row: &Row<'_>, field: usize) -> Option<f64> {
-    match row.options().procopts.contains('f') {
+    match row.options().value(&PROCESS_OPTIONS).has('f') {
         true => row.raw(field).map(|count| count as f64),
         false => per_second(row, delta(row, field)),
     }

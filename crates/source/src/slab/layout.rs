@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use layout::{
-    Block, By, Cell, Digest, DigestColumn, DisplayOrder, Fold, Folded, Form, Layout, Of, Plot,
-    PlotColumn, Rank, Role, Row, Shape, Show, Stat, Top,
+    Block, By, Cell, Digest, DigestColumn, DisplayOrder, Fold, Folded, Form, Layout, Lists, Of,
+    OptionKind, Plot, PlotColumn, Rank, Role, Row, Shape, Show, SourceOption, Stat, Top,
 };
 use sample::{Level, State};
 
@@ -14,6 +14,24 @@ use super::{
 
 /// Characters of a name that fit into its column.
 const NAME_WIDTH: usize = 25;
+
+pub(super) static SLAB_OPTIONS: SourceOption = SourceOption {
+    name: "slabopts",
+    help: "s: only allocated slabs, S: only slabs that changed",
+    kind: OptionKind::Letters { known: "sS", default: "" },
+    letters: "yY",
+    lists: Lists::None,
+    ..SourceOption::EMPTY
+};
+
+pub(super) static SLAB_FILTER: SourceOption = SourceOption {
+    name: "slabfilt",
+    value_name: "LIST",
+    help: "Slabs to show: beginnings of names",
+    kind: OptionKind::NamePrefixes,
+    letters: "yY",
+    ..SourceOption::EMPTY
+};
 
 /// Bytes of memory that a slab of this cache takes.
 fn slab_bytes(row: &Row<'_>) -> Option<f64> {
@@ -50,12 +68,13 @@ fn has_changed(row: &Row<'_>) -> bool {
 /// Whether a cache counts in the sums.
 fn counts(row: &Row<'_>) -> bool {
     let options = row.options();
-    options.slabfilt.keeps(row.name()) && (!options.slabopts.contains('S') || has_changed(row))
+    options.value(&SLAB_FILTER).keeps(row.name())
+        && (!options.value(&SLAB_OPTIONS).has('S') || has_changed(row))
 }
 
 /// Whether a cache has a line.
 fn keeps(row: &Row<'_>) -> bool {
-    counts(row) && !(row.options().slabopts.contains('s') && row.raw(SLABS) == Some(0))
+    counts(row) && !(row.options().value(&SLAB_OPTIONS).has('s') && row.raw(SLABS) == Some(0))
 }
 
 /// A sum over the caches that count; 0 when the file was read and none does.
@@ -169,7 +188,9 @@ const DETAIL_COLUMNS: &[PlotColumn] = &[
 
 pub(super) const DETAIL: Layout = Layout {
     level: Level::Detail,
-    headings_each_time: Some(|options| options.slabfilt.is_set() || options.slabopts.contains('S')),
+    headings_each_time: Some(|options| {
+        options.value(&SLAB_FILTER).is_set() || options.value(&SLAB_OPTIONS).has('S')
+    }),
     position: DisplayOrder {
         verbose: 115,
         plot: 100,
@@ -216,7 +237,7 @@ const TOP_CELLS: &[Cell] = &[
 ];
 
 const fn rank(name: &'static str, about: &'static str, of: fn(&Row<'_>) -> Option<f64>) -> Rank {
-    Rank { name, about, kind: "Slabs", by: By::Most(of) }
+    Rank { name, about, kind: "Slabs", by: By::Most(of), shown_by: None }
 }
 
 /// The order of the text of their places, as collectl's keys end with it.
@@ -243,7 +264,13 @@ static TOP: Top = Top {
         rank("totsize", "memory", |row| memory(row, SLABS)),
         rank("totchg", "change of memory, either way", |row| Some(memory_change(row)?.abs())),
         rank("totpct", "the same in per cent", |row| Some(memory_change_percent(row)?.abs())),
-        Rank { name: "name", about: "name, in rising order", kind: "Slabs", by: By::Place },
+        Rank {
+            name: "name",
+            about: "name, in rising order",
+            kind: "Slabs",
+            by: By::Place,
+            shown_by: None,
+        },
     ],
 };
 
@@ -266,7 +293,7 @@ static DIGEST: Digest = Digest {
     extension: "slbs",
     has_times: false,
     is_sorted: true,
-    counts: |row| row.options().slabfilt.keeps(row.name()),
+    counts: |row| row.options().value(&SLAB_FILTER).keeps(row.name()),
     keep: |folded| folded.values[MOST] != Some(0.0),
     columns: &[
         DigestColumn {

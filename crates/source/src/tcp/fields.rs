@@ -6,6 +6,8 @@
 use layout::{PlotColumn, Row};
 use sample::{Field, Kind, Unit};
 
+use super::PROTOCOL_FILTER;
+
 /// Where a column stands in the kernel's text.
 pub(super) struct Column {
     /// The word that begins the line (`TcpExt`).
@@ -519,5 +521,5 @@ fn plotted(row: &Row<'_>, index: Index) -> Option<f64> {
 
 /// Whether `-sT` has a column: the kernel must have it and `--tcpfilt` ask for its protocol.
 fn shows(row: &Row<'_>, letter: char, index: Index) -> bool {
-    row.options().tcpfilt.contains(letter) && row.raw(index as usize).is_some()
+    row.options().value(&PROTOCOL_FILTER).has(letter) && row.raw(index as usize).is_some()
 }

@@ -9,6 +9,7 @@ use layout::{
 };
 use sample::Level;
 
+use super::PROTOCOL_FILTER;
 use super::fields::{Index, PLOT, delta, rate};
 
 /// Connections established now; collectl shows by how much they changed.
@@ -56,7 +57,7 @@ fn extended_errors(row: &Row<'_>) -> Option<f64> {
 }
 
 fn has(options: &Options, letter: char) -> bool {
-    options.tcpfilt.contains(letter)
+    options.value(&PROTOCOL_FILTER).has(letter)
 }
 
 /// The groups of brief mode, in their order.

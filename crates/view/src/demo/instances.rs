@@ -107,12 +107,14 @@ static TOP: Top = Top {
             about: "memory",
             kind: "Memory",
             by: By::Most(|row| row.gauge(RESIDENT)),
+            shown_by: None,
         },
         Rank {
             name: "pid",
             about: "number",
             kind: "Others",
             by: By::Least(|row| number(&row.now()).map(|number| number as f64)),
+            shown_by: None,
         },
     ],
 };

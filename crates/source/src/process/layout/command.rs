@@ -5,7 +5,8 @@ use layout::Row;
 use layout::text::escape_into;
 
 use super::super::fields::*;
-use super::{number_behind, pid};
+use super::super::switches::PROCESS_OPTIONS;
+use super::pid;
 
 /// Characters of arguments that `--procopts w` shows if it says no number.
 const ARGUMENTS_MAX: usize = 1000;
@@ -14,16 +15,16 @@ const ARGUMENTS_MAX: usize = 1000;
 const SHELLS: &[&[u8]] = &[b"/bin/sh", b"/bin/bash", b"/usr/bin/perl", b"/bin/python"];
 
 pub(super) fn push_command(out: &mut Vec<u8>, row: &Row<'_>) {
-    let options = row.options().procopts.as_str();
+    let given = row.options().value(&PROCESS_OPTIONS);
     let (mut program, mut arguments) = words(row);
-    if options.contains(['k', 'w']) {
-        let width = number_behind(options, 'w').unwrap_or(ARGUMENTS_MAX);
+    if given.has_any(&['k', 'w']) {
+        let width = given.number_behind('w').unwrap_or(ARGUMENTS_MAX);
         arguments = arguments.trim_ascii_end();
         arguments = &arguments[..arguments.len().min(width)];
     } else {
         arguments = b"";
     }
-    if options.contains('k') {
+    if given.has('k') {
         if is_shell(program) {
             let (what, rest) = after_switch(arguments);
             // A shell without a script stays what it is; collectl shows nothing.
@@ -31,11 +32,11 @@ pub(super) fn push_command(out: &mut Vec<u8>, row: &Row<'_>) {
                 (program, arguments) = (what, rest);
             }
         }
-        if !options.contains('w') {
+        if !given.has('w') {
             arguments = b"";
         }
     }
-    if options.contains('r') && program.first() == Some(&b'/') {
+    if given.has('r') && program.first() == Some(&b'/') {
         let trimmed = program.strip_suffix(b"/").unwrap_or(program);
         program = trimmed.rsplit(|&byte| byte == b'/').next().unwrap_or(program);
     }
