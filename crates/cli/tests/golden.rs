@@ -22,7 +22,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use layout::Options;
 use procfs::Host;
-use recording::{Next, Reader, Writer, WriterOptions};
+use recording::{ReadOutcome, Reader, Writer, WriterOptions};
 use sample::{Cadence, History, Meta, Sample, Snapshot, SourceDef, State};
 use source::{Entry, Sampler};
 use testkit::trees::{ALL as TREES, Tree};
@@ -165,9 +165,9 @@ fn recorded(feed: &Feed, folder: &Path) -> Feed {
     loop {
         let mut snapshot = Snapshot::new(&defs);
         match reader.next(&mut snapshot).unwrap() {
-            Next::Sample => snapshots.push(snapshot),
-            Next::End => break,
-            Next::NoMoreYet => panic!("the recording is closed"),
+            ReadOutcome::Sample => snapshots.push(snapshot),
+            ReadOutcome::End => break,
+            ReadOutcome::NoMoreYet => panic!("the recording is closed"),
         }
     }
     Feed { meta: reader.meta().clone(), defs, snapshots }

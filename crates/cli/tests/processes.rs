@@ -255,7 +255,7 @@ fn has_a_sample(folder: &Path) -> bool {
     let reader = file.map(|file| recording::Reader::open(&file.unwrap().path(), &[]));
     let Some(Ok(mut reader)) = reader else { return false };
     let mut snapshot = sample::Snapshot::new(&reader.defs());
-    matches!(reader.next(&mut snapshot), Ok(recording::Next::Sample))
+    matches!(reader.next(&mut snapshot), Ok(recording::ReadOutcome::Sample))
 }
 
 /// A sample's tables by the names of their sources.
@@ -271,7 +271,7 @@ fn per_sample<T>(folder: &Path, of: impl for<'a> Fn(&Tables<'a>) -> T) -> Vec<T>
     let defs = reader.defs();
     let mut snapshot = sample::Snapshot::new(&defs);
     let mut all = Vec::new();
-    while let recording::Next::Sample = reader.next(&mut snapshot).unwrap() {
+    while let recording::ReadOutcome::Sample = reader.next(&mut snapshot).unwrap() {
         let tables = |source: &str| {
             let place = defs.iter().position(|def| def.name == source).unwrap();
             snapshot.fresh[place].then(|| &snapshot.samples[place].table)

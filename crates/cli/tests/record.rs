@@ -11,7 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use recording::{Damage, Next, Reader};
+use recording::{Damage, ReadOutcome, Reader};
 use sample::{Snapshot, SourceDef, State};
 
 /// How long anything here may take before it counts as hanging.
@@ -132,7 +132,7 @@ fn read(path: &Path) -> Content {
         skipped: 0,
         damage: Damage::default(),
     };
-    while reader.next(&mut snapshot).unwrap() == Next::Sample {
+    while reader.next(&mut snapshot).unwrap() == ReadOutcome::Sample {
         content.samples += 1;
         content.unwritten += snapshot.gap.samples_unwritten;
         content.missed += snapshot.gap.ticks_missed;
@@ -587,7 +587,7 @@ fn another_root_is_another_machine() {
     let mut reader = Reader::open(path, &known).unwrap();
     let defs = reader.defs();
     let mut snapshot = Snapshot::new(&defs);
-    assert_eq!(reader.next(&mut snapshot).unwrap(), Next::Sample);
+    assert_eq!(reader.next(&mut snapshot).unwrap(), ReadOutcome::Sample);
     let state = |name| snapshot.samples[defs.iter().position(|d| d.name == name).unwrap()].state;
     assert_eq!(state("cpu"), State::Ok);
     assert_eq!(state("disk"), State::Absent, "missing is not zero");

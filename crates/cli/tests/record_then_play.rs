@@ -155,7 +155,7 @@ fn samples_of(recording: &Path) -> usize {
     let Ok(mut reader) = recording::Reader::open(recording, &[]) else { return 0 };
     let mut snapshot = sample::Snapshot::new(&reader.defs());
     std::iter::from_fn(|| match reader.next(&mut snapshot) {
-        Ok(recording::Next::Sample) => Some(()),
+        Ok(recording::ReadOutcome::Sample) => Some(()),
         _ => None,
     })
     .count()

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use recording::{Next, Reader};
+use recording::{ReadOutcome, Reader};
 use sample::{Snapshot, SourceDef};
 
 use crate::{Complaint, Feed, FeedError, Position};
@@ -39,12 +39,12 @@ impl WhitFeed {
     fn read(&mut self, snapshot: &mut Snapshot) -> Result<bool, FeedError> {
         loop {
             match self.reader.next(snapshot)? {
-                Next::Sample => return Ok(true),
-                Next::End => return Ok(false),
-                Next::NoMoreYet if self.follow && self.reader.is_being_written() => {
+                ReadOutcome::Sample => return Ok(true),
+                ReadOutcome::End => return Ok(false),
+                ReadOutcome::NoMoreYet if self.follow && self.reader.is_being_written() => {
                     std::thread::sleep(FOLLOW_PAUSE);
                 }
-                Next::NoMoreYet => return Ok(false),
+                ReadOutcome::NoMoreYet => return Ok(false),
             }
         }
     }

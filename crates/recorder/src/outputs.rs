@@ -227,7 +227,7 @@ mod tests {
 
     use jiff::tz::TimeZone;
     use layout::Options;
-    use recording::{Next, Reader};
+    use recording::{ReadOutcome, Reader};
     use sample::{Clock, Meta, SourceDef};
     use source::{RecorderCounters, SharedState};
     use testkit::{Event, SimClock, allocations_of};
@@ -367,7 +367,7 @@ mod tests {
             let path = directory.path().join(name);
             let mut reader = Reader::open(&path, &recorder.sampler.defs()).unwrap();
             let mut snapshot = Snapshot::new(&reader.defs());
-            while reader.next(&mut snapshot).unwrap() == Next::Sample {
+            while reader.next(&mut snapshot).unwrap() == ReadOutcome::Sample {
                 samples.push(snapshot.realtime_ns);
                 missed += snapshot.gap.ticks_missed;
             }

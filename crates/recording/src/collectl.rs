@@ -1,22 +1,22 @@
 //! Import of collectl's raw recordings (`.raw`, `.rawp`, each also as `.gz`), header versions 3.6
 //! to 4.3.20.
 //!
-//! collectl writes kernel text almost as it read it, a tag in front of each line.  The import puts
-//! the text back into the files it came from, in a [`procfs::Host`] that lives in memory, so that
-//! the very same sources read it: there is no second parser and no second truth.
+//! collectl writes kernel text almost unchanged, with a tag before each line.  The import restores
+//! the kernel files in a [`procfs::Host`] in memory, so that the same sources and parsers read
+//! them.
 //!
 //! ```text
 //! # header lines
 //! >>> 1795235701.001 <<<
 //! cpu  7978 0 6695 108331 468 0 88 63 0 0        → /proc/stat
 //! disk  252       0 vda 5013 …                   → /proc/diskstats
-//! >>> 1795235702.001 <<<                         the interval before is complete
+//! >>> 1795235702.001 <<<                         the previous interval is complete
 //! ```
 //!
 //! A file is read once, from front to back, one interval in memory at a time.  A marker ends the
-//! interval before it; text behind the last marker (a recorder that was killed) is passed over, as
-//! collectl does.  Lines of Lustre are passed over.  Sensors (`ipmi:`) are the
-//! output of a program and no kernel text: they become a file that only the import has.
+//! previous interval; text after the last marker (of a killed recorder) is skipped, as in collectl.
+//! Lines of Lustre are skipped.  Sensors (`ipmi:`) are the output of a program, not kernel text:
+//! they become a file that only the import has.
 //!
 //! - [`header`]: what the header says, as [`sample::Meta`].
 //! - [`files`]: which line belongs to which kernel file.
@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use procfs::Host;
 use sample::Meta;
 
-pub use extract::{Extracted, extract, search};
+pub use extract::{TextExtractSummary, extract, search};
 pub use header::Header;
 
 use files::KernelFiles;
@@ -60,7 +60,7 @@ pub enum CollectlError {
     )]
     Empty(PathBuf),
     /// Does not begin as collectl's recordings do.
-    #[error("{0} is no collectl recording: its first lines hold no '# Collectl:' header")]
+    #[error("{0} is not a collectl recording: it does not begin with a '# Collectl:' header")]
     NotCollectl(PathBuf),
     /// Stops before its header does.
     #[error(
@@ -76,7 +76,7 @@ pub enum CollectlError {
         /// Its version, as it says.
         version: String,
     },
-    /// A line longer than any that collectl writes.
+    /// A line is longer than any that collectl writes.
     #[error("{path}: a line of more than {limit} bytes: the file is corrupt")]
     LineTooLong {
         /// The recording.
@@ -86,23 +86,23 @@ pub enum CollectlError {
     },
 }
 
-/// How a recording came to its end.
+/// How a recording ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// It has not been read to its end yet.
     Unknown,
-    /// With a marker, as collectl ends it: every interval is whole.
+    /// With a marker, as collectl ends it: every interval is complete.
     Marker,
-    /// In the middle of an interval, which is left out: the recorder was killed.
+    /// Within an interval, which is skipped: the recorder was killed.
     Torn,
-    /// In the middle of compressed data that cannot be unpacked further.
+    /// Within compressed data that cannot be decompressed further.
     Corrupt,
 }
 
-/// One complete interval, whose text is in the host now.
+/// One complete interval, whose text is now in the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// When it began, in nanoseconds since the epoch; collectl stamps all of it with this time.
+    /// Its start, in nanoseconds since the epoch; collectl gives all its lines this time.
     pub realtime_ns: i64,
     /// Whether slabs were recorded in it (collectl's second interval).
     pub has_slabs: bool,
@@ -119,9 +119,9 @@ pub struct CollectlReader {
     header: Header,
     lines: Lines,
     files: KernelFiles,
-    /// The marker that began the interval being read.
+    /// The time of the marker that began the current interval.
     began_ns: Option<i64>,
-    /// Whether part of that interval was read already.
+    /// Whether a part of that interval was already read.
     is_partial: bool,
     ending: Ending,
     markers_broken: u64,
@@ -136,7 +136,7 @@ impl CollectlReader {
         CollectlReader::over(Lines::open(path)?, path)
     }
 
-    /// Reads a recording from anything; messages call it `path`.
+    /// Reads a recording from `input`; error messages name it `path`.
     ///
     /// # Errors
     /// See [`CollectlError`].
@@ -173,18 +173,18 @@ impl CollectlReader {
         self.ending
     }
 
-    /// The marker read last: at the end of the recording, the time when its last interval ended.
-    /// A recording that begins with the same marker goes on where this one stopped.
+    /// The time of the latest marker; at the end of the recording, the end of its last interval.
+    /// A recording that begins with the same marker continues this one.
     pub fn last_marker_ns(&self) -> Option<i64> {
         self.began_ns
     }
 
-    /// Marker lines that made no sense, and were passed over.
+    /// The number of malformed marker lines, which were skipped.
     pub fn markers_broken(&self) -> u64 {
         self.markers_broken
     }
 
-    /// The first marker, without taking anything from the recording; `None` if there is none.
+    /// The time of the first marker, without consuming anything; `None` if there is none.
     ///
     /// # Errors
     /// See [`CollectlError`].
@@ -196,9 +196,9 @@ impl CollectlReader {
         Ok(self.began_ns)
     }
 
-    /// For a plain file that is still being written: with true, `None` from
+    /// For an uncompressed file that is still being written: with true, `None` from
     /// [`next_interval`](Self::next_interval) means that no further interval is complete yet.
-    /// With false, what is there now is all.
+    /// With false, it means the end of the file.
     pub fn follow(&mut self, following: bool) {
         self.lines.follow(following);
     }

@@ -1,4 +1,4 @@
-//! Compression of bodies, as an option of the writer, with memory that is kept.
+//! Compression of heads and bodies, with memory that is reused.
 
 use crate::varint::Corrupt;
 use zstd::bulk::{Compressor, Decompressor};
@@ -6,7 +6,7 @@ use zstd::bulk::{Compressor, Decompressor};
 /// How a recording's blocks are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Samples stay as they were first written: nothing is done at the end of a block.
+    /// Frames, as first written: nothing is done at the end of a block.
     FramesOnly,
     /// Column by column, not compressed.
     None,
@@ -15,8 +15,8 @@ pub enum Compression {
 }
 
 impl Default for Compression {
-    /// Level 1: on kernel counters, which leave little to find once differences are taken,
-    /// higher levels cost several times as much for a few per cent.
+    /// Level 1: differences of kernel counters have little redundancy, and higher levels cost
+    /// several times as much to save a few per cent.
     fn default() -> Self {
         Compression::Zstd(1)
     }
@@ -25,15 +25,15 @@ impl Default for Compression {
 /// Codes of compression in the file.
 pub(crate) const STORED: u8 = 0;
 pub(crate) const ZSTD: u8 = 1;
-/// Only of heads: zstd with [`HEAD_DICTIONARY`].
+/// Only for heads: zstd with [`HEAD_DICTIONARY`].
 pub(crate) const ZSTD_HEAD: u8 = 2;
 
-/// The sources as version 2 of the format first had them, in the coding of a head: what most heads
-/// say almost word for word.  A file needs it to be read: it is part of the format and never
-/// changes.  Sources that came or changed later cost what they say anew.
+/// An encoded head with the sources as they were when version 2 of the format was released; most
+/// heads are nearly the same.  Readers need it, so it is part of the format and never changes.
+/// The definitions of newer or changed sources are stored in full.
 const HEAD_DICTIONARY: &[u8] = include_bytes!("head-1.dictionary");
 
-/// A head as it is stored, and the code of what was done to it.
+/// Compresses a head; returns the stored bytes and the code of the compression.
 pub(crate) fn pack_head(plain: &[u8]) -> std::io::Result<(Vec<u8>, u8)> {
     /// Heads are written once and kept with every recording.
     const LEVEL: i32 = 9;
@@ -42,7 +42,7 @@ pub(crate) fn pack_head(plain: &[u8]) -> std::io::Result<(Vec<u8>, u8)> {
     Ok(if stored.len() < plain.len() { (stored, ZSTD_HEAD) } else { (plain.to_vec(), STORED) })
 }
 
-/// Undoes [`pack_head`], and what earlier versions did.
+/// Decompresses a head of any version.
 pub(crate) fn unpack_head(code: u8, stored: &[u8], plain_bytes: usize) -> Result<Vec<u8>, Corrupt> {
     let dictionary = if code == ZSTD_HEAD { HEAD_DICTIONARY } else { &[] };
     let code = if code == ZSTD_HEAD { ZSTD } else { code };
@@ -59,7 +59,7 @@ pub(crate) struct Packer {
 }
 
 impl Packer {
-    /// For a writer's option.  zstd's memory is taken here, once.
+    /// A packer for this compression.  zstd's memory is allocated here, once.
     pub(crate) fn new(compression: Compression, typical_bytes: usize) -> std::io::Result<Self> {
         let Compression::Zstd(level) = compression else {
             return Ok(Packer { zstd: None });
@@ -68,16 +68,16 @@ impl Packer {
         zstd.include_contentsize(false)?;
         zstd.include_checksum(false)?;
         zstd.include_dictid(false)?;
-        // zstd sizes its tables by its first input; let that be a typical one.
+        // zstd sizes its tables by its first input: give it a typical one.
         let mut out = Vec::with_capacity(zstd::zstd_safe::compress_bound(typical_bytes));
         zstd.compress_to_buffer(&vec![0; typical_bytes], &mut out)?;
         Ok(Packer { zstd: Some(zstd) })
     }
 
-    /// Appends `plain` to `out`, compressed if that is smaller; returns the code of what it did.
+    /// Appends `plain` to `out`, compressed if that is smaller; returns the code of the compression.
     pub(crate) fn append(&mut self, plain: &[u8], out: &mut Vec<u8>) -> u8 {
         let start = out.len();
-        // Room for the worst: zstd makes an error of too little of it, which allocates.
+        // Space for the worst case: with less zstd returns an error, which allocates.
         out.resize(start + zstd::zstd_safe::compress_bound(plain.len()), 0);
         if let Some(zstd) = &mut self.zstd
             && let Ok(length) = zstd.compress_to_buffer(plain, &mut out[start..])
@@ -92,7 +92,7 @@ impl Packer {
     }
 }
 
-/// Undoes [`Packer::append`]; `plain_bytes` is what the file says and a limit.
+/// Decompresses a part; `plain_bytes`, the length that the file gives, is also the limit.
 pub(crate) fn unpack(
     code: u8,
     stored: &[u8],

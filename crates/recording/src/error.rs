@@ -1,4 +1,4 @@
-//! What can go wrong with a recording, in words for the user.
+//! Errors of recordings, with messages for the user.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system said no.
+    /// A system call failed.
     #[error("{}: cannot {what}", path.display())]
     Io {
         /// The recording.
         path: PathBuf,
-        /// What was tried: `open`, `read`, …
+        /// The operation that failed: `open`, `read`, …
         what: &'static str,
         /// The system's reason.
         #[source]
@@ -35,7 +35,7 @@ pub enum Error {
         /// Its version.
         version: u32,
     },
-    /// The head of the file, without which nothing in it can be understood, is damaged.
+    /// The head of the file, which describes everything else, is damaged.
     #[error("{}: its head is damaged ({what}); nothing can be read", path.display())]
     HeadDamaged {
         /// The recording.
@@ -44,20 +44,20 @@ pub enum Error {
         what: &'static str,
     },
     /// Another recorder writes this file.
-    #[error("{}: {} is recording to it already", path.display(), writer(*pid))]
+    #[error("{}: {} is already recording to it", path.display(), writer(*pid))]
     Locked {
         /// The recording.
         path: PathBuf,
-        /// The first recorder, if it left its number.
+        /// The process id of that recorder, if the file has it.
         pid: Option<u32>,
     },
-    /// There is such a file, and no recorder writes it.
+    /// The file exists, and no recorder writes it.
     #[error("{}: exists already; nothing was written", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// The recording has other sources or fields than the recorder that wants to go on with it.
+    /// The recording has other sources or fields than the recorder that wants to append to it.
     #[error("{}: has other sources or fields; record to a new file", path.display())]
     OtherSources {
         /// The recording.
@@ -78,8 +78,8 @@ impl Error {
     }
 }
 
-/// A sample was not written.  The recording is valid, the sample is counted in the gap before the
-/// next one that is, and writing may be tried again.
+/// A sample was not written.  The recording is still valid, the gap before the next written sample
+/// counts the lost one, and writing may be tried again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -92,7 +92,7 @@ pub enum WriteError {
         #[source]
         source: io::Error,
     },
-    /// Another failure of the file system.
+    /// Another error of the filesystem.
     #[error("{}: cannot write", path.display())]
     Io {
         /// The recording.
@@ -101,7 +101,7 @@ pub enum WriteError {
         #[source]
         source: io::Error,
     },
-    /// The sample is beyond the format's limits.
+    /// The sample exceeds the format's limits.
     #[error("{}: a sample of {cells} values is too large to record", path.display())]
     TooLarge {
         /// The recording.
@@ -109,7 +109,7 @@ pub enum WriteError {
         /// Values of the sample.
         cells: usize,
     },
-    /// The snapshot is not one of this recording's sources.
+    /// The snapshot has other sources than the recording.
     #[error("{}: the sample's sources are not the recording's", path.display())]
     OtherSources {
         /// The recording.
@@ -128,7 +128,7 @@ impl WriteError {
         }
     }
 
-    /// Whether space is what is missing.
+    /// Whether the error is a lack of space.
     pub fn is_no_space(&self) -> bool {
         matches!(self, WriteError::NoSpace { .. })
     }

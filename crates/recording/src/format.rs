@@ -1,7 +1,7 @@
-//! The recording file, byte by byte, and the code for its fixed parts.
+//! The format of the recording file, and the code for its fixed parts.
 //!
 //! All numbers are little-endian.  *varint*, *zigzag* and *packed* are those of `varint.rs`; a
-//! *string* is a varint length and so many bytes.  `CRC` is CRC-32C (Castagnoli).
+//! *string* is a varint length and that many bytes.  `CRC` is CRC-32C (Castagnoli).
 //!
 //! ```text
 //! file    = prelude, head, block, block, …, [end block, footer]
@@ -11,17 +11,17 @@
 //!
 //! | at | bytes | what |
 //! |---:|---:|---|
-//! | 0 | 8 | `89 57 48 49 54 0D 0A 1A` ("\x89WHIT\r\n\x1a": no text, and damaged by whatever mends line ends) |
+//! | 0 | 8 | `89 57 48 49 54 0D 0A 1A` ("\x89WHIT\r\n\x1a": not text, and a conversion of line ends damages it) |
 //! | 8 | 4 | version of the format, 2 |
-//! | 12 | 4 | where the first block begins, a multiple of 64 |
+//! | 12 | 4 | offset of the first block, a multiple of 64 |
 //! | 16 | 8 | file id: any number unlikely to be another file's |
 //! | 24 | 4 | process id of the latest writer; not covered by any CRC |
 //! | 28 | 4 | length of the head as stored |
-//! | 32 | 4 | length of the head, plain |
+//! | 32 | 4 | length of the head, decompressed |
 //! | 36 | 4 | CRC of the head as stored |
 //! | 40 | 1 | compression of the head: 0 none, 1 zstd, 2 zstd with `head-1.dictionary` |
 //! | 41 | 19 | 0 |
-//! | 60 | 4 | CRC of bytes 0..60, those of the process id taken as 0 |
+//! | 60 | 4 | CRC of bytes 0..60, with 0 in place of the process id |
 //!
 //! The head follows at 64: see `schema.rs`.  The first block begins at the next multiple of 64.
 //!
@@ -34,63 +34,62 @@
 //! | 5 | 3 | 0 |
 //! | 8 | 4 | number of the block in the file, from 1 |
 //! | 12 | 4 | samples in the block; 0 while it is open |
-//! | 16 | 8 | sequence of the first sample: samples written to this file before it |
+//! | 16 | 8 | sequence number of the first sample: samples written to this file before it |
 //! | 24 | 8 | first sample's `realtime_ns`; 0 while open |
 //! | 32 | 8 | latest `realtime_ns` of any sample of the block; 0 while open |
-//! | 40 | 4 | from the header to the body (columns, end: 64; open, frames: 64 or more) |
+//! | 40 | 4 | distance from the header to the body (columns, end: 64; open, frames: 64 or more) |
 //! | 44 | 4 | length of the body; 0 while open |
 //! | 48 | 4 | CRC of the body; 0 for kinds 1 and 3, whose frames have their own |
-//! | 52 | 8 | 0; footer: where the end block begins |
+//! | 52 | 8 | 0; footer: offset of the end block |
 //! | 60 | 4 | CRC of the file id and bytes 0..60 |
 //!
 //! The next block begins at the next multiple of 64 after the body.
 //!
 //! - **open**: the last block of a recording that is being written or was not closed.  Its body
-//!   is a list of frames (`frame.rs`), one a sample, that ends where no valid frame follows.
+//!   is a list of frames (`frame.rs`), one per sample, up to the first invalid one.
 //! - **frames**: such a block with a known end.
 //! - **columns**: the same samples, column by column and compressed (`columns.rs`).
-//! - **end**: the index; nothing but the footer follows.  Body: for each block its offset (8),
-//!   sequence of its first sample (8), first (8) and latest (8) `realtime_ns`, samples (4),
+//! - **end**: the index; only the footer follows.  Body: for each block its offset (8), sequence
+//!   number of its first sample (8), first (8) and latest (8) `realtime_ns`, samples (4),
 //!   number (4); then 8 bytes: samples that could not be written after the last one.
-//! - **footer**: 64 bytes at the very end of the file, so that the end block is found at once.
+//! - **footer**: the last 64 bytes of the file, so that the end block is found at once.
 //!
 //! # How a block closes, and why nothing can be lost
 //!
-//! Frames of the open block at B do not follow its header at once but leave a hole, which costs no
-//! disk: the header's "from the header to the body" says how large.
+//! Between the header of the open block at B and its first frame is a hole, which takes no space on
+//! the disk; the header's distance to the body is its size.
 //!
-//! 1. The columns are written into the hole at B + 64, and the header of the next open block
-//!    behind them.  Killed here: the header at B still says *open*, the frames are untouched.
-//! 2. The 64 bytes at B are overwritten: *columns*.  They lie within one page and one sector, so
-//!    they are old or new, never half.
-//! 3. The file is cut behind the next block's header; the frames are gone.  Killed before: the
-//!    next block is open and empty; the stale bytes where its frames would be never validate,
-//!    since a frame's CRC starts from the file id, the block's number and the frame's.
+//! 1. The writer writes the columns into the hole at B + 64, and after them the header of the next
+//!    open block.  If killed here: the header at B still says *open*, the frames are unchanged.
+//! 2. It overwrites the 64 bytes at B: *columns*.  They are within one page and one sector, so they
+//!    are old or new, never mixed.
+//! 3. It truncates the file after the next block's header, which removes the frames.  If killed
+//!    before: the next block is open and empty; the stale bytes where its frames would be are
+//!    invalid, since a frame's CRC includes file id, block number and ordinal.
 //!
-//! A power cut is different, as the disk may have done 2 and not 1.  A writer told to `--sync`
-//! therefore waits for the disk between the steps.  Columns that do not fit into the hole are not
-//! written: the header becomes *frames* and the frames stay where they are.
+//! In a power cut the disk may have done 2 and not 1.  With `--sync` a writer therefore waits for
+//! the disk between the steps.  If the columns do not fit into the hole, they are not written: the
+//! header becomes *frames* and the frames stay where they are.
 //!
-//! A block of many rows is made columns in slices while the next one is filled: its header is
-//! *frames* by then, and the open block behind it takes its place behind the columns later, its
-//! frames still where they were (`writer/closing.rs`).  A reader that follows a file therefore
-//! looks at the block before, when the one it reads goes no further.
+//! A block of many rows is encoded in slices while the next one is filled.  Its header becomes
+//! *frames* first; later the open block's header moves to the end of the columns, while its frames
+//! stay where they are (`writer/closing.rs`).  A reader that follows a file therefore reads the
+//! previous block's header again when the open block does not grow.
 //!
 //! # Which bytes are valid
 //!
-//! A block header counts if its CRC is right and its number is larger than that of the block
-//! before; a body if its CRC is right and every integer in it makes sense; a frame if its CRC is
-//! right.  A reader that finds no valid header where one must be looks for one at every following
-//! multiple of 64.  Sequences tell exactly how many samples lie between.
+//! A block header is valid if its CRC is right and its number is larger than that of the previous
+//! block; a body if its CRC is right and every integer in it is in range; a frame if its CRC is
+//! right.  A reader that finds no valid header where one must be searches every following multiple
+//! of 64.  Sequence numbers give the exact number of samples in between.
 //!
 //! # Versions
 //!
-//! 1 had neither dense bodies, nor frames that tell changed rows or edits, nor the dictionary of
-//! heads.  It is read by the same code; a recorder that goes on with such a file makes it 2.
+//! Version 1 had no dense bodies, no changed rows or edits in frames, and no dictionary of heads.
+//! The same code reads it; a recorder that appends to such a file makes it version 2.
 //!
-//! A reader refuses a version above its own.  Within a version, these may grow and must be
-//! stepped over when unknown: keys of the head, what stands behind the known parts of a source,
-//! parts of a body.
+//! A reader refuses a version above its own.  Within a version these may be added, and readers must
+//! skip them: keys of the head, bytes after the known parts of a source, parts of a body.
 
 use crate::varint::Corrupt;
 
@@ -103,31 +102,31 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89WHIT\r\n\x1a";
 /// Size of the prelude, of a block header and of the footer; what they are aligned to.
 pub(crate) const HEADER_BYTES: usize = 64;
 
-/// Where the process id stands in the prelude.
+/// The offset of the process id in the prelude.
 pub(crate) const PID_AT: usize = 24;
 
 const BLOCK_MAGIC: [u8; 4] = *b"WBLK";
 
-/// Limit of the head, stored or plain: fields of a thousand sources with their help.
+/// Limit of the head, stored or decompressed: fields of a thousand sources with their help.
 pub(crate) const HEAD_BYTES_MAX: usize = 4 << 20;
 
-/// Limit of a block's body as stored, and of each part of it when plain.  A block is meant to
-/// have some hundred KiB; this is for machines with a hundred thousand instances.
+/// Limit of a block's body as stored, and of each decompressed part.  A block usually has some
+/// hundred KiB; the limit is for machines with a hundred thousand instances.
 pub(crate) const BODY_BYTES_MAX: usize = 256 << 20;
 
-/// Limit of a single frame: the same machines.
+/// Limit of a single frame, for the same machines.
 pub(crate) const FRAME_BYTES_MAX: usize = 64 << 20;
 
 /// Limit of samples in a block.
 pub(crate) const BLOCK_SAMPLES_MAX: u32 = 65_536;
 
-/// Limit of the sequence of a sample: no sum of them can overflow.
+/// Limit of sequence numbers, so that no sum overflows.
 pub(crate) const SEQUENCE_MAX: u64 = 1 << 60;
 
 /// Limit of the cells (instances by columns) of all sources of a block: 128 MiB of them.
 pub(crate) const CELLS_MAX: usize = 16 << 20;
 
-/// Rounds up to where a header may begin.
+/// Rounds up to an offset at which a header may begin.
 pub(crate) const fn aligned(bytes: u64) -> u64 {
     bytes.next_multiple_of(HEADER_BYTES as u64)
 }
@@ -159,7 +158,7 @@ pub(crate) struct Prelude {
 }
 
 impl Prelude {
-    /// As it stands in the file.
+    /// Its bytes in the file.
     pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -176,8 +175,8 @@ impl Prelude {
         bytes
     }
 
-    /// Reads it back.  The magic has been looked at before, and the version is looked at after:
-    /// a future one may have another prelude.
+    /// Parses it.  Callers check the magic before and the version after this: a future version
+    /// may have another prelude.
     pub(crate) fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Prelude, Corrupt> {
         let mut covered = *bytes;
         covered[PID_AT..PID_AT + 4].fill(0);
@@ -196,8 +195,8 @@ impl Prelude {
         })
     }
 
-    /// The version of a file that begins with these bytes; `None` if it is no recording.  The
-    /// only part of the prelude that every version ever has in the same place.
+    /// The version of a file that begins with these bytes; `None` if it is not a recording.  Magic
+    /// and version are at the same offsets in every version.
     pub(crate) fn version_of(bytes: &[u8; HEADER_BYTES]) -> Option<u32> {
         (bytes[..8] == MAGIC).then(|| u32_at(bytes, 8))
     }
@@ -270,7 +269,7 @@ impl BlockHeader {
         bytes
     }
 
-    /// Reads it back; `None` unless every part of it makes sense.
+    /// Parses it; `None` unless it is valid.
     pub(crate) fn decode(bytes: &[u8; HEADER_BYTES], file_id: u64) -> Option<BlockHeader> {
         let valid = bytes[..4] == BLOCK_MAGIC
             && crc(&[&file_id.to_le_bytes(), &bytes[..60]]) == u32_at(bytes, 60);
@@ -299,7 +298,7 @@ impl BlockHeader {
         sane.then_some(header)
     }
 
-    /// From this header to the next.
+    /// The distance from this header to the next.
     pub(crate) fn span(&self) -> u64 {
         aligned(u64::from(self.body_at) + u64::from(self.body_bytes))
     }

@@ -1,4 +1,4 @@
-//! A frame: one sample as it reaches the file, by a single write.
+//! A frame: one sample as it is appended to the file, by a single write.
 //!
 //! ```text
 //! frame   = length (4), CRC (4), ordinal in the block (4), payload
@@ -8,23 +8,24 @@
 //!           for each source whose state is "ok": reading
 //!           if the tick's flags have bit 1: kernel texts
 //! reading = byte: bit 0, rows follow (version 1 only); bit 1, texts follow; bit 2, an edit of
-//!           the rows before follows; bit 3, changed rows follow
+//!           the previous rows follows; bit 3, changed rows follow
 //!           [varint rows, for each: varint slot, and if it is the next new slot: string name]
-//!           [edit (`rows.rs`), with a string name behind each new slot]
+//!           [edit (`rows.rs`), with a string name after each new slot]
 //!           [varint texts, for each: string; they get the next numbers]
-//!           [varint changed rows, for each: varint rows since the one before]
+//!           [varint changed rows, for each: varint rows since the previous one]
 //!           the cells of all rows (with bit 3: of the changed ones), packed
 //! kernel texts = varint count, for each: varint path, and if it is the next new one: string;
-//!           varint 0 for "as before", or 1 + length and so many bytes
+//!           varint 0 for "unchanged", or 1 + length and that many bytes
 //! ```
 //!
-//! A cell is told as its difference from the slot's last one in this block (0 before the first):
-//! presence words by exclusive or, all others zigzagged.  A missing cell keeps its old value and
-//! so costs nothing.  The first reading of a block is thereby a key: a block needs no other.
+//! A cell is stored as its difference from the slot's previous value in this block (0 before the
+//! first): presence words by exclusive or, all others zigzagged.  A missing cell keeps its old
+//! value and so costs nothing.  The first reading in a block is complete, so a block can be read
+//! without earlier ones.
 //!
-//! Costs about a nanosecond a cell to write, most of which go away as zeros.  In tables of many
-//! wide rows (processes) only those that changed are told: the others cost a comparison and no
-//! byte.
+//! Costs about a nanosecond per cell to write; most cells are zeros and take almost no space.  In
+//! tables of many wide rows (processes) only changed rows are stored; the others cost a comparison
+//! and no bytes.
 
 mod encode;
 mod texts;
@@ -47,12 +48,12 @@ pub(crate) const ROWS_MAX: usize = 1 << 20;
 
 const ROWS_FOLLOW: u8 = 1;
 const TEXTS_FOLLOW: u8 = 2;
-/// Instead of the rows, what became of those before.
+/// The rows are stored as an edit of the previous ones.
 const EDIT_FOLLOWS: u8 = 4;
-/// Only the rows that changed are told.
+/// Only the cells of changed rows are stored.
 const ROWS_CHANGED: u8 = 8;
 
-/// CRC of a frame, so that no other place's bytes pass for it.
+/// CRC of a frame; it includes file id, block number and ordinal, so that no stale frame is valid.
 fn frame_crc(file_id: u64, block: u32, ordinal: u32, payload: &[u8]) -> u32 {
     let length = payload.len() as u32;
     let mut seed = [0; 20];
@@ -72,7 +73,7 @@ pub(crate) fn seal(out: &mut [u8], start: usize, file_id: u64, block: u32, ordin
     header[8..].copy_from_slice(&ordinal.to_le_bytes());
 }
 
-/// Length and ordinal that a frame's header gives, if they can be.
+/// Length and ordinal of a frame's header; `None` if they are out of range.
 pub(crate) fn frame_header(bytes: &[u8]) -> Option<(usize, u32)> {
     let header: &[u8; FRAME_HEADER_BYTES] = bytes.get(..FRAME_HEADER_BYTES)?.try_into().ok()?;
     let word = |at: usize| {
@@ -82,7 +83,8 @@ pub(crate) fn frame_header(bytes: &[u8]) -> Option<(usize, u32)> {
     (length > 0 && length <= FRAME_BYTES_MAX).then(|| (length, word(8)))
 }
 
-/// The payload of the frame that `bytes` begin with, if it is the one expected, whole and sound.
+/// The payload of the frame at the start of `bytes`; `None` unless it is complete, valid and the
+/// expected one.
 pub(crate) fn open(bytes: &[u8], file_id: u64, block: u32, ordinal: u32) -> Option<&[u8]> {
     let (length, said) = frame_header(bytes)?;
     let payload = bytes.get(FRAME_HEADER_BYTES..FRAME_HEADER_BYTES + length)?;
@@ -90,7 +92,7 @@ pub(crate) fn open(bytes: &[u8], file_id: u64, block: u32, ordinal: u32) -> Opti
     (said == ordinal && bytes[4..8] == crc.to_le_bytes()).then_some(payload)
 }
 
-/// Everything the open block has told: what the next frame differs from.
+/// The latest values of the open block, from which the next frame is a difference.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockState {
     /// The tick's row.
@@ -102,7 +104,7 @@ pub(crate) struct BlockState {
 }
 
 impl BlockState {
-    /// The state of a block that has told nothing.
+    /// The state of an empty block.
     pub(crate) fn new(schemas: &[Arc<SourceDef>]) -> Self {
         BlockState {
             tick: TickState::new(schemas.len()),
@@ -111,7 +113,7 @@ impl BlockState {
         }
     }
 
-    /// Forgets all, keeps the memory.
+    /// Clears the state, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.tick.clear();
         self.sources.iter_mut().for_each(SourceState::clear);

@@ -1,5 +1,5 @@
-//! For fuzz targets: recordings made of arbitrary bytes under right checksums, so that what is
-//! behind the checksums is reached.  Not part of the interface.
+//! For fuzz targets: recordings of arbitrary bytes with valid checksums, so that the fuzzer reaches
+//! the decoders.  Not part of the interface.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use sample::{Meta, Snapshot, SourceDef};
 use crate::compression::STORED;
 use crate::format::{BlockHeader, BlockKind, HEADER_BYTES, Prelude, VERSION, aligned, crc};
 use crate::frame::{FRAME_HEADER_BYTES, seal};
-use crate::reader::{Next, Reader};
+use crate::reader::{ReadOutcome, Reader};
 use crate::schema::encode_head;
 
 const FILE_ID: u64 = 7;
 
-/// What the bytes stand for.
+/// The part of a recording that the bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The plain head of the file.
+    /// The decompressed head of the file.
     Head,
     /// The body of a block of columns.
     Columns,
@@ -80,7 +80,7 @@ fn frames(bytes: &[u8], file: &mut Vec<u8>) {
     }
 }
 
-/// Reads all there is, forwards and then from a time on; returns how many samples there were.
+/// Reads everything, first from the start and then from a time on; returns the number of samples.
 pub fn read_through(file: Vec<u8>) -> u64 {
     let Ok(mut reader) = Reader::with_store(Box::new(file), Path::new("fuzz"), &[]) else {
         return 0;
@@ -88,7 +88,7 @@ pub fn read_through(file: Vec<u8>) -> u64 {
     let mut snapshot = Snapshot::new(&reader.defs());
     let mut samples = 0;
     let mut times = 0_i64;
-    while matches!(reader.next(&mut snapshot), Ok(Next::Sample)) {
+    while matches!(reader.next(&mut snapshot), Ok(ReadOutcome::Sample)) {
         samples += 1;
         times = times.wrapping_add(snapshot.realtime_ns);
         for sample in &snapshot.samples {
@@ -97,7 +97,7 @@ pub fn read_through(file: Vec<u8>) -> u64 {
         assert!(reader.texts().all(|(path, text)| path.len() <= 1 << 30 && text.len() <= 1 << 30));
     }
     reader.seek(times);
-    while matches!(reader.next(&mut snapshot), Ok(Next::Sample)) {}
+    while matches!(reader.next(&mut snapshot), Ok(ReadOutcome::Sample)) {}
     std::hint::black_box(reader.damage());
     samples
 }

@@ -1,4 +1,4 @@
-//! The index at the end of a closed recording: where each block is and which times it holds.
+//! The index at the end of a closed recording: the offset and the times of each block.
 
 /// Bytes of an entry.
 pub(crate) const INDEX_ENTRY_BYTES: usize = 40;
@@ -14,8 +14,8 @@ pub(crate) struct IndexEntry {
     pub(crate) number: u32,
 }
 
-/// Appends the body of the end block: the entries, and the samples that could not be written
-/// after the last one that was.
+/// Appends the body of the end block: the entries, and the number of samples that could not be
+/// written after the last one.
 pub(crate) fn encode_index(index: &[IndexEntry], unwritten: u64, out: &mut Vec<u8>) {
     for entry in index {
         out.extend_from_slice(&entry.at.to_le_bytes());
@@ -33,7 +33,7 @@ pub(crate) fn u64_of(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
-/// Reads an entry, which has its right length.
+/// Parses an entry of [`INDEX_ENTRY_BYTES`] bytes.
 pub(crate) fn index_entry(bytes: &[u8]) -> IndexEntry {
     IndexEntry {
         at: u64_of(&bytes[..8]),

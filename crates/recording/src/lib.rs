@@ -4,9 +4,9 @@
 //! Snapshot ─ Writer ─▶ frames of the open block ─▶ columns of a closed block ─ Reader ─▶ Snapshot
 //! ```
 //!
-//! `format.rs` describes the file byte by byte and why a crash cannot take a completed sample.
+//! `format.rs` defines the file byte by byte and explains why a crash cannot lose a complete sample.
 //!
-//! Uses `sample`, and `procfs` for collectl's files, whose text is put back where it came from.
+//! Uses `sample`, and `procfs` for the kernel files in collectl's recordings.
 //! Begin with `format.rs`, then `writer.rs` and `reader.rs`.
 
 pub mod collectl;
@@ -32,8 +32,8 @@ mod writer;
 
 pub use compression::Compression;
 pub use error::{Error, WriteError};
-pub use extract::{Extracted, extract};
+pub use extract::{ExtractSummary, extract};
 pub use format::VERSION;
-pub use reader::{Damage, Next, Reader};
+pub use reader::{Damage, ReadOutcome, Reader};
 pub use storage::{Bytestore, Storage};
 pub use writer::{Resumed, Writer, WriterOptions, Written, repair};

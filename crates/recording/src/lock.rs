@@ -1,8 +1,8 @@
-//! One writer a file: an advisory lock, and the writer's process id in the file.
+//! One writer per file: an advisory lock, and the writer's process id in the file.
 //!
-//! The lock is one of the open file description (`F_OFD_SETLK`, fcntl(2)): the kernel drops it
-//! with the last descriptor, so a recorder that was killed leaves none, and whether it is held can
-//! be asked without taking it.  File systems without locks are written without one.
+//! The lock belongs to the open file description (`F_OFD_SETLK`, fcntl(2)): the kernel releases it
+//! with the last descriptor, so a killed recorder leaves none, and readers can test it without
+//! taking it.  On filesystems without locks files are written without one.
 
 use std::fs::File;
 use std::io;
@@ -14,22 +14,21 @@ use std::time::Duration;
 use crate::error::Error;
 use crate::format::PID_AT;
 
-/// A process that starts another one shares its descriptors, and so its locks, with it for the
-/// moment until the other program is loaded: a lock that has just been given up may be held that
-/// much longer.
+/// Attempts to take the lock.  Between `fork` and `execve` a child shares the descriptors of its
+/// parent, and so its locks: a lock that was just released may be held a little longer.
 const TRIES: u32 = 10;
 const BETWEEN_TRIES: Duration = Duration::from_millis(3);
 
-/// What became of the attempt to be a file's only writer.
+/// The result of an attempt to lock a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Locking {
-    /// We are.
+    /// We hold the lock.
     Done,
-    /// Another one is.
+    /// Another writer holds it.
     Held,
 }
 
-/// A write lock over the whole file, as fcntl(2) takes and gives it.
+/// A write lock of the whole file, for fcntl(2).
 fn whole_file() -> libc::flock {
     libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,
@@ -66,7 +65,7 @@ pub(crate) fn is_held(file: &File) -> bool {
     done == 0 && asked.l_type != libc::F_UNLCK as libc::c_short
 }
 
-/// Takes the lock of a recording, or says who has it.
+/// Locks a recording; the error names the process that holds the lock.
 pub(crate) fn lock_or_refuse(file: &File, path: &Path) -> Result<(), Error> {
     for _ in 0..TRIES {
         if lock(file).map_err(|error| Error::io(path, "lock", error))? == Locking::Done {

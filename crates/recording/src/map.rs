@@ -1,8 +1,7 @@
-//! Where a file's blocks are.
+//! The blocks of a file and their offsets.
 //!
-//! A closed recording tells by its index, at the price of three reads.  Any other is walked from
-//! block header to block header, 64 bytes each; where a header is damaged, the next valid one is
-//! looked for.
+//! The index of a closed recording has them; it takes three reads.  In other recordings the map
+//! follows the block headers, 64 bytes each; after a damaged header it searches the next valid one.
 
 use std::io;
 
@@ -11,33 +10,33 @@ use crate::index::{INDEX_ENTRY_BYTES, index_entry, u64_of};
 use crate::scan::{end_body, has_frame, header_at, search, search_frames};
 use crate::storage::Bytestore;
 
-/// A block and where it is.
+/// A block and its offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockPlace {
     pub(crate) at: u64,
     pub(crate) first_sequence: u64,
-    /// Latest `realtime_ns` in this block and all before; the largest of all while it is open.
+    /// Latest `realtime_ns` in this and all earlier blocks; `i64::MAX` while it is open.
     pub(crate) latest_realtime_ns: i64,
     pub(crate) samples: u32,
     pub(crate) number: u32,
-    /// Where its frames were found although its header is lost.
+    /// The offset of its frames, if they were found although the header is lost.
     pub(crate) frames_at: Option<u64>,
 }
 
-/// What is known of a file's blocks so far.
+/// The blocks found so far.
 #[derive(Debug, Default)]
 pub(crate) struct BlockMap {
     /// All blocks found, in the order of the file.
     pub(crate) blocks: Vec<BlockPlace>,
-    /// Where the header after the last of them is or will be.
+    /// The offset of the next header, which may not exist yet.
     pub(crate) next_at: u64,
     /// Whether the recording was closed.
     pub(crate) is_closed: bool,
-    /// Samples that could not be written after the last one that was.
+    /// Samples that could not be written after the last one.
     pub(crate) unwritten: u64,
-    /// Bytes stepped over because no header was where one must be.
+    /// Bytes skipped because there was no header where one must be.
     pub(crate) bytes_skipped: u64,
-    /// The last block is open; it may have been closed since.
+    /// The last block was open when its header was read; it may have been closed since.
     pub(crate) last_is_open: bool,
 }
 
@@ -65,8 +64,8 @@ impl BlockMap {
         });
     }
 
-    /// Looks for more blocks at the end.  `searches` says whether to look beyond a header that is
-    /// not there: a reader that follows a file does not, since it may come yet.
+    /// Looks for more blocks at the end.  With `searches` also beyond a missing header; a reader
+    /// that follows a file does not, since the header may still be written.
     pub(crate) fn walk(
         &mut self,
         store: &dyn Bytestore,
@@ -104,8 +103,8 @@ impl BlockMap {
                 BlockKind::Open => {
                     let at = self.next_at;
                     self.add(at, &header);
-                    // An open block without frames that has blocks behind it: a power cut took
-                    // the header that closed it.
+                    // An open block without frames, followed by other blocks: the header that
+                    // closed it was lost in a power cut.
                     let lost = searches
                         && !has_frame(store, file_id, at, &header)?
                         && self.search(store, file_id, at + HEADER_BYTES as u64)?;
@@ -119,8 +118,7 @@ impl BlockMap {
         Ok(())
     }
 
-    /// If the last block was made columns meanwhile, so that the next one is elsewhere now, goes
-    /// back to it.
+    /// If the last block was closed meanwhile, so that the next one has moved, goes back to it.
     fn leave_moved(&mut self, store: &dyn Bytestore, file_id: u64) -> io::Result<bool> {
         let Some(&last) = self.blocks.last() else { return Ok(false) };
         let header = header_at(store, last.at, file_id)?;
@@ -136,7 +134,7 @@ impl BlockMap {
         Ok(moved)
     }
 
-    /// Forgets the block `index` and all behind it, so that a walk finds them anew.
+    /// Removes the block `index` and all later ones, so that a walk finds them again.
     pub(crate) fn go_back(&mut self, index: usize) {
         if let Some(block) = self.blocks.get(index) {
             self.next_at = block.at;
@@ -145,7 +143,7 @@ impl BlockMap {
         }
     }
 
-    /// Looks for a later block's header from `from` on, and moves there.
+    /// Searches the header of a later block from `from` on, and continues there.
     fn search(&mut self, store: &dyn Bytestore, file_id: u64, from: u64) -> io::Result<bool> {
         let last = self.blocks.last().map_or(0, |block| block.number);
         let found = search(store, from, |bytes, _| {
@@ -159,8 +157,8 @@ impl BlockMap {
         Ok(found.is_some())
     }
 
-    /// No header follows at all: looks for the frames of an open block that lost its header, and
-    /// counts what is stepped over.
+    /// If no header follows, searches the frames of an open block that lost its header, and counts
+    /// the skipped bytes.
     fn salvage(&mut self, store: &dyn Bytestore, file_id: u64) -> io::Result<()> {
         let left = store.length()?.saturating_sub(self.next_at);
         let last = self.blocks.last();
@@ -178,7 +176,7 @@ impl BlockMap {
         Ok(())
     }
 
-    /// The index by way of the footer; false if there is none or it is damaged.
+    /// Reads the index that the footer points to; false if there is none or it is damaged.
     fn read_index(&mut self, store: &dyn Bytestore, file_id: u64) -> io::Result<bool> {
         let Some(footer_at) = store.length()?.checked_sub(HEADER_BYTES as u64) else {
             return Ok(false);

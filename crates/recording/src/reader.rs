@@ -1,8 +1,8 @@
-//! Reads a recording: from the front, from any time on, and as it grows.
+//! Reads a recording: from the start, from any time on, and while it grows.
 //!
-//! Costs one read a block.  A block's memory is taken by what it holds, never by what a damaged
-//! file claims.  Whatever cannot be read is stepped over and counted: in the gap of the sample
-//! after it, and in [`Reader::damage`].
+//! Costs one read per block.  Memory is allocated for what a block holds, never for what a damaged
+//! file claims.  Samples that cannot be read are skipped and counted: in the gap of the next
+//! sample, and in [`Reader::damage`].
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -23,44 +23,44 @@ use crate::storage::Bytestore;
 
 mod frames;
 
-/// What there is after a sample.
+/// The result of reading the next sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum ReadOutcome {
     /// The next sample is in the snapshot.
     Sample,
-    /// No more yet: the recording was not closed, so there may be more later.
+    /// No further sample yet; the recording was not closed, so there may be more later.
     NoMoreYet,
-    /// The recording was closed after the sample before.
+    /// No further sample: the recording was closed.
     End,
 }
 
-/// What could not be read so far.
+/// What could not be read so far; see [`Reader::damage`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// Samples that were written and cannot be read.
     pub samples_unreadable: u64,
-    /// Blocks that had them.
+    /// Blocks with such samples.
     pub blocks_unreadable: u64,
-    /// Samples at the end whose writing was cut off.
+    /// Samples at the end that were only partly written.
     pub samples_torn: u64,
-    /// Bytes where a block must begin and none does.
+    /// Bytes skipped to find the next block.
     pub bytes_skipped: u64,
-    /// Samples that could not be written after the last one that was (those before it are in the
-    /// gaps of samples).
+    /// Samples that could not be written after the last one (the gaps of samples count earlier
+    /// ones).
     pub samples_unwritten: u64,
     /// Whether the recording was not closed: it is being written, or its writer was killed.
     pub not_closed: bool,
 }
 
 impl Damage {
-    /// Whether everything that was written is there.
+    /// Whether everything that was written can be read.
     pub fn is_none(&self) -> bool {
         let whole = Damage { not_closed: self.not_closed, ..Damage::default() };
         *self == Damage { samples_unwritten: self.samples_unwritten, ..whole }
     }
 }
 
-/// Where the reader is.
+/// The position of the reader.
 #[derive(Debug)]
 enum Cursor {
     /// Before the block of that index in the map.
@@ -74,7 +74,7 @@ enum Cursor {
 /// An open recording.
 pub struct Reader {
     store: Box<dyn Bytestore>,
-    /// The same file, to ask whether it is being written.
+    /// The same file, to test whether it is being written.
     file: Option<File>,
     path: PathBuf,
     prelude: Prelude,
@@ -91,35 +91,35 @@ pub struct Reader {
     /// Frames from `window_at` on.
     window: Vec<u8>,
     window_at: u64,
-    /// Sequence of the next sample.
+    /// Sequence number of the next sample.
     sequence: u64,
-    /// Sequence of the sample that is handed out next at the earliest.
+    /// Samples with lower sequence numbers are not returned.
     wanted: u64,
-    /// Samples before this time are passed by.
+    /// Samples before this time are skipped.
     from_realtime_ns: i64,
-    /// Unreadable samples since the last one handed out.
+    /// Unreadable samples since the last returned one.
     lost: u64,
     damage: Damage,
-    /// What the last look behind the open block's last frame found there.
+    /// The bytes after the open block's last frame, when last read.
     tail: Tail,
 }
 
-/// Bytes behind the last valid frame of a block that was not closed.
+/// The bytes after the last valid frame of a block that was not closed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tail {
-    /// Samples behind a damaged one, that one included.
+    /// A damaged sample and those after it.
     lost: u64,
-    /// A sample that was begun.
+    /// A partly written sample.
     torn: u64,
 }
 
 impl Reader {
-    /// Opens a recording.  Its sources are offered as those of `known` that have their names, and
-    /// as they are recorded where none has.
+    /// Opens a recording.  A source with the name of one in `known` gets that definition, the
+    /// others the recorded one.
     ///
     /// # Errors
     /// [`Error::NotARecording`], [`Error::FutureVersion`], [`Error::HeadDamaged`], [`Error::Io`].
-    /// Damage behind the head is no error.
+    /// Damage after the head is not an error.
     pub fn open(path: &Path, known: &[Arc<SourceDef>]) -> Result<Reader, Error> {
         let file = File::open(path).map_err(|error| Error::io(path, "open", error))?;
         let asked = file.try_clone().map_err(|error| Error::io(path, "open", error))?;
@@ -128,7 +128,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Opens a recording that lies in `store`; `path` is for messages.
+    /// Opens a recording in `store`; `path` is for messages.
     pub fn with_store(
         store: Box<dyn Bytestore>,
         path: &Path,
@@ -164,7 +164,7 @@ impl Reader {
         })
     }
 
-    /// What the recording says about itself.
+    /// The facts about the recording and its machine.
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
@@ -174,18 +174,19 @@ impl Reader {
         &self.schemas
     }
 
-    /// Its sources as offered, in the order of the snapshots' samples.
+    /// Its sources with the definitions chosen by [`open`](Self::open), in the order of the
+    /// snapshots' samples.
     pub fn defs(&self) -> Vec<Arc<SourceDef>> {
         self.mappings.iter().map(|mapping| mapping.def.clone()).collect()
     }
 
-    /// Where the recording is.
+    /// The path of the recording.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What could not be read so far.  Exact once [`next`](Self::next) has said that there are no
-    /// more samples.
+    /// What could not be read so far.  Exact after [`next`](Self::next) has returned that there are
+    /// no more samples.
     pub fn damage(&self) -> Damage {
         Damage {
             samples_unreadable: self.damage.samples_unreadable + self.tail.lost,
@@ -197,17 +198,17 @@ impl Reader {
         }
     }
 
-    /// Whether a recorder has the file open.
+    /// Whether a recorder has locked the file.
     pub fn is_being_written(&self) -> bool {
         self.file.as_ref().is_some_and(lock::is_held)
     }
 
-    /// Process id of the latest writer, if it left one.
+    /// Process id of the latest writer, if the file has it.
     pub fn writer_pid(&self) -> Option<u32> {
         Some(self.prelude.pid).filter(|&pid| pid != 0)
     }
 
-    /// Samples in closed blocks: a lower bound of what there is to read.
+    /// Samples in closed blocks: a lower bound of the samples of the file.
     pub fn samples_closed(&self) -> u64 {
         self.map.blocks.iter().map(|block| u64::from(block.samples)).sum()
     }
@@ -241,15 +242,15 @@ impl Reader {
     /// Reads the next sample into `snapshot`, which must be made for [`defs`](Self::defs).
     ///
     /// # Errors
-    /// Only when the file cannot be read: damage is counted, not an error.
-    #[allow(clippy::should_implement_trait, reason = "the snapshot is lent, not handed out")]
-    pub fn next(&mut self, snapshot: &mut Snapshot) -> Result<Next, Error> {
+    /// Those of reading the file; damage is counted, not an error.
+    #[allow(clippy::should_implement_trait, reason = "the snapshot is borrowed, not returned")]
+    pub fn next(&mut self, snapshot: &mut Snapshot) -> Result<ReadOutcome, Error> {
         loop {
             let advanced = match self.advance() {
                 Ok(advanced) => advanced,
                 Err(error) => return Err(Error::io(&self.path, "read", error)),
             };
-            if advanced != Next::Sample {
+            if advanced != ReadOutcome::Sample {
                 return Ok(advanced);
             }
             self.sequence += 1;
@@ -261,11 +262,11 @@ impl Reader {
             self.from_realtime_ns = i64::MIN;
             self.wanted = self.sequence;
             self.give(snapshot);
-            return Ok(Next::Sample);
+            return Ok(ReadOutcome::Sample);
         }
     }
 
-    /// Hands the state out.
+    /// Copies the state to the snapshot.
     fn give(&mut self, snapshot: &mut Snapshot) {
         self.state.tick.give(snapshot);
         let unreadable = &mut snapshot.gap.samples_unreadable;
@@ -284,7 +285,7 @@ impl Reader {
         }
     }
 
-    /// Counts samples that can no longer be read.
+    /// Counts unreadable samples.
     fn lose(&mut self, samples: u64) {
         self.lost = self.lost.saturating_add(samples);
         self.sequence += samples;
@@ -293,27 +294,27 @@ impl Reader {
         self.damage.blocks_unreadable += u64::from(samples > 0);
     }
 
-    /// Makes the next sample the state.
-    fn advance(&mut self) -> std::io::Result<Next> {
+    /// Decodes the next sample into the state.
+    fn advance(&mut self) -> std::io::Result<ReadOutcome> {
         loop {
             match self.cursor {
                 Cursor::Before(index) => {
                     if index >= self.map.blocks.len() {
                         if self.map.is_closed {
-                            return Ok(Next::End);
+                            return Ok(ReadOutcome::End);
                         }
                         let known = self.map.blocks.len();
                         self.map.walk(self.store.as_ref(), self.prelude.file_id, false)?;
                         if self.map.blocks.len() == known {
                             let end = self.map.is_closed;
-                            return Ok(if end { Next::End } else { Next::NoMoreYet });
+                            return Ok(if end { ReadOutcome::End } else { ReadOutcome::NoMoreYet });
                         }
                     } else {
                         self.enter(index)?;
                     }
                 }
                 Cursor::Columns { index } => match self.replay.next(&mut self.state) {
-                    Ok(true) => return Ok(Next::Sample),
+                    Ok(true) => return Ok(ReadOutcome::Sample),
                     Ok(false) | Err(_) => self.leave(index),
                 },
                 Cursor::Frames { index, header, at, ordinal } => {
@@ -325,7 +326,7 @@ impl Reader {
         }
     }
 
-    /// Goes on behind a block, of which some samples may have been left.
+    /// Continues after a block, whose remaining samples are lost.
     fn leave(&mut self, index: usize) {
         let block = self.map.blocks[index];
         let end = block.first_sequence + u64::from(block.samples);

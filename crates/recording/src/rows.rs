@@ -1,12 +1,13 @@
-//! How a list of rows becomes the next one: what stays, what goes, what comes.
+//! Edits: the difference between a list of rows and the next one.
 //!
 //! ```text
-//! edit = varint runs, for each: varint, whose low two bits say what, the others how many:
-//!        0 stay, 1 go, 2 come; if they come: for each a varint, the next new slot less its slot
+//! edit = varint runs, for each: varint, whose low two bits are the operation, the others the
+//!        number of rows: 0 keep, 1 remove, 2 insert; for each inserted row a varint: the next new
+//!        slot minus its slot
 //! ```
 //!
-//! Rows behind the last run go.  Where instances come and go all the time (processes, sockets), a
-//! change costs a few bytes and not the whole list.
+//! Rows after the last run are removed.  When instances come and go (processes, sockets), an edit
+//! costs a few bytes instead of the whole list.
 
 use crate::varint::{Bytes, Corrupt, put};
 
@@ -14,9 +15,9 @@ const STAY: u64 = 0;
 const GO: u64 = 1;
 pub(crate) const COME: u64 = 2;
 
-/// Finds the runs from `old` to `new` and hands them out: what, how many, where in `new`.
+/// Calls `each` for the runs from `old` to `new`: operation, number of rows, index in `new`.
 fn runs(old: &[u32], new: &[u32], mark: &mut [u32], mut each: impl FnMut(u64, usize, usize)) {
-    // 1: the slot is in the new list and has not been passed yet.
+    // 1: the slot is in the new list and was not processed yet.
     for &slot in new {
         mark[slot as usize] = 1;
     }
@@ -46,8 +47,8 @@ fn runs(old: &[u32], new: &[u32], mark: &mut [u32], mut each: impl FnMut(u64, us
     }
 }
 
-/// Appends the edit that makes `new` of `old`.  `next` slots have been listed before; `named` says
-/// what there is to say of one that has not; `mark` is memory.
+/// Appends the edit from `old` to `new`.  `next` slots were used before; `named` appends the name
+/// of a new slot; `mark` is working memory.
 pub(crate) fn put_edit(
     out: &mut Vec<u8>,
     old: &[u32],
@@ -75,8 +76,8 @@ pub(crate) fn put_edit(
     });
 }
 
-/// Reads an edit and makes `rows` the next list, of at most `rows_max`.  `next` slots have been
-/// listed before; `named` reads what is said of one that has not; `old` is memory.
+/// Reads an edit and applies it to `rows`, which then has at most `rows_max`.  `next` slots were
+/// used before; `named` reads the name of a new slot; `old` is working memory.
 pub(crate) fn read_edit(
     bytes: &mut Bytes<'_>,
     rows: &mut Vec<u32>,
@@ -86,7 +87,7 @@ pub(crate) fn read_edit(
     mut named: impl FnMut(&mut Bytes<'_>) -> Result<(), Corrupt>,
 ) -> Result<(), Corrupt> {
     const TOO_MANY: Corrupt = Corrupt("a reading has too many rows");
-    // Copied, not swapped: each list keeps its memory.
+    // Copied, not swapped, so that each list keeps its memory.
     old.clone_from(rows);
     rows.clear();
     let mut from = 0_usize;
@@ -109,7 +110,7 @@ pub(crate) fn read_edit(
             continue;
         }
         let end = from.checked_add(length).filter(|&end| end <= old.len());
-        let end = end.ok_or(Corrupt("a row that is not there stays"))?;
+        let end = end.ok_or(Corrupt("an edit keeps more rows than there are"))?;
         if run & 3 == STAY {
             rows.extend_from_slice(&old[from..end]);
         }

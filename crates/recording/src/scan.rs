@@ -1,5 +1,5 @@
-//! Reads the parts of a file, wherever they are: the head, a block's header, its body; and looks
-//! for those whose place is not known.
+//! Reads the parts of a file (head, block header, body), and searches those whose offset is not
+//! known.
 
 use sample::SourceDef;
 use std::io;
@@ -16,13 +16,13 @@ use crate::index::INDEX_ENTRY_BYTES;
 use crate::schema::decode_head;
 use crate::storage::{Bytestore, read_full_at};
 
-/// Bytes read at once when looking for a valid header.
+/// Bytes read at once when searching a valid header.
 const SEARCH_BYTES: usize = 64 << 10;
 
-/// Offsets beyond this are no file's.
+/// Larger offsets are invalid.
 const OFFSET_MAX: u64 = 1 << 60;
 
-/// Bytes of frames whose CRC is tried when looking for frames, so that no made-up file can keep a
+/// Bytes of frames whose CRC is computed when searching frames, so that no crafted file can keep a
 /// reader busy for long.
 pub(crate) const SEARCH_CRC_BYTES: usize = 256 << 20;
 
@@ -79,7 +79,7 @@ pub(crate) fn header_at(
     Ok(BlockHeader::decode(&bytes, file_id).filter(|_| count == HEADER_BYTES))
 }
 
-/// The body of the end block, if it is sound; then it has at least eight bytes.
+/// The body of the end block, at least eight bytes; `None` if it is damaged.
 pub(crate) fn end_body(
     store: &dyn Bytestore,
     at: u64,
@@ -109,7 +109,7 @@ pub(crate) fn read_body_into(
 ) -> io::Result<bool> {
     let start = at.saturating_add(u64::from(header.body_at));
     let length = u64::from(header.body_bytes);
-    // Memory is taken only for what the file really has.
+    // Allocate memory only for bytes that the file has.
     if start.checked_add(length).is_none_or(|end| end > store.length().unwrap_or(0)) {
         return Ok(false);
     }
@@ -117,8 +117,8 @@ pub(crate) fn read_body_into(
     Ok(read_full_at(store, body, start)? == body.len())
 }
 
-/// Looks at every multiple of 64 from `from` on for what `is_it` takes.  It gets 64 bytes and
-/// their offset.
+/// Calls `is_it` with the 64 bytes at every multiple of 64 from `from` on, and with their offset,
+/// until it returns something.
 pub(crate) fn search<T>(
     store: &dyn Bytestore,
     from: u64,
@@ -160,8 +160,8 @@ pub(crate) fn has_frame(
     Ok(frame::open(&bytes, file_id, open.number, 0).is_some())
 }
 
-/// Looks for the first frame of a block whose header is lost, from `from` on: frames begin at a
-/// multiple of 64, and their CRC knows the block's number.
+/// Searches the first frame of a block whose header is lost, from `from` on: it is at a multiple of
+/// 64, and its CRC includes the block's number.
 pub(crate) fn search_frames(
     store: &dyn Bytestore,
     from: u64,
@@ -183,8 +183,8 @@ pub(crate) fn search_frames(
     Ok(found.map(|(at, ())| at))
 }
 
-/// How many samples of an open block are lost if `bytes`, where the frame `ordinal` must be, do
-/// not begin with it: those up to the last valid frame among them.
+/// The number of lost samples of an open block if `bytes` do not begin with the frame `ordinal`:
+/// those up to the last valid frame in `bytes`.
 pub(crate) fn later_frames(bytes: &[u8], file_id: u64, number: u32, ordinal: u32) -> u32 {
     let (mut lost, mut budget) = (0, SEARCH_CRC_BYTES);
     for start in 1..bytes.len().saturating_sub(frame::FRAME_HEADER_BYTES) {

@@ -1,5 +1,4 @@
-//! The head: what a recording says about its machine and its sources, and how that becomes
-//! definitions again.
+//! The head: facts about the machine and definitions of the sources, encoded and decoded.
 //!
 //! ```text
 //! head   = varint entries, for each: string key, string value
@@ -10,8 +9,8 @@
 //!          varint fields, for each: string name, byte unit, byte kind, string help
 //! ```
 //!
-//! Kinds: 1 counter, 2 gauge, 3 text.  Units: [`UNITS`], from 1.  A reader takes an unknown unit
-//! for a bare number, an unknown kind for a gauge.
+//! Kinds: 1 counter, 2 gauge, 3 text.  Units: [`UNITS`], from 1.  A reader treats an unknown unit
+//! as a count and an unknown kind as a gauge.
 
 use std::sync::Arc;
 
@@ -42,7 +41,7 @@ const UNITS: [Unit; 19] = [
     Unit::Text,
 ];
 
-/// Limits of a head: ten times what any machine's sources come to.
+/// Limits of a head: ten times the size of any known machine's.
 const ENTRIES_MAX: usize = 1024;
 const SOURCES_MAX: usize = 1024;
 const FIELDS_MAX: usize = 4096;
@@ -83,7 +82,7 @@ fn encode(def: &SourceDef) -> Vec<u8> {
     out
 }
 
-/// Reads a description back.
+/// Parses a source's description.
 fn decode(bytes: &[u8]) -> Result<SourceDef, Corrupt> {
     let mut bytes = Bytes::new(bytes);
     let name = text(&mut bytes)?;
@@ -147,7 +146,7 @@ pub(crate) fn encode_head(meta: &Meta, schemas: &[Arc<SourceDef>]) -> Vec<u8> {
     out
 }
 
-/// Reads a head back.
+/// Parses a head.
 pub(crate) fn decode_head(bytes: &[u8]) -> Result<(Meta, Vec<Arc<SourceDef>>), Corrupt> {
     let mut bytes = Bytes::new(bytes);
     let mut meta = Meta::new();
@@ -167,18 +166,18 @@ pub(crate) fn decode_head(bytes: &[u8]) -> Result<(Meta, Vec<Arc<SourceDef>>), C
     Ok((meta, schemas.collect::<Result<_, _>>()?))
 }
 
-/// How a recorded source becomes one of this build's.
+/// Maps a recorded source to one of this build.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    /// The definition to offer.
+    /// The definition to use.
     pub(crate) def: Arc<SourceDef>,
-    /// For each recorded field its place in the definition; empty if all are where they were.
+    /// For each recorded field its index in the definition; empty if all are the same.
     pub(crate) fields: Vec<Option<usize>>,
 }
 
 impl Mapping {
-    /// Finds the source among `known` by name, its fields by name and kind of content: a text is
-    /// never taken for a number.  Sources that are not known are offered as recorded.
+    /// Finds the source in `known` by name, and its fields by name; a text field never matches a
+    /// number.  Unknown sources keep their recorded definition.
     pub(crate) fn new(schema: &Arc<SourceDef>, known: &[Arc<SourceDef>]) -> Self {
         let Some(def) = known.iter().find(|def| def.name == schema.name) else {
             return Mapping { def: schema.clone(), fields: Vec::new() };

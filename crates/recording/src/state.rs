@@ -1,9 +1,8 @@
-//! What a block has told so far: the latest value of every cell, against which the next frame is
-//! written and read.
+//! The state of a block: the latest value of every cell, from which the next frame is a difference.
 //!
 //! Within a block each instance of a source has a *slot*, numbered in the order of first
-//! appearance; slots never move, so an instance that comes, goes or changes its place costs a list
-//! of slots and nothing else.  A slot's columns are its presence words first, then its fields.
+//! appearance.  Slots never change, so when instances come, go or are reordered, only the list of
+//! slots changes.  A slot's columns are its presence words, then its fields.
 //! The tick itself is one more row of numbers: times, gaps, and each source's state.
 
 use sample::SourceDef;
@@ -33,7 +32,7 @@ pub(crate) struct SourceState {
 }
 
 impl SourceState {
-    /// Nothing told yet of a source.
+    /// The state of a source at the start of a block.
     pub(crate) fn new(schema: &SourceDef) -> Self {
         let words = schema.fields.len().div_ceil(64);
         let text_fields = crate::schema::text_fields(schema);
@@ -60,7 +59,7 @@ impl SourceState {
         self.values.len()
     }
 
-    /// Forgets all, keeps the memory.
+    /// Clears the state, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.names.clear();
         self.texts.clear();
@@ -126,8 +125,8 @@ const FLAG_RESTART: u64 = 1;
 /// The frame has kernel texts.
 pub(crate) const FLAG_TEXTS: u64 = 2;
 
-/// A source's state in the tick's row: 0 when it was not read at this tick.  The `errno` of a
-/// failure stands above the low eight bits.
+/// A source's state in the tick's row: 0 if it was not read at this tick.  The `errno` of a failure
+/// is in the bits above the low eight.
 const STATE_OK: u64 = 1;
 
 fn state_code(state: State) -> u64 {
@@ -156,24 +155,24 @@ fn state_of(code: u64) -> State {
 #[derive(Clone, Debug)]
 pub(crate) struct TickState {
     sources: usize,
-    /// What times are rounded to.
+    /// Times are rounded to multiples of this.
     grain_ns: u64,
     /// One value a column.
     pub(crate) values: Vec<u64>,
 }
 
 impl TickState {
-    /// Nothing told yet, for so many sources.
+    /// The state at the start of a block with this many sources.
     pub(crate) fn new(sources: usize) -> Self {
         TickState { sources, grain_ns: 1, values: vec![0; FIXED + 4 * sources] }
     }
 
-    /// Rounds times to grains of so many nanoseconds from now on.
+    /// From now on rounds times to multiples of `grain_ns`.
     pub(crate) fn set_grain(&mut self, grain_ns: u64) {
         self.grain_ns = grain_ns.max(1);
     }
 
-    /// Forgets all.
+    /// Clears the state.
     pub(crate) fn clear(&mut self) {
         self.values.fill(0);
     }
@@ -193,9 +192,9 @@ impl TickState {
         self.values[MONOTONIC].wrapping_add(self.values[CLOCK]).cast_signed()
     }
 
-    /// Takes the tick of a snapshot.  A source's start is told as the difference from when the
-    /// one before it was done, which is 0 in a recorder that reads one after the other; its clock
-    /// as the difference from the tick's own two clocks.
+    /// Takes the tick of a snapshot.  The start of a source's read is stored as the difference from
+    /// the end of the previous source's, usually 0; the offset of its two clocks as the difference
+    /// from the tick's offset.
     pub(crate) fn take(&mut self, snapshot: &Snapshot, unwritten: u64, has_texts: bool) {
         let (values, sources) = (&mut self.values, self.sources);
         let grain_ns = self.grain_ns;
@@ -203,7 +202,7 @@ impl TickState {
             1 => time_ns,
             _ => time_ns.wrapping_add(grain_ns / 2) / grain_ns * grain_ns,
         };
-        // A clock is read a little after the other: what is less than a grain is noise.
+        // The two clocks are read one after the other: a change below a grain is noise.
         let steady = |clock: u64, before: u64| {
             let apart = clock.wrapping_sub(before).cast_signed().unsigned_abs();
             if apart < grain_ns { before } else { round(clock) }
@@ -227,7 +226,7 @@ impl TickState {
             }
             values[at] = state_code(sample.state);
             let own_clock = sample.realtime_ns.cast_unsigned().wrapping_sub(sample.monotonic_ns);
-            // Both ends are rounded, so that costs add up to what they did.
+            // Both ends are rounded, so that durations add up without error.
             let start = round(sample.monotonic_ns);
             let end = round(sample.monotonic_ns.wrapping_add(sample.cost_ns));
             values[at + sources] = start.wrapping_sub(expected);
@@ -237,7 +236,7 @@ impl TickState {
         }
     }
 
-    /// Makes `snapshot`'s tick this one, all but the tables.
+    /// Copies everything of the tick except the tables to `snapshot`.
     pub(crate) fn give(&self, snapshot: &mut Snapshot) {
         let (values, sources) = (&self.values, self.sources);
         snapshot.monotonic_ns = values[MONOTONIC];

@@ -1,11 +1,10 @@
-//! Where a recording's bytes go and come from: a file, or memory in tests, which can be cut off
-//! after any step.
+//! The storage of a recording: a file, or memory in tests that interrupt a writer after any step.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// What a writer needs of a file.
+/// The file operations of a writer.
 pub trait Storage: Send {
     /// Writes at an offset, perhaps fewer bytes than given (`pwrite`).
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize>;
@@ -17,7 +16,7 @@ pub trait Storage: Send {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// What a reader needs of a file.
+/// The file operations of a reader.
 pub trait Bytestore: Send {
     /// Reads at an offset, perhaps fewer bytes than asked for; 0 at the end (`pread`).
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
@@ -83,7 +82,7 @@ pub(crate) fn write_all_at(
     Ok(())
 }
 
-/// Fills as much of `bytes` as there is; returns how much.
+/// Reads until `bytes` is full or the file ends; returns the number of bytes.
 pub(crate) fn read_full_at(
     store: &dyn Bytestore,
     bytes: &mut [u8],

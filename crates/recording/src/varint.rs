@@ -1,23 +1,23 @@
-//! Little integers in few bytes, and the cursor that reads them back.
+//! Compact encodings of small integers, and the cursor that decodes them.
 //!
 //! A varint has seven bits a byte, low bits first, the top bit set on all bytes but the last
 //! (LEB128).  A number that can be negative is *zigzagged* first: 0, -1, 1, -2 become 0, 1, 2, 3.
-//! A sparse list of integers is *packed* ([`pack`]): zeros cost a bit, long runs of them nothing
-//! but an eighth of one.
+//! A sparse list of integers is *packed* ([`pack`]): a zero costs a bit, in long runs an eighth of
+//! a bit.
 //!
-//! Nothing here trusts its input: a cursor returns [`Corrupt`] at the end of its bytes.
+//! Input is not trusted: a cursor returns [`Corrupt`] at the end of its bytes.
 
-/// Bytes that do not mean anything: what every decoder of this crate returns.
+/// Invalid bytes: the error of every decoder of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Corrupt(
-    /// What was being read.
+    /// What is wrong.
     pub(crate) &'static str,
 );
 
 /// The longest varint: ten times seven bits hold 64.
 pub(crate) const VARINT_BYTES_MAX: usize = 10;
 
-/// Integers in a packed group; the bytes of a mask of masks.
+/// Integers in a packed group: eight octets, one for each bit of the first byte.
 const GROUP: usize = 64;
 
 /// A packed group at its largest: the mask of octets, a mask for each of them, the varints.
@@ -36,7 +36,7 @@ pub(crate) const fn unzigzag(value: u64) -> u64 {
     (value >> 1) ^ (value & 1).wrapping_neg()
 }
 
-/// Writes a varint at `at`, which must have ten bytes behind it; returns where it ends.
+/// Writes a varint at `at`; ten bytes must follow.  Returns the position after it.
 #[inline]
 pub(crate) fn put_at(out: &mut [u8], mut at: usize, mut value: u64) -> usize {
     while value >= 0x80 {
@@ -90,7 +90,7 @@ pub(crate) fn pack(out: &mut Vec<u8>, values: &[u64]) {
     }
 }
 
-/// The same of values that lie in no slice.
+/// Like [`pack`], for an iterator.
 pub(crate) fn pack_each(out: &mut Vec<u8>, mut values: impl Iterator<Item = u64>) {
     loop {
         let (mut group, mut count) = ([0; GROUP], 0);
@@ -162,15 +162,15 @@ impl<'a> Bytes<'a> {
         Err(Corrupt("an integer has more than 64 bits"))
     }
 
-    /// A varint that counts things of which each takes at least one of the bytes left: nothing
-    /// can be made to allocate more than it sent.
+    /// A varint that counts items of at least one byte each, so it cannot exceed the bytes left:
+    /// a file cannot cause larger allocations than its size.
     pub(crate) fn count(&mut self) -> Result<usize, Corrupt> {
         let count = self.varint()?;
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         if count <= self.left() { Ok(count) } else { Err(Corrupt("it counts more than it holds")) }
     }
 
-    /// So many bytes.
+    /// The next `count` bytes.
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
         let end = self.at.checked_add(count).ok_or(Corrupt("it ends early"))?;
         let taken = self.bytes.get(self.at..end).ok_or(Corrupt("it ends early"))?;
@@ -178,13 +178,13 @@ impl<'a> Bytes<'a> {
         Ok(taken)
     }
 
-    /// A length and so many bytes.
+    /// A length as a varint, and that many bytes.
     pub(crate) fn prefixed(&mut self) -> Result<&'a [u8], Corrupt> {
         let count = self.count()?;
         self.take(count)
     }
 
-    /// Steps over so many varints.
+    /// Skips `count` varints.
     pub(crate) fn skip_varints(&mut self, count: usize) -> Result<(), Corrupt> {
         let mut left = count;
         while left > 0 {
@@ -193,7 +193,7 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// Hands out the non-zero ones of `count` packed integers with their indices.
+    /// Calls `each` with the index and value of the non-zero ones of `count` packed integers.
     #[inline]
     pub(crate) fn unpack(
         &mut self,

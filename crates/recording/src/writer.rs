@@ -1,12 +1,12 @@
 //! Writes a recording: a frame for each sample, columns for each full block, an index at the end.
 //!
-//! Costs one `write` a sample and three calls a block.  What is remembered of the open block (its
-//! frames, and the latest value of every cell) makes the next frame small and lets the block be
-//! closed without reading the file; all of it keeps its memory, so that a recorder whose sources
-//! have settled allocates nothing.
+//! Costs one `write` per sample and three system calls per block.  The writer keeps the frames of
+//! the open block and the latest value of every cell, so that frames are small differences and the
+//! block can be closed without reading the file.  It reuses its memory: a recorder whose sources
+//! no longer gain instances allocates nothing.
 //!
-//! A failed write leaves the file as valid as it was.  The sample is counted, and the next one
-//! that can be written carries the count and is told as the difference from the last one that was.
+//! After a failed write the file is still valid.  The sample is counted; the next sample that can
+//! be written stores the count, and its differences from the last written one.
 
 mod block;
 mod closing;
@@ -33,18 +33,18 @@ use closing::Closing;
 
 pub use resume::{Resumed, repair};
 
-/// Frames of a block before it is closed.  Larger blocks compress a little better and take more
-/// memory in recorder and reader.
+/// Bytes of frames at which a block is closed.  Larger blocks compress slightly better and need
+/// more memory in recorder and reader.
 const BLOCK_FRAMES_BYTES: usize = 256 << 10;
 
-/// Frames that are made columns at once: some milliseconds' work.
+/// Bytes of frames that are encoded as columns at once: a few milliseconds.
 const SLICE_BYTES: usize = 512 << 10;
 
-/// Grains of time in an interval, and their largest.
+/// Times are rounded to this fraction of the interval, and at most to the second value.
 const GRAINS_INTERVAL: u64 = 1_000_000;
 const GRAIN_NS_MAX: u64 = 1_000_000;
 
-/// Blocks in the index before it first has to grow.
+/// Initial capacity of the index, in blocks.
 const INDEX_BLOCKS: usize = 4096;
 
 /// How to write.
@@ -52,13 +52,13 @@ const INDEX_BLOCKS: usize = 4096;
 pub struct WriterOptions {
     /// How closed blocks are stored.
     pub compression: Compression,
-    /// Samples in a block at most.
+    /// The most samples of a block.
     pub block_samples: u32,
-    /// Wait for the disk between the steps of closing a block, so that a power cut takes no more
-    /// than was written since the latest [`flush`](Writer::flush).
+    /// Whether to sync between the steps of closing a block, so that a power cut loses only what
+    /// was written since the latest [`flush`](Writer::flush).
     pub sync_blocks: bool,
-    /// Bytes of frames that are made columns at once.  A block of more is closed in slices, one
-    /// after each sample that follows.
+    /// Bytes of frames that are encoded as columns at once.  A larger block is closed in slices,
+    /// one after each sample that follows.
     pub slice_bytes: usize,
 }
 
@@ -73,16 +73,16 @@ impl Default for WriterOptions {
     }
 }
 
-/// What became of a sample.
+/// The result of writing a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Bytes that went to the file, those of a block that was closed included.
+    /// Bytes written to the file, including those of a closed block.
     pub bytes: u64,
     /// Whether a block was closed.
     pub closed_block: bool,
 }
 
-/// What tells a block's instances anew.
+/// The size of the first reading of each source in a block, which stores every cell.
 #[derive(Clone, Copy, Debug, Default)]
 struct Key {
     /// Bytes of the frames with a source's first reading.
@@ -102,23 +102,23 @@ pub struct Writer {
     packer: Packer,
     walker: Walker,
     state: BlockState,
-    /// The open block: its header as it is in the file, where it is, its frames.
+    /// The open block: its header as in the file, its offset, its frames.
     open: BlockHeader,
     open_at: u64,
     frames: Vec<u8>,
     frames_limit: usize,
-    /// The block before, while it is being closed in slices.
+    /// The previous block, while it is being closed in slices.
     closing: Closing,
-    /// First readings of the sources in the open block and in the one before: the open one is
-    /// sized by what it is likely to get, as not every sample reads all sources.
+    /// First readings of the sources in the open and in the previous block.  Not every sample reads
+    /// all sources, so the size of the open block is estimated from both.
     key: Key,
     key_before: Key,
-    /// Cells of distinct rows before the block is closed.
+    /// Cells of distinct rows at which the block is closed.
     cells_limit: usize,
     samples: u32,
     first_realtime_ns: i64,
     latest_realtime_ns: i64,
-    /// Samples before which a block that could not be closed is not tried again.
+    /// The number of samples at which a failed close of the block is tried again.
     close_not_before: u32,
     /// Samples in the file.
     sequence: u64,
@@ -133,8 +133,8 @@ impl Writer {
     /// Begins a recording in a new file, and holds its lock until dropped.
     ///
     /// # Errors
-    /// [`Error::Locked`] when a recorder writes the file, [`Error::Exists`] when there is such a
-    /// file (which is left as it is), [`Error::Io`].
+    /// [`Error::Locked`] if a recorder writes the file, [`Error::Exists`] if the file exists (it is
+    /// not changed), [`Error::Io`].
     pub fn create(
         path: &Path,
         meta: &Meta,
@@ -151,7 +151,7 @@ impl Writer {
             Err(error) => return Err(Error::io(path, "create", error)),
         };
         lock_or_refuse(&file, path)?;
-        // An empty file is a recorder that died before its first byte: nothing is lost.
+        // A recorder that was killed before its first write leaves an empty file: overwrite it.
         let length = file.metadata().map_err(|error| Error::io(path, "look at", error))?.len();
         if length > 0 {
             return Err(Error::Exists { path: path.to_owned() });
@@ -183,7 +183,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// A writer that has written nothing, with an empty first block.
+    /// A writer with an empty first block, which has written nothing yet.
     fn new(
         storage: Box<dyn Storage>,
         path: &Path,
@@ -231,12 +231,12 @@ impl Writer {
     /// Adds a sample.
     ///
     /// # Errors
-    /// The sample is not in the file; see [`WriteError`].  Later ones may be.
+    /// The sample was not written; see [`WriteError`].  Later ones may succeed.
     pub fn append(&mut self, snapshot: &Snapshot) -> Result<Written, WriteError> {
         self.append_with_texts(snapshot, std::iter::empty())
     }
 
-    /// Adds a sample and the text of kernel files it was made from, each with its path.
+    /// Adds a sample and its kernel texts, each with its path.
     ///
     /// # Errors
     /// As [`append`](Self::append).
@@ -268,25 +268,25 @@ impl Writer {
         if self.sequence == 1 {
             self.warm_up();
         }
-        closed_block |= self.go_on_closing(false);
+        closed_block |= self.continue_closing(false);
         Ok(Written { bytes: self.bytes - before, closed_block })
     }
 
     /// Waits until all samples are on the disk.
     ///
     /// # Errors
-    /// The disk may not have all of them.
+    /// Those of `fdatasync`: some samples may not be on the disk.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         self.storage.sync().map_err(|error| WriteError::io(&self.path, error))
     }
 
-    /// Closes the last block, adds the index and ends the recording.  A recording that is only
-    /// dropped is whole as well, as after a crash; it is larger and slower to open.
+    /// Closes the last block, and writes the index and the footer.  A recording whose writer is
+    /// only dropped is complete too, as after a crash, but larger and slower to open.
     ///
     /// # Errors
-    /// The recording is as if dropped.
+    /// Those of writing; the recording is then as if the writer had been dropped.
     pub fn close(mut self) -> Result<(), WriteError> {
-        self.go_on_closing(true);
+        self.continue_closing(true);
         if self.samples > 0 {
             self.close_block()?;
         }
@@ -306,17 +306,17 @@ impl Writer {
         self.sequence
     }
 
-    /// Bytes written to the file, later overwritten ones included.
+    /// Bytes written to the file, including those overwritten later.
     pub fn bytes_written(&self) -> u64 {
         self.bytes
     }
 
-    /// Length of the file but for the open block and one that is being closed.
+    /// Length of the file without the open block and one that is being closed.
     pub fn bytes_closed(&self) -> u64 {
         self.closing.at().unwrap_or(self.open_at)
     }
 
-    /// Where the recording is.
+    /// The path of the recording.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -333,9 +333,9 @@ impl Writer {
     }
 }
 
-/// What times are rounded to: a millionth of the interval asked for, so that no rate changes in a
-/// digit that anyone prints, or nothing if samples are taken flat out or nobody says how often.
-/// Below it there is but noise, which no compression makes smaller.
+/// Times are rounded to multiples of this: a millionth of the interval, which changes no printed
+/// digit of a rate; 1 ns if samples are taken as fast as possible or the interval is unknown.
+/// Smaller digits are noise, which does not compress.
 fn grain_ns(meta: &Meta) -> u64 {
     let interval_ns = meta.get("interval_ns").and_then(|interval| interval.parse::<u64>().ok());
     let most = interval_ns.unwrap_or(0) / GRAINS_INTERVAL;

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use recording::{Bytestore as _, Next, Reader, Storage, Writer, WriterOptions};
+use recording::{Bytestore as _, ReadOutcome, Reader, Storage, Writer, WriterOptions};
 use sample::{Cadence, Field, Meta, Snapshot, SourceDef, State, Unit};
 
 #[global_allocator]
@@ -83,7 +83,7 @@ fn write_and_read(number: u32) {
     assert!(bytes.length().unwrap() > 0);
     let mut reader = Reader::with_store(Box::new(bytes), path, &[]).unwrap();
     let mut read = Snapshot::new(&reader.defs());
-    assert_eq!(reader.next(&mut read).unwrap(), Next::Sample);
+    assert_eq!(reader.next(&mut read).unwrap(), ReadOutcome::Sample);
     assert_eq!(reader.schemas()[0].fields[9].name, format!("field_{number}_9"));
     assert_eq!(read.samples[0].table.get(0, 9), Some(u64::from(number)));
 }

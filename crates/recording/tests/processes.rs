@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use recording::{Next, Reader, Writer, WriterOptions};
+use recording::{ReadOutcome, Reader, Writer, WriterOptions};
 use sample::Snapshot;
 
 use support::{DEFS, Random, difference, machine, machine_sample, meta, read_all};
@@ -133,7 +133,7 @@ fn fill(folder: &Path) {
     writer.close().unwrap();
     let mut reader = Reader::open(&path, &DEFS).unwrap();
     let (read, end) = read_all(&mut reader);
-    assert_eq!(end, Next::End);
+    assert_eq!(end, ReadOutcome::End);
     for (index, read) in written.iter().zip(&read) {
         assert!(difference(&DEFS, &samples[*index], read).is_none());
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::{Context, Result, ensure};
-use recording::{Next, Reader};
+use recording::{ReadOutcome, Reader};
 use sample::{Snapshot, SourceDef, State};
 use serde_json::{Value, json};
 
@@ -174,7 +174,7 @@ impl Flood {
         let way = field(total, "exit_way");
         let mut snapshot = Snapshot::new(&defs);
         let own = u64::from(std::process::id());
-        while reader.next(&mut snapshot)? == Next::Sample {
+        while reader.next(&mut snapshot)? == ReadOutcome::Sample {
             self.samples += 1;
             self.ticks_missed += snapshot.gap.ticks_missed;
             let table = |source: usize| {

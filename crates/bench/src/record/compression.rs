@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::error::{Context, Result};
 use crate::measure::measure;
-use recording::{Compression, Next, Reader, Writer, WriterOptions};
+use recording::{Compression, ReadOutcome, Reader, Writer, WriterOptions};
 use sample::Snapshot;
 
 /// The ways, by name.
@@ -72,7 +72,7 @@ fn each_sample(path: &Path, mut each: impl FnMut(&Snapshot) -> Result<()>) -> Re
     let mut reader = open(path)?;
     let mut snapshot = Snapshot::new(&reader.defs());
     let mut samples = 0;
-    while let Next::Sample = reader.next(&mut snapshot)? {
+    while let ReadOutcome::Sample = reader.next(&mut snapshot)? {
         each(&snapshot)?;
         samples += 1;
     }

@@ -1,5 +1,5 @@
-//! Cuts a time slice out of a collectl recording, as collectl does: header and all, line by line;
-//! and looks for text in one.
+//! Copies a period of a collectl recording, with its header, line by line, as collectl does; and
+//! searches one for text.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -12,9 +12,9 @@ use super::header::Header;
 use super::lines::Lines;
 use super::{CollectlError, marker_ns};
 
-/// What an extraction wrote.
+/// The size of an extracted file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extracted {
+pub struct TextExtractSummary {
     /// Markers written: one more than intervals.
     pub markers: u64,
     /// Lines written, markers and header included.
@@ -44,9 +44,9 @@ impl Output {
     }
 }
 
-/// Copies the header, and every interval from `from_ns` to the first that begins after `thru_ns`,
-/// that one included, with the marker that ends it: what `collectl --extract` copies.  `to` must
-/// not exist.  It is compressed if its name ends in `gz`.
+/// Copies what `collectl --extract` copies: the header, and every interval from `from_ns` to the
+/// first one that begins after `thru_ns`, including that one and the marker that ends it.  `to`
+/// must not exist.  It is compressed if its name ends in `gz`.
 ///
 /// # Errors
 /// See [`CollectlError`]; those of writing name `to`.
@@ -55,7 +55,7 @@ pub fn extract(
     to: &Path,
     from_ns: i64,
     thru_ns: i64,
-) -> Result<Extracted, CollectlError> {
+) -> Result<TextExtractSummary, CollectlError> {
     let failed = |source| CollectlError::Io { path: to.to_owned(), source };
     let mut lines = Lines::open(path)?;
     let header = Header::read(path, &mut lines)?;
@@ -66,7 +66,7 @@ pub fn extract(
     } else {
         Output::Plain(file)
     };
-    let mut done = Extracted::default();
+    let mut done = TextExtractSummary::default();
     for line in header.text.lines() {
         out.line(line.as_bytes()).map_err(failed)?;
         done.lines += 1;
@@ -93,8 +93,8 @@ pub fn extract(
     Ok(done)
 }
 
-/// Calls `found` with each line of data between the two times for which `wanted` holds, and with
-/// the time of its interval.
+/// Calls `found` with each line of data between the two times for which `wanted` returns true, and
+/// with the time of its interval.
 ///
 /// # Errors
 /// See [`CollectlError`]; `found` may fail with an I/O error, which ends the search.
@@ -143,7 +143,7 @@ mod tests {
             "# Collectl:   V4.3.1-1\n# SubSys: c\n>>> 12.000 <<<\nload 12\n>>> 13.000 <<<\n\
              load 13\n>>> 14.000 <<<\nload 14\n>>> 15.000 <<<\nload 15\n>>> 16.000 <<<\n"
         );
-        assert_eq!(done, Extracted { markers: 5, lines: 11 });
+        assert_eq!(done, TextExtractSummary { markers: 5, lines: 11 });
         assert!(extract(&path, &to, 0, 0).is_err(), "an existing file is not touched");
         let mut hits = Vec::new();
         let wanted = |line: &[u8]| line.ends_with(b"3");

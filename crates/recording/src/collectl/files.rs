@@ -1,7 +1,7 @@
-//! Which line of a collectl recording came from which kernel file.
+//! Restores kernel files from the lines of a collectl recording.
 //!
-//! collectl puts a tag before most lines and drops headings; both are undone here, so that the
-//! text is what the kernel wrote, as far as it was recorded.
+//! collectl puts a tag before most lines and removes headings.  Both are undone here, so that the
+//! text is what the kernel printed, as far as it was recorded.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use super::header::Header;
 use super::processes::Processes;
 use super::slub::Slub;
 
-/// Most text of one kernel file in one interval; the same bound as for a real one.
+/// The most text of one kernel file in one interval; the same limit as for a real file.
 const FILE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Most kernel files of an interval.  Large machines have a few per NUMA node and adapter.
+/// The most kernel files of an interval.  Large machines have a few per NUMA node and adapter.
 const FILES_MAX: usize = 16_384;
 
 const NET_DEV_HEADING: &[u8] =
@@ -25,7 +25,7 @@ const SLABINFO_HEADING: &[u8] = b"slabinfo - version: 2.1\n\
     # name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables \
     <limit> <batchcount> <sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n";
 
-/// Files with a place of their own, found without a search.
+/// Files with a fixed index, found without a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     Stat,
@@ -45,7 +45,7 @@ enum Known {
     InodeNr,
     FileNr,
     Slabinfo,
-    /// What `ipmitool` printed; no kernel file, but a source reads it.
+    /// The output of `ipmitool`: not a kernel file, but a source reads it.
     Sensors,
 }
 
@@ -73,24 +73,24 @@ const KNOWN: [(Known, &str); 18] = [
 struct KernelFile {
     path: String,
     text: Vec<u8>,
-    /// Whether the host has it.
+    /// Whether the host has the file.
     is_put: bool,
 }
 
 /// The text of an interval, file by file.
 pub(super) struct KernelFiles {
     files: Vec<KernelFile>,
-    /// Where the files beyond the known ones are, by path.
-    places: HashMap<String, usize>,
-    /// What the header tells instead of a file: put into the host with the first interval.
+    /// The indexes of the other files, by path.
+    indexes: HashMap<String, usize>,
+    /// Files made from facts of the header: put into the host with the first interval.
     constants: Vec<(String, String)>,
     is_slub: bool,
     processes: Processes,
     cpus: usize,
-    /// The CPUs that `/proc/stat` named in this interval: those that are online.
+    /// The CPUs in `/proc/stat` of this interval: those that are online.
     cpus_seen: Vec<u32>,
     slub: Slub,
-    /// The path being made up, kept for its memory.
+    /// A buffer for paths, kept for its memory.
     path: String,
 }
 
@@ -104,7 +104,7 @@ impl KernelFiles {
         };
         KernelFiles {
             files: KNOWN.iter().map(file).collect(),
-            places: HashMap::new(),
+            indexes: HashMap::new(),
             constants: speeds(header),
             is_slub: header.is_slub(),
             processes: Processes::default(),
@@ -140,7 +140,7 @@ impl KernelFiles {
         !self.files[Known::Sensors as usize].text.is_empty()
     }
 
-    /// Hands the interval's text to the host; files that the interval does not have are gone.
+    /// Puts the interval's text into the host; removes files that the interval does not have.
     pub(super) fn put_into(&mut self, host: &mut Host) {
         for (path, text) in self.constants.drain(..) {
             host.put(&path, Some(text.as_bytes()));
@@ -162,7 +162,7 @@ impl KernelFiles {
         self.processes.put_into(host);
     }
 
-    /// Takes a line of the recording.  Unknown ones are passed over.
+    /// Takes a line of the recording.  Unknown lines are skipped.
     pub(super) fn take(&mut self, line: &[u8]) {
         let end = memchr::memchr2(b' ', b'\t', line).unwrap_or(line.len());
         let (tag, rest) = line.split_at(end);
@@ -196,7 +196,7 @@ impl KernelFiles {
         }
     }
 
-    /// Tags that hold more than a word, and lines without any.
+    /// Lines whose tag is more than a word, and lines without a tag.
     fn take_by_prefix(&mut self, line: &[u8], tag: &[u8], rest: &[u8]) {
         if let Some(number) = tag.strip_prefix(b"cpu") {
             let number = std::str::from_utf8(number).unwrap_or("x");
@@ -234,7 +234,7 @@ impl KernelFiles {
         append(text, line);
     }
 
-    /// `/proc/interrupts` without its heading, which names the CPUs of the columns.
+    /// A line of `/proc/interrupts`, whose heading, the names of the CPUs, is not recorded.
     fn take_interrupt(&mut self, line: &[u8]) {
         let text = &mut self.files[Known::Interrupts as usize].text;
         if text.is_empty() {
@@ -243,7 +243,7 @@ impl KernelFiles {
             let columns = counts.skip(1).take_while(is_number).count().min(self.cpus.max(1));
             text.extend_from_slice(b"     ");
             for column in 0..columns {
-                // All CPUs that are online have a column; their numbers stand in /proc/stat.
+                // Each online CPU has a column; /proc/stat has their numbers.
                 let cpu = match self.cpus_seen.get(column) {
                     Some(&cpu) if self.cpus_seen.len() == columns => cpu as usize,
                     _ => column,
@@ -255,7 +255,7 @@ impl KernelFiles {
         append(text, line);
     }
 
-    /// `Node 0 MemTotal: …`: the node's number stands second.
+    /// `Node 0 MemTotal: …`: the second word is the node's number.
     fn take_node(&mut self, line: &[u8], name: &str, text: &[u8]) {
         let mut words = line.split(|&byte| byte == b' ').skip(1);
         let number = words.next().and_then(|word| std::str::from_utf8(word).ok());
@@ -267,7 +267,7 @@ impl KernelFiles {
         }
     }
 
-    /// `ib0-1:rcvd 1234`: adapter 0, port 1.  collectl keeps no name of the adapter.
+    /// `ib0-1:rcvd 1234`: adapter 0, port 1.  collectl does not record the adapter's name.
     fn take_infiniband(&mut self, tag: &[u8], rest: &[u8]) {
         let tag = String::from_utf8_lossy(&tag[2..]);
         let Some((place, what)) = tag.split_once(':') else { return };
@@ -296,16 +296,16 @@ impl KernelFiles {
         }
     }
 
-    /// Before 3.6.4 the values of `TcpExt` stand without the line that names them.  collectl reads
-    /// four of them by their place in the kernels of that time; so do we.
+    /// Before 3.6.4 the values of `TcpExt` are recorded without their names.  Like collectl, this
+    /// reads four of them by their position in the kernels of that time.
     fn take_old_tcp(&mut self, rest: &[u8]) {
         const PLACES: [(usize, &str); 4] =
             [(27, "TCPPureAcks"), (28, "TCPHPAcks"), (40, "TCPLoss"), (45, "TCPFastRetrans")];
         let count = rest.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
         let mut names = b"TcpExt:".to_vec();
-        for place in 0..count.min(1024) {
-            let known = PLACES.iter().find(|(at, _)| *at == place);
-            let name = known.map_or_else(|| format!(" Unnamed{place}"), |(_, n)| format!(" {n}"));
+        for index in 0..count.min(1024) {
+            let known = PLACES.iter().find(|(at, _)| *at == index);
+            let name = known.map_or_else(|| format!(" Unnamed{index}"), |(_, n)| format!(" {n}"));
             names.extend_from_slice(name.as_bytes());
         }
         self.add(Known::Netstat, &names);
@@ -313,22 +313,22 @@ impl KernelFiles {
         self.add(Known::Netstat, &values);
     }
 
-    /// The file at `self.path`, made if need be; `None` when there are too many.
+    /// The index of the file `self.path`, created if necessary; `None` if there are too many.
     fn at_path(&mut self) -> Option<usize> {
-        if let Some(&index) = self.places.get(&self.path) {
+        if let Some(&index) = self.indexes.get(&self.path) {
             return Some(index);
         }
         if self.files.len() >= FILES_MAX {
             return None;
         }
         let path = self.path.clone();
-        self.places.insert(path.clone(), self.files.len());
+        self.indexes.insert(path.clone(), self.files.len());
         self.files.push(KernelFile { path, text: Vec::new(), is_put: false });
         Some(self.files.len() - 1)
     }
 }
 
-/// The speeds of the interfaces, as far as the header knows them (`eth0:1000 lo:??`).
+/// The speeds of the interfaces, as far as the header has them (`eth0:1000 lo:??`).
 fn speeds(header: &Header) -> Vec<(String, String)> {
     let names = header.meta.get("net_names").unwrap_or_default();
     let known = names.split_whitespace().filter_map(|word| {

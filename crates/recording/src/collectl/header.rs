@@ -8,7 +8,7 @@
 //! # SubSys:     cd Options:  Interval: 1 NumCPUs: 2  NumBud: 3 Flags: i
 //! ```
 //!
-//! Keys are looked for anywhere, since versions put them on different lines.
+//! Keys are searched in the whole header, since versions put them on different lines.
 
 use std::path::Path;
 
@@ -17,13 +17,13 @@ use sample::Meta;
 use super::lines::Lines;
 use super::{CollectlError, decimal_ns};
 
-/// Most header text that is kept.  A header with a thousand disk and interface names has 20 KB.
+/// The most header text that is kept.  A header with a thousand disk and interface names has 20 KB.
 const HEADER_BYTES_MAX: usize = 1024 * 1024;
 
-/// What a recording's header says.
+/// The header of a recording.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// The header's lines as they stand, each with its newline: plot files repeat them.
+    /// The header's lines unchanged, each with its newline: plot files repeat them.
     pub text: String,
     /// The version without its `V`: `4.3.1-1`.
     pub version: String,
@@ -32,7 +32,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the lines before the first that is no comment, which is left to be read.
+    /// Reads the lines up to the first that is not a comment, which is not consumed.
     pub(super) fn read(path: &Path, lines: &mut Lines) -> Result<Self, CollectlError> {
         let mut text = Vec::new();
         let mut is_whole = false;
@@ -48,7 +48,7 @@ impl Header {
                 text.push(b'\n');
             }
         }
-        // A rule of `#` above and one below.
+        // A line of `#` above and one below the header.
         is_whole |=
             text.split(|&byte| byte == b'\n').filter(|l| l.starts_with(b"####")).count() > 1;
         if !is_whole && (lines.is_truncated() || lines.is_corrupt()) {
@@ -66,12 +66,12 @@ impl Header {
         Ok(Header { text, version, meta })
     }
 
-    /// A value by collectl's own key (`NfsFilt`), up to the next blank.
+    /// The value of collectl's own key (`NfsFilt`), up to the next blank.
     pub fn word(&self, key: &str) -> Option<&str> {
         word_after(&self.text, &format!("{key}:"))
     }
 
-    /// Whether the slabs' text is that of the SLUB tree instead of `/proc/slabinfo`.
+    /// Whether the slabs were read from `/sys/slab` instead of `/proc/slabinfo`.
     pub(super) fn is_slub(&self) -> bool {
         self.word("Flags").is_some_and(|flags| flags.contains('s'))
     }
@@ -88,7 +88,7 @@ fn numbers(version: &str) -> Vec<u32> {
     main.split('.').map_while(|part| part.parse().ok()).collect()
 }
 
-/// The text behind `key` on its line, leading blanks skipped.
+/// The text after `key` on its line, without leading blanks.
 fn rest_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let mut from = 0;
     loop {
@@ -103,13 +103,13 @@ fn rest_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// The word behind `key`; `None` if there is none, or if what follows is another key.
+/// The word after `key`; `None` if there is none, or if it is another key.
 fn word_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let word = rest_after(text, key)?.split_whitespace().next()?;
     (!word.ends_with(':')).then_some(word)
 }
 
-/// The text behind `key` up to the key `next` (or the end of the line).
+/// The text after `key` up to the key `next` (or the end of the line).
 fn between<'a>(text: &'a str, key: &str, next: &str) -> Option<&'a str> {
     let rest = rest_after(text, key)?;
     Some(rest.find(next).map_or(rest, |end| &rest[..end]).trim())
@@ -176,7 +176,7 @@ fn meta_of(text: &str, version: &str) -> Meta {
     meta
 }
 
-/// `1:60:120`, where an interval that was not in use is empty.
+/// `1:60:120`; an unused interval is empty.
 fn set_intervals(meta: &mut Meta, intervals: &str) {
     let keys = ["interval_ns", "interval2_ns", "interval3_ns"];
     for (key, interval) in keys.into_iter().zip(intervals.split(':')) {
@@ -186,8 +186,8 @@ fn set_intervals(meta: &mut Meta, intervals: &str) {
     }
 }
 
-/// `Date: 20261121-091141  Secs: 1795252301 TZ: +0000`: local time and the true one, whose
-/// difference is the zone's offset.
+/// `Date: 20261121-091141  Secs: 1795252301 TZ: +0000`: the difference of local time and seconds
+/// since the epoch is the zone's offset.
 fn set_start(meta: &mut Meta, text: &str) {
     let Some(date) = word_after(text, "Date:") else { return };
     meta.set("date", date);
@@ -195,7 +195,7 @@ fn set_start(meta: &mut Meta, text: &str) {
     let (Some(seconds), Some(local)) = (seconds, local_seconds(date)) else { return };
     meta.set("started_ns", (seconds.saturating_mul(1_000_000_000)).to_string());
     let offset = local.saturating_sub(seconds);
-    // Beyond a day it is no zone but a header that was edited.
+    // More than a day is not a zone: the header was edited.
     if offset.unsigned_abs() <= 86_400 {
         let (sign, size) = (if offset < 0 { '-' } else { '+' }, offset.abs());
         let (hours, minutes, rest) = (size / 3600, size / 60 % 60, size % 60);
@@ -217,7 +217,7 @@ fn local_seconds(date: &str) -> Option<i64> {
 }
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar.  Years are counted from March, so
-/// that the day that comes every fourth year is the last of its year.
+/// that the leap day is the last day of its year.
 fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     let shifted = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

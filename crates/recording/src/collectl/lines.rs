@@ -1,7 +1,7 @@
 //! Lines of a plain or gzip-compressed file, one at a time, without copying.
 //!
-//! A recorder that is killed leaves compressed data without an end.  What can be unpacked is
-//! given; then the lines end, and [`Lines::is_truncated`] says so.
+//! A killed recorder leaves compressed data without an end.  The lines that can be decompressed
+//! are returned; after the last one [`Lines::is_truncated`] returns true.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -11,11 +11,11 @@ use flate2::read::MultiGzDecoder;
 
 use super::CollectlError;
 
-/// First size of the buffer; fits an interval of a usual machine.
+/// Initial size of the buffer: an interval of a usual machine.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// Most that a line may have.  The longest that collectl writes is an interrupt's of a machine
-/// with thousands of CPUs (11 bytes each), or a command line (4 KiB).
+/// The most bytes of a line.  The longest lines that collectl writes are interrupts of machines
+/// with thousands of CPUs (11 bytes each), and command lines (4 KiB).
 const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The first bytes of a gzip file (RFC 1952).
@@ -31,18 +31,18 @@ pub(super) struct Lines {
     finished: bool,
     truncated: bool,
     corrupt: bool,
-    /// Whether the end may not be one: more can be read when it was written.
+    /// Whether the file is still being written, so that more may follow its end.
     following: bool,
 }
 
 impl Lines {
-    /// Opens a file; compressed or not is told by its first bytes, not by its name.
+    /// Opens a file; its first bytes, not its name, say whether it is compressed.
     pub(super) fn open(path: &Path) -> Result<Self, CollectlError> {
         let failed = |source| CollectlError::Io { path: path.to_owned(), source };
         Lines::over(File::open(path).map_err(failed)?, path)
     }
 
-    /// Lines of what is read from `file`; messages call it `path`.
+    /// Lines read from `file`; error messages name it `path`.
     pub(super) fn over(mut file: impl Read + 'static, path: &Path) -> Result<Self, CollectlError> {
         let failed = |source| CollectlError::Io { path: path.to_owned(), source };
         let mut magic = [0; 2];
@@ -76,23 +76,23 @@ impl Lines {
     }
 
     /// With true, `None` means that there is nothing more yet, and a line without a newline is
-    /// kept until it has one.  With false, what is there now is all.
+    /// kept until it has one.  With false, `None` means the end of the file.
     pub(super) fn follow(&mut self, following: bool) {
         self.following = following;
     }
 
-    /// Whether the compressed data stopped without an end, or the last line without a newline.
+    /// Whether the compressed data or the last line is incomplete.
     pub(super) fn is_truncated(&self) -> bool {
         self.truncated
     }
 
-    /// Whether the compressed data could not be unpacked further.
+    /// Whether the compressed data could not be decompressed further.
     pub(super) fn is_corrupt(&self) -> bool {
         self.corrupt
     }
 
     /// The next line, without its newline; `None` at the end.  A last line without a newline is
-    /// not given: it was cut.
+    /// skipped: it is incomplete.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, CollectlError> {
         let mut searched = self.start;
         loop {
@@ -118,7 +118,7 @@ impl Lines {
         }
     }
 
-    /// The line about to be given again: undoes the latest [`next`](Self::next).
+    /// Undoes the latest [`next`](Self::next), so that it returns the same line again.
     pub(super) fn give_back(&mut self, length: usize) {
         self.start -= length + 1;
     }

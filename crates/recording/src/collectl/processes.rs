@@ -1,24 +1,24 @@
-//! Processes in a collectl recording, put back into the files of `/proc` that they came from.
+//! Restores the files of processes in `/proc` from a collectl recording.
 //!
 //! ```text
 //! proc:42 stat 42 (httpd) S 1 …        → /proc/42/stat
-//! proc:42 Tgid:   42                   → /proc/42/status, of which collectl keeps some lines
-//! proc:42 cmd /usr/sbin/httpd -k start → /proc/42/cmdline, blanks for its zeros
+//! proc:42 Tgid:   42                   → /proc/42/status, of which collectl records some lines
+//! proc:42 cmd /usr/sbin/httpd -k start → /proc/42/cmdline, with blanks for zeros
 //! proc:42 io rchar: 0                  → /proc/42/io
 //! procT:43 stat 43 (httpd) S 1 …       → /proc/42/task/43/stat, after its `Tgid:`
 //! ```
 //!
-//! A newline in a name goes on in a line of the same kind, which is joined again.  Versions before
-//! 3.0 have no `Tgid:`; their threads stand as processes of their own.
+//! A name with a newline continues in a second line of the same kind; both are joined.  Versions
+//! before 3.0 have no `Tgid:`; their threads appear as processes.
 
 use std::collections::HashMap;
 
 use procfs::Host;
 
-/// Most processes and threads of an interval: as many as a kernel can have.
+/// The most processes and threads of an interval: the limit of the kernel.
 const TASKS_MAX: usize = 1 << 22;
 
-/// Most text of one file of a process; a command line is the longest.
+/// The most text of one file of a process; a command line is the longest.
 const FILE_BYTES_MAX: usize = 64 * 1024;
 
 /// The files of a process, and what collectl calls their lines.
@@ -32,16 +32,16 @@ const COMMAND_LINE: usize = 3;
 #[derive(Default)]
 struct Task {
     texts: [Vec<u8>; FILES.len()],
-    /// The folder that its files stand in, while the host has any of them.
+    /// The folder of its files, if the host has any of them.
     folder: Option<String>,
-    /// The interval that it was in last.
+    /// The latest interval that has it.
     interval: u64,
 }
 
 /// The processes of an interval.
 #[derive(Default)]
 pub(super) struct Processes {
-    /// By whether it is a further thread, and its number.
+    /// The key is: whether it is a thread other than the first, and its id.
     tasks: HashMap<(bool, u32), Task>,
     interval: u64,
     any: bool,
@@ -59,7 +59,7 @@ impl Processes {
         self.any
     }
 
-    /// Takes a line: its tag (`proc:42`), and what follows it.
+    /// Takes a line: its tag (`proc:42`), and the rest.
     pub(super) fn take(&mut self, tag: &[u8], rest: &[u8]) {
         let Some(tag) = tag.strip_prefix(b"proc") else { return };
         let is_thread = tag.starts_with(b"T");
@@ -95,11 +95,11 @@ impl Processes {
         }
     }
 
-    /// Hands the interval's files to the host; those of processes that are gone are taken away.
+    /// Puts the interval's files into the host; removes those of processes that are gone.
     pub(super) fn put_into(&mut self, host: &mut Host) {
         let interval = self.interval;
         if !self.any {
-            // Processes come seldom; what they were stays until they come again.
+            // Processes are not in every interval; the files stay until the next one that has them.
             return;
         }
         self.tasks.retain(|&(is_thread, number), task| {
@@ -122,7 +122,7 @@ impl Processes {
     }
 }
 
-/// Where the files of a process or thread stand.
+/// The folder of the files of a process or thread.
 fn folder_of(is_thread: bool, number: u32, status: &[u8]) -> String {
     let mut lines = status.split(|&byte| byte == b'\n');
     let group = lines.find_map(|line| line.strip_prefix(b"Tgid:")).filter(|_| is_thread);

@@ -5,24 +5,24 @@
 //! Slab :0000064 slab_size 64
 //! Slab :0000064 order 0
 //! Slab :0000064 objs_per_slab 64
-//! Slab :0000064 objects 512           in each
+//! Slab :0000064 objects 512           in each interval
 //! Slab :0000064 slabs 9
 //! ```
 //!
-//! They become the lines of `/proc/slabinfo` that the same kernel would print, as its own code
-//! does: there is room for `objs_per_slab` times `slabs` objects, and every slab is in use.  The
-//! header names the caches (`#:0000064 kmalloc-64 …`): caches alike share one under a made-up name.
+//! They become the lines of `/proc/slabinfo` that this kernel would print: `num_objs` is
+//! `objs_per_slab` times `slabs`, and every slab is active.  The header names the caches
+//! (`#:0000064 kmalloc-64 …`): the kernel merges similar caches under a generated name.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
-/// Most caches; the largest machines have some ten thousand.
+/// The most caches; the largest machines have some ten thousand.
 const SLABS_MAX: usize = 65_536;
 
-/// Most bytes of a name: it is that of a directory.
+/// The most bytes of a name, which is that of a directory.
 const NAME_BYTES_MAX: usize = 255;
 
-/// The largest order of pages that any kernel allocates, and some more.
+/// Larger than any page order that a kernel allocates.
 const ORDER_MAX: u64 = 32;
 
 #[derive(Default)]
@@ -37,7 +37,7 @@ struct Slab {
 /// The caches of a recording.
 #[derive(Default)]
 pub(super) struct Slub {
-    /// The names that the header has for those that are made up.
+    /// The header's names for generated ones.
     names: HashMap<Vec<u8>, Vec<u8>>,
     /// By the name shown.
     slabs: BTreeMap<Vec<u8>, Slab>,
@@ -70,7 +70,7 @@ impl Slub {
         self.seen
     }
 
-    /// Takes `kmalloc-64 objects 512`.  What is no number is passed over.
+    /// Takes `kmalloc-64 objects 512`.  Values that are not numbers are skipped.
     pub(super) fn take(&mut self, rest: &[u8]) {
         let mut words = rest.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let (Some(slab), Some(file), Some(value)) = (words.next(), words.next(), words.next())
@@ -101,7 +101,7 @@ impl Slub {
         self.seen = true;
     }
 
-    /// Writes the lines of `/proc/slabinfo`; a cache of which a value is missing has none.
+    /// Writes the lines of `/proc/slabinfo`, except for caches with missing values.
     pub(super) fn push(&self, out: &mut Vec<u8>) {
         for (name, slab) in &self.slabs {
             let (Some(bytes), Some(order), Some(per_slab)) =

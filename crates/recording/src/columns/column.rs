@@ -1,9 +1,9 @@
-//! One column of a block: which coding suits it, and its stream.
+//! One column of a block: chooses its coding and writes its stream.
 
 use super::{CONSTANT, DIFFERENCES, FROM_FIRST, SECOND_DIFFERENCES, SPARSE};
 use crate::varint::{put_at, unzigzag, zigzag};
 
-/// Steps that are not 0 among so many make a column sparse.
+/// A column is sparse if less than one in this many steps is not 0.
 const SPARSE_SHARE: u64 = 6;
 
 /// A column while it is measured and written.
@@ -32,7 +32,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// Takes account of `count` values in one of the codings 1, 3 and 4.
+    /// Adds the size of `count` values in one of the codings 1, 3 and 4.
     #[inline]
     fn add(&mut self, coding: usize, value: u64, count: u32) {
         let bits = 64 - value.leading_zeros();
@@ -63,7 +63,7 @@ impl Column {
         self.add(2, zigzag(self.offset), 1);
     }
 
-    /// Decides on the coding once all `steps` are measured; returns the bytes of the stream.
+    /// Chooses the coding after all `steps` are measured; returns the stream's length in bytes.
     pub(super) fn decide(&mut self, steps: u32, is_presence: bool) -> u32 {
         if self.steps == 0 {
             self.coding = CONSTANT;

@@ -1,8 +1,8 @@
-//! From a body back to samples, one after the other.
+//! Decodes a body into samples, one after the other.
 //!
-//! Values are not laid out beforehand: each column that changes keeps its place in its stream,
-//! so that a block takes memory by its instances and its bytes, not by the product of its samples
-//! and its columns, whatever a damaged or hostile file claims.
+//! Values are not decoded in advance: each column that changes keeps a position in its stream.  So
+//! a block needs memory in proportion to its instances and its bytes, not to the product of
+//! samples and columns, whatever a damaged or hostile file claims.
 
 use super::dense::DenseReplay;
 use super::table::{Cells, TableReplay, change_rows, read_table};
@@ -17,7 +17,7 @@ use zstd::bulk::Decompressor;
 #[derive(Default)]
 pub(crate) struct BlockReplay {
     plain: Vec<u8>,
-    /// The stream of a dense body, whose plan is `plain` then.
+    /// The stream of a dense body; `plain` is then its plan.
     stream: Vec<u8>,
     dense: DenseReplay,
     is_dense: bool,

@@ -1,8 +1,8 @@
-//! From the frames of a block to its columns, in two walks over the frames and no matrix: the
-//! first measures each column in every coding, the second writes each value where it belongs.
+//! Encodes the frames of a block as columns, in two passes over the frames without a matrix of
+//! values: the first measures each column in every coding, the second writes each value.
 //!
-//! Most values of most sources do not change from one sample to the next, are zeros in the frames
-//! and cost nothing here: the work is by values that changed, not by cells.
+//! Most values do not change from one sample to the next, are zeros in the frames and cost nothing
+//! here: the work is proportional to the values that changed, not to the cells.
 
 use super::column::Column;
 use super::dense::DenseEncoder;
@@ -18,7 +18,7 @@ struct TableColumns {
     words: usize,
     width: usize,
     readings: u32,
-    /// For each slot the readings that listed it.
+    /// For each slot the number of readings that have it.
     listed: Vec<u32>,
     /// Slots by columns.
     columns: Vec<Column>,
@@ -44,11 +44,11 @@ impl TableColumns {
     }
 }
 
-/// Both walks.
+/// The visitor of both passes.
 struct Pass<'a> {
     /// The tick's table, then the sources'.
     tables: &'a mut [TableColumns],
-    /// Where the second walk writes.
+    /// The output of the second pass.
     plain: &'a mut [u8],
     writes: bool,
     texts: &'a mut Texts,
@@ -119,25 +119,25 @@ impl Visit for Pass<'_> {
     }
 }
 
-/// What is being done with the frames of a block.
+/// The current stage of encoding a block.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// The walks of the dense coding, and what follows each.
-    Survey,
+    /// The passes of the dense coding, and the steps after each.
+    DensePlan,
     Plan,
     Tell,
     PackDense,
-    /// Those of columns.
+    /// The same for columns.
     Measure,
     Layout,
     Write,
     Pack,
 }
 
-/// Makes bodies of frames, keeping its memory between blocks.
+/// Encodes frames as bodies, keeping its memory between blocks.
 pub(crate) struct ColumnEncoder {
     stage: Stage,
-    /// How far the walk has come.
+    /// The position of the pass in the frames.
     at: usize,
     walker: Walker,
     dense: DenseEncoder,
@@ -147,7 +147,7 @@ pub(crate) struct ColumnEncoder {
 }
 
 impl ColumnEncoder {
-    /// For blocks of this shape.
+    /// An encoder for blocks of these sources.
     pub(crate) fn new(state: &BlockState, plain_bytes: usize) -> Self {
         let tick = TableColumns { width: state.tick.values.len(), ..TableColumns::default() };
         let table = |source: &crate::state::SourceState| TableColumns {
@@ -156,7 +156,7 @@ impl ColumnEncoder {
             ..TableColumns::default()
         };
         ColumnEncoder {
-            stage: Stage::Survey,
+            stage: Stage::DensePlan,
             at: 0,
             walker: Walker::new(&state.sources),
             dense: DenseEncoder::new(state),
@@ -166,7 +166,7 @@ impl ColumnEncoder {
         }
     }
 
-    /// Takes what memory it can beforehand; `state` has the first sample, whose frame is `frames`.
+    /// Allocates memory in advance; `state` has the first sample, whose frame is `frames`.
     pub(crate) fn warm_up(
         &mut self,
         frames: &[u8],
@@ -177,13 +177,13 @@ impl ColumnEncoder {
         self.dense.reserve(state, self.plain.capacity() / 4);
         for dense in [false, true] {
             out.clear();
-            // A failure would be told when the block is closed.
+            // A failure would be reported when the block is closed.
             let _ = self.encode(frames, state, dense, packer, out);
         }
     }
 
-    /// Appends to `out` the body of the block whose frames are `frames`, `dense` if it can be;
-    /// `state` is what they told.  Fails only if they are not whole and sound.
+    /// Appends to `out` the body of the block whose frames are `frames`, in dense coding if `dense`
+    /// and possible; `state` is the state after them.  Fails only if the frames are damaged.
     pub(crate) fn encode(
         &mut self,
         frames: &[u8],
@@ -197,12 +197,12 @@ impl ColumnEncoder {
         Ok(())
     }
 
-    /// Begins with a block, to be gone on with by [`step`](Self::step).
+    /// Begins a block, to be continued by [`step`](Self::step).
     pub(crate) fn begin(&mut self, state: &BlockState, dense: bool) {
         self.at = 0;
         self.stage = if dense && state.texts.is_empty() {
             self.dense.begin();
-            Stage::Survey
+            Stage::DensePlan
         } else {
             self.begin_columns();
             Stage::Measure
@@ -216,8 +216,8 @@ impl ColumnEncoder {
         self.plain.clear();
     }
 
-    /// Goes on, by some `bytes` of the frames.  Once it is true, `out` has the body.  Whatever the
-    /// steps, the body is the same.
+    /// Continues with about `bytes` of the frames.  When it returns true, `out` has the body, which
+    /// does not depend on the size of the steps.
     pub(crate) fn step(
         &mut self,
         frames: &[u8],
@@ -228,8 +228,8 @@ impl ColumnEncoder {
     ) -> Result<bool, Corrupt> {
         let (at, walker) = (self.at, &mut self.walker);
         let next = match self.stage {
-            Stage::Survey => {
-                self.at = self.dense.survey(frames, at, bytes, walker)?;
+            Stage::DensePlan => {
+                self.at = self.dense.plan_some(frames, at, bytes, walker)?;
                 Stage::Plan
             }
             Stage::Plan if self.dense.plan(state) => Stage::Tell,
@@ -238,7 +238,7 @@ impl ColumnEncoder {
                 Stage::Measure
             }
             Stage::Tell => {
-                self.at = self.dense.tell(frames, at, bytes, walker)?;
+                self.at = self.dense.write_some(frames, at, bytes, walker)?;
                 Stage::PackDense
             }
             Stage::PackDense => {
@@ -293,7 +293,7 @@ impl ColumnEncoder {
         self.walker.walk_some(frames, self.at, bytes, &mut pass)
     }
 
-    /// Writes all but the streams, and makes room for these.
+    /// Writes everything except the streams, and reserves space for these.
     fn layout(&mut self, state: &BlockState) {
         let plain = &mut self.plain;
         put(plain, u64::from(self.tables[0].readings));
@@ -311,7 +311,7 @@ impl ColumnEncoder {
             }
             streams(table, plain);
         }
-        // `put_at` wants room for the longest varint behind every place.
+        // `put_at` needs space for the longest varint after every position.
         plain.resize(plain.len() + crate::varint::VARINT_BYTES_MAX, 0);
     }
 
@@ -330,7 +330,7 @@ impl ColumnEncoder {
     }
 }
 
-/// Writes the codings of a table's columns and makes room for their streams.
+/// Writes the codings of a table's columns and reserves space for their streams.
 fn streams(table: &mut TableColumns, plain: &mut Vec<u8>) {
     let columns = (table.words + table.width).max(1);
     let codings = plain.len();
@@ -354,7 +354,7 @@ fn streams(table: &mut TableColumns, plain: &mut Vec<u8>) {
 fn part(kind: u8, plain: &[u8], packer: &mut Packer, out: &mut Vec<u8>) {
     out.push(kind);
     let code_at = out.len();
-    // The lengths come before bytes whose length is not known yet; five bytes hold any of them.
+    // The lengths precede bytes of unknown length; five bytes hold any of them.
     out.resize(code_at + 1 + 2 * LENGTH_BYTES, 0);
     let start = out.len();
     out[code_at] = packer.append(plain, out);
@@ -363,7 +363,7 @@ fn part(kind: u8, plain: &[u8], packer: &mut Packer, out: &mut Vec<u8>) {
     put_padded(&mut out[code_at + 1 + LENGTH_BYTES..], plain.len() as u64);
 }
 
-/// Appends a part as it is.
+/// Appends a part without compression.
 fn stored_part(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&[kind, STORED]);
     put(out, bytes.len() as u64);
@@ -374,7 +374,7 @@ fn stored_part(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
 /// Bytes of a padded length.
 const LENGTH_BYTES: usize = 5;
 
-/// A varint in five bytes whatever its value, as the format allows.
+/// Writes a varint in five bytes whatever its value, as the format allows.
 fn put_padded(out: &mut [u8], value: u64) {
     for (index, byte) in out[..LENGTH_BYTES].iter_mut().enumerate() {
         let more = if index + 1 < LENGTH_BYTES { 0x80 } else { 0 };

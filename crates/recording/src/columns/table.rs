@@ -1,4 +1,4 @@
-//! One table of a block while it is replayed: its rows, and each column's place in its stream.
+//! One table of a block while it is decoded: its rows, and each column's position in its stream.
 
 use super::{CONSTANT, DIFFERENCES, FROM_FIRST, SECOND_DIFFERENCES, SPARSE};
 use crate::format::{BLOCK_SAMPLES_MAX, CELLS_MAX};
@@ -8,13 +8,13 @@ use crate::varint::{Bytes, Corrupt, unzigzag};
 /// A column that changes.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    /// Which cell of the slot's table.
+    /// The index of the cell in the table.
     cell: usize,
     coding: u8,
     is_presence: bool,
-    /// Where its next varint is.
+    /// The position of its next varint.
     at: usize,
-    /// First value, or the difference before, as the coding needs.
+    /// First value, or the previous difference, as the coding needs.
     base: u64,
     /// Sparse: steps left that are not 0.
     left: u64,
@@ -23,7 +23,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Takes the next step.
+    /// Decodes the next step.
     #[inline]
     fn step(&mut self, plain: &[u8], value: &mut u64) -> Result<(), Corrupt> {
         if self.coding == SPARSE {
@@ -60,16 +60,16 @@ impl Stream {
 pub(super) struct TableReplay {
     /// The streams, slot by slot.
     streams: Vec<Stream>,
-    /// For each slot where its streams begin, and where the last one's end.
+    /// For each slot the index of its first stream, and the end of the last slot's.
     starts: Vec<usize>,
-    /// For each slot the readings that list it, counted down when replayed.
+    /// For each slot the number of readings left that have it.
     listed: Vec<u32>,
-    /// For each slot whether its first value has been told.
+    /// For each slot whether its first value was decoded.
     pub(super) begun: Vec<bool>,
     pub(super) readings: u32,
     /// Readings replayed.
     pub(super) done: u32,
-    /// Where the next change of rows stands, how many there are, and at which reading it is.
+    /// The position of the next change of rows, the number of changes left, and its reading.
     change_at: usize,
     changes_left: usize,
     change_reading: u64,
@@ -85,7 +85,7 @@ impl TableReplay {
         (self.change_at, self.changes_left, self.change_reading) = (0, 0, 0);
     }
 
-    /// Moves one slot to its next value.
+    /// Decodes the next values of one slot.
     #[inline]
     pub(super) fn advance(
         &mut self,
@@ -104,15 +104,14 @@ impl TableReplay {
     }
 }
 
-/// The shape of a table's rows, and how many cells the block may still have.
+/// The columns of a table's rows, and how many cells the block may still have.
 pub(super) struct Cells {
     pub(super) words: usize,
     pub(super) width: usize,
     pub(super) left: usize,
 }
 
-/// Reads all of a table but its streams, of which it takes the places.  Its first values go to
-/// `values`.
+/// Reads a table, except its streams, whose positions it keeps.  The first values go to `values`.
 pub(super) fn read_table(
     bytes: &mut Bytes<'_>,
     table: &mut TableReplay,
@@ -165,7 +164,7 @@ pub(super) fn read_table(
     Ok(())
 }
 
-/// Reads the changes of rows, to learn how many readings list each slot, and keeps their place.
+/// Reads the changes of rows to count the readings that have each slot, and keeps their position.
 fn read_changes(
     bytes: &mut Bytes<'_>,
     table: &mut TableReplay,
@@ -176,7 +175,7 @@ fn read_changes(
     table.change_at = bytes.position();
     let slots = table.listed.len();
     if changes == 0 {
-        // Only the tick's table: its one row is always there.
+        // Only the tick's table: every reading has its one row.
         table.listed.fill(table.readings);
         return Ok(());
     }
@@ -215,7 +214,7 @@ fn read_changes(
     Ok(())
 }
 
-/// Takes the place of a stream and steps over it.
+/// Keeps the position of a stream and skips it.
 fn read_stream(
     bytes: &mut Bytes<'_>,
     coding: u8,
@@ -249,7 +248,7 @@ fn read_stream(
     Ok(stream)
 }
 
-/// Puts a change of rows into effect if it is due at the next reading.
+/// Applies a change of rows if it is due at the next reading.
 pub(super) fn change_rows(
     plain: &[u8],
     table: &mut TableReplay,

@@ -1,5 +1,5 @@
-//! Texts of a block: what instances are called, texts in cells, and the kernel's own, path by
-//! path, so that each follows the one it is like.
+//! Texts of a block: names of instances, texts in cells, and kernel texts.  Kernel texts are sorted
+//! by path, so that each follows a similar one and compresses well.
 
 use crate::state::SourceState;
 use crate::varint::{put, put_bytes};
@@ -23,7 +23,7 @@ pub(super) fn put_names(plain: &mut Vec<u8>, source: Option<&SourceState>, slots
 /// Kernel texts of a block, path by path.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    /// Of which those behind the first `count` are but memory.
+    /// Only the first `count` are in use; the others are kept for their memory.
     paths: Vec<TextPath>,
     count: usize,
 }
@@ -49,7 +49,7 @@ impl TextPath {
 }
 
 impl Texts {
-    /// Forgets all, keeps the memory.
+    /// Removes all texts, keeps the memory.
     pub(super) fn clear(&mut self) {
         self.count = 0;
     }

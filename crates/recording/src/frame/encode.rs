@@ -1,4 +1,4 @@
-//! From a snapshot to a frame's payload.
+//! Encodes a snapshot as a frame's payload.
 
 use sample::{Interner, Snapshot, Table};
 
@@ -7,24 +7,24 @@ use crate::rows::put_edit;
 use crate::state::SourceState;
 use crate::varint::{pack, put, put_bytes, zigzag};
 
-/// From so many rows and columns on, rows that did not change are left out.
+/// Tables with at least this many rows and columns leave out rows that did not change.
 const MANY_ROWS: usize = 16;
 const MANY_COLUMNS: usize = 24;
 
-/// Writes frames.  Its working memory is apart from the state, which a reader has as well.
+/// Writes frames.  Its working memory is separate from the state, which readers have too.
 #[derive(Default)]
 pub(crate) struct FrameEncoder {
-    /// The tick's row before.
+    /// The previous row of the tick.
     before: Vec<u64>,
     /// Differences of a reading.
     differences: Vec<u64>,
-    /// For each slot the reading that last used it, to tell twins apart.
+    /// For each slot the latest reading that used it, to distinguish rows of equal names.
     used: Vec<u32>,
     reading: u32,
-    /// The rows before, and memory to find what became of them.
+    /// The previous rows, and memory to compute the edit.
     rows: Vec<u32>,
     mark: Vec<u32>,
-    /// Rows that changed, each as how many there are since the one before.
+    /// Rows that changed, each as the number of rows since the previous one.
     changed: Vec<u32>,
 }
 
@@ -82,7 +82,7 @@ impl FrameEncoder {
         pack(out, &self.differences);
     }
 
-    /// Tells the rows of a table, giving new instances their slots.
+    /// Writes the rows of a table, and gives new instances their slots.
     fn rows(&mut self, state: &mut SourceState, table: &Table, out: &mut Vec<u8>) {
         self.reading = self.reading.wrapping_add(1).max(1);
         self.used.clear();
@@ -103,8 +103,8 @@ impl FrameEncoder {
         });
     }
 
-    /// Takes the differences of a reading and makes it the latest.  If it `leaves_out` what did not
-    /// change, the differences are those of the rows that did.
+    /// Computes the differences of a reading and makes it the latest.  With `leaves_out` only of the
+    /// rows that changed.
     fn differences(&mut self, state: &mut SourceState, table: &Table, leaves_out: bool) {
         self.differences.clear();
         if leaves_out {
@@ -122,7 +122,7 @@ impl FrameEncoder {
         }
     }
 
-    /// Takes the differences of the rows that changed.
+    /// Computes the differences of the rows that changed.
     fn changed_rows(&mut self, state: &mut SourceState, table: &Table) {
         let (words, width, columns) = (state.words, state.width, state.columns());
         self.changed.clear();
@@ -148,7 +148,8 @@ impl FrameEncoder {
     }
 }
 
-/// Whether a row is what its slot had before.  May miss it if cells are missing.
+/// Whether a row equals its slot's previous values.  May return false for an equal row with missing
+/// cells.
 fn is_same(state: &SourceState, table: &Table, row: usize, slot: usize) -> bool {
     let (words, width, columns) = (state.words, state.width, state.columns());
     let last = &state.values[slot * columns..][..columns];
@@ -172,8 +173,8 @@ fn is_same(state: &SourceState, table: &Table, row: usize, slot: usize) -> bool 
     values[from..] == last[from..]
 }
 
-/// Puts a row's differences from what its slot had before to `out`, all zeros so far, and makes it
-/// the latest.  A missing cell keeps what it had, which is no difference.
+/// Writes a row's differences from its slot's previous values to `out`, which is all zeros, and
+/// makes it the latest.  A missing cell keeps its value: no difference.
 #[inline]
 fn difference(
     state: &mut SourceState,
@@ -210,7 +211,7 @@ fn difference(
     }
 }
 
-/// The number of a text cell, which most often is the one it had before.
+/// The number of a text cell, usually the same as before.
 fn text_number(texts: &mut Interner, last: u64, text: &[u8]) -> u64 {
     if texts.get(last as usize) == Some(text) {
         return last;
@@ -234,7 +235,7 @@ fn runs(mut bits: u64, first: usize) -> impl Iterator<Item = std::ops::Range<usi
     })
 }
 
-/// Whether the table has the instances of the reading before, in the same order.
+/// Whether the table has the instances of the previous reading, in the same order.
 fn same_rows(state: &SourceState, table: &Table) -> bool {
     let same =
         |(row, &slot): (usize, &u32)| state.names.get(slot as usize) == Some(table.name(row));

@@ -1,7 +1,7 @@
-//! Kernel texts as a block has told them: for each path the latest.
+//! Kernel texts of a block: for each path the latest.
 //!
-//! Cost: a comparison of the path, which most often is the next one of the sample before, and one
-//! of the text.  The memory is kept from block to block.
+//! Cost: a comparison of the path, usually the next one of the previous sample, and one of the
+//! text.  The memory is kept from block to block.
 
 use sample::Interner;
 
@@ -20,22 +20,22 @@ pub(crate) struct KernelText {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KernelTexts {
     paths: Interner,
-    /// Of which those behind the last path are but memory.
+    /// One for each path; further ones are kept for their memory.
     texts: Vec<KernelText>,
 }
 
 impl KernelTexts {
-    /// Whether none has been told.
+    /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }
 
-    /// Forgets all, keeps the memory.
+    /// Removes all, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.paths.clear();
     }
 
-    /// Adds a path, of which no text is known.
+    /// Adds a path, without a text yet.
     pub(crate) fn push(&mut self, path: &[u8]) {
         let number = self.paths.push(path);
         if number == self.texts.len() {

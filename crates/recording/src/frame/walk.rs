@@ -1,4 +1,4 @@
-//! From frames back to what they say.
+//! Decodes frames.
 
 use super::{
     BlockState, EDIT_FOLLOWS, FRAME_HEADER_BYTES, ROWS_CHANGED, ROWS_FOLLOW, ROWS_MAX,
@@ -9,11 +9,11 @@ use crate::rows::read_edit;
 use crate::state::{SourceState, TickState};
 use crate::varint::{Bytes, Corrupt, unzigzag};
 
-/// What to do with the parts of a frame.
+/// Receives the parts of frames.
 pub(crate) trait Visit {
     /// A frame begins.
     fn begin(&mut self) {}
-    /// All has been told of a table at this frame: 0 for the tick's, 1 and on for the sources'.
+    /// The end of a table in this frame: 0 is the tick's, the sources' follow from 1 on.
     fn end(&mut self, _table: usize) {}
     /// A difference in the tick's row; called before any source of the frame.
     fn tick(&mut self, column: usize, difference: u64);
@@ -25,11 +25,11 @@ pub(crate) trait Visit {
     fn rows(&mut self, source: usize, rows: &[u32], changed: bool);
     /// A cell that differs.
     fn cell(&mut self, source: usize, slot: usize, column: usize, difference: u64);
-    /// A kernel text: which path (the next number is a new one), and what it is now if it changed.
+    /// A kernel text: the number of its path, the path if it is new, and the text if it changed.
     fn kernel_text(&mut self, path: usize, new: Option<&[u8]>, text: Option<&[u8]>);
 }
 
-/// Reads frames of one block, in order, and hands out what they say.
+/// Decodes the frames of one block in order, and passes their parts to a visitor.
 #[derive(Clone, Debug)]
 pub(crate) struct Walker {
     tick: TickState,
@@ -38,7 +38,7 @@ pub(crate) struct Walker {
     slots: Vec<usize>,
     paths: usize,
     cells: usize,
-    /// Memory: the rows before, the rows that changed.
+    /// Working memory: the previous rows, the rows that changed.
     old: Vec<u32>,
     changed: Vec<u32>,
 }
@@ -67,7 +67,7 @@ impl Walker {
         self.cells = 0;
     }
 
-    /// Reads all frames of a block, known to be whole.
+    /// Decodes all frames of a complete block.
     pub(crate) fn walk_all(
         &mut self,
         frames: &[u8],
@@ -76,9 +76,9 @@ impl Walker {
         self.walk_some(frames, 0, usize::MAX, visit).map(|_| ())
     }
 
-    /// Reads frames of a block from `at` on, at least one and then no more than `bytes` of them,
-    /// and returns where it stopped.  At 0 another block begins; nothing else may be walked
-    /// before this one's end.
+    /// Decodes frames of a block from `at` on, at least one and then at most `bytes` of them, and
+    /// returns the position after them.  `at` 0 begins a new block.  A block must be decoded
+    /// completely before the next one.
     pub(crate) fn walk_some(
         &mut self,
         frames: &[u8],
@@ -101,8 +101,8 @@ impl Walker {
         Ok(at)
     }
 
-    /// Reads one frame's payload.  After an error neither the walker nor the visitor is of use
-    /// for this block.
+    /// Decodes one frame's payload.  After an error neither the walker nor the visitor can be used
+    /// for this block any more.
     pub(crate) fn walk(&mut self, payload: &[u8], visit: &mut impl Visit) -> Result<(), Corrupt> {
         visit.begin();
         let mut bytes = Bytes::new(payload);
@@ -238,7 +238,7 @@ impl Walker {
     }
 }
 
-/// The visitor that makes frames the state they came from.
+/// The visitor that applies frames to a state.
 pub(crate) struct Replay<'a>(pub(crate) &'a mut BlockState);
 
 impl Visit for Replay<'_> {

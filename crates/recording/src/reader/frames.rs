@@ -1,7 +1,7 @@
-//! Reading a block of frames: the open one, which may grow or be closed meanwhile, and those that
-//! were never made columns.
+//! Reads a block of frames: the open one, which may grow or be closed meanwhile, and those that
+//! were closed as frames.
 
-use super::{Cursor, Next, Reader, Tail};
+use super::{Cursor, ReadOutcome, Reader, Tail};
 use crate::format::{BODY_BYTES_MAX, BlockHeader, BlockKind, HEADER_BYTES};
 use crate::frame::{self, FRAME_HEADER_BYTES, Replay, frame_header};
 use crate::scan;
@@ -11,14 +11,14 @@ use crate::storage::read_full_at;
 const WINDOW_BYTES: usize = 128 << 10;
 
 impl Reader {
-    /// Reads the next frame of a block; `None` to look again at where the cursor is now.
+    /// Reads the next frame of a block; `None` to try again at the cursor's new position.
     pub(super) fn frame(
         &mut self,
         index: usize,
         header: BlockHeader,
         at: u64,
         ordinal: u32,
-    ) -> std::io::Result<Option<Next>> {
+    ) -> std::io::Result<Option<ReadOutcome>> {
         let is_open = header.kind == BlockKind::Open;
         if !is_open && ordinal == header.samples {
             self.leave(index);
@@ -32,11 +32,11 @@ impl Reader {
             if walked.is_ok() {
                 let (at, ordinal) = (at + length as u64, ordinal + 1);
                 self.cursor = Cursor::Frames { index, header, at, ordinal };
-                return Ok(Some(Next::Sample));
+                return Ok(Some(ReadOutcome::Sample));
             }
         }
         if !is_open {
-            // It may have been made columns since.
+            // It may have been closed as columns since.
             let place = self.map.blocks[index];
             let now = scan::header_at(self.store.as_ref(), place.at, self.prelude.file_id)?;
             if now.is_some_and(|now| now != header && now.number == header.number) {
@@ -49,8 +49,8 @@ impl Reader {
         self.end_of_frames(index, header, at, ordinal)
     }
 
-    /// Looks anew where the blocks from `known` on are, enters `index` again and passes by what
-    /// was read of it.
+    /// Searches the blocks from `known` on again, enters `index` again and skips the samples that
+    /// were already read.
     pub(super) fn again(&mut self, known: usize, index: usize) -> std::io::Result<()> {
         self.map.go_back(known);
         self.map.walk(self.store.as_ref(), self.prelude.file_id, false)?;
@@ -59,11 +59,10 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether the open block `index` took another place because the one before it was made
-    /// columns.
+    /// Whether the open block `index` moved because the previous one was closed as columns.
     pub(super) fn has_moved(&self, index: usize) -> std::io::Result<bool> {
         let before = index.checked_sub(1).map(|before| self.map.blocks[before]);
-        // Where bytes were stepped over, blocks do not stand one behind the other.
+        // If bytes were skipped, blocks are not adjacent.
         let Some(before) = before.filter(|_| self.map.bytes_skipped == 0) else {
             return Ok(false);
         };
@@ -72,7 +71,7 @@ impl Reader {
         Ok(end.is_some_and(|end| end < self.map.blocks[index].at))
     }
 
-    /// Length of the valid frame at `at`, which then lies in the window.
+    /// Length of the valid frame at `at`, which is then in the window.
     fn find_frame(&mut self, at: u64, number: u32, ordinal: u32) -> std::io::Result<Option<usize>> {
         let file_id = self.prelude.file_id;
         let length = |bytes: &[u8]| {
@@ -83,7 +82,7 @@ impl Reader {
         if let Some(length) = length(self.window.get(start..).unwrap_or_default()) {
             return Ok(Some(length));
         }
-        // What was read may be too short, or older than the file by now.
+        // The window may be too short, or older than the file.
         self.read_window(at, WINDOW_BYTES)?;
         let wanted = frame_header(&self.window).map_or(0, |(length, _)| length);
         if wanted + FRAME_HEADER_BYTES > self.window.len() {
@@ -92,7 +91,7 @@ impl Reader {
         Ok(length(&self.window))
     }
 
-    /// Reads what there is from `at` on, up to `bytes`.
+    /// Reads up to `bytes` from `at` on into the window.
     fn read_window(&mut self, at: u64, bytes: usize) -> std::io::Result<()> {
         let left = self.store.length()?.saturating_sub(at);
         self.window.resize(bytes.min(usize::try_from(left).unwrap_or(usize::MAX)), 0);
@@ -109,11 +108,11 @@ impl Reader {
         header: BlockHeader,
         at: u64,
         ordinal: u32,
-    ) -> std::io::Result<Option<Next>> {
+    ) -> std::io::Result<Option<ReadOutcome>> {
         let place = self.map.blocks[index];
         let now = scan::header_at(self.store.as_ref(), place.at, self.prelude.file_id)?;
         if index + 1 < self.map.blocks.len() {
-            // There are blocks behind it, whose sequences tell what is missing.
+            // Later blocks follow; their sequence numbers give the number of missing samples.
             self.cursor = Cursor::Before(index + 1);
             return Ok(None);
         }
@@ -123,17 +122,17 @@ impl Reader {
         }
         if now == Some(header) || now.is_none() {
             self.account_tail(header, at, ordinal)?;
-            return Ok(Some(Next::NoMoreYet));
+            return Ok(Some(ReadOutcome::NoMoreYet));
         }
-        // Closed, or opened anew with a larger hole: enter it again and pass by what was read.
+        // Closed, or begun again with a larger hole: enter it again and skip what was read.
         self.map.walk(self.store.as_ref(), self.prelude.file_id, false)?;
         self.wanted = self.wanted.max(self.sequence);
         self.cursor = Cursor::Before(index.min(self.map.blocks.len()));
         Ok(None)
     }
 
-    /// Says what the bytes behind the last valid frame are: nothing, the beginning of a sample
-    /// that was never finished, or samples behind a damaged one.
+    /// Classifies the bytes after the last valid frame: none, a partly written sample, or samples
+    /// after a damaged one.
     fn account_tail(&mut self, header: BlockHeader, at: u64, ordinal: u32) -> std::io::Result<()> {
         if self.is_being_written() {
             return Ok(());
@@ -143,7 +142,7 @@ impl Reader {
         let count = read_full_at(self.store.as_ref(), &mut tail, at)?;
         tail.truncate(count);
         let lost = scan::later_frames(&tail, self.prelude.file_id, header.number, ordinal);
-        // Behind an empty block there may be stale frames, if its file was not cut yet.
+        // After an empty block there may be stale frames, if the file was not truncated yet.
         let begun = ordinal > 0
             || frame_header(&tail).map_or(tail.len() < HEADER_BYTES, |(_, said)| said == ordinal);
         let torn = lost == 0 && begun && tail.iter().any(|&byte| byte != 0);

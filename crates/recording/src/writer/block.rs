@@ -1,4 +1,4 @@
-//! The open block of a writer: its frames, its size, its end.
+//! The open block of a writer: its frames, its size, and how it is closed.
 
 use std::io;
 
@@ -15,30 +15,30 @@ use crate::frame::{self, BlockState, FRAME_HEADER_BYTES, ROWS_MAX, Replay};
 use crate::index::IndexEntry;
 use crate::storage::write_all_at;
 
-/// The same when kernel texts are kept, which are large and like their neighbours.
+/// The same if kernel texts are kept, which are large and similar to each other.
 const BLOCK_TEXTS_BYTES: usize = 4 << 20;
 
-/// A block has at least so many times the bytes of its key: what tells everything anew.
+/// A block has at least this many times the bytes of its first readings.
 const BLOCK_FIRST_FRAMES: usize = 8;
 
-/// Cells of distinct rows before a block is closed: each takes some 150 bytes when it is, so that
-/// thousands of processes that came and went would take tens of megabytes.
+/// Cells of distinct rows at which a block is closed.  Closing needs about 150 bytes for each, so
+/// without a limit thousands of short-lived processes would take tens of megabytes.
 const BLOCK_CELLS: usize = 64 << 10;
 
-/// A block may have at least so many times the cells of its key.
+/// A block may have at least this many times the cells of its first readings.
 const BLOCK_FIRST_CELLS: usize = 2;
 
-/// Cells of a first sample for which memory is taken beforehand: a machine's without processes.
+/// Cells of a first sample up to which memory is allocated in advance: a machine without processes.
 const WARM_CELLS: usize = 16 << 10;
 
-/// The hole before the frames of a block is so many times as large as these may become.
+/// The hole before the frames of a block is this many times as large as the frames can become.
 const HOLE_FRAMES: usize = 2;
 
-/// Blocks whose samples came less than so far apart are closed in the cheap way: who samples flat
-/// out has no time to spare.
+/// Blocks whose samples are closer together than this are not coded densely: a recorder that
+/// samples as fast as it can has no CPU time to spare.
 const DENSE_INTERVAL_NS: i64 = 100_000_000;
 
-/// When a block could not be closed for want of space, so many samples later it is tried again.
+/// Samples after which a block that could not be closed for lack of space is tried again.
 const CLOSE_RETRY_SAMPLES: u32 = 32;
 
 impl Writer {
@@ -51,7 +51,7 @@ impl Writer {
         open
     }
 
-    /// Refuses what cannot be written, and closes the block if it is full.
+    /// Refuses a sample that cannot be written, and closes the block if it is full.
     pub(super) fn prepare(&mut self, snapshot: &Snapshot) -> Result<bool, WriteError> {
         let ok = |(index, sample): (usize, &Sample)| {
             let read = snapshot.fresh[index] && sample.state == State::Ok;
@@ -77,21 +77,21 @@ impl Writer {
             return Ok(false);
         }
         let had_begun = self.closing.is_begun();
-        self.go_on_closing(true);
+        self.continue_closing(true);
         let large = self.is_large();
         let closed = if large { self.set_aside() } else { self.close_block() };
         match closed {
             Ok(()) => Ok(had_begun || !large),
             Err(error) if must => Err(error),
             Err(_) => {
-                // Frames may still fit where columns do not: the block goes on.
+                // Frames may still fit where columns do not: continue the block.
                 self.close_not_before = self.samples + CLOSE_RETRY_SAMPLES;
                 Ok(false)
             }
         }
     }
 
-    /// Whether a sample has a source's first rows in the open block.
+    /// Whether a sample has a source's first reading in the open block.
     pub(super) fn begins_a_source(&self, snapshot: &Snapshot) -> bool {
         let sources = self.state.sources.iter().zip(&snapshot.samples).zip(&snapshot.fresh);
         sources.into_iter().any(|((state, sample), &fresh)| {
@@ -114,8 +114,7 @@ impl Writer {
         self.write(start, at)
     }
 
-    /// Settles how large a block will be once its first frame is known, and makes its hole larger
-    /// if need be.
+    /// Chooses the size of a block after its first frame, and enlarges its hole if necessary.
     fn size_block(&mut self, first_frame: usize, has_texts: bool) -> Result<(), WriteError> {
         let least = if has_texts { BLOCK_TEXTS_BYTES } else { BLOCK_FRAMES_BYTES };
         let key_bytes = first_frame.max(self.key_before.bytes);
@@ -124,7 +123,7 @@ impl Writer {
         let key_cells = self.state.cells().max(self.key_before.cells);
         self.cells_limit = BLOCK_CELLS.max(BLOCK_FIRST_CELLS * key_cells);
         let open = self.new_open(self.open.number, self.open.first_sequence);
-        // Behind a block that is being closed there is no hole: its place will be another.
+        // After a block that is being closed there is no hole: this block will move.
         if open.body_at > self.open.body_at && !self.closing.is_begun() {
             let header = open.encode(self.file_id);
             write_all_at(self.storage.as_mut(), &header, self.open_at)
@@ -143,16 +142,16 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes the state again what the frames tell, after a frame that was not written.
+    /// Restores the state from the frames, after a frame that was not written.
     pub(super) fn rebuild(&mut self) {
         self.state.clear();
         let walked = self.walker.walk_all(&self.frames, &mut Replay(&mut self.state));
         assert!(walked.is_ok(), "frames that were written can be read");
     }
 
-    /// Makes columns of the first sample and throws them away: what the end of a block needs of
-    /// memory is taken here, and not some minutes later.
-    /// With many rows it would take long and much that may never be needed.
+    /// Encodes the first sample as columns and discards them, so that the memory for closing a
+    /// block is allocated now, not minutes later.  Not done for many rows: it would take long and
+    /// allocate memory that may never be used.
     pub(super) fn warm_up(&mut self) {
         if self.state.cells() > WARM_CELLS {
             return;
@@ -167,7 +166,7 @@ impl Writer {
         took_ns >= i64::from(self.samples.saturating_sub(1)) * DENSE_INTERVAL_NS
     }
 
-    /// Makes the open block columns, or leaves its frames where they are, and opens the next one.
+    /// Closes the open block as columns or as frames, and begins the next one.
     pub(super) fn close_block(&mut self) -> Result<(), WriteError> {
         let mut header = self.open_so_far();
         self.out.clear();
@@ -203,7 +202,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The open block's header with what is known of its samples.
+    /// The open block's header with the number and times of its samples so far.
     pub(super) fn open_so_far(&self) -> BlockHeader {
         BlockHeader {
             samples: self.samples,
@@ -213,7 +212,7 @@ impl Writer {
         }
     }
 
-    /// Goes to the next block, behind one that spans so many bytes.
+    /// Continues with the next block, after one of `span` bytes.
     pub(super) fn begin_block(&mut self, next: BlockHeader, span: u64) {
         self.open_at += span;
         self.open = next;
@@ -224,8 +223,8 @@ impl Writer {
         self.key_before = std::mem::take(&mut self.key);
     }
 
-    /// The steps of closing, as the format's head explains: the body (if `out` holds one) and the
-    /// header after it, then this header, then the cut.
+    /// The steps of closing, as `format.rs` explains: writes the body (if `out` has one) and the
+    /// header after it, then this header, then truncates.
     pub(super) fn commit(
         &mut self,
         header: &BlockHeader,
@@ -234,7 +233,8 @@ impl Writer {
         self.put_body(header, self.open_at, next, true)
     }
 
-    /// The same for the block at `at`; `cuts` says whether nothing but `next` stands behind it.
+    /// The same for the block at `at`; `cuts` says whether only `next` follows it, so that the file
+    /// can be truncated.
     pub(super) fn put_body(
         &mut self,
         header: &BlockHeader,
@@ -257,7 +257,7 @@ impl Writer {
                 storage.sync()?;
             }
             if cuts {
-                // Failing to cut leaves bytes that nobody reads.
+                // If this fails, invalid bytes stay in the file, which readers ignore.
                 let _ = storage.truncate(after + HEADER_BYTES as u64);
             }
             Ok(())

@@ -1,11 +1,11 @@
-//! A block of many rows is closed in slices, one after each of the samples that follow.
+//! Closes a block of many rows in slices, one after each of the samples that follow.
 //!
-//! Thousands of processes fill a block with megabytes of frames, and to make columns of them at
-//! once would take the time of many ticks.  Such a block is *set aside*: its header becomes
-//! *frames*, and the next block begins behind it, without a hole.  When the columns are done, after
-//! some more samples, they go into the hole and the next block takes its place behind them.  A
-//! killed writer leaves a block of frames and loses nothing; how the file looks in the end does
-//! not go by how it was sliced.
+//! Thousands of processes fill a block with megabytes of frames; encoding them as columns at once
+//! would take the time of many ticks.  Such a block is *set aside*: its header becomes *frames*,
+//! and the next block begins after it, without a hole.  When the columns are encoded, some samples
+//! later, they are written into the hole and the next block moves to the end of them.  A killed
+//! writer leaves a block of frames and loses nothing.  The final file does not depend on the
+//! slices.
 //!
 //! In the file, with *B* the block, *N* the next one, each step a valid recording:
 //!
@@ -16,9 +16,9 @@
 //! B columns          | N open | hole | N's frames                    (3)
 //! ```
 //!
-//! 1 and 2 are those of any closing.  3 copies N's frames to where its own hole ends, then
-//! overwrites its header, then cuts the file.  If the copy would meet what it copies, the hole is
-//! made larger instead: it costs no disk.
+//! 1 and 2 are those of any closing.  3 copies N's frames to the end of its new hole, then
+//! overwrites its header, then truncates the file.  If the copy would overlap the original, the
+//! hole is made larger: it takes no space on the disk.
 
 use super::Writer;
 use crate::error::WriteError;
@@ -29,21 +29,21 @@ use crate::storage::write_all_at;
 
 /// A block that was set aside.
 pub(super) struct Closing {
-    /// Whether there is one; if not, this is but memory for the next.
+    /// Whether there is one; if not, the other members are only kept for their memory.
     is_begun: bool,
-    /// Its header, of frames, and where it stands.
+    /// Its header, of kind frames, and its offset.
     header: BlockHeader,
     at: u64,
     frames: Vec<u8>,
     state: BlockState,
-    /// How large its hole is.
+    /// The size of its hole.
     room: usize,
-    /// Bytes of frames to be walked after each sample.
+    /// Bytes of frames to encode after each sample.
     slice: usize,
 }
 
 impl Closing {
-    /// Nothing is set aside.
+    /// No block is set aside.
     pub(super) fn new(header: BlockHeader, state: BlockState) -> Self {
         Closing { is_begun: false, header, at: 0, frames: Vec::new(), state, room: 0, slice: 0 }
     }
@@ -53,17 +53,17 @@ impl Closing {
         self.is_begun
     }
 
-    /// Where the block that is being closed stands.
+    /// The offset of the block that is being closed.
     pub(super) fn at(&self) -> Option<u64> {
         self.is_begun.then_some(self.at)
     }
 }
 
-/// Walks over the frames that closing a block takes.
+/// Passes over the frames to close a block.
 const WALKS: usize = 2;
 
 impl Writer {
-    /// Whether the block is one to be closed in slices.
+    /// Whether the open block must be closed in slices.
     pub(super) fn is_large(&self) -> bool {
         self.frames.len() > self.options.slice_bytes
             && self.state.texts.is_empty()
@@ -71,7 +71,7 @@ impl Writer {
             && self.is_slow()
     }
 
-    /// Makes the open block one of frames and begins the next one behind it.
+    /// Changes the kind of the open block to frames and begins the next one after it.
     pub(super) fn set_aside(&mut self) -> Result<(), WriteError> {
         let header = BlockHeader {
             kind: BlockKind::Frames,
@@ -85,7 +85,7 @@ impl Writer {
         closing.is_begun = true;
         (closing.header, closing.at) = (header, self.open_at);
         closing.room = self.open.body_at as usize;
-        // Done before the next block is full, if that one grows as this one did.
+        // Finish before the next block is full, if it grows as fast as this one.
         let each = self.frames.len() * WALKS * 5 / 4 / (self.samples as usize).max(1);
         closing.slice = each.max(self.options.slice_bytes / WALKS);
         std::mem::swap(&mut closing.frames, &mut self.frames);
@@ -95,9 +95,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Goes on with a block that was set aside, all of it if that is wanted.  Says whether it is
-    /// closed now.  What fails leaves the block as frames, which is no loss.
-    pub(super) fn go_on_closing(&mut self, all: bool) -> bool {
+    /// Encodes a slice of a block that was set aside, or all of it, and returns whether it is now
+    /// closed.  After an error the block stays as frames, and nothing is lost.
+    pub(super) fn continue_closing(&mut self, all: bool) -> bool {
         if !self.closing.is_begun {
             return false;
         }
@@ -129,7 +129,7 @@ impl Writer {
             samples: header.samples,
             number: header.number,
         });
-        // The open block is whole wherever its frames are; without a hole it closes as frames.
+        // If this fails, the open block is still complete; without a hole it closes as frames.
         let _ = self.move_frames();
         self.closing.frames.clear();
         self.closing.state.clear();
@@ -161,13 +161,13 @@ impl Writer {
         written
     }
 
-    /// Whether the open block began behind one that was set aside, and is there yet.
+    /// Whether the open block began after one that was set aside, and has not moved yet.
     pub(super) fn lacks_hole(&self) -> bool {
         let usual = self.new_open(self.open.number, self.open.first_sequence);
         self.open.body_at < usual.body_at
     }
 
-    /// Step 3: brings the open block's frames to where a hole of the usual size ends.
+    /// Step 3: moves the open block's frames to the end of a hole of the usual size.
     pub(super) fn move_frames(&mut self) -> Result<(), WriteError> {
         let old_at = self.open_at + u64::from(self.open.body_at);
         let old_end = old_at + self.frames.len() as u64;
@@ -189,7 +189,7 @@ impl Writer {
             if self.options.sync_blocks {
                 storage.sync()?;
             }
-            // Failing to cut leaves bytes that nobody reads.
+            // If this fails, invalid bytes stay in the file, which readers ignore.
             let _ = storage.truncate(new_at + self.frames.len() as u64);
             std::io::Result::Ok(())
         };

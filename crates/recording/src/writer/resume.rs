@@ -1,9 +1,9 @@
-//! Goes on with a recording, or mends one: both take up the file where its last valid sample ends.
+//! Appends to a recording, or repairs one: both continue after the last valid sample.
 //!
-//! What a killed writer left behind (an open block, the torn beginning of a sample) becomes an
-//! open block again, whose frames are read back into memory.  Nothing that can be read is lost by
-//! it.  Samples behind a damaged one of the open block cannot be read, since each is told as the
-//! difference from the one before; they leave a step in the sequence, which readers account for.
+//! The open block of a killed writer is read back into memory and continued; a partly written
+//! sample is removed.  No readable sample is lost.  Samples after a damaged one of the open block
+//! cannot be read, since each is stored as the difference from the previous one; they leave a gap
+//! in the sequence numbers, which readers count.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -23,23 +23,23 @@ use crate::map::{BlockMap, BlockPlace};
 use crate::scan;
 use crate::storage::{Bytestore, read_full_at, write_all_at};
 
-/// What taking up a recording found.
+/// The state of a recording when it was resumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resumed {
     /// Samples that are in the file.
     pub samples: u64,
-    /// Samples of the open block that could not be read: they stood behind a damaged one.
+    /// Samples of the open block that could not be read: a damaged one and those after it.
     pub samples_unreadable: u64,
-    /// Bytes behind the last sample, thrown away: a sample whose writing was cut off.
+    /// Bytes of a partly written sample at the end, which were removed.
     pub bytes_torn: u64,
     /// Whether the recording had been closed.
     pub was_closed: bool,
 }
 
 impl Writer {
-    /// Goes on with a recording of the same sources and holds its lock until dropped.  The caller
-    /// says by [`Snapshot::restart`](sample::Snapshot::restart) whether the next sample may be
-    /// compared with the last one in the file.
+    /// Continues a recording of the same sources and holds its lock until dropped.  The caller sets
+    /// [`Snapshot::restart`](sample::Snapshot::restart) if counters of the next sample are not
+    /// comparable with the last one in the file.
     ///
     /// # Errors
     /// Those of [`Reader::open`](crate::Reader::open), [`Error::Locked`],
@@ -54,7 +54,7 @@ impl Writer {
     }
 }
 
-/// Closes a recording whose writer could not: the open block is compressed, the index added.
+/// Closes a recording whose writer was killed: encodes the open block, and adds the index.
 ///
 /// # Errors
 /// As [`Writer::resume`].
@@ -64,7 +64,7 @@ pub fn repair(path: &Path, options: WriterOptions) -> Result<Resumed, Error> {
     Ok(resumed)
 }
 
-/// Whether values recorded under one schema can go on under the other; words may differ.
+/// Whether two lists of sources have the same columns; help texts may differ.
 fn same_columns(left: &[Arc<SourceDef>], right: &[Arc<SourceDef>]) -> bool {
     let columns = |schema: &SourceDef| -> Vec<_> {
         let fields = schema.fields.iter();
@@ -97,7 +97,7 @@ fn take_up(
     writer.state.tick.set_grain(super::grain_ns(&head.meta));
     writer.index.extend(index(&store, &map.blocks, file_id).map_err(io)?);
     let mut resumed = Resumed { was_closed: map.is_closed, ..Resumed::default() };
-    // What follows may be in a newer version's words than what is there.
+    // What is appended is in the current version of the format.
     let prelude = Prelude { version: VERSION, pid: std::process::id(), ..head.prelude };
     write_all_at(writer.storage.as_mut(), &prelude.encode(), 0)
         .map_err(|error| WriteError::io(path, error))?;
@@ -114,8 +114,7 @@ fn take_up(
     Ok((writer, resumed))
 }
 
-/// The index of blocks that are in the file; what a damaged header no longer tells comes from
-/// where the block was found.
+/// The index of the blocks in the file; values of a damaged header are taken from the map.
 fn index(
     store: &dyn Bytestore,
     blocks: &[BlockPlace],
@@ -137,12 +136,12 @@ fn index(
     blocks.iter().map(entry).collect()
 }
 
-/// Puts an open block behind everything that is there.
+/// Begins an open block after everything in the file.
 fn begin_behind(writer: &mut Writer, map: &BlockMap, length: u64) -> std::io::Result<()> {
     let end = |block: &BlockPlace| block.first_sequence + u64::from(block.samples);
     let sequence = map.blocks.last().map_or(0, end);
     let number = map.blocks.last().map_or(0, |block| block.number) + 1;
-    // In a closed recording the end block gives way; garbage stays.
+    // The end block of a closed recording is overwritten; other bytes stay.
     let at = if map.is_closed { map.next_at } else { aligned(length).max(map.next_at) };
     let open = writer.new_open(number, sequence);
     let header = open.encode(writer.file_id);
@@ -152,7 +151,7 @@ fn begin_behind(writer: &mut Writer, map: &BlockMap, length: u64) -> std::io::Re
     Ok(())
 }
 
-/// Takes up an open block.
+/// Continues an open block.
 fn take_up_open(
     writer: &mut Writer,
     store: &File,
@@ -190,20 +189,20 @@ fn take_up_open(
     resumed.bytes_torn = if lost > 0 { 0 } else { torn as u64 };
     writer.storage.as_mut().truncate(at + (bytes.len() - rest.len()) as u64)?;
     if writer.lacks_hole() {
-        // Its writer was closing the block before; without a hole it closes as frames.
+        // Its writer was closing the previous block; without a hole it closes as frames.
         let _ = writer.move_frames();
     }
     Ok(if lost > 0 { writer.step_sequence(u64::from(lost)) } else { Ok(()) })
 }
 
 impl Writer {
-    /// Takes up a file whose open block is `open`, without frames yet.
+    /// Continues a file whose open block is `open`, without frames yet.
     fn set_open(&mut self, open: BlockHeader, at: u64, sequence: u64, unwritten: u64) {
         (self.open, self.open_at) = (open, at);
         (self.sequence, self.unwritten) = (sequence, unwritten);
     }
 
-    /// Closes the block and leaves out so many sequences, whose samples are lost.
+    /// Closes the block and skips the sequence numbers of the `lost` samples.
     fn step_sequence(&mut self, lost: u64) -> Result<(), WriteError> {
         self.sequence += lost;
         if self.samples > 0 {
@@ -214,13 +213,13 @@ impl Writer {
             .map_err(|error| WriteError::io(&self.path, error))
     }
 
-    /// Samples in the file, those that are lost left out.
+    /// Samples in the file, without the lost ones.
     fn samples_present(&self) -> u64 {
         let closed: u64 = self.index.iter().map(|entry| u64::from(entry.samples)).sum();
         closed + u64::from(self.samples)
     }
 
-    /// Takes a frame that is in the file already; false if it makes no sense.
+    /// Adds a frame that is already in the file; false if it is invalid.
     fn take_frame(&mut self, frame: &[u8], payload: &[u8]) -> bool {
         if self.walker.walk(payload, &mut Replay(&mut self.state)).is_err() {
             self.rebuild();

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use recording::{Compression, Next, Reader, Writer, WriterOptions, repair};
+use recording::{Compression, ReadOutcome, Reader, Writer, WriterOptions, repair};
 use sample::Snapshot;
 
 use crate::support::{
@@ -116,7 +116,7 @@ fn kill_and_go_on(options: WriterOptions) {
             writer.close().unwrap();
             let mut reader = reader(std::fs::read(&path).unwrap());
             let (read, end) = read_all(&mut reader);
-            assert_eq!(end, Next::End);
+            assert_eq!(end, ReadOutcome::End);
             assert_same(&samples, &read);
             assert!(reader.damage().is_none(), "{:?}", reader.damage());
         }
@@ -129,7 +129,7 @@ fn kill_and_go_on(options: WriterOptions) {
     writer.append(&samples[0]).unwrap();
     drop(writer);
     let (read, end) = read_all(&mut reader(std::fs::read(&path).unwrap()));
-    assert_eq!((read.len(), end), (SAMPLES as usize + 1, Next::NoMoreYet));
+    assert_eq!((read.len(), end), (SAMPLES as usize + 1, ReadOutcome::NoMoreYet));
     assert_same(&samples, &read[..SAMPLES as usize]);
 }
 
@@ -188,7 +188,7 @@ fn failed_writes_are_counted_and_the_rest_goes_on() {
         writer.close().unwrap();
         let mut reader = reader(memory.bytes());
         let (read, end) = read_all(&mut reader);
-        assert_eq!(end, Next::End);
+        assert_eq!(end, ReadOutcome::End);
         assert!(lost > 0);
         assert_same(&written, &read);
         for (written, read) in written.iter().zip(&read) {
@@ -290,7 +290,7 @@ fn a_reader_follows_a_writer_that_closes_in_slices() {
             } else if index % lag == lag / 2 {
                 // In the middle of what there is.
                 let mut one = Snapshot::new(&DEFS);
-                assert_eq!(reader.next(&mut one).unwrap(), Next::Sample);
+                assert_eq!(reader.next(&mut one).unwrap(), ReadOutcome::Sample);
                 read.push(one);
             }
         }

@@ -1,6 +1,6 @@
 //! Recordings as files: locks, growth, time, slices, names.
 
-use recording::{Compression, Error, Next, Reader, Writer, WriterOptions, extract};
+use recording::{Compression, Error, ReadOutcome, Reader, Writer, WriterOptions, extract};
 use sample::{Cadence, Field, Snapshot, SourceDef, Unit};
 use std::sync::Arc;
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ fn the_second_recorder_is_refused_with_the_first_ones_number() {
     let ours = std::process::id();
     let refused = create().err().unwrap();
     assert!(matches!(refused, Error::Locked { pid: Some(pid), .. } if pid == ours));
-    let text = format!("{}: process {ours} is recording to it already", path.display());
+    let text = format!("{}: process {ours} is already recording to it", path.display());
     assert_eq!(refused.to_string(), text);
     let refused = Writer::resume(&path, &DEFS, options(50)).err().unwrap();
     assert!(matches!(refused, Error::Locked { .. }));
@@ -61,7 +61,7 @@ fn a_reader_follows_a_growing_file() {
             writer.append(sample).unwrap();
             // Sometimes at once, sometimes after a block or two have been closed.
             if index % 3 != 0 && !(60..115).contains(&index) {
-                while reader.next(&mut snapshot).unwrap() == Next::Sample {
+                while reader.next(&mut snapshot).unwrap() == ReadOutcome::Sample {
                     let different = difference(&DEFS, &samples[read], &snapshot);
                     assert!(different.is_none(), "sample {read}: {different:?}");
                     assert!(snapshot.gap.is_none());
@@ -71,7 +71,7 @@ fn a_reader_follows_a_growing_file() {
             }
         }
         writer.close().unwrap();
-        assert_eq!(reader.next(&mut snapshot).unwrap(), Next::End);
+        assert_eq!(reader.next(&mut snapshot).unwrap(), ReadOutcome::End);
         assert_eq!(read, 200);
         assert!(reader.damage().is_none(), "{:?}", reader.damage());
         assert!(!reader.damage().not_closed);
@@ -198,7 +198,7 @@ fn kernel_texts_come_back() {
             let mut reader = reader(memory.bytes());
             let mut snapshot = Snapshot::new(&DEFS);
             for tick in 0..50 {
-                assert_eq!(reader.next(&mut snapshot).unwrap(), Next::Sample);
+                assert_eq!(reader.next(&mut snapshot).unwrap(), ReadOutcome::Sample);
                 let texts: Vec<_> = reader.texts().collect();
                 let expected = if tick % 5 == 4 { 0 } else { 1 + tick % 2 };
                 assert_eq!(texts.len(), expected, "tick {tick}");

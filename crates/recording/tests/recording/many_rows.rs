@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use recording::{Compression, Next, Reader, Writer, WriterOptions};
+use recording::{Compression, ReadOutcome, Reader, Writer, WriterOptions};
 use sample::{Cadence, Field, Snapshot, SourceDef, State, Unit};
 
 use crate::support::{Memory, Random, SINGLE, meta};
@@ -146,7 +146,7 @@ fn rows_that_do_not_change_cost_next_to_nothing() {
             Reader::with_store(Box::new(memory.bytes()), path, std::slice::from_ref(&def)).unwrap();
         let mut read = Snapshot::new(std::slice::from_ref(&def));
         let mut samples = 0;
-        while reader.next(&mut read).unwrap() == Next::Sample {
+        while reader.next(&mut read).unwrap() == ReadOutcome::Sample {
             samples += 1;
         }
         assert_eq!((samples, reader.damage().is_none()), (400, true));

@@ -1,7 +1,7 @@
 //! Any samples, in any storage option, come back as they were.
 
 use proptest::prelude::*;
-use recording::{Compression, Next, WriterOptions};
+use recording::{Compression, ReadOutcome, WriterOptions};
 use sample::{Gap, Snapshot, State};
 
 use crate::support::{DEFS, assert_same, machine, read_all, reader, recorded};
@@ -25,7 +25,7 @@ fn a_machine_comes_back() {
         let mut reader = reader(bytes);
         assert_eq!(reader.meta().host(), "testhost");
         let (read, end) = read_all(&mut reader);
-        assert_eq!(end, Next::End);
+        assert_eq!(end, ReadOutcome::End);
         assert_same(&samples, &read);
         assert!(reader.damage().is_none(), "{:?}", reader.damage());
         assert!(!reader.damage().not_closed);
@@ -124,7 +124,7 @@ proptest! {
         let samples = snapshots(&ticks);
         let mut reader = reader(recorded(&samples, options(compression, block_samples)));
         let (read, end) = read_all(&mut reader);
-        prop_assert_eq!(end, Next::End);
+        prop_assert_eq!(end, ReadOutcome::End);
         assert_same(&samples, &read);
         for (written, read) in samples.iter().zip(&read) {
             prop_assert_eq!(&written.gap, &read.gap);

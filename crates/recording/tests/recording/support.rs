@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use recording::{Bytestore, Next, Reader, Storage, Writer, WriterOptions};
+use recording::{Bytestore, ReadOutcome, Reader, Storage, Writer, WriterOptions};
 use sample::{Cadence, Field, Meta, Sample, Snapshot, SourceDef, State, Unit};
 
 /// A source with one row.
@@ -242,12 +242,12 @@ pub(crate) fn reader(bytes: Vec<u8>) -> Reader {
 }
 
 /// All samples that a reader gives, and how it ends.
-pub(crate) fn read_all(reader: &mut Reader) -> (Vec<Snapshot>, Next) {
+pub(crate) fn read_all(reader: &mut Reader) -> (Vec<Snapshot>, ReadOutcome) {
     let mut samples = Vec::new();
     loop {
         let mut snapshot = Snapshot::new(&reader.defs());
         match reader.next(&mut snapshot).unwrap() {
-            Next::Sample => samples.push(snapshot),
+            ReadOutcome::Sample => samples.push(snapshot),
             end => return (samples, end),
         }
     }

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use recording::{Next, Reader};
+use recording::{ReadOutcome, Reader};
 use sample::{Kind, Snapshot, State};
 
 fn folder() -> PathBuf {
@@ -32,7 +32,7 @@ fn dump(path: &Path) -> String {
     let mut snapshot = Snapshot::new(&defs);
     let end = loop {
         match reader.next(&mut snapshot).unwrap() {
-            Next::Sample => dump_sample(&snapshot, &defs, &mut out),
+            ReadOutcome::Sample => dump_sample(&snapshot, &defs, &mut out),
             end => break end,
         }
         for (path, text) in reader.texts() {

@@ -1,25 +1,25 @@
-//! An adaptive binary range coder: each decision costs what its probability says, down to a few
-//! hundredths of a bit.
+//! An adaptive binary range coder: a decision costs as many bits as its probability implies, down
+//! to a few hundredths of a bit.
 //!
 //! The arithmetic is that of LZMA (carry in a cached byte, 32-bit range), with probabilities of
-//! sixteen bits that move by 1/n at first and ever less, so that a column of a few hundred values
-//! is learned in its first dozen.  Costs about 5 ns a decision.
+//! sixteen bits.  The n-th decision moves a probability by 1/n, so that a dozen values are enough
+//! to learn a column.  Costs about 5 ns a decision.
 
 use crate::varint::Corrupt;
 
 /// Smallest range before another byte is shifted out.
 const RANGE_MIN: u32 = 1 << 24;
 
-/// Bytes that a decoder may read behind its end: what an encoder's last bytes may leave out.
+/// Bytes that a decoder may read after the end: an encoder may omit its last bytes.
 const BEHIND_MAX: usize = 8;
 
-/// How far a probability stays from 0 and 1, of 65,536.
+/// The minimum distance of a probability from 0 and 1, in 1/65,536.
 const EDGE: i32 = 24;
 
-/// Decisions after which a probability moves no slower.
+/// Decisions after which the rate of a probability stays the same.
 const SLOWEST: usize = 127;
 
-/// For each number of decisions seen, the share by which the next one moves the probability.
+/// For each number of decisions coded, the rate at which the next one moves the probability.
 const RATES: [i32; SLOWEST + 1] = {
     let mut rates = [0; SLOWEST + 1];
     let mut seen = 0;
@@ -30,8 +30,8 @@ const RATES: [i32; SLOWEST + 1] = {
     rates
 };
 
-/// For each number of decisions that a column has seen, how much its own probability counts
-/// beside the one that all columns share.
+/// For each number of decisions of a column, the weight of its own probability against the one
+/// that all columns share.
 const TRUST: [i32; SLOWEST + 1] = {
     let mut trust = [0; SLOWEST + 1];
     let mut seen = 0;
@@ -42,7 +42,7 @@ const TRUST: [i32; SLOWEST + 1] = {
     trust
 };
 
-/// What is known of a decision: the probability that it is false, and how often it was met.
+/// The model of a decision: the probability that it is false, and how often it was coded.
 /// Without padding: there are dozens for each column that changes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed)]
@@ -69,13 +69,13 @@ impl Bit {
     }
 }
 
-/// A stream of decisions, written or read: the models are the same code both ways.
+/// A stream of decisions, written or read: the models use the same code in both directions.
 pub(super) trait Stream {
-    /// One decision that is false with `probability` of 65,536.  Takes it when writing, tells it
-    /// when reading.
+    /// Codes a decision that is false with `probability` of 65,536.  A writer writes `bit`; a
+    /// reader ignores it.  Returns the decision.
     fn code(&mut self, bit: bool, probability: u32) -> bool;
 
-    /// One decision of a context that stands alone.
+    /// Codes a decision with one context.
     #[inline]
     fn bit(&mut self, bit: bool, context: &mut Bit) -> bool {
         let bit = self.code(bit, u32::from(context.probability));
@@ -83,7 +83,7 @@ pub(super) trait Stream {
         bit
     }
 
-    /// One decision of which a column knows something and all columns together know something.
+    /// Codes a decision with a context of the column and one that all columns share.
     #[inline]
     fn bit_of(&mut self, bit: bool, own: &mut Bit, shared: &mut Bit) -> bool {
         let (mine, theirs) = (i32::from(own.probability), i32::from(shared.probability));
@@ -95,7 +95,7 @@ pub(super) trait Stream {
         bit
     }
 
-    /// The `count` low bits of a value about which nothing is known.
+    /// Codes the `count` low bits of a value without a model.
     #[inline]
     fn raw(&mut self, value: u64, count: u32) -> u64 {
         let mut read = 0;
@@ -107,19 +107,19 @@ pub(super) trait Stream {
     }
 }
 
-/// Where a writer of decisions is, while its bytes are not lent to it.
+/// The state of an [`Encoder`] while it does not borrow its output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EncoderState {
     low: u64,
     range: u32,
     cached: u8,
-    /// Bytes that wait for a carry, the cached one included.
+    /// Bytes that a carry may still change, including the cached one.
     waiting: u64,
 }
 
 impl Default for EncoderState {
     fn default() -> Self {
-        // The first byte is a 0 that only ever waits for a carry.
+        // The first byte is a 0 in front of the first carry.
         EncoderState { low: 0, range: u32::MAX, cached: 0, waiting: 1 }
     }
 }
@@ -135,13 +135,13 @@ pub(super) struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// Goes on behind what `out` has.
+    /// Continues after the bytes in `out`.
     pub(super) fn new(state: EncoderState, out: &'a mut Vec<u8>) -> Self {
         let EncoderState { low, range, cached, waiting } = state;
         Encoder { low, range, cached, waiting, out }
     }
 
-    /// Where it is, to go on later.
+    /// The state, to continue later.
     pub(super) fn pause(self) -> EncoderState {
         let Encoder { low, range, cached, waiting, .. } = self;
         EncoderState { low, range, cached, waiting }
@@ -161,7 +161,7 @@ impl<'a> Encoder<'a> {
         self.low = (self.low & 0x00ff_ffff) << 8;
     }
 
-    /// Writes what is still held back.
+    /// Writes the buffered bytes.
     pub(super) fn finish(mut self) {
         for _ in 0..5 {
             self.shift();
@@ -187,7 +187,7 @@ impl Stream for Encoder<'_> {
     }
 }
 
-/// Where a reader of decisions is; its bytes are lent to it for each use.
+/// The state of a [`Decoder`] while it does not borrow its input.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DecoderState {
     code: u32,
@@ -196,7 +196,7 @@ pub(super) struct DecoderState {
 }
 
 impl DecoderState {
-    /// At the front.
+    /// At the start of `bytes`.
     pub(super) fn new(bytes: &[u8]) -> Self {
         let mut state = DecoderState { code: 0, range: u32::MAX, at: 0 };
         let mut decoder = Decoder { state: &mut state, bytes };
@@ -221,7 +221,7 @@ impl Decoder<'_> {
         self.state.at += 1;
     }
 
-    /// Whether all that was read was there.
+    /// Fails if more was read than the stream has.
     pub(super) fn check(&self) -> Result<(), Corrupt> {
         let end = self.bytes.len() + BEHIND_MAX;
         if self.state.at <= end { Ok(()) } else { Err(Corrupt("it ends early")) }
@@ -252,18 +252,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Decisions as they are drawn, with the context of each, and raw bits in between.
-    fn told(decisions: &[(u8, bool)], stream: &mut impl Stream) -> Vec<bool> {
+    /// Codes random decisions, each with its context, and raw bits in between.
+    fn code_all(decisions: &[(u8, bool)], stream: &mut impl Stream) -> Vec<bool> {
         let mut contexts = [Bit::default(); 4];
         let mut shared = Bit::default();
-        let tell = |&(context, bit): &(u8, bool)| match context {
+        let code = |&(context, bit): &(u8, bool)| match context {
             0 => stream.raw(u64::from(bit) << 40 | 5, 41) == 1 << 40 | 5,
             1 => stream.code(bit, 1),
             2 => stream.code(bit, 65_535),
             3 => stream.bit(bit, &mut shared),
             _ => stream.bit_of(bit, &mut contexts[usize::from(context) % 4], &mut shared),
         };
-        decisions.iter().map(tell).collect()
+        decisions.iter().map(code).collect()
     }
 
     proptest! {
@@ -271,11 +271,11 @@ mod tests {
         fn any_decisions_return(decisions in proptest::collection::vec((0_u8..9, any::<bool>()), 0..4_000)) {
             let mut out = Vec::new();
             let mut encoder = Encoder::new(EncoderState::default(), &mut out);
-            let first = told(&decisions, &mut encoder);
+            let first = code_all(&decisions, &mut encoder);
             encoder.finish();
             let mut state = DecoderState::new(&out);
             let mut decoder = Decoder { state: &mut state, bytes: &out };
-            prop_assert_eq!(told(&decisions, &mut decoder), first);
+            prop_assert_eq!(code_all(&decisions, &mut decoder), first);
             prop_assert!(decoder.check().is_ok());
         }
     }

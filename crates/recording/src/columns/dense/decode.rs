@@ -1,6 +1,6 @@
-//! From a plan and a stream back to samples, one after the other.
+//! Decodes a plan and a stream into samples, one after the other.
 //!
-//! Takes memory by the plan's bytes and by the columns that change, never by what comes out.
+//! Needs memory in proportion to the plan and to the columns that change, never to the output.
 
 use sample::Interner;
 
@@ -23,7 +23,7 @@ struct Table {
     starts: Vec<usize>,
     cells: Vec<Cell>,
     flags: Vec<RowModel>,
-    /// Where the next change of rows stands, how many there are, and at which reading it is.
+    /// The position of the next change of rows, the number of changes left, and its reading.
     change_at: usize,
     changes_left: usize,
     change_reading: u64,
@@ -40,7 +40,7 @@ pub(in crate::columns) struct DenseReplay {
 }
 
 impl DenseReplay {
-    /// Reads a plan into `state`, which is clear, and returns how many samples there are.
+    /// Reads a plan into the cleared `state`, and returns the number of samples.
     pub(in crate::columns) fn begin(
         &mut self,
         plan: &[u8],
@@ -78,7 +78,7 @@ impl DenseReplay {
         Ok(readings)
     }
 
-    /// Reads which columns go by others.
+    /// Reads the links between columns.
     fn links(&mut self, bytes: &mut Bytes<'_>, count: usize) -> Result<(), Corrupt> {
         self.shared.clear(count);
         let mut cells = self.tables.iter_mut().flat_map(|table| &mut table.cells);
@@ -92,7 +92,7 @@ impl DenseReplay {
                 _ => bad = true,
             }
         })?;
-        if bad { Err(Corrupt("a column goes by one that is not there")) } else { Ok(()) }
+        if bad { Err(Corrupt("a column is linked to a missing one")) } else { Ok(()) }
     }
 
     /// Replays the next sample.
@@ -126,7 +126,7 @@ impl DenseReplay {
 }
 
 impl Table {
-    /// Moves the rows of a reading to their next values.
+    /// Decodes the next values of a reading's rows.
     fn reading(
         &mut self,
         rows: &[u32],
@@ -156,7 +156,7 @@ impl Table {
         }
     }
 
-    /// Puts a change of rows into effect if it is due at the next reading.
+    /// Applies a change of rows if it is due at the next reading.
     fn change_rows(
         &mut self,
         plan: &[u8],
@@ -242,7 +242,7 @@ fn read_table(
     if bad { Err(Corrupt("it has too many columns that change")) } else { Ok(table) }
 }
 
-/// Steps over the changes of rows.
+/// Skips the changes of rows.
 fn skip_changes(bytes: &mut Bytes<'_>, table: &mut Table) -> Result<(), Corrupt> {
     for change in 0..table.changes_left {
         let since = bytes.varint()?;

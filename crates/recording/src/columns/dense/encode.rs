@@ -1,5 +1,5 @@
-//! From the frames of a block to its plan and its stream, in two walks: the first finds which
-//! columns change and in which steps, the second tells the values.
+//! Encodes the frames of a block as a plan and a stream, in two passes: the first finds the columns
+//! that change, their units and links, the second writes the values.
 
 use super::LIVE_MAX;
 use super::coder::{Encoder, EncoderState};
@@ -22,14 +22,14 @@ pub(super) struct Table {
     /// Changes of rows, as they will be written.
     changed_rows: Vec<u8>,
     slots: usize,
-    /// For each slot whether its first values have been told.
+    /// For each slot whether its first values were seen.
     begun: Vec<bool>,
     /// Slots by columns: first values, as differences from 0.
     firsts: Vec<u64>,
-    /// Slots by columns: one more than the place of those that change in `live`, 0 for others.
-    places: Vec<u32>,
+    /// Slots by columns: 1 + the index in `live` of a column that changes, 0 for others.
+    live_indexes: Vec<u32>,
     live: Vec<Live>,
-    /// For each slot where its cells begin, and where the last one's end.
+    /// For each slot the index of its first cell, and the end of the last slot's.
     starts: Vec<usize>,
     cells: Vec<Cell>,
     flags: Vec<RowModel>,
@@ -48,7 +48,7 @@ impl Table {
         self.changed_rows.clear();
         self.begun.clear();
         self.firsts.clear();
-        self.places.clear();
+        self.live_indexes.clear();
         self.live.clear();
         self.starts.clear();
         self.cells.clear();
@@ -62,33 +62,33 @@ impl Table {
         self.begun.push(false);
         let cells = self.slots * self.columns();
         self.firsts.resize(cells, 0);
-        self.places.resize(cells, 0);
+        self.live_indexes.resize(cells, 0);
     }
 
-    /// The column of that place, which changes.
+    /// The column `at`, which changes.
     #[inline]
     fn live(&mut self, at: usize) -> &mut Live {
-        if self.places[at] == 0 {
+        if self.live_indexes[at] == 0 {
             self.live.push(Live::default());
-            self.places[at] = self.live.len() as u32;
+            self.live_indexes[at] = self.live.len() as u32;
         }
-        &mut self.live[self.places[at] as usize - 1]
+        &mut self.live[self.live_indexes[at] as usize - 1]
     }
 
-    /// Makes a model for each column that changes.  The slots' columns are numbered from `id` on.
+    /// Makes a model for each column that changes, numbered from `id` on; returns the next number.
     fn plan(&mut self, mut id: usize) -> usize {
         let columns = self.columns();
         self.begun.fill(false);
         self.flags.resize(self.slots, RowModel::default());
-        for (at, &place) in self.places.iter().enumerate() {
+        for (at, &index) in self.live_indexes.iter().enumerate() {
             if at % columns == 0 {
                 self.starts.push(self.cells.len());
             }
-            if place != 0 {
+            if index != 0 {
                 let column = at % columns;
-                let live = &mut self.live[place as usize - 1];
+                let live = &mut self.live[index as usize - 1];
                 self.cells.push(Cell::new(id, column as u32, column < self.words, live.unit));
-                live.vote.id = id as u32;
+                live.candidate.id = id as u32;
                 id += 1;
             }
         }
@@ -97,36 +97,37 @@ impl Table {
     }
 }
 
-/// A column that changes, as the first walk finds it.
+/// A column that changes, as the first pass finds it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Live {
-    /// What all its steps are multiples of, at least 1.
+    /// The greatest common divisor of all its steps.
     unit: u64,
-    /// The column that made the same steps, and how often more than not.
-    vote: Vote,
+    /// The earlier column that may predict it.
+    candidate: LinkCandidate,
 }
 
-/// Which column another one is like.
+/// An earlier column that had the same steps, found by majority vote over the samples.
 #[derive(Clone, Copy, Debug, Default)]
-struct Vote {
+struct LinkCandidate {
     table: u32,
     at: u32,
     opposite: bool,
-    votes: u32,
-    /// Its own number among those that change.
+    /// How much more often it had the same step than another column had.
+    lead: u32,
+    /// The number of the column itself among those that change.
     id: u32,
 }
 
-/// The places of a sample's steps by their sizes, the latest of equal hashes.
-const SEEN: usize = 1 << SEEN_BITS;
-const SEEN_BITS: u32 = 10;
+/// Entries of the hash table of a sample's steps; a later step replaces one of equal hash.
+const RECENT_STEPS: usize = 1 << RECENT_STEPS_BITS;
+const RECENT_STEPS_BITS: u32 = 10;
 
-/// Smaller steps are alike by chance.
-const SEEN_LEAST: u64 = 5;
+/// Smaller steps are equal by chance.
+const STEP_SIZE_MIN: u64 = 5;
 
-/// A step that was seen: its size, its sample, where, whether it was negative.
+/// A step of the current sample: its size, its sample, its column, its sign.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct RecentStep {
     size: u64,
     sample: u32,
     table: u32,
@@ -134,13 +135,13 @@ struct Seen {
     negative: bool,
 }
 
-/// The first walk.
-struct Survey<'a> {
+/// The first pass: finds the columns that change, their units and links.
+struct PlanPass<'a> {
     tables: &'a mut [Table],
-    seen: &'a mut [Seen],
+    seen: &'a mut [RecentStep],
 }
 
-impl Survey<'_> {
+impl PlanPass<'_> {
     #[inline]
     fn step(&mut self, table: usize, slot: usize, column: usize, difference: u64) {
         let index = table;
@@ -157,33 +158,33 @@ impl Survey<'_> {
         let step = unzigzag(difference).cast_signed();
         let live = table.live(at);
         live.unit = common(live.unit, step.unsigned_abs());
-        self.vote(index, at, step);
+        self.update_candidate(index, at, step);
     }
 
-    /// Looks for an earlier column with the same step in this sample.  Factors of two are left
-    /// aside: one may count pages, the other KiB.
+    /// Looks for an earlier column with the same step in this sample.  Factors of two are
+    /// ignored, since one column may count pages and the other KiB.
     #[inline]
-    fn vote(&mut self, table: usize, at: usize, step: i64) {
+    fn update_candidate(&mut self, table: usize, at: usize, step: i64) {
         let size = step.unsigned_abs() >> (step | i64::MIN).trailing_zeros();
-        if size < SEEN_LEAST {
+        if size < STEP_SIZE_MIN {
             return;
         }
         let sample = self.tables[0].readings;
-        let hash = size.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SEEN_BITS);
+        let hash = size.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - RECENT_STEPS_BITS);
         let seen = &mut self.seen[hash as usize];
         if seen.sample != sample || seen.size != size {
             let (table, at, negative) = (table as u32, at as u32, step < 0);
-            *seen = Seen { size, sample, table, at, negative };
+            *seen = RecentStep { size, sample, table, at, negative };
             return;
         }
-        let vote = &mut self.tables[table].live(at).vote;
+        let candidate = &mut self.tables[table].live(at).candidate;
         let opposite = seen.negative != (step < 0);
-        if (vote.table, vote.at, vote.opposite) == (seen.table, seen.at, opposite) {
-            vote.votes += 1;
-        } else if vote.votes > 0 {
-            vote.votes -= 1;
+        if (candidate.table, candidate.at, candidate.opposite) == (seen.table, seen.at, opposite) {
+            candidate.lead += 1;
+        } else if candidate.lead > 0 {
+            candidate.lead -= 1;
         } else {
-            *vote = Vote { table: seen.table, at: seen.at, opposite, votes: 1, id: 0 };
+            *candidate = LinkCandidate { table: seen.table, at: seen.at, opposite, lead: 1, id: 0 };
         }
     }
 }
@@ -201,7 +202,7 @@ fn common(unit: u64, step: u64) -> u64 {
     large
 }
 
-impl Visit for Survey<'_> {
+impl Visit for PlanPass<'_> {
     fn begin(&mut self) {
         self.tables[0].readings += 1;
     }
@@ -247,16 +248,16 @@ impl Visit for Survey<'_> {
     fn kernel_text(&mut self, _: usize, _: Option<&[u8]>, _: Option<&[u8]>) {}
 }
 
-/// The second walk.
-struct Telling<'a> {
+/// The second pass: writes the values.
+struct StreamPass<'a> {
     tables: &'a mut [Table],
     shared: &'a mut Shared,
     stream: Encoder<'a>,
-    /// Differences of the reading at hand: slot, column, difference.
+    /// Differences of the current reading: slot, column, difference.
     pending: &'a mut Vec<(u32, u32, u64)>,
 }
 
-impl Visit for Telling<'_> {
+impl Visit for StreamPass<'_> {
     fn begin(&mut self) {
         self.shared.next_sample();
     }
@@ -313,19 +314,19 @@ impl Visit for Telling<'_> {
     fn kernel_text(&mut self, _: usize, _: Option<&[u8]>, _: Option<&[u8]>) {}
 }
 
-/// Columns that change for which memory is taken beforehand, and bytes of changes of rows.
+/// Columns that change, and bytes of changes of rows, for which memory is allocated in advance.
 const RESERVED_MAX: usize = 1 << 14;
 const RESERVED_ROWS_BYTES: usize = 4 << 10;
 
-/// Votes that make a link.
-const LINK_VOTES: u32 = 4;
+/// The lead of a candidate that makes a link.
+const LINK_LEAD_MIN: u32 = 4;
 
 /// Makes plans and streams, keeping its memory between blocks.
 pub(in crate::columns) struct DenseEncoder {
     tables: Vec<Table>,
     shared: Shared,
     pending: Vec<(u32, u32, u64)>,
-    seen: Vec<Seen>,
+    seen: Vec<RecentStep>,
     links: Vec<u64>,
     coder: EncoderState,
     pub(in crate::columns) plan: Vec<u8>,
@@ -333,7 +334,7 @@ pub(in crate::columns) struct DenseEncoder {
 }
 
 impl DenseEncoder {
-    /// For blocks of this shape.
+    /// An encoder for blocks of these sources.
     pub(in crate::columns) fn new(state: &BlockState) -> Self {
         let tick = Table { width: state.tick.values.len(), ..Table::default() };
         let table = |source: &crate::state::SourceState| Table {
@@ -345,7 +346,7 @@ impl DenseEncoder {
             tables: std::iter::once(tick).chain(state.sources.iter().map(table)).collect(),
             shared: Shared::default(),
             pending: Vec::new(),
-            seen: vec![Seen::default(); SEEN],
+            seen: vec![RecentStep::default(); RECENT_STEPS],
             links: Vec::new(),
             coder: EncoderState::default(),
             plan: Vec::new(),
@@ -353,7 +354,8 @@ impl DenseEncoder {
         }
     }
 
-    /// Takes memory for blocks of instances such as `state` has, of which every column may change.
+    /// Allocates memory for blocks with the instances of `state`, assuming that every column
+    /// changes.
     pub(in crate::columns) fn reserve(&mut self, state: &BlockState, bytes: usize) {
         let ticks = state.tick.values.len();
         let cells = state.sources.iter().map(crate::state::SourceState::cells);
@@ -379,28 +381,28 @@ impl DenseEncoder {
         self.tables[0].rows.push(0);
         self.plan.clear();
         self.stream.clear();
-        self.seen.fill(Seen::default());
+        self.seen.fill(RecentStep::default());
     }
 
-    /// The first walk, or a part of it: see [`Walker::walk_some`].
-    pub(in crate::columns) fn survey(
+    /// The first pass, or a part of it: see [`Walker::walk_some`].
+    pub(in crate::columns) fn plan_some(
         &mut self,
         frames: &[u8],
         at: usize,
         bytes: usize,
         walker: &mut Walker,
     ) -> Result<usize, Corrupt> {
-        let mut survey = Survey { tables: &mut self.tables, seen: &mut self.seen };
-        walker.walk_some(frames, at, bytes, &mut survey)
+        let mut pass = PlanPass { tables: &mut self.tables, seen: &mut self.seen };
+        walker.walk_some(frames, at, bytes, &mut pass)
     }
 
-    /// Makes the plan once the first walk is done; false if the block has more columns that
-    /// change than a reader takes.
+    /// Makes the plan after the first pass; false if the block has more columns that change than
+    /// a reader accepts.
     pub(in crate::columns) fn plan(&mut self, state: &BlockState) -> bool {
         if self.tables.iter().map(|table| table.live.len()).sum::<usize>() > LIVE_MAX {
             return false;
         }
-        // The second walk begins where the first did.
+        // The second pass starts with empty lists of rows, like the first.
         self.tables[1..].iter_mut().for_each(|table| table.rows.clear());
         let cells = self.tables.iter_mut().fold(0, |id, table| table.plan(id));
         self.shared.clear(cells);
@@ -410,49 +412,50 @@ impl DenseEncoder {
         true
     }
 
-    /// The second walk, or a part of it.
-    pub(in crate::columns) fn tell(
+    /// The second pass, or a part of it.
+    pub(in crate::columns) fn write_some(
         &mut self,
         frames: &[u8],
         at: usize,
         bytes: usize,
         walker: &mut Walker,
     ) -> Result<usize, Corrupt> {
-        let mut telling = Telling {
+        let mut pass = StreamPass {
             tables: &mut self.tables,
             shared: &mut self.shared,
             stream: Encoder::new(self.coder, &mut self.stream),
             pending: &mut self.pending,
         };
-        let at = walker.walk_some(frames, at, bytes, &mut telling)?;
-        self.coder = telling.stream.pause();
+        let at = walker.walk_some(frames, at, bytes, &mut pass)?;
+        self.coder = pass.stream.pause();
         Ok(at)
     }
 
-    /// Ends the stream once the second walk is done.
+    /// Ends the stream after the second pass.
     pub(in crate::columns) fn finish(&mut self) {
         Encoder::new(self.coder, &mut self.stream).finish();
     }
 
-    /// Links columns to those that make the same steps, and says so in the plan.
+    /// Links columns to earlier ones with the same steps, and writes the links into the plan.
     fn put_links(&mut self, cells: usize) {
         self.links.clear();
         self.links.resize(cells, 0);
         for index in 0..self.tables.len() {
             let before: usize = self.tables[..index].iter().map(|table| table.cells.len()).sum();
-            for place in 0..self.tables[index].live.len() {
-                let vote = self.tables[index].live[place].vote;
-                if vote.votes < LINK_VOTES {
+            for at in 0..self.tables[index].live.len() {
+                let candidate = self.tables[index].live[at].candidate;
+                if candidate.lead < LINK_LEAD_MIN {
                     continue;
                 }
-                let to = self.tables[vote.table as usize].live(vote.at as usize).vote.id;
-                if to >= vote.id {
+                let to =
+                    self.tables[candidate.table as usize].live(candidate.at as usize).candidate.id;
+                if to >= candidate.id {
                     continue;
                 }
-                self.links[vote.id as usize] =
-                    u64::from(vote.id - to) << 1 | u64::from(vote.opposite);
-                let own = vote.id as usize - before;
-                self.tables[index].cells[own].link(to, vote.opposite);
+                self.links[candidate.id as usize] =
+                    u64::from(candidate.id - to) << 1 | u64::from(candidate.opposite);
+                let own = candidate.id as usize - before;
+                self.tables[index].cells[own].link(to, candidate.opposite);
             }
         }
         pack(&mut self.plan, &self.links);
@@ -475,11 +478,11 @@ impl DenseEncoder {
                     put(plan, first);
                 }
             }
-            let unit = |&place: &u32| match place {
+            let unit = |&index: &u32| match index {
                 0 => 0,
-                _ => table.live[place as usize - 1].unit,
+                _ => table.live[index as usize - 1].unit,
             };
-            pack_each(plan, table.places.iter().map(unit));
+            pack_each(plan, table.live_indexes.iter().map(unit));
         }
     }
 }

@@ -1,34 +1,34 @@
-//! How a value is told when much is known about it: predictors, and what is left over.
+//! The model of a value: predictors, and the coding of the residual.
 //!
-//! The same code writes and reads: everything that it goes by has been told before.
+//! The same code writes and reads: it depends only on values that were coded before.
 
 use super::coder::{Bit, Stream};
 
-/// Predictors of a step; each column uses the one that has done best of late.
+/// Predictors of a step; each column uses the one with the smallest recent residuals.
 const PREDICTORS: usize = 5;
 
-/// The predictor that goes by another column.
+/// The predictor that uses a linked column.
 const LINK: usize = PREDICTORS - 1;
 
 /// No column is linked.
 pub(super) const UNLINKED: u32 = u32::MAX;
 
-/// What a linked column's other predictors begin with: links are found to hold.
+/// The initial handicap of a linked column's other predictors, since links are usually right.
 const LINK_LEAD: i32 = 8 * 64;
 
-/// Classes of a column's usual size, by which what all columns share is told apart.
+/// Classes of residual sizes; the shared contexts are separate for each class.
 const SIZES: usize = 20;
 
-/// What all columns share.
+/// The state that all columns share.
 pub(super) struct Shared {
     zero: [[Bit; 4]; SIZES],
     sign: [Bit; 3],
     exponent: Vec<[Bit; 64]>,
     mantissa: Vec<[Bit; 4]>,
     row: [Bit; 8],
-    /// Bands of columns that have more than one.
+    /// Additional bands of columns that use more than one.
     bands: Vec<Band>,
-    /// For each column that changes its latest step in units, and the sample that had it.
+    /// For each column that changes its latest step in units, and the sample of that step.
     steps: Vec<(i64, u32)>,
     sample: u32,
 }
@@ -49,18 +49,18 @@ impl Default for Shared {
 }
 
 impl Shared {
-    /// The next sample begins.
+    /// Begins the next sample.
     pub(super) fn next_sample(&mut self) {
         self.sample += 1;
     }
 
-    /// Takes memory for so many columns that change.
+    /// Allocates memory for this many columns that change.
     pub(super) fn reserve(&mut self, cells: usize) {
         self.steps.reserve(cells);
         self.bands.reserve(cells);
     }
 
-    /// Forgets all, for so many columns that change.
+    /// Clears the state, for this many columns that change.
     pub(super) fn clear(&mut self, cells: usize) {
         self.steps.clear();
         self.steps.resize(cells, (0, 0));
@@ -74,7 +74,7 @@ impl Shared {
     }
 }
 
-/// A row's flag: whether any of its values differ from the reading before.
+/// A row's flag: whether any of its values differs from the previous reading.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RowModel {
     changed: [Bit; 2],
@@ -82,7 +82,7 @@ pub(super) struct RowModel {
 }
 
 impl RowModel {
-    /// Tells the flag; `above` is that of the row above.
+    /// Codes the flag; `above` is that of the previous row.
     #[inline]
     pub(super) fn code<S: Stream>(
         &mut self,
@@ -102,26 +102,26 @@ impl RowModel {
 /// A column of one instance that changes in this block.
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
-    /// Which column of the slot.
+    /// The column of the slot.
     pub(super) column: u32,
-    /// Presence words are told by exclusive or and never predicted.
+    /// Presence words are coded by exclusive or and never predicted.
     pub(super) is_presence: bool,
-    /// What all steps are multiples of.
+    /// All steps are multiples of this.
     pub(super) unit: u64,
-    /// Its number among those that change, and that of the one it is linked to.
+    /// Its number among those that change, and that of the column it is linked to.
     id: u32,
     link: u32,
     opposite: bool,
-    /// Step before, in units.
+    /// The previous step, in units.
     previous: i64,
     /// Mean of the latest steps, in 1/16 units.
     mean: i64,
-    /// Where the value is, and where it uses to be, from the first one, in 1/16 units.
+    /// The value and its usual level, relative to the first value, in 1/16 units.
     level: i64,
     usual: i64,
-    /// For each predictor the bits that it left over of late, in 1/16.
+    /// For each predictor the average size of its recent residuals, in 1/64 bits.
     left: [i32; PREDICTORS],
-    /// Bits left over of late by the one in use, in 1/8.
+    /// The average size of recent residuals of the chosen predictors, in 1/8 bits.
     size: u32,
     zeros: u8,
     sign: u8,
@@ -140,13 +140,13 @@ const BANDS: usize = 4;
 /// the first bit of the mantissa.
 type Band = [Bit; 31];
 
-/// Where a column's bands are.  Most columns' steps are of one or two of them, so a column has the
-/// first that it meets, and others are apart: it takes a third of the memory that all would.
+/// The bands of a column.  Most columns use one or two, so a column contains the first one that it
+/// uses, and further ones are in a shared list: this takes a third of the memory of four per column.
 #[derive(Clone, Copy, Debug)]
 struct Bands {
-    /// Which one the column itself has.
+    /// The band that the column contains.
     own: Option<u8>,
-    /// One more than the place of others among those that all columns share, or 0.
+    /// 1 + the index of another band in the shared list, or 0.
     others: [u32; BANDS],
 }
 
@@ -170,7 +170,7 @@ impl Bands {
 }
 
 impl Cell {
-    /// Of which nothing has been told.
+    /// A column of which nothing was coded yet.
     pub(super) fn new(id: usize, column: u32, is_presence: bool, unit: u64) -> Self {
         Cell {
             column,
@@ -195,13 +195,13 @@ impl Cell {
         }
     }
 
-    /// Links it to one told before it, which uses to make the same steps, or opposite ones.
+    /// Links it to an earlier column that usually has the same steps, or opposite ones.
     pub(super) fn link(&mut self, to: u32, opposite: bool) {
         (self.link, self.opposite) = (to, opposite);
         self.left[..LINK].fill(LINK_LEAD);
     }
 
-    /// Tells a step (a difference; for presence words an exclusive or).
+    /// Codes a step (a difference; for presence words an exclusive or), and returns it.
     #[inline]
     pub(super) fn code<S: Stream>(
         &mut self,
@@ -259,7 +259,7 @@ impl Cell {
             let bits = bits_of(step.wrapping_sub(predicted)).cast_signed() * 64;
             *left += (bits - *left) >> 4;
         }
-        // Values beyond this are no counter's steps; predictions from them may be anything.
+        // No counter has larger steps; predictions after one need not be good.
         let bounded = step.clamp(-(1 << 50), 1 << 50);
         self.previous = step;
         self.mean += ((bounded << 4) - self.mean) >> 3;
@@ -267,7 +267,7 @@ impl Cell {
         self.usual += (self.level - self.usual) >> 4;
     }
 
-    /// Tells what a prediction left over.
+    /// Codes the residual of a prediction, and returns it.
     #[inline]
     fn residual<S: Stream>(&mut self, stream: &mut S, shared: &mut Shared, value: i64) -> i64 {
         let size = ((self.size + 2) / 4).min(SIZES as u32 - 1) as usize;
@@ -288,8 +288,8 @@ impl Cell {
         if negative { magnitude.wrapping_neg().cast_signed() } else { magnitude.cast_signed() }
     }
 
-    /// The place of the highest bit, then the bits below it: the first two by what is known, the
-    /// others as they are.
+    /// Codes the position of the highest bit, then the bits below it: the first two with contexts,
+    /// the others raw.  Returns the position and the magnitude.
     #[inline]
     fn magnitude<S: Stream>(
         &mut self,
@@ -308,11 +308,11 @@ impl Cell {
             node = node << 1 | usize::from(bit);
         }
         let own = self.bands.get(node - BANDS, &mut self.band, bands);
-        let mut place = 1;
+        let mut own_node = 1;
         for at in (0..4).rev() {
             let bit = exponent >> at & 1 == 1;
-            let bit = stream.bit_of(bit, &mut own[place - 1], &mut shared[node]);
-            place = place << 1 | usize::from(bit);
+            let bit = stream.bit_of(bit, &mut own[own_node - 1], &mut shared[node]);
+            own_node = own_node << 1 | usize::from(bit);
             node = node << 1 | usize::from(bit);
         }
         let exponent = node - 64;
@@ -320,8 +320,8 @@ impl Cell {
         let (mut read, mut left) = (1_u64, exponent as u32);
         if left > 0 {
             left -= 1;
-            // Behind the fifteen nodes, one for each exponent of the band.
-            let own = &mut own[place - 1];
+            // After the fifteen nodes, one context for each exponent of the band.
+            let own = &mut own[own_node - 1];
             let bit = stream.bit_of(magnitude >> left & 1 == 1, own, &mut shared[0]);
             read = read << 1 | u64::from(bit);
         }
