@@ -1,12 +1,12 @@
-/* What programs at the begin and the end of system calls share: whose calls are watched, which of
- * them are wanted, and what stands with a task while it is in one.
+/* What the programs at `sys_enter` and `sys_exit` share: which tasks are watched, which of their
+ * calls are wanted, and what is stored for a task while it is in a call.
  *
- * What a task has begun stands with the task itself (task storage: found without a hash and without
- * a lock).  A task without storage is not watched.  Storage is given to tasks that user space names
- * (`seeds`), to their children if they are to be followed, or to everybody.
+ * The call that a task is in is kept in task storage, which is found without a hash and
+ * without a lock.  A task without storage is not watched.  Storage is created for the tasks that
+ * user space names (`seeds`), for their children if `follow` is set, or for every task.
  *
- * A program that keeps more of a call than is said here defines `MORE_OF_A_CALL`: the members of
- * `struct begun` that it adds.
+ * A program that has to store more defines `MORE_OF_A_CALL`: the members that it adds to
+ * `struct begun`.
  */
 #ifndef WHIT_CALLS_H
 #define WHIT_CALLS_H
@@ -23,8 +23,8 @@
 #define MORE_OF_A_CALL
 #endif
 
-/* What is wanted.  It does not change once the program is loaded, so what is off is left out by
- * the verifier. */
+/* Which tasks and calls are wanted.  This is constant once a program is loaded, so the verifier
+ * removes the code of what is off. */
 const volatile struct settings {
 	u64 slower_than_ns;
 	u64 cgroup;
@@ -36,8 +36,8 @@ const volatile struct settings {
 	char command[16];
 } settings = {};
 
-/* Whether a watched task's calls are looked at: ours never are, those of a command that is about to
- * be started from its execve on. */
+/* Whether the calls of a watched task are ignored: ours always, those of a command that is about to
+ * be started until its `execve`. */
 enum ignored { NOT, ALWAYS, UNTIL_EXEC, UNLESS_EXEC_FAILS };
 
 struct begun {
@@ -53,7 +53,7 @@ struct {
 	struct begun *value;
 } tasks SEC(".maps");
 
-/* Numbers of tasks or processes, for the pass that makes them watched. */
+/* Numbers of tasks or processes that `seed` makes watched. */
 struct {
 	int (*type)[MAP_HASH];
 	int (*max_entries)[4096];
@@ -61,11 +61,11 @@ struct {
 	u32 *value;
 } seeds SEC(".maps");
 
-/* Makes a task watched, and counts it in the program's own way; NULL without memory for it. */
+/* Creates a task's storage; each program defines it.  NULL without memory. */
 static struct begun *watch(struct task_struct *task);
 
-/* What stands with the current task; it is given to everybody where all are watched.  NULL if the task
- * is not watched. */
+/* The storage of the current task, created if every task is watched.  NULL if the task is not
+ * watched. */
 INLINE struct begun *begun_by(struct task_struct *task)
 {
 	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
@@ -109,14 +109,15 @@ INLINE int is_wanted(struct task_struct *task, u32 slot)
 	return is_wanted_task(task);
 }
 
-/* What was away from the CPU, by an origin of its own for each task: `exec_start` and
- * `sum_exec_runtime` grow by the same amount at a tick; but when a task comes back to a CPU, only
- * `exec_start` moves, by the time that it was away.  So the time on a CPU needs no tracing of the
- * scheduler.
+/* How long the task was not on a CPU, counted from an origin that each task has of its own:
+ * `exec_start` and `sum_exec_runtime` grow by the same amount at a tick; but when a task returns
+ * to a CPU, only `exec_start` moves, by the time that it was away.  So no tracing of the
+ * scheduler is needed.
  *
- * The scheduler's clock stands still while a host has taken the CPU away (steal) and, on some
- * kernels, in interrupts.  By how much it is late is added, or that would be taken for time on the
- * CPU.  A kernel without groups of tasks has no way to it from here: there the flaw stays. */
+ * `clock_task` stands still while the hypervisor runs another guest (steal) and, on some
+ * kernels, in interrupts.  The difference to `clock` is added, or it would count as time on the
+ * CPU.  A kernel without CONFIG_FAIR_GROUP_SCHED has no path to `rq` from here: there this error
+ * stays. */
 INLINE u64 off_cpu_ns(struct task_struct *task)
 {
 	u64 away_ns = task->se.exec_start - task->se.sum_exec_runtime;

@@ -1,13 +1,13 @@
-/* System calls, counted and timed where they happen.
+/* Counts and times system calls in the kernel.
  *
- * Two tracepoints, `sys_enter` and `sys_exit`.  What was counted stands in an array with a place for
- * each CPU and call, which user space has mapped: reading it takes no system call.
+ * Two tracepoints, `sys_enter` and `sys_exit`.  The counts are in an array with an element for
+ * each CPU and system call, which user space maps: reading it takes no system call.
  *
- * A task that is not watched costs the two lookups.  User space names tasks to `seed`, their children
- * are watched if they are to be followed (`fork`).
+ * A call of a task that is not watched costs two lookups.  User space passes tasks to `seed`;
+ * `fork` makes their children watched if `follow` is set.
  *
- * Both tracepoints run with preemption off and from no interrupt, so that a CPU's places have one
- * writer.
+ * Both tracepoints run with preemption disabled and never in an interrupt, so that the
+ * elements of a CPU have one writer.
  */
 #include "calls.h"
 
@@ -18,7 +18,7 @@ enum split { BY_NOTHING, BY_PROCESS, BY_THREAD, BY_COMMAND, BY_GROUP };
 
 struct stats {
 	u64 calls, errors, wall_ns, cpu_ns, shortest_ns, longest_ns;
-	/* Calls that never ended: the task did. */
+	/* Calls within which the task exited. */
 	u64 cut_off;
 	u64 steps[STEPS];
 };
@@ -32,7 +32,7 @@ struct {
 	struct stats *value;
 } counts SEC(".maps");
 
-/* Not 0 for calls that were counted: where user space has to look. */
+/* Not 0 for calls that were counted, so that user space reads only those. */
 struct {
 	int (*type)[MAP_ARRAY];
 	int (*map_flags)[MMAPABLE];
@@ -53,7 +53,7 @@ struct {
 struct unit { char command[16]; u32 id, slot; };
 struct unit_stats { u64 calls, errors, wall_ns, cpu_ns, shortest_ns, longest_ns; };
 
-/* Only if a split is asked for; the loader sets how many. */
+/* Used with a split only; the loader sets how many. */
 struct {
 	int (*type)[MAP_HASH];
 	int (*map_flags)[NO_PREALLOC];
@@ -182,7 +182,7 @@ INLINE void count_unit(struct task_struct *task, u32 slot, int failed, u64 wall_
 		__sync_fetch_and_add(&stats->errors, 1);
 	__sync_fetch_and_add(&stats->wall_ns, wall_ns);
 	__sync_fetch_and_add(&stats->cpu_ns, cpu_ns);
-	/* Two threads may overwrite each other here; the extreme of one of them stands then. */
+	/* Two threads may race here; then the extreme of one of them is lost. */
 	if (wall_ns < stats->shortest_ns)
 		stats->shortest_ns = wall_ns;
 	if (wall_ns > stats->longest_ns)
@@ -261,7 +261,7 @@ int fork(u64 *context)
 	return 0;
 }
 
-/* A task that ends within a call: the call is told as cut off. */
+/* Counts the call within which a task exits as cut off. */
 SEC("tp_btf/sched_process_exit")
 int end(u64 *context)
 {
@@ -278,8 +278,8 @@ int end(u64 *context)
 	return 0;
 }
 
-/* Makes the tasks watched whose numbers, or whose processes' numbers, are in `seeds`; tells of each
- * that was by writing its number. */
+/* Makes the tasks watched whose numbers, or whose processes' numbers, are in `seeds`; writes the
+ * number of each. */
 SEC("iter/task")
 int seed(struct bpf_iter__task *context)
 {
@@ -300,7 +300,7 @@ int seed(struct bpf_iter__task *context)
 	return 0;
 }
 
-/* Writes the places of calls that have begun and not ended. */
+/* Writes the slot of the call that each task is in. */
 SEC("iter/task")
 int pending(struct bpf_iter__task *context)
 {

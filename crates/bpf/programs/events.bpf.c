@@ -1,39 +1,39 @@
-/* System calls told one by one: begin, end, and what the task's pointers point to; signals, new
- * tasks, ends.
+/* An event for the entry and the exit of each system call, with a copy of the memory that its
+ * arguments point to; for each signal, new task and exit of a task.
  *
- * Everything goes through one ring, in the order in which room was taken in it, which for each task
- * is the order in which it happened.  What finds the ring full is counted.  The reader comes by
- * itself every some milliseconds, and is woken only when a quarter of the ring is in use: a wakeup
- * for each record would cost more than all the rest.
+ * All events go through one ring buffer, in the order in which they reserved space, which for
+ * each task is the order in which they happened.  Events that find it full are counted.  The
+ * reader polls every few milliseconds and is woken only when a quarter of the ring buffer is in
+ * use: a wakeup for each record would cost more than all the rest.
  *
- * What is to be copied of a task's memory stands in a plan for each call, which user space makes of
- * its table of calls.  A program may not wait for a page, so what is not in memory at the begin of a
- * call cannot be copied then; the kernel itself fetches it during the call, and it is copied at its
- * end.
+ * A plan for each system call says which memory of the task is copied; user space makes the
+ * plans from its table of system calls.  A program cannot take a page fault, so a page that is
+ * not resident at the entry of a call cannot be copied then; the kernel faults it in during the
+ * call, and it is copied at the exit.
  *
- * Pieces of memory are gathered in a buffer that each CPU has one of.  Nothing else comes between,
- * as `sys_enter` and `sys_exit` run with preemption off and from no interrupt.
+ * Copies of memory are gathered in a buffer of the CPU.  Nothing else uses it meanwhile,
+ * because `sys_enter` and `sys_exit` run with preemption disabled and never in an interrupt.
  */
 #define MORE_OF_A_CALL \
 	u64 number, arguments[6]; \
-	/* A bit for each capture that could not be had at the begin. */ \
+	/* A bit for each capture that could not be copied at the entry. */ \
 	u32 again; \
-	/* It is among the tasks that are counted as there; its end was told. */ \
+	/* Whether `ALIVE` counts it; whether its exit was sent. */ \
 	u32 counted, ended; \
-	/* Of a process, with its first thread: the signal that may have ended it, the last sent. */ \
+	/* In the first thread: the latest signal sent that may have killed the process. */ \
 	u32 fatal; \
 	u8 siginfo[48]; \
-	/* A signal that was sent and ignored, and not told yet. */ \
+	/* Whether an ignored signal waits to be sent. */ \
 	u32 is_ignored, unused; \
 	u8 ignored_siginfo[48];
 #include "calls.h"
 
 #define CAPTURES_MAX 8
-/* The longest piece: the entries of a folder that a C library asks for. */
+/* The longest copy: `getdents64` with the buffer that C libraries use. */
 #define PIECE_BYTES 32768
-/* A path, and what shows that it is cut. */
+/* A path of PATH_MAX, and two bytes that show that it was longer. */
 #define TEXT_BYTES 4098
-/* Once the pieces of a call take as much, no more are added. */
+/* Once the copies for a call take this many bytes, no more are added. */
 #define PIECES_BYTES 16384
 #define VECTORS_MAX 16
 #define MESSAGES_MAX 8
@@ -41,7 +41,7 @@
 #define POINTERS_MAX 512
 #define NAME_BYTES 128
 #define CONTROL_BYTES 1024
-/* Wakeups are asked for while the ring's use passes through so many bytes. */
+/* A wakeup is sent while the use of the ring buffer is less than this above `wake_at`. */
 #define WAKE_BYTES 4096
 
 #define SIGKILL 9
@@ -63,23 +63,23 @@
 #define NO_WAKEUP 1
 #define FORCE_WAKEUP 2
 
-/* In the place of a call's slot: the task was perhaps in a call already when it was named. */
+/* In place of a slot: the task may have been within a call when it became watched. */
 #define IN_BETWEEN 0xffff
 
-/* How it is told.  `data_bytes`: so much of data that has no form is worth copying. */
-const volatile struct telling { u32 wake_at, captures, data_bytes, unused; } telling = {};
+/* How events are sent.  `data_bytes`: most bytes copied of data without a structure. */
+const volatile struct reporting { u32 wake_at, captures, data_bytes, unused; } reporting = {};
 
 enum kind { ENTER = 1, LEAVE, SIGNAL, BEGAN, SUPERSEDED, ENDED };
-/* COMPAT: of a 32-bit program.  INCOMPLETE: memory is missing that will come at the end.  DEFAULT: the
- * signal has no handler. */
+/* COMPAT: of a 32-bit program.  INCOMPLETE: memory is missing that comes with the exit.
+ * DEFAULT: the signal has its default action. */
 enum flag { COMPAT = 1, INCOMPLETE = 2, DEFAULT = 4 };
 
 struct head { u64 time_ns; s32 thread, process; u32 kind, flags; };
 struct call { struct head head; u64 number, arguments[6]; s64 result; u64 wall_ns, cpu_ns; };
-struct happening { struct head head; s64 value; };
-struct delivery { struct head head; u8 siginfo[SIGINFO_BYTES]; };
+struct value_event { struct head head; s64 value; };
+struct signal_event { struct head head; u8 siginfo[SIGINFO_BYTES]; };
 
-/* A piece of memory; its bytes follow, filled up to a multiple of eight. */
+/* A copy of memory; its bytes follow, padded to a multiple of eight. */
 struct piece { u64 address; u32 bytes, phase; };
 
 struct {
@@ -144,10 +144,10 @@ INLINE u64 wakeup(void)
 {
 	u64 used = bpf_ringbuf_query(&events, AVAILABLE_DATA);
 
-	return used - telling.wake_at < WAKE_BYTES ? FORCE_WAKEUP : NO_WAKEUP;
+	return used - reporting.wake_at < WAKE_BYTES ? FORCE_WAKEUP : NO_WAKEUP;
 }
 
-/* Keeps the verifier from following one copy of a number while the compiler uses another. */
+/* Makes the compiler use the copy of a number that the verifier has checked. */
 #define ONE_COPY(number) asm volatile("" : "+r"(number))
 
 INLINE struct scratch *scratch_of_cpu(void)
@@ -176,7 +176,7 @@ INLINE void add(struct scratch *scratch, struct piece *piece, u64 address, u32 b
 	scratch->length += sizeof(*piece) + ((bytes + 7) & ~7u);
 }
 
-/* Adds so many bytes; 0 if they cannot be read now.  What finds no room is left out. */
+/* Adds `bytes` bytes; 0 if they cannot be read now.  Without room nothing is added. */
 GLOBAL int add_bytes(u64 address, u32 bytes, u32 phase)
 {
 	struct scratch *scratch = scratch_of_cpu();
@@ -196,7 +196,7 @@ GLOBAL int add_bytes(u64 address, u32 bytes, u32 phase)
 	return 1;
 }
 
-/* Adds a text with its zero, and of a longer one so many bytes less one. */
+/* Adds a string with its zero byte, or the first `bytes` - 1 bytes of a longer one. */
 GLOBAL int add_text(u64 address, u32 bytes, u32 phase)
 {
 	struct scratch *scratch = scratch_of_cpu();
@@ -214,14 +214,14 @@ GLOBAL int add_text(u64 address, u32 bytes, u32 phase)
 	have = bpf_probe_read_user_str(piece + 1, bytes, (void *)address);
 	if (have < 0)
 		return 0;
-	/* A text that is cut has a zero at its end which is not its own. */
+	/* The helper ends a truncated string with a zero byte, which is not part of it. */
 	if (have == bytes)
 		have--;
 	add(scratch, piece, address, have, phase);
 	return 1;
 }
 
-/* Adds pointers up to the null pointer; the number of them before it. */
+/* Adds a null-terminated array of pointers; returns how many there are. */
 GLOBAL int add_pointers(u64 address, u32 phase)
 {
 	u64 pointer = 0;
@@ -254,7 +254,7 @@ GLOBAL int add_texts(u64 address, u32 phase)
 			break;
 		if (bpf_probe_read_user(&pointer, sizeof(pointer), (void *)(address + i * 8)))
 			return 0;
-		good &= add_text(pointer, telling.data_bytes + 2, phase);
+		good &= add_text(pointer, reporting.data_bytes + 2, phase);
 	}
 	return good;
 }
@@ -264,7 +264,7 @@ INLINE u64 smaller(u64 one, u64 other)
 	return one < other ? one : other;
 }
 
-/* Adds so many `struct iovec`, and of what they point to no more than `left` bytes. */
+/* Adds `number` `struct iovec`, and at most `left` bytes of the data that they point to. */
 GLOBAL int add_vectors(u64 address, u64 number, u64 left, u32 phase)
 {
 	struct { u64 base, bytes; } vector;
@@ -284,7 +284,7 @@ GLOBAL int add_vectors(u64 address, u64 number, u64 left, u32 phase)
 			return 0;
 		bytes = smaller(vector.bytes, left);
 		left -= bytes;
-		good &= add_bytes(vector.base, smaller(bytes, telling.data_bytes), phase);
+		good &= add_bytes(vector.base, smaller(bytes, reporting.data_bytes), phase);
 	}
 	return good;
 }
@@ -326,7 +326,7 @@ GLOBAL int add_messages(u64 address, u64 number, u32 phase)
 	return good;
 }
 
-/* Adds what the pointers at these places point to. */
+/* Adds the memory that the pointer at `address` points to. */
 GLOBAL int add_behind(u64 address, u32 bytes, u32 phase)
 {
 	u64 pointer = 0;
@@ -359,7 +359,7 @@ INLINE u64 measure(struct call *call, struct extent *extent)
 	return ~0ULL;
 }
 
-/* Adds what a capture of the plan says; 0 if some of it cannot be read now. */
+/* Adds the memory that a capture names; 0 if some of it cannot be read now. */
 GLOBAL int capture(u32 slot, u32 index, u32 phase)
 {
 	struct plan *plan = bpf_map_lookup_elem(&plans, &slot);
@@ -391,7 +391,7 @@ GLOBAL int capture(u32 slot, u32 index, u32 phase)
 	case MESSAGE:
 		if (capture->when == AT_ENTER)
 			return add_message(address, ~0ULL, phase);
-		/* Before a message is received nothing is in it. */
+		/* The buffers of a message are empty before it is received. */
 		if (call->head.kind == ENTER || call->result < 0)
 			return add_bytes(address, 56, phase);
 		return add_message(address, call->result, phase);
@@ -414,7 +414,7 @@ INLINE void fill_head(struct head *head, struct task_struct *task, u32 kind, u64
 	head->time_ns = time_ns;
 }
 
-/* Adds what the plan says for these phases, and what was missing at the begin. */
+/* Adds the captures of these phases, and those that were missing at the entry. */
 INLINE void add_captures(struct plan *plan, struct begun *begun, u32 phases, u32 phase)
 {
 	u32 again = 0;
@@ -430,26 +430,26 @@ INLINE void add_captures(struct plan *plan, struct begun *begun, u32 phases, u32
 			continue;
 		if (!capture(begun->slot, i, mark))
 			again |= 1 << i;
-		/* It was missing at the begin, and belongs to the end too. */
+		/* Missing at the entry, and wanted at the exit too. */
 		else if (mark != phase && plan->captures[i].when & phases)
 			capture(begun->slot, i, phase);
 	}
 	begun->again = phase == AT_ENTER ? again : 0;
 }
 
-/* The plan of a call, if there is anything to copy in these phases. */
+/* The plan of a call; NULL if nothing is to be copied in these phases. */
 INLINE struct plan *plan_of(struct begun *begun, u32 phases)
 {
 	struct plan *plan;
 
-	if (!telling.captures)
+	if (!reporting.captures)
 		return NULL;
 	plan = bpf_map_lookup_elem(&plans, &begun->slot);
 	return plan && (plan->when & phases || begun->again) ? plan : NULL;
 }
 
-/* Only what is known at the end of a call can decide whether it is told. */
-INLINE int is_told_late(void)
+/* Whether a call is sent depends on its result or its duration. */
+INLINE int is_decided_at_exit(void)
 {
 	return settings.errors_only || settings.successes_only || settings.slower_than_ns;
 }
@@ -465,7 +465,7 @@ INLINE void send(struct scratch *scratch)
 		count(LOST, 1);
 }
 
-/* How a call ended; nothing of it is set at its begin. */
+/* How a call ended; all zero at its entry. */
 struct outcome { s64 result; u64 time_ns, wall_ns, cpu_ns; };
 
 INLINE void fill_call(struct call *call, struct task_struct *task, struct begun *begun, u32 kind,
@@ -482,8 +482,8 @@ INLINE void fill_call(struct call *call, struct task_struct *task, struct begun 
 	call->cpu_ns = outcome->cpu_ns;
 }
 
-/* Tells the begin or the end of a call, with what these phases copy of memory. */
-INLINE void tell_call(struct task_struct *task, struct begun *begun, u32 kind, u32 phases,
+/* Sends the entry or the exit of a call, with the captures of these phases. */
+INLINE void send_call(struct task_struct *task, struct begun *begun, u32 kind, u32 phases,
 		      struct outcome *outcome)
 {
 	struct plan *plan = plan_of(begun, phases);
@@ -494,7 +494,7 @@ INLINE void tell_call(struct task_struct *task, struct begun *begun, u32 kind, u
 		scratch->length = 0;
 		fill_call(&scratch->call, task, begun, kind, outcome);
 		add_captures(plan, begun, phases, kind == ENTER ? AT_ENTER : AT_LEAVE);
-		/* What is missing at the end is missing for good. */
+		/* Memory that is missing at the exit stays missing. */
 		if (begun->again)
 			scratch->call.head.flags |= INCOMPLETE;
 		send(scratch);
@@ -527,7 +527,7 @@ INLINE void note_call(struct begun *begun, struct pt_regs *registers, u32 slot, 
 	begun->number = number;
 	begun->again = 0;
 	if (slot == SIGRETURN || slot == COMPAT_SIGRETURN) {
-		/* It has no arguments, and its signal mask stands on its stack. */
+		/* It has no arguments; its signal mask is in a frame on the stack. */
 		__builtin_memset(begun->arguments, 0, sizeof(begun->arguments));
 		if (slot == SIGRETURN)
 			begun->arguments[0] = registers->sp + FRAME_MASK_AT;
@@ -550,9 +550,9 @@ INLINE void note_call(struct begun *begun, struct pt_regs *registers, u32 slot, 
 	}
 }
 
-INLINE void tell_signal(struct task_struct *task, const void *siginfo, s32 number, u32 flags)
+INLINE void send_signal(struct task_struct *task, const void *siginfo, s32 number, u32 flags)
 {
-	struct delivery *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	struct signal_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
 	if (!event) {
 		count(LOST, 1);
@@ -560,7 +560,7 @@ INLINE void tell_signal(struct task_struct *task, const void *siginfo, s32 numbe
 	}
 	fill_head(&event->head, task, SIGNAL, bpf_ktime_get_ns());
 	event->head.flags = flags;
-	/* Without data the pointer is 0 or 1, and nothing is read. */
+	/* Without a siginfo the pointer is 0 or 1 (SEND_SIG_PRIV), and the read fails. */
 	if (bpf_probe_read_kernel(event->siginfo, SIGINFO_BYTES, siginfo)) {
 		__builtin_memset(event->siginfo, 0, SIGINFO_BYTES);
 		*(s32 *)event->siginfo = number;
@@ -568,14 +568,14 @@ INLINE void tell_signal(struct task_struct *task, const void *siginfo, s32 numbe
 	bpf_ringbuf_submit(event, wakeup());
 }
 
-/* A signal that its task ignores is never delivered.  Under ptrace it would be, and it is told where
- * it would be told then: when the task is next between its program and the kernel. */
-INLINE void tell_ignored(struct task_struct *task, struct begun *begun)
+/* An ignored signal is never delivered.  ptrace would show it, so we send it where ptrace would: at
+ * the next entry to or exit from the kernel. */
+INLINE void send_ignored(struct task_struct *task, struct begun *begun)
 {
 	if (!begun->is_ignored || !__sync_lock_test_and_set(&begun->is_ignored, 0))
 		return;
 	if (!begun->ignored && is_wanted_task(task))
-		tell_signal(task, begun->ignored_siginfo, *(s32 *)begun->ignored_siginfo, 0);
+		send_signal(task, begun->ignored_siginfo, *(s32 *)begun->ignored_siginfo, 0);
 }
 
 SEC("tp_btf/sys_enter")
@@ -588,7 +588,7 @@ int enter(u64 *context)
 
 	if (!begun)
 		return 0;
-	tell_ignored(task, begun);
+	send_ignored(task, begun);
 	slot = slot_of(task, context[1]);
 	if (begun->ignored) {
 		if (begun->ignored == ALWAYS || slot != EXECVE)
@@ -599,9 +599,9 @@ int enter(u64 *context)
 	if (!is_wanted(task, slot))
 		return 0;
 	note_call(begun, (void *)context[0], slot, context[1]);
-	if (!is_told_late())
-		tell_call(task, begun, ENTER, AT_ENTER, &nothing);
-	/* What the telling took is no part of the call. */
+	if (!is_decided_at_exit())
+		send_call(task, begun, ENTER, AT_ENTER, &nothing);
+	/* The time that this program takes is not part of the call. */
 	begun->off_cpu_ns = off_cpu_ns(task);
 	begun->start_ns = bpf_ktime_get_ns();
 	return 0;
@@ -612,8 +612,8 @@ INLINE int is_exec(u32 slot)
 	return slot == EXECVE || slot == EXECVEAT || slot == COMPAT_EXECVE || slot == COMPAT_EXECVEAT;
 }
 
-/* Whether a task is being killed, and not by a signal that will be told before: it never comes back
- * from its call. */
+/* Whether a task is being killed, so that it never returns from its call, and not by a signal whose
+ * event comes first. */
 INLINE int is_cut_off(struct task_struct *task)
 {
 	s32 number = 0;
@@ -655,12 +655,12 @@ INLINE void leave_call(struct task_struct *task, struct begun *begun, struct pt_
 		return;
 	if (outcome.wall_ns < settings.slower_than_ns)
 		return;
-	/* The memory that the arguments pointed to is gone. */
+	/* The old address space, to which the arguments pointed, is gone. */
 	if (!result && is_exec(begun->slot))
 		begun->again = 0;
 	if (away_ns < outcome.wall_ns)
 		outcome.cpu_ns = outcome.wall_ns - away_ns;
-	tell_call(task, begun, LEAVE, is_told_late() ? AT_ENTER | AT_LEAVE : AT_LEAVE, &outcome);
+	send_call(task, begun, LEAVE, is_decided_at_exit() ? AT_ENTER | AT_LEAVE : AT_LEAVE, &outcome);
 }
 
 SEC("tp_btf/sys_exit")
@@ -672,13 +672,13 @@ int leave(u64 *context)
 	if (!begun || begun->ignored == ALWAYS || begun->ignored == UNTIL_EXEC)
 		return 0;
 	leave_call(task, begun, (void *)context[0], context[1]);
-	tell_ignored(task, begun);
+	send_ignored(task, begun);
 	return 0;
 }
 
-INLINE void tell(struct task_struct *task, u32 kind, s64 value)
+INLINE void send_value(struct task_struct *task, u32 kind, s64 value)
 {
-	struct happening *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	struct value_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
 	if (!event) {
 		count(LOST, 1);
@@ -700,26 +700,26 @@ int fork(u64 *context)
 		return 0;
 	if (settings.threads_only && child->tgid != parent->tgid)
 		return 0;
-	/* A child of somebody who is not wanted may come to be. */
+	/* A child of a task that is not wanted may become wanted later. */
 	if (watch(child) && is_wanted_task(parent))
-		tell(child, BEGAN, parent->tgid);
+		send_value(child, BEGAN, parent->tgid);
 	return 0;
 }
 
-/* What stands with the first thread of a process for all of them. */
+/* The storage of the first thread, which holds what concerns the whole process. */
 INLINE struct begun *of_process(struct task_struct *task)
 {
 	return bpf_task_storage_get(&tasks, task->group_leader, NULL, 0);
 }
 
-/* A signal that ends a process without a core is never delivered as itself: SIGKILL goes to every
- * thread instead.  So what it said is kept when it is sent. */
+/* A signal that kills a process without a core dump is never delivered itself: the kernel sends
+ * SIGKILL to every thread instead.  So its siginfo is kept when it is generated. */
 INLINE void keep_siginfo(u8 *to, s32 number, void *from)
 {
 	if (bpf_probe_read_kernel(to, SIGINFO_BYTES, from)) {
 		__builtin_memset(to, 0, SIGINFO_BYTES);
 		*(s32 *)to = number;
-		/* 1 in the place of a pointer: the kernel itself sends it. */
+		/* The pointer is 1 (SEND_SIG_PRIV) if the kernel itself sends it. */
 		if (from)
 			*(s32 *)(to + SIGINFO_CODE) = SI_KERNEL;
 	}
@@ -764,22 +764,22 @@ int deliver(u64 *context)
 
 		if (process && is_default)
 			process->fatal = number;
-		tell_signal(task, (void *)context[1], number, is_default ? DEFAULT : 0);
+		send_signal(task, (void *)context[1], number, is_default ? DEFAULT : 0);
 		return 0;
 	}
-	/* SIGKILL itself is told by the end; another signal that ends the process here, if it has not
-	 * been delivered to one of its threads. */
+	/* The exit event reports SIGKILL itself.  Another signal that kills the process is sent
+	 * here, unless it was delivered to one of its threads. */
 	if (!process || !(task->signal->flags & SIGNAL_GROUP_EXIT))
 		return 0;
 	number = task->signal->group_exit_code & 0x7f;
 	if (!number || number == SIGKILL || *(s32 *)process->siginfo != number)
 		return 0;
 	if (__sync_lock_test_and_set(&process->fatal, number) != number)
-		tell_signal(task, process->siginfo, number, DEFAULT);
+		send_signal(task, process->siginfo, number, DEFAULT);
 	return 0;
 }
 
-/* A thread that begins a program takes on the number of its process. */
+/* A thread that calls `execve` takes on the number of its process. */
 SEC("tp_btf/sched_process_exec")
 int exec(u64 *context)
 {
@@ -788,18 +788,18 @@ int exec(u64 *context)
 	s32 former = context[1];
 
 	if (begun && !begun->ignored && former != task->pid && is_wanted_task(task))
-		tell(task, SUPERSEDED, former);
+		send_value(task, SUPERSEDED, former);
 	return 0;
 }
 
-INLINE void tell_end(struct task_struct *task, struct begun *begun)
+INLINE void send_exit(struct task_struct *task, struct begun *begun)
 {
 	if (!__sync_lock_test_and_set(&begun->ended, 1) && !begun->ignored && is_wanted_task(task))
-		tell(task, ENDED, task->exit_code);
+		send_value(task, ENDED, task->exit_code);
 }
 
-/* The first thread of a process ends with the last, whenever it stopped running: nobody can wait for
- * it before.  If another has taken its number by an exec, its end is never told. */
+/* The exit of a process's first thread is sent with that of the last: nobody can wait for it
+ * before. If another thread has taken its number by an `execve`, its exit is never sent. */
 SEC("tp_btf/sched_process_exit")
 int end(u64 *context)
 {
@@ -808,7 +808,7 @@ int end(u64 *context)
 	int is_last = !task->signal->live.counter, is_first = task->pid == task->tgid;
 
 	if (begun && (is_last || !is_first))
-		tell_end(task, begun);
+		send_exit(task, begun);
 	if (begun && __sync_lock_test_and_set(&begun->counted, 0))
 		count(ALIVE, -1);
 	if (!is_last || is_first)
@@ -816,12 +816,12 @@ int end(u64 *context)
 	leader = task->group_leader;
 	begun = bpf_task_storage_get(&tasks, leader, NULL, 0);
 	if (begun)
-		tell_end(leader, begun);
+		send_exit(leader, begun);
 	return 0;
 }
 
-/* Makes the tasks watched whose numbers, or whose processes' numbers, are in `seeds`; tells of each
- * that was by writing its number. */
+/* Makes the tasks watched whose numbers, or whose processes' numbers, are in `seeds`; writes the
+ * number of each. */
 SEC("iter/task")
 int seed(struct bpf_iter__task *context)
 {
@@ -840,7 +840,7 @@ int seed(struct bpf_iter__task *context)
 		begun->slot = IN_BETWEEN;
 		begun->off_cpu_ns = off_cpu_ns(task);
 		begun->start_ns = bpf_ktime_get_ns();
-		/* It may have passed by `end` meanwhile. */
+		/* `end` may have run for it meanwhile. */
 		if (task->flags & PF_EXITING && __sync_lock_test_and_set(&begun->counted, 0))
 			count(ALIVE, -1);
 	}

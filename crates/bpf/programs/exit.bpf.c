@@ -1,22 +1,23 @@
-/* What a process amounted to, told when it ends; and what it was called with, told when it begins.
+/* An event with the resource usage of each process that exits, and one with the command line of
+ * each that calls `execve`.
  *
- * Three tracepoints, `sched_process_exec`, `sched_process_exit` and `sched_process_free`, write to
- * one ring.  Nothing runs while nothing begins or ends.  An event that finds the ring full is
- * counted in `lost`, by kind.
+ * Three tracepoints, `sched_process_exec`, `sched_process_exit` and `sched_process_free`,
+ * write to one ring buffer.  No program runs while no process starts or exits.  Events that find
+ * the ring buffer full are counted in `lost`, by kind.
  *
- * The third is for the time on a CPU alone.  When a process ends, the scheduler has not yet added
- * what it has used since the latest tick, which for a short one is most, and taking its memory
- * down is still to come.  When it is freed, some milliseconds after its parent has waited for it,
- * the sum is final.
+ * The third is for the CPU time alone.  When a process exits, the scheduler has not yet added
+ * what it has used since the latest tick, which is most of the time of a short process, and it
+ * still has to free its memory.  The sum is final when the process is freed, some milliseconds
+ * after its parent has waited for it.
  *
- * A process ends with its last thread.  Its account is what the kernel has gathered from threads
- * already released, and what the others, this one among them, still have with them.
+ * A process exits with its last thread.  Its usage is what the kernel has summed up for
+ * released threads, and what the others, this one among them, still hold.
  */
 #include "kernel.h"
 
 #define RING_BYTES (1 << 20)
 #define ARGUMENTS_BYTES 256
-/* Threads looked at when a process ends; a process with more is marked as not fully counted. */
+/* Threads that are visited when a process exits; one with more is marked `threads_uncounted`. */
 #define THREADS_MAX 512
 
 #define NO_WAKEUP 1
@@ -41,7 +42,7 @@ struct exec {
 	u32 kind;
 	s32 pid;
 	u64 time_ns, start_boottime_ns;
-	/* Bytes the kernel has, of which `arguments` holds the first. */
+	/* Length of the command line, of which `arguments` holds the first bytes. */
 	u32 arguments_bytes, uid;
 	char arguments[ARGUMENTS_BYTES];
 };
@@ -97,7 +98,8 @@ int execs(u64 *context)
 		start = memory->arg_start;
 		length = memory->arg_end - start;
 		kept = length;
-		/* The compiler must not compare one copy and use another: the verifier follows only one. */
+		/* Makes the compiler use the copy that it compared: the verifier has checked
+		 * only that. */
 		asm volatile("" : "+r"(kept));
 		if (kept > ARGUMENTS_BYTES)
 			kept = ARGUMENTS_BYTES;
@@ -110,7 +112,7 @@ int execs(u64 *context)
 	return 0;
 }
 
-/* Adds what a thread has used to the account. */
+/* Adds what a thread has used. */
 INLINE void add_thread(struct exit *to, struct task_struct *thread)
 {
 	u64 value = 0;
@@ -133,7 +135,7 @@ INLINE void add_thread(struct exit *to, struct task_struct *thread)
 #undef ADD
 }
 
-/* Adds every thread that the kernel has not yet gathered into the group's sums. */
+/* Adds every thread that the kernel has not yet added to the sums of the thread group. */
 INLINE void add_threads(struct exit *to, struct signal_struct *signal)
 {
 	struct list_head *node = NULL;
@@ -206,7 +208,7 @@ int frees(u64 *context)
 		return 0;
 	event.pid = task->tgid;
 	event.start_boottime_ns = task->start_boottime;
-	/* The parent may have gathered the sum while the last thread was still on its CPU. */
+	/* The parent may have taken the sum while the last thread was still on its CPU. */
 	event.run_ns = task->se.sum_exec_runtime;
 	all = task->signal->sum_sched_runtime;
 	if (all > event.run_ns)

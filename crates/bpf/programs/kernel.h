@@ -1,9 +1,9 @@
-/* What the programs need to know of the kernel: the fields they read, by name alone.
+/* The kernel structures that the programs read, with the fields they need.
  *
- * Every structure here is a sketch with `preserve_access_index`: the loader looks each field up in
- * the running kernel's BTF and puts its true offset into the program (CO-RE), so neither order nor
- * size matters.  A structure or field that an older kernel had under another name stands beside the
- * new one with a suffix behind three underscores, which the loader leaves out of the name.
+ * Every structure is partial and has `preserve_access_index`: the loader looks each field up
+ * in the running kernel's BTF and puts its true offset into the program (CO-RE), so neither
+ * order nor size matters.  What an older kernel had under another name or type is declared too,
+ * with a suffix after three underscores, which the loader ignores.
  */
 #ifndef WHIT_KERNEL_H
 #define WHIT_KERNEL_H
@@ -17,7 +17,7 @@ typedef long long s64;
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
-/* A function of its own, which the verifier looks at once for all that call it. */
+/* A global function: the verifier checks it once for all its callers. */
 #define GLOBAL __attribute__((noinline))
 #define NULL ((void *)0)
 
@@ -50,7 +50,7 @@ struct mm_struct {
 	struct percpu_counter rss_stat[4];
 };
 
-/* Before 6.2 the counts stood in a plain array. */
+/* Before 6.2 the counts were in a plain array. */
 struct mm_rss_stat { s64 count[4]; };
 struct mm_struct___before_6_2 { struct mm_rss_stat rss_stat; };
 
@@ -74,8 +74,8 @@ struct sigpending { struct sigset signal; };
 
 struct thread_info { u32 cpu, status; };
 
-/* The words of a call: of 64-bit programs in di, si, dx, r10, r8, r9, of 32-bit programs in bx, cx,
- * dx, si, di, bp. */
+/* The arguments of a system call: for 64-bit programs in di, si, dx, r10, r8, r9, for 32-bit
+ * programs in bx, cx, dx, si, di, bp. */
 struct pt_regs { unsigned long r10, r9, r8, bp, bx, cx, dx, si, di, orig_ax, sp; };
 
 struct sigaction { void *sa_handler; };
@@ -113,7 +113,7 @@ struct task_struct {
 /* Before 5.14. */
 struct task_struct___before_5_14 { long state; };
 
-/* Before 5.16, and where the thread's data stands on its stack, the CPU is elsewhere. */
+/* Before 5.16, and without CONFIG_THREAD_INFO_IN_TASK, the CPU is elsewhere. */
 struct task_struct___before_5_16 { unsigned int cpu; };
 
 struct seq_file;
@@ -154,11 +154,11 @@ static u64 (*bpf_ringbuf_query)(void *map, u64 flags) = (void *)134;
 
 #define FIELD_EXISTS(field) __builtin_preserve_field_info(field, 2)
 
-/* One field behind a pointer that the verifier does not know. */
+/* Reads one field through a pointer that the verifier does not trust. */
 #define READ(to, from) \
 	bpf_probe_read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)))
 
-/* What the object was made of, for the test that holds source and object together. */
+/* The checksum of the source, for the test that compares it with the object. */
 __attribute__((section("checksum"), used)) static const u32 source_checksum = SOURCE_CHECKSUM;
 
 #endif

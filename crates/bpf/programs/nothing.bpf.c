@@ -1,5 +1,5 @@
-/* Two programs that return at once, at the begin and the end of every system call: what the kernel
- * itself asks of each call for being asked at all.  The floor of every tracer that runs here. */
+/* Two programs at `sys_enter` and `sys_exit` that return at once: the least that any tracer at
+ * these tracepoints costs each system call. */
 #include "kernel.h"
 
 SEC("tp_btf/sys_enter")

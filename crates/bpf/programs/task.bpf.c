@@ -1,14 +1,14 @@
 /* Every task of the machine in one pass: an iterator that writes a binary record for each.
  *
  * Reading the iterator's file gives, for every thread in the order of their ids, a `struct task`;
- * behind that of a thread group's leader stands a `struct group` with what the group shares.
- * Sums over a group's threads are left to the reader, who has all its threads.
+ * a thread group leader's is followed by a `struct group` with what the group shares.  The reader
+ * sums up the threads of a group.
  *
  * Why not text: /proc makes 1,400 bytes of it for a process and opens three files to do so.
  */
 #include "kernel.h"
 
-/* What a kernel built without it does not count. */
+/* The value of a sum that this kernel does not keep. */
 #define NOT_KNOWN (~0ULL)
 
 struct task {

@@ -1,8 +1,9 @@
-//! Which call: a number in one of the kernel's tables.
+//! System call numbers, and the two tables that give them a meaning.
 //!
-//! An x86-64 kernel has two tables that programs use: its own and that of 32-bit programs, where
-//! the same number means another call.  (A third, x32, numbers as the first with bit 30 set; kernels
-//! are rarely built with it, and its numbers are shown as such.)
+//! An x86-64 kernel has two tables of system calls: one for 64-bit programs and one for 32-bit
+//! programs, in which the same number means another call.  (A third ABI, x32, uses the numbers of
+//! the first with bit 30 set.  Kernels are rarely built with it, and its calls are shown by
+//! number.)
 
 use std::borrow::Cow;
 
@@ -17,11 +18,11 @@ pub enum Abi {
     I386,
 }
 
-/// Slots for each table: more than any kernel has calls (470 in 6.18).  The last of them is for
-/// every number beyond.
+/// Slots for each table: more than any kernel has system calls (470 in 6.18).  The last slot of a
+/// table counts for every number that is not below it.
 const SLOTS_PER_ABI: usize = 512;
 
-/// Slots of an array with one for each [`CallId`].
+/// Length of an array with one slot for each [`CallId`].
 pub const SLOTS: usize = 2 * SLOTS_PER_ABI;
 
 /// One system call.
@@ -29,7 +30,7 @@ pub const SLOTS: usize = 2 * SLOTS_PER_ABI;
 pub struct CallId {
     /// The table.
     pub abi: Abi,
-    /// The number in it, as the task gave it; not every number is a call.
+    /// The number in that table, as the task passed it; not every number is a system call.
     pub number: u64,
 }
 
@@ -40,7 +41,7 @@ impl CallId {
         CallId { abi: Abi::X86_64, number }
     }
 
-    /// Its name as `strace` gives it: `syscall_0x1ff` for a number that is none.
+    /// The name as `strace` prints it; `syscall_0x1ff` for a number that is no system call.
     #[must_use]
     pub fn name(self) -> Cow<'static, str> {
         match self.known_name() {
@@ -49,31 +50,32 @@ impl CallId {
         }
     }
 
-    /// Its name; `None` for a number that is no call.
+    /// The name; `None` for a number that is no system call.
     #[must_use]
     pub fn known_name(self) -> Option<&'static str> {
-        let table = match self.abi {
-            Abi::X86_64 => names::X86_64,
-            Abi::I386 => names::I386,
+        let number = usize::try_from(self.number).ok()?;
+        let name = match (number.checked_sub(names::COMMON_START), self.abi) {
+            (Some(index), _) => names::COMMON.get(index)?,
+            (None, Abi::X86_64) => names::X86_64.get(number)?,
+            (None, Abi::I386) => names::I386.get(number)?,
         };
-        let name = table.get(usize::try_from(self.number).ok()?)?;
         (!name.is_empty()).then_some(name)
     }
 
-    /// The call of that name in a table.
+    /// The system call of that name in a table.
     #[must_use]
     pub fn by_name(abi: Abi, name: &str) -> Option<Self> {
         Self::all(abi).find(|id| id.known_name() == Some(name))
     }
 
-    /// Every call of a table, in the order of numbers.
+    /// Every system call of a table, by number.
     pub fn all(abi: Abi) -> impl Iterator<Item = Self> {
         (0..SLOTS_PER_ABI as u64)
             .map(move |number| CallId { abi, number })
             .filter(|id| id.known_name().is_some())
     }
 
-    /// Its place in an array of [`SLOTS`].  Numbers beyond the tables share one place per table.
+    /// The index in an array of [`SLOTS`].  All numbers beyond a table share its last slot.
     #[must_use]
     pub fn slot(self) -> usize {
         let number = self.number.min(SLOTS_PER_ABI as u64 - 1) as usize;
@@ -83,7 +85,8 @@ impl CallId {
         }
     }
 
-    /// The call at a place; for the shared places the smallest of their numbers.
+    /// The system call of a slot; for the last slot of a table the smallest number that it stands
+    /// for.
     #[must_use]
     pub const fn of_slot(slot: usize) -> Self {
         if slot < SLOTS_PER_ABI {

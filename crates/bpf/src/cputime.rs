@@ -1,9 +1,9 @@
-//! User and system time as `/proc` shows them.
+//! User and system time of a task, computed as `/proc` computes it.
 //!
-//! The scheduler knows exactly how long a task ran, but the tick only samples whether that was in
-//! user mode or in the kernel.  The kernel splits the exact sum by the ratio of the samples, and
-//! never lets either part go back behind what it has shown before (kernel/sched/cputime.c).  The
-//! same here, so that both ways of reading a process agree to the nanosecond.
+//! The scheduler knows exactly how long a task ran, but only samples at each tick whether that was
+//! in user mode or in the kernel.  The kernel splits the exact sum by the ratio of the samples, and
+//! never lets either part decrease (`cputime_adjust` in kernel/sched/cputime.c).  This is the same
+//! computation, so that both ways of reading a process agree to the nanosecond.
 
 /// User and system time of a task or a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,8 @@ pub struct CpuTime {
     pub system_ns: u64,
 }
 
-/// Splits `run_ns`, the exact time, as `sampled` says, without going back behind `shown`.
+/// Splits `run_ns`, the exact time, by the ratio in `sampled`.  Neither part is less than in
+/// `shown`, which is what `/proc` has shown before.
 pub fn adjusted(sampled: CpuTime, run_ns: u64, shown: CpuTime) -> CpuTime {
     if shown.user_ns.saturating_add(shown.system_ns) >= run_ns {
         return shown;
@@ -25,7 +26,7 @@ pub fn adjusted(sampled: CpuTime, run_ns: u64, shown: CpuTime) -> CpuTime {
         (user, system) => {
             let ticks = u128::from(user) + u128::from(system);
             let part = u128::from(system) * u128::from(run_ns) / ticks;
-            // A part of `run_ns`, so it fits.
+            // At most `run_ns`, so it fits.
             part as u64
         }
     };

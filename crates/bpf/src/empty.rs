@@ -1,9 +1,8 @@
-//! Programs at the begin and the end of every system call that do nothing: the floor that a
-//! benchmark of tracers needs (`programs/nothing.bpf.c`).
+//! Programs at `sys_enter` and `sys_exit` that do nothing: the least that any tracer at these
+//! tracepoints can cost, for benchmarks (`programs/nothing.bpf.c`).
 //!
-//! While they are attached every call of the machine takes the kernel's slow way in and out and
-//! runs two programs of two instructions.  Nobody who is told of calls by the kernel's tracepoints
-//! can cost less.
+//! While they are attached, every system call of the machine takes the kernel's slow path for
+//! traced calls and runs two programs of two instructions each.
 
 use aya::{Ebpf, include_bytes_aligned};
 

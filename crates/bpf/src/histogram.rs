@@ -1,13 +1,13 @@
-//! How the durations of a call are spread: four steps to an octave, so a quantile is right within a
-//! tenth.  Takes 640 bytes; counting one takes some nanoseconds.
+//! Histogram of the durations of a system call: four steps for each doubling, so that a quantile is
+//! right within a tenth.  It takes 640 bytes; counting a call takes some nanoseconds.
 
-/// Steps of an octave, as a power of two.
+/// Steps for each doubling, as a power of two.
 const STEP_BITS: u32 = 2;
 
-/// Steps of a histogram: up to 2^40 ns, which is 18 minutes; longer calls fall into the last.
+/// Steps of a histogram.  They reach 2^40 ns, 18 minutes; longer calls are counted in the last.
 pub const STEPS: usize = 40 << STEP_BITS;
 
-/// How many calls took how long.
+/// How many calls took how long, by step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u64; STEPS]>,
@@ -20,7 +20,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// The step that a time belongs to: exact below 4 ns, then four steps for each doubling.
+    /// The step that a duration belongs to: exact below 4 ns, then four steps for each doubling.
     #[must_use]
     pub fn step(time_ns: u64) -> usize {
         if time_ns < 1 << STEP_BITS {
@@ -31,7 +31,7 @@ impl Histogram {
         ((((octave - STEP_BITS + 1) as usize) << STEP_BITS) + within).min(STEPS - 1)
     }
 
-    /// The shortest time of a step.
+    /// The shortest duration of a step.
     #[must_use]
     pub fn floor_ns(step: usize) -> u64 {
         if step < 1 << STEP_BITS {
@@ -42,12 +42,12 @@ impl Histogram {
         (1 << octave) + (within << (octave - STEP_BITS))
     }
 
-    /// Counts one.
+    /// Counts one duration.
     pub fn add(&mut self, time_ns: u64) {
         self.counts[Self::step(time_ns)] += 1;
     }
 
-    /// Counts so many at a step.
+    /// Counts `count` durations in a step.
     pub fn add_step(&mut self, step: usize, count: u64) {
         self.counts[step.min(STEPS - 1)] += count;
     }
@@ -58,8 +58,8 @@ impl Histogram {
         &self.counts
     }
 
-    /// The time below which this share (0 to 1) of the calls stayed, in the middle of its step;
-    /// `None` if there were none.
+    /// The duration that this share (0 to 1) of the calls did not exceed, taken as the middle of
+    /// its step; `None` if nothing was counted.
     #[must_use]
     pub fn quantile_ns(&self, share: f64) -> Option<u64> {
         let total: u64 = self.counts.iter().sum();
@@ -101,8 +101,8 @@ mod tests {
         let mut histogram = Histogram::default();
         (1..=1_000).for_each(|time| histogram.add(time * 100));
         for (share, true_ns) in [(0.5, 50_000.0), (0.99, 99_000.0), (0.0, 100.0), (1.0, 1e5)] {
-            let told = histogram.quantile_ns(share).unwrap() as f64;
-            assert!((told / true_ns - 1.0).abs() < 0.13, "{share}: {told}");
+            let found = histogram.quantile_ns(share).unwrap() as f64;
+            assert!((found / true_ns - 1.0).abs() < 0.13, "{share}: {found}");
         }
         assert_eq!(Histogram::default().quantile_ns(0.5), None);
     }

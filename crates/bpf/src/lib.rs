@@ -1,23 +1,23 @@
 //! Programs that run in the kernel, and their loader.
 //!
 //! * [`TaskIterator`]: every task of the machine in one pass, as binary records (`iter/task`);
-//! * [`ProcessEvents`]: an event for each process that begins a program, exits, or is freed
+//! * [`ProcessEvents`]: an event for each `execve`, each exit and each release of a process
 //!   (`tp_btf` at `sched_process_exec`, `_exit` and `_free`, through a ring buffer);
 //! * [`SyscallCounts`]: system calls, counted and timed (`tp_btf` at `sys_enter` and `sys_exit`);
-//! * [`SyscallEvents`]: an event for each system call, signal, new task and exit (the same, through
+//! * [`SyscallEvents`]: an event for each system call, signal, new task and exit (`tp_btf`, through
 //!   a ring buffer);
-//! * [`EmptyPrograms`]: programs at every call that do nothing, for benchmarks;
+//! * [`EmptyPrograms`]: programs at every system call that do nothing, for benchmarks;
 //! * [`CallId`] and [`Histogram`]: which system call a slot of these arrays stands for, and how its
-//!   durations are spread.
+//!   durations are distributed.
 //!
 //! The programs are C (`programs/*.bpf.c`), compiled by clang and checked in as objects
 //! (`objects/*.bpf.o`, rebuilt by `cargo xtask bpf`), so building whit needs no clang.  The loader
-//! fits them to the running kernel by its BTF.  They need `CAP_BPF` and `CAP_PERFMON` (or
-//! `CAP_SYS_ADMIN`) and a kernel with BTF, 5.8 or later; [`Error`] says what is missing, and callers
-//! then read `/proc`.  No kprobe and no fentry: some kernels have none.
+//! relocates them for the running kernel by its BTF.  They need `CAP_BPF` and `CAP_PERFMON` (or
+//! `CAP_SYS_ADMIN`) and a kernel with BTF, 5.8 or later; [`Error`] says what is missing, and
+//! callers then read `/proc`.  No program uses kprobes or fentry, which some kernels do not have.
 //!
-//! A start costs the parsing of the kernel's BTF (tens of milliseconds, memory given back
-//! afterwards), and what the head of each file says.
+//! Each start parses the kernel's BTF, which takes tens of milliseconds and memory that is released
+//! afterwards.  The head of each file says what its programs cost.
 //!
 //! Uses no other crate of ours.  Begin with `loader.rs`, then `task_iterator.rs`, the shortest of
 //! the programs.

@@ -1,7 +1,7 @@
 //! Loads an object into the kernel: BTF of the kernel, relocation, verification.
 //!
-//! Parsing 5 MB of BTF takes memory that nobody needs afterwards; it is given back to the system,
-//! since a recorder's resident size is measured for weeks.
+//! Parsing 5 MB of BTF takes memory that is not needed afterwards.  It is returned to the system,
+//! because a recorder's resident size is measured for weeks.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
@@ -10,7 +10,7 @@ use aya::maps::Map;
 use aya::programs::{BtfTracePoint, Iter, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader};
 
-/// What keeps a program out of the kernel.
+/// Why a program cannot run in the kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kernel was built without BTF (`CONFIG_DEBUG_INFO_BTF`), or it may not be read.
@@ -19,23 +19,25 @@ pub enum Error {
     /// `bpf(2)` was refused: capabilities, lockdown or seccomp.
     #[error("not allowed to load BPF programs (CAP_BPF and CAP_PERFMON are needed): {0}")]
     Denied(String),
-    /// The process is in a process namespace of its own, where the kernel's numbers of processes
-    /// are not those that it knows.
-    #[error("in a process namespace of its own, where the kernel's process ids mean nothing")]
+    /// This process is in a PID namespace of its own, so the kernel's process numbers are not the
+    /// ones that it sees.
+    #[error(
+        "in a PID namespace of its own, where the kernel's process numbers mean other processes"
+    )]
     Namespace,
-    /// The kernel took the program for something it does not know or does not trust.
-    #[error("the kernel does not take the program: {0}")]
+    /// The verifier or the loader rejected the program.
+    #[error("the kernel rejects the program: {0}")]
     Refused(String),
-    /// A system call failed while the program was running.
+    /// Reading from a loaded program failed.
     #[error("reading from a BPF program: {0}")]
     Read(io::Error),
 }
 
 impl Error {
-    /// Sorts an error of the loader by whether permission or something else is missing.
+    /// Tells a missing permission ([`Error::Denied`]) from every other cause ([`Error::Refused`]).
     pub(crate) fn from_loader(error: &(dyn std::error::Error + 'static)) -> Self {
         let mut cause = Some(error);
-        // The verifier's log can be thousands of lines; the first says what was tried.
+        // The verifier's log can be thousands of lines long; the first says what was tried.
         let mut text = error.to_string().lines().next().unwrap_or_default().to_owned();
         let mut verified = false;
         while let Some(inner) = cause {
@@ -45,7 +47,7 @@ impl Error {
                     return Error::Denied(os.to_string());
                 }
             }
-            // The verifier too answers EACCES, but with a log of what it looked at.
+            // The verifier too answers EACCES, but with a log.
             if let Some(ProgramError::LoadError { verifier_log, .. }) = inner.downcast_ref() {
                 let log = verifier_log.to_string();
                 verified = !log.is_empty();
@@ -63,26 +65,27 @@ impl Error {
     }
 }
 
-/// Whether a line of the verifier's log says why, and not what it walked over or counted.
+/// Whether a line of the verifier's log gives the reason of a rejection: neither an instruction nor
+/// a statistic.
 fn is_verdict(line: &str) -> bool {
     let walked = line.starts_with(|c: char| c.is_ascii_digit() || c == ';');
     let counted = ["verification time", "stack depth", "processed "];
     !line.is_empty() && !walked && !counted.iter().any(|start| line.starts_with(start))
 }
 
-/// How often a program is loaded at most while signals interrupt the verifier.
+/// Most attempts to load a program while signals interrupt the verifier.
 const LOAD_ATTEMPTS: u32 = 20;
 
-/// Whether a signal kept the verifier from its verdict.
+/// Whether a signal interrupted the verifier.
 fn is_interrupted(error: &ProgramError) -> bool {
     matches!(error, ProgramError::LoadError { io_error, .. }
         if io_error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// The inode of the first process namespace (`PROC_PID_INIT_INO` of linux/proc_ns.h).
+/// The inode of the initial PID namespace (`PROC_PID_INIT_INO` of linux/proc_ns.h).
 const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
 
-/// Refuses to go on in a process namespace other than the first.
+/// Fails in a PID namespace other than the initial one.
 fn check_namespace() -> Result<(), Error> {
     match rustix::fs::stat("/proc/self/ns/pid") {
         Ok(status) if status.st_ino != FIRST_NAMESPACE => Err(Error::Namespace),
@@ -91,7 +94,7 @@ fn check_namespace() -> Result<(), Error> {
     }
 }
 
-/// The running kernel's types, which programs are fitted to.  Drop it when all are loaded: it
+/// The running kernel's types, by which programs are relocated.  Drop it when all are loaded: it
 /// takes 30 MB.
 pub struct KernelTypes {
     pub(crate) types: Option<Btf>,
@@ -101,19 +104,19 @@ impl KernelTypes {
     /// Reads the kernel's BTF.
     ///
     /// # Errors
-    /// Without BTF, and in a process namespace of its own.
+    /// [`Error::NoBtf`], and [`Error::Namespace`] in a PID namespace of its own.
     pub fn open() -> Result<Self, Error> {
         check_namespace()?;
         let types = Btf::from_sys_fs().map_err(|error| Error::NoBtf(error.to_string()))?;
         Ok(KernelTypes { types: Some(types) })
     }
 
-    /// Creates an object's maps and fits its programs to this kernel.
+    /// Creates an object's maps and relocates its programs for this kernel.
     pub(crate) fn load(&self, object: &[u8]) -> Result<Ebpf, Error> {
         self.load_with(object, |_| {})
     }
 
-    /// The same, with what is to be set before.
+    /// As [`load`](Self::load); `set` sets globals and map sizes before.
     pub(crate) fn load_with<'a>(
         &'a self,
         object: &[u8],
@@ -125,10 +128,10 @@ impl KernelTypes {
         loader.load(object).map_err(|error| Error::from_loader(&error))
     }
 
-    /// Loads the program `name` of `object` with `load`, which knows its kind.
+    /// Loads the program `name` of `object`; `load` is the call that its program type needs.
     ///
-    /// The verifier answers EAGAIN while a signal is pending (`do_check` of kernel/bpf/verifier.c),
-    /// as when a child ends meanwhile: the program is fine, so it is loaded again.
+    /// The verifier returns EAGAIN while a signal is pending (`do_check` of kernel/bpf/verifier.c),
+    /// as when a child ends meanwhile: the program is valid, so it is loaded again.
     pub(crate) fn program<'a, P>(
         &self,
         object: &'a mut Ebpf,
@@ -156,8 +159,8 @@ impl KernelTypes {
         Ok(program)
     }
 
-    /// Loads the program `name` of `object` and attaches it to a tracepoint, until the object is
-    /// dropped.
+    /// Loads the program `name` of `object` and attaches it to a tracepoint.  It is detached when
+    /// the object is dropped.
     pub(crate) fn attach(
         &self,
         object: &mut Ebpf,
@@ -181,14 +184,14 @@ impl KernelTypes {
     }
 }
 
-/// Takes a map out of an object.  Its programs must have been loaded before: they are loaded with
-/// the descriptors of its maps.
+/// Takes a map out of an object.  Load the object's programs before: loading them needs the
+/// descriptors of its maps.
 pub(crate) fn take_map(object: &mut Ebpf, name: &str) -> Result<Map, Error> {
     object.take_map(name).ok_or_else(|| Error::Refused(format!("no map `{name}`")))
 }
 
 impl Drop for KernelTypes {
-    /// Gives the memory back to the system.
+    /// Returns the memory to the system.
     fn drop(&mut self) {
         self.types = None;
         // SAFETY: takes no pointer and is safe to call at any time (malloc_trim(3)).
@@ -199,7 +202,7 @@ impl Drop for KernelTypes {
     }
 }
 
-/// `BPF_ITER_CREATE` and `BPF_LINK_CREATE` of `bpf(2)`.
+/// `BPF_ITER_CREATE` and `BPF_LINK_CREATE`, commands of `bpf(2)`.
 const ITER_CREATE: libc::c_long = 33;
 const LINK_CREATE: libc::c_long = 28;
 /// `BPF_TRACE_ITER`.
@@ -207,22 +210,22 @@ const TRACE_ITER: u32 = 28;
 
 /// Attaches a loaded iterator program.
 fn link_iterator(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    // prog_fd, target_fd, attach_type, flags, and the 64-bit words of what follows in the union.
+    // prog_fd, target_fd, attach_type and flags; the rest of the union is zero.
     let mut attributes = [0_u32; 16];
     attributes[0] = program.as_raw_fd().cast_unsigned();
     attributes[2] = TRACE_ITER;
     bpf(LINK_CREATE, &attributes)
 }
 
-/// Opens the iterator's file, at its beginning: it can be read once.
+/// Opens the iterator's file.  It can be read once, from its beginning to its end.
 pub(crate) fn open_iterator(link: &OwnedFd) -> io::Result<OwnedFd> {
     // link_fd, flags.
     bpf(ITER_CREATE, &[link.as_fd().as_raw_fd().cast_unsigned(), 0])
 }
 
-/// A command of `bpf(2)` that gives a descriptor.
+/// Runs a command of `bpf(2)` that returns a file descriptor.
 fn bpf(command: libc::c_long, attributes: &[u32]) -> io::Result<OwnedFd> {
-    // SAFETY: the kernel reads so many bytes of the attributes and writes none.
+    // SAFETY: the kernel reads `size_of_val` bytes of the attributes and writes none.
     let descriptor = unsafe {
         libc::syscall(libc::SYS_bpf, command, attributes.as_ptr(), size_of_val(attributes))
     };

@@ -1,7 +1,7 @@
 //! An array map as memory shared with the kernel: reading it takes no system call.
 //!
-//! The kernel writes while we read, so everything is read by value, word by word at most half a
-//! word old, and never borrowed.
+//! The kernel writes while we read, so values are copied out and never borrowed.  Each 64-bit word
+//! is read whole, but words of one value may be of different moments.
 
 use std::marker::PhantomData;
 use std::os::fd::AsFd as _;
@@ -11,7 +11,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::Error;
 
-/// A mapped array of `T`, which is plain integers.
+/// A mapped array of `T`, which consists of integers.
 #[derive(Debug)]
 pub(crate) struct MappedArray<T> {
     start: *const T,
@@ -24,9 +24,9 @@ pub(crate) struct MappedArray<T> {
 unsafe impl<T: aya::Pod> Send for MappedArray<T> {}
 
 impl<T: aya::Pod> MappedArray<T> {
-    /// Maps an array of so many values; it must have been made with `BPF_F_MMAPABLE`.
+    /// Maps an array of `length` values that was created with `BPF_F_MMAPABLE`.
     pub(crate) fn map(map: &Map, length: usize) -> Result<Self, Error> {
-        // The kernel lays values out at multiples of eight bytes.
+        // The kernel places values at multiples of eight bytes.
         assert!(size_of::<T>().is_multiple_of(8) && align_of::<T>() <= 8);
         let bytes = length * size_of::<T>();
         let Map::Array(map) = map else {
@@ -47,12 +47,12 @@ impl<T: aya::Pod> MappedArray<T> {
         Ok(MappedArray { start, length, bytes, _values: PhantomData })
     }
 
-    /// Values in the array.
+    /// Number of values.
     pub(crate) fn len(&self) -> usize {
         self.length
     }
 
-    /// The first eight bytes of one value; `None` beyond the end.
+    /// The first eight bytes of a value; `None` beyond the end.
     pub(crate) fn first_word(&self, index: usize) -> Option<u64> {
         // SAFETY: as in `read`; values are multiples of eight bytes, at multiples of eight.
         (index < self.length)
@@ -61,7 +61,8 @@ impl<T: aya::Pod> MappedArray<T> {
 
     /// A copy of one value; `None` beyond the end.
     pub(crate) fn read(&self, index: usize) -> Option<T> {
-        // SAFETY: within the mapping, aligned, any bits will do; volatile as the kernel writes.
+        // SAFETY: within the mapping, aligned, and every bit pattern is a value; volatile as the
+        // kernel writes.
         (index < self.length).then(|| unsafe { self.start.add(index).read_volatile() })
     }
 }

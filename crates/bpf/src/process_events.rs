@@ -1,10 +1,10 @@
-//! Processes that begin another program and processes that end, told by the kernel as it happens.
+//! Processes that call `execve` and processes that exit, reported by the kernel as it happens.
 //!
-//! Costs nothing while nothing begins or ends; a process that does pays some microseconds for its
-//! three events: that it begins a program, that it ends, and, some milliseconds after its parent
-//! has waited for it, what it used in all.  They wait in a ring of 1 MiB, enough for about 3,000
-//! short processes, until they are fetched; when it is half full its descriptor becomes readable.
-//! What does not fit is counted by the kernel's side.
+//! Costs nothing while no process starts a program or exits.  A process that does pays some
+//! microseconds for three events: its `execve`, its exit and, some milliseconds after its parent
+//! has waited for it, its final CPU time.  Events wait in a ring buffer of 1 MiB, enough for about
+//! 3,000 short processes, until they are read; its descriptor becomes readable when it is half
+//! full.  Events that find it full are counted by the programs.
 
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
 
@@ -23,44 +23,44 @@ const EXEC: u32 = 1;
 const EXIT: u32 = 2;
 const FREE: u32 = 3;
 
-/// The programs and what they hang on.
+/// The programs and their tracepoints.
 const TRACEPOINTS: [(&str, &str); 3] = [
     ("execs", "sched_process_exec"),
     ("exits", "sched_process_exit"),
     ("frees", "sched_process_free"),
 ];
 
-/// One thing that happened.
+/// One event.
 #[derive(Clone, Copy, Debug)]
 pub enum ProcessEvent<'a> {
-    /// A process has begun a program; with the first bytes of its command line, the arguments
-    /// ended by a zero each.
+    /// A process has called `execve`: the event, and the first bytes of its command line with a
+    /// zero byte after each argument.
     Exec(&'a ExecEvent, &'a [u8]),
-    /// A process has ended.
+    /// A process has exited.
     Exit(&'a ExitEvent),
-    /// A process that has ended, maybe long ago, is gone for good.
+    /// The kernel has released a process, some time after its exit.
     Free(&'a FreeEvent),
 }
 
 /// Events that found the ring full, since the program was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostEvents {
-    /// Programs begun of which the command line is not known.
+    /// `execve` events: the command lines of these programs are not known.
     pub execs: u64,
-    /// Processes ended of which nothing is known.
+    /// Exit events: nothing is known of these processes.
     pub exits: u64,
 }
 
-/// The ring and what keeps it filled.
+/// The attached programs and their ring buffer.
 pub struct ProcessEvents {
     ring: RingBuf<MapData>,
     lost: Array<MapData, u64>,
-    // Dropping it takes the programs off their tracepoints.
+    // Dropping it detaches the programs.
     _programs: Ebpf,
 }
 
 impl ProcessEvents {
-    /// Loads and attaches the programs: from now on nothing that ends is missed.
+    /// Loads and attaches the programs.  Every exit from now on is reported or counted as lost.
     ///
     /// # Errors
     /// As [`TaskIterator::open`](crate::TaskIterator::open).
@@ -77,17 +77,17 @@ impl ProcessEvents {
         })
     }
 
-    /// Calls `each` with every event since the last time, in the order in which they happened on
+    /// Calls `each` with every event since the last call, in the order in which they happened on
     /// each CPU.  Makes no system call.
     pub fn drain(&mut self, mut each: impl FnMut(ProcessEvent<'_>)) {
         while let Some(item) = self.ring.next() {
-            if let Some(life) = parse(&item) {
-                each(life.borrow());
+            if let Some(parsed) = parse(&item) {
+                each(parsed.borrow());
             }
         }
     }
 
-    /// What did not fit into the ring so far.  Two system calls.
+    /// The events that found the ring buffer full so far.  Two system calls.
     ///
     /// # Errors
     /// When the map cannot be read.
@@ -105,7 +105,7 @@ impl AsFd for ProcessEvents {
     }
 }
 
-/// An event copied out of the ring; the arguments stay where they are.
+/// An event copied out of the ring buffer; the arguments stay in it.
 enum Parsed<'a> {
     Exec(ExecEvent, &'a [u8]),
     Exit(ExitEvent),
@@ -122,7 +122,7 @@ impl Parsed<'_> {
     }
 }
 
-/// The event in these bytes; `None` if they make no sense.
+/// The event in these bytes; `None` if they hold no valid event.
 fn parse(bytes: &[u8]) -> Option<Parsed<'_>> {
     match u32::from_ne_bytes(*bytes.first_chunk()?) {
         EXEC => {

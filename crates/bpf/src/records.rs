@@ -1,15 +1,16 @@
-//! What the programs write, as `programs/*.bpf.c` lays it out: 64-bit words in the machine's own
-//! order, which no file ever sees.
+//! The records that the programs write, laid out as in `programs/*.bpf.c`: 64-bit words in native
+//! byte order, which are never stored in a file.
 
-/// A structure of plain integers that the kernel's side fills.
+/// A structure of integers that a program fills.
 ///
 /// # Safety
-/// Every pattern of bits must be a value, and there must be no padding that matters.
+/// Every bit pattern must be a valid value, and the contents of padding must not matter.
 pub(crate) unsafe trait Record: Copy {
-    /// The record at the start of `bytes`, and what follows it; `None` if they are too few.
+    /// The record at the start of `bytes` and the bytes after it; `None` if `bytes` is too short.
     fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, rest) = bytes.split_at_checked(size_of::<Self>())?;
-        // SAFETY: there are enough bytes, any bits will do, and the read needs no alignment.
+        // SAFETY: there are enough bytes, every bit pattern is a value, and the read needs no
+        // alignment.
         Some((unsafe { head.as_ptr().cast::<Self>().read_unaligned() }, rest))
     }
 }
@@ -23,50 +24,50 @@ macro_rules! records {
 
 records!(TaskRecord, ThreadGroup, ExecEvent, ExitEvent, FreeEvent);
 
-/// What a thread has used and how it stands.  For a process's only thread, and for the leader of
-/// several, a [`ThreadGroup`] comes with it.
+/// What a thread has used, and its state.  A [`ThreadGroup`] follows the record of each thread
+/// group leader.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TaskRecord {
-    /// When it began, on the clock that counts suspended time.
+    /// When it began, on `CLOCK_BOOTTIME`.
     pub start_boottime_ns: u64,
-    /// Time in user mode, as sampled by the kernel's tick: to be scaled to `run_ns`.
+    /// User time as the tick sampled it; [`adjusted`](crate::adjusted) scales it to `run_ns`.
     pub user_ns: u64,
-    /// Time in the kernel, likewise.
+    /// System time as the tick sampled it.
     pub system_ns: u64,
     /// Time on a CPU, exact.
     pub run_ns: u64,
-    /// Time ready to run and waiting for a CPU; all bits set if the kernel does not count it.
+    /// Time on a run queue waiting for a CPU; all bits set if the kernel does not count it.
     pub run_delay_ns: u64,
-    /// User time that `/proc` has last shown of this thread: it never goes back.
+    /// User time that `/proc` has last shown for this thread; it never decreases.
     pub previous_user_ns: u64,
-    /// System time, likewise.
+    /// System time that `/proc` has last shown for this thread.
     pub previous_system_ns: u64,
     /// Page faults that needed no I/O.
     pub minor_faults: u64,
-    /// Page faults that did.
+    /// Page faults that needed I/O.
     pub major_faults: u64,
-    /// Times it gave the CPU up.
+    /// Voluntary context switches.
     pub voluntary_switches: u64,
-    /// Times the CPU was taken from it.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
-    /// Bytes asked for by reading calls.
+    /// Bytes that `read` and related calls returned (`rchar`).
     pub read_chars: u64,
-    /// Bytes given to writing calls.
+    /// Bytes that `write` and related calls took (`wchar`).
     pub write_chars: u64,
-    /// Reading calls.
+    /// Calls of `read` and its relatives.
     pub read_calls: u64,
-    /// Writing calls.
+    /// Calls of `write` and its relatives.
     pub write_calls: u64,
-    /// Bytes fetched from storage.
+    /// Bytes read from storage.
     pub read_bytes: u64,
-    /// Bytes sent to storage.
+    /// Bytes written to storage.
     pub write_bytes: u64,
-    /// Bytes that were to be written and then were not, as the file was cut.
+    /// Bytes in the page cache that were truncated before they were written to storage.
     pub cancelled_write_bytes: u64,
-    /// The thread's number.
+    /// The thread's number (the kernel's pid).
     pub pid: i32,
-    /// The number of its process.
+    /// The number of its process (the kernel's tgid).
     pub tgid: i32,
     /// `task_struct.__state`.
     pub state: u32,
@@ -84,55 +85,55 @@ pub struct TaskRecord {
     pub policy: u32,
     /// Real-time priority.
     pub realtime_priority: u32,
-    /// Its name, ended by a zero unless it fills all bytes.
+    /// Its name (`comm`), ended by a zero byte unless it fills all bytes.
     pub command: [u8; 16],
 }
 
-/// What the threads of a process share, and what those that have ended have left.
+/// What the threads of a process share, and what its exited threads have used.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadGroup {
     /// Id of its control group in the unified hierarchy: the inode of the group's directory.
     pub cgroup: u64,
-    /// User time of threads that have ended.
+    /// User time of exited threads.
     pub user_ns: u64,
-    /// System time of threads that have ended.
+    /// System time of exited threads.
     pub system_ns: u64,
-    /// Time on a CPU of threads that have ended.
+    /// Time on a CPU of exited threads.
     pub run_ns: u64,
-    /// User time that `/proc` has last shown of this process: it never goes back.
+    /// User time that `/proc` has last shown for this process; it never decreases.
     pub previous_user_ns: u64,
-    /// System time, likewise.
+    /// System time that `/proc` has last shown for this process.
     pub previous_system_ns: u64,
-    /// User time of children that have ended and been waited for.
+    /// User time of children that were waited for.
     pub child_user_ns: u64,
-    /// System time, likewise.
+    /// System time of children that were waited for.
     pub child_system_ns: u64,
-    /// As in [`TaskRecord`], of threads that have ended.
+    /// Minor page faults of exited threads.
     pub minor_faults: u64,
-    /// Likewise.
+    /// Major page faults of exited threads.
     pub major_faults: u64,
-    /// Minor faults of children that have ended and been waited for.
+    /// Minor page faults of children that were waited for.
     pub child_minor_faults: u64,
-    /// Major faults, likewise.
+    /// Major page faults of children that were waited for.
     pub child_major_faults: u64,
-    /// As in [`TaskRecord`], of threads that have ended.
+    /// Voluntary context switches of exited threads.
     pub voluntary_switches: u64,
-    /// Likewise.
+    /// Involuntary context switches of exited threads.
     pub involuntary_switches: u64,
-    /// Likewise.
+    /// Bytes that exited threads got from `read` and related calls.
     pub read_chars: u64,
-    /// Likewise.
+    /// Bytes that exited threads gave to `write` and related calls.
     pub write_chars: u64,
-    /// Likewise.
+    /// Calls of `read` and its relatives by exited threads.
     pub read_calls: u64,
-    /// Likewise.
+    /// Calls of `write` and its relatives by exited threads.
     pub write_calls: u64,
-    /// Likewise.
+    /// Bytes that exited threads read from storage.
     pub read_bytes: u64,
-    /// Likewise.
+    /// Bytes that exited threads wrote to storage.
     pub write_bytes: u64,
-    /// Likewise.
+    /// Cancelled writes of exited threads, in bytes.
     pub cancelled_write_bytes: u64,
     /// Size of the address space.
     pub total_pages: u64,
@@ -142,121 +143,121 @@ pub struct ThreadGroup {
     pub data_pages: u64,
     /// Executable pages, libraries included.
     pub executable_pages: u64,
-    /// Pages of the stack.
+    /// Pages of stack.
     pub stack_pages: u64,
-    /// Where the program's own code begins.
+    /// Address at which the program's code begins.
     pub code_start: u64,
-    /// Where it ends.
+    /// Address at which it ends.
     pub code_end: u64,
-    /// Resident pages of files.
+    /// Resident pages of file mappings.
     pub file_pages: i64,
-    /// Resident pages of no file.
+    /// Resident pages of anonymous memory.
     pub anonymous_pages: i64,
     /// Pages in swap.
     pub swap_pages: i64,
     /// Resident pages of shared memory.
     pub shared_pages: i64,
-    /// The most pages that were resident, if more than now.
+    /// Peak of the resident pages as last recorded; now may be more.
     pub peak_resident_pages: u64,
-    /// Changes whenever it begins another program.
+    /// Changes at each `execve`.
     pub exec_id: u64,
-    /// Whether there is an address space at all: kernel threads and zombies have none.
+    /// Whether it has an address space: kernel threads and zombies have none.
     pub has_memory: u32,
-    /// The real user.
+    /// The real user id.
     pub uid: u32,
-    /// The process that it is a child of; 0 for none.
+    /// Its parent process; 0 for none.
     pub parent: i32,
-    /// Threads that have not been released.
+    /// Threads that the kernel has not released.
     pub threads: i32,
 }
 
-/// Bytes kept of a command line.
+/// Bytes that are kept of a command line.
 pub(crate) const ARGUMENTS_BYTES: usize = 256;
 
-/// A process has begun another program.
+/// A process has called `execve`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ExecEvent {
     pub(crate) kind: u32,
     /// The process.
     pub pid: i32,
-    /// When, on the clock that counts suspended time.
+    /// When, on `CLOCK_BOOTTIME`.
     pub time_ns: u64,
-    /// When the process began, on the same clock.
+    /// When the process began, on `CLOCK_BOOTTIME`.
     pub start_boottime_ns: u64,
-    /// Bytes of the whole command line; 0 if it could not be read.
+    /// Length of the whole command line in bytes; 0 if it could not be read.
     pub arguments_bytes: u32,
-    /// The real user.
+    /// The real user id.
     pub uid: u32,
 }
 
-/// A process has ended: its whole account, with all its threads.
+/// A process has exited: the sums over all its threads.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ExitEvent {
     pub(crate) kind: u32,
     /// The process.
     pub pid: i32,
-    /// When, on the clock that counts suspended time.
+    /// When, on `CLOCK_BOOTTIME`.
     pub time_ns: u64,
-    /// When it began, on the same clock.
+    /// When the process began, on `CLOCK_BOOTTIME`.
     pub start_boottime_ns: u64,
-    /// As in [`TaskRecord`], of all its threads.
+    /// User time as the tick sampled it.
     pub user_ns: u64,
-    /// Likewise.
+    /// System time as the tick sampled it.
     pub system_ns: u64,
-    /// Likewise; without what its last thread used since the latest tick, which [`FreeEvent`] tells.
+    /// Time on a CPU, without what the last thread used since the latest tick; see [`FreeEvent`].
     pub run_ns: u64,
-    /// As in [`ThreadGroup`].
+    /// User time that `/proc` has last shown.
     pub previous_user_ns: u64,
-    /// Likewise.
+    /// System time that `/proc` has last shown.
     pub previous_system_ns: u64,
-    /// As in [`TaskRecord`], of all its threads.
+    /// Page faults that needed no I/O.
     pub minor_faults: u64,
-    /// Likewise.
+    /// Page faults that needed I/O.
     pub major_faults: u64,
-    /// Likewise.
+    /// Voluntary context switches.
     pub voluntary_switches: u64,
-    /// Likewise.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
-    /// Likewise.
+    /// Bytes that `read` and related calls returned.
     pub read_chars: u64,
-    /// Likewise.
+    /// Bytes that `write` and related calls took.
     pub write_chars: u64,
-    /// Likewise.
+    /// Calls of `read` and its relatives.
     pub read_calls: u64,
-    /// Likewise.
+    /// Calls of `write` and its relatives.
     pub write_calls: u64,
-    /// Likewise.
+    /// Bytes read from storage.
     pub read_bytes: u64,
-    /// Likewise.
+    /// Bytes written to storage.
     pub write_bytes: u64,
-    /// Likewise.
+    /// Bytes in the page cache that were truncated before they were written to storage.
     pub cancelled_write_bytes: u64,
-    /// The most pages that were resident.
+    /// Peak of the resident pages.
     pub peak_resident_pages: u64,
-    /// As in [`ThreadGroup`].
+    /// Id of its control group, as in [`ThreadGroup`].
     pub cgroup: u64,
-    /// The process that it was a child of.
+    /// Its parent process.
     pub parent: i32,
-    /// The real user.
+    /// The real user id.
     pub uid: u32,
-    /// As `wait(2)` gives it: the code in bits 8 to 15, or a signal in bits 0 to 6.
+    /// The wait status (`wait(2)`): the exit code in bits 8 to 15, or a signal in bits 0 to 6.
     pub code: u32,
-    /// 1 if it had more threads at its end than were looked at, so that it used more than this.
+    /// 1 if it had more threads than the program can visit, so that it used more than this.
     pub threads_uncounted: u32,
-    /// Its name, ended by a zero unless it fills all bytes.
+    /// Its name (`comm`), ended by a zero byte unless it fills all bytes.
     pub command: [u8; 16],
 }
 
-/// A process that has ended is gone for good: what it has used in all, its end included.
+/// The kernel has released an exited process: its final CPU time, which includes the exit itself.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FreeEvent {
     pub(crate) kind: u32,
     /// The process.
     pub pid: i32,
-    /// When it began, on the clock that counts suspended time.
+    /// When the process began, on `CLOCK_BOOTTIME`.
     pub start_boottime_ns: u64,
     /// Time on a CPU of all its threads.
     pub run_ns: u64,

@@ -1,13 +1,13 @@
-//! A ring of the kernel (`BPF_MAP_TYPE_RINGBUF`), emptied many records at a time.
+//! A BPF ring buffer (`BPF_MAP_TYPE_RINGBUF`), from which many records are read at a time.
 //!
-//! Two numbers that only grow say up to where it was written and read.  A record is a header of
-//! eight bytes, of which the first four are its length and two marks, and its bytes, filled up to a
-//! multiple of eight.  The data is mapped twice in a row, so a record that goes over the end is in
-//! one piece.
+//! Two positions that only grow say how far it was written and how far it was read.  A record is a
+//! header of eight bytes, of which the first four are its length and two flags, and its data,
+//! padded to a multiple of eight.  The data area is mapped twice in a row, so a record that wraps
+//! around the end is contiguous in memory.
 //!
-//! Whoever writes looks at how far was read, and fetches that number from our CPU's cache whenever
-//! it has changed.  So it is changed once for many records, which are copied: that costs less than
-//! what the writers save, and reading the copy finds it in the cache.
+//! A writer loads the read position, and so fetches its cache line from our CPU whenever we have
+//! stored to it.  So we copy many records out and store the position once: the copy costs less than
+//! what the writers save, and parsing it afterwards finds it in the cache.
 //!
 //! Described in the kernel's `Documentation/bpf/ringbuf.rst`; the layout is that of
 //! `kernel/bpf/ringbuf.c`, which user space depends on.
@@ -23,11 +23,11 @@ use rustix::param::page_size;
 
 use crate::Error;
 
-/// Bytes before each record.
+/// Bytes of the header before each record.
 const HEADER: usize = 8;
-/// The record is being written.
+/// Flag in a header: the record is being written.
 const BUSY: u32 = 1 << 31;
-/// The record was given up.
+/// Flag in a header: the record was discarded.
 const DISCARDED: u32 = 1 << 30;
 
 /// Memory that is shared with the kernel.
@@ -47,7 +47,7 @@ impl Mapping {
         Ok(Mapping { start, bytes })
     }
 
-    /// The number that a page begins with, which the other side may change at any time.
+    /// The position at the start of a page, which the other side may change at any time.
     fn position(&self) -> &AtomicU64 {
         // SAFETY: a page, which is aligned, mapped for as long as this lives, and used as one
         // number by both sides.
@@ -62,24 +62,24 @@ impl Drop for Mapping {
     }
 }
 
-/// The reader's end of a ring.
+/// The reader's side of a ring buffer.
 pub(crate) struct RingBuffer {
-    /// A page with the number up to where it was read.
+    /// A page with the read position.
     read: Mapping,
-    /// A page with the number up to where it was written, and twice the data.
+    /// A page with the write position, and the data area twice.
     written: Mapping,
-    /// Bytes of data: a power of two.
+    /// Bytes of the data area: a power of two.
     bytes: usize,
-    /// Where the data begins: a page.
+    /// Offset of the data area in `written`: one page.
     data: usize,
     map: MapData,
 }
 
-// SAFETY: the mappings belong to this value alone, and the kernel's side is the only other one.
+// SAFETY: this value alone owns the mappings, and they are shared only with the kernel.
 unsafe impl Send for RingBuffer {}
 
 impl RingBuffer {
-    /// Maps a ring of so many bytes.
+    /// Maps a ring buffer of `bytes` bytes.
     pub(crate) fn map(map: Map, bytes: u32) -> Result<Self, Error> {
         let Map::RingBuf(map) = map else {
             return Err(Error::Refused("a map is not a ring".to_owned()));
@@ -94,17 +94,17 @@ impl RingBuffer {
         Ok(RingBuffer { read, written, bytes, data: page, map })
     }
 
-    /// Up to where it was written, in bytes since it was made.
+    /// The write position, in bytes since the ring buffer was created.
     pub(crate) fn written(&self) -> u64 {
         self.written.position().load(Ordering::Acquire)
     }
 
-    /// Up to where it was read, in bytes since it was made.
+    /// The read position, in bytes since the ring buffer was created.
     pub(crate) fn read(&self) -> u64 {
         self.read.position().load(Ordering::Relaxed)
     }
 
-    /// The length and the marks of the record at a place.
+    /// The length and the flags of the record at a position.
     fn header(&self, position: u64) -> u32 {
         let at = self.data + (position as usize & (self.bytes - 1));
         // SAFETY: within the mapping and aligned, as positions are multiples of eight; the kernel
@@ -113,8 +113,9 @@ impl RingBuffer {
         header.load(Ordering::Acquire)
     }
 
-    /// Moves records to the end of `into`, each behind its header: one, and more as long as all take
-    /// no more than `room` bytes.  Whether none is left that is ready.  Makes no system call.
+    /// Appends records to `into`, each with its header: the first, and more as long as all together
+    /// take at most `room` bytes.  Returns whether no finished record is left.  Makes no system
+    /// call.
     pub(crate) fn take(&mut self, into: &mut Vec<u8>, room: usize) -> bool {
         let (start, end) = (self.read(), self.written());
         let mut position = start;
@@ -134,12 +135,12 @@ impl RingBuffer {
         let bytes = (position - start) as usize;
         if bytes > 0 {
             let at = self.data + (start as usize & (self.bytes - 1));
-            // SAFETY: as much lies between `start` and `end`, which is at most the ring, and twice
-            // that is mapped; the kernel does not touch it again before the position is stored.
+            // SAFETY: `bytes` lies between `start` and `end`, which is at most the data area, and
+            // twice that is mapped; the kernel does not write there before the position is stored.
             let records =
                 unsafe { std::slice::from_raw_parts(self.written.start.add(at).as_ptr(), bytes) };
             into.extend_from_slice(records);
-            // Together with what the kernel does before it writes there again.
+            // Pairs with the kernel's load of the position before it writes there again.
             self.read.position().store(position, Ordering::Release);
         }
         is_empty
@@ -147,19 +148,19 @@ impl RingBuffer {
 }
 
 impl AsFd for RingBuffer {
-    /// Readable as long as the ring is not empty; an edge comes when a program asks for it.
+    /// Readable while the ring buffer is not empty; a wakeup comes only when a program asks for it.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.map.fd().as_fd()
     }
 }
 
-/// Bytes that a record takes, with its header.
+/// Bytes that a record takes with its header and padding.
 fn room_of(header: u32) -> usize {
     (HEADER + (header & !(BUSY | DISCARDED)) as usize).next_multiple_of(8)
 }
 
-/// The first of the records that [`RingBuffer::take`] copied and how many bytes it took; `None` where none
-/// is.  One that was given up is empty.
+/// The first of the records that [`RingBuffer::take`] copied, and how many bytes it takes; `None`
+/// if there is none.  A discarded record is empty.
 pub(crate) fn first(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let header = u32::from_ne_bytes(*bytes.first_chunk()?);
     let room = room_of(header).min(bytes.len());

@@ -1,46 +1,46 @@
-//! Which tasks and which calls the programs at system calls look at: set once, before they are
-//! loaded, so that the verifier leaves out what is switched off.
+//! Which tasks and which system calls the programs look at.  This is set once, before they are
+//! loaded, so that the verifier removes the code of what is switched off.
 
 use aya::Pod;
 
 use crate::SLOTS;
 
-/// What calls are counted by, beside the sum over all tasks.
+/// The unit by which calls are counted, beside the sum over all tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
     /// Nothing: the sum alone.
     #[default]
     None,
-    /// The process, under the name of its first thread.
+    /// By process, under the name of its first thread.
     Process,
-    /// The thread.
+    /// By thread.
     Thread,
-    /// The name of the task.
+    /// By the name (`comm`) of the task.
     Command,
-    /// The process group.
+    /// By process group.
     ProcessGroup,
 }
 
 /// Which calls of which tasks are counted.
 #[derive(Clone, Debug, Default)]
 pub struct CountSettings {
-    /// Count every task but those of `own_process`; else only those given to
+    /// Count every task but those of `own_process`; otherwise only the tasks given to
     /// [`SyscallCounts::watch`](crate::SyscallCounts::watch).
     pub everybody: bool,
-    /// The process that is never watched when every other task is.
+    /// The process that is left out when every task is counted.
     pub own_process: i32,
-    /// Also watch the children and threads that a watched task makes from now on.
+    /// Also watch the children and threads that a watched task creates from now on.
     pub follow: bool,
-    /// The numbers given to `watch` are those of processes, and each stands for all its threads.
+    /// The numbers given to `watch` are those of processes, each for all its threads.
     pub whole_processes: bool,
-    /// A task given to `watch` is counted only from its next `execve` on.
+    /// Count a task given to `watch` only from its next `execve` on.
     pub from_exec: bool,
-    /// Only tasks of this name, ended by a zero.
+    /// Only tasks of this name (`comm`), ended by a zero byte.
     pub command: Option<[u8; 16]>,
     /// Only tasks in or below this control group of the unified hierarchy: its id, and its depth
     /// below the root.
     pub cgroup: Option<(u64, u32)>,
-    /// Only the calls of these slots, a bit each.
+    /// Only the system calls of these slots, a bit each.
     pub calls: Option<[u64; SLOTS / 64]>,
     /// Only calls that failed.
     pub errors_only: bool,
@@ -48,7 +48,7 @@ pub struct CountSettings {
     pub successes_only: bool,
     /// Only calls that took at least this long.
     pub slower_than_ns: u64,
-    /// What to count by.
+    /// By which unit to count.
     pub split: Split,
 }
 

@@ -1,11 +1,10 @@
 //! System calls counted and timed in the kernel: the programs of `programs/count.bpf.c`.
 //!
-//! A watched call pays for two short programs, some 0.2 µs together; a call of a task that is not
-//! watched for two lookups.  Counts stand in memory shared with the kernel: reading them takes no
-//! system call, and 1.4 MB for each CPU that the machine may have.
+//! A watched call pays for two short programs, together some 0.2 µs; a call of any other task pays
+//! for two lookups.  The counts are in memory shared with the kernel, so reading them takes no
+//! system call.  They take 1.4 MB for each possible CPU.
 //!
-//! Numbers of calls are places here ([`SLOTS`]): those of 64-bit programs first, then those of
-//! 32-bit programs, the last of each standing for all beyond.
+//! A slot stands for a system call ([`SLOTS`], [`CallId::slot`](crate::CallId::slot)).
 
 use std::os::fd::OwnedFd;
 
@@ -21,10 +20,10 @@ use crate::{Error, KernelTypes, SLOTS, STEPS};
 /// The object made of `programs/count.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/count.bpf.o");
 
-/// Pairs of unit and call that a split keeps, of 80 bytes or so each; more are counted as lost.
+/// Pairs of unit and call that are kept, of about 80 bytes each; more are counted as lost.
 const UNITS_MAX: u32 = 1 << 18;
 
-/// `struct stats`: what one CPU has counted of one call.
+/// `struct stats`: what one CPU has counted for one system call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct RawStats {
@@ -73,64 +72,65 @@ macro_rules! plain {
 
 plain!(RawStats, Failure, RawUnit, RawUnitStats);
 
-/// What was counted of one call.
+/// What was counted for one system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallCount {
-    /// How often it ended.
+    /// Calls that ended.
     pub calls: u64,
-    /// How often with an error.
+    /// Calls that ended with an error.
     pub errors: u64,
-    /// From begin to end, in all.
+    /// Time from entry to exit, summed.
     pub wall_ns: u64,
-    /// Of that, on a CPU.
+    /// The part of that time on a CPU.
     pub cpu_ns: u64,
-    /// The shortest.
+    /// The shortest call.
     pub shortest_ns: u64,
-    /// The longest.
+    /// The longest call.
     pub longest_ns: u64,
-    /// How often the task ended within it.
+    /// Calls within which the task exited.
     pub cut_off: u64,
-    /// How many ended in each step of time, four steps to an octave.
+    /// Calls by duration: one count for each step of a [`Histogram`](crate::Histogram).
     pub steps: [u64; STEPS],
 }
 
-/// What was counted of one call of one unit.
+/// What was counted for one system call of one unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitCount {
-    /// The name, ended by a zero unless it fills all bytes; empty when split by process group.
+    /// The name (`comm`), ended by a zero byte unless it fills all bytes; empty when split by
+    /// group.
     pub command: [u8; 16],
     /// The process, thread or process group; 0 when split by command.
     pub id: u32,
-    /// The call's place.
+    /// The slot of the system call.
     pub slot: u32,
-    /// As in [`CallCount`].
+    /// Calls that ended.
     pub calls: u64,
-    /// Likewise.
+    /// Calls that ended with an error.
     pub errors: u64,
-    /// Likewise.
+    /// Time from entry to exit, summed.
     pub wall_ns: u64,
-    /// Likewise.
+    /// The part of that time on a CPU.
     pub cpu_ns: u64,
-    /// Likewise.
+    /// The shortest call.
     pub shortest_ns: u64,
-    /// Likewise.
+    /// The longest call.
     pub longest_ns: u64,
 }
 
 /// What could not be counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uncounted {
-    /// Calls missing as the kernel would not run a program within itself.
+    /// Calls that were missed because the kernel does not run a program recursively on a CPU.
     pub calls: u64,
-    /// Errors counted in the call's sum and missing by number.
+    /// Errors that are in the sum of a call, but not in the counts by error number.
     pub errors: u64,
-    /// Calls missing in the split.
+    /// Calls that are missing in the counts by unit.
     pub units: u64,
-    /// Tasks that could not be watched for want of memory.
+    /// Tasks that could not be watched because memory was short.
     pub tasks: u64,
 }
 
-/// The programs, attached, and what they have counted.
+/// The attached programs, and what they have counted.
 pub struct SyscallCounts {
     counts: MappedArray<RawStats>,
     used: MappedArray<u64>,
@@ -139,12 +139,12 @@ pub struct SyscallCounts {
     watched: WatchedTasks,
     lost: Array<MapData, u64>,
     pending: OwnedFd,
-    // Dropping it takes the programs off their tracepoints.
+    // Dropping it detaches the programs.
     programs: Ebpf,
 }
 
-/// The programs at tracepoints, in the order in which they are attached: the end of a call before
-/// its begin, so that none is begun whose end would not be seen.
+/// The programs and their tracepoints, in the order of attaching: `sys_exit` before `sys_enter`, so
+/// that no entry is seen whose exit would be missed.
 const TRACEPOINTS: [(&str, &str); 4] = [
     ("end", "sched_process_exit"),
     ("fork", "sched_process_fork"),
@@ -153,11 +153,11 @@ const TRACEPOINTS: [(&str, &str); 4] = [
 ];
 
 impl SyscallCounts {
-    /// Loads and attaches the programs.  Unless everybody is watched, nobody is before
+    /// Loads and attaches the programs.  Unless every task is watched, none is before
     /// [`SyscallCounts::watch`].
     ///
     /// # Errors
-    /// Without permission, or when the kernel does not take the programs.
+    /// [`Error::Denied`] without permission; [`Error::Refused`] when the kernel rejects a program.
     pub fn open(kernel: &KernelTypes, settings: &CountSettings) -> Result<Self, Error> {
         let raw = settings.raw();
         let cpus = aya::util::nr_cpus().map_err(|(_, error)| Error::Read(error))?;
@@ -174,7 +174,7 @@ impl SyscallCounts {
                 kernel.attach(&mut object, name, tracepoint)?;
             }
         }
-        // Not before: a program is loaded with the descriptors of its maps.
+        // Only now: loading a program needs the descriptors of its maps.
         let watched = WatchedTasks::open(kernel, &mut object)?;
         let wrong = |error: aya::maps::MapError| wrong(&error);
         Ok(SyscallCounts {
@@ -189,29 +189,29 @@ impl SyscallCounts {
         })
     }
 
-    /// Watches these tasks from their next call on; gives the numbers of the threads that exist.
+    /// Watches these tasks from their next call on; returns the numbers of the threads that exist.
     ///
     /// # Errors
-    /// When the kernel does not run the pass over all tasks.
+    /// [`Error::Read`] when the kernel does not run the pass over all tasks.
     pub fn watch(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
         self.watched.watch(ids)
     }
 
-    /// Whether a call at this place has ended so far: one look into 8 KB, for who looks often.
+    /// Whether a call of this slot has ended so far: one load from an array of 8 KB.
     #[must_use]
     pub fn is_used(&self, slot: usize) -> bool {
         self.used.read(slot).is_some_and(|mark| mark != 0)
     }
 
-    /// How often the call at this place has ended: one word for each CPU.
+    /// How often the call of this slot has ended: one load for each CPU.
     #[must_use]
     pub fn ended(&self, slot: usize) -> u64 {
         let indices = (slot..self.counts.len()).step_by(SLOTS);
-        // The first field.
+        // `calls` is the first field.
         indices.filter_map(|index| self.counts.first_word(index)).sum()
     }
 
-    /// What was counted of the call at this place, on all CPUs; `None` if it was not made.
+    /// What was counted for the call of this slot on all CPUs; `None` if it was not made.
     #[must_use]
     pub fn call(&self, slot: usize) -> Option<CallCount> {
         let mut sum = CallCount {
@@ -242,7 +242,7 @@ impl SyscallCounts {
         (sum.calls + sum.cut_off > 0).then_some(sum)
     }
 
-    /// How often each call (by place) failed with each error number.
+    /// For each slot and error number how often the call failed with it.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -255,7 +255,7 @@ impl SyscallCounts {
         Ok(failures)
     }
 
-    /// What each unit has done, if a split was asked for.
+    /// What each unit has called; empty without a split.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -274,7 +274,7 @@ impl SyscallCounts {
         self.units.iter().map(|entry| entry.map(count).map_err(|error| wrong(&error))).collect()
     }
 
-    /// What the units of these ids have done, which is then forgotten.
+    /// Takes out what the units of the wanted ids have called.
     ///
     /// # Errors
     /// When the table cannot be read or changed.
@@ -289,10 +289,10 @@ impl SyscallCounts {
         Ok(units)
     }
 
-    /// The places of calls that have begun and not ended, once for each.
+    /// The slots of calls in which tasks are now, one entry for each task.
     ///
     /// # Errors
-    /// When the kernel does not run the pass over all tasks.
+    /// [`Error::Read`] when the kernel does not run the pass over all tasks.
     pub fn pending(&self) -> Result<impl Iterator<Item = u32>, Error> {
         words(&self.pending)
     }
@@ -300,7 +300,7 @@ impl SyscallCounts {
     /// What could not be counted so far.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel cannot be asked.
     pub fn uncounted(&self) -> Result<Uncounted, Error> {
         let of_kind = |kind: u32| self.lost.get(&kind, 0).map_err(|error| wrong(&error));
         let missed = syscall_programs::info(&self.programs, "leave", "recursion_misses")?;
@@ -312,8 +312,8 @@ impl SyscallCounts {
         })
     }
 
-    /// Makes the kernel measure its programs while the descriptor is open, which costs each run
-    /// some 40 ns more.
+    /// Makes the kernel measure the run time of its programs while the descriptor is open, which
+    /// costs each run some 40 ns more.
     ///
     /// # Errors
     /// When the kernel refuses (5.8 or later, with `CAP_SYS_ADMIN`).
@@ -321,10 +321,10 @@ impl SyscallCounts {
         syscall_programs::measure()
     }
 
-    /// What was measured so far.
+    /// The run time measured so far.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel cannot be asked.
     pub fn run_time(&self) -> Result<ProgramRunTime, Error> {
         ProgramRunTime::of(&self.programs)
     }

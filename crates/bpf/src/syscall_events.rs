@@ -1,10 +1,10 @@
-//! System calls told one by one as they begin and end, with what their arguments point to: the
-//! programs of `programs/events.bpf.c`.
+//! An event for the entry and the exit of each system call, with a copy of the memory that its
+//! arguments point to: the programs of `programs/events.bpf.c`.
 //!
-//! A watched call pays for two records of 112 bytes in a ring, and for each piece of memory that is
-//! copied.  Records that find the ring full are counted and lost.  The reader fetches them every some
-//! milliseconds ([`SyscallEvents::take`], no system call); the ring's descriptor becomes readable once when
-//! a quarter of it is in use.
+//! A watched call pays for two records of 112 bytes in a ring buffer, and for each copy of memory.
+//! Records that find the ring buffer full are counted and lost.  The reader takes them every few
+//! milliseconds ([`SyscallEvents::take`], no system call); the descriptor becomes readable once
+//! when a quarter of the ring buffer is in use.
 
 mod capture;
 mod record;
@@ -34,26 +34,26 @@ const LOST: usize = 1;
 const LOST_TASKS: usize = 2;
 const COUNTS: usize = 3;
 
-/// What is told, and of whom.
+/// Which calls of which tasks are reported, and how.
 #[derive(Clone, Debug, Default)]
 pub struct EventSettings {
-    /// Whose and which calls; what to split them by means nothing here.  Where only errors or slow
-    /// calls are wanted, a call is told at its end alone.
+    /// Which tasks and calls; `split` is ignored.  If only errors or slow calls are wanted, a call
+    /// is reported at its exit alone.
     pub calls: CountSettings,
-    /// Of the children of a watched task, only threads of its process are followed.
+    /// Of the children of a watched task, follow only threads of its process.
     pub threads_only: bool,
-    /// Bytes of the ring, a power of two of at least 4096.
+    /// Bytes of the ring buffer, a power of two of at least 4096.
     pub ring_bytes: u32,
-    /// Bytes of data without a form that are worth copying, at most [`PIECE_BYTES`] − 2.
+    /// Most bytes that are copied of data without a structure; at most [`PIECE_BYTES`] − 2.
     pub data_bytes: u32,
-    /// What is copied for each call, by its place; nothing if empty.
+    /// What is copied for each call, by slot; no memory is copied if empty.
     pub captures: Vec<(usize, Vec<MemoryCapture>)>,
 }
 
-/// `struct telling` of the program.
+/// `struct reporting` of the program.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct RawTelling {
+struct RawReporting {
     wake_at: u32,
     captures: u32,
     data_bytes: u32,
@@ -61,9 +61,9 @@ struct RawTelling {
 }
 
 // SAFETY: integers, laid out by C without padding.
-unsafe impl Pod for RawTelling {}
+unsafe impl Pod for RawReporting {}
 
-/// The programs at tracepoints, in the order in which they are attached: the ends before the begins.
+/// The programs and their tracepoints, in the order of attaching: exits before entries.
 const TRACEPOINTS: [(&str, &str); 7] = [
     ("end", "sched_process_exit"),
     ("exec", "sched_process_exec"),
@@ -74,25 +74,25 @@ const TRACEPOINTS: [(&str, &str); 7] = [
     ("enter", "sys_enter"),
 ];
 
-/// The programs, attached, and their ring.
+/// The attached programs and their ring buffer.
 pub struct SyscallEvents {
     ring: RingBuffer,
     counts: MappedArray<u64>,
     watched: WatchedTasks,
-    // Dropping it takes the programs off their tracepoints.
+    // Dropping it detaches the programs.
     programs: Ebpf,
 }
 
 impl SyscallEvents {
-    /// Loads and attaches the programs.  Unless everybody is watched, nobody is before
+    /// Loads and attaches the programs.  Unless every task is watched, none is before
     /// [`SyscallEvents::watch`].
     ///
     /// # Errors
-    /// Without permission, or when the kernel does not take the programs.
+    /// [`Error::Denied`] without permission; [`Error::Refused`] when the kernel rejects a program.
     pub fn open(kernel: &KernelTypes, settings: &EventSettings) -> Result<Self, Error> {
         let mut raw = settings.calls.raw();
         raw.threads_only = u32::from(settings.threads_only);
-        let telling = RawTelling {
+        let reporting = RawReporting {
             wake_at: settings.ring_bytes / 4,
             captures: u32::from(!settings.captures.is_empty()),
             data_bytes: settings.data_bytes.min(PIECE_BYTES - 2),
@@ -102,7 +102,7 @@ impl SyscallEvents {
         let mut object = kernel.load_with(OBJECT, |loader| {
             loader.allow_unsupported_maps();
             loader.override_global("settings", &raw, true);
-            loader.override_global("telling", &telling, true);
+            loader.override_global("reporting", &reporting, true);
             loader.map_max_entries("events", settings.ring_bytes);
             loader.map_max_entries("scratches", u32::try_from(cpus).unwrap_or(u32::MAX));
         })?;
@@ -127,39 +127,39 @@ impl SyscallEvents {
         })
     }
 
-    /// Watches these tasks from now on; gives the numbers of the threads that exist.
+    /// Watches these tasks from now on; returns the numbers of the threads that exist.
     ///
     /// # Errors
-    /// When the kernel does not run the pass over all tasks.
+    /// [`Error::Read`] when the kernel does not run the pass over all tasks.
     pub fn watch(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
         self.watched.watch(ids)
     }
 
-    /// Moves what has happened out of the ring to the end of `into`, but no more than `room` bytes
-    /// unless it is one record; whether nothing is left.  Makes no system call.
-    /// [`EventRecord::first`] reads it.
+    /// Appends records from the ring buffer to `into`, at most `room` bytes unless the first alone
+    /// is longer.  Returns whether no record is left.  Makes no system call.
+    /// [`EventRecord::first`] parses the records.
     pub fn take(&mut self, into: &mut Vec<u8>, room: usize) -> bool {
         self.ring.take(into, room)
     }
 
-    /// Bytes that were ever written into the ring, and of those how many were taken out.
+    /// The bytes ever written into the ring buffer, and how many of them were taken out.
     #[must_use]
     pub fn positions(&self) -> (u64, u64) {
         (self.ring.written(), self.ring.read())
     }
 
-    /// Watched tasks that have not ended.
+    /// Watched tasks that have not exited.
     #[must_use]
     pub fn alive(&self) -> u64 {
         self.counts.read(ALIVE).unwrap_or(0)
     }
 
-    /// What could not be told so far: records that found the ring full, tasks that could not be
-    /// watched for want of memory, and calls at which the kernel would not run a program within
-    /// itself.
+    /// Events that are missing so far: records that found the ring buffer full, tasks that could
+    /// not be watched because memory was short, and calls at which the kernel did not run a program
+    /// because it does not run one recursively.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel cannot be asked.
     pub fn lost(&self) -> Result<u64, Error> {
         let count = |index| self.counts.read(index).unwrap_or(0);
         let missed = syscall_programs::info(&self.programs, "leave", "recursion_misses")?
@@ -175,17 +175,17 @@ impl SyscallEvents {
         syscall_programs::measure()
     }
 
-    /// What was measured so far.
+    /// The run time measured so far.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel cannot be asked.
     pub fn run_time(&self) -> Result<ProgramRunTime, Error> {
         ProgramRunTime::of(&self.programs)
     }
 }
 
 impl AsFd for SyscallEvents {
-    /// Readable once when a quarter of the ring is in use.
+    /// Becomes readable once when a quarter of the ring buffer is in use.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.ring.as_fd()
     }

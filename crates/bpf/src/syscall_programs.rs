@@ -1,5 +1,5 @@
-//! What the programs at system calls have in common on this side: settings, the naming of tasks,
-//! and what the kernel tells of a program.
+//! What the programs at system calls have in common in user space: how tasks become watched, and
+//! the kernel's statistics of a program.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -10,21 +10,21 @@ use aya::maps::{HashMap, MapData};
 use crate::loader::{open_iterator, take_map};
 use crate::{Error, KernelTypes};
 
-/// What the programs have cost, while that was measured.
+/// The run time of the programs, while the kernel measured it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramRunTime {
-    /// Runs of the program at the begin of a call.
+    /// Runs of the program at `sys_enter`.
     pub enter_runs: u64,
-    /// Time in them.
+    /// Their run time.
     pub enter_ns: u64,
-    /// Runs of the program at the end of a call.
+    /// Runs of the program at `sys_exit`.
     pub leave_runs: u64,
-    /// Time in them.
+    /// Their run time.
     pub leave_ns: u64,
 }
 
 impl ProgramRunTime {
-    /// What the kernel has measured of an object's programs so far.
+    /// What the kernel has measured so far for an object's programs.
     pub(crate) fn of(object: &Ebpf) -> Result<Self, Error> {
         Ok(ProgramRunTime {
             enter_runs: info(object, "enter", "run_cnt")?,
@@ -35,31 +35,30 @@ impl ProgramRunTime {
     }
 }
 
-/// Names tasks to the program `seed`.
+/// Makes tasks watched, by the iterator program `seed`.
 pub(crate) struct WatchedTasks {
     map: HashMap<MapData, u32, u32>,
     pass: OwnedFd,
 }
 
 impl WatchedTasks {
-    /// Loads the program.  The map is taken out of the object, so its other programs must have been
-    /// loaded before.
+    /// Loads the program.  Load the object's other programs before: the map is taken out of it.
     pub(crate) fn open(kernel: &KernelTypes, object: &mut Ebpf) -> Result<Self, Error> {
         let pass = kernel.iterator(object, "seed")?;
         let map = take_map(object, "seeds")?.try_into().map_err(|error| wrong(&error))?;
         Ok(WatchedTasks { map, pass })
     }
 
-    /// Makes these tasks watched; gives the numbers of the threads that are.
+    /// Makes these tasks watched; returns the numbers of the threads that exist.
     pub(crate) fn watch(&mut self, ids: &[i32]) -> Result<Vec<i32>, Error> {
         let mut found = Vec::new();
-        // The map is emptied after each lot, so any number of tasks fits.
-        for lot in ids.chunks(1024) {
-            for id in lot {
+        // The map is emptied after each chunk, so any number of tasks fits.
+        for chunk in ids.chunks(1024) {
+            for id in chunk {
                 self.map.insert(id.cast_unsigned(), 0, 0).map_err(|error| wrong(&error))?;
             }
             found.extend(words(&self.pass)?.map(u32::cast_signed));
-            for id in lot {
+            for id in chunk {
                 self.map.remove(&id.cast_unsigned()).map_err(|error| wrong(&error))?;
             }
         }
@@ -67,14 +66,14 @@ impl WatchedTasks {
     }
 }
 
-/// A map did not do what it must.
+/// An access to a map failed.
 pub(crate) fn wrong(error: &aya::maps::MapError) -> Error {
     Error::from_loader(error)
 }
 
-/// A number that the kernel tells of a program, by its descriptor's entry in `/proc`.
+/// A field of `/proc/self/fdinfo` for the descriptor of a program, such as `run_time_ns`.
 pub(crate) fn info(object: &Ebpf, name: &str, field: &str) -> Result<u64, Error> {
-    let absent = || Error::Refused(format!("the kernel does not tell {field} of `{name}`"));
+    let absent = || Error::Refused(format!("the kernel does not report {field} of `{name}`"));
     let program = object.program(name).ok_or_else(absent)?;
     let descriptor = program.fd().map_err(|error| Error::from_loader(&error))?;
     let path = format!("/proc/self/fdinfo/{}", descriptor.as_fd().as_raw_fd());
@@ -84,8 +83,8 @@ pub(crate) fn info(object: &Ebpf, name: &str, field: &str) -> Result<u64, Error>
     value.trim().parse().map_err(|_| absent())
 }
 
-/// Makes the kernel measure its programs while the descriptor is open, which costs each run
-/// some 40 ns more.
+/// Makes the kernel measure the run time of its programs while the descriptor is open, which costs
+/// each run some 40 ns more.
 ///
 /// # Errors
 /// When the kernel refuses (5.8 or later, with `CAP_SYS_ADMIN`).
@@ -93,7 +92,7 @@ pub(crate) fn measure() -> Result<OwnedFd, Error> {
     aya::sys::enable_stats(aya::sys::Stats::RunTime).map_err(|error| Error::from_loader(&error))
 }
 
-/// Runs an iterator and gives the 32-bit words that it writes.
+/// Runs an iterator and returns the 32-bit words that it writes.
 pub(crate) fn words(link: &OwnedFd) -> Result<impl Iterator<Item = u32> + use<>, Error> {
     let mut file = std::fs::File::from(open_iterator(link).map_err(Error::Read)?);
     let mut bytes = Vec::new();

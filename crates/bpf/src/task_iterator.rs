@@ -1,8 +1,8 @@
 //! Every task of the machine in one pass.
 //!
-//! Costs two calls to open and close the pass, and one for each 32 KiB of records, which hold
-//! about 60 processes of one thread or 160 threads of one process.  The kernel walks the list
-//! under RCU and takes up where it left off at the next call, so tasks that begin and end
+//! A pass costs two system calls to open and close it, and one for each 32 KiB of records, which
+//! hold about 60 processes of one thread or 160 threads of one process.  The kernel walks the list
+//! of tasks under RCU and resumes at the next call where it stopped, so a task that begins or exits
 //! meanwhile may or may not be seen; none is seen twice.
 
 use std::io;
@@ -17,10 +17,10 @@ use crate::{Error, KernelTypes};
 /// The object made of `programs/task.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/task.bpf.o");
 
-/// What one read takes: the kernel's own buffer is 32 KiB.
+/// Buffer for one read; the kernel's own is 32 KiB.
 const READ_BYTES: usize = 64 * 1024;
 
-/// The iterator, loaded and ready to be run any number of times.
+/// The loaded iterator, which can be run any number of times.
 #[derive(Debug)]
 pub struct TaskIterator {
     link: OwnedFd,
@@ -31,18 +31,19 @@ impl TaskIterator {
     /// Loads the program.
     ///
     /// # Errors
-    /// Without permission, or when the kernel does not take the program.
+    /// [`Error::Denied`] without permission; [`Error::Refused`] when the kernel rejects the
+    /// program.
     pub fn open(kernel: &KernelTypes) -> Result<Self, Error> {
         let mut object = kernel.load(OBJECT)?;
         let link = kernel.iterator(&mut object, "tasks")?;
         Ok(TaskIterator { link, buffer: vec![0; READ_BYTES].into() })
     }
 
-    /// Calls `each` with every task, in the order of their numbers; with the leader of a process
-    /// comes what its threads share.  Gives the number of system calls that it took.
+    /// Calls `each` with every task, in the order of their numbers; the leader of a thread group
+    /// comes with what its threads share.  Returns the number of system calls made.
     ///
     /// # Errors
-    /// When the kernel does not run the pass, or the records make no sense.
+    /// [`Error::Read`] when the kernel does not run the pass or a record is not valid.
     pub fn pass(
         &mut self,
         mut each: impl FnMut(&TaskRecord, Option<&ThreadGroup>),
@@ -58,7 +59,7 @@ impl TaskIterator {
             if count == 0 {
                 return Ok(calls);
             }
-            // The kernel never cuts a task's record: its buffer takes all of it or none.
+            // The kernel never splits a record: its buffer takes all of it or nothing.
             for_each(&self.buffer[..count], &mut each)
                 .ok_or_else(|| Error::Read(io::Error::from(io::ErrorKind::InvalidData)))?;
         }

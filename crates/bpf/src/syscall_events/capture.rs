@@ -1,69 +1,69 @@
-//! What is to be copied of a task's memory for a call, as the program takes it.
+//! Which memory of a task is copied for a system call, in the form that the program takes.
 
 use aya::Pod;
 
-/// Captures of one call: `CAPTURES_MAX` of the program.
+/// Most captures of one call: `CAPTURES_MAX` of the program.
 pub const CAPTURES_MAX: usize = 8;
-/// The longest piece: `PIECE_BYTES` of the program.
+/// Most bytes of one piece: `PIECE_BYTES` of the program.
 pub const PIECE_BYTES: u32 = 32768;
 
-/// How much: `struct extent` of the program.
+/// A number of elements or bytes: `struct extent` of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaptureLength {
-    /// All that there is.
+    /// All that there are.
     #[default]
     All,
-    /// So many.
+    /// This many.
     Fixed(u16),
-    /// What this argument says.
+    /// The value of this argument.
     Argument(u8),
-    /// What the call gives.
+    /// The result of the call.
     Result,
-    /// The 32-bit number behind this argument.
+    /// The 32-bit number that this argument points to.
     Behind(u8),
 }
 
 /// What is copied: `enum copied` of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureKind {
-    /// A text that a zero ends.
+    /// A zero-terminated string.
     Text = 1,
-    /// An array of pointers to texts.
+    /// A null-terminated array of pointers to strings.
     Texts,
-    /// An array of pointers that a null pointer ends.
+    /// A null-terminated array of pointers.
     Pointers,
-    /// So many elements of so many bytes.
+    /// `count` elements of `size` bytes.
     Bytes,
-    /// `struct iovec`, and what they point to.
+    /// An array of `struct iovec`, and the memory that it points to.
     Vectors,
-    /// `struct msghdr`, and what it points to.
+    /// A `struct msghdr`, and the memory that it points to.
     Message,
-    /// So many `struct mmsghdr`.
+    /// An array of `struct mmsghdr`, and the memory that it points to.
     Messages,
-    /// The sixteen bytes and the mask of `pselect6`.
+    /// The 16 bytes that the last argument of `pselect6` points to, and the mask behind them.
     Mask,
-    /// What `struct clone_args` points to.
+    /// The memory that a `struct clone_args` points to.
     CloneResults,
 }
 
-/// One thing to copy for a call.
+/// One piece of memory that is copied for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryCapture {
-    /// The argument that points to it.
+    /// The index of the argument that points to it.
     pub argument: u8,
-    /// As the call begins.
+    /// Copy it at the entry of the call.
     pub at_enter: bool,
-    /// As it ends.
+    /// Copy it at the exit of the call.
     pub at_exit: bool,
-    /// What.
+    /// What the memory holds.
     pub shape: CaptureKind,
     /// How many elements.
     pub count: CaptureLength,
-    /// Bytes in all, of vectors.
+    /// Most bytes that are copied behind vectors.
     pub total: CaptureLength,
     /// Bytes of an element.
     pub size: u32,
-    /// Never more bytes than these.
+    /// Most bytes that are copied.
     pub bytes_max: u32,
 }
 

@@ -1,13 +1,13 @@
-//! What has happened, as it stands in the ring.
+//! The records of system calls, as they are in the ring buffer.
 
 use crate::records::Record;
 use crate::ring_buffer;
 
-/// What every record begins with.
+/// The header of every record.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct EventHeader {
-    /// When, on the monotonic clock.
+    /// When, on `CLOCK_MONOTONIC`.
     pub time_ns: u64,
     /// The thread.
     pub thread: i32,
@@ -18,40 +18,40 @@ pub struct EventHeader {
 }
 
 impl EventHeader {
-    /// The call is one of 32-bit programs.
+    /// Whether the call is one of a 32-bit program.
     #[must_use]
     pub fn is_compat(&self) -> bool {
         self.flags & 1 != 0
     }
 
-    /// Some memory could not be copied as it was not there; it comes with the end of the call.
+    /// Whether some memory was not resident at the entry; its copy comes with the exit.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         self.flags & 2 != 0
     }
 
-    /// The signal does what it does by default.
+    /// Whether the signal has its default action.
     #[must_use]
     pub fn is_default(&self) -> bool {
         self.flags & 4 != 0
     }
 }
 
-/// A call that begins or ends.
+/// The entry or the exit of a system call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CallRecord {
-    /// Whose and when.
+    /// Task and time.
     pub head: EventHeader,
-    /// Its number.
+    /// The system call number.
     pub number: u64,
-    /// Its words.
+    /// The six arguments as they were in the registers.
     pub arguments: [u64; 6],
-    /// What it gave; 0 at its begin.
+    /// The result; 0 at the entry.
     pub result: i64,
-    /// From begin to end.
+    /// Time from entry to exit.
     pub wall_ns: u64,
-    /// Of that, on a CPU.
+    /// The part of that time on a CPU.
     pub cpu_ns: u64,
 }
 
@@ -79,42 +79,41 @@ struct PieceRecord {
 
 // SAFETY: integers and arrays of them, laid out by C without padding.
 unsafe impl Record for EventHeader {}
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl Record for CallRecord {}
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl Record for ValueRecord {}
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl Record for SignalRecord {}
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl Record for PieceRecord {}
 
-/// MemoryPieces of memory as they stand in a record: address, bytes, and whether they belong to the begin
-/// of the call.
+/// The copies of memory in a record.
 #[derive(Clone, Debug)]
 pub struct MemoryPieces<'a>(&'a [u8]);
 
 impl<'a> MemoryPieces<'a> {
-    /// Those in these bytes, which were taken from [`MemoryPieces::bytes`].
+    /// The pieces in these bytes, which [`MemoryPieces::bytes`] returned.
     #[must_use]
     pub fn of(bytes: &'a [u8]) -> Self {
         MemoryPieces(bytes)
     }
 
-    /// All of them, to be kept.
+    /// The bytes of all pieces, to be kept.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.0
     }
 }
 
-/// One piece of memory.
+/// One copy of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryPiece<'a> {
-    /// Where it stands.
+    /// Its address in the task.
     pub address: u64,
-    /// What stands there.
+    /// Its contents.
     pub bytes: &'a [u8],
-    /// It belongs to the begin of the call.
+    /// Whether it was copied at the entry of the call.
     pub is_of_enter: bool,
 }
 
@@ -130,33 +129,33 @@ impl<'a> Iterator for MemoryPieces<'a> {
     }
 }
 
-/// What has happened.
+/// One record, parsed.
 #[derive(Clone, Debug)]
 pub enum EventRecord<'a> {
-    /// A call begins.
+    /// The entry of a call.
     Enter(CallRecord, MemoryPieces<'a>),
-    /// A call ends.
+    /// The exit of a call.
     Exit(CallRecord, MemoryPieces<'a>),
-    /// A signal is delivered; the first bytes of `siginfo_t`.
+    /// A signal is delivered; the first 48 bytes of its `siginfo_t`.
     Signal(EventHeader, [u8; 48]),
-    /// A new task, of this process.
+    /// A new task, created by this process.
     Began(EventHeader, i32),
-    /// The task had this number before it began a program.
+    /// A task that called `execve` had this number before.
     Superseded(EventHeader, i32),
-    /// A task ends, with this code as `wait(2)` gives it.
+    /// A task has exited, with this wait status (`wait(2)`).
     Ended(EventHeader, u32),
 }
 
 impl<'a> EventRecord<'a> {
-    /// The first of those that [`SyscallEvents::take`](super::SyscallEvents::take) has moved, and how many bytes it
-    /// takes; nothing in the place of what makes no sense, `None` at the end.
+    /// The first of the records that [`SyscallEvents::take`](super::SyscallEvents::take) copied,
+    /// and how many bytes it takes; no record if its bytes are not valid, `None` at the end.
     #[must_use]
     pub fn first(bytes: &'a [u8]) -> Option<(Option<Self>, usize)> {
         let (record, room) = ring_buffer::first(bytes)?;
         Some((Self::parse(record), room))
     }
 
-    /// Whose it is.
+    /// Task and time.
     #[must_use]
     pub fn head(&self) -> &EventHeader {
         match self {
@@ -168,7 +167,7 @@ impl<'a> EventRecord<'a> {
         }
     }
 
-    /// What these bytes say; `None` if they make no sense.
+    /// The record in these bytes; `None` if they are not valid.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (head, _) = EventHeader::take(bytes)?;
         let value = || ValueRecord::take(bytes).map(|(record, _)| record.value);
