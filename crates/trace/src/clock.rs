@@ -1,4 +1,4 @@
-//! The clock of traces: `CLOCK_MONOTONIC`, which the kernel's programs use too.
+//! The clock of traces: `CLOCK_MONOTONIC`, which the BPF programs use too.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ pub(crate) fn now_ns() -> u64 {
     nanoseconds(ClockId::Monotonic) as u64
 }
 
-/// How far the time since 1970 is ahead of the monotonic clock now.
+/// What has to be added to `CLOCK_MONOTONIC` for the time since 1970, in nanoseconds.
 #[must_use]
 pub fn wall_offset_ns() -> i64 {
     nanoseconds(ClockId::Realtime).wrapping_sub(nanoseconds(ClockId::Monotonic))

@@ -1,8 +1,8 @@
-//! Calls counted in the kernel, by the programs of crate `bpf`.
+//! System calls counted in the kernel, by the programs of crate `bpf`.
 //!
-//! Costs the watched tasks some 0.2 µs a call; everybody else what it takes to find out that they
-//! are not watched.  Reading costs a copy of some kilobytes for each call that was made, and system
-//! calls for the errors by number, for a split and for the calls under way.
+//! A call of a watched task costs some 0.2 µs, a call of any other task two lookups.  Reading the
+//! counts copies some kilobytes for each system call that was made, and makes system calls for the
+//! errors by number, for a split and for the calls under way.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -15,7 +15,7 @@ use crate::{CallId, CallStats, CallTally, Histogram, SplitKey};
 
 mod events;
 
-/// The programs, counting.
+/// The attached programs, and what they have counted.
 pub struct KernelCounts {
     counts: SyscallCounts,
     split: Split,
@@ -23,16 +23,16 @@ pub struct KernelCounts {
 }
 
 impl KernelCounts {
-    /// Loads the programs and puts them in their places.
+    /// Loads and attaches the programs.
     ///
     /// # Errors
-    /// Without permission, without BTF, and when the kernel does not take them.
+    /// Without permission, without BTF, and when the kernel rejects the programs.
     pub fn open(settings: &CountSettings) -> Result<Self, Error> {
         let counts = SyscallCounts::open(&KernelTypes::open()?, settings)?;
         Ok(KernelCounts { counts, split: settings.split, measuring: None })
     }
 
-    /// Watches these tasks from their next call on; gives the numbers of the threads that exist.
+    /// Watches these tasks from their next call on; returns the numbers of the threads that exist.
     ///
     /// # Errors
     /// When the kernel does not run the pass over all tasks.
@@ -40,8 +40,8 @@ impl KernelCounts {
         self.counts.watch(ids)
     }
 
-    /// Has the kernel measure its programs from now on, or no longer.  While it does, a call costs
-    /// some 80 ns more, so this is for a moment now and then.
+    /// Makes the kernel measure the run time of its programs from now on, or stops that.  Measuring
+    /// adds some 80 ns to each call, so use it for a short time now and then.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -50,10 +50,10 @@ impl KernelCounts {
         Ok(())
     }
 
-    /// What the programs have cost while they were measured, which is not all the time.
+    /// The run time of the programs, as far as it was measured.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel cannot be asked.
     pub fn cost(&self) -> Result<EngineCost, Error> {
         let run_time = self.counts.run_time()?;
         Ok(EngineCost {
@@ -65,7 +65,7 @@ impl KernelCounts {
     /// Everything counted so far.  Calls that end meanwhile may be in one sum and not in another.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel cannot be asked.
     pub fn tally(&self) -> Result<CallTally, Error> {
         let uncounted = self.counts.uncounted()?;
         let mut tally = CallTally {

@@ -1,13 +1,14 @@
 //! What the arguments and the result of a call mean, written as `strace` writes it.
 //!
-//! The table of calls names a [`ArgumentKind`] for each argument and for the result.  A kind writes itself
-//! into a line from a [`DecodeContext`]: the six words, the task's memory as far as it can be had, and, once
-//! the call is over, its result.  What the kernel fills in can be told only then, so a kind may ask
-//! to be called again ([`Outcome::Later`]); the line is written up to there meanwhile.
+//! The table of system calls names an [`ArgumentKind`] for each argument and for the result.  A
+//! kind formats itself from a [`DecodeContext`]: the six argument words, the memory of the task as
+//! far as it can be read, and, after the exit, the result.  What the kernel fills in is known only
+//! then, so a kind can ask to be called again ([`Outcome::Later`]); the line ends before that
+//! argument until then.
 //!
 //! Everything that comes from the task is hostile: a pointer that cannot be followed is shown as a
-//! number, a count is cut at [`ELEMENTS_MAX`], a text at the limit asked for.  Nothing is allocated by
-//! a size that the task gave.
+//! number, a count is limited to [`ELEMENTS_MAX`], a string to the limit asked for.  No allocation
+//! has a size that the task gave.
 
 pub(crate) mod address;
 mod capture;
@@ -50,8 +51,8 @@ macro_rules! put {
 }
 pub(crate) use put;
 
-/// Elements of an array that are told at most; more are shown as `...`.  Far above what programs
-/// pass to `poll` or `writev` that a person will read, and it bounds what one call can cost.
+/// Most elements of an array that are shown; `...` stands for more.  It is far above what a person
+/// reads of a `poll` or `writev`, and limits what one call can cost.
 pub(crate) const ELEMENTS_MAX: u64 = 1024;
 
 /// The longest path that the kernel takes.
@@ -60,13 +61,13 @@ pub(crate) const PATH_MAX: usize = 4096;
 /// How values are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueStyle {
-    /// StructBytes of a text that are shown (`-s`).  Paths are shown whole.
+    /// Bytes of a string that are shown (`-s`).  Paths are shown whole.
     pub text_limit: usize,
     /// Structures are shown whole (`-v`).
     pub whole: bool,
-    /// Texts with bytes beyond ASCII are written in hexadecimal (`-x`): 1; all are (`-xx`): 2.
+    /// 1: strings with bytes beyond ASCII are written in hexadecimal (`-x`); 2: all are (`-xx`).
     pub hex_texts: u8,
-    /// Descriptors are followed by what they point to (`-y`): 1; with details (`-yy`): 2.
+    /// 1: descriptors are followed by what they point to (`-y`); 2: with details (`-yy`).
     pub descriptors: u8,
     /// Seconds east of Greenwich, for dates.
     pub zone_s: i32,

@@ -1,4 +1,4 @@
-//! What file descriptors point to, and who can say so.
+//! What file descriptors point to, and the interface by which that is looked up.
 
 /// What a descriptor points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,11 +15,11 @@ pub trait Descriptors {
     /// directory.  With `details`, as `-yy` shows it.
     fn target(&self, process: i32, descriptor: i32, details: bool) -> Option<DescriptorTarget>;
 
-    /// Whether what is looked up holds for the moment of the event: the task is stopped.
+    /// Whether a lookup shows the state at the event, because the task is stopped.
     fn is_exact(&self) -> bool;
 }
 
-/// Nothing can be looked up.
+/// Looks nothing up.
 impl Descriptors for () {
     fn target(&self, _process: i32, _descriptor: i32, _details: bool) -> Option<DescriptorTarget> {
         None

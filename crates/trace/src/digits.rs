@@ -1,5 +1,5 @@
-//! Numbers as text, straight into a line: a tenth of what `write!` costs, which a line of a system
-//! call would pay several times.
+//! Numbers as text, appended to a line.  `write!` takes ten times as long, which each line would
+//! pay several times.
 
 /// `00` to `99`, one after the other.
 static PAIRS: [u8; 200] = {
@@ -16,7 +16,7 @@ static PAIRS: [u8; 200] = {
 /// Digits of the largest number.
 const DIGITS_MAX: usize = 20;
 
-/// Puts the digits at the end of a buffer, and tells where they begin.
+/// Writes the digits at the end of a buffer; returns the index of the first.
 fn fill(mut value: u64, into: &mut [u8; DIGITS_MAX]) -> usize {
     let mut at = DIGITS_MAX;
     while value >= 100 {
@@ -51,7 +51,7 @@ pub(crate) fn signed(value: i64, out: &mut Vec<u8>) {
     decimal(value.unsigned_abs(), out);
 }
 
-/// Writes a number with `filler` before it, up to so many bytes (at most 20): `{value:width$}`,
+/// Writes a number with `filler` before it, to a width of at most 20 bytes: `{value:width$}`,
 /// `{value:0width$}`.
 pub(crate) fn padded(value: u64, width: usize, filler: u8, out: &mut Vec<u8>) {
     let mut digits = [filler; DIGITS_MAX];

@@ -1,8 +1,8 @@
-//! Engines: what watches tasks and tells what they do.
+//! Engines: they trace tasks and hand over events.
 //!
-//! Three ways, each with its own price ([`TraceWay`]).  All hand over the same [`TraceEvent`]s, in the order of
-//! their time for each task.  A command of one's own is started by [`HeldCommand`], which holds it just
-//! before its `execve`, until the engine has hold of it.
+//! There are three ways to trace, each at its own price ([`TraceWay`]).  All hand over the same
+//! [`TraceEvent`]s, in the order of time for each task.  [`HeldCommand`] starts a command and holds
+//! it just before its `execve`, until the engine traces it.
 
 mod command;
 mod kernel;
@@ -23,12 +23,12 @@ pub use kernel::{KernelEngine, KernelSettings};
 pub use proc_descriptors::LiveDescriptors;
 pub use ptrace::PtraceEngine;
 
-/// How tasks are watched.
+/// How tasks are traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceWay {
-    /// By programs in the kernel.
+    /// By BPF programs in the kernel.
     Kernel,
-    /// By ptrace, with a seccomp filter that stops a task at the selected calls only.
+    /// By ptrace, with a seccomp filter, so that a task stops only at the selected calls.
     Seccomp,
     /// By ptrace, at every call.
     Ptrace,
@@ -45,7 +45,7 @@ impl TraceWay {
         }
     }
 
-    /// What it does to what it watches: one sentence, without a full stop.
+    /// What it does to the tasks that it traces: one sentence, without a full stop.
     #[must_use]
     pub const fn distortion(self) -> &'static str {
         match self {
@@ -66,24 +66,24 @@ impl TraceWay {
     }
 }
 
-/// Which tasks are watched besides the one that was named.
+/// Which tasks are traced besides the one that was named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FollowScope {
     /// None: that thread alone, as `strace` without `-f`.
     Thread,
     /// All threads of its process.
     Process,
-    /// All threads of its process, and all processes that they begin, and so on: `strace -f`.
+    /// All threads of its process, and all descendants: `strace -f`.
     Tree,
 }
 
-/// Calls that are wanted, of both tables.
+/// Which calls are wanted, of both tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFilter(Box<[bool; SLOTS]>);
 
 impl CallFilter {
-    /// Asks for each call whether it is wanted.  Numbers that are no calls are asked for once, with
-    /// the number of the last slot of their table.
+    /// The calls for which `wanted` is true.  For all numbers beyond a table it is asked once, with
+    /// the number of the table's last slot.
     #[must_use]
     pub fn of(wanted: impl Fn(CallId) -> bool) -> Self {
         CallFilter(Box::new(std::array::from_fn(|slot| wanted(CallId::of_slot(slot)))))
@@ -108,102 +108,102 @@ impl CallFilter {
     }
 }
 
-/// Why an engine came back.
+/// Why [`TraceEngine::run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunResult {
-    /// Nothing is left to watch.
+    /// No task is left.
     Ended,
-    /// The time is over.
+    /// The time limit is reached.
     Elapsed,
-    /// A signal came to the caller.
+    /// This process received a signal.
     Interrupted,
-    /// Whoever looks at the events wants no more for now.
+    /// The event handler asked to stop for now.
     Paused,
 }
 
-/// What an engine has cost the tasks that it watches.
+/// What an engine has cost the tasks that it traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineCost {
-    /// How often a task was held up: runs of a program in the kernel, or stops.
+    /// How often a task was interrupted: runs of a BPF program, or ptrace stops.
     pub times: u64,
-    /// For how long in all, as far as the engine can see: a stop is seen from when we are told of it
-    /// until we let the task run on, without the switches between tasks before and after, which
-    /// take several microseconds more.
+    /// The total time of these interruptions that the engine can see.  A stop is measured from
+    /// `wait4` returning until the task is resumed, without the context switches before and after,
+    /// which take several microseconds more.
     pub held_ns: u64,
 }
 
 impl EngineCost {
-    /// For how long a task was held up by one call, at whose begin and end it was; `None` if none
-    /// was.
+    /// The time that one call was interrupted at its entry and exit, in ns; `None` without a
+    /// measurement.
     #[must_use]
     pub fn call_ns(&self) -> Option<f64> {
         (self.times > 0).then(|| self.held_ns as f64 / self.times as f64 * 2.0)
     }
 }
 
-/// Who looks at the events.  The memory is that of the event's task, at the event.
+/// Receives the events.  The memory is that of the event's task, at the time of the event.
 pub type EventHandler<'a> = dyn FnMut(&TraceEvent, &dyn Memory) -> ControlFlow<()> + 'a;
 
-/// What watches tasks and tells what they do.
+/// Traces tasks and hands over events.
 pub trait TraceEngine {
-    /// Which way it is.
+    /// How it traces.
     fn way(&self) -> TraceWay;
 
-    /// Hands over what happens, until nothing is left to watch, the time is over, a signal comes or
-    /// `each` breaks off.  To be called again after all but the first.
+    /// Hands over events until no task is left, the limit is reached, a signal comes or `each`
+    /// breaks. Call it again unless it returned [`RunResult::Ended`].
     ///
-    /// A signal that comes just before this call does not interrupt it: whoever waits for one gives
-    /// a limit.
+    /// A signal that comes just before this call does not interrupt it, so callers that wait for
+    /// one set a limit.
     ///
     /// # Errors
     ///
-    /// [`Error::Exec`] when the command could not be begun; what a system call said that must not
-    /// fail.
+    /// [`Error::Exec`] when the command could not be started; [`Error::System`] when a system call
+    /// failed.
     fn run(
         &mut self,
         limit: Option<Duration>,
         each: &mut EventHandler<'_>,
     ) -> Result<RunResult, Error>;
 
-    /// Events that happened and could not be handed over.
+    /// Events that could not be handed over.
     fn lost(&self) -> u64;
 
     /// What it has cost so far.
     fn cost(&self) -> EngineCost;
 
-    /// How the command that the engine was made for ended; `None` while it runs, or if the engine was
-    /// attached to tasks that run already.
+    /// The wait status of the command that the engine started; `None` while it runs, or if the
+    /// engine attached to running tasks.
     fn end(&self) -> Option<WaitStatus>;
 
-    /// Lets go of all tasks, which run on.  Nothing is handed over after it.
+    /// Detaches from all tasks, which continue.  No event is handed over afterwards.
     ///
     /// # Errors
     ///
-    /// [`Error::Inseparable`] if they cannot run on without it.
+    /// [`Error::Inseparable`] if the tasks cannot continue without it.
     fn detach(&mut self) -> Result<(), Error>;
 }
 
-/// What keeps an engine from watching.
+/// Why an engine cannot trace.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The command is in none of the folders.
+    /// No folder of `PATH` has the command.
     #[error("no command {0:?} in the folders of PATH")]
     NotFound(String),
-    /// `execve` refused.
+    /// `execve` failed.
     #[error("cannot run {program}: {why}")]
     Exec {
         /// The file.
         program: String,
-        /// Why.
+        /// The cause.
         why: io::Error,
     },
-    /// An argument, or what is added to the environment, has a zero byte in it.
-    #[error("{0:?} has a zero byte in it, which no command can be given")]
+    /// An argument or an environment variable contains a zero byte.
+    #[error("{0:?} contains a zero byte, which no argument can")]
     ZeroByte(String),
     /// There is no user of that name.
     #[error("no user {0:?} on this machine")]
     NoUser(String),
-    /// The user could not be taken on.
+    /// The process could not change to the user.
     #[error("cannot run as user {user}: {why}: only root can run a command as somebody else")]
     User {
         /// Its name.
@@ -214,52 +214,54 @@ pub enum Error {
     /// There is no such process, or no longer.
     #[error("no process {0}: it may have ended")]
     NoProcess(i32),
-    /// Another traces it.
+    /// Another tracer traces the process.
     #[error(
-        "process {pid} is traced by process {by} already, and only one can: end that, or count in \
-         the kernel"
+        "process {pid} is already traced by process {by}, and only one tracer can: end that one, or \
+         count in the kernel"
     )]
     Traced {
         /// The process.
         pid: i32,
-        /// Who has hold of it.
+        /// Its tracer.
         by: i32,
     },
-    /// The kernel does not let us.
+    /// The kernel refuses to trace the process.
     #[error("not allowed to trace process {pid}: {why}")]
     Denied {
         /// The process.
         pid: i32,
-        /// Why, and what to do.
+        /// The cause, and what to do.
         why: String,
     },
-    /// The filter was refused.
+    /// The kernel refused the seccomp filter.
     #[error("the kernel takes no seccomp filter ({0}): trace without one")]
     Filter(io::Error),
-    /// Before Linux 5.3 a call could not be told from its answer without guessing.
+    /// Without this request (Linux 5.3) the entry of a call cannot be told from its exit for
+    /// certain.
     #[error("this kernel has no PTRACE_GET_SYSCALL_INFO (Linux 5.3 and later have)")]
     OldKernel,
-    /// The kernel takes no programs.
+    /// The kernel rejects the BPF programs.
     #[error(transparent)]
     Kernel(#[from] bpf::Error),
-    /// Tasks with a seccomp filter fail in the selected calls once their tracer is gone.
+    /// Once the tracer of a task with a seccomp filter is gone, the selected calls fail with
+    /// ENOSYS.
     #[error(
-        "the command has a seccomp filter that needs its tracer to the end, and cannot be let go: \
+        "the command has a seccomp filter that needs its tracer, so it cannot be detached: \
          end it"
     )]
     Inseparable,
-    /// A system call failed that must not.
+    /// A system call failed that should not.
     #[error("{what}: {why}")]
     System {
         /// What was tried.
         what: &'static str,
-        /// Why not.
+        /// The cause.
         why: io::Error,
     },
 }
 
 impl Error {
-    /// The last error of the C library, with what was tried.
+    /// The error number of the latest libc call, with what was tried.
     pub(crate) fn last(what: &'static str) -> Self {
         Error::System { what, why: io::Error::last_os_error() }
     }

@@ -1,14 +1,15 @@
-//! What a traced task did, as an engine tells it.
+//! What a traced task did, as an engine hands it over.
 //!
-//! Events of one task come in the order in which they happened; those of several as the engine saw
-//! them, which is within microseconds of it.  Times are on the monotonic clock.
+//! Events of one task come in the order in which they happened; those of several tasks in the order
+//! in which the engine saw them, which is right within microseconds.  Times are on
+//! `CLOCK_MONOTONIC`.
 
 use crate::CallId;
 
-/// One thing that a task did.
+/// One event of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceEvent {
-    /// CapturePhase, on `CLOCK_MONOTONIC`.
+    /// When, on `CLOCK_MONOTONIC`.
     pub time_ns: u64,
     /// The thread (what the kernel calls a pid).
     pub thread: i32,
@@ -18,67 +19,67 @@ pub struct TraceEvent {
     pub what: EventKind,
 }
 
-/// A system call with its arguments as they stood in the registers.
+/// A system call with its arguments as they were in the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Which.
+    /// Which call.
     pub id: CallId,
-    /// The six words; those of a 32-bit program are extended with zeros.  `rt_sigreturn` has no
-    /// arguments: its first word is where its frame keeps the set of blocked signals (0: unknown).
+    /// The six argument words; those of a 32-bit program are zero-extended.  `rt_sigreturn` has no
+    /// arguments: its first word is the address of the signal mask in its frame (0: unknown).
     pub arguments: [u64; 6],
 }
 
-/// What can happen.
+/// The kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EventKind {
-    /// The task asks for something.
+    /// The task enters a system call.
     Enter(Call),
-    /// The task has its answer.  Comes without an [`Enter`](EventKind::Enter) before it if the engine was
-    /// attached in between.
+    /// The task returns from a system call.  There is no [`Enter`](EventKind::Enter) before it if
+    /// the engine attached within the call.
     Exit {
-        /// The call, told again as arguments that the kernel writes through are now worth reading.
+        /// The call again: memory that the kernel has filled in can be read now.
         call: Call,
-        /// What it gave: −4095 to −1 are negated error numbers.
+        /// The result: −4095 to −1 are negated error numbers.
         result: i64,
-        /// From begin to end; from when the engine was attached, if that was in between.
+        /// Time from entry to exit; from the attach, if that was within the call.
         wall_ns: u64,
-        /// Of that, on a CPU; `None` if the engine cannot tell.
+        /// The part of that time on a CPU; `None` if the engine does not know it.
         cpu_ns: Option<u64>,
     },
-    /// A signal is delivered to it.
+    /// A signal is delivered to the task.
     Signal(Signal),
-    /// It has stopped because of this signal.
+    /// The task was stopped by this signal.
     Stopped(i32),
-    /// It is new, and traced because its parent is.
+    /// The task is new, and traced because its parent is.
     Began {
-        /// The process that made it.
+        /// The process that created it.
         parent: i32,
     },
-    /// It began another program; all other threads are gone, and it has the number of its process
-    /// from now on.
+    /// The task has called `execve`: all other threads are gone, and it has the number of its
+    /// process from now on.
     Superseded {
-        /// The number that it had.
+        /// The number that it had before.
         former: i32,
     },
-    /// It is no more.
+    /// The task has exited.
     Ended(WaitStatus),
 }
 
-/// How a task ended.
+/// How a task exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitStatus {
     /// With this status.
     Exited(i32),
-    /// By a signal.
+    /// Killed by a signal.
     Signaled {
-        /// Which.
+        /// The signal.
         number: i32,
-        /// Whether it left a core file.
+        /// Whether it dumped core.
         dumped: bool,
     },
 }
 
-/// What `siginfo_t` says, of which the meaning depends on `number` and `code` (sigaction(2)).
+/// A `siginfo_t`; the meaning of fields depends on `number` and `code` (sigaction(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signal {
     /// `si_signo`.
@@ -87,12 +88,12 @@ pub struct Signal {
     pub code: i32,
     /// `si_errno`.
     pub error: i32,
-    /// Who sent it, or which child it is about.
+    /// The process that sent it, or the child that it is about.
     pub pid: i32,
-    /// The user of that.
+    /// The user of that process.
     pub uid: u32,
-    /// `si_status` of a child, or all eight bytes of `si_value`; of `SIGSYS` the call (low half)
-    /// and its table.
+    /// `si_status` of a child, or all eight bytes of `si_value`; for `SIGSYS` the call (low half)
+    /// and its audit architecture.
     pub status: i64,
     /// `si_addr` of a fault, or `si_call_addr`, or `si_band`.
     pub address: u64,
@@ -103,7 +104,7 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// What a `siginfo_t` of a 64-bit kernel says, as it stands in memory.
+    /// Parses the `siginfo_t` of a 64-bit kernel.
     #[must_use]
     pub fn from_siginfo(bytes: &[u8; 128]) -> Self {
         let word = |at: usize| {
@@ -129,23 +130,23 @@ impl Signal {
     }
 }
 
-/// What the pointers of a call point to, while its event is looked at.
+/// The memory that the pointers of a call point to, while its event is handled.
 ///
-/// One engine reads the task's memory when it is asked, another has copied beforehand what the table
-/// of calls says will be asked for.
+/// The ptrace engines read the task's memory when asked; the engine in the kernel has copied what
+/// the table of calls names.
 pub trait Memory {
-    /// CopiedMemory what stands at an address, as far as it can be had; gives the number of bytes.
+    /// Copies the bytes at an address that are readable to `into`; returns how many.
     fn read(&self, address: u64, into: &mut [u8]) -> usize;
 }
 
-/// Nothing is known of the memory: pointers are shown as numbers.
+/// Nothing of the memory is known: pointers are shown as numbers.
 impl Memory for () {
     fn read(&self, _address: u64, _into: &mut [u8]) -> usize {
         0
     }
 }
 
-/// The error number that a result stands for.
+/// The error number that a result stands for; `None` for a success.
 #[must_use]
 pub fn error_of(result: i64) -> Option<i32> {
     (-4095..0).contains(&result).then_some(-result as i32)

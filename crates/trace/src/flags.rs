@@ -1,7 +1,7 @@
-//! Names of numbers: sets of bits and lists of alternatives, as `strace` writes them.
+//! Names of numbers: flags and alternatives, as `strace` writes them.
 //!
-//! Data of the kernel's headers, in the order in which `strace` names them, as tools that read its
-//! lines compare texts.  A number costs a walk over its list, of which the longest has 80 entries.
+//! Data from the kernel's headers, in the order in which `strace` names them, because tools compare
+//! its lines.  A lookup walks the list, of which the longest has 80 entries.
 
 use std::io::Write as _;
 
@@ -15,13 +15,13 @@ pub(crate) mod memory;
 pub(crate) mod network;
 pub(crate) mod process;
 
-/// A set of bits.
+/// A set of flags.
 #[derive(Debug)]
 pub(crate) struct Flags {
-    /// Written as a remark beside a number of which no bit has a name.
+    /// Written as a remark beside a number of which no flag has a name.
     pub(crate) unknown: &'static str,
-    /// Bits and their names; one of several bits comes before those that it is made of.  That of no
-    /// bit at all, if it has one, may stand anywhere.
+    /// Masks and their names; a mask of several flags comes before its parts.  The name of zero, if
+    /// there is one, may be anywhere.
     pub(crate) names: &'static [(u64, &'static str)],
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Names {
 }
 
 impl Flags {
-    /// Writes the names, and what is left as a number: `A|B|0x40`, `0`, `0x40 /* X_??? */`.
+    /// Writes the names, and the rest as a number: `A|B|0x40`, `0`, `0x40 /* X_??? */`.
     pub(crate) fn write(&self, value: u64, out: &mut Vec<u8>) {
         if value == 0 {
             let none = self.names.iter().find(|(bits, _)| *bits == 0);
@@ -55,7 +55,7 @@ impl Flags {
         }
     }
 
-    /// The same after something else: `A|0x40`, without a remark.
+    /// As [`write`](Self::write), after something else: `A|0x40`, without a remark.
     pub(crate) fn write_rest(&self, value: u64, out: &mut Vec<u8>) {
         let start = out.len();
         let rest = self.write_names(value, out);
@@ -67,7 +67,7 @@ impl Flags {
         }
     }
 
-    /// Writes the names, and gives the bits that have none.
+    /// Writes the names; returns the bits that have none.
     pub(crate) fn write_names(&self, value: u64, out: &mut Vec<u8>) -> u64 {
         let mut rest = value;
         let mut is_first = true;
@@ -105,7 +105,7 @@ impl Names {
     }
 }
 
-/// Writes `0x1f`, and `0` for none.
+/// Writes `0x1f`, and `0` for zero.
 pub(crate) fn hex(value: u64, out: &mut Vec<u8>) {
     if value == 0 { out.push(b'0') } else { digits::hex(value, out) }
 }

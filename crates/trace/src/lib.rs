@@ -1,20 +1,19 @@
 //! System calls: counted and timed, or shown one by one.
 //!
-//! An **engine** traces tasks and hands over [`TraceEvent`]s (`engine`), or counts in the kernel and
-//! hands over a [`CallTally`].  Three ways, the cheapest that is allowed: programs in the kernel (crate
-//! `bpf`), ptrace with a seccomp filter for a command of one's own, plain ptrace.  What they hand
-//! over is the same, so that whatever shows it knows no engine.  `report` does a whole trace, from the
-//! choice of the engine to the lines and tables.
+//! An **engine** traces tasks and hands over [`TraceEvent`]s (`engine`), or counts in the kernel
+//! and hands over a [`CallTally`].  There are three ways, and the cheapest that is allowed is
+//! taken: BPF programs (crate `bpf`), ptrace with a seccomp filter for a command that we start,
+//! plain ptrace.  All hand over the same events, so what shows them knows no engine.  `report` does
+//! a whole trace, from the choice of the engine to the lines and tables.
 //!
-//! * [`CallId`]: which call, of which of the kernel's tables;
-//! * [`TraceEvent`] and [`Memory`]: what a task did, and what its pointers point to;
-//! * [`CallTally`]: calls, errors, times and histograms, in all and by process, command or thread;
-//! * [`ProcessGroupCounts`]: the same by process group, for a runner of jobs.
+//! * [`CallId`]: a system call, by its table and number;
+//! * [`TraceEvent`] and [`Memory`]: what a task did, and the memory that its arguments point to;
+//! * [`CallTally`]: calls, errors, times and histograms, in total and by process, command or
+//!   thread;
+//! * [`ProcessGroupCounts`]: the same by process group, for a job runner.
 //!
-//! Uses `bpf` and `procfs`.  Begin with `event.rs` and `engine.rs`, then `report.rs`.
-//!
-//! Uses `bpf` and `procfs`.
-//! Begin with `event.rs` (what is handed over) and `engine.rs` (by whom), then `line.rs`.
+//! Uses `bpf` and `procfs`.  Begin with `event.rs` (what is handed over) and `engine.rs` (by whom),
+//! then `line.rs` and `report.rs`.
 
 mod clock;
 mod count;

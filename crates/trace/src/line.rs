@@ -7,13 +7,13 @@
 //! [pid  1201] <... read resumed>"root:x:0:0:root:/root:/bin/bash\n"..., 4096) = 1201
 //! ```
 //!
-//! A [`Printer`] is given `TraceEvent`s and writes; it does nothing else.  A call's line is begun when
-//! the call begins, as far as its arguments can be told, and ended when it ends; if another task has
-//! something to say in between, the line is broken and resumed.  Where only some results are wanted a
-//! line is held back until its own is known.
+//! A [`Printer`] takes `TraceEvent`s and writes lines; it does nothing else.  The line of a call is
+//! begun at its entry, with the arguments that are known then, and finished at its exit; if another
+//! task has an event in between, the line is broken and resumed.  If only some results are wanted,
+//! a line is held back until the result is known.
 //!
-//! Per task that is in a call it keeps the line so far.  One line costs a few microseconds, most of it
-//! for reading the task's memory.
+//! It keeps the line so far of each task that is in a call.  A line costs a few microseconds, most
+//! of them for reading the task's memory.
 
 mod calls;
 mod leader;

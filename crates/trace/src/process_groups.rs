@@ -1,12 +1,12 @@
-//! System calls by process group: what each of many jobs asks of the kernel, for who starts them.
+//! System calls by process group: what each of many jobs asks of the kernel, for a job runner.
 //!
-//! A runner watches itself; whatever it begins from then on is counted from its first call on, and
-//! so is what that begins, however short it lives.  A job is told from the others by its process
-//! group, so the runner gives each a group of its own (`setpgid`); its own calls stand under its
-//! own group.  A job that leaves its group is counted under the new one.
+//! A runner watches itself; all its descendants from then on are counted from their first call on,
+//! however short they live.  Jobs are told apart by their process group, so the runner gives each
+//! job a group of its own (`setpgid`); its own calls are counted under its own group.  A process
+//! that leaves its group is counted under the new one.
 //!
-//! Costs what counting costs: some 0.3 µs a call of what is watched, a look or two for all others.
-//! Reading takes two system calls for each group and call that it made.
+//! Counting costs some 0.3 µs for each call of a watched task, and one or two lookups for any other
+//! call.  Reading takes two system calls for each pair of group and call.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use bpf::{CountSettings, Error, KernelTypes, Split, SyscallCounts, UnitCount};
 
 use crate::{CallId, CallStats};
 
-/// SyscallCounts, by process group.
+/// Counts of system calls by process group.
 pub struct ProcessGroupCounts {
     counts: SyscallCounts,
 }
@@ -27,10 +27,10 @@ pub struct ProcessGroupCalls {
 }
 
 impl ProcessGroupCounts {
-    /// SyscallCounts what this process (all its threads) calls and begins from now on.
+    /// Counts what this process (all its threads) and its future descendants call from now on.
     ///
     /// # Errors
-    /// Without permission, without BTF, when the kernel does not take the programs.
+    /// Without permission, without BTF, and when the kernel rejects the programs.
     pub fn of_process(process: i32) -> Result<Self, Error> {
         let settings = CountSettings {
             follow: true,
@@ -44,7 +44,7 @@ impl ProcessGroupCounts {
         Ok(groups)
     }
 
-    /// SyscallCounts these processes too; gives the threads of them that exist.
+    /// Counts these processes too; returns their threads that exist.
     ///
     /// # Errors
     /// When the kernel does not run the pass over all tasks.
@@ -55,7 +55,7 @@ impl ProcessGroupCounts {
     /// What each group has called so far.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel cannot be asked.
     pub fn read(&self) -> Result<BTreeMap<u32, ProcessGroupCalls>, Error> {
         let mut groups: BTreeMap<u32, ProcessGroupCalls> = BTreeMap::new();
         for unit in self.counts.units()? {
@@ -64,20 +64,20 @@ impl ProcessGroupCounts {
         Ok(groups)
     }
 
-    /// What a group has called, which is then forgotten: for a group that has ended, whose number
-    /// another may get.  Room is for some hundred thousand pairs of group and call.
+    /// Takes out what a group has called: for a group that has ended, whose number may be reused.
+    /// There is room for some hundred thousand pairs of group and call.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel cannot be asked.
     pub fn take(&mut self, group: u32) -> Result<ProcessGroupCalls, Error> {
         self.take_all(|id| id == group)
     }
 
-    /// The same of all groups that are `wanted`, together: one pass over what is counted, where
-    /// [`take`](Self::take) makes one for each group.
+    /// Takes out what all `wanted` groups have called, summed up, in one pass over the counts,
+    /// where [`take`](Self::take) makes one for each group.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel cannot be asked.
     pub fn take_all(&mut self, wanted: impl Fn(u32) -> bool) -> Result<ProcessGroupCalls, Error> {
         let mut calls = ProcessGroupCalls::default();
         for unit in self.counts.take_units(wanted)? {
@@ -86,11 +86,11 @@ impl ProcessGroupCounts {
         Ok(calls)
     }
 
-    /// Calls that are missing: for want of room, or as the kernel would not run a program within
-    /// itself.
+    /// Calls that are missing because the table was full, or because the kernel does not run a
+    /// program recursively.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel cannot be asked.
     pub fn lost(&self) -> Result<u64, Error> {
         let uncounted = self.counts.uncounted()?;
         Ok(uncounted.calls + uncounted.units)
@@ -105,14 +105,14 @@ impl ProcessGroupCalls {
         }
     }
 
-    /// Adds what others have called.
+    /// Adds the calls of another group.
     pub fn merge(&mut self, other: &ProcessGroupCalls) {
         for (call, stats) in &other.calls {
             self.calls.entry(*call).or_default().merge(stats);
         }
     }
 
-    /// All of them together.
+    /// The sum over all calls.
     #[must_use]
     pub fn total(&self) -> CallStats {
         let mut total = CallStats::default();

@@ -1,4 +1,4 @@
-//! Traces a target from begin to end, and writes what it did.
+//! Traces a target from its start to its end, and writes what it did.
 //!
 //! * [`table::count`]: calls are counted, and tables are written ([`table::TableOptions`]);
 //! * [`events::trace`]: each event is written as a line or as JSON ([`events::EventOptions`]).
@@ -17,10 +17,10 @@ use std::io;
 
 use crate::engine;
 
-/// Why a target cannot be traced, or what it did cannot be written.
+/// Why a target cannot be traced, or its trace cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// What is asked for cannot be done, with the reason.
+    /// What is asked for is not possible, with the reason.
     #[error("{0}")]
     Refused(String),
     /// A file or a system call failed.
@@ -38,7 +38,7 @@ pub enum ReportError {
     #[error(transparent)]
     Engine(#[from] engine::Error),
     /// Neither programs in the kernel nor ptrace can trace the target.
-    #[error("not in the kernel ({kernel}), nor by ptrace")]
+    #[error("cannot trace in the kernel ({kernel}) or by ptrace")]
     NoWay {
         /// Why not in the kernel.
         kernel: String,
@@ -54,24 +54,24 @@ impl From<bpf::Error> for ReportError {
 }
 
 impl ReportError {
-    /// What was asked for cannot be done.
+    /// What is asked for is not possible.
     fn refused(why: impl Into<String>) -> Self {
         ReportError::Refused(why.into())
     }
 
-    /// What was asked for cannot be done unless this holds.
+    /// An error unless `holds`: what is asked for is not possible otherwise.
     fn require(holds: bool, why: impl Into<String>) -> Result<(), Self> {
         if holds { Ok(()) } else { Err(Self::refused(why)) }
     }
 
-    /// A file or a system call failed, by what was tried.
+    /// Makes an error of what was tried and of the cause.
     fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| ReportError::System { what, source }
     }
 }
 
-/// Sends a signal on to the command.
+/// Sends a signal to the command.
 fn send(process: i32, signal: i32) {
     // SAFETY: a plain system call; the process is our child and was not waited for.
     unsafe { libc::kill(process, signal) };

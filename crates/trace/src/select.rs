@@ -1,4 +1,4 @@
-//! Which calls, signals and results: the expressions behind `-e`, as `strace` has them.
+//! Which calls, signals and results are selected: the expressions of `-e`, as in `strace`.
 //!
 //! ```text
 //! trace=open,openat        these            trace=%file       a class
@@ -13,20 +13,20 @@ use crate::engine::CallFilter;
 use crate::table::{self, Class};
 use crate::{Abi, CallId, SLOTS};
 
-/// What is wrong with an expression.
+/// Why an expression cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SelectError {
     /// No call has this name.
     #[error("no system call is named {0:?}: `?{0}` asks for it where there is one")]
     Call(String),
     /// No class has this name.
-    #[error("no class of system calls is named {0:?}: there are {names}", names = class_names())]
+    #[error("no class of system calls is named {0:?}: the classes are {names}", names = class_names())]
     Class(String),
     /// No table has this name.
-    #[error("no table of system calls is named {0:?}: @64 and @32 are")]
+    #[error("no table of system calls is named {0:?}: give @64 or @32")]
     Table(String),
-    /// The pattern is none, or too large.
-    #[error("{pattern:?} is no pattern: {why}")]
+    /// The regular expression is invalid, or too large.
+    #[error("{pattern:?} is not a regular expression: {why}")]
     Pattern {
         /// As it was given.
         pattern: String,
@@ -36,19 +36,19 @@ pub enum SelectError {
     /// No signal has this name.
     #[error("no signal is named {0:?}")]
     Signal(String),
-    /// A word that is not in a list.
-    #[error("{word:?} is none of {words}")]
+    /// A word that is not allowed here.
+    #[error("{word:?} is not one of {words}")]
     Word {
         /// As it was given.
         word: String,
-        /// The words that there are.
+        /// The words that are allowed.
         words: &'static str,
     },
-    /// What strace can and this cannot.
+    /// strace has it, whit does not.
     #[error("-e {0}= is not supported: {1}")]
     Unsupported(String, &'static str),
-    /// No such kind of expression.
-    #[error("-e {0}= means nothing: trace, signal, status, raw, abbrev and quiet are known")]
+    /// There is no such kind of expression.
+    #[error("-e {0}= is unknown: give trace, signal, status, raw, abbrev or quiet")]
     Unknown(String),
 }
 
@@ -68,7 +68,7 @@ impl CallSet {
         CallSet([0; SLOTS / 64])
     }
 
-    /// Every call, and every number that is none.
+    /// Every call, and every number that is no call.
     #[must_use]
     pub const fn all() -> Self {
         CallSet([u64::MAX; SLOTS / 64])
@@ -99,7 +99,7 @@ impl CallSet {
         self.0[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// The set as the kernel's programs take it: a bit for each slot.
+    /// The set as the BPF programs take it: a bit for each slot.
     #[must_use]
     pub fn bits(&self) -> [u64; SLOTS / 64] {
         self.0
@@ -111,11 +111,11 @@ impl CallSet {
         CallFilter::of(|call| self.has(call))
     }
 
-    /// The set that an expression names, as it stands behind `trace=`.
+    /// Parses an expression, without `trace=`.
     ///
     /// # Errors
     ///
-    /// A name that no call has, unless a `?` stands before it; a pattern that is none.
+    /// If no call has a name, unless `?` stands before it; if a regular expression is invalid.
     pub fn parse(text: &str) -> Result<Self, SelectError> {
         let (is_inverted, list) = inverted(text);
         let mut set = match list {
@@ -157,14 +157,15 @@ impl CallSet {
         } else if let Some(class) = class_of(name)? {
             self.add_all(abis, |call| table::entry(call).classes.meets(class))
         } else {
-            // These have no number of their own in either table, but ask by another call.
+            // 32-bit programs make these calls by `socketcall`, as they have no number of their
+            // own.
             let name = if matches!(name, "send" | "recv") { "socketcall" } else { name };
             self.add_all(abis, |call| call.known_name() == Some(name))
         };
         if found || is_optional { Ok(()) } else { Err(SelectError::Call(name.to_owned())) }
     }
 
-    /// Adds every call of these tables that is wanted; whether there was one.
+    /// Adds every wanted call of these tables; returns whether there was one.
     fn add_all(&mut self, abis: &[Abi], is_wanted: impl Fn(CallId) -> bool) -> bool {
         let mut found = false;
         for call in abis.iter().flat_map(|abi| CallId::all(*abi)).filter(|call| is_wanted(*call)) {
@@ -175,14 +176,14 @@ impl CallSet {
     }
 }
 
-/// The class that a word names; the oldest seven may stand without `%`.
+/// The class that a word names; the seven oldest may come without `%`.
 fn class_of(word: &str) -> Result<Option<Class>, SelectError> {
     const OLD: [&str; 7] = ["file", "desc", "process", "network", "signal", "ipc", "memory"];
     if word.starts_with('%') {
         let class = Class::by_name(word).ok_or_else(|| SelectError::Class(word.to_owned()))?;
         return Ok(Some(class));
     }
-    // i386 has a call `signal` and one `ipc`; the class is meant, as it is by strace.
+    // i386 also has calls `signal` and `ipc`; as in strace the class is meant.
     Ok(OLD.contains(&word).then(|| Class::by_name(&format!("%{word}"))).flatten())
 }
 
@@ -219,11 +220,11 @@ impl SignalSet {
         }
     }
 
-    /// The set that an expression names, as it stands behind `signal=`.
+    /// Parses an expression, without `signal=`.
     ///
     /// # Errors
     ///
-    /// A name that no signal has.
+    /// If no signal has a name.
     pub fn parse(text: &str) -> Result<Self, SelectError> {
         let (is_inverted, list) = inverted(text);
         let mut bits = 0;
@@ -242,22 +243,22 @@ impl SignalSet {
     }
 }
 
-/// How a call went.
+/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallStatus {
-    /// It gave no error.
+    /// It returned no error.
     Successful,
-    /// It gave an error.
+    /// It returned an error.
     Failed,
-    /// Its task ended within it.
+    /// Its task exited within it.
     Unfinished,
-    /// Its result could not be had.
+    /// Its result could not be read.
     Unavailable,
-    /// Its task was let go within it.
+    /// Its task was detached within it.
     Detached,
 }
 
-/// A set of `Status`.
+/// A set of [`CallStatus`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallStatuses(u8);
 
@@ -270,35 +271,35 @@ const STATUS_WORDS: [(&str, CallStatus); 5] = [
 ];
 
 impl CallStatuses {
-    /// However it went.
+    /// However a call ended.
     #[must_use]
     pub const fn all() -> Self {
         CallStatuses(0b1_1111)
     }
 
-    /// Only like this.
+    /// Only this.
     #[must_use]
     pub const fn only(status: CallStatus) -> Self {
         CallStatuses(1 << status as u8)
     }
 
-    /// Whether a call that went like this is wanted.
+    /// Whether a call that ended like this is in the set.
     #[must_use]
     pub const fn has(self, status: CallStatus) -> bool {
         self.0 >> status as u8 & 1 != 0
     }
 
-    /// Whether all are.
+    /// Whether every status is in the set.
     #[must_use]
     pub const fn is_all(self) -> bool {
         self.0 == Self::all().0
     }
 
-    /// The set that an expression names, as it stands behind `status=`.
+    /// Parses an expression, without `status=`.
     ///
     /// # Errors
     ///
-    /// Another word.
+    /// If it contains another word.
     pub fn parse(text: &str) -> Result<Self, SelectError> {
         let words = "all, none, successful, failed, unfinished, unavailable and detached";
         let bits =
@@ -307,7 +308,7 @@ impl CallStatuses {
     }
 }
 
-/// What is not said: news of tasks beside their calls and signals.
+/// Messages that are left out: those about tasks, beside their calls and signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quiet(u8);
 
@@ -315,7 +316,7 @@ const QUIET_WORDS: [(&str, u8); 5] =
     [("attach", 1), ("exit", 2), ("path-resolution", 4), ("personality", 8), ("thread-execve", 16)];
 
 impl Quiet {
-    /// What so many `-q` leave unsaid.
+    /// What `-q` leaves out when given `count` times.
     #[must_use]
     pub const fn times(count: u8) -> Self {
         Quiet(match count {
@@ -326,35 +327,35 @@ impl Quiet {
         })
     }
 
-    /// Who was attached to and let go.
+    /// Messages about tasks that are attached or detached.
     #[must_use]
     pub const fn attach(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// How tasks ended.
+    /// Messages about tasks that exit.
     #[must_use]
     pub const fn exit(self) -> bool {
         self.0 & 2 != 0
     }
 
-    /// What the paths of `-P` are in truth.
+    /// Messages about the resolved paths of `-P`.
     #[must_use]
     pub const fn path_resolution(self) -> bool {
         self.0 & 4 != 0
     }
 
-    /// Which thread's program took the place of another.
+    /// Messages about a thread that replaces its process by `execve`.
     #[must_use]
     pub const fn thread_execve(self) -> bool {
         self.0 & 16 != 0
     }
 
-    /// The set that an expression names, as it stands behind `quiet=`.
+    /// Parses an expression, without `quiet=`.
     ///
     /// # Errors
     ///
-    /// Another word.
+    /// If it contains another word.
     pub fn parse(text: &str) -> Result<Self, SelectError> {
         let words = "all, none, attach, exit, path-resolution, personality and thread-execve";
         Ok(Quiet(words_of(text, &QUIET_WORDS, words)?))
@@ -376,29 +377,29 @@ fn words_of(text: &str, known: &[(&str, u8)], words: &'static str) -> Result<u8,
     Ok(if is_inverted { all & !bits } else { bits })
 }
 
-/// What stands behind `-e`.
+/// An expression of `-e`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
-    /// `trace=`, or no word at all: calls that are shown.
+    /// `trace=`, or without a word: calls that are shown.
     Trace(CallSet),
-    /// `raw=`: calls whose arguments are shown as words.
+    /// `raw=`: calls whose arguments are shown as plain words.
     Raw(CallSet),
-    /// `abbrev=`: calls whose structures are cut short.
+    /// `abbrev=`: calls whose structures are abbreviated.
     Abbreviate(CallSet),
     /// `signal=`: signals that are shown.
     Signal(SignalSet),
-    /// `status=`: how calls have to go to be shown.
+    /// `status=`: how calls must end to be shown.
     Status(CallStatuses),
-    /// `quiet=`: what is not said.
+    /// `quiet=`: messages that are left out.
     Quiet(Quiet),
 }
 
 impl Expression {
-    /// Reads what stands behind `-e`.
+    /// Parses the argument of `-e`.
     ///
     /// # Errors
     ///
-    /// What cannot be read, and what strace can and this cannot, each by its name.
+    /// If it is invalid, or a feature of strace that whit does not have.
     pub fn parse(text: &str) -> Result<Self, SelectError> {
         let Some((word, list)) = text.split_once('=') else {
             return CallSet::parse(text).map(Expression::Trace);
@@ -411,12 +412,12 @@ impl Expression {
             "signal" | "signals" | "s" => SignalSet::parse(list).map(Expression::Signal),
             "status" => CallStatuses::parse(list).map(Expression::Status),
             "quiet" | "silent" | "silence" | "q" => Quiet::parse(list).map(Expression::Quiet),
-            "verbose" | "v" => refuse("structures are always looked into; -e raw= shows words"),
-            "inject" | "fault" => refuse("whit watches and never changes what a program does"),
+            "verbose" | "v" => refuse("structures are always decoded; -e raw= shows plain words"),
+            "inject" | "fault" => refuse("whit never changes what a program does"),
             "read" | "reads" | "r" | "write" | "writes" | "w" => {
                 refuse("whit dumps no data; -s shows more of it in the lines")
             }
-            "kvm" => refuse("exits of virtual CPUs are not looked at"),
+            "kvm" => refuse("exits of virtual CPUs are not traced"),
             "decode-fds" | "decode-fd" => refuse("-y and -yy show what descriptors point to"),
             "decode-pids" | "namespace" => {
                 refuse("process numbers are shown as the task sees them")
@@ -426,21 +427,21 @@ impl Expression {
     }
 }
 
-/// Which calls, signals and messages are wanted: what all expressions come to.  Of each kind the
-/// last holds, as with strace.
+/// The calls, signals and messages that all expressions together select.  Of each kind the last one
+/// counts, as in strace.
 #[derive(Clone, Debug)]
 pub struct EventSelection {
     /// Calls that are traced.
     pub calls: CallSet,
-    /// Calls whose arguments are shown as words.
+    /// Calls whose arguments are shown as plain words.
     pub raw: CallSet,
-    /// Calls whose structures are cut short.
+    /// Calls whose structures are abbreviated.
     pub abbreviated: CallSet,
     /// Signals that are shown.
     pub signals: SignalSet,
     /// How calls must end to be shown.
     pub statuses: CallStatuses,
-    /// Messages that are left out; `None` if no expression says so.
+    /// Messages that are left out; `None` if no expression sets them.
     pub quiet: Option<Quiet>,
 }
 
@@ -458,7 +459,7 @@ impl Default for EventSelection {
 }
 
 impl EventSelection {
-    /// Selects as this expression says.
+    /// Applies an expression.
     pub fn apply(&mut self, expression: Expression) {
         match expression {
             Expression::Trace(set) => self.calls = set,

@@ -1,4 +1,4 @@
-//! The table of calls: strace's columns, then what strace does not have.
+//! The table of calls: strace's columns.
 //!
 //! ```text
 //! % time     seconds  usecs/call     calls    errors syscall
@@ -8,8 +8,8 @@
 //! 100.00    0.000518           1       402        65 total
 //! ```
 //!
-//! Widths are strace's (6.1) and grow with what stands in a column, as there.  What `seconds` means
-//! is the caller's choice: time on a CPU, as strace's name for it promises, or from begin to end.
+//! Widths are those of strace 6.1 and grow with the contents.  The caller chooses whether `seconds`
+//! is time on a CPU, as strace means it, or time from entry to exit.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -19,40 +19,40 @@ use crate::{CallId, CallStats, CallTally};
 pub(crate) mod details;
 pub(crate) mod machine;
 
-/// A column of the table, in strace's words.
+/// A column of the table, named as in strace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SummaryColumn {
     /// Share of the time of all calls.
     TimePercent,
-    /// Time in all.
+    /// Total time.
     TotalTime,
     /// The shortest call.
     MinTime,
     /// The longest call.
     MaxTime,
-    /// Time of a call, on average.
+    /// Mean time of a call.
     AvgTime,
     /// Calls that ended.
     Calls,
-    /// Calls that gave an error.
+    /// Calls that returned an error.
     Errors,
     /// Name of the call.
     Name,
 }
 
-/// What the rows are ordered by.
+/// The order of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SummaryOrder {
-    /// The column, largest first; names in their order.
+    /// By a column, largest first; by name alphabetically.
     By(SummaryColumn),
-    /// Time in all, largest first.
+    /// By total time, largest first.
     #[default]
     Time,
-    /// As the kernel numbers the calls.
+    /// By number of the call.
     None,
 }
 
-/// Names of columns, each with its short forms, as `-U` and `-S` take them.
+/// Names of columns, with their synonyms, as `-U` and `-S` take them.
 const NAMES: [(&[&str], SummaryColumn); 8] = [
     (&["time-percent", "time_percent"], SummaryColumn::TimePercent),
     (&["total-time", "total_time", "time", "time-total", "time_total"], SummaryColumn::TotalTime),
@@ -65,7 +65,7 @@ const NAMES: [(&[&str], SummaryColumn); 8] = [
 ];
 
 impl SummaryColumn {
-    /// The column of a name.
+    /// The column with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         NAMES.iter().find(|(names, _)| names.contains(&name)).map(|(_, column)| *column)
@@ -96,7 +96,7 @@ impl SummaryColumn {
 }
 
 impl SummaryOrder {
-    /// The order of a name; `none` keeps the kernel's.
+    /// The order with this name; `none` for the numbers of the calls.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name {
@@ -113,7 +113,7 @@ pub struct CallSummary {
     pub columns: Vec<SummaryColumn>,
     /// The order of the rows.
     pub sort: SummaryOrder,
-    /// Whether times are those from begin to end; else those on a CPU, where they are known.
+    /// Times are those from entry to exit; otherwise those on a CPU, if known.
     pub wall: bool,
 }
 
@@ -128,14 +128,14 @@ impl Default for CallSummary {
     }
 }
 
-/// One row: what it is called and what was counted.
+/// One row: its name and its counts.
 pub type SummaryRow<'a> = (Cow<'a, str>, &'a CallStats);
 
 impl CallSummary {
-    /// Reads the columns of `-U`: names with commas between them, each once.
+    /// Sets the columns from the argument of `-U`: names separated by commas, each at most once.
     ///
     /// # Errors
-    /// With what is wrong with it.
+    /// If a name is unknown or given twice.
     pub fn set_columns(&mut self, names: &str) -> Result<(), String> {
         self.columns.clear();
         for name in names.split(',') {
@@ -144,14 +144,14 @@ impl CallSummary {
                 format!("no column is called `{name}`: there are {}", known.join(", "))
             })?;
             if self.columns.contains(&column) {
-                return Err(format!("the column `{name}` stands there twice"));
+                return Err(format!("the column `{name}` is given twice"));
             }
             self.columns.push(column);
         }
         Ok(())
     }
 
-    /// The time of these calls that the table shows.
+    /// The time of these calls that the table shows, in nanoseconds.
     #[must_use]
     pub fn time_ns(&self, stats: &CallStats) -> u64 {
         match stats.cpu_ns {
@@ -160,8 +160,8 @@ impl CallSummary {
         }
     }
 
-    /// The calls in the order asked for, those of 32-bit programs with `@32` at their names if
-    /// there are others too.
+    /// The rows of calls in the order asked for; those of 32-bit programs are marked `@32` if there
+    /// are 64-bit ones too.
     #[must_use]
     pub fn rows<'a>(
         &self,
@@ -182,7 +182,7 @@ impl CallSummary {
         rows
     }
 
-    /// Puts rows in the order asked for; equal ones stay as they are.
+    /// Sorts rows in the order asked for; equal ones keep their order.
     pub fn order(&self, rows: &mut [SummaryRow<'_>]) {
         let mean = |stats: &CallStats| self.time_ns(stats).checked_div(stats.calls);
         match self.sort {
@@ -213,7 +213,7 @@ impl CallSummary {
     /// Writes strace's table.
     ///
     /// # Errors
-    /// PieceFilter of the writer.
+    /// Those of the writer.
     pub fn write(&self, tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
         let total = tally.total();
         let all_ns = self.time_ns(&total);
@@ -270,7 +270,7 @@ impl CallSummary {
                 _ => line.push_str(&format!("{cell:>width$} ")),
             }
         }
-        // A name in the last column is not filled up; a number that is missing there is.
+        // A name in the last column is not padded; a missing number there is.
         let line = match self.columns.last() {
             Some(SummaryColumn::Name) => line.trim_end(),
             _ => line.strip_suffix(' ').unwrap_or(&line),

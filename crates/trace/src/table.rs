@@ -1,10 +1,10 @@
-//! The table of calls: of each its arguments, its result, and the classes that it is in.
+//! The table of system calls: for each its arguments, its result, and its classes.
 //!
-//! One line a call, in files by subject.  From it come the decoder (`decode`), what an engine in the
-//! kernel has to copy ([`captures`]), and the sets that `-e trace=%class` names (`select`).
+//! One line for each call, in files by subject.  The decoder (`decode`), the captures of the engine
+//! in the kernel ([`captures`]), and the sets of `-e trace=%class` (`select`) all use it.
 //!
-//! A call of 32-bit programs uses the line of its name.  Where its structures are narrower than those
-//! of 64-bit programs, pointers to them are shown as numbers.
+//! A call of 32-bit programs uses the line with its name.  Pointers to structures with a different
+//! layout in 32-bit programs are shown as numbers.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -54,19 +54,19 @@ classes! {
 }
 
 impl Class {
-    /// The class of a name as `strace` writes it; `%net` is short for `%network`.
+    /// The class with this name of `strace`; `%net` is short for `%network`.
     pub(crate) fn by_name(name: &str) -> Option<Class> {
         let name = if name == "%net" { "%network" } else { name };
         Self::ALL.iter().find(|(text, _)| *text == name).map(|(_, class)| *class)
     }
 
-    /// Whether the two have a class in common.
+    /// Whether both have a class in common.
     pub(crate) fn meets(self, other: Class) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// A call's line.
+/// The line of a call in the table.
 #[derive(Clone, Copy)]
 pub(crate) struct SyscallEntry {
     pub(crate) name: &'static str,
@@ -88,22 +88,22 @@ macro_rules! calls {
 }
 use calls;
 
-/// Bits with names.
+/// Flags of 32 bits with names.
 const fn bits(set: &'static Flags) -> ArgumentKind {
     ArgumentKind::flags(set)
 }
 
-/// Bits of a whole word with names.
+/// Flags of a whole word with names.
 const fn wide(set: &'static Flags) -> ArgumentKind {
     ArgumentKind::wide_flags(set)
 }
 
-/// Alternatives with names.
+/// One of several values with names.
 const fn name(list: &'static Names) -> ArgumentKind {
     ArgumentKind::names(list)
 }
 
-/// What a call is shown as that is not known: six words.
+/// How an unknown call is shown: six words.
 static UNKNOWN: SyscallEntry = SyscallEntry {
     name: "",
     arguments: &[numbers::HEX; 6],
@@ -111,7 +111,7 @@ static UNKNOWN: SyscallEntry = SyscallEntry {
     classes: Class(0),
 };
 
-/// Every call's line and captures, by slot.
+/// The line and the captures of every call, by slot.
 struct Table {
     entries: Vec<&'static SyscallEntry>,
     captures: Vec<Vec<Capture>>,
@@ -140,15 +140,15 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 
 /// The line of a call.
 pub(crate) fn entry(call: CallId) -> &'static SyscallEntry {
-    // The last slot of a table is for every number beyond it.
+    // The last slot of a table stands for every number beyond it.
     match call.known_name() {
         Some(_) => TABLE.entries[call.slot()],
         None => &UNKNOWN,
     }
 }
 
-/// What has to be copied of a task's memory so that the line of a call can be told later: for an
-/// engine that cannot read it at that time.
+/// The memory that has to be copied so that a call can be decoded later: for an engine that cannot
+/// read it then.
 #[must_use]
 pub fn captures(call: CallId) -> &'static [Capture] {
     match call.known_name() {
@@ -181,7 +181,7 @@ fn captures_of(entry: &SyscallEntry, abi: Abi) -> Vec<Capture> {
     captures
 }
 
-/// Turns indices that count from an argument into those of the call.
+/// Turns indices that count from an argument into indices of the call's arguments.
 fn absolute(what: CapturedData, argument: u8) -> CapturedData {
     let length = |length| match length {
         CaptureCount::Argument(offset) => CaptureCount::Argument(argument.wrapping_add(offset)),

@@ -1,30 +1,30 @@
-//! Calls counted: how often, how many failed and how, how long they took.
+//! Counted calls: how many, how many failed and with which error, how long they took.
 //!
-//! One [`CallStats`] for each call that was seen, and on request for each call of each process, command
-//! or thread.  A histogram of four steps an octave (so a quantile is right within a tenth) takes
-//! 640 bytes for each call, and adding to it some nanoseconds.
+//! One [`CallStats`] for each call that was seen, and on request for each call of each process,
+//! command or thread.  A histogram with four steps for each doubling (so that a quantile is right
+//! within a tenth) takes 640 bytes, and counting a call takes some nanoseconds.
 
 use std::collections::BTreeMap;
 
 use crate::event::error_of;
 use crate::{CallId, Histogram};
 
-/// What is known of one call, or of all calls of something.
+/// The counts of one call, or of several together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallStats {
-    /// How often it ended.
+    /// Calls that ended.
     pub calls: u64,
-    /// How often it gave an error.
+    /// Calls that returned an error.
     pub errors: u64,
-    /// How long it took in all, from begin to end.
+    /// Time from entry to exit, summed.
     pub wall_ns: u64,
-    /// Of that, on a CPU; `None` if the engine cannot tell.
+    /// The part of that time on a CPU; `None` if the engine does not know it.
     pub cpu_ns: Option<u64>,
-    /// The shortest; meaningless without a call.
+    /// The shortest call; meaningless without calls.
     pub shortest_ns: u64,
-    /// The longest.
+    /// The longest call.
     pub longest_ns: u64,
-    /// How the times are spread; `None` where it is not kept (splits).
+    /// The distribution of the times; `None` where it is not kept (splits).
     pub histogram: Option<Histogram>,
 }
 
@@ -43,7 +43,7 @@ impl CallStats {
         }
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another.
     pub fn merge(&mut self, other: &Self) {
         if other.calls == 0 {
             return;
@@ -60,13 +60,13 @@ impl CallStats {
         self.wall_ns = self.wall_ns.saturating_add(other.wall_ns);
         match (&mut self.histogram, &other.histogram) {
             (Some(mine), Some(theirs)) => mine.combine(theirs, |mine, theirs| mine + theirs),
-            // A spread of a part of the calls would be taken for that of all.
+            // The histogram of a part of the calls would be taken for that of all.
             (mine, _) => *mine = None,
         }
     }
 
-    /// What was counted since `earlier`.  The shortest and longest of an interval are not known, so
-    /// they are those of the histogram's steps, or of the whole time without one.
+    /// What was counted since `earlier`.  The shortest and the longest call of an interval are not
+    /// known, so they are taken from the histogram's steps, or without one from the whole time.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut since = self.clone();
@@ -96,16 +96,16 @@ fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     Some(one?.saturating_add(other?))
 }
 
-/// What calls are split by.
+/// The unit by which calls are counted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SplitKey {
-    /// A process, with the name that it had last.
+    /// A process, with its latest name.
     Process(i32, Vec<u8>),
-    /// A thread, with the name that it had last.
+    /// A thread, with its latest name.
     Thread(i32, Vec<u8>),
-    /// All tasks of one name.
+    /// All tasks of one name (`comm`).
     Command(Vec<u8>),
-    /// What the caller has given a number: a job of a job runner.
+    /// A process group: a job of a job runner.
     ProcessGroup(u64),
 }
 
@@ -114,18 +114,18 @@ pub enum SplitKey {
 pub struct CallTally {
     /// By call.
     pub calls: BTreeMap<CallId, CallStats>,
-    /// How often a call gave which error number.
+    /// How often a call returned which error number.
     pub errors: BTreeMap<(CallId, i32), u64>,
-    /// By unit and call, where a split was asked for.
+    /// By unit and call, if a split was asked for.
     pub units: BTreeMap<(SplitKey, CallId), CallStats>,
-    /// Calls that were seen and could not be counted, as a table in the kernel was full.
+    /// Calls that could not be counted, because a table in the kernel was full.
     pub lost: u64,
-    /// Calls that had begun and not ended when this was read.
+    /// Calls that had not ended when this was read.
     pub unfinished: BTreeMap<CallId, u64>,
 }
 
 impl CallTally {
-    /// Counts one call, as an engine that hands over events has seen it.
+    /// Counts one call, from the event of an engine.
     pub fn add(&mut self, id: CallId, result: i64, wall_ns: u64, cpu_ns: Option<u64>) {
         let error = error_of(result);
         let with_histogram =
@@ -136,7 +136,7 @@ impl CallTally {
         }
     }
 
-    /// All calls together.
+    /// The sum over all calls.
     #[must_use]
     pub fn total(&self) -> CallStats {
         let mut total = CallStats::default();
@@ -144,7 +144,7 @@ impl CallTally {
         total
     }
 
-    /// What was counted since `earlier`; calls that were not made since are left out.
+    /// What was counted since `earlier`, without calls that were not made since.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         CallTally {
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(second.errors[&(read, 2)], 1);
         assert_eq!(error_of(-4096), None);
         assert_eq!(error_of(0), None);
-        // A part whose CPU time is not known makes that of the whole unknown.
+        // If the CPU time of a part is unknown, so is that of the whole.
         both.add(read, 0, 1, None);
         assert_eq!(both.total().cpu_ns, None);
     }

@@ -1,8 +1,7 @@
-//! Maps by the number of a task, which are looked into several times for each line.
+//! Maps by the number of a task, which are used several times for each line.
 //!
-//! The kernel gives the numbers away one after the other, and maps by them are bounded, so a
-//! multiplication is hash enough; the standard one, which withstands chosen keys, costs ten times as
-//! much.
+//! The kernel assigns numbers in sequence, and these maps are bounded, so a multiplication is
+//! enough of a hash; the standard hash, which withstands chosen keys, takes ten times as long.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -20,8 +19,8 @@ impl Hasher for TaskHasher {
     }
 
     fn write_i32(&mut self, number: i32) {
-        // 2^64 divided by the golden ratio: the upper half of the product is well mixed, and the map
-        // looks at both ends.
+        // 2^64 divided by the golden ratio: the upper half of the product is well mixed, and the
+        // map uses both ends.
         let product = u64::from(number.cast_unsigned()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = product ^ (product >> 32);
     }

@@ -162,7 +162,7 @@ time.sleep(60)'";
     askers.sort_unstable();
     askers.dedup();
     assert_eq!(askers.len(), 4);
-    // A second tracer is told of the first.
+    // The error of a second tracer names the first.
     let pid = sleeper.pid();
     let second = std::thread::spawn(move || {
         PtraceEngine::attach(&[pid], FollowScope::Process, CallFilter::all())
@@ -171,7 +171,7 @@ time.sleep(60)'";
             .to_string()
     });
     let second = second.join().unwrap();
-    assert!(second.contains("is traced by process"), "{second}");
+    assert!(second.contains("is already traced by process"), "{second}");
     drop(engine);
     assert_eq!(sleeper.tracer(), "0");
 }

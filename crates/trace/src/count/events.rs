@@ -1,7 +1,7 @@
 //! Calls counted from the events of an engine that cannot count by itself.
 //!
-//! Costs what the engine costs; counting adds a look into a tree for each call.  The names of tasks
-//! are read from `/proc` when a task is first seen and when it begins another program.
+//! Costs what the engine costs, and a lookup in a tree for each call.  The name of a task is read
+//! from `/proc` when it is first seen and when it calls `execve`.
 
 use std::collections::HashMap;
 
@@ -12,20 +12,20 @@ use crate::select::{CallStatus, CallStatuses};
 use crate::tasks::TaskMap;
 use crate::{CallId, CallTally, EventKind, SplitKey, TraceEvent};
 
-/// Tasks whose names are kept; beyond that all names are forgotten and read again.
+/// Most tasks whose names are kept; beyond that all names are dropped and read again.
 const NAMES_MAX: usize = 65_536;
 
-/// Tasks that are remembered though they are in no call.
+/// Most tasks that are kept although they are in no call.
 const TASKS_MAX: usize = 65_536;
 
-/// What of the events is counted.
+/// Which calls of the events are counted.
 #[derive(Clone, Copy, Debug)]
 pub struct CountCriteria {
-    /// How the calls must have gone.
+    /// How the calls must have ended.
     pub statuses: CallStatuses,
-    /// How long they must have taken.
+    /// How long the calls must have taken at least.
     pub slower_than_ns: u64,
-    /// What they are split by.
+    /// The unit by which they are counted, beside the sum.
     pub split: Split,
 }
 
@@ -51,12 +51,12 @@ impl EventCounts {
         }
     }
 
-    /// Counts what happened.
+    /// Counts an event.
     pub fn add(&mut self, event: &TraceEvent) {
         match event.what {
             EventKind::Enter(call) => {
                 if self.under_way.len() > TASKS_MAX {
-                    // The ends of that many were not told.
+                    // So many exit events are missing.
                     self.under_way.retain(|_, call| call.is_some());
                 }
                 self.under_way.insert(event.thread, Some(call.id));
@@ -111,7 +111,7 @@ impl EventCounts {
         self.tally.units.entry((unit, id)).or_default().add(failed, wall_ns, cpu_ns);
     }
 
-    /// The name that a task has now, or had when it was last looked at; empty if it cannot be read.
+    /// The current name of a task, or the last one read; empty if it cannot be read.
     fn name(&mut self, task: i32) -> Vec<u8> {
         if self.names.len() > NAMES_MAX {
             self.names.clear();
@@ -141,7 +141,7 @@ mod tests {
     use crate::{Call, WaitStatus};
 
     #[test]
-    fn calls_are_counted_as_asked_and_those_under_way_told() {
+    fn calls_are_counted_as_asked_and_those_under_way_are_unfinished() {
         let read = CallId::native(0);
         let event = |thread, what| TraceEvent { time_ns: 0, thread, process: thread, what };
         let exit = |result, wall_ns| EventKind::Exit {

@@ -1,4 +1,4 @@
-//! Addresses of sockets: `sockaddr` of the families that people look at.
+//! Socket addresses: `sockaddr` of the common families.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -8,7 +8,7 @@ use crate::flags::network as names;
 /// The longest address that the kernel takes (`struct sockaddr_storage`).
 pub(crate) const ADDRESS_MAX: usize = 128;
 
-/// Writes an address that stands in memory with this length.
+/// Writes the socket address of this length at an address in memory.
 pub(crate) fn at(context: &mut DecodeContext<'_>, address: u64, length: u64) {
     if address == 0 {
         context.put("NULL");
@@ -97,7 +97,7 @@ fn netlink(context: &mut DecodeContext<'_>, bytes: &[u8]) -> bool {
     if bytes.len() < 12 {
         return false;
     }
-    // The kernel takes no notice of it, but who puts something there should see it.
+    // The kernel ignores this field, but a reader should see that a program has set it.
     if u16_at(bytes, 2) != 0 {
         put!(context, ", nl_pad={:#x}", u16_at(bytes, 2).swap_bytes());
     }
@@ -159,7 +159,7 @@ pub(crate) const ADDRESS_OUT: ArgumentKind = ArgumentKind::new(|context, index| 
 .reading(&[reads::behind(CapturePhase::Exit, 1)])
 .of_any_width();
 
-/// Where the length of what the kernel fills in stands: `[128 => 16]`, `[16]`.
+/// A pointer to the length of what the kernel fills in, before and after: `[128 => 16]`, `[16]`.
 pub(crate) const LENGTH_INOUT: ArgumentKind = ArgumentKind::new(|context, index| {
     let address = context.argument(index);
     if !context.is_over() {

@@ -1,103 +1,103 @@
-//! Which memory of a task a call's line needs, so that an engine may copy it beforehand.
+//! Which memory of a task is needed to decode a call, so that an engine can copy it in time.
 
 use super::PATH_MAX;
 
 /// When memory has to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapturePhase {
-    /// As the call begins.
+    /// At the entry of the call.
     Enter,
-    /// As it ends.
+    /// At the exit of the call.
     Exit,
     /// Both times.
     Both,
 }
 
-/// A number of bytes or of elements.  Other arguments are named by their index.
+/// A number of bytes or of elements.  Arguments are given by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureCount {
-    /// So many.
+    /// This many.
     Fixed(u32),
-    /// What this argument says.
+    /// The value of this argument.
     Argument(u8),
-    /// What the call gives as its result.
+    /// The result of the call.
     Result,
     /// The 32-bit number that this argument points to.
     Behind(u8),
 }
 
-/// What has to be copied for an argument that is a pointer.
+/// What a pointer argument points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapturedData {
-    /// A text that a zero ends, of at most [`Capture::TEXT_MAX`] bytes.
+    /// A zero-terminated string, of at most [`Capture::TEXT_MAX`] bytes.
     Text,
-    /// An array of pointers to texts that a null pointer ends, and the texts (`argv`).
+    /// A null-terminated array of pointers to strings, and the strings (`argv`).
     Texts,
-    /// An array of pointers that a null pointer ends, of which only the number counts (`envp`).
+    /// A null-terminated array of pointers, of which only the number is shown (`envp`).
     Pointers,
-    /// So many elements of so many bytes.
+    /// An array of elements of the same size.
     Bytes {
-        /// How many elements.
+        /// The number of elements.
         count: CaptureCount,
-        /// The bytes of each.
+        /// The bytes of an element.
         size: u32,
     },
-    /// So many bytes without a form, of which only as many are shown as of a text (`-s`).
+    /// Bytes without a structure, shown up to the limit for strings (`-s`).
     Data(CaptureCount),
-    /// An array of `struct iovec` with so many elements, and what they point to: at most as many
-    /// bytes in all as `total` says.
+    /// An array of `struct iovec`, and the data that they point to, at most `total` bytes of it.
     Vectors {
-        /// How many elements.
+        /// The number of elements.
         count: CaptureCount,
-        /// StructBytes in all that are worth copying; `None`: all that the elements tell of.
+        /// Most bytes that are worth copying; `None`: as many as the vectors say.
         total: Option<CaptureCount>,
     },
     /// A `struct msghdr` (56 bytes), the name and the control data that it points to, and its vectors.
     Message,
-    /// So many `struct mmsghdr` (64 bytes each), and what each message points to.
+    /// An array of `struct mmsghdr` (64 bytes each), and what each message points to.
     Messages {
         /// How many.
         count: CaptureCount,
     },
-    /// Sixteen bytes, and eight behind the pointer that they begin with (the mask of `pselect6`).
+    /// The 16 bytes that the last argument of `pselect6` points to, and the eight bytes of the
+    /// mask.
     Mask,
-    /// The four bytes behind the pointers at 8 and at 24 of a `struct clone_args`.
+    /// The four bytes that the pointers at offsets 8 and 24 of a `struct clone_args` point to.
     CloneResults,
 }
 
-/// One piece of memory that a call's line may need.
+/// One piece of memory that may be needed to decode a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capture {
     /// The argument that points to it.
     pub argument: u8,
-    /// When.
+    /// When it is copied.
     pub when: CapturePhase,
-    /// What.
+    /// What it holds.
     pub what: CapturedData,
 }
 
 impl Capture {
-    /// StructBytes of a text that are ever shown: the longest path.
+    /// Most bytes of a string that are ever shown: the longest path.
     pub const TEXT_MAX: usize = PATH_MAX;
 }
 
-/// A [`Capture`] before it is known which argument has the kind: indices count from that argument.
+/// A [`Capture`] of a kind: indices count from the argument that has the kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reads {
     pub(crate) when: CapturePhase,
     pub(crate) what: CapturedData,
 }
 
-/// Shorthands for tables of kinds: what a kind reads.
+/// Shorthands for the captures of kinds.
 pub(crate) mod reads {
     use super::{CaptureCount, CapturePhase, CapturedData, Reads};
 
-    /// So many bytes.
+    /// A structure of this size.
     pub(crate) const fn fixed(when: CapturePhase, size: u32) -> Reads {
         Reads { when, what: CapturedData::Bytes { count: CaptureCount::Fixed(1), size } }
     }
 
-    /// As many elements as another argument says, counted from this one.
+    /// As many elements as the argument `offset` places further says.
     pub(crate) const fn counted(when: CapturePhase, offset: u8, size: u32) -> Reads {
         Reads { when, what: CapturedData::Bytes { count: CaptureCount::Argument(offset), size } }
     }
@@ -110,16 +110,16 @@ pub(crate) mod reads {
         }
     }
 
-    /// As many bytes without a form as that.
+    /// Bytes without a structure.
     pub(crate) const fn data(when: CapturePhase, length: CaptureCount) -> Reads {
         Reads { when, what: CapturedData::Data(length) }
     }
 
-    /// As many bytes as the number says that another argument points to.
+    /// As many bytes as the number says that the argument `offset` places further points to.
     pub(crate) const fn behind(when: CapturePhase, offset: u8) -> Reads {
         Reads { when, what: CapturedData::Bytes { count: CaptureCount::Behind(offset), size: 1 } }
     }
 
-    /// A text.
+    /// A zero-terminated string.
     pub(crate) const TEXT: Reads = Reads { when: CapturePhase::Enter, what: CapturedData::Text };
 }

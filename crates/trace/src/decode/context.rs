@@ -1,17 +1,17 @@
-//! A call while its line is written: its words, the task's memory, and the line so far.
+//! A call while its line is written: its arguments, the task's memory, and the line so far.
 
 use super::{ELEMENTS_MAX, Readout, StructBytes, ValueStyle, put};
 use crate::event::{Call, error_of};
 use crate::{Abi, DescriptorTarget, Memory, digits, flags};
 
-/// StructBytes of a task that are looked at for one argument: the most that one read or write moves at a
-/// time in practice, and far more than anybody reads in a line.
+/// Most bytes of a task that are read for one argument: the most that one `read` or `write` moves
+/// in practice, and far more than anybody reads in a line.
 const BYTES_MAX: usize = 16 << 20;
 
-/// StructBytes that are read at once.
+/// Bytes that are read at a time.
 const STEP_BYTES: usize = 64 << 10;
 
-/// Tells what a descriptor points to.
+/// Looks up what a descriptor points to.
 pub(crate) trait DescriptorLookup {
     /// `/etc/passwd` for 3, say; the working directory for [`AT_FDCWD`](libc::AT_FDCWD).
     fn target(&self, descriptor: i32) -> Option<DescriptorTarget>;
@@ -23,45 +23,45 @@ impl DescriptorLookup for () {
     }
 }
 
-/// What became of an argument that was to be written.
+/// What was written of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It is written.
+    /// All of it.
     Done,
-    /// This call does not use it.
+    /// Nothing, because this call does not use it.
     Skip,
-    /// It can be told when the call is over.
+    /// Nothing yet, because it is known only at the exit.
     Later,
-    /// The beginning is written; the rest when the call is over.
+    /// The beginning; the rest is known at the exit.
     More,
 }
 
 /// A call whose line is being written.
 pub(crate) struct DecodeContext<'a> {
     pub(crate) call: Call,
-    /// What it gave; `None` while it is under way.
+    /// The result; `None` before the exit.
     pub(crate) result: Option<i64>,
     pub(crate) style: ValueStyle,
-    /// What a kind has to remember from the beginning to the end of a call.
+    /// Numbers in memory at the entry that a kind needs at the exit.
     pub(crate) saved: &'a mut SavedWords,
     pub(crate) out: &'a mut Vec<u8>,
     pub(crate) memory: &'a dyn Memory,
-    /// Memory is laid out otherwise than is known here, and cannot be read.
+    /// Memory has a layout that is not known here, so nothing is read.
     pub(crate) is_blind: bool,
     pub(crate) lookup: &'a dyn DescriptorLookup,
 }
 
-/// Numbers that stood in memory as the call began and are overwritten since, by argument.
+/// Numbers that were in memory at the entry and that the kernel overwrites, by argument.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SavedWords(pub(crate) [Option<u32>; 6]);
 
 impl DecodeContext<'_> {
-    /// An argument's word.
+    /// The word of an argument.
     pub(crate) fn argument(&self, index: usize) -> u64 {
         self.call.arguments.get(index).copied().unwrap_or(0)
     }
 
-    /// An argument that is a signed number of the program's width.
+    /// An argument that is a signed number of the program's word size.
     pub(crate) fn signed(&self, index: usize) -> i64 {
         let value = self.argument(index);
         match self.call.id.abi {
@@ -70,29 +70,29 @@ impl DecodeContext<'_> {
         }
     }
 
-    /// Keeps a number that stands in memory as the call begins; only the first is kept.
+    /// Keeps a number that is in memory at the entry; only the first is kept.
     pub(crate) fn remember(&mut self, index: usize, number: Option<u32>) {
         if let Some(saved) = self.saved.0.get_mut(index) {
             *saved = saved.or(number);
         }
     }
 
-    /// What was kept for an argument.
+    /// The number that was kept for an argument.
     pub(crate) fn remembered(&self, index: usize) -> Option<u32> {
         self.saved.0.get(index).copied().flatten()
     }
 
-    /// The call is over.
+    /// Whether the call has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.result.is_some()
     }
 
-    /// The call is over and failed.
+    /// Whether the call has ended with an error.
     pub(crate) fn has_failed(&self) -> bool {
         self.result.is_some_and(|result| error_of(result).is_some())
     }
 
-    /// The result of a call that did not fail, as a count.
+    /// The result of a successful call as a count; 0 before the exit and of a failed call.
     pub(crate) fn count(&self) -> u64 {
         self.result.and_then(|result| u64::try_from(result).ok()).unwrap_or(0)
     }
@@ -112,7 +112,7 @@ impl DecodeContext<'_> {
         digits::signed(value, self.out);
     }
 
-    /// Writes `0x1f`, and `0` for none.
+    /// Writes `0x1f`, and `0` for zero.
     pub(crate) fn hex(&mut self, value: u64) {
         flags::hex(value, self.out);
     }
@@ -126,14 +126,14 @@ impl DecodeContext<'_> {
         }
     }
 
-    /// What stands at an address: all of it or nothing.
+    /// Reads a value at an address: all of its bytes or nothing.
     pub(crate) fn read<const N: usize>(&self, address: u64) -> Option<StructBytes<N>> {
         let mut bytes = [0; N];
         let is_there = address != 0 && !self.is_blind;
         (is_there && self.memory.read(address, &mut bytes) == N).then_some(StructBytes(bytes))
     }
 
-    /// What stands at an address as far as it can be read: fewer bytes than asked for, perhaps.
+    /// Reads the bytes at an address that are readable: perhaps fewer than asked for.
     pub(crate) fn read_some(&self, address: u64, length: usize) -> Readout {
         if address == 0 || self.is_blind {
             return Readout::default();
@@ -145,7 +145,7 @@ impl DecodeContext<'_> {
             return few;
         }
         let mut bytes = Vec::new();
-        // In steps, so that a length that a task made up costs no more than what it has.
+        // In steps, so that a length that a task made up costs no more than the memory that it has.
         let length = length.min(BYTES_MAX);
         while bytes.len() < length {
             let have = bytes.len();
@@ -160,7 +160,7 @@ impl DecodeContext<'_> {
         Readout { large: bytes, ..Readout::default() }
     }
 
-    /// Writes a structure that stands at an address, or the address if it cannot be read.
+    /// Writes a structure that is at an address, or the address if it cannot be read.
     pub(crate) fn structure<const N: usize>(
         &mut self,
         address: u64,
@@ -172,7 +172,7 @@ impl DecodeContext<'_> {
         }
     }
 
-    /// The same for one that the kernel fills in: it is told when the call has succeeded.
+    /// As [`structure`](Self::structure), for one that the kernel fills in: written after the exit.
     pub(crate) fn filled<const N: usize>(
         &mut self,
         index: usize,
@@ -190,7 +190,7 @@ impl DecodeContext<'_> {
         Outcome::Done
     }
 
-    /// Writes an array that stands at an address: `[a, b, ...]`.
+    /// Writes an array that is at an address: `[a, b, ...]`.
     pub(crate) fn array<const N: usize>(
         &mut self,
         address: u64,
@@ -217,14 +217,15 @@ impl DecodeContext<'_> {
             write(self, &StructBytes(*element));
         }
         if (elements.len() as u64) < shown {
-            let place = address.wrapping_add((elements.len() * N) as u64);
-            put!(self, ", ... /* {place:#x} */]");
+            let at = address.wrapping_add((elements.len() * N) as u64);
+            put!(self, ", ... /* {at:#x} */]");
             return;
         }
         self.put(if shown < count { ", ...]" } else { "]" });
     }
 
-    /// Elements of an array that are shown: as many as bytes of a text, unless all is asked for.
+    /// Elements of an array that are shown: as many as bytes of a string, or with `-v` up to the
+    /// limit.
     pub(crate) fn elements_shown(&self) -> u64 {
         if self.style.whole {
             ELEMENTS_MAX

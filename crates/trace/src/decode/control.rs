@@ -1,7 +1,7 @@
 //! Calls with many meanings: `fcntl`, `prctl`, `futex`, `keyctl` and their like.
 //!
-//! What the later arguments are depends on an earlier one.  For most it is enough to say how many
-//! there are and how each is written; that stands in a pattern, a letter for each.
+//! The meaning of the later arguments depends on an earlier one.  For most calls a pattern says how
+//! many arguments there are and, with a letter for each, how it is written.
 
 use super::{
     ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, numbers, put, reads, signals,
@@ -9,9 +9,9 @@ use super::{
 };
 use crate::flags::{Flags, Names, event, files, process as names};
 
-/// Writes an argument as its letter in a pattern says; beyond the pattern there are none.
+/// Writes an argument as its letter in a pattern says; there are none beyond the pattern.
 ///
-/// `d` a number, `u` one of 32 bits, `x` a word, `p` an address, `s` a text, `S` a signal.
+/// `d` a number, `u` one of 32 bits, `x` a word, `p` an address, `s` a string, `S` a signal.
 fn by_letter(
     context: &mut DecodeContext<'_>,
     index: usize,
@@ -68,7 +68,7 @@ pub(crate) const FCNTL: ArgumentKind = ArgumentKind::new(|context, index| {
         0 | 8 | 1030 | 1031 => put!(context, "{}", value as i32),
         2 => files::DESCRIPTOR.write(value & 0xffff_ffff, context.out),
         4 => super::files::open_flags(context, value & 0xffff_ffff),
-        // GETLK and OFD_GETLK tell whom the lock belongs to.
+        // GETLK and OFD_GETLK report the owner of the lock.
         5 | 12 | 36 => return context.filled(index, |context, bytes| lock(context, bytes, true)),
         6 | 7 | 13 | 14 | 37 | 38 => {
             context.structure(value, |context, bytes| lock(context, bytes, false));
@@ -90,7 +90,7 @@ pub(crate) const FCNTL: ArgumentKind = ArgumentKind::new(|context, index| {
 })
 .reading(&[reads::fixed(CapturePhase::Both, 32)]);
 
-/// Options of `prctl` with something else than four words: how their arguments are written.
+/// Options of `prctl` whose arguments are not four words: how the arguments are written.
 static PRCTL_PATTERNS: &[(u64, &str)] = &[
     (1, "S"),
     (2, "o"),
@@ -211,7 +211,7 @@ fn address_out(context: &mut DecodeContext<'_>, index: usize) -> Outcome {
     })
 }
 
-/// Writes which rules of privileges are off.
+/// Writes which privileges of root are disabled (`SECBIT_*`).
 pub(crate) fn secure_bits(context: &mut DecodeContext<'_>, bits: u64) {
     static BITS: Flags = Flags {
         unknown: "SECBIT_???",
@@ -229,7 +229,7 @@ pub(crate) fn secure_bits(context: &mut DecodeContext<'_>, bits: u64) {
     BITS.write(bits, context.out);
 }
 
-/// Writes a filter of system calls: how long it is, and where.
+/// Writes a seccomp filter: its length and its address.
 fn filter(context: &mut DecodeContext<'_>, address: u64) {
     context.structure::<16>(address, |context, bytes| {
         put!(context, "{{len={}, filter=", bytes.u16(0));
@@ -238,7 +238,7 @@ fn filter(context: &mut DecodeContext<'_>, address: u64) {
     });
 }
 
-/// The flags of `seccomp`, which depend on what it is asked for.
+/// The flags of `seccomp`, which depend on the operation.
 pub(crate) const SECCOMP_FLAGS: ArgumentKind = ArgumentKind::new(|context, index| {
     let value = context.argument(index) & 0xffff_ffff;
     if context.argument(0) as u32 == 1 {
@@ -264,7 +264,7 @@ const CLOCK_REALTIME: u64 = 0x100;
 const PRIVATE: u64 = 0x80;
 const FUTEX_COMMAND: u64 = 0x7f;
 
-/// What is done with a futex.
+/// The operation of a `futex` call.
 pub(crate) const FUTEX: ArgumentKind = ArgumentKind::new(|context, index| {
     let value = context.argument(index) & 0xffff_ffff;
     let is_known = |value| event::FUTEX.get(value).is_some();
@@ -280,7 +280,7 @@ pub(crate) const FUTEX: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 });
 
-/// The later arguments of `futex`: of each command, from the third on.
+/// The later arguments of `futex` for each operation, from the third on.
 ///
 /// `u` a number, `t` a time, `p` an address, `b` a set of bits, `w` an operation, `-` none.
 static FUTEX_PATTERNS: [&str; 14] = [
@@ -288,7 +288,7 @@ static FUTEX_PATTERNS: [&str; 14] = [
     "uupu", "-t--",
 ];
 
-/// An argument of `futex`, which depends on the second.
+/// An argument of `futex`, which depends on the operation.
 pub(crate) const FUTEX_ARGUMENT: ArgumentKind = ArgumentKind::new(|context, index| {
     let command = context.argument(1) & FUTEX_COMMAND;
     let pattern = FUTEX_PATTERNS.get(command as usize).unwrap_or(&"uxxb");
@@ -336,7 +336,7 @@ fn wake_operation(context: &mut DecodeContext<'_>, value: u32) {
     context.hex(u64::from(value & 0xfff));
 }
 
-/// How the arguments of `keyctl` are written, by what it is asked for.
+/// How the arguments of `keyctl` are written, by operation.
 static KEYCTL_PATTERNS: &[&str] = &[
     "kd", "s", "kxu", "k", "kdd", "kx", "kxu", "k", "kk", "kk", "kssk", "kxu", "kxuk", "kuk", "d",
     "ku", "k", "kxu", "", "kuuk", "kxuk", "k", "dk", "xxux", "ksxx", "xxxx", "xxxx", "xxxx",
@@ -373,7 +373,7 @@ fn key(context: &mut DecodeContext<'_>, number: i32) {
     }
 }
 
-/// A ring of keys.
+/// A key or keyring.
 pub(crate) const KEY: ArgumentKind = ArgumentKind::new(|context, index| {
     key(context, context.argument(index) as i32);
     Outcome::Done
@@ -407,7 +407,7 @@ pub(crate) const MEMBARRIER_CPU: ArgumentKind = ArgumentKind::new(|context, inde
     if context.argument(1) & 1 == 0 { Outcome::Skip } else { numbers::INT.write(context, index) }
 });
 
-/// What the kernel's log is asked for, as a number with a remark.
+/// The operation of `syslog`, as a number with its name.
 pub(crate) const SYSLOG: ArgumentKind = ArgumentKind::new(|context, index| {
     let value = context.argument(index) as i32;
     let name = names::SYSLOG.get(value as u64).unwrap_or(names::SYSLOG.unknown);
@@ -415,7 +415,7 @@ pub(crate) const SYSLOG: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 });
 
-/// Where the kernel's log goes; most requests have no such argument.
+/// The buffer of `syslog`; most operations have none.
 pub(crate) const SYSLOG_BUFFER: ArgumentKind =
     ArgumentKind::new(|context, index| match context.argument(0) as i32 {
         0 | 1 | 5 | 6 | 7 | 9 | 10 => Outcome::Skip,
@@ -425,14 +425,14 @@ pub(crate) const SYSLOG_BUFFER: ArgumentKind =
     .reading(&[reads::resulting(1)])
     .of_any_width();
 
-/// How long that is.
+/// The length of that buffer.
 pub(crate) const SYSLOG_LENGTH: ArgumentKind =
     ArgumentKind::new(|context, index| match context.argument(0) as i32 {
         0 | 1 | 5 | 6 | 7 | 9 | 10 => Outcome::Skip,
         _ => numbers::INT.write(context, index),
     });
 
-/// A number that `reboot` takes for safety.
+/// A magic number of `reboot`.
 pub(crate) const REBOOT_MAGIC: ArgumentKind = ArgumentKind::new(|context, index| {
     match context.argument(index) as u32 {
         0xfee1_dead => context.put("LINUX_REBOOT_MAGIC1"),
@@ -448,7 +448,7 @@ pub(crate) const REBOOT_MAGIC: ArgumentKind = ArgumentKind::new(|context, index|
     Outcome::Done
 });
 
-/// What `reboot` shall begin; only one command has this.
+/// The string argument of `reboot`; only one command has it.
 pub(crate) const REBOOT_TEXT: ArgumentKind = ArgumentKind::new(|context, index| {
     if context.argument(2) & 0xffff_ffff == 0xa1b2_c3d4 {
         text::NAME.write(context, index)
@@ -458,7 +458,7 @@ pub(crate) const REBOOT_TEXT: ArgumentKind = ArgumentKind::new(|context, index| 
 })
 .reading(&[reads::TEXT]);
 
-/// What `quotactl` does, and for whom: `QCMD(Q_SYNC, USRQUOTA)`.
+/// The operation of `quotactl`, and the kind of quota: `QCMD(Q_SYNC, USRQUOTA)`.
 pub(crate) const QUOTA: ArgumentKind = ArgumentKind::new(|context, index| {
     static COMMANDS: Names = Names {
         unknown: "Q_???",
@@ -485,7 +485,7 @@ pub(crate) const QUOTA: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 });
 
-/// How a kernel is loaded to be begun later: for which machine, and when.
+/// The flags of `kexec_load`, with the architecture.
 pub(crate) const KEXEC: ArgumentKind = ArgumentKind::new(|context, index| {
     const MACHINE: u64 = 0xffff_0000;
     static MACHINES: Names = Names {

@@ -18,14 +18,14 @@ fn groups(context: &mut DecodeContext<'_>, address: u64, count: u64) {
     context.array::<4>(address, count, |context, bytes| numbers::id(context, bytes.u32(0)));
 }
 
-/// ProcessGroupCounts that are set; the argument before is their number.
+/// Group ids that are set; the argument before is their number.
 pub(crate) const GROUPS_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     groups(context, context.argument(index), context.argument(index - 1) & 0xffff_ffff);
     Outcome::Done
 })
 .reading(&[reads::counted(CapturePhase::Enter, 255, 4)]);
 
-/// ProcessGroupCounts that are asked for; the result is their number.
+/// Group ids that are returned; the result is their number.
 pub(crate) const GROUPS_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
     if !context.is_over() {
         return Outcome::Later;
@@ -57,7 +57,7 @@ fn header(context: &mut DecodeContext<'_>, bytes: &StructBytes<8>) {
     put!(context, ", pid={}}}", bytes.i32(4));
 }
 
-/// Whose capabilities, and in which layout.
+/// The process whose capabilities are meant, and the version of the layout.
 pub(crate) const HEADER: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure(context.argument(index), header);
     Outcome::Done
@@ -102,7 +102,7 @@ pub(crate) const DATA_IN: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::fixed(CapturePhase::Enter, 24)])
 .of_any_width();
 
-/// Capabilities that are asked for.
+/// Capabilities that are returned.
 pub(crate) const DATA_OUT: ArgumentKind =
     ArgumentKind::new(|context, index| context.filled(index, data))
         .reading(&[reads::fixed(CapturePhase::Exit, 24)])

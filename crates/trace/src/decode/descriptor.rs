@@ -9,13 +9,13 @@ impl DecodeContext<'_> {
         self.target_of(descriptor);
     }
 
-    /// Writes what a descriptor points to, if that is asked for.
+    /// Writes what a descriptor points to, if `-y` asks for it.
     pub(crate) fn target_of(&mut self, descriptor: i32) {
         if self.style.descriptors > 0
             && let Some(target) = self.lookup.target(descriptor)
         {
             self.put("<");
-            // What has no name in a file system is the kernel's text or ours, and has arrows in it.
+            // A target that is no path is text of the kernel or ours, and may have arrows in it.
             let is_path = target.path.starts_with(b"/");
             let is_plain = target.path.iter().all(|byte| matches!(byte, 0x20..0x7f));
             let deleted = target.path.strip_suffix(b" (deleted)").filter(|_| is_path);

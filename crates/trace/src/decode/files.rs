@@ -3,7 +3,7 @@
 use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, numbers, put, reads};
 use crate::flags::files as names;
 
-/// Writes how a file is opened: `O_RDWR|O_CREAT`.
+/// Writes the flags of `open`: `O_RDWR|O_CREAT`.
 pub(crate) fn open_flags(context: &mut DecodeContext<'_>, bits: u64) {
     context.put(["O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"][(bits & 3) as usize]);
     if bits & !3 != 0 {
@@ -12,13 +12,13 @@ pub(crate) fn open_flags(context: &mut DecodeContext<'_>, bits: u64) {
     }
 }
 
-/// How a file is opened.
+/// The flags of `open`.
 pub(crate) const OPEN: ArgumentKind = ArgumentKind::new(|context, index| {
     open_flags(context, context.argument(index) & 0xffff_ffff);
     Outcome::Done
 });
 
-/// The mode of a file that `open` makes; without `O_CREAT` or `O_TMPFILE` it is not looked at.
+/// The mode of a file that `open` creates; without `O_CREAT` or `O_TMPFILE` it is ignored.
 pub(crate) const OPEN_MODE: ArgumentKind = ArgumentKind::new(|context, index| {
     const MAKES: u64 = 0x40 | 0x40_0000;
     if context.argument(index - 1) & MAKES == 0 {
@@ -61,7 +61,7 @@ pub(crate) const OPEN_HOW: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::fixed(CapturePhase::Enter, 24)])
 .of_any_width();
 
-/// What may be done with a file (`access`): `F_OK`, `R_OK|W_OK`.
+/// The mode of `access`: `F_OK`, `R_OK|W_OK`.
 pub(crate) const ACCESS: ArgumentKind = ArgumentKind::new(|context, index| {
     match context.argument(index) & 0xffff_ffff {
         0 => context.put("F_OK"),
@@ -70,7 +70,7 @@ pub(crate) const ACCESS: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 });
 
-/// When the kernel asks others for a file's state (`statx`), and the flags of all calls in `at`.
+/// The flags of `statx`: how the attributes are synchronized, and the `AT_` flags.
 pub(crate) const STATX_FLAGS: ArgumentKind = ArgumentKind::new(|context, index| {
     const SYNC: u64 = 0x6000;
     let bits = context.argument(index) & 0xffff_ffff;
@@ -87,16 +87,16 @@ pub(crate) const STATX_FLAGS: ArgumentKind = ArgumentKind::new(|context, index| 
     Outcome::Done
 });
 
-/// A folder's entries: `0x7f0000001000 /* 5 entries */`, or all of them (`-v`).
+/// Directory entries: `0x7f0000001000 /* 5 entries */`, or all of them (`-v`).
 pub(crate) const ENTRIES_64: ArgumentKind =
     ArgumentKind::new(|context, index| entries(context, index, true))
         .reading(&[reads::resulting(1)]);
-/// The same in the old layout.
+/// Directory entries in the old layout.
 pub(crate) const ENTRIES: ArgumentKind =
     ArgumentKind::new(|context, index| entries(context, index, false))
         .reading(&[reads::resulting(1)]);
 
-/// StructBytes of entries that are looked at: a C library asks for 32 KiB.
+/// Bytes of entries that are decoded: a C library asks for 32 KiB.
 const ENTRIES_BYTES_MAX: u64 = 1 << 20;
 
 fn entries(context: &mut DecodeContext<'_>, index: usize, is_64: bool) -> Outcome {
@@ -175,7 +175,7 @@ fn write_entry(context: &mut DecodeContext<'_>, head: &StructBytes<19>, entry: &
     context.put("}");
 }
 
-/// Where to go on, before and after: `[0] => [4096]`.
+/// A file position, before and after: `[0] => [4096]`.
 pub(crate) const POSITION_INOUT: ArgumentKind = ArgumentKind::new(|context, index| {
     let address = context.argument(index);
     let now = context.read::<8>(address).map(|bytes| bytes.u64(0));
@@ -200,7 +200,7 @@ pub(crate) const POSITION_INOUT: ArgumentKind = ArgumentKind::new(|context, inde
 .reading(&[reads::fixed(CapturePhase::Both, 8)])
 .of_any_width();
 
-/// Where to go on: `[3]`.
+/// A file position: `[3]`.
 pub(crate) const POSITION_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure::<8>(context.argument(index), |context, bytes| {
         put!(context, "[{}]", bytes.i64(0));
@@ -210,7 +210,7 @@ pub(crate) const POSITION_IN: ArgumentKind = ArgumentKind::new(|context, index| 
 .reading(&[reads::fixed(CapturePhase::Enter, 8)])
 .of_any_width();
 
-/// The priority of a swap file, and its flags.
+/// The priority of a swap area, and its flags.
 pub(crate) const SWAP: ArgumentKind = ArgumentKind::new(|context, index| {
     const PRIORITY: u64 = 0x7fff;
     let bits = context.argument(index) & 0xffff_ffff;
@@ -222,7 +222,7 @@ pub(crate) const SWAP: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 });
 
-/// A file handle: how long it is, and of which kind.
+/// A file handle: its length and its type.
 pub(crate) const HANDLE_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure::<8>(context.argument(index), |context, bytes| {
         put!(context, "{{handle_bytes={}, handle_type={}", bytes.u32(0), bytes.i32(4));
@@ -238,7 +238,7 @@ pub(crate) const HANDLE_IN: ArgumentKind = ArgumentKind::new(|context, index| {
 })
 .reading(&[reads::fixed(CapturePhase::Enter, 136)]);
 
-/// The data that a file system takes, which is mostly a text.
+/// The data for a file system, which is mostly a string.
 pub(crate) const MOUNT_DATA: ArgumentKind = ArgumentKind::new(|context, index| {
     let address = context.argument(index);
     context.text(address, context.style.text_limit);
@@ -247,7 +247,7 @@ pub(crate) const MOUNT_DATA: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::TEXT])
 .of_any_width();
 
-/// The kind of file system that `mount` takes: not looked at when there is one already.
+/// The type of a file system for `mount`, which a remount ignores.
 pub(crate) const MOUNT_TYPE: ArgumentKind = ArgumentKind::new(|context, index| {
     context.text(context.argument(index), context.style.text_limit);
     Outcome::Done
@@ -255,13 +255,13 @@ pub(crate) const MOUNT_TYPE: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::TEXT])
 .of_any_width();
 
-/// Events of `fanotify_mark` in the two words of a 32-bit program.
+/// Events of `fanotify_mark`, in two words of a 32-bit program.
 pub(crate) const FANOTIFY_PAIR: ArgumentKind = ArgumentKind::new(|context, index| {
     names::FANOTIFY_EVENT.write(numbers::pair(context, index) as u64, context.out);
     Outcome::Done
 });
 
-/// A folder for `fanotify_mark`, where -1 has a name.
+/// A directory for `fanotify_mark`, where -1 has a name.
 pub(crate) const FANOTIFY_DIRFD: ArgumentKind = ArgumentKind::new(|context, index| {
     if context.argument(index) as i32 == -1 {
         context.put("FAN_NOFD");
@@ -271,7 +271,7 @@ pub(crate) const FANOTIFY_DIRFD: ArgumentKind = ArgumentKind::new(|context, inde
 })
 .naming(super::Named::Descriptor);
 
-/// What a watch of whole file systems may do, and what it is told.
+/// The flags of `fanotify_init`: its class and the rest.
 pub(crate) const FANOTIFY_INIT: ArgumentKind = ArgumentKind::new(|context, index| {
     const CLASS: u64 = 0xc;
     static CLASSES: crate::flags::Names = crate::flags::Names {

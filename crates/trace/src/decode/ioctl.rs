@@ -1,4 +1,4 @@
-//! `ioctl`: what is asked for, and the arguments of terminals, sockets and files.
+//! `ioctl`: the request, and the arguments of terminals, sockets and files.
 
 use super::{
     ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, put, reads, terminal,
@@ -17,7 +17,7 @@ const TIOCGSID: u64 = 0x5429;
 const TIOCSPTLCK: u64 = 0x4004_5431;
 const TIOCGPTN: u64 = 0x8004_5430;
 
-/// What is asked for: a name, or the pieces that the number is made of.
+/// The request: its name, or the parts of its number.
 pub(crate) const REQUEST: ArgumentKind = ArgumentKind::new(|context, index| {
     let value = context.argument(index) & 0xffff_ffff;
     match names::REQUEST.get(value) {
@@ -27,7 +27,7 @@ pub(crate) const REQUEST: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 });
 
-/// Writes a request by its pieces: `_IOC(_IOC_READ, 0x12, 0x70, 0x4)`.
+/// Writes a request by its parts: `_IOC(_IOC_READ, 0x12, 0x70, 0x4)`.
 fn pieces(context: &mut DecodeContext<'_>, value: u64) {
     context.put(match value >> 30 {
         0 => "_IOC(_IOC_NONE",
@@ -90,7 +90,7 @@ fn choice(context: &mut DecodeContext<'_>, value: u64, list: &[&str]) {
     }
 }
 
-/// A question about a network interface: `{ifr_name="lo"}`, and the answer behind it.
+/// A request to a network interface: `{ifr_name="lo"}`, with the answer after it.
 fn interface(context: &mut DecodeContext<'_>, index: usize) -> Outcome {
     let address = context.argument(index);
     let request = context.argument(index - 1) & 0xffff_ffff;

@@ -31,13 +31,13 @@ fn get_flags(context: &mut DecodeContext<'_>, bits: u64, set: &'static Flags, sh
     put!(context, "{}", Mode((bits & MODE) as u16));
 }
 
-/// How a queue or a set of semaphores is made.
+/// The flags of `msgget` and `semget`.
 pub(crate) const GET: ArgumentKind = ArgumentKind::new(|context, index| {
     get_flags(context, context.argument(index) & 0xffff_ffff, &names::IPC_GET, None);
     Outcome::Done
 });
 
-/// How shared memory is made.
+/// The flags of `shmget`.
 pub(crate) const SHARED_GET: ArgumentKind = ArgumentKind::new(|context, index| {
     let bits = context.argument(index) & 0xffff_ffff;
     get_flags(context, bits, &names::SHARED_GET, Some("SHM_HUGE_SHIFT"));
@@ -53,19 +53,19 @@ fn command(context: &mut DecodeContext<'_>, index: usize, list: &'static Names) 
     list.write(value & !VERSION, context.out);
 }
 
-/// What is done with shared memory.
+/// The operation of `shmctl`.
 pub(crate) const SHARED_CONTROL: ArgumentKind = ArgumentKind::new(|context, index| {
     command(context, index, &names::SHARED_CONTROL);
     Outcome::Done
 });
 
-/// What is done with a queue.
+/// The operation of `msgctl`.
 pub(crate) const MESSAGE_CONTROL: ArgumentKind = ArgumentKind::new(|context, index| {
     command(context, index, &names::MESSAGE_CONTROL);
     Outcome::Done
 });
 
-/// What is done with semaphores.
+/// The operation of `semctl`.
 pub(crate) const SEMAPHORE_CONTROL: ArgumentKind = ArgumentKind::new(|context, index| {
     command(context, index, &names::SEMAPHORE_CONTROL);
     Outcome::Done
@@ -131,7 +131,7 @@ pub(crate) const ATTRIBUTES_IN: ArgumentKind = ArgumentKind::new(|context, index
 })
 .reading(&[reads::fixed(CapturePhase::Enter, 64)]);
 
-/// Attributes that a queue is made with; without `O_CREAT` they are not looked at.
+/// Attributes of a queue that is created; without `O_CREAT` they are ignored.
 pub(crate) const ATTRIBUTES_NEW: ArgumentKind = ArgumentKind::new(|context, index| {
     const CREATE: u64 = 0x40;
     if context.argument(1) & CREATE == 0 {
@@ -141,12 +141,12 @@ pub(crate) const ATTRIBUTES_NEW: ArgumentKind = ArgumentKind::new(|context, inde
 })
 .reading(&[reads::fixed(CapturePhase::Enter, 64)]);
 
-/// Attributes of a queue that are asked for.
+/// Attributes of a queue that are returned.
 pub(crate) const ATTRIBUTES_OUT: ArgumentKind =
     ArgumentKind::new(|context, index| context.filled(index, attributes))
         .reading(&[reads::fixed(CapturePhase::Exit, 64)]);
 
-/// How to tell that an event came: `{sigev_value=…, sigev_signo=SIGALRM, sigev_notify=SIGEV_SIGNAL}`.
+/// How an event is signalled: `{sigev_value=…, sigev_signo=SIGALRM, sigev_notify=SIGEV_SIGNAL}`.
 pub(crate) const EVENT: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure::<24>(context.argument(index), |context, bytes| {
         static NOTIFY: Names = Names {

@@ -1,20 +1,20 @@
-//! What an argument or a result is: how it is written, and which memory it reads.
+//! The kind of an argument or a result: how it is written, and which memory it reads.
 
 use super::capture::{CaptureCount, CapturePhase, CapturedData, Reads};
 use super::context::{DecodeContext, Outcome};
 use crate::Abi;
 use crate::flags::{Flags, Names};
 
-/// An argument's kind.
+/// The kind of an argument.
 #[derive(Clone, Copy)]
 pub(crate) struct ArgumentKind {
     pub(crate) write: Write,
-    /// What it reads.  `CaptureCount::Argument` and `CaptureCount::Behind` count from the argument, so 1 is the
-    /// next; 255 is the one before.
+    /// The memory that it reads.  `CaptureCount::Argument` and `CaptureCount::Behind` count from
+    /// the argument: 1 is the next one, 255 the one before.
     pub(crate) reads: &'static [Reads],
-    /// It looks the same for 32-bit programs.
+    /// Its memory has the same layout in 32-bit programs.
     pub(crate) any_width: bool,
-    /// It is a path, or names a descriptor: what `-P` looks at.
+    /// It is a path or a descriptor, which `-P` compares.
     pub(crate) names: Named,
 }
 
@@ -31,20 +31,20 @@ pub(crate) enum Named {
 pub(crate) enum Write {
     By(fn(&mut DecodeContext<'_>, usize) -> Outcome),
     Flags(&'static Flags),
-    /// The same of a whole word.
+    /// Flags of a whole word; `Flags` has 32 bits.
     WideFlags(&'static Flags),
     Names(&'static Names),
-    /// Of a result: a number, and what this function adds.
+    /// For a result: a number, and what this function adds.
     Remark(fn(&mut DecodeContext<'_>)),
 }
 
 impl ArgumentKind {
-    /// A kind that a function writes, and that reads no memory.
+    /// A kind that a function writes and that reads no memory.
     pub(crate) const fn new(write: fn(&mut DecodeContext<'_>, usize) -> Outcome) -> Self {
         ArgumentKind { write: Write::By(write), reads: &[], any_width: true, names: Named::Nothing }
     }
 
-    /// Bits with names.
+    /// Flags of 32 bits with names.
     pub(crate) const fn flags(set: &'static Flags) -> Self {
         ArgumentKind {
             write: Write::Flags(set),
@@ -54,12 +54,12 @@ impl ArgumentKind {
         }
     }
 
-    /// Bits of a whole word with names.
+    /// Flags of a whole word with names.
     pub(crate) const fn wide_flags(set: &'static Flags) -> Self {
         ArgumentKind { write: Write::WideFlags(set), ..Self::flags(set) }
     }
 
-    /// Alternatives with names.
+    /// One of several values with names.
     pub(crate) const fn names(list: &'static Names) -> Self {
         ArgumentKind {
             write: Write::Names(list),
@@ -69,20 +69,20 @@ impl ArgumentKind {
         }
     }
 
-    /// It reads memory whose layout depends on the width of the program.
+    /// Sets the memory that it reads, whose layout depends on the word size of the program.
     pub(crate) const fn reading(mut self, reads: &'static [Reads]) -> Self {
         self.reads = reads;
         self.any_width = false;
         self
     }
 
-    /// That memory looks the same for 32-bit programs.
+    /// That memory has the same layout in 32-bit programs.
     pub(crate) const fn of_any_width(mut self) -> Self {
         self.any_width = true;
         self
     }
 
-    /// It names a path or a descriptor.
+    /// Sets that it is a path or a descriptor.
     pub(crate) const fn naming(mut self, names: Named) -> Self {
         self.names = names;
         self
@@ -91,7 +91,7 @@ impl ArgumentKind {
     /// Writes an argument of this kind.
     pub(crate) fn write(&self, context: &mut DecodeContext<'_>, index: usize) -> Outcome {
         let value = context.argument(index);
-        // What a narrower program has in memory is not looked at, and shown by its address.
+        // Memory of a 32-bit program in another layout is not decoded; its address is shown.
         context.is_blind = !self.any_width && context.call.id.abi == Abi::I386;
         match self.write {
             Write::By(write) => return write(context, index),
@@ -105,7 +105,7 @@ impl ArgumentKind {
 }
 
 impl ArgumentKind {
-    /// Whether it has to look at memory as the call begins, though it is told later.
+    /// Whether it has to read memory at the entry, although it is written at the exit.
     pub(crate) fn remembers(&self) -> bool {
         self.reads.iter().any(|reads| {
             let is_behind =

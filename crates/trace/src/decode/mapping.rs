@@ -1,4 +1,4 @@
-//! Memory: how it is mapped, and what the kernel is told of it.
+//! Memory: how it is mapped, and advice about it.
 
 use super::{ArgumentKind, Outcome, numbers, put};
 use crate::flags::memory as names;
@@ -6,7 +6,7 @@ use crate::flags::memory as names;
 /// The bits that hold the size of huge pages, as a power of two.
 const HUGE: u64 = 0xfc00_0000;
 
-/// How memory is mapped: `MAP_PRIVATE|MAP_ANONYMOUS`.
+/// The flags of `mmap`: `MAP_PRIVATE|MAP_ANONYMOUS`.
 pub(crate) const FLAGS: ArgumentKind = ArgumentKind::new(|context, index| {
     const KIND: u64 = 0xf;
     let bits = context.argument(index) & 0xffff_ffff;
@@ -22,7 +22,7 @@ pub(crate) const FLAGS: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 });
 
-/// Where `mremap` shall move to; without `MREMAP_FIXED` or `MREMAP_DONTUNMAP` it is not looked at.
+/// The new address of `mremap`; without `MREMAP_FIXED` or `MREMAP_DONTUNMAP` it is ignored.
 pub(crate) const NEW_ADDRESS: ArgumentKind = ArgumentKind::new(|context, index| {
     const FIXED: u64 = 2;
     if context.argument(index - 1) & FIXED == 0 {
@@ -31,7 +31,7 @@ pub(crate) const NEW_ADDRESS: ArgumentKind = ArgumentKind::new(|context, index| 
     numbers::POINTER.write(context, index)
 });
 
-/// Which pages are in memory: told as an address until the call is over.
+/// The vector of `mincore`: which pages are resident.
 pub(crate) const RESIDENT: ArgumentKind = ArgumentKind::new(|context, index| {
     if !context.is_over() {
         return Outcome::Later;
@@ -54,7 +54,7 @@ pub(crate) const RESIDENT: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[super::reads::counted(super::CapturePhase::Exit, 255, 1)])
 .of_any_width();
 
-/// How a file in memory is made.
+/// The flags of `memfd_create`.
 pub(crate) const MEMFD: ArgumentKind = ArgumentKind::new(|context, index| {
     let bits = context.argument(index) & 0xffff_ffff;
     let rest = bits & !HUGE;
@@ -67,7 +67,7 @@ pub(crate) const MEMFD: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 });
 
-/// On which nodes memory shall be.
+/// A memory policy: on which NUMA nodes memory is placed.
 pub(crate) const POLICY: ArgumentKind = ArgumentKind::new(|context, index| {
     const FLAGS: [(u64, &str); 3] = [
         (0x8000, "MPOL_F_STATIC_NODES"),

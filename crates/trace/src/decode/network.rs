@@ -1,4 +1,4 @@
-//! What makes a socket: family, type, protocol; pairs of descriptors.
+//! Arguments of `socket` and `socketpair`: type, protocol, pairs of descriptors.
 
 use super::{ArgumentKind, CapturePhase, Outcome, put, reads};
 use crate::flags::network as names;

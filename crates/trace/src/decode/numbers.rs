@@ -1,4 +1,4 @@
-//! Kinds that are numbers and nothing else.
+//! Kinds that are plain numbers.
 
 use super::{ArgumentKind, DecodeContext, Named, Outcome, put};
 
@@ -26,42 +26,42 @@ pub(crate) const SIZE: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 });
 
-/// A number of 64 bits of which a 32-bit program gives the halves in two words.
+/// A 64-bit number that a 32-bit program passes as two words, the low half first.
 pub(crate) const PAIR: ArgumentKind = ArgumentKind::new(|context, index| {
     context.signed_number(pair(context, index));
     Outcome::Done
 });
 
-/// The number that two words are the halves of.
+/// The number whose halves are two words.
 pub(crate) fn pair(context: &DecodeContext<'_>, index: usize) -> i64 {
     (context.argument(index) | context.argument(index + 1) << 32) as i64
 }
 
-/// The same with the halves in the other order.
+/// As [`PAIR`], with the high half first.
 pub(crate) const PAIR_SWAPPED: ArgumentKind = ArgumentKind::new(|context, index| {
     context.signed_number((context.argument(index) << 32 | context.argument(index + 1)) as i64);
     Outcome::Done
 });
 
-/// A place in a file in pages, shown in bytes.
+/// A file offset in pages, shown in bytes.
 pub(crate) const PAGES: ArgumentKind = ArgumentKind::new(|context, index| {
     context.hex(context.argument(index) << 12);
     Outcome::Done
 });
 
-/// A word of which nothing is known: `0x1f`, `0`.
+/// A word without a known meaning: `0x1f`, `0`.
 pub(crate) const HEX: ArgumentKind = ArgumentKind::new(|context, index| {
     context.hex(context.argument(index));
     Outcome::Done
 });
 
-/// The same of 32 bits.
+/// A 32-bit number without a known meaning.
 pub(crate) const HEX32: ArgumentKind = ArgumentKind::new(|context, index| {
     context.hex(context.argument(index) & 0xffff_ffff);
     Outcome::Done
 });
 
-/// A word that the kernel does not look at, or not on this machine.
+/// A word that the kernel ignores, at least on this architecture.
 pub(crate) const UNUSED: ArgumentKind = ArgumentKind::new(|_, _| Outcome::Skip);
 
 /// An address.
@@ -70,7 +70,7 @@ pub(crate) const POINTER: ArgumentKind = ArgumentKind::new(|context, index| {
     Outcome::Done
 });
 
-/// An address that the kernel writes to: told when the call is over, as `strace` does.
+/// An address that the kernel writes to: shown after the exit, as in `strace`.
 pub(crate) const POINTER_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
     if !context.is_over() {
         return Outcome::Later;
@@ -79,7 +79,7 @@ pub(crate) const POINTER_OUT: ArgumentKind = ArgumentKind::new(|context, index| 
     Outcome::Done
 });
 
-/// A mode as a program gives it: `0644`.
+/// The mode of a file: `0644`.
 pub(crate) const MODE: ArgumentKind = ArgumentKind::new(|context, index| {
     put!(context, "{}", Mode(context.argument(index) as u16));
     Outcome::Done
@@ -97,13 +97,13 @@ impl std::fmt::Display for Mode {
     }
 }
 
-/// A user or group: -1 is nobody.
+/// A user or group id: -1 means none.
 pub(crate) const ID: ArgumentKind = ArgumentKind::new(|context, index| {
     id(context, context.argument(index) as u32);
     Outcome::Done
 });
 
-/// Writes a user or group.
+/// Writes a user or group id.
 pub(crate) fn id(context: &mut DecodeContext<'_>, number: u32) {
     if number == u32::MAX { context.put("-1") } else { context.number(number.into()) }
 }
@@ -115,14 +115,14 @@ pub(crate) const FD: ArgumentKind = ArgumentKind::new(|context, index| {
 })
 .naming(Named::Descriptor);
 
-/// A folder that paths are looked up from: a descriptor, or the working directory.
+/// The directory that relative paths start from: a descriptor, or the working directory.
 pub(crate) const DIRFD: ArgumentKind = ArgumentKind::new(|context, index| {
     directory(context, context.argument(index) as i32);
     Outcome::Done
 })
 .naming(Named::Descriptor);
 
-/// Writes a folder that paths are looked up from.
+/// Writes the directory that relative paths start from.
 pub(crate) fn directory(context: &mut DecodeContext<'_>, descriptor: i32) {
     if descriptor == libc::AT_FDCWD {
         context.put("AT_FDCWD");

@@ -1,4 +1,4 @@
-//! Options of sockets: which, and the values that people look at.
+//! Options of sockets: their names, and the common values.
 
 use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, put, reads};
 use crate::flags::{Names, errors, network as names};
@@ -16,7 +16,7 @@ fn options_of(level: i32) -> Option<&'static Names> {
     })
 }
 
-/// An option, which depends on the level before it.
+/// A socket option, which depends on the level before it.
 pub(crate) const OPTION: ArgumentKind = ArgumentKind::new(|context, index| {
     let option = context.argument(index) & 0xffff_ffff;
     match options_of(context.argument(index - 1) as i32) {
@@ -75,7 +75,7 @@ pub(crate) const VALUE_IN: ArgumentKind = ArgumentKind::new(|context, index| {
 })
 .reading(&[reads::counted(CapturePhase::Enter, 1, 1)]);
 
-/// A value that is asked for; the next argument points to its length.
+/// A value that is returned; the next argument points to its length.
 pub(crate) const VALUE_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
     let length_at = context.argument(index + 1);
     let length = context.read::<4>(length_at).map(|bytes| bytes.u32(0));

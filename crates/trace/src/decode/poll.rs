@@ -25,7 +25,8 @@ pub(crate) const POLL: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::counted(CapturePhase::Both, 1, 8)])
 .of_any_width();
 
-/// What `poll` found: ` ([{fd=3, revents=POLLIN}])`, ` (Timeout)`.  The array is the first argument.
+/// The result of `poll`: ` ([{fd=3, revents=POLLIN}])`, ` (Timeout)`.  The array is the first
+/// argument.
 pub(crate) fn found(context: &mut DecodeContext<'_>, left_index: Option<usize>) {
     if context.count() == 0 {
         context.put(" (Timeout)");
@@ -50,7 +51,7 @@ pub(crate) fn found(context: &mut DecodeContext<'_>, left_index: Option<usize>) 
             break;
         }
         shown += 1;
-        // What they point to was told before.
+        // What the descriptors point to was written with the arguments.
         put!(context, "{{fd={}, revents=", bytes.i32(0));
         names::POLL.write(u64::from(bytes.u16(6)), context.out);
         context.put("}");
@@ -70,7 +71,7 @@ fn left(context: &mut DecodeContext<'_>, index: usize, digits: usize) {
     }
 }
 
-/// The largest set of descriptors that is looked at: what a C library's `fd_set` holds.
+/// The largest set of descriptors that is decoded: the `fd_set` of C libraries.
 const SET_MAX: u64 = 1024;
 
 /// Descriptors of a set, below the count that is the first argument.
@@ -111,7 +112,7 @@ pub(crate) const SET: ArgumentKind = ArgumentKind::new(|context, index| {
 })
 .reading(&[reads::fixed(CapturePhase::Both, 128)]);
 
-/// What `select` found: ` (in [3], left {…})`, ` (Timeout)`.
+/// The result of `select`: ` (in [3], left {…})`, ` (Timeout)`.
 pub(crate) fn selected(context: &mut DecodeContext<'_>, digits: usize) {
     let count = context.count();
     if count == 0 {
@@ -144,7 +145,7 @@ fn event(context: &mut DecodeContext<'_>, bytes: &StructBytes<12>) {
     put!(context, ", data={{u32={}, u64={data}}}}}", bytes.u32(4));
 }
 
-/// What `epoll_ctl` is told to wait for; of no use when a descriptor is taken out.
+/// The event that `epoll_ctl` registers; ignored by `EPOLL_CTL_DEL`.
 pub(crate) const EVENT_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     const DELETE: u64 = 2;
     let address = context.argument(index);
@@ -158,7 +159,7 @@ pub(crate) const EVENT_IN: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::fixed(CapturePhase::Enter, 12)])
 .of_any_width();
 
-/// What `epoll_wait` found; the result is their number.
+/// The events that `epoll_wait` returns; the result is their number.
 pub(crate) const EVENTS_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
     if !context.is_over() {
         return Outcome::Later;
@@ -201,12 +202,12 @@ pub(crate) const SELECT_RESULT: ArgumentKind = result::with(|context| selected(c
 /// The result of `pselect6`.
 pub(crate) const PSELECT_RESULT: ArgumentKind = result::with(|context| selected(context, 9));
 
-/// A time limit that the kernel changes; what is left is told with the result.
+/// A time limit that the kernel changes to the time left, which is shown with the result.
 pub(crate) const LIMIT_NS: ArgumentKind = super::time::TIMESPEC_IN.reading(&[Reads {
     when: CapturePhase::Both,
     what: CapturedData::Bytes { count: CaptureCount::Fixed(1), size: 16 },
 }]);
-/// The same in microseconds.
+/// As [`LIMIT_NS`], in microseconds.
 pub(crate) const LIMIT_US: ArgumentKind = super::time::TIMEVAL_IN.reading(&[Reads {
     when: CapturePhase::Both,
     what: CapturedData::Bytes { count: CaptureCount::Fixed(1), size: 16 },

@@ -1,4 +1,4 @@
-//! Processes: how they are made and end, what they may use, how they are scheduled.
+//! Processes: how they are created and end, their limits, how they are scheduled.
 
 use super::{
     ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, numbers, put, reads, signals,
@@ -11,14 +11,14 @@ const CHILD_CLEAR_TID: u64 = 0x20_0000;
 const CHILD_SET_TID: u64 = 0x100_0000;
 const PIDFD: u64 = 0x1000;
 
-/// `clone` tells its stack first, though it is the second argument.
+/// `clone` shows its stack first, as `strace` does, although it is the second argument.
 pub(crate) const CLONE_STACK: ArgumentKind = ArgumentKind::new(|context, _| {
     context.put("child_stack=");
     context.pointer(context.argument(1));
     Outcome::Done
 });
 
-/// What a new task shares, and the signal that tells of its end.
+/// What a new task shares, and the signal that is sent when it exits.
 pub(crate) const CLONE_FLAGS: ArgumentKind = ArgumentKind::new(|context, _| {
     let bits = context.argument(0);
     context.put("flags=");
@@ -33,7 +33,7 @@ pub(crate) const CLONE_FLAGS: ArgumentKind = ArgumentKind::new(|context, _| {
     Outcome::Done
 });
 
-/// The addresses that `clone` takes, as far as the flags say that it uses them.
+/// The addresses that `clone` takes, as far as its flags use them.
 pub(crate) const CLONE_REST: ArgumentKind = ArgumentKind::new(|context, _| {
     let flags = context.argument(0);
     if flags & (SET_TLS | PARENT_SET_TID | CHILD_CLEAR_TID | CHILD_SET_TID | PIDFD) == 0 {
@@ -65,7 +65,7 @@ pub(crate) const CLONE_REST: ArgumentKind = ArgumentKind::new(|context, _| {
     Outcome::Done
 });
 
-/// Where `clone` puts the new task's number, or a descriptor for it.
+/// Where `clone` stores the new task's number, or a descriptor for it.
 fn number_at(context: &mut DecodeContext<'_>, index: usize) {
     let address = context.argument(index);
     if context.has_failed() {
@@ -84,7 +84,7 @@ fn number_at(context: &mut DecodeContext<'_>, index: usize) {
     }
 }
 
-/// What the captures of `clone` are read for: [`CLONE_REST`] reads them by their index.
+/// Only the captures of arguments that [`CLONE_REST`] writes.
 pub(crate) const CLONE_NUMBER: ArgumentKind = ArgumentKind::new(|_, _| Outcome::Skip)
     .reading(&[reads::fixed(CapturePhase::Exit, 4)])
     .of_any_width();
@@ -167,7 +167,7 @@ fn clone_results(context: &mut DecodeContext<'_>, bytes: &StructBytes<64>) {
     }
 }
 
-/// How a child ended: `[{WIFEXITED(s) && WEXITSTATUS(s) == 0}]`.
+/// A wait status: `[{WIFEXITED(s) && WEXITSTATUS(s) == 0}]`.
 pub(crate) const STATUS_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
     if !context.is_over() {
         return Outcome::Later;
@@ -187,7 +187,7 @@ pub(crate) const STATUS_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::fixed(CapturePhase::Exit, 4)])
 .of_any_width();
 
-/// Writes how a child ended.
+/// Writes a wait status.
 fn status(context: &mut DecodeContext<'_>, status: u32) {
     let signal = (status & 0x7f) as i32;
     let mut rest = status & !0xffff;
@@ -237,12 +237,12 @@ fn usage(context: &mut DecodeContext<'_>, bytes: &StructBytes<144>) {
     }
 }
 
-/// What processes used; of a wait that found nothing it is not filled in.
+/// Resource usage that the kernel fills in.
 pub(crate) const USAGE_OUT: ArgumentKind =
     ArgumentKind::new(|context, index| context.filled(index, usage))
         .reading(&[reads::fixed(CapturePhase::Exit, 144)]);
 
-/// The same for `wait4`.
+/// As [`USAGE_OUT`], for `wait4`, which does not fill it in when it found no child.
 pub(crate) const WAIT_USAGE_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
     if context.is_over() && !context.has_failed() && context.count() == 0 {
         context.pointer(context.argument(index));
@@ -267,7 +267,7 @@ fn limit(context: &mut DecodeContext<'_>, bytes: &StructBytes<16>) {
 fn old_limit(context: &mut DecodeContext<'_>, bytes: &StructBytes<16>) {
     let start = context.out.len();
     limit(context, bytes);
-    // The older calls name the same number otherwise.
+    // The older calls have other names for the same number.
     let text = String::from_utf8_lossy(&context.out[start..]).replace("RLIM64_", "RLIM_");
     context.out.truncate(start);
     context.put(&text);
@@ -281,24 +281,24 @@ pub(crate) const LIMIT_IN: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::fixed(CapturePhase::Enter, 16)])
 .of_any_width();
 
-/// A limit that is asked for.
+/// A limit that is returned.
 pub(crate) const LIMIT_OUT: ArgumentKind =
     ArgumentKind::new(|context, index| context.filled(index, limit))
         .reading(&[reads::fixed(CapturePhase::Exit, 16)])
         .of_any_width();
 
-/// The same in the older calls.
+/// As [`LIMIT_IN`], for the older calls.
 pub(crate) const OLD_LIMIT_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure(context.argument(index), old_limit);
     Outcome::Done
 })
 .reading(&[reads::fixed(CapturePhase::Enter, 16)]);
-/// The same in the older calls.
+/// As [`LIMIT_OUT`], for the older calls.
 pub(crate) const OLD_LIMIT_OUT: ArgumentKind =
     ArgumentKind::new(|context, index| context.filled(index, old_limit))
         .reading(&[reads::fixed(CapturePhase::Exit, 16)]);
 
-/// Names of the kernel: `{sysname="Linux", nodename="host", ...}`.
+/// `struct utsname`: `{sysname="Linux", nodename="host", ...}`.
 pub(crate) const UTSNAME: ArgumentKind = ArgumentKind::new(|context, index| {
     context.filled::<390>(index, |context, bytes| {
         let shown = if context.style.whole { 6 } else { 2 };
@@ -317,7 +317,7 @@ pub(crate) const UTSNAME: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::fixed(CapturePhase::Exit, 390)])
 .of_any_width();
 
-/// What the machine has: `{uptime=…, loads=[…], …}`.
+/// `struct sysinfo`: `{uptime=…, loads=[…], …}`.
 pub(crate) const SYSINFO: ArgumentKind = ArgumentKind::new(|context, index| {
     context.filled::<112>(index, |context, bytes| {
         put!(context, "{{uptime={}", bytes.i64(0));
@@ -339,7 +339,7 @@ pub(crate) const SYSINFO: ArgumentKind = ArgumentKind::new(|context, index| {
 })
 .reading(&[reads::fixed(CapturePhase::Exit, 112)]);
 
-/// Times in ticks.
+/// `struct tms`: times in clock ticks.
 pub(crate) const TIMES: ArgumentKind = ArgumentKind::new(|context, index| {
     context.filled::<32>(index, |context, bytes| {
         let mut comma = "{";
@@ -365,7 +365,7 @@ pub(crate) const PARAMETER_IN: ArgumentKind = ArgumentKind::new(|context, index|
 .reading(&[reads::fixed(CapturePhase::Enter, 4)])
 .of_any_width();
 
-/// A priority that is asked for.
+/// A priority that is returned.
 pub(crate) const PARAMETER_OUT: ArgumentKind =
     ArgumentKind::new(|context, index| context.filled(index, parameter))
         .reading(&[reads::fixed(CapturePhase::Exit, 4)])
@@ -402,7 +402,7 @@ pub(crate) const SCHEDULING_IN: ArgumentKind = ArgumentKind::new(|context, index
 .reading(&[reads::fixed(CapturePhase::Enter, 48)])
 .of_any_width();
 
-/// `struct sched_attr` that is asked for.
+/// `struct sched_attr` that is returned.
 pub(crate) const SCHEDULING_OUT: ArgumentKind =
     ArgumentKind::new(|context, index| context.filled(index, scheduling))
         .reading(&[reads::fixed(CapturePhase::Exit, 48)])
@@ -465,7 +465,7 @@ pub(crate) fn personality(context: &mut DecodeContext<'_>, bits: u64) {
     }
 }
 
-/// A personality; all ones only ask for it.
+/// A personality; `0xffffffff` only queries it.
 pub(crate) const PERSONALITY: ArgumentKind = ArgumentKind::new(|context, index| {
     match context.argument(index) & 0xffff_ffff {
         0xffff_ffff => context.put("0xffffffff"),
@@ -474,13 +474,13 @@ pub(crate) const PERSONALITY: ArgumentKind = ArgumentKind::new(|context, index| 
     Outcome::Done
 });
 
-/// A class of input and output, and how urgent: `IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4)`.
+/// An I/O priority, class and level: `IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4)`.
 pub(crate) const IO_PRIORITY: ArgumentKind = ArgumentKind::new(|context, index| {
     io_priority(context, context.argument(index) & 0xffff_ffff);
     Outcome::Done
 });
 
-/// Writes a class of input and output.
+/// Writes an I/O priority.
 pub(crate) fn io_priority(context: &mut DecodeContext<'_>, value: u64) {
     static CLASSES: Names = Names {
         unknown: "IOPRIO_CLASS_???",
@@ -496,7 +496,7 @@ pub(crate) fn io_priority(context: &mut DecodeContext<'_>, value: u64) {
     put!(context, ", {})", value & 0x1fff);
 }
 
-/// What `ptrace` is asked for; some requests have fewer arguments.
+/// The request of `ptrace`; some requests have fewer arguments.
 pub(crate) const PTRACE: ArgumentKind = ArgumentKind::new(|context, index| {
     names::PTRACE.write(context.argument(index), context.out);
     Outcome::Done
@@ -512,7 +512,7 @@ pub(crate) const PTRACE_ADDRESS: ArgumentKind = ArgumentKind::new(|context, inde
     if context.argument(0) == 0 { Outcome::Skip } else { numbers::POINTER.write(context, index) }
 });
 
-/// What is put there, what is asked for, or the signal to go on with.
+/// The data of `ptrace`: a value, an address, or the signal to deliver.
 pub(crate) const PTRACE_DATA: ArgumentKind = ArgumentKind::new(|context, index| {
     match context.argument(0) {
         0 => Outcome::Skip,
@@ -521,7 +521,7 @@ pub(crate) const PTRACE_DATA: ArgumentKind = ArgumentKind::new(|context, index| 
             signals::signal(context, context.argument(index) as i32);
             Outcome::Done
         }
-        // What the kernel writes there is told when the call is over.
+        // The kernel writes to this address: shown after the exit.
         1 | 2 | 3 | 0x4201 => {
             if context.is_over() {
                 context.structure_or_pointer(index);

@@ -1,15 +1,15 @@
-//! StructBytes read from the memory of a task.
+//! Bytes read from the memory of a task.
 
-/// StructBytes that were read: the few of most calls without an allocation.
+/// Bytes that were read: a few need no allocation.
 pub(crate) struct Readout {
     pub(super) small: [u8; Self::SMALL],
     pub(super) length: usize,
-    /// All of them, if they are many.
+    /// All of them, if there are more than [`Readout::SMALL`].
     pub(super) large: Vec<u8>,
 }
 
 impl Readout {
-    /// StructBytes that are few.
+    /// Most bytes that need no allocation.
     pub(crate) const SMALL: usize = 256;
 }
 
@@ -27,7 +27,7 @@ impl std::ops::Deref for Readout {
     }
 }
 
-/// StructBytes of a structure, read in pieces.
+/// The bytes of a structure, with functions that read its fields by offset.
 pub(crate) struct StructBytes<const N: usize>(pub(crate) [u8; N]);
 
 impl<const N: usize> StructBytes<N> {

@@ -1,7 +1,8 @@
-//! Results: numbers, addresses, descriptors, and what some calls tell by them.
+//! Results: numbers, addresses, descriptors, and names for some of them.
 //!
-//! A result is a kind as arguments are: it is written once the call is over.  `-1 ENOENT (No such
-//! file or directory)` and the results by which the kernel begins a call anew are the same for all.
+//! A result has a kind as arguments have; it is written after the exit.  Errors (`-1 ENOENT (No
+//! such file or directory)`) and the results that make the kernel restart a call are the same for
+//! all.
 
 use super::{ArgumentKind, DecodeContext, Outcome, Write, numbers, put};
 use crate::event::error_of;
@@ -69,12 +70,12 @@ pub(crate) const DESCRIPTOR: ArgumentKind = ArgumentKind::new(|context, _| {
     Outcome::Done
 });
 
-/// A number and a remark.
+/// A number, and what a function adds after it.
 pub(crate) const fn with(write: fn(&mut DecodeContext<'_>)) -> ArgumentKind {
     ArgumentKind { write: Write::Remark(write), ..DECIMAL }
 }
 
-/// Writes bits with names: `0x1 (flags FD_CLOEXEC)`.
+/// Writes flags with names: `0x1 (flags FD_CLOEXEC)`.
 fn flags(context: &mut DecodeContext<'_>, set: &'static Flags) {
     let bits = value(context) as u64;
     context.hex(bits);
@@ -86,7 +87,7 @@ fn flags(context: &mut DecodeContext<'_>, set: &'static Flags) {
 /// `fcntl(F_GETSIG)`, which not every C library names.
 const F_GETSIG: i32 = 11;
 
-/// What `fcntl` gives, which depends on what it is asked for.
+/// The result of `fcntl`, which depends on the command.
 pub(crate) const CONTROL: ArgumentKind = ArgumentKind::new(|context, _| {
     let bits = value(context) as u64;
     match context.argument(1) as i32 {
@@ -124,7 +125,7 @@ pub(crate) const CONTROL: ArgumentKind = ArgumentKind::new(|context, _| {
     Outcome::Done
 });
 
-/// How a thread is scheduled: `0 (SCHED_OTHER)`.
+/// A scheduling policy: `0 (SCHED_OTHER)`.
 pub(crate) const SCHEDULER: ArgumentKind = ArgumentKind::new(|context, _| {
     const RESET: u64 = 0x4000_0000;
     let number = value(context) as u64;
@@ -147,7 +148,7 @@ pub(crate) const PERSONALITY: ArgumentKind = ArgumentKind::new(|context, _| {
     Outcome::Done
 });
 
-/// How urgent input and output is: `16388 (IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4))`.
+/// An I/O priority: `16388 (IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4))`.
 pub(crate) const IO_PRIORITY: ArgumentKind = ArgumentKind::new(|context, _| {
     put!(context, "{} (", value(context));
     super::process::io_priority(context, value(context) as u64);
@@ -155,7 +156,7 @@ pub(crate) const IO_PRIORITY: ArgumentKind = ArgumentKind::new(|context, _| {
     Outcome::Done
 });
 
-/// What `membarrier` can do, if that was asked for.
+/// The commands that `membarrier` supports, for `MEMBARRIER_CMD_QUERY`.
 pub(crate) const BARRIERS: ArgumentKind = ArgumentKind::new(|context, _| {
     const QUERY: u64 = 0;
     let bits = value(context) as u64;
@@ -180,7 +181,7 @@ pub(crate) const BARRIERS: ArgumentKind = ArgumentKind::new(|context, _| {
     Outcome::Done
 });
 
-/// A wait for a signal: `17 (SIGCHLD)`.
+/// A signal that was waited for: `17 (SIGCHLD)`.
 pub(crate) const SIGNAL: ArgumentKind = ArgumentKind::new(|context, _| {
     put!(context, "{} (", value(context));
     super::signals::signal(context, value(context) as i32);
@@ -201,7 +202,7 @@ pub(crate) const TIME: ArgumentKind = ArgumentKind::new(|context, _| {
     Outcome::Done
 });
 
-/// What `prctl` gives for some questions.
+/// The result of `prctl` for some operations.
 pub(crate) const PRCTL: ArgumentKind = ArgumentKind::new(|context, _| {
     let number = value(context);
     let name = match context.argument(0) {

@@ -1,4 +1,4 @@
-//! Signals, sets of them, what is done about them, and `siginfo_t`.
+//! Signals, sets of signals, actions, and `siginfo_t`.
 
 use super::{ArgumentKind, CapturePhase, DecodeContext, Outcome, StructBytes, put, reads};
 use crate::event::Signal;
@@ -12,10 +12,10 @@ static SIGNALS: &[&str] = &[
     "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 ];
 
-/// Signals that there are.
+/// The number of signals.
 const SIGNAL_COUNT: i32 = 64;
 
-/// The name of a signal without `SIG`; `None` for a number that is none.
+/// The name of a signal without `SIG`; `None` for a number that is no signal.
 pub(crate) fn short_name(number: i32) -> Option<String> {
     match number {
         1..=31 => SIGNALS.get(number as usize).map(|name| (*name).to_owned()),
@@ -40,7 +40,7 @@ pub(crate) fn signal(context: &mut DecodeContext<'_>, number: i32) {
     write_signal(number, context.out);
 }
 
-/// The same into any text.
+/// As [`signal`], into any buffer.
 pub(crate) fn write_signal(number: i32, out: &mut Vec<u8>) {
     use std::io::Write as _;
     let _ = match short_name(number) {
@@ -49,7 +49,7 @@ pub(crate) fn write_signal(number: i32, out: &mut Vec<u8>) {
     };
 }
 
-/// Writes a set: `[INT TERM]`, `~[KILL]` if most of them are in it.
+/// Writes a set of signals: `[INT TERM]`, `~[KILL]` if most of them are in it.
 pub(crate) fn set(context: &mut DecodeContext<'_>, bits: u64) {
     let is_inverted = bits.count_ones() as i32 >= SIGNAL_COUNT * 2 / 3;
     if is_inverted {
@@ -65,7 +65,7 @@ pub(crate) fn set(context: &mut DecodeContext<'_>, bits: u64) {
     context.put("]");
 }
 
-/// Writes the set at an address of which the size is an argument; the kernel knows one size.
+/// Writes the set at an address; `size` is an argument, for which the kernel accepts only 8.
 fn set_at(context: &mut DecodeContext<'_>, address: u64, size: u64) {
     if size == 8 {
         context.structure::<8>(address, |context, bytes| set(context, bytes.u64(0)));
@@ -95,8 +95,8 @@ pub(crate) const SET_IN_3: ArgumentKind = ArgumentKind::new(|context, index| {
 })
 .reading(&[reads::fixed(CapturePhase::Enter, 8)]);
 
-/// The set of signals in the frame that `rt_sigreturn` returns from; engines put its address in the
-/// place of an argument, of which the call has none.
+/// The set of signals in the frame that `rt_sigreturn` returns from.  The call has no arguments;
+/// engines put the address of the set in place of the first.
 pub(crate) const FRAME_MASK: ArgumentKind = ArgumentKind::new(|context, index| {
     if let Some(bytes) = context.read::<8>(context.argument(index)) {
         context.put("{mask=");
@@ -147,14 +147,14 @@ fn action(context: &mut DecodeContext<'_>, bytes: &StructBytes<32>) {
     context.put("}");
 }
 
-/// What shall be done about a signal.
+/// The new action of a signal.
 pub(crate) const ACTION_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure(context.argument(index), action);
     Outcome::Done
 })
 .reading(&[reads::fixed(CapturePhase::Enter, 32)]);
 
-/// What was done about it.
+/// The old action of a signal.
 pub(crate) const ACTION_OUT: ArgumentKind =
     ArgumentKind::new(|context, index| context.filled(index, action))
         .reading(&[reads::fixed(CapturePhase::Exit, 32)]);
@@ -167,14 +167,14 @@ fn stack(context: &mut DecodeContext<'_>, bytes: &StructBytes<24>) {
     put!(context, ", ss_size={}}}", bytes.u64(16));
 }
 
-/// A stack for signals.
+/// A new alternate signal stack.
 pub(crate) const STACK_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure(context.argument(index), stack);
     Outcome::Done
 })
 .reading(&[reads::fixed(CapturePhase::Enter, 24)]);
 
-/// The one before.
+/// The old alternate signal stack.
 pub(crate) const STACK_OUT: ArgumentKind =
     ArgumentKind::new(|context, index| context.filled(index, stack))
         .reading(&[reads::fixed(CapturePhase::Exit, 24)]);
@@ -196,7 +196,7 @@ pub(crate) const SIGINFO_OUT: ArgumentKind = ArgumentKind::new(|context, index| 
 })
 .reading(&[reads::fixed(CapturePhase::Exit, 128)]);
 
-/// Codes that any signal may have, and whether its sender is told.
+/// Codes that any signal can have.
 static CODES: &[(i32, &str)] = &[
     (0, "SI_USER"),
     (0x80, "SI_KERNEL"),
@@ -258,7 +258,7 @@ fn code_name(signal: &Signal) -> Option<&'static str> {
         .or_else(|| CODES.iter().find(|(code, _)| *code == signal.code).map(|(_, name)| *name))
 }
 
-/// Writes what came with a signal: `{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=12, …}`.
+/// Writes a `siginfo_t`: `{si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=12, …}`.
 pub(crate) fn siginfo(signal: &Signal, out: &mut Vec<u8>) {
     use std::io::Write as _;
     if signal.number == 0 {
@@ -281,7 +281,7 @@ pub(crate) fn siginfo(signal: &Signal, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// What else there is, which depends on who sent it.
+/// The remaining fields, which depend on the sender.
 fn siginfo_rest(signal: &Signal, out: &mut Vec<u8>) {
     use std::io::Write as _;
     let sender = |out: &mut Vec<u8>| {

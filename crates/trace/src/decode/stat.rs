@@ -1,4 +1,4 @@
-//! What is told of files and file systems: `stat`, `statx`, `statfs`.
+//! Attributes of files and file systems: `stat`, `statx`, `statfs`.
 
 use super::{
     ArgumentKind, CapturePhase, DecodeContext, StructBytes, numbers::Mode, put, reads, time,
@@ -158,20 +158,20 @@ pub(crate) const STATFS: ArgumentKind =
     ArgumentKind::new(|context, index| context.filled(index, statfs))
         .reading(&[reads::fixed(CapturePhase::Exit, 120)]);
 
-/// A device as `ustat` takes it.
+/// A device number as `ustat` takes it.
 pub(crate) const DEVICE: ArgumentKind = ArgumentKind::new(|context, index| {
     let number = context.argument(index) & 0xffff_ffff;
     makedev(context, number >> 8 & 0xfff, (number >> 12 & 0xfff00) | (number & 0xff));
     super::Outcome::Done
 });
 
-/// A mode that makes a file of a kind (`mknod`).
+/// The mode of a file that `mknod` creates, with its type.
 pub(crate) const FILE_MODE: ArgumentKind = ArgumentKind::new(|context, index| {
     file_mode(context, context.argument(index) as u32 & 0xffff);
     super::Outcome::Done
 });
 
-/// A device that `mknod` makes; other kinds of files have none.
+/// The device number for `mknod`; other types of files have none.
 pub(crate) const NODE_DEVICE: ArgumentKind = ArgumentKind::new(|context, index| {
     if !is_device(context.argument(index - 1) as u32) {
         return super::Outcome::Skip;

@@ -3,7 +3,7 @@
 use super::{DecodeContext, StructBytes, put};
 use crate::flags::Flags;
 
-/// Speeds by their code.
+/// Baud rates by their code.
 static SPEEDS: &[(u32, &str)] = &[
     (0, "B0"),
     (1, "B50"),
@@ -38,7 +38,7 @@ static SPEEDS: &[(u32, &str)] = &[
     (0x100f, "B4000000"),
 ];
 
-/// What is done with what comes in.
+/// Input modes (`c_iflag`).
 static INPUT: Flags = Flags {
     unknown: "",
     names: &[
@@ -60,7 +60,7 @@ static INPUT: Flags = Flags {
     ],
 };
 
-/// What is done with what goes out.
+/// Output modes (`c_oflag`).
 static OUTPUT: Flags = Flags {
     unknown: "",
     names: &[
@@ -75,11 +75,11 @@ static OUTPUT: Flags = Flags {
     ],
 };
 
-/// How long the machine behind takes for its moves: the lowest bit of each field, its width, a name.
+/// Delays of output modes: the lowest bit of each field, its mask, its name.
 static DELAYS: &[(u32, u32, &str)] =
     &[(8, 1, "NL"), (9, 3, "CR"), (11, 3, "TAB"), (13, 1, "BS"), (14, 1, "VT"), (15, 1, "FF")];
 
-/// How the line works.
+/// Control modes (`c_cflag`).
 static CONTROL: Flags = Flags {
     unknown: "",
     names: &[
@@ -95,7 +95,7 @@ static CONTROL: Flags = Flags {
     ],
 };
 
-/// What the terminal does by itself.
+/// Local modes (`c_lflag`).
 static LOCAL: Flags = Flags {
     unknown: "",
     names: &[
@@ -118,7 +118,7 @@ static LOCAL: Flags = Flags {
     ],
 };
 
-/// Names of the characters that the terminal obeys, by place.
+/// Names of the special characters (`c_cc`), by index.
 static CHARACTERS: [&str; 17] = [
     "VINTR", "VQUIT", "VERASE", "VKILL", "VEOF", "VTIME", "VMIN", "VSWTC", "VSTART", "VSTOP",
     "VSUSP", "VEOL", "VREPRINT", "VDISCARD", "VWERASE", "VLNEXT", "VEOL2",
@@ -155,18 +155,18 @@ pub(crate) fn write(context: &mut DecodeContext<'_>, bytes: &StructBytes<36>) {
         number => put!(context, ", c_line={number:#x}"),
     }
     context.put(", c_cc=[");
-    for (place, character) in bytes.0[17..36].iter().enumerate() {
-        context.put(if place > 0 { ", " } else { "" });
-        match CHARACTERS.get(place) {
+    for (index, character) in bytes.0[17..36].iter().enumerate() {
+        context.put(if index > 0 { ", " } else { "" });
+        match CHARACTERS.get(index) {
             Some(name) => put!(context, "[{name}]="),
-            None => put!(context, "[{place}]="),
+            None => put!(context, "[{index}]="),
         }
         context.hex(u64::from(*character));
     }
     context.put("]}");
 }
 
-/// Writes bits after something else.
+/// Writes flags after something else.
 fn rest(context: &mut DecodeContext<'_>, set: &'static Flags, bits: u32) {
     if bits != 0 {
         context.put("|");

@@ -1,18 +1,18 @@
-//! Texts and bytes in quotes, as C writes them; paths, names, arrays of texts.
+//! Strings and bytes in quotes, as C writes them; paths, names, arrays of strings.
 //!
-//! Whatever a terminal might obey is written as an octal escape, so a hostile file name is only ever
-//! seen.
+//! Every control character is written as an octal escape, so that a hostile file name cannot
+//! control the terminal.
 
 use super::{
     ArgumentKind, CaptureCount, CapturePhase, CapturedData, DecodeContext, ELEMENTS_MAX, Named,
     Outcome, PATH_MAX, Readout, Reads, put, reads,
 };
 
-/// StructBytes of a line beyond which no more data is shown in it, whatever limit was asked for: a vector
-/// has up to 1024 pieces, each as long as a task says.
+/// Bytes of a line beyond which no more data is added to it, whatever limit was asked for: a vector
+/// has up to 1024 elements, each as long as a task says.
 const LINE_MAX: usize = 16 << 20;
 
-/// What stands around a text.
+/// The quotes around a string, which decide what is escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quote {
     /// `"`, escaped within.
@@ -23,7 +23,7 @@ pub(crate) enum Quote {
     Hex,
 }
 
-/// Writes bytes with everything escaped that is not plain ASCII.
+/// Writes bytes, escaping everything that is not printable ASCII.
 pub(crate) fn escape(bytes: &[u8], quote: Quote, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let is_plain = |byte: &u8| {
@@ -59,7 +59,7 @@ pub(crate) fn escape(bytes: &[u8], quote: Quote, out: &mut Vec<u8>) {
         } else if short != 0 {
             out.push(short);
         } else {
-            // An octal digit that follows would be taken as part of a short escape.
+            // An octal digit after a short escape would be read as part of it.
             let is_whole =
                 matches!(after.first(), Some(b'0'..=b'7')) && !matches!(byte, b'<' | b'>');
             let [high, middle, low] =
@@ -85,7 +85,7 @@ impl DecodeContext<'_> {
         }
     }
 
-    /// Writes bytes in quotes, with `...` after them if there were more.
+    /// Writes bytes in quotes, followed by `...` if they are truncated.
     pub(crate) fn quoted(&mut self, bytes: &[u8], is_cut: bool) {
         let quote = self.quote_for(bytes);
         self.put("\"");
@@ -93,7 +93,7 @@ impl DecodeContext<'_> {
         self.put(if is_cut { "\"..." } else { "\"" });
     }
 
-    /// Writes so many bytes at an address, up to the limit; the address if they cannot be read.
+    /// Writes `length` bytes at an address, up to the limit; the address if they cannot be read.
     pub(crate) fn data(&mut self, address: u64, length: u64) {
         if address == 0 {
             self.put("NULL");
@@ -109,13 +109,13 @@ impl DecodeContext<'_> {
         }
     }
 
-    /// Writes the text at an address that a zero ends, with at most so many bytes of it.
+    /// Writes the zero-terminated string at an address, at most `limit` bytes of it.
     pub(crate) fn text(&mut self, address: u64, limit: usize) {
         if address == 0 {
             self.put("NULL");
             return;
         }
-        // Most texts end soon, and within their page.
+        // Most strings are short and do not cross a page.
         let to_page = 4096 - (address % 4096) as usize;
         let start =
             self.read_some(address, Readout::SMALL.min(to_page).min(limit.saturating_add(1)));
@@ -129,18 +129,19 @@ impl DecodeContext<'_> {
         }
     }
 
-    /// A text that a zero ends, and whether there was more of it; `None` if its memory ends first.
+    /// A zero-terminated string, and whether it was truncated; `None` if its memory ends first.
     pub(crate) fn read_text(&self, address: u64, limit: usize) -> Option<(Vec<u8>, bool)> {
         const STEP: usize = 256;
         let limit = limit.min(PATH_MAX);
         let mut text = Vec::new();
         while text.len() <= limit {
-            // Not beyond a page at once: the next may be missing, and the text may end before it.
-            let place = address.wrapping_add(text.len() as u64);
-            let to_page = 4096 - (place % 4096) as usize;
+            // Not beyond a page at a time: the next may be missing, and the string may end before
+            // it.
+            let at = address.wrapping_add(text.len() as u64);
+            let to_page = 4096 - (at % 4096) as usize;
             let wanted = STEP.min(to_page).min(limit + 1 - text.len());
             let mut piece = [0; STEP];
-            let have = self.memory.read(place, &mut piece[..wanted]);
+            let have = self.memory.read(at, &mut piece[..wanted]);
             let piece = &piece[..have.min(wanted)];
             if let Some(end) = piece.iter().position(|&byte| byte == 0) {
                 text.extend_from_slice(&piece[..end]);
@@ -155,18 +156,18 @@ impl DecodeContext<'_> {
         Some((text, true))
     }
 
-    /// Writes an array of pointers to texts that a null pointer ends.
+    /// Writes a null-terminated array of pointers to strings.
     fn texts(&mut self, address: u64) {
         let start = self.out.len();
         self.put("[");
         for index in 0..ELEMENTS_MAX {
-            let place = address.wrapping_add(index * 8);
-            let Some(pointer) = self.read::<8>(place).map(|bytes| bytes.u64(0)) else {
+            let at = address.wrapping_add(index * 8);
+            let Some(pointer) = self.read::<8>(at).map(|bytes| bytes.u64(0)) else {
                 if index == 0 {
                     self.out.truncate(start);
                     self.pointer(address);
                 } else {
-                    put!(self, "{}... /* {place:#x} */]", if index > 0 { ", " } else { "" });
+                    put!(self, "{}... /* {at:#x} */]", if index > 0 { ", " } else { "" });
                 }
                 return;
             };
@@ -187,7 +188,7 @@ impl DecodeContext<'_> {
     }
 }
 
-/// A path: shown whole.
+/// A path; it is shown whole.
 pub(crate) const PATH: ArgumentKind = ArgumentKind::new(|context, index| {
     context.text(context.argument(index), PATH_MAX - 1);
     Outcome::Done
@@ -196,7 +197,7 @@ pub(crate) const PATH: ArgumentKind = ArgumentKind::new(|context, index| {
 .of_any_width()
 .naming(Named::Path);
 
-/// A path in a folder: as [`PATH`], but `-P` does not follow it.
+/// A string that is not compared by `-P`; it is truncated at the limit.
 pub(crate) const NAME: ArgumentKind = ArgumentKind::new(|context, index| {
     context.text(context.argument(index), context.style.text_limit);
     Outcome::Done
@@ -204,7 +205,7 @@ pub(crate) const NAME: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::TEXT])
 .of_any_width();
 
-/// StructBytes that the kernel reads; the next argument is their length.
+/// Bytes that the kernel reads; the next argument is their length.
 pub(crate) const BYTES_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     context.data(context.argument(index), context.argument(index + 1));
     Outcome::Done
@@ -212,7 +213,7 @@ pub(crate) const BYTES_IN: ArgumentKind = ArgumentKind::new(|context, index| {
 .reading(&[reads::data(CapturePhase::Enter, CaptureCount::Argument(1))])
 .of_any_width();
 
-/// StructBytes that the kernel writes; the result is their length.
+/// Bytes that the kernel writes; the result is their length.
 pub(crate) const BYTES_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
     if !context.is_over() {
         return Outcome::Later;
@@ -264,9 +265,10 @@ pub(crate) const TEXTS: ArgumentKind = ArgumentKind::new(|context, index| {
 })
 .reading(&[Reads { when: CapturePhase::Enter, what: CapturedData::Texts }]);
 
-/// How many pointers stand at an address, and whether a null pointer ends them.
+/// The number of pointers at an address, and whether a null pointer ends them.
 fn pointers(context: &DecodeContext<'_>, address: u64) -> (u64, bool) {
-    // The kernel takes no more than fit into a quarter of the stack; 64 Ki is beyond use.
+    // The kernel takes no more than fit into a quarter of the stack; 64 Ki are far more than is
+    // used.
     const POINTERS_MAX: u64 = 1 << 16;
     const AT_ONCE: usize = 32;
     let mut count = 0;

@@ -22,12 +22,12 @@ pub(crate) const TIMESPEC_OUT: ArgumentKind =
     ArgumentKind::new(|context, index| context.filled(index, timespec))
         .reading(&[reads::fixed(CapturePhase::Exit, 16)]);
 
-/// A time that the kernel reads, in the layout that 32-bit programs took over from 64-bit ones.
+/// A time that the kernel reads, in the 64-bit layout that newer 32-bit calls use.
 pub(crate) const WIDE_TIME_IN: ArgumentKind = TIMESPEC_IN.of_any_width();
 /// A time that the kernel fills in, in that layout.
 pub(crate) const WIDE_TIME_OUT: ArgumentKind = TIMESPEC_OUT.of_any_width();
 
-/// What is left of a sleep: filled in only if a signal ended it.
+/// The rest of an interrupted sleep; the kernel fills it in only if a signal ended the sleep.
 pub(crate) const REMAINDER: ArgumentKind = ArgumentKind::new(|context, index| {
     if !context.is_over() {
         return Outcome::Later;
@@ -85,7 +85,7 @@ pub(crate) const TIME_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
 })
 .reading(&[reads::fixed(CapturePhase::Exit, 8)]);
 
-/// Two `timeval` or two `timespec`, the second being how far: `{it_interval=…, it_value=…}`.
+/// An interval and a value: `{it_interval=…, it_value=…}`.
 fn interval(
     context: &mut DecodeContext<'_>,
     bytes: &StructBytes<32>,
@@ -129,7 +129,7 @@ pub(crate) const ITIMERSPEC_OUT: ArgumentKind = ArgumentKind::new(|context, inde
 })
 .reading(&[reads::fixed(CapturePhase::Exit, 32)]);
 
-/// Two times of a file with nanoseconds, as `utimensat` takes them.
+/// Two file times with nanoseconds, as `utimensat` takes them.
 pub(crate) const FILE_TIMES: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure::<32>(context.argument(index), |context, bytes| {
         context.put("[");
@@ -153,7 +153,7 @@ pub(crate) const FILE_TIMES: ArgumentKind = ArgumentKind::new(|context, index| {
 })
 .reading(&[reads::fixed(CapturePhase::Enter, 32)]);
 
-/// Two times of a file with microseconds, as `utimes` takes them.
+/// Two file times with microseconds, as `utimes` takes them.
 pub(crate) const FILE_TIMEVALS: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure::<32>(context.argument(index), |context, bytes| {
         context.put("[");
@@ -171,7 +171,7 @@ pub(crate) const FILE_TIMEVALS: ArgumentKind = ArgumentKind::new(|context, index
 })
 .reading(&[reads::fixed(CapturePhase::Enter, 32)]);
 
-/// Two times of a file in seconds, as `utime` takes them.
+/// Two file times in seconds, as `utime` takes them.
 pub(crate) const FILE_SECONDS: ArgumentKind = ArgumentKind::new(|context, index| {
     context.structure::<16>(context.argument(index), |context, bytes| {
         put!(context, "{{actime={}", bytes.i64(0));
@@ -184,7 +184,7 @@ pub(crate) const FILE_SECONDS: ArgumentKind = ArgumentKind::new(|context, index|
 })
 .reading(&[reads::fixed(CapturePhase::Enter, 16)]);
 
-/// Writes a date as a remark, with a fraction of so many digits if there is one.
+/// Writes a date as a remark; `fraction` is a value and its number of digits.
 pub(crate) fn remark(
     context: &mut DecodeContext<'_>,
     seconds: i64,
@@ -193,7 +193,7 @@ pub(crate) fn remark(
     let zone_s = context.style.zone_s;
     let local = seconds.saturating_add(i64::from(zone_s));
     let (year, month, day) = date_of(local.div_euclid(86_400));
-    // Beyond these years a number is hardly a date; 0 is nothing to remark on.
+    // Years outside this range are hardly dates, and 0 needs no remark.
     if !(1..=9999).contains(&year) || seconds == 0 && fraction.is_none_or(|(value, _)| value == 0) {
         return;
     }
@@ -209,7 +209,7 @@ pub(crate) fn remark(
     put!(context, "{sign}{:02}{:02} */", minutes / 60, minutes % 60);
 }
 
-/// Shows ticks of 1/100 s, and what they are in seconds: `2 /* 0.02 s */`.
+/// Formats ticks of 1/100 s and what they are in seconds: `2 /* 0.02 s */`.
 pub(crate) struct Ticks(pub(crate) i64);
 
 impl std::fmt::Display for Ticks {
@@ -225,13 +225,13 @@ impl std::fmt::Display for Ticks {
     }
 }
 
-/// Hour, minute and second of a day.
+/// Hour, minute and second of the day.
 pub(crate) fn time_of(seconds: i64) -> (i64, i64, i64) {
     let within = seconds.rem_euclid(86_400);
     (within / 3600, within / 60 % 60, within % 60)
 }
 
-/// The date of a day counted from 1970, by the calendar of today; years begin in March within.
+/// The Gregorian date of a day counted from 1970; the computation begins years in March.
 fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days.saturating_add(719_468);
     let era = days.div_euclid(146_097);

@@ -1,4 +1,4 @@
-//! Data in several pieces: `iovec`, and the messages of sockets that are made of them.
+//! Data in several buffers: `iovec`, and the messages of sockets.
 
 use super::{
     ArgumentKind, CaptureCount, CapturePhase, CapturedData, DecodeContext, ELEMENTS_MAX, Outcome,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::flags::network as names;
 
-/// Writes so many vectors at an address; of their contents so many bytes in all, or none.
+/// Writes `count` vectors at an address, with at most `left` bytes of their data, or with none.
 pub(crate) fn vectors(
     context: &mut DecodeContext<'_>,
     address: u64,
@@ -32,7 +32,7 @@ fn data_or_empty(context: &mut DecodeContext<'_>, address: u64, length: u64) {
     if length == 0 && address != 0 { context.put("\"\"") } else { context.data(address, length) }
 }
 
-/// What the kernel reads; the next argument is the number of vectors.
+/// Vectors that the kernel reads; the next argument is their number.
 pub(crate) const VECTORS_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     vectors(context, context.argument(index), context.argument(index + 1), Some(u64::MAX));
     Outcome::Done
@@ -42,7 +42,7 @@ pub(crate) const VECTORS_IN: ArgumentKind = ArgumentKind::new(|context, index| {
     what: CapturedData::Vectors { count: CaptureCount::Argument(1), total: None },
 }]);
 
-/// What the kernel fills in; the next argument is the number of vectors, the result that of bytes.
+/// Vectors that the kernel fills in; the next argument is their number, the result that of bytes.
 pub(crate) const VECTORS_OUT: ArgumentKind = ArgumentKind::new(|context, index| {
     if !context.is_over() {
         return Outcome::Later;
@@ -59,7 +59,7 @@ pub(crate) const VECTORS_OUT: ArgumentKind = ArgumentKind::new(|context, index| 
     },
 }]);
 
-/// Vectors of another process: only where they are.
+/// Vectors in another process: only addresses and lengths.
 pub(crate) const VECTORS_REMOTE: ArgumentKind = ArgumentKind::new(|context, index| {
     vectors(context, context.argument(index), context.argument(index + 1), None);
     Outcome::Done
@@ -69,7 +69,7 @@ pub(crate) const VECTORS_REMOTE: ArgumentKind = ArgumentKind::new(|context, inde
     what: CapturedData::Bytes { count: CaptureCount::Argument(1), size: 16 },
 }]);
 
-/// Writes a `struct msghdr`; of the data so many bytes.
+/// Writes a `struct msghdr`, with at most `left` bytes of its data.
 fn message(
     context: &mut DecodeContext<'_>,
     bytes: &StructBytes<56>,
@@ -103,10 +103,10 @@ fn message(
     context.put("}");
 }
 
-/// Writes control data: a list of headers, each with its bytes.
+/// Writes control data: a list of headers, each with its data.
 fn control(context: &mut DecodeContext<'_>, address: u64, length: u64) {
     const HEADER: u64 = 16;
-    // The kernel's own limit for control data is 20 KiB by default (`optmem_max`).
+    // The kernel limits control data to 20 KiB by default (`optmem_max`).
     let length = length.min(20 * 1024);
     if address == 0 || length < HEADER || context.read::<16>(address).is_none() {
         context.pointer(address);
@@ -136,7 +136,7 @@ fn control(context: &mut DecodeContext<'_>, address: u64, length: u64) {
             control_data(context, level, kind, address.wrapping_add(at + HEADER), data);
         }
         context.put("}");
-        // A length below that of its own header would stand still.
+        // A length below that of the header would make this an endless loop.
         if size < HEADER {
             break;
         }
@@ -195,7 +195,7 @@ pub(crate) const MESSAGE_OUT: ArgumentKind = ArgumentKind::new(|context, index| 
         return Outcome::Later;
     }
     if context.has_failed() {
-        // The names of the fields that the program gave are all there is to tell.
+        // Nothing was received, so only the length that the program gave is shown.
         match (context.read::<56>(address), context.remembered(index)) {
             (Some(_), Some(room)) => put!(context, "{{msg_namelen={}}}", room as i32),
             _ => context.pointer(address),
@@ -208,7 +208,7 @@ pub(crate) const MESSAGE_OUT: ArgumentKind = ArgumentKind::new(|context, index| 
 })
 .reading(&[Reads { when: CapturePhase::Both, what: CapturedData::Message }]);
 
-/// Writes several messages, as many as the count says, of which the first so many were dealt with.
+/// Writes an array of messages; the result is how many of them were sent or received.
 fn messages(context: &mut DecodeContext<'_>, address: u64, count: u64, is_received: bool) {
     context.array::<64>(address, count, |context, bytes| {
         let mut header = [0; 56];

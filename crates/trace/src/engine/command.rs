@@ -1,9 +1,10 @@
 //! Starts a command and holds it just before its `execve`.
 //!
-//! The child of a `fork` gets ready (signals, user), then waits at a socket.  The engine meanwhile
-//! takes hold of it; [`HeldCommand::release`] lets it go, and the next system call that it makes is the
-//! `execve` of a file that was found beforehand.  (`execvp` would try one folder after the other,
-//! and each try would be counted.)  If it fails, the child sends back why and ends.
+//! The child of a `fork` sets its signals and its user, then waits on a socket.  The engine
+//! attaches to it meanwhile; [`HeldCommand::release`] lets it continue, and its next system call is
+//! the `execve` of a file that was looked up before.  (`execvp` would try one folder after the
+//! other, and each try would be counted.)  If `execve` fails, the child sends the error number back
+//! and exits.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, Read as _, Write as _};
@@ -20,24 +21,24 @@ use super::Error;
 use super::seccomp::Filter;
 use crate::WaitStatus;
 
-/// What a child ends with that could not begin its program.
+/// The exit status of a child that could not run its program.
 const FAILED: i32 = 127;
 
-/// A command to be started.  Stdin, stdout, stderr, the folder and the process group are those of
-/// the caller.
+/// A command to start.  It inherits stdin, stdout, stderr, the working directory and the process
+/// group of the caller.
 #[derive(Clone, Debug)]
 pub struct TracedCommand {
-    /// A path, or a name to be looked for in [`folders`](Self::folders).
+    /// A path, or a name to look up in [`folders`](Self::folders).
     pub program: OsString,
-    /// What comes after the name.
+    /// Its arguments after `argv[0]`.
     pub arguments: Vec<OsString>,
-    /// The name that it is given (`argv[0]`); the program as it was given if `None`.
+    /// Its `argv[0]`; `None` for `program`.
     pub name: Option<OsString>,
-    /// All of the environment.
+    /// Its whole environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where to look for the program, as in `PATH`.
+    /// The folders to look `program` up in, as in `PATH`.
     pub folders: OsString,
-    /// Who runs it; the caller if `None`.
+    /// The user to run it as; `None` for the caller.
     pub user: Option<CommandUser>,
 }
 
@@ -58,7 +59,7 @@ impl CommandUser {
     /// [`Error::NoUser`] if there is none of that name.
     pub fn by_name(name: &str) -> Result<Self, Error> {
         let text = CString::new(name).map_err(|_| Error::ZeroByte(name.to_owned()))?;
-        // Far above what any entry of a user takes; a longer one is answered with ERANGE.
+        // Far more than any entry takes; for a longer one the call fails with ERANGE.
         let mut buffer = vec![0; 64 << 10];
         // SAFETY: a `passwd` of zeros is a valid one (null pointers and numbers).
         let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
@@ -83,7 +84,7 @@ impl CommandUser {
         // NGROUPS_MAX of Linux.
         let mut groups = vec![0; 65_536];
         let mut count = groups.len() as libc::c_int;
-        // SAFETY: the name is a string, and `count` is the number of groups that there is room for.
+        // SAFETY: the name is a string, and `count` is the number of groups that fit.
         let failed = unsafe {
             libc::getgrouplist(text.as_ptr(), entry.pw_gid, groups.as_mut_ptr(), &raw mut count)
         };
@@ -94,13 +95,12 @@ impl CommandUser {
 }
 
 impl TracedCommand {
-    /// The file that would be run, as `strace` finds it: the first of that name that is a file and
-    /// may be executed by somebody.
+    /// The file to run, found as `strace` does: the first regular file of that name that somebody
+    /// may execute.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] if no folder has one; [`Error::Exec`] if a path was given and nothing is
-    /// there.
+    /// [`Error::NotFound`] if no folder has one; [`Error::Exec`] if `program` is a path to no file.
     pub fn file(&self) -> Result<PathBuf, Error> {
         let program = Path::new(&self.program);
         if self.program.as_bytes().contains(&b'/') {
@@ -118,7 +118,7 @@ impl TracedCommand {
         };
         let folders = self.folders.as_bytes().split(|byte| *byte == b':');
         folders
-            // An empty folder of PATH is the one that we are in.
+            // An empty folder in PATH is the working directory.
             .map(|folder| if folder.is_empty() { &b"."[..] } else { folder })
             .map(|folder| Path::new(OsStr::from_bytes(folder)).join(program))
             .find(|path| !self.program.is_empty() && runs(path))
@@ -126,7 +126,7 @@ impl TracedCommand {
     }
 }
 
-/// What goes wrong in a child before it runs its program.
+/// A step that can fail in a child before it runs its program.
 #[derive(Clone, Copy)]
 enum Step {
     User = 1,
@@ -134,7 +134,7 @@ enum Step {
     Exec = 3,
 }
 
-/// All that a child needs, made beforehand: between `fork` and `execve` nothing may be allocated.
+/// All that a child needs, prepared before `fork`: until `execve` it must not allocate.
 struct Ready {
     file: CString,
     _arguments: Vec<CString>,
@@ -177,7 +177,7 @@ impl Ready {
     }
 }
 
-/// A command that waits for its `execve`, or runs.
+/// A command that waits before its `execve`, or runs.
 #[derive(Debug)]
 pub struct HeldCommand {
     pid: i32,
@@ -190,29 +190,29 @@ pub struct HeldCommand {
 }
 
 impl HeldCommand {
-    /// Starts a command and holds it before its `execve`.  The signals that the calling thread has
-    /// blocked will be blocked in it, SIGPIPE does what it does by default, and what was ignored
-    /// stays so.
+    /// Starts a command and holds it before its `execve`.  It keeps the signals blocked that the
+    /// calling thread has blocked, and ignores those that the caller ignores, except SIGPIPE, which
+    /// gets its default action.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`], [`Error::Exec`] if the file is not there, [`Error::ZeroByte`], and what
-    /// `fork` says.
+    /// [`Error::NotFound`], [`Error::Exec`] if the file does not exist, [`Error::ZeroByte`], and
+    /// [`Error::System`] if `fork` fails.
     pub fn start(command: &TracedCommand) -> Result<Self, Error> {
         Self::with(command, None)
     }
 
-    /// As [`start`](Self::start), with a filter for system calls, which needs a tracer.
+    /// As [`start`](Self::start), with a seccomp filter, which needs a tracer.
     pub(crate) fn with(command: &TracedCommand, filter: Option<Filter>) -> Result<Self, Error> {
         let ready = Ready::of(command, filter)?;
         let (socket, theirs) = UnixStream::pair().map_err(|source| Error::System {
             what: "making a socket for the command",
             why: source,
         })?;
-        // A handler of ours must not run in the child.
+        // A signal handler of this process must not run in the child.
         let before = block_signals();
-        // SAFETY: the child calls nothing that takes a lock or allocates, until it runs its program
-        // or ends.
+        // SAFETY: until its `execve` or its exit the child calls nothing that takes a lock or
+        // allocates.
         let pid = unsafe { libc::fork() };
         if pid == 0 {
             prepare_and_run(&ready, theirs.as_raw_fd(), &before);
@@ -224,7 +224,10 @@ impl HeldCommand {
             Ok(pidfd) => pidfd,
             Err(error) => {
                 end_child(pid);
-                return Err(Error::System { what: "watching the command", why: error.into() });
+                return Err(Error::System {
+                    what: "opening a pidfd of the command",
+                    why: error.into(),
+                });
             }
         };
         let file = ready.file.to_string_lossy().into_owned();
@@ -232,31 +235,31 @@ impl HeldCommand {
         Ok(HeldCommand { pid, pidfd, file, user, socket, released: false, end: None })
     }
 
-    /// Its number.
+    /// Its process number.
     #[must_use]
     pub fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// Readable when it has ended.
+    /// Becomes readable when it has exited.
     #[must_use]
     pub fn pidfd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
     }
 
-    /// Lets it go on to its `execve`, and does not wait for it: under ptrace that stops.
+    /// Lets it continue to its `execve`, and does not wait for it: under ptrace it stops there.
     ///
     /// # Errors
     ///
-    /// If it is no longer there.
+    /// If it has exited.
     pub fn release(&mut self) -> Result<(), Error> {
         self.released = true;
         self.socket
             .write_all(b"!")
-            .map_err(|source| Error::System { what: "letting the command go", why: source })
+            .map_err(|source| Error::System { what: "releasing the command", why: source })
     }
 
-    /// Waits until the program runs.  Not to be called while it may be stopped by a tracer.
+    /// Waits until the program runs.  Not to be called while a tracer may hold it stopped.
     ///
     /// # Errors
     ///
@@ -264,7 +267,7 @@ impl HeldCommand {
     pub fn running(&mut self) -> Result<(), Error> {
         let mut answer = [0; 5];
         let Ok(()) = self.socket.read_exact(&mut answer) else {
-            // The end of the child's socket was closed by its execve.
+            // The `execve` has closed the child's end of the socket.
             return Ok(());
         };
         let [step, number @ ..] = answer;
@@ -278,11 +281,12 @@ impl HeldCommand {
         Err(Error::Exec { program: self.file.clone(), why: source })
     }
 
-    /// How it ended; `None` if it has not.  Not for a command under ptrace, whose tracer is told.
+    /// Its wait status; `None` while it runs.  Not for a command under ptrace, whose tracer waits
+    /// for it.
     ///
     /// # Errors
     ///
-    /// If somebody else has taken the answer.
+    /// If another part of the process has waited for it.
     pub fn ended(&mut self) -> Result<Option<WaitStatus>, Error> {
         if self.end.is_some() {
             return Ok(self.end);
@@ -304,7 +308,7 @@ impl HeldCommand {
 }
 
 impl Drop for HeldCommand {
-    /// A command that was never let go is ended; one that runs is left alone.
+    /// Kills a command that was never released; one that runs is left alone.
     fn drop(&mut self) {
         if !self.released {
             end_child(self.pid);
@@ -312,16 +316,16 @@ impl Drop for HeldCommand {
     }
 }
 
-/// Ends a child of ours that waits for its release, and takes note of it.
+/// Kills a child that was not released, and waits for it.
 fn end_child(pid: i32) {
-    // SAFETY: it is our child and was not waited for, so that the number is still its.
+    // SAFETY: it is our child and was not waited for, so the number is still its.
     unsafe {
         libc::kill(pid, libc::SIGKILL);
         libc::waitpid(pid, ptr::null_mut(), libc::__WALL);
     }
 }
 
-/// Blocks all signals of this thread; gives those that were blocked before.
+/// Blocks all signals in this thread; returns the mask before.
 fn block_signals() -> libc::sigset_t {
     // SAFETY: the sets are live, and `sigfillset` makes the first a valid one.
     unsafe {
@@ -333,18 +337,18 @@ fn block_signals() -> libc::sigset_t {
     }
 }
 
-/// Blocks these signals of this thread and no others.
+/// Sets the signal mask of this thread.
 fn set_signals(blocked: &libc::sigset_t) {
     // SAFETY: the set is a valid one, as the kernel gave it.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, blocked, ptr::null_mut()) };
 }
 
-/// The child's part: gets ready, waits for its release, runs the program.  Allocates nothing.
+/// Runs in the child: prepares, waits for the release, runs the program.  Allocates nothing.
 fn prepare_and_run(ready: &Ready, socket: i32, blocked: &libc::sigset_t) -> ! {
     default_handlers();
     set_signals(blocked);
-    // The filter has to wait for the tracer, without whom selected calls fail; and it is best set by
-    // whoever may do so without giving up privileges for good.
+    // A filter must wait for the tracer, because selected calls fail without one; and it is best
+    // installed before the user changes, while that needs no `no_new_privs`.
     let take_on = || ready.user.as_ref().is_none_or(become_user);
     if ready.filter.is_none() && !take_on() {
         fail(socket, Step::User);
@@ -372,7 +376,7 @@ fn prepare_and_run(ready: &Ready, socket: i32, blocked: &libc::sigset_t) -> ! {
     fail(socket, Step::Exec)
 }
 
-/// Waits for the byte that lets the child go; whether it came.
+/// Waits for the byte that releases the child; returns whether it came.
 fn wait_for_release(socket: i32) -> bool {
     let mut byte = 0u8;
     loop {
@@ -387,12 +391,12 @@ fn wait_for_release(socket: i32) -> bool {
     }
 }
 
-/// Signals do what they do by default where they had a handler; SIGPIPE too, which the run time of
-/// this language ignores.
+/// Resets signals that have a handler to their default action, and SIGPIPE too, which the Rust
+/// runtime ignores.
 fn default_handlers() {
     for signal in 1..=64 {
         // SAFETY: a `sigaction` of zeros is the default action; the kernel writes a valid one into
-        // `now`.  Numbers that cannot be changed are answered with an error, which is fine.
+        // `now`.  Signals that cannot be changed return an error, which is fine.
         unsafe {
             let default: libc::sigaction = std::mem::zeroed();
             let mut now: libc::sigaction = std::mem::zeroed();
@@ -407,7 +411,7 @@ fn default_handlers() {
     }
 }
 
-/// Takes on another user's rights; whether it worked.
+/// Changes to another user; returns whether that worked.
 fn become_user(user: &CommandUser) -> bool {
     // SAFETY: plain calls; the list of groups is live and as long as it says.
     unsafe {
@@ -417,13 +421,13 @@ fn become_user(user: &CommandUser) -> bool {
     }
 }
 
-/// Sends back what failed and why (`errno`), and ends.
+/// Sends back which step failed and its `errno`, and exits.
 fn fail(socket: i32, step: Step) -> ! {
-    // SAFETY: the C library's place of this thread's error number.
+    // SAFETY: libc's location of this thread's error number is always valid.
     let number = unsafe { *libc::__errno_location() };
     let mut answer = [step as u8; 5];
     answer[1..].copy_from_slice(&number.to_ne_bytes());
-    // SAFETY: five live bytes; and the end of this process.
+    // SAFETY: the five bytes are live; `_exit` ends this process.
     unsafe {
         libc::write(socket, answer.as_ptr().cast(), answer.len());
         libc::_exit(FAILED)

@@ -1,18 +1,17 @@
-//! The engine in the kernel: programs at the begin and the end of calls write what happens into a
-//! ring, from which it is fetched every some milliseconds.
+//! The engine in the kernel: BPF programs at the entry and exit of system calls write events into a
+//! ring buffer, which is read every few milliseconds.
 //!
-//! Tasks never stop, so their times are their own, but for the fraction of a microsecond that each
-//! record takes.  What does not fit into the ring is lost, and counted.
+//! Tasks never stop, so each record delays them by a fraction of a microsecond only.  Events that
+//! find the ring buffer full are lost, and counted.
 //!
-//! Pointers cannot be followed later, so the programs copy what the table of calls says will be asked
-//! for.  A page that is not in memory at the begin of a call cannot be copied then.  The kernel fetches
-//! it during the call, and its end tells what stood there; so such a begin, and all that came after
-//! it, is held back until the end of the call is there.  A call that goes on for longer is told with
-//! what is found in the task's memory meanwhile.
+//! Pointers cannot be followed later, so the programs copy the memory that the table of system
+//! calls names.  A page that is not resident at the entry of a call cannot be copied then.  The
+//! kernel faults it in during the call, and it is copied at the exit; so such an entry, and every
+//! event after it, is held back until the exit event is there.  If that takes too long, the memory
+//! is read from the task.
 //!
-//! Beside ptrace one thing differs: no more is copied than a path's length of texts,
-//! 32 KiB of anything else, 16 vectors, 8 messages, 64 arguments, 511 pointers: of what is longer the
-//! line shows less.
+//! Less is copied than ptrace can read: of a string the length of a path, of anything else 32 KiB,
+//! 16 vectors, 8 messages, 64 arguments, 511 pointers.  Beyond that a line shows less.
 
 mod backlog;
 mod captures;
@@ -36,46 +35,47 @@ use crate::{CallId, SLOTS, WaitStatus};
 use backlog::Backlog;
 use reader::{Flow, RecordReader};
 
-/// How often the ring is looked at when nobody wakes us.  It is a delay of what is shown, and a cost
-/// of ours when nothing happens; a busy ring wakes us earlier.
-const LOOK_NS: u64 = 50_000_000;
+/// How often the ring buffer is polled without a wakeup.  It is a delay of what is shown, and a
+/// cost when nothing happens; a ring buffer that fills wakes us earlier.
+const POLL_NS: u64 = 50_000_000;
 
-/// How long a begin is held back for memory that comes with the end.
+/// How long an entry is held back for memory that comes with the exit.
 const HOLD_NS: u64 = 20_000_000;
 
-/// StructBytes of records that are told before the ring is looked at again: less than a millisecond's work.
+/// Bytes of records that are handled before the ring buffer is polled again: less than 1 ms of
+/// work.
 const CHUNK: usize = 128 << 10;
 
-/// StructBytes of records that wait for one that is held back, at most.
+/// Most bytes of records that wait behind an entry that is held back.
 const HELD_BYTES_MAX: usize = 8 << 20;
 
-/// What is told.
+/// Which events are traced, and what is copied.
 #[derive(Clone, Debug)]
 pub struct KernelSettings {
-    /// Who is followed.
+    /// Which tasks are followed.
     pub scope: FollowScope,
-    /// Which calls are told.
+    /// Which calls are reported.
     pub wanted: CallFilter,
-    /// Only those of tasks of this name, ended by a zero.
+    /// Only calls of tasks of this name (`comm`), ended by a zero byte.
     pub command: Option<[u8; 16]>,
-    /// Only those of tasks in or below this control group: its id and how far below the root it is.
+    /// Only those of tasks in or below this control group: its id, and its depth below the root.
     pub cgroup: Option<(u64, u32)>,
-    /// Only those that failed.  They are told at their end, begin and end together.
+    /// Only calls that failed.  Entry and exit are then reported together, at the exit.
     pub errors_only: bool,
-    /// Only those that did not fail.  Likewise.
+    /// Only calls that succeeded, reported at the exit.
     pub successes_only: bool,
-    /// Only those that took at least so long.  Likewise.
+    /// Only calls that took at least this long, reported at the exit.
     pub slower_than_ns: u64,
     /// How many bytes of data are copied; `None` if no memory is to be copied at all.
     pub text_limit: Option<usize>,
-    /// StructBytes of the ring: a power of two.
+    /// Bytes of the ring buffer: a power of two.
     pub ring_bytes: u32,
-    /// StructBytes of memory that records may wait in when the ring fills faster than they are told.
+    /// Bytes of memory for records that are not handled yet, for when the ring buffer fills fast.
     pub backlog_bytes: usize,
 }
 
 impl KernelSettings {
-    /// The most bytes of data and of a program's arguments that are copied.
+    /// Most bytes of data and of a program's arguments that can be copied.
     pub const TEXT_MAX: usize = PIECE_BYTES as usize - 2;
 
     /// Every call of these tasks, with the memory that lines show.
@@ -90,7 +90,7 @@ impl KernelSettings {
             successes_only: false,
             slower_than_ns: 0,
             text_limit: Some(32),
-            // 70,000 calls and more without memory, 25,000 with.
+            // Holds at least 70,000 calls without memory, 25,000 with it.
             ring_bytes: 16 << 20,
             backlog_bytes: backlog_bytes(),
         }
@@ -125,28 +125,28 @@ impl KernelSettings {
     }
 }
 
-/// A sixty-fourth of the machine's memory, but no more than 256 MiB: a million calls and more.
+/// A 64th of the machine's memory, at most 256 MiB, which holds more than a million calls.
 fn backlog_bytes() -> usize {
     let info = rustix::system::sysinfo();
     let total = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
     usize::try_from(total / 64).unwrap_or(usize::MAX).min(256 << 20)
 }
 
-/// What is left of the backlog.
+/// What is left in the backlog.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
     Nothing,
-    /// A begin is held back, and what came after it.
+    /// An entry that is held back, and what came after it.
     Held,
     More,
 }
 
-/// Tells events from the kernel.
+/// Hands over events from the kernel.
 pub struct KernelEngine {
-    /// `None` once it has let go.
+    /// `None` once it has detached.
     events: Option<SyscallEvents>,
     epoll: OwnedFd,
-    /// Nothing ends by itself.
+    /// Every task is traced, so tracing does not end by itself.
     everybody: bool,
     launch: Option<HeldCommand>,
     /// Whether the command runs its program, or never will.
@@ -155,21 +155,21 @@ pub struct KernelEngine {
     end: Option<WaitStatus>,
     backlog: Backlog,
     backlog_max: usize,
-    /// Use of the ring from which on it is emptied before anything else.
+    /// Use of the ring buffer at which it is emptied before anything else is done.
     pressing_bytes: u64,
     reader: RecordReader,
-    /// As it was when we let go.
+    /// The number of lost events when it detached.
     lost: u64,
     cost: EngineCost,
     measuring: Option<OwnedFd>,
 }
 
 impl KernelEngine {
-    /// Starts a command and tells what it does from its `execve` on.
+    /// Starts a command and reports what it does from its `execve` on.
     ///
     /// # Errors
     ///
-    /// See [`HeldCommand::start`]; [`Error::Kernel`] if the kernel takes no programs.
+    /// See [`HeldCommand::start`]; [`Error::Kernel`] if the kernel rejects the programs.
     pub fn start(command: &TracedCommand, settings: &KernelSettings) -> Result<Self, Error> {
         let mut launch = HeldCommand::start(command)?;
         let mut raw = settings.raw();
@@ -182,11 +182,11 @@ impl KernelEngine {
         Ok(engine)
     }
 
-    /// Tells what these tasks do that run already; threads or processes, as the scope says.
+    /// Reports what these running tasks do: threads or processes, as the scope says.
     ///
     /// # Errors
     ///
-    /// [`Error::NoProcess`] for the first that is not there; [`Error::Kernel`].
+    /// [`Error::NoProcess`] for the first that does not exist; [`Error::Kernel`].
     pub fn attach(pids: &[i32], settings: &KernelSettings) -> Result<Self, Error> {
         let mut engine = Self::open(&settings.raw(), settings.backlog_bytes)?;
         let threads = engine.name(pids)?;
@@ -201,7 +201,7 @@ impl KernelEngine {
         Ok(engine)
     }
 
-    /// Tells what all tasks do but those of this process, which would hear itself.
+    /// Reports what all tasks do but those of this process, whose calls would cause further events.
     ///
     /// # Errors
     ///
@@ -216,7 +216,7 @@ impl KernelEngine {
     fn open(raw: &EventSettings, backlog_max: usize) -> Result<Self, Error> {
         let events = SyscallEvents::open(&KernelTypes::open()?, raw)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
-        // The ring is readable whenever anything is in it; only that somebody wakes us is of interest.
+        // The ring buffer is readable whenever it is not empty; with EPOLLET only wakeups count.
         watch(&epoll, events.as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET)?;
         Ok(KernelEngine {
             events: Some(events),
@@ -245,14 +245,14 @@ impl KernelEngine {
         }
     }
 
-    /// The process that the command runs as.
+    /// The process of the command.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
         self.launch.as_ref().map(HeldCommand::pid)
     }
 
-    /// Has the kernel measure its programs from now on, or no longer: [`TraceEngine::cost`] tells of
-    /// the calls meanwhile.  While it does, a call costs some 80 ns more.
+    /// Makes the kernel measure its programs from now on, or stops that; [`TraceEngine::cost`]
+    /// covers the calls meanwhile.  Measuring adds some 80 ns to each call.
     ///
     /// # Errors
     ///
@@ -272,14 +272,15 @@ impl KernelEngine {
         self.began = true;
     }
 
-    /// Empties the ring into the backlog as far as that is worth it; whether it is empty.
+    /// Moves records from the ring buffer to the backlog, as far as that is worth it; returns
+    /// whether the ring buffer is empty.
     fn fetch(&mut self, left: Left) -> bool {
         let Some(events) = &mut self.events else { return true };
         let (written, read) = events.positions();
         let is_all_wanted = left == Left::Held || written - read >= self.pressing_bytes;
         let mut is_one_wanted = left == Left::Nothing;
         while is_all_wanted || is_one_wanted {
-            // With no room left, what finds the ring full is lost.
+            // Events are lost when the ring buffer then fills up.
             if self.backlog.bytes() >= self.backlog_max.max(1) {
                 break;
             }
@@ -292,8 +293,8 @@ impl KernelEngine {
         written == read
     }
 
-    /// Hands over what was fetched, up to a begin that is held back or for about so many bytes.  In
-    /// the end nothing is held back.
+    /// Hands over events from the backlog, up to an entry that is held back or for about `room`
+    /// bytes. At the end nothing is held back.
     fn hand_over(
         &mut self,
         room: usize,
@@ -321,7 +322,7 @@ impl KernelEngine {
                         task = Some(head.thread);
                     }
                 }
-                flow = self.reader.tell(&first, later.unwrap_or_default(), task, each);
+                flow = self.reader.hand_over(&first, later.unwrap_or_default(), task, each);
             }
             backlog.advance(bytes);
             done += bytes;
@@ -332,7 +333,7 @@ impl KernelEngine {
         (Left::Nothing, Flow::Continue(()))
     }
 
-    /// Hands over all that has happened up to now.
+    /// Hands over all events up to now.
     fn catch_up(&mut self, each: &mut EventHandler<'_>) -> RunResult {
         let end = self.events.as_ref().map_or(0, |events| events.positions().0);
         loop {
@@ -346,7 +347,7 @@ impl KernelEngine {
             }
         }
     }
-    /// Looks whether the command has ended.
+    /// Checks whether the command has exited.
     fn look_for_end(&mut self) -> Result<(), Error> {
         if let Some(launch) = &mut self.launch
             && self.end.is_none()
@@ -360,18 +361,18 @@ impl KernelEngine {
         Ok(())
     }
 
-    /// Whether nobody is left to watch.
+    /// Whether no task is left to trace.
     fn is_over(&self) -> bool {
         let command_is_over = self.launch.is_none() || self.end.is_some();
         let alive = self.events.as_ref().map_or(0, SyscallEvents::alive);
         !self.everybody && command_is_over && alive == 0
     }
 
-    /// Waits until the ring is to be looked at again; whether a signal came.
+    /// Waits until the ring buffer is to be polled again; returns whether a signal came.
     fn wait(&self, left: Left, deadline_ns: Option<u64>) -> Result<bool, Error> {
-        let look_ns = if left == Left::Held { LOOK_NS / 10 } else { LOOK_NS };
-        let left_ns = deadline_ns.map_or(look_ns, |deadline| deadline.saturating_sub(now_ns()));
-        let limit = Timespec { tv_sec: 0, tv_nsec: left_ns.min(look_ns) as i64 };
+        let poll_ns = if left == Left::Held { POLL_NS / 10 } else { POLL_NS };
+        let left_ns = deadline_ns.map_or(poll_ns, |deadline| deadline.saturating_sub(now_ns()));
+        let limit = Timespec { tv_sec: 0, tv_nsec: left_ns.min(poll_ns) as i64 };
         let mut found = [epoll::Event { flags: epoll::EventFlags::empty(), data: FLAG }; 2];
         match epoll::wait(&self.epoll, &mut found[..], Some(&limit)) {
             Ok(_) => Ok(false),
@@ -418,7 +419,7 @@ impl TraceEngine for KernelEngine {
         }
         loop {
             self.look_for_end()?;
-            // What the last of them did is in the ring before it is gone.
+            // The events of the last task are in the ring buffer before its exit is counted.
             let over = self.is_over();
             let all = self.fetch(left);
             let flow;
@@ -439,7 +440,7 @@ impl TraceEngine for KernelEngine {
     }
 
     fn lost(&self) -> u64 {
-        // The number of an engine that has let go, or of one that cannot tell any more.
+        // If it has detached, or the kernel cannot be asked, the last number known.
         self.events.as_ref().and_then(|events| events.lost().ok()).unwrap_or(self.lost)
     }
 

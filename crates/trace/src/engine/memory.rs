@@ -1,9 +1,9 @@
-//! The memory of a stopped task, read when it is asked for: one `process_vm_readv` each time.
+//! The memory of a stopped task, read on demand: one `process_vm_readv` for each read.
 
 use super::requests;
 use crate::Memory;
 
-/// The memory of this task.
+/// The memory of the task with this number.
 pub(super) struct TaskMemory(pub(super) i32);
 
 impl Memory for TaskMemory {
@@ -14,8 +14,8 @@ impl Memory for TaskMemory {
             match requests::read_memory(self.0, from, &mut into[done..]) {
                 Ok(0) | Err(libc::EFAULT | libc::ESRCH) => break,
                 Ok(count) => done += count,
-                // A program that has taken on other rights while we had hold of it, or a container
-                // that forbids the call: a tracer may still look at word after word.
+                // The call fails if the program has changed its credentials since, and in
+                // containers that forbid it.  A tracer may still read word by word.
                 Err(_) => return done + self.peek(from, &mut into[done..]),
             }
         }
@@ -27,7 +27,7 @@ impl TaskMemory {
     fn peek(&self, address: u64, into: &mut [u8]) -> usize {
         let mut done = 0;
         while done < into.len() {
-            // Aligned, so that no word reaches into a page that is not there.
+            // Aligned, so that no word crosses into a page that is missing.
             let Some(from) = address.checked_add(done as u64) else { break };
             let Ok(word) = requests::peek(self.0, from & !7) else { break };
             let bytes = &word.to_ne_bytes()[(from & 7) as usize..];

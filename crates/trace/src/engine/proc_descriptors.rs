@@ -1,11 +1,10 @@
-//! What the descriptors of processes point to, looked up as they are now: for stopped tasks that is
-//! exact.
+//! What the descriptors of processes point to, looked up when asked: exact for stopped tasks.
 //!
-//! `/proc/PID/fd/N` names it (one `readlink`).  With details, as `strace -yy` shows them, a device
-//! has its numbers (one `stat`), a descriptor of a process the process, and a socket its addresses:
-//! its protocol is an attribute of the descriptor, its addresses stand in the tables of
-//! `/proc/PID/net`, which are read to the socket's line.  Whom a UNIX socket is connected to is in no
-//! table; a question by netlink (sock_diag(7)) answers it, for sockets of our own network.
+//! `/proc/PID/fd/N` names it (one `readlink`).  The details that `strace -yy` shows are the numbers
+//! of a device (one `stat`), the process of a pidfd, and the addresses of a socket: its protocol is
+//! an extended attribute of the descriptor, its addresses are in the tables of `/proc/PID/net`,
+//! which are read up to the socket's line.  The peer of a UNIX socket is in no table; sock_diag(7)
+//! gives it, for sockets in our own network namespace.
 
 mod sockets;
 
@@ -25,12 +24,12 @@ pub struct LiveDescriptors {
 
 impl Descriptors for LiveDescriptors {
     fn target(&self, process: i32, descriptor: i32, details: bool) -> Option<DescriptorTarget> {
-        let place = if descriptor == libc::AT_FDCWD {
+        let link = if descriptor == libc::AT_FDCWD {
             format!("/proc/{process}/cwd")
         } else {
             format!("/proc/{process}/fd/{descriptor}")
         };
-        let path = fs::read_link(&place).ok()?.as_os_str().as_bytes().to_vec();
+        let path = fs::read_link(&link).ok()?.as_os_str().as_bytes().to_vec();
         let mut target = DescriptorTarget { path, details: None };
         if !details {
             return Some(target);
@@ -40,11 +39,11 @@ impl Descriptors for LiveDescriptors {
                 target.path = format!("pid:{pid}").into_bytes();
             }
         } else if let Some(inode) = inode_of(&target.path) {
-            if let Some(text) = sockets::describe(process, &place, inode) {
+            if let Some(text) = sockets::describe(process, &link, inode) {
                 target.path = text;
             }
         } else if target.path.starts_with(b"/") {
-            target.details = device(&place);
+            target.details = device(&link);
         }
         Some(target)
     }
@@ -54,21 +53,21 @@ impl Descriptors for LiveDescriptors {
     }
 }
 
-/// The number in `socket:[4711]`.
+/// The inode in `socket:[4711]`.
 fn inode_of(path: &[u8]) -> Option<u64> {
     let number = path.strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
     std::str::from_utf8(number).ok()?.parse().ok()
 }
 
-/// The process that a descriptor of one stands for.
+/// The process that a pidfd refers to.
 fn pid_of(process: i32, descriptor: i32) -> Option<i32> {
     let text = fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}")).ok()?;
     text.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()
 }
 
-/// `char 1:3` of a device.
-fn device(place: &str) -> Option<String> {
-    let status = rustix::fs::stat(place).ok()?;
+/// `char 1:3` for a device.
+fn device(link: &str) -> Option<String> {
+    let status = rustix::fs::stat(link).ok()?;
     let kind = match FileType::from_raw_mode(status.st_mode) {
         FileType::CharacterDevice => "char",
         FileType::BlockDevice => "block",
@@ -88,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    fn told(descriptor: &impl AsRawFd, details: bool) -> (String, Option<String>) {
+    fn target_of(descriptor: &impl AsRawFd, details: bool) -> (String, Option<String>) {
         let live = LiveDescriptors { are_stopped: true };
         let number = descriptor.as_raw_fd();
         let target = live.target(std::process::id() as i32, number, details).unwrap();
@@ -97,17 +96,17 @@ mod tests {
 
     /// What strace 6.1 shows for the same.
     #[test]
-    fn descriptors_are_told_as_strace_tells_them() {
+    fn descriptors_are_shown_as_strace_shows_them() {
         let null = fs::File::open("/dev/null").unwrap();
-        assert_eq!(told(&null, false), ("/dev/null".to_owned(), None));
-        assert_eq!(told(&null, true), ("/dev/null".to_owned(), Some("char 1:3".to_owned())));
+        assert_eq!(target_of(&null, false), ("/dev/null".to_owned(), None));
+        assert_eq!(target_of(&null, true), ("/dev/null".to_owned(), Some("char 1:3".to_owned())));
         let folder = fs::File::open("/tmp").unwrap();
-        assert_eq!(told(&folder, true), ("/tmp".to_owned(), None));
+        assert_eq!(target_of(&folder, true), ("/tmp".to_owned(), None));
         let (pipe, _end): (OwnedFd, OwnedFd) = rustix::pipe::pipe().unwrap();
-        assert!(told(&pipe, true).0.starts_with("pipe:["));
+        assert!(target_of(&pipe, true).0.starts_with("pipe:["));
         let me = rustix::process::getpid();
         let me = rustix::process::pidfd_open(me, rustix::process::PidfdFlags::empty()).unwrap();
-        assert_eq!(told(&me, true).0, format!("pid:{}", std::process::id()));
+        assert_eq!(target_of(&me, true).0, format!("pid:{}", std::process::id()));
         let live = LiveDescriptors { are_stopped: true };
         assert!(live.target(std::process::id() as i32, 9999, true).is_none());
         assert!(live.target(0, 0, true).is_none() && live.target(1, -1, true).is_none());
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn sockets_are_told_by_their_addresses() {
+    fn sockets_are_shown_by_their_addresses() {
         for host in ["127.0.0.1", "[::1]"] {
             let Ok(listener) = TcpListener::bind(format!("{host}:0")) else { continue };
             let there = listener.local_addr().unwrap();
@@ -124,27 +123,27 @@ mod tests {
             let here = stream.local_addr().unwrap();
             let (accepted, _) = listener.accept().unwrap();
             let name = if there.is_ipv4() { "TCP" } else { "TCPv6" };
-            assert_eq!(told(&listener, true).0, format!("{name}:[{there}]"));
-            assert_eq!(told(&stream, true).0, format!("{name}:[{here}->{there}]"));
-            assert_eq!(told(&accepted, true).0, format!("{name}:[{there}->{here}]"));
-            assert!(told(&stream, false).0.starts_with("socket:["));
+            assert_eq!(target_of(&listener, true).0, format!("{name}:[{there}]"));
+            assert_eq!(target_of(&stream, true).0, format!("{name}:[{here}->{there}]"));
+            assert_eq!(target_of(&accepted, true).0, format!("{name}:[{there}->{here}]"));
+            assert!(target_of(&stream, false).0.starts_with("socket:["));
         }
         let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
         let at = datagrams.local_addr().unwrap();
-        assert_eq!(told(&datagrams, true).0, format!("UDP:[{at}]"));
+        assert_eq!(target_of(&datagrams, true).0, format!("UDP:[{at}]"));
 
         let number = |socket: &dyn AsRawFd| {
-            let text = told(&socket.as_raw_fd(), false).0;
+            let text = target_of(&socket.as_raw_fd(), false).0;
             inode_of(text.as_bytes()).unwrap()
         };
         let (one, two) = UnixStream::pair().unwrap();
         let (first, second) = (number(&one), number(&two));
-        assert_eq!(told(&one, true).0, format!("UNIX-STREAM:[{first}->{second}]"));
+        assert_eq!(target_of(&one, true).0, format!("UNIX-STREAM:[{first}->{second}]"));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a \" b");
         let listener = UnixListener::bind(&path).unwrap();
         let path = path.to_str().unwrap().replace('"', "\\\"");
         let listening = number(&listener);
-        assert_eq!(told(&listener, true).0, format!("UNIX-STREAM:[{listening},\"{path}\"]"));
+        assert_eq!(target_of(&listener, true).0, format!("UNIX-STREAM:[{listening},\"{path}\"]"));
     }
 }

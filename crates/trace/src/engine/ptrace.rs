@@ -1,16 +1,16 @@
-//! The ptrace engines: every call stops its task, or (with a filter) the wanted calls do.
+//! The ptrace engines: a task stops at every call, or (with a seccomp filter) at the wanted calls.
 //!
-//! A call costs two stops of the task, each two switches between it and this thread, and three
-//! system calls of ours: `wait4`, `PTRACE_GET_SYSCALL_INFO`, and one that lets the task run on; with
-//! a seccomp filter the second stop is asked for at the first.  Tasks are held by `PTRACE_SEIZE`:
-//! nothing of their signals and stops changes by our presence, and they live on when we end.
+//! A call costs two stops of the task, each with two context switches, and three system calls of
+//! ours: `wait4`, `PTRACE_GET_SYSCALL_INFO`, and one that resumes the task; with a filter the first
+//! stop asks for the second.  Tasks are attached with `PTRACE_SEIZE`, which changes nothing about
+//! their signals and stops, and they live on when we exit.
 //!
-//! The kernel ties a tracer to its thread: an engine stays in the thread that made it (it is not
-//! `Send`).  While it lives that thread should have no children of its own besides: their ends would
-//! be taken note of, and be lost.  Children of other threads are left to them.
+//! The kernel ties a tracer to its thread, so an engine stays in the thread that made it (it is not
+//! `Send`).  While it lives, that thread should have no other children: the engine would wait for
+//! them and drop their status.  Children of other threads are not affected.
 //!
-//! Wall times run from letting the task go at the begin of a call to its stop at the end.  No time
-//! on a CPU is told: what the kernel counts is mostly that of the stops.
+//! Wall times run from resuming the task at the entry of a call to its stop at the exit.  No CPU
+//! time is reported: most of what the kernel counts is that of the stops.
 
 mod alarm;
 mod attach;
@@ -33,16 +33,16 @@ use alarm::Alarm;
 
 use stops::Flow;
 
-/// How long tasks get to stop when we let go of them.  One that sleeps in the kernel without
-/// interruption (a dead network disk) does not; it is let go when this thread ends.
+/// How long tasks have to stop when we detach.  One in uninterruptible sleep (a dead network disk)
+/// does not; the kernel detaches it when this thread exits.
 const DETACH_LIMIT: Duration = Duration::from_secs(2);
 
-/// Where a task is.
+/// Whether a task is in a call.
 #[derive(Clone, Copy)]
 enum Phase {
     /// Not in a call, as far as we know.
     Outside,
-    /// In a call, since this time; whether it is wanted.
+    /// In a call since this time; whether it is wanted.
     Inside { call: Call, since_ns: u64, wanted: bool },
 }
 
@@ -51,18 +51,19 @@ enum Phase {
 enum Reporting {
     /// They are.
     On,
-    /// Not until it calls `execve`: the child that this engine has forked.
+    /// Not before its `execve`: the child that this engine has forked.
     FromExec,
     /// Never: it is traced only because its filter needs a tracer.
     Off,
-    /// Never: it is detached at its first stop, as it is a child and only threads were asked for.
+    /// Never: it is a child process, but only threads were asked for; it is detached at its first
+    /// stop.
     Detach,
 }
 
-/// A task that we hold.
+/// A task that we trace.
 struct Task {
     process: i32,
-    /// Since when we hold it.
+    /// When we attached to it.
     held_ns: u64,
     phase: Phase,
     reporting: Reporting,
@@ -74,17 +75,17 @@ impl Task {
     }
 }
 
-/// Watches tasks by ptrace.
+/// Traces tasks by ptrace.
 pub struct PtraceEngine {
     way: TraceWay,
     scope: FollowScope,
     wanted: CallFilter,
     tasks: HashMap<i32, Task>,
-    /// What has happened and was not looked at yet: task, what, when.
+    /// Statuses from `wait4` that were not handled yet: task, status, time.
     queue: VecDeque<(i32, TaskStatus, u64)>,
-    /// Tasks that have ended before they stopped or we were told of them, and when.
+    /// Tasks that have exited before they stopped or their parent's event came, and when.
     early_exits: VecDeque<(i32, WaitStatus, u64)>,
-    /// Tasks that have stopped before we were told of them, until we are; they may have ended.
+    /// Tasks that have stopped before their parent's event came; they may have exited since.
     early: HashSet<i32>,
     launch: Option<HeldCommand>,
     /// Whether the command runs its program.
@@ -92,16 +93,16 @@ pub struct PtraceEngine {
     end: Option<WaitStatus>,
     cost: EngineCost,
     alarm: Alarm,
-    /// A tracer is one thread.
+    /// Not `Send`: a tracer is a thread.
     _thread: PhantomData<*const ()>,
 }
 
 impl PtraceEngine {
-    /// Starts a command and stops at its every call; only the wanted are handed over.
+    /// Starts a command and stops at its every call; only the wanted calls are handed over.
     ///
     /// # Errors
     ///
-    /// See [`HeldCommand::start`]; [`Error::Denied`] if not even one's own child may be traced.
+    /// See [`HeldCommand::start`]; [`Error::Denied`] if not even our own child may be traced.
     pub fn start(
         command: &TracedCommand,
         scope: FollowScope,
@@ -112,8 +113,9 @@ impl PtraceEngine {
         Ok(engine)
     }
 
-    /// Starts a command with a filter, and stops at the wanted calls only.  All processes that come
-    /// of it are held, as they have the filter too; what the scope leaves out is not told.
+    /// Starts a command with a seccomp filter, and stops at the wanted calls only.  All its
+    /// descendants are traced, because they inherit the filter; those beyond the scope are not
+    /// reported.
     ///
     /// # Errors
     ///
@@ -129,8 +131,8 @@ impl PtraceEngine {
         Ok(engine)
     }
 
-    /// Takes hold of tasks that run already.  A process that ends meanwhile, or one of several that
-    /// is refused, makes all fail, and those that are held already are let go.
+    /// Attaches to running tasks.  If one exits meanwhile or is refused, all are detached and the
+    /// call fails.
     ///
     /// # Errors
     ///
@@ -143,11 +145,11 @@ impl PtraceEngine {
         Ok(engine)
     }
 
-    /// Takes hold of one more that runs already.
+    /// Attaches to one more running task.
     ///
     /// # Errors
     ///
-    /// As [`attach`](Self::attach); what is held already stays so.
+    /// As [`attach`](Self::attach); the others stay attached.
     pub fn hold(&mut self, pid: i32) -> Result<(), Error> {
         if self.tasks.contains_key(&pid) {
             return Ok(());
@@ -156,7 +158,7 @@ impl PtraceEngine {
         for thread in threads {
             let process = attach::ProcStatus::of(thread).map_or(pid, |facts| facts.process);
             self.tasks.insert(thread, Task::new(process, Reporting::On));
-            // One that has ended tells so by itself.
+            // A thread that has exited reports that itself.
             let _ = requests::interrupt(thread);
         }
         Ok(())
@@ -180,7 +182,7 @@ impl PtraceEngine {
         })
     }
 
-    /// The options of ptrace for a command of ours, or for somebody else's.
+    /// The ptrace options for a command of ours, or for other tasks.
     fn options(&self, ours: bool) -> i32 {
         let mut options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACEEXEC;
         let children = self.scope == FollowScope::Tree || self.way == TraceWay::Seccomp;
@@ -193,18 +195,18 @@ impl PtraceEngine {
         if self.way == TraceWay::Seccomp {
             options |= libc::PTRACE_O_TRACESECCOMP;
         }
-        // Should this program be killed, its command would go on stopped or failing.
+        // If this program is killed, its command would stay stopped or fail.
         options | if ours { libc::PTRACE_O_EXITKILL } else { 0 }
     }
 
-    /// Takes hold of a command that waits, and lets it go on.
+    /// Attaches to a held command, and releases it.
     fn begin(&mut self, mut launch: HeldCommand) -> Result<(), Error> {
         let pid = launch.pid();
         requests::seize(pid, self.options(true)).map_err(|error| attach::explain(pid, error))?;
         let task = Task::new(pid, Reporting::FromExec);
         self.tasks.insert(pid, task);
         if self.way == TraceWay::Ptrace {
-            // With a filter nothing needs to be seen before the first stop at a wanted call.
+            // With a filter nothing before the first stop at a wanted call matters.
             requests::interrupt(pid).map_err(|error| attach::explain(pid, error))?;
         }
         let released = launch.release();
@@ -212,20 +214,20 @@ impl PtraceEngine {
         released
     }
 
-    /// The process that the command runs as.
+    /// The process of the command.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
         self.launch.as_ref().map(HeldCommand::pid)
     }
 
-    /// Takes what has happened into the queue; whether anything came.
+    /// Moves the results of `wait4` into the queue; returns the first.
     fn collect(&mut self) -> Result<WaitResult, Error> {
         let failed = |source| Error::System { what: "waiting for a traced task", why: source };
         let first = requests::wait(true).map_err(failed)?;
         let WaitResult::Task(task, status) = first else { return Ok(first) };
         self.enqueue(task, status);
-        // The kernel answers in the order of its list.  Who stands behind two busy ones in it would
-        // never have its turn if we dealt with the first at once.
+        // The kernel answers in the order of its list.  If we handled the first result at once, a
+        // task behind two busy ones in that list would never have its turn.
         if self.tasks.len() > 1 {
             while let WaitResult::Task(task, status) = requests::wait(false).map_err(failed)? {
                 self.enqueue(task, status);
@@ -236,14 +238,14 @@ impl PtraceEngine {
 
     fn enqueue(&mut self, id: i32, status: TaskStatus) {
         if matches!(status, TaskStatus::Stopped { event: libc::PTRACE_EVENT_EXEC, .. }) {
-            // Another thread has taken this number on; where its former bearer had stopped, nobody
-            // stands any more.
+            // Another thread has taken this number by an `execve`, so stops queued for the former
+            // thread of this number no longer exist.
             self.queue.retain(|(other, ..)| *other != id);
         }
         self.queue.push_back((id, status, now_ns()));
     }
 
-    /// Nothing is left: says so, or why the command could not be begun.
+    /// No task is left: returns that, or why the command could not be run.
     fn finish(&mut self) -> Result<RunResult, Error> {
         match &mut self.launch {
             Some(launch) if !self.began => launch.running()?,
@@ -259,12 +261,12 @@ impl PtraceEngine {
     ) -> Result<RunResult, Error> {
         loop {
             if let Some((id, status, time_ns)) = self.queue.pop_front() {
-                let told = self.handle(id, status, time_ns, each);
+                let flow = self.handle(id, status, time_ns, each);
                 if matches!(status, TaskStatus::Stopped { .. }) {
                     self.cost.times += 1;
                     self.cost.held_ns += now_ns().saturating_sub(time_ns);
                 }
-                if told.is_break() {
+                if flow.is_break() {
                     return Ok(RunResult::Paused);
                 }
                 if deadline_ns.is_some_and(|deadline| time_ns >= deadline) {
@@ -286,14 +288,14 @@ impl PtraceEngine {
         }
     }
 
-    /// Stops all tasks and lets each go as it stops.
+    /// Stops all tasks and detaches from each as it stops.
     fn let_go(&mut self) -> Result<(), Error> {
         let deadline_ns = now_ns() + DETACH_LIMIT.as_nanos() as u64;
         self.alarm.set(Some(Duration::from_millis(5)))?;
         for id in self.tasks.keys() {
             let _ = requests::interrupt(*id);
         }
-        let mut nobody = |_: &TraceEvent, _: &dyn crate::Memory| Flow::Continue(());
+        let mut ignore = |_: &TraceEvent, _: &dyn crate::Memory| Flow::Continue(());
         while !self.tasks.is_empty() && now_ns() < deadline_ns {
             let Some((id, status, time_ns)) = self.queue.pop_front() else {
                 match self.collect()? {
@@ -302,7 +304,7 @@ impl PtraceEngine {
                 }
             };
             let TaskStatus::Stopped { event, signal } = status else {
-                let _ = self.handle(id, status, time_ns, &mut nobody);
+                let _ = self.handle(id, status, time_ns, &mut ignore);
                 continue;
             };
             let births =
@@ -310,8 +312,8 @@ impl PtraceEngine {
             if births.contains(&event)
                 && let Ok(child) = requests::event_message(id)
             {
-                // It stops by itself, as every new one does.
-                let _ = self.cloned(id, child, time_ns, &mut nobody);
+                // It stops by itself, as every new task does.
+                let _ = self.cloned(id, child, time_ns, &mut ignore);
             }
             let signal = if event == 0 && signal != libc::SIGTRAP | 0x80 { signal } else { 0 };
             let _ = requests::detach(id, signal);
@@ -338,13 +340,13 @@ impl TraceEngine for PtraceEngine {
         });
         self.alarm.set(limit)?;
         let progress = self.run_until(deadline_ns, each);
-        // What the caller does now is not to be interrupted.
+        // System calls of the caller are not to be interrupted.
         self.alarm.set(None)?;
         progress
     }
 
     fn lost(&self) -> u64 {
-        // A task does not go on before its stop was looked at.
+        // A task does not continue before its stop was handled.
         0
     }
 
@@ -365,11 +367,12 @@ impl TraceEngine for PtraceEngine {
 }
 
 impl Drop for PtraceEngine {
-    /// Nobody is left stopped: tasks are let go, or ended if they cannot live without us.
+    /// No task stays stopped: tasks are detached, or killed if they cannot continue without a
+    /// tracer.
     fn drop(&mut self) {
         if self.way == TraceWay::Seccomp {
             for id in self.tasks.keys() {
-                // SAFETY: a plain call; the number is that of a task that was not waited for.
+                // SAFETY: a plain call; the task was not waited for, so the number is still its.
                 unsafe { libc::kill(*id, libc::SIGKILL) };
             }
         }

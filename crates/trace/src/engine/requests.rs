@@ -1,12 +1,12 @@
 //! The system calls of a tracer: ptrace(2), wait4(2), process_vm_readv(2), one function each.
 //!
-//! Every one gives the error number of the kernel.  ESRCH means that the task was killed while we
-//! dealt with it: its end is still to come from [`wait`].
+//! Errors are error numbers of the kernel.  ESRCH means that the task was killed meanwhile: its
+//! exit is still to come from [`wait`].
 
 use std::io;
 use std::ptr;
 
-/// The error number of the last call of the C library.
+/// The error number of the latest libc call.
 fn errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
@@ -14,35 +14,35 @@ fn errno() -> i32 {
 /// `PTRACE_EVENT_STOP` of linux/ptrace.h.
 pub(super) const EVENT_STOP: i32 = 128;
 
-/// What a stop or an end of a task looks like.
+/// The status of a task that has stopped or exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TaskStatus {
-    /// It has ended with this.
+    /// It has exited with this status.
     Exited(i32),
-    /// A signal has ended it.
+    /// A signal has killed it.
     Killed { signal: i32, dumped: bool },
-    /// It has stopped, at this event of ptrace (0 for signals and calls) and signal.
+    /// It has stopped, at this ptrace event (0 for signals and calls) with this signal.
     Stopped { event: i32, signal: i32 },
 }
 
-/// What came of waiting.
+/// The result of a wait.
 pub(super) enum WaitResult {
-    /// This happened to this task.
+    /// The status of this task.
     Task(i32, TaskStatus),
-    /// Nothing is to be had now.
+    /// No task has a status now.
     Nothing,
-    /// A signal came to us.
+    /// A signal interrupted the wait.
     Interrupted,
-    /// There is nobody to wait for.
+    /// There is no task to wait for.
     Nobody,
 }
 
-/// Waits for a task that this very thread traces or begot (`__WNOTHREAD`), so that the children of
-/// other threads are left to them.
+/// Waits for a task that this very thread traces or created (`__WNOTHREAD`), so that the children
+/// of other threads are left to them.
 pub(super) fn wait(blocking: bool) -> Result<WaitResult, io::Error> {
     let mut status = 0;
     let block = if blocking { 0 } else { libc::WNOHANG };
-    // SAFETY: the status is live; no usage is asked for.
+    // SAFETY: the status is live; the usage pointer is null.
     let pid = unsafe {
         libc::wait4(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD | block, ptr::null_mut())
     };
@@ -64,45 +64,45 @@ pub(super) fn wait(blocking: bool) -> Result<WaitResult, io::Error> {
     }
 }
 
-/// A request that takes two words and gives none.
+/// A ptrace request that takes two words and returns none.
 fn request(request: libc::c_uint, task: i32, address: usize, data: usize) -> Result<(), i32> {
-    // SAFETY: the requests that come here write nothing in our memory, unless `data` is the address
-    // of a live object that is large enough, which the callers below see to.
+    // SAFETY: these requests write nothing in our memory, unless `data` is the address of a live
+    // object that is large enough, which the callers below ensure.
     let failed = unsafe { libc::ptrace(request, task, address, data) };
     if failed == -1 { Err(errno()) } else { Ok(()) }
 }
 
-/// Takes hold of a task without stopping it.
+/// Attaches to a task without stopping it.
 pub(super) fn seize(task: i32, options: i32) -> Result<(), i32> {
     request(libc::PTRACE_SEIZE, task, 0, options as usize)
 }
 
-/// Stops a task that we hold.
+/// Stops a traced task.
 pub(super) fn interrupt(task: i32) -> Result<(), i32> {
     request(libc::PTRACE_INTERRUPT, task, 0, 0)
 }
 
-/// Lets it run to the next begin or end of a call, with this signal or none (0).
+/// Resumes it until the next entry or exit of a call, with this signal or none (0).
 pub(super) fn run_to_call(task: i32, signal: i32) -> Result<(), i32> {
     request(libc::PTRACE_SYSCALL, task, 0, signal as usize)
 }
 
-/// Lets it run to the next stop that is not a call, with this signal or none (0).
+/// Resumes it until the next stop that is not a call, with this signal or none (0).
 pub(super) fn run_on(task: i32, signal: i32) -> Result<(), i32> {
     request(libc::PTRACE_CONT, task, 0, signal as usize)
 }
 
-/// Leaves it stopped with its process, until that is told to go on.
+/// Leaves it in a group stop until SIGCONT.
 pub(super) fn listen(task: i32) -> Result<(), i32> {
     request(libc::PTRACE_LISTEN, task, 0, 0)
 }
 
-/// Lets go of a stopped task, with this signal or none (0).
+/// Detaches from a stopped task, with this signal or none (0).
 pub(super) fn detach(task: i32, signal: i32) -> Result<(), i32> {
     request(libc::PTRACE_DETACH, task, 0, signal as usize)
 }
 
-/// The number that came with an event: of the new task, or of the one that began a program.
+/// The number that came with an event: of the new task, or of the thread that called `execve`.
 pub(super) fn event_message(task: i32) -> Result<i32, i32> {
     let mut message: libc::c_ulong = 0;
     // The kernel writes one word into `message`.
@@ -110,7 +110,7 @@ pub(super) fn event_message(task: i32) -> Result<i32, i32> {
     i32::try_from(message).map_err(|_| libc::ERANGE)
 }
 
-/// What is known of the signal that the task stopped for: its `siginfo_t`.
+/// The `siginfo_t` of the signal that the task stopped for.
 pub(super) fn signal_info(task: i32) -> Result<[u8; 128], i32> {
     const { assert!(size_of::<libc::siginfo_t>() == 128) };
     let mut bytes = [0; 128];
@@ -126,12 +126,12 @@ pub(super) struct CallInfo {
     /// One of the constants below.
     pub(super) op: u8,
     _pad: [u8; 3],
-    /// Which table (`AUDIT_ARCH_*`).
+    /// The table (`AUDIT_ARCH_*`).
     pub(super) arch: u32,
     _instruction_pointer: u64,
-    /// The stack.
+    /// The stack pointer.
     pub(super) stack_pointer: u64,
-    /// At the begin of a call its number and its six arguments, at its end its result.
+    /// At an entry the number and the six arguments, at an exit the result.
     pub(super) words: [u64; 8],
 }
 
@@ -140,7 +140,7 @@ pub(super) const OP_ENTRY: u8 = 1;
 pub(super) const OP_EXIT: u8 = 2;
 pub(super) const OP_SECCOMP: u8 = 3;
 
-/// What call a task has stopped at.
+/// The call at which a task has stopped.
 pub(super) fn call_info(task: i32) -> Result<CallInfo, i32> {
     let mut info = CallInfo::default();
     let size = size_of::<CallInfo>();
@@ -149,7 +149,7 @@ pub(super) fn call_info(task: i32) -> Result<CallInfo, i32> {
     Ok(info)
 }
 
-/// The number of the call that a stopped task is in, and its arguments, from its registers.
+/// The number and the arguments of the call that a stopped task is in, from its registers.
 pub(super) fn call_registers(task: i32) -> Result<(u64, [u64; 6]), i32> {
     // SAFETY: registers are numbers, of which zeros are valid ones.
     let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
@@ -162,8 +162,8 @@ pub(super) fn call_registers(task: i32) -> Result<(u64, [u64; 6]), i32> {
 /// A word of the task's memory.
 pub(super) fn peek(task: i32, address: u64) -> Result<u64, i32> {
     let mut word: libc::c_long = 0;
-    // The system call itself (not its wrapper in the C library, which gives the word as its result)
-    // writes one word into `word`.
+    // The system call itself, not its libc wrapper (which returns the word), writes one word into
+    // `word`.
     // SAFETY: as said, and `word` is live.
     let failed = unsafe {
         libc::syscall(libc::SYS_ptrace, libc::PTRACE_PEEKDATA, task, address, &raw mut word)
@@ -174,11 +174,11 @@ pub(super) fn peek(task: i32, address: u64) -> Result<u64, i32> {
 /// Smallest page of any machine that we run on: memory is readable by whole pages.
 const PAGE: u64 = 4096;
 
-/// Pieces that one call reads at most; 16 pages are more than any argument shown needs.
+/// Most pages that one call reads; no argument that is shown needs more than 16.
 const PIECES: usize = 16;
 
-/// CopiedMemory a task's memory, as far as it is readable; a piece ends where a page does, since the
-/// kernel gives a piece whole or not at all.
+/// Reads a task's memory as far as it is readable.  Each element ends at a page boundary, since the
+/// kernel reads an element whole or not at all.
 pub(super) fn read_memory(task: i32, address: u64, into: &mut [u8]) -> Result<usize, i32> {
     let mut pieces = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; PIECES];
     let (mut count, mut planned) = (0, 0);
@@ -190,8 +190,8 @@ pub(super) fn read_memory(task: i32, address: u64, into: &mut [u8]) -> Result<us
         planned += length;
     }
     let ours = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: planned };
-    // SAFETY: the kernel writes into `into` only, of which it is told no more than its length; the
-    // pieces are addresses of another task, which it checks.
+    // SAFETY: the kernel writes at most `into.len()` bytes into `into`; the addresses of the other
+    // task are checked by the kernel.
     let read = unsafe {
         libc::process_vm_readv(task, &raw const ours, 1, pieces.as_ptr(), count as u64, 0)
     };

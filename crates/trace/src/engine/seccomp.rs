@@ -1,9 +1,9 @@
 //! A seccomp filter that stops a task at the wanted calls and at no others.
 //!
-//! A program for the classic BPF machine: the table is told by `arch`, then a tree of comparisons
-//! finds the run of numbers (all wanted, or none) that the call is in, so that no call needs more
-//! than nine.  Kernels since 5.11 try the program once for each number and remember those that may
-//! pass, so that calls that are not wanted cost next to nothing.  Needs no privilege.
+//! A program for classic BPF: `arch` selects the table, then a binary search finds the range of
+//! numbers (all wanted, or none) that the call is in, with at most nine comparisons.  Kernels since
+//! 5.11 run the filter once for each number and cache the calls that it always allows, so that
+//! calls that are not wanted cost next to nothing.  Needs no privilege.
 
 use std::ptr;
 
@@ -14,7 +14,7 @@ use crate::{Abi, CallId};
 pub(crate) const ARCH_X86_64: u32 = 0xC000_003E;
 pub(crate) const ARCH_I386: u32 = 0x4000_0003;
 
-/// Where the filter finds the number and the table in its `struct seccomp_data`.
+/// Offsets of the number and of the table in `struct seccomp_data`.
 const NUMBER_AT: u32 = 0;
 const ARCH_AT: u32 = 4;
 
@@ -25,7 +25,7 @@ const SLOTS_PER_ABI: u32 = crate::SLOTS as u32 / 2;
 pub(crate) struct Filter(Vec<libc::sock_filter>);
 
 impl Filter {
-    /// The program for these calls.
+    /// The filter for these calls.
     pub(crate) fn of(wanted: &CallFilter) -> Self {
         let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, ARCH_AT)];
         for (abi, arch) in [(Abi::X86_64, ARCH_X86_64), (Abi::I386, ARCH_I386)] {
@@ -39,12 +39,12 @@ impl Filter {
         Filter(program)
     }
 
-    /// Sets it for this thread and all that come of it; whether the kernel took it, with `errno` if
-    /// not.  Allocates nothing, to be called between `fork` and `execve`.
+    /// Installs it for this thread and its descendants; returns whether the kernel took it, with
+    /// `errno` if not.  Allocates nothing, because it runs between `fork` and `execve`.
     pub(crate) fn install(&self) -> bool {
         let program =
             libc::sock_fprog { len: self.0.len() as u16, filter: self.0.as_ptr().cast_mut() };
-        // Without this flag kernels before 5.16 turn off speculation past stores in tasks with a
+        // Without this flag kernels before 5.16 disable speculative store bypass in tasks with a
         // filter, which slows them down; kernels before 4.17 do not know it.
         let set = |flags: libc::c_ulong| {
             // SAFETY: the program is live and as long as it says; the kernel copies it.
@@ -58,8 +58,8 @@ impl Filter {
             }
         };
         let set = || set(libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW) || set(0);
-        // Whoever has CAP_SYS_ADMIN needs no promise to gain no privileges; with the promise set-uid
-        // programs run as who calls them.
+        // With CAP_SYS_ADMIN `no_new_privs` is not needed; with it, set-uid programs run as their
+        // caller.
         set() || {
             // SAFETY: a plain call.
             let promised = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
@@ -68,7 +68,8 @@ impl Filter {
     }
 }
 
-/// Runs of numbers with the same answer: where each begins, and the answer.  The last has no end.
+/// Ranges of numbers with the same answer: the first number of each, and the answer.  The last
+/// range has no end.
 fn runs(wanted: &CallFilter, abi: Abi) -> Vec<(u32, bool)> {
     let mut runs: Vec<(u32, bool)> = Vec::new();
     for number in 0..SLOTS_PER_ABI {
@@ -80,7 +81,7 @@ fn runs(wanted: &CallFilter, abi: Abi) -> Vec<(u32, bool)> {
     runs
 }
 
-/// Finds the run that the number is in, and answers.
+/// Appends a search tree for the range that the number is in.
 fn tree(runs: &[(u32, bool)], program: &mut Vec<libc::sock_filter>) {
     if let [(_, wanted)] = runs {
         program.push(answer(*wanted));
@@ -89,7 +90,7 @@ fn tree(runs: &[(u32, bool)], program: &mut Vec<libc::sock_filter>) {
     let (lower, upper) = runs.split_at(runs.len() / 2);
     let mut below = Vec::new();
     tree(lower, &mut below);
-    // A comparison can skip 255 instructions, a plain jump any number.
+    // A comparison can skip 255 instructions, a jump any number.
     if let Ok(skip) = u8::try_from(below.len()) {
         program.push(jump(libc::BPF_JGE, upper[0].0, skip, 0));
     } else {
@@ -117,7 +118,7 @@ fn jump(condition: u32, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
 mod tests {
     use super::*;
 
-    /// Runs a filter as the kernel would, and counts the comparisons.
+    /// Runs a filter as the kernel would; returns its answer and the number of comparisons.
     fn run(filter: &Filter, arch: u32, number: u32) -> (bool, u32) {
         let (mut at, mut value, mut comparisons) = (0, 0, 0);
         loop {
@@ -161,7 +162,7 @@ mod tests {
                     assert!(comparisons <= 9, "{comparisons} for {call:?}");
                 }
             }
-            // Of another architecture nothing is known.
+            // Calls of another architecture are not traced.
             assert!(!run(&filter, 0x1234, 0).0);
         }
     }

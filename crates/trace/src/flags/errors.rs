@@ -1,9 +1,9 @@
-//! Errors: their names (`asm-generic/errno.h`), and what the C library says of them.
+//! Errors: their names (`asm-generic/errno.h`), and the messages of libc.
 
 use std::ffi::CStr;
 use std::sync::LazyLock;
 
-/// Names by number; one that means nothing is empty.
+/// Names by number; a number without a meaning is empty.
 #[rustfmt::skip]
 static NAMES: &[&str] = &[
     "", "EPERM", "ENOENT", "ESRCH", "EINTR", "EIO", "ENXIO", "E2BIG", "ENOEXEC", "EBADF",
@@ -25,7 +25,7 @@ static NAMES: &[&str] = &[
     "EKEYREJECTED", "EOWNERDEAD", "ENOTRECOVERABLE", "ERFKILL", "EHWPOISON",
 ];
 
-/// Results by which the kernel asks itself to begin a call anew; a task never sees them.
+/// Results that make the kernel restart a call; a task never sees them.
 static RESTARTS: &[(i32, &str, &str)] = &[
     (512, "ERESTARTSYS", "To be restarted if SA_RESTART is set"),
     (513, "ERESTARTNOINTR", "To be restarted"),
@@ -39,14 +39,14 @@ pub(crate) fn name(number: i32) -> Option<&'static str> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Whether the kernel asks itself to begin the call anew: the name and what it means.
+/// The name and the meaning of a result that makes the kernel restart the call.
 pub(crate) fn restart(number: i32) -> Option<(&'static str, &'static str)> {
     RESTARTS.iter().find(|entry| entry.0 == number).map(|entry| (entry.1, entry.2))
 }
 
-/// What the C library says of an error that has a name: `No such file or directory`.
+/// The message of libc for an error that has a name: `No such file or directory`.
 pub(crate) fn text(number: i32) -> &'static str {
-    // Asked for once: a program that polls makes an error of every line.
+    // Looked up once: a program that polls makes an error of every line.
     static TEXTS: LazyLock<Vec<String>> =
         LazyLock::new(|| (0..NAMES.len() as i32).map(ask).collect());
     let text = usize::try_from(number).ok().and_then(|number| TEXTS.get(number));

@@ -1,4 +1,5 @@
-//! Names of what calls on time, signals and readiness take: facts of `linux/time.h`, `linux/futex.h`, `linux/eventpoll.h`.
+//! Names in calls on time, signals and readiness, from `linux/time.h`, `linux/futex.h`,
+//! `linux/eventpoll.h`.
 
 use super::{Flags, Names};
 

@@ -1,4 +1,4 @@
-//! Names of what calls on files take: facts of `linux/fcntl.h`, `linux/fs.h`, `linux/mount.h`.
+//! Names in calls on files, from `linux/fcntl.h`, `linux/fs.h`, `linux/mount.h`.
 
 use super::{Flags, Names};
 
@@ -38,7 +38,7 @@ pub(crate) static AT_MOUNT: Flags = Flags { unknown: "AT_???", names: &[
     (0x8000, "AT_RECURSIVE"),
 ] };
 
-/// What `statx` is asked for.
+/// The mask of `statx`.
 #[rustfmt::skip]
 pub(crate) static STATX: Flags = Flags { unknown: "STATX_???", names: &[
     (0xfff, "STATX_ALL"), (0x7ff, "STATX_BASIC_STATS"), (1, "STATX_TYPE"), (2, "STATX_MODE"),
@@ -270,7 +270,7 @@ pub(crate) static FSCONFIG: Names = Names { unknown: "FSCONFIG_???", names: &[
     (6, "FSCONFIG_CMD_CREATE"), (7, "FSCONFIG_CMD_RECONFIGURE"),
 ] };
 
-/// What `statx` tells of a file.
+/// The attributes that `statx` returns.
 #[rustfmt::skip]
 pub(crate) static STATX_ATTRIBUTES: Flags = Flags { unknown: "STATX_ATTR_???", names: &[
     (4, "STATX_ATTR_COMPRESSED"), (0x10, "STATX_ATTR_IMMUTABLE"), (0x20, "STATX_ATTR_APPEND"),
@@ -279,7 +279,7 @@ pub(crate) static STATX_ATTRIBUTES: Flags = Flags { unknown: "STATX_ATTR_???", n
     (0x100000, "STATX_ATTR_VERITY"), (0x200000, "STATX_ATTR_DAX"),
 ] };
 
-/// The kind of a file system (`linux/magic.h`).
+/// The type of a file system (`linux/magic.h`).
 #[rustfmt::skip]
 pub(crate) static FILE_SYSTEM: Names = Names { unknown: "", names: &[
     (0x2f, "QNX4_SUPER_MAGIC"), (0x187, "AUTOFS_SUPER_MAGIC"), (0x137f, "MINIX_SUPER_MAGIC"),
@@ -319,7 +319,7 @@ pub(crate) static FILE_SYSTEM: Names = Names { unknown: "", names: &[
     (0xff534d42, "CIFS_SUPER_MAGIC"),
 ] };
 
-/// How a file system is mounted, as `statfs` tells it.
+/// The mount flags that `statfs` returns.
 #[rustfmt::skip]
 pub(crate) static FILE_SYSTEM_FLAGS: Flags = Flags { unknown: "ST_???", names: &[
     (0x20, "ST_VALID"), (1, "ST_RDONLY"), (2, "ST_NOSUID"), (4, "ST_NODEV"), (8, "ST_NOEXEC"),

@@ -1,6 +1,6 @@
-//! Names of what `ioctl` is asked for: facts of `asm-generic/ioctls.h`, `linux/sockios.h`, `linux/fs.h`.
+//! Names of `ioctl` requests, from `asm-generic/ioctls.h`, `linux/sockios.h`, `linux/fs.h`.
 //!
-//! A number that devices of two kinds use has both names, as nobody can tell them apart.
+//! A number that two kinds of devices use has both names: nothing tells them apart.
 
 use super::Names;
 

@@ -1,4 +1,4 @@
-//! Names of what calls on memory take: facts of `linux/mman.h`, `linux/mempolicy.h`, `linux/ipc.h`.
+//! Names in calls on memory, from `linux/mman.h`, `linux/mempolicy.h`, `linux/ipc.h`.
 
 use super::{Flags, Names};
 

@@ -1,4 +1,4 @@
-//! Names of what calls on sockets take: facts of `linux/socket.h`, `linux/in.h`, `linux/netlink.h`.
+//! Names in calls on sockets, from `linux/socket.h`, `linux/in.h`, `linux/netlink.h`.
 
 use super::{Flags, Names};
 

@@ -1,4 +1,4 @@
-//! Names of what calls on processes take: facts of `linux/sched.h`, `linux/wait.h`, `linux/prctl.h`.
+//! Names in calls on processes, from `linux/sched.h`, `linux/wait.h`, `linux/prctl.h`.
 
 use super::{Flags, Names};
 

@@ -1,4 +1,4 @@
-//! Lines of calls: begun, broken off, resumed and ended.
+//! Lines of calls: begun, broken, resumed and finished.
 
 use std::io::{self, Write as _};
 
@@ -10,7 +10,7 @@ use crate::select::CallStatus;
 use crate::{CallId, table};
 
 impl EventPrinter<'_> {
-    /// Writes arguments from where the call's line is, as far as they can be told now.
+    /// Writes arguments from where the line of the call is, as far as they are known now.
     pub(super) fn arguments(
         &mut self,
         pending: &mut Pending,
@@ -52,7 +52,7 @@ impl EventPrinter<'_> {
                 context.put(printer.options.separator);
             }
             context.style = style;
-            // What is known from the beginning comes first, even if the end is there already.
+            // What is known at the entry is written first, even if the exit is there already.
             context.result = None;
             let mut outcome = if pending.is_begun {
                 Outcome::Later
@@ -74,7 +74,7 @@ impl EventPrinter<'_> {
                         look_ahead(&mut context, entry, pending.next + 1);
                         return;
                     }
-                    // A kind that is never content would hold the line up for ever.
+                    // A kind that asks for more again and again must not block the line.
                     pending.is_begun = false;
                 }
             }
@@ -118,16 +118,16 @@ impl EventPrinter<'_> {
     }
 
     pub(super) fn keep(&mut self, pending: Pending) {
-        if let Some(task) = self.printer.know(self.event.thread) {
+        if let Some(task) = self.printer.task(self.event.thread) {
             task.pending = Some(pending);
         }
     }
 
-    /// Begins the line of a call: who, when, its name and what can be told of its arguments.
+    /// Begins the line of a call: task, time, name, and the arguments that are known at the entry.
     pub(super) fn begin_call(&mut self, pending: &mut Pending, time_ns: u64) -> Vec<u8> {
         let id = pending.call.id;
         let name = id.name();
-        // Noted before the line begins, as its number may stand there.
+        // Counted before the line begins, because the line may start with the count.
         let former = self.printer.note(self.event.thread, id);
         let mut line = self.leader(time_ns);
         line.extend_from_slice(name.as_bytes());
@@ -145,7 +145,7 @@ impl EventPrinter<'_> {
     pub(super) fn exit(&mut self, call: Call, result: i64, wall_ns: u64) -> io::Result<()> {
         let thread = self.thread();
         let is_open = self.printer.open == Some(thread);
-        let begun = self.printer.know(thread).and_then(|task| task.pending.take());
+        let begun = self.printer.task(thread).and_then(|task| task.pending.take());
         let begun = begun.filter(|begun| begun.call.id == call.id);
         let is_hidden = match &begun {
             Some(begun) => begun.is_hidden,
@@ -166,7 +166,7 @@ impl EventPrinter<'_> {
         Ok(())
     }
 
-    /// Writes the line of a call of which only the end is known.
+    /// Writes the line of a call of which only the exit is known.
     pub(super) fn whole_call(&mut self, call: Call, result: i64, wall_ns: u64) -> io::Result<()> {
         self.break_line()?;
         let mut pending = Pending {
@@ -184,7 +184,7 @@ impl EventPrinter<'_> {
         self.finish_line(line)
     }
 
-    /// Ends the line of a call that was begun.
+    /// Finishes the line of a call that was begun.
     pub(super) fn end_call(
         &mut self,
         mut begun: Pending,
@@ -218,7 +218,7 @@ impl EventPrinter<'_> {
         line
     }
 
-    /// Writes what is left of the arguments, and the result.  So many bytes of the line are written.
+    /// Writes the rest of the arguments, and the result; `column` bytes of the line are written.
     pub(super) fn rest(
         &mut self,
         pending: &mut Pending,
@@ -237,7 +237,7 @@ impl EventPrinter<'_> {
         }
     }
 
-    /// Fills up to the column of `= `.
+    /// Pads the line to the column of `= `.
     pub(super) fn align(&self, column: usize, line: &mut Vec<u8>) {
         let have = column + line.len();
         let missing = self.printer.options.column.saturating_sub(have);
@@ -270,7 +270,7 @@ impl EventPrinter<'_> {
         }
     }
 
-    /// Notes what a call did to descriptors.
+    /// Keeps what a call did to descriptors.
     pub(super) fn observe(&mut self, call: Call, value: i64) {
         if self.printer.tracker.is_on() && error_of(value).is_none() {
             let process = self.event.process;
@@ -278,7 +278,7 @@ impl EventPrinter<'_> {
         }
     }
 
-    /// Ends the line of a call that its task did not come back from: `= ?`.
+    /// Finishes the line of a call from which its task did not return: `= ?`.
     pub(super) fn never_ended(&mut self, mut pending: Pending) -> io::Result<()> {
         let thread = self.thread();
         let mut column = 0;
@@ -303,7 +303,7 @@ impl EventPrinter<'_> {
     }
 }
 
-/// Lets arguments that are told later look at memory that the call will overwrite.
+/// Lets arguments that are written at the exit read memory that the call will overwrite.
 fn look_ahead(context: &mut DecodeContext<'_>, entry: &table::SyscallEntry, from: usize) {
     let length = context.out.len();
     for (index, kind) in entry.arguments.iter().enumerate().skip(from) {

@@ -1,4 +1,4 @@
-//! What stands before a line: whom it is about, and when it was.
+//! What a line begins with: the task and the time.
 
 use super::options::{LineOptions, PidPrefix};
 use super::stamp::{Precision, Stamp};
@@ -7,7 +7,7 @@ use crate::digits;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Writes whom a line is about.
+/// Writes the number of the task.
 pub(super) fn write(options: &LineOptions, tasks: usize, thread: i32, line: &mut Vec<u8>) {
     const WIDTH: usize = 5;
     let thread = u64::from(thread.unsigned_abs());
@@ -26,7 +26,7 @@ pub(super) fn write(options: &LineOptions, tasks: usize, thread: i32, line: &mut
     }
 }
 
-/// Writes when it was, and how long after the line before.
+/// Writes the time, and how long after the previous line it is.
 pub(super) fn write_times(
     options: &LineOptions,
     time_ns: u64,

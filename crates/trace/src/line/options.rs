@@ -1,10 +1,10 @@
-//! How lines look, and which there are.
+//! How lines are formatted, and which events have lines.
 
 use super::stamp::{Precision, Stamp};
 use crate::decode::ValueStyle;
 use crate::select::{CallSet, CallStatuses, SignalSet};
 
-/// When the number of its task stands before a line.
+/// When a line begins with the number of its task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PidPrefix {
     /// Never.
@@ -16,47 +16,47 @@ pub enum PidPrefix {
     Always,
 }
 
-/// How lines look, and which there are.
+/// How lines are formatted, and which events have lines.
 #[derive(Clone, Debug)]
 pub struct LineOptions {
     /// Calls that have lines.
     pub calls: CallSet,
     /// Calls whose arguments are shown as plain words (`-e raw=`).
     pub raw: CallSet,
-    /// Calls whose structures are abbreviated (`-e abbrev=`); the others are shown whole, as with `-v`.
+    /// Calls whose structures are abbreviated (`-e abbrev=`); others are shown whole, as with `-v`.
     pub abbreviated: CallSet,
     /// Signals that have lines.
     pub signals: SignalSet,
-    /// Calls have lines only if they went like this.
+    /// Calls have lines only if they ended like this.
     pub statuses: CallStatuses,
-    /// Only calls that name one of these paths, or use a descriptor of them (`-P`).
+    /// Only calls that name one of these paths, or use a descriptor that points to one (`-P`).
     pub paths: Vec<Vec<u8>>,
-    /// Who is named before a line.
+    /// When a line begins with the number of its task.
     pub pid_prefix: PidPrefix,
     /// Time of the day before each line.
     pub stamp: Option<Stamp>,
-    /// Time since the line before, before each line.
+    /// Time since the previous line, before each line.
     pub relative: Option<Precision>,
-    /// Time in the call, behind its line.
+    /// Duration of the call, at the end of its line.
     pub took: Option<Precision>,
-    /// The number of the task's latest call before each line.
+    /// The number of the task's latest system call, before each line.
     pub numbers: bool,
-    /// The column of `= `.
+    /// The column at which `= ` is aligned.
     pub column: usize,
-    /// A call's line is written when the call ends, and never broken.
+    /// Write the line of a call at its exit, and never break it.
     pub whole_lines: bool,
-    /// Says which tasks are new: `strace: Process 1201 attached`.
+    /// Write which tasks are new: `strace: Process 1201 attached`.
     pub announce: bool,
-    /// Says with which status tasks end.  The end by a signal is said if its signal has lines.
+    /// Write how tasks exit.  A death by a signal is written if the signal has lines.
     pub ends: bool,
-    /// Says which task began a program in place of its process's others.
+    /// Write which thread called `execve` and so replaced the other threads of its process.
     pub supersedes: bool,
-    /// What stands between the arguments of a call: `, `.  Whoever takes lines apart gives a character
-    /// that no argument has: all below the space are escaped.
+    /// The separator between the arguments of a call: `, `.  To split lines again, give a control
+    /// character: these are escaped in arguments.
     pub separator: &'static str,
     /// How values are written.
     pub style: ValueStyle,
-    /// What has to be added to the monotonic clock for the time since 1970.
+    /// What has to be added to `CLOCK_MONOTONIC` for the time since 1970, in nanoseconds.
     pub wall_offset_ns: i64,
 }
 

@@ -1,11 +1,11 @@
-//! Calls that have to do with a path (`-P`): they name it, or use a descriptor of it.
+//! Calls that concern a path (`-P`): they name it, or use a descriptor that points to it.
 
 use super::printer::EventPrinter;
 use crate::decode::{DecodeContext, Named, SavedWords};
 use crate::event::Call;
 use crate::table;
 
-/// Whether a call names one of the paths that are asked for.
+/// Whether a call concerns one of the paths.
 pub(super) fn names_any(printing: &EventPrinter<'_>, call: &Call) -> bool {
     let paths = &printing.printer.options.paths;
     let entry = table::entry(call.id);

@@ -1,4 +1,4 @@
-//! The printer of lines: its state, and which part writes which event.
+//! The printer of lines: its state, and which function writes which event.
 
 use std::collections::hash_map::Entry;
 use std::io::{self, Write};
@@ -11,23 +11,23 @@ use crate::event::{Call, EventKind, TraceEvent};
 use crate::tasks::TaskMap;
 use crate::{CallId, DescriptorTarget, Descriptors, Memory, digits};
 
-/// A call that has begun and not ended.
+/// A call that a task is in.
 pub(super) struct Pending {
     pub(super) call: Call,
-    /// The argument to go on with.
+    /// The index of the next argument.
     pub(super) next: usize,
-    /// It was begun already: no comma before what follows.
+    /// Whether that argument is begun, so that no comma comes before the rest.
     pub(super) is_begun: bool,
     pub(super) saved: SavedWords,
     /// The line so far, if it is held back.
     pub(super) held: Vec<u8>,
-    /// StructBytes in the line so far.
+    /// Bytes of the line that are written.
     pub(super) column: usize,
-    /// It has no line.
+    /// The call has no line.
     pub(super) is_hidden: bool,
 }
 
-/// What is known of a task.
+/// The state of a task.
 #[derive(Default)]
 pub(super) struct Task {
     /// Its latest call.
@@ -36,18 +36,18 @@ pub(super) struct Task {
     pub(super) pending: Option<Pending>,
 }
 
-/// Tasks that are kept count of: above what a machine runs at a time (`pid_max` is 4 Mi, its default
-/// 32 Ki), and a bound for a stream of events that never tells of ends.
+/// Most tasks that are kept: more than a machine runs at a time (`pid_max` is 4 Mi, its default 32
+/// Ki), and a bound for a stream of events without exits.
 const TASKS_MAX: usize = 1 << 16;
 
 /// Writes events as lines.
 pub struct Printer {
     pub(super) options: LineOptions,
-    /// Whether lines are held back until the result is known.
+    /// Lines are held back until the result is known.
     pub(super) holds: bool,
-    /// Tasks that are there.
+    /// The tasks that exist.
     pub(super) tasks: TaskMap<Task>,
-    /// The task that has begun a line which is not ended.
+    /// The task whose line is begun and not finished.
     pub(super) open: Option<i32>,
     pub(super) last_ns: Option<u64>,
     pub(super) tracker: Tracker,
@@ -70,11 +70,11 @@ impl Printer {
         }
     }
 
-    /// Writes what happened.
+    /// Writes the lines of an event.
     ///
     /// # Errors
     ///
-    /// PieceFilter of `out`.
+    /// Those of `out`.
     pub fn event(
         &mut self,
         event: &TraceEvent,
@@ -94,11 +94,11 @@ impl Printer {
         }
     }
 
-    /// Ends lines of calls that are under way, as their tasks are let go: ` <detached ...>`.
+    /// Finishes the lines of calls under way, because their tasks are detached: ` <detached ...>`.
     ///
     /// # Errors
     ///
-    /// PieceFilter of `out`.
+    /// Those of `out`.
     pub fn detach(&mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.open.take().is_some() {
             out.write_all(b" <detached ...>\n")?;
@@ -107,12 +107,12 @@ impl Printer {
         Ok(())
     }
 
-    /// A task is there of which nothing has been told yet: one that ran already.
+    /// Adds a task that ran before it was attached to.
     pub fn attached(&mut self, thread: i32) {
-        self.know(thread);
+        self.task(thread);
     }
 
-    /// Gives up the line of a call that a task is in, of which nothing is written yet
+    /// Drops the line of the call that a task is in, of which nothing is written yet
     /// ([`whole_lines`](LineOptions::whole_lines)).
     pub fn give_up(&mut self, thread: i32) {
         if self.holds {
@@ -130,8 +130,8 @@ impl Printer {
         ValueStyle { whole: !self.options.abbreviated.has(call), ..self.options.style }
     }
 
-    /// A task that is there; `None` if there are too many.
-    pub(super) fn know(&mut self, thread: i32) -> Option<&mut Task> {
+    /// The state of a task, added if it is new; `None` if there are too many.
+    pub(super) fn task(&mut self, thread: i32) -> Option<&mut Task> {
         let is_full = self.tasks.len() >= TASKS_MAX;
         match self.tasks.entry(thread) {
             Entry::Vacant(_) if is_full => None,
@@ -144,13 +144,13 @@ impl Printer {
         self.tasks.get_mut(&thread).and_then(|task| task.pending.take())
     }
 
-    /// Notes which call a task is in; gives the one before.
+    /// Sets the latest call of a task; returns the one before.
     pub(super) fn note(&mut self, thread: i32, call: CallId) -> Option<CallId> {
-        self.know(thread).and_then(|task| task.last.replace(call))
+        self.task(thread).and_then(|task| task.last.replace(call))
     }
 }
 
-/// A printer at work on one event.
+/// A printer while it writes one event.
 pub(super) struct EventPrinter<'a> {
     pub(super) printer: &'a mut Printer,
     pub(super) event: &'a TraceEvent,
@@ -159,7 +159,7 @@ pub(super) struct EventPrinter<'a> {
     pub(super) out: &'a mut dyn Write,
 }
 
-/// Looks descriptors up for a task.
+/// Looks up what the descriptors of a process point to.
 pub(super) struct TaskLookup<'a> {
     pub(super) tracker: &'a Tracker,
     pub(super) descriptors: &'a dyn Descriptors,
@@ -178,7 +178,7 @@ impl EventPrinter<'_> {
         self.event.thread
     }
 
-    /// Breaks the line that is open, unless it is that of this task and may go on.
+    /// Breaks the line that is open.
     pub(super) fn break_line(&mut self) -> io::Result<()> {
         if self.printer.open.take().is_some() {
             self.out.write_all(b" <unfinished ...>\n")?;
@@ -186,7 +186,7 @@ impl EventPrinter<'_> {
         Ok(())
     }
 
-    /// Begins a line with whom it is about and when.
+    /// Begins a line with its task and its time.
     pub(super) fn leader(&mut self, time_ns: u64) -> Vec<u8> {
         let mut line = std::mem::take(&mut self.printer.line);
         line.clear();
@@ -211,7 +211,7 @@ impl EventPrinter<'_> {
     }
 }
 
-/// The whole line of a call, as if it had been seen alone: for tests and whoever has one call to show.
+/// The whole line of a call, as if no other task had events: for tests and single calls.
 #[must_use]
 pub fn line_of(call: Call, result: i64, memory: &dyn Memory, options: LineOptions) -> String {
     let mut printer = Printer::new(options);

@@ -1,6 +1,6 @@
-//! How times are written: in which format and with how many digits.
+//! How times are formatted.
 
-/// Digits behind the point of a time.
+/// Digits after the decimal point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// None.
@@ -14,10 +14,10 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// The precision of a name: `s`, `ms`, `us` or `ns`, with `precision:` before it if wanted.
+    /// Parses `s`, `ms`, `us` or `ns`, optionally after `precision:`.
     ///
     /// # Errors
-    /// Another name.
+    /// If it is another word.
     pub fn parse(text: &str) -> Result<Self, TimeFormatError> {
         Ok(match text.strip_prefix("precision:").unwrap_or(text) {
             "s" => Precision::Seconds,
@@ -38,7 +38,7 @@ impl Precision {
     }
 }
 
-/// How the time of a line is written.
+/// How the time of a line is formatted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamp {
     /// `15:34:20.666579` (`-t`, `-tt`).
@@ -48,11 +48,11 @@ pub enum Stamp {
 }
 
 impl Stamp {
-    /// What `--absolute-timestamps` names: a format and a precision, in any order, each with its
-    /// kind before it if wanted; `None` for the format `none`.
+    /// Parses the argument of `--absolute-timestamps`: a format and a precision in any order, each
+    /// optionally after its kind (`format:`, `precision:`); `None` for the format `none`.
     ///
     /// # Errors
-    /// Another word.
+    /// If a word is neither.
     pub fn parse(text: &str) -> Result<Option<Self>, TimeFormatError> {
         let mut format = "time";
         let mut precision = Precision::Seconds;
@@ -75,11 +75,11 @@ impl Stamp {
     }
 }
 
-/// What is wrong with the name of a format of times.
+/// Why a time format cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimeFormatError {
     /// No precision has this name.
-    #[error("{0:?} is no precision: s, ms, us and ns are")]
+    #[error("{0:?} is not a precision: give s, ms, us or ns")]
     Precision(String),
     /// A word is neither a format nor a precision.
     #[error("give a format (time, unix, none) and a precision (s, ms, us, ns)")]

@@ -9,7 +9,7 @@ use crate::select::CallStatus;
 
 impl EventPrinter<'_> {
     pub(super) fn signal(&mut self, signal: &crate::Signal) -> io::Result<()> {
-        self.printer.know(self.event.thread);
+        self.printer.task(self.event.thread);
         if !self.printer.options.signals.has(signal.number) {
             return Ok(());
         }
@@ -24,7 +24,7 @@ impl EventPrinter<'_> {
     }
 
     pub(super) fn stopped(&mut self, signal: i32) -> io::Result<()> {
-        self.printer.know(self.event.thread);
+        self.printer.task(self.event.thread);
         if !self.printer.options.signals.has(signal) {
             return Ok(());
         }
@@ -38,12 +38,12 @@ impl EventPrinter<'_> {
 
     pub(super) fn began(&mut self, parent: i32) -> io::Result<()> {
         let thread = self.thread();
-        self.printer.know(parent);
-        self.printer.know(thread);
+        self.printer.task(parent);
+        self.printer.task(thread);
         self.printer.tracker.inherit(parent, self.event.process);
         if self.printer.options.announce {
             self.break_line()?;
-            // The words are those that tools look for, so they name strace and not us.
+            // Other tools look for these words, so they name strace.
             writeln!(self.out, "strace: Process {thread} attached")?;
         }
         Ok(())
@@ -51,7 +51,7 @@ impl EventPrinter<'_> {
 
     pub(super) fn superseded(&mut self, former: i32) -> io::Result<()> {
         let thread = self.thread();
-        self.printer.know(thread);
+        self.printer.task(thread);
         if let Some(pending) = self.printer.take_pending(thread)
             && !pending.is_hidden
             && self.printer.options.statuses.has(CallStatus::Unfinished)
@@ -61,7 +61,7 @@ impl EventPrinter<'_> {
         if self.printer.open.is_some() {
             self.break_line()?;
         }
-        // There is one task less when this is said.
+        // The number of tasks in the line does not count the former thread.
         let task = self.printer.tasks.remove(&former).unwrap_or_default();
         self.printer.tasks.insert(thread, task);
         if self.printer.options.supersedes {
@@ -82,11 +82,11 @@ impl EventPrinter<'_> {
         } else if self.printer.open == Some(thread) {
             self.break_line()?;
         }
-        let is_told = match end {
+        let is_shown = match end {
             WaitStatus::Exited(_) => self.printer.options.ends,
             WaitStatus::Signaled { number, .. } => self.printer.options.signals.has(number),
         };
-        if is_told {
+        if is_shown {
             self.break_line()?;
             let mut line = self.leader(self.event.time_ns);
             let _ = match end {

@@ -21,7 +21,7 @@ fn left(call: Call, result: i64) -> EventKind {
     EventKind::Exit { call, result, wall_ns: 1_000, cpu_ns: None }
 }
 
-fn told(options: LineOptions, events: &[(i32, EventKind)]) -> String {
+fn printed(options: LineOptions, events: &[(i32, EventKind)]) -> String {
     let mut printer = Printer::new(options);
     let mut out = Vec::new();
     for (number, (thread, what)) in events.iter().enumerate() {
@@ -37,7 +37,7 @@ fn told(options: LineOptions, events: &[(i32, EventKind)]) -> String {
 fn lines_are_broken_and_resumed() {
     let options = LineOptions { pid_prefix: PidPrefix::WhenSeveral, ..LineOptions::default() };
     let (read, close) = (native("read", &[3, 0x1000, 5]), native("close", &[4]));
-    let text = told(
+    let text = printed(
         options,
         &[
             (10, EventKind::Enter(close)),
@@ -77,7 +77,7 @@ fn lines_are_held_back_until_their_result_is_known() {
         (2, left(second, -9)),
     ];
     assert_eq!(
-        told(options, &events),
+        printed(options, &events),
         "2     close(4)                          = -1 EBADF (Bad file descriptor)\n"
     );
 }
@@ -93,7 +93,7 @@ fn a_program_takes_the_place_of_threads() {
         (1, left(exec, 0)),
     ];
     assert_eq!(
-        told(options, &events),
+        printed(options, &events),
         "pause( <unfinished ...>\n\
          [pid     2] execve(NULL, NULL, NULL <unfinished ...>\n\
          [pid     1] <... pause resumed>)        = ?\n\
@@ -116,7 +116,7 @@ fn calls_begun_anew_let_go_and_seen_late() {
     ];
     let options = LineOptions { signals: SignalSet::none(), column: 0, ..LineOptions::default() };
     assert_eq!(
-        told(options, &events),
+        printed(options, &events),
         "nanosleep(NULL, NULL) = ? ERESTART_RESTARTBLOCK (Interrupted by signal)\n\
          restart_syscall(<... resuming interrupted nanosleep ...>) = 0\n\
          close(3) = 0\n\

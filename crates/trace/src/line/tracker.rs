@@ -1,26 +1,26 @@
-//! What file descriptors point to, as calls have shown it.
+//! What file descriptors point to, as earlier calls have shown.
 //!
-//! The caller looks descriptors up (`/proc/PID/fd`), which is exact while a task is stopped.  An
-//! engine in the kernel hands events over later: then what earlier calls showed is used first.
+//! Looking descriptors up (`/proc/PID/fd`) is exact while a task is stopped.  The engine in the
+//! kernel hands events over later, so what earlier calls showed is used first.
 
 use std::collections::HashMap;
 
 use crate::event::Call;
 use crate::{DescriptorTarget, Descriptors, Memory};
 
-/// Processes that are remembered, and descriptors of each: beyond them nothing is remembered, and
-/// only what is looked up is shown.
+/// Most processes, and most descriptors of each, that are remembered; beyond them descriptors are
+/// only looked up.
 const PROCESSES_MAX: usize = 4096;
 const DESCRIPTORS_MAX: usize = 1024;
 
-/// A descriptor that is remembered.
+/// What is known of a descriptor.
 #[derive(Clone)]
 struct Known {
     target: DescriptorTarget,
     closes_on_exec: bool,
 }
 
-/// Remembers what calls told of descriptors.
+/// Remembers what calls did to descriptors.
 pub(super) struct Tracker {
     is_on: bool,
     processes: HashMap<i32, HashMap<i32, Known>>,
@@ -64,7 +64,7 @@ impl Tracker {
         self.processes.remove(&process);
     }
 
-    /// Notes what a call did that succeeded.
+    /// Updates the descriptors after a successful call.
     pub(super) fn observe(
         &mut self,
         process: i32,
@@ -135,7 +135,7 @@ impl Tracker {
         }
     }
 
-    /// What a file that was opened is: as looked up if that is exact, else by its name.
+    /// What an opened file is: looked up if that is exact, otherwise by its name.
     fn opened(
         &self,
         process: i32,

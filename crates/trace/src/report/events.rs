@@ -1,7 +1,7 @@
 //! Traces events: a line or a JSON object for each call, signal and exit, as they happen.
 //!
-//! An engine hands events over; an [`EventWriter`] writes them.  The engine's run is broken off
-//! every [`SLICE`] to look for signals and to write out what is held.
+//! An engine hands events over; an [`EventWriter`] writes them.  The engine runs for one [`SLICE`]
+//! at a time; between two of them signals are read and buffered output is written.
 
 mod batch;
 mod cost;
@@ -32,31 +32,32 @@ use crate::{
     TraceEvent, WaitStatus, clock,
 };
 
-/// One slice of this many is used to measure how long the kernel's programs run: measuring costs.
+/// In one of so many slices the kernel measures how long its programs run, because measuring costs
+/// time.
 const MEASURED_OF: u64 = 10;
-/// How long that slice is.
+/// The length of that slice.
 const MEASURED: Duration = Duration::from_millis(10);
 
-/// How long the engine runs before signals are looked for.
+/// How long the engine runs before signals are read.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// How events are traced and written.
 pub struct EventOptions {
-    /// How lines look, and which there are.
+    /// How lines are formatted, and which events have lines.
     pub lines: LineOptions,
-    /// Which tasks besides the one that was named.
+    /// Which tasks are traced besides those that were named.
     pub scope: FollowScope,
-    /// Trace in this way only.
+    /// Trace in this way only; `None` for the cheapest.
     pub way: Option<TraceWay>,
-    /// Which messages are left out.
+    /// Messages that are left out.
     pub quiet: Quiet,
-    /// Whether messages are written that strace does not write.
+    /// Write messages that strace does not write.
     pub own_words: bool,
-    /// Whether no line may be lost, however long tasks are stopped for it.
+    /// No line may be lost, however long tasks are stopped for it.
     pub is_lossless: bool,
     /// How calls must end to be counted.
     pub statuses: CallStatuses,
-    /// Only tasks of this name, ended by a zero.
+    /// Only tasks of this name (`comm`), ended by a zero byte.
     pub command: Option<[u8; 16]>,
     /// Only tasks in or below this control group: its id, and its depth below the root.
     pub cgroup: Option<(u64, u32)>,
@@ -68,8 +69,8 @@ pub struct EventOptions {
     pub summary: Option<CallSummary>,
 }
 
-/// Traces until the command ends, a signal comes or no task is left; returns how the command ended
-/// if there was one.  What has to be said beside the events goes to `messages`.
+/// Traces until the command exits, a signal comes or no task is left; returns the command's wait
+/// status if there was a command.  Messages that are not events go to `messages`.
 ///
 /// # Errors
 /// When the target cannot be traced, or events cannot be written.
@@ -111,7 +112,7 @@ pub fn trace(
         not_kernel,
     };
     let end = engine.end();
-    // Programs are taken off their tracepoints before the output is closed, which may wait.
+    // The programs are detached before the output is closed, because closing may wait.
     drop(chosen);
     session.finish(&cost)?;
     detached?;
@@ -133,18 +134,18 @@ struct Session<'a> {
     writer: Box<dyn EventWriter>,
     messages: &'a mut dyn Write,
     counts: EventCounts,
-    /// Why nothing is written any more.
+    /// The error after which nothing more is written.
     failed: Option<io::Error>,
     start: Duration,
 }
 
 impl Session<'_> {
-    /// Writes a message; nothing depends on whether that works.
-    fn say(&mut self, message: std::fmt::Arguments<'_>) {
+    /// Writes a message; an error is ignored.
+    fn message(&mut self, message: std::fmt::Arguments<'_>) {
         let _ = writeln!(self.messages, "{message}");
     }
 
-    /// Says which processes are traced from now on.
+    /// Writes which processes are traced from now on.
     fn announce(&mut self, processes: &[i32]) {
         for process in processes {
             let threads = match self.options.scope {
@@ -157,11 +158,12 @@ impl Session<'_> {
             if self.options.quiet.attach() {
                 continue;
             }
-            // The words are strace's, as tools look for them.
+            // Other tools look for these words of strace.
             match threads.len() {
-                0 | 1 => self.say(format_args!("strace: Process {process} attached")),
-                count => self
-                    .say(format_args!("strace: Process {process} attached with {count} threads")),
+                0 | 1 => self.message(format_args!("strace: Process {process} attached")),
+                count => self.message(format_args!(
+                    "strace: Process {process} attached with {count} threads"
+                )),
             }
         }
     }
@@ -203,7 +205,7 @@ impl Session<'_> {
                 if !is_command {
                     return Ok(Outcome::LeftEarly);
                 }
-                // The terminal sends these two to the command too; other senders to us alone.
+                // The terminal sends these two to the command too; other senders only to us.
                 if signal != libc::SIGINT
                     && signal != libc::SIGQUIT
                     && let Some(process) = command
@@ -215,7 +217,8 @@ impl Session<'_> {
         Ok(Outcome::LeftEarly)
     }
 
-    /// Counts and writes one event.  A command runs on even if its lines cannot be written any more.
+    /// Counts and writes one event.  If lines cannot be written any more, the command still runs
+    /// on.
     fn event(&mut self, event: &TraceEvent, memory: &dyn Memory) {
         match event.what {
             // Traced only for what they do to descriptors.
@@ -244,7 +247,7 @@ impl Session<'_> {
         engine: &mut dyn TraceEngine,
         target: &TraceTarget,
     ) -> Result<(), ReportError> {
-        // What has happened up to now.
+        // Events up to now.
         engine.run(Some(Duration::ZERO), &mut |event, memory| {
             self.event(event, memory);
             ControlFlow::Continue(())
@@ -256,7 +259,7 @@ impl Session<'_> {
             && !self.options.quiet.attach()
         {
             for process in list.iter().filter(|process| target::exists(**process)) {
-                self.say(format_args!("strace: Process {process} detached"));
+                self.message(format_args!("strace: Process {process} detached"));
             }
         }
         Ok(())
@@ -286,7 +289,7 @@ impl Session<'_> {
         if self.options.own_words {
             said = said.and(writeln!(messages, "whit: {}", cost.text()));
         }
-        // Nothing depends on whether messages can be written.
+        // An error of writing messages is ignored.
         drop(said);
         match failed {
             // The reader of the lines has closed the pipe; the command has run all the same.

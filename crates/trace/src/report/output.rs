@@ -1,5 +1,5 @@
-//! Where `-o` sends what a trace shows: stderr without it, as with strace, so that it does not mix
-//! with what the command prints; a file; stdout for `-`; the stdin of a command for `|COMMAND`.
+//! The output that `-o` names: without it stderr, as in strace, so that it does not mix with the
+//! output of the command; a file; stdout for `-`; the stdin of a command for `|COMMAND`.
 
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
@@ -12,15 +12,14 @@ use super::ReportError;
 /// An open output.
 pub struct TraceOutput {
     writer: Box<dyn Write>,
-    /// Each line is written at once, as a person may be reading.
+    /// Each line is written at once, because a person may be reading.
     is_watched: bool,
-    /// Waits for the command behind a pipe.
+    /// Waits for the command of `|COMMAND`.
     waiter: Option<JoinHandle<std::io::Result<()>>>,
 }
 
 impl TraceOutput {
-    /// Opens what `-o` names.  To be done before anything is started, so that a mistake costs
-    /// nothing.
+    /// Opens what `-o` names.  Do so before anything is started, so that an error has no effect.
     ///
     /// # Errors
     /// When the file cannot be written or the command cannot be started.
@@ -41,16 +40,16 @@ impl TraceOutput {
         }
     }
 
-    /// Whether each line is to be written at once: not if lines go to a file.
+    /// Whether each line is written at once: not if the output is a file.
     #[must_use]
     pub fn is_watched(&self) -> bool {
         self.is_watched
     }
 
-    /// Writes out what is held and waits for the command behind a pipe.
+    /// Writes buffered output and waits for the command of `|COMMAND`.
     ///
     /// # Errors
-    /// When it cannot be written, or the command cannot be waited for.
+    /// When the output cannot be written, or the command cannot be waited for.
     pub fn close(mut self) -> Result<(), ReportError> {
         self.writer.flush()?;
         drop(self.writer);
@@ -63,8 +62,8 @@ impl TraceOutput {
     }
 }
 
-/// Starts a command that reads what is written.  It is the child of a thread of its own, since the
-/// one that traces waits for every child that it has.
+/// Starts a command that reads the output.  It is the child of another thread, since the thread
+/// that traces waits for all its children.
 fn pipe(command: &str) -> Result<TraceOutput, ReportError> {
     let text = command.to_owned();
     let (sender, receiver) = mpsc::channel();
@@ -83,8 +82,8 @@ fn pipe(command: &str) -> Result<TraceOutput, ReportError> {
         }
     });
     let started = receiver.recv();
-    let started =
-        started.map_err(|_| ReportError::refused("-o: the thread of the command is gone"))?;
+    let started = started
+        .map_err(|_| ReportError::refused("-o: the thread that starts the command has ended"))?;
     let what = format!("-o |{command}: cannot be started");
     let stdin = started.map_err(ReportError::system(what))?;
     let writer = Box::new(BufWriter::new(stdin));

@@ -1,25 +1,24 @@
-//! The signals that ask a tracer to end, as a file descriptor that can be waited for together with
-//! the end of a command.
+//! The termination signals as a file descriptor, so that they can be waited for together with the
+//! exit of a command.
 //!
-//! A tracer must write what it counted before it ends, so it blocks these signals and reads them.
+//! A tracer must write its results before it exits, so it blocks these signals and reads them.
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd};
 
 use super::ReportError;
 
-/// The signals that are taken over.
+/// The signals that are blocked and read.
 const SIGNALS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// The signals, blocked in this thread from now on and readable here.
+/// These signals, blocked in this thread and read here.
 #[derive(Debug)]
 pub struct TerminationSignals(OwnedFd);
 
 impl TerminationSignals {
-    /// Blocks the signals in this thread.  A command must be started before, or they would be
-    /// blocked in it too.
+    /// Blocks the signals in this thread.  Start a command before, or they are blocked in it too.
     ///
     /// # Errors
-    /// When the kernel gives no descriptor for them.
+    /// When the signalfd cannot be created.
     pub fn take_over() -> Result<Self, ReportError> {
         // SAFETY: the set is plain data that `sigemptyset` makes valid; a new descriptor is ours.
         let descriptor = unsafe {
@@ -33,16 +32,16 @@ impl TerminationSignals {
         };
         if descriptor < 0 {
             let error = std::io::Error::last_os_error();
-            return Err(ReportError::system("cannot watch for signals")(error));
+            return Err(ReportError::system("cannot create a signalfd")(error));
         }
         // SAFETY: the kernel has just made it for us.
         Ok(TerminationSignals(unsafe { OwnedFd::from_raw_fd(descriptor) }))
     }
 
-    /// The next signal that has come; `None` if none has.
+    /// The next pending signal; `None` if there is none.
     #[must_use]
     pub fn next(&self) -> Option<i32> {
-        // `struct signalfd_siginfo`, of which the number comes first.
+        // `struct signalfd_siginfo` begins with the number.
         let mut bytes = [0; 128];
         let count = rustix::io::read(&self.0, &mut bytes).ok()?;
         let number = bytes[..count].first_chunk()?;

@@ -1,8 +1,9 @@
-//! Counts calls until a command ends, a signal comes or the watched processes are gone; then, and at
-//! every interval if wanted, writes tables.
+//! Counts calls until the command exits, a signal comes or the watched processes are gone; writes
+//! tables then and, if wanted, after every interval.
 //!
-//! The kernel counts by itself.  We sleep, except for a moment every second in which the kernel
-//! measures how long its own programs run (see `table/schedule.rs`): measuring costs too.
+//! The kernel counts by itself.  This process sleeps, except for a moment every second in which the
+//! kernel measures the run time of its programs (see `table/schedule.rs`), because measuring costs
+//! too.
 
 mod cost;
 mod counter;
@@ -26,7 +27,7 @@ use crate::{CallSummary, CallTally, WaitStatus, clock, summary};
 pub enum CountFormat {
     /// Text for people.
     Text,
-    /// One JSON object, or one a line with intervals.
+    /// One JSON object, or one for each interval in a line.
     Json,
     /// CSV.
     Csv,
@@ -39,22 +40,22 @@ pub struct TableOptions {
     pub format: CountFormat,
     /// Columns and order of the table.
     pub summary: CallSummary,
-    /// Strace's table and nothing else.
+    /// Only strace's table.
     pub brief: bool,
-    /// Histograms too.
+    /// Write histograms too.
     pub histograms: bool,
-    /// Write a table at each end of an interval.
+    /// Write a table after each interval.
     pub interval: Option<Duration>,
     /// Count for at most this long.
     pub time: Option<Duration>,
-    /// Count in this way only.
+    /// Count in this way only; `None` for the cheapest.
     pub way: Option<TraceWay>,
-    /// Say so when calls are counted by ptrace because the kernel takes no programs.
+    /// Write a message if calls are counted by ptrace because the kernel rejects the programs.
     pub explain: bool,
 }
 
-/// Counts calls, writes the tables, and returns how the command ended if there was one.  What has
-/// to be said beside the tables goes to `messages`.
+/// Counts calls, writes the tables, and returns the command's wait status if there was a command.
+/// Messages that are not tables go to `messages`.
 ///
 /// # Errors
 /// When the target cannot be traced, or the tables cannot be written.
@@ -66,7 +67,7 @@ pub fn count(
 ) -> Result<Option<WaitStatus>, ReportError> {
     let (counter, not_kernel) = Counter::start(request, options.way)?;
     if let Some(why) = not_kernel.filter(|_| options.explain) {
-        // Nothing depends on it.
+        // An error of writing a message is ignored.
         let _ = writeln!(messages, "whit: counting by ptrace, which slows calls down: {why}");
     }
     let signals = TerminationSignals::take_over()?;
@@ -84,7 +85,7 @@ struct Session<'a> {
     options: &'a TableOptions,
     output: &'a mut dyn Write,
     start: Duration,
-    /// What was counted at the latest interval.
+    /// The counts at the end of the latest interval.
     before: CallTally,
 }
 
@@ -93,13 +94,13 @@ impl Session<'_> {
         clock::now().saturating_sub(self.start)
     }
 
-    /// Counts until it is time to end, showing what each interval has brought.
+    /// Counts until the end, and shows each interval.
     fn wait(&mut self, signals: &TerminationSignals) -> Result<Option<WaitStatus>, ReportError> {
         let mut schedule = Schedule::begin(self.start, self.options.interval);
         loop {
             while let Some(signal) = signals.next() {
                 match self.counter.pid() {
-                    // The terminal sends these two to the command too; other senders to us alone.
+                    // The terminal sends these two to the command too; other senders only to us.
                     Some(pid) if signal != libc::SIGINT && signal != libc::SIGQUIT => {
                         send(pid, signal);
                     }
@@ -128,13 +129,13 @@ impl Session<'_> {
     fn heading(&mut self) -> io::Result<()> {
         if self.options.format == CountFormat::Csv {
             summary::machine::write_csv_heading(self.output)?;
-            // Tells a reader that counting has begun.
+            // Shows a reader that counting has begun.
             self.output.flush()?;
         }
         Ok(())
     }
 
-    /// Shows what was counted since the last time.
+    /// Shows what was counted in the latest interval.
     fn interval(&mut self) -> Result<(), ReportError> {
         let tally = self.counter.tally()?;
         let since = tally.since(&self.before);
@@ -160,7 +161,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Shows everything that was counted, and what it cost.
+    /// Shows everything that was counted, and what counting cost.
     fn finish(&mut self, end: Option<WaitStatus>) -> Result<(), ReportError> {
         self.counter.measure(false)?;
         let seconds = self.running_time().as_secs_f64();
@@ -244,7 +245,7 @@ impl Session<'_> {
     }
 }
 
-/// CPU time of all our children that have ended.
+/// CPU time of all children that were waited for, in seconds.
 fn children_s() -> f64 {
     let usage = procfs::usage::usage(procfs::usage::Whose::Children);
     (usage.user_us + usage.system_us) as f64 / 1e6

@@ -1,4 +1,4 @@
-//! Which tasks are traced: a command, processes that run already, or every task of the machine.
+//! Which tasks are traced: a command, running processes, or every task of the machine.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub enum TraceTarget {
     Command(TracedCommand),
     /// Processes, by number.
     Processes(Vec<i32>),
-    /// Every task of the machine but our own.
+    /// Every task of the machine but those of this process.
     Everybody,
 }
 
@@ -37,10 +37,11 @@ pub fn change_environment(
     Ok(())
 }
 
-/// The process numbers of `-p`, separated by commas, blanks or newlines, as `pidof` prints them.
+/// Parses the process numbers of `-p`, separated by commas, blanks or newlines, as `pidof` prints
+/// them.
 ///
 /// # Errors
-/// When a word is no process number, or is that of this process.
+/// When a word is not a process number, or is the number of this process.
 pub fn processes(lists: &[String]) -> Result<Vec<i32>, ReportError> {
     let mut numbers = Vec::new();
     for list in lists {
@@ -74,8 +75,8 @@ pub(super) fn exists(process: i32) -> bool {
     Path::new("/proc").join(process.to_string()).exists()
 }
 
-/// The id of a control group of the unified hierarchy and its depth below the root, as the kernel's
-/// programs compare them.  A path outside of the hierarchy's mount point is taken as one below it.
+/// The id of a control group of the unified hierarchy and its depth below the root, which the BPF
+/// programs compare.  A path outside of the mount point is taken as one below it.
 ///
 /// # Errors
 /// When the hierarchy is not mounted, or has no such group.
@@ -90,7 +91,7 @@ pub fn control_group(path: &Path) -> Result<(u64, u32), ReportError> {
             words.next().filter(|_| words.next() == Some("cgroup2"))
         })
         .next();
-    let none = "no control groups of version 2 are mounted here: --cgroup needs them";
+    let none = "cgroup2 is not mounted here: --cgroup needs it";
     let mount = Path::new(mount.ok_or_else(|| ReportError::refused(none))?);
     let below = path.strip_prefix("/").unwrap_or(path);
     let folder = if path.starts_with(mount) { path.to_owned() } else { mount.join(below) };

@@ -1,7 +1,7 @@
-//! What strace's table does not say: how times are spread, which errors, whose calls.
+//! What strace's table does not have: distributions of times, errors by number, counts by unit.
 //!
-//! Each part is a table of its own with a heading that says which time it is: *wall*, from begin to
-//! end, or *CPU*, the part of it on a CPU.
+//! Each part is a table with a heading that says which time it shows: *wall*, from entry to exit,
+//! or *CPU*, the part of it on a CPU.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,15 +10,15 @@ use super::{CallSummary, SummaryRow};
 use crate::flags::errors;
 use crate::{CallId, CallStats, CallTally, Histogram, SplitKey};
 
-/// Calls that a unit's line names.
+/// Calls that the line of a unit names.
 const CALLS_NAMED: usize = 4;
 /// Characters of the longest bar of a histogram.
 const BAR_WIDTH: usize = 48;
 
-/// Writes how the times of each call are spread.
+/// Writes the distribution of the times of each call.
 ///
 /// # Errors
-/// PieceFilter of the writer.
+/// Those of the writer.
 pub fn write_spread(
     summary: &CallSummary,
     tally: &CallTally,
@@ -40,7 +40,7 @@ pub fn write_spread(
         let quantile = |share: f64| {
             let histogram = stats.histogram.as_ref()?;
             let middle = histogram.quantile_ns(share)?;
-            // The middle of a step may lie beyond what was ever seen.
+            // The middle of a step may lie beyond the extremes.
             Some(middle.clamp(stats.shortest_ns, stats.longest_ns))
         };
         let cells = [
@@ -61,10 +61,10 @@ pub fn write_spread(
     Ok(())
 }
 
-/// Writes which calls failed with which errors, the most frequent first; nothing if none did.
+/// Writes which calls failed with which errors, the most frequent first; nothing if none failed.
 ///
 /// # Errors
-/// PieceFilter of the writer.
+/// Those of the writer.
 pub fn write_errors(tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<_> = tally.errors.iter().collect();
     rows.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -78,15 +78,15 @@ pub fn write_errors(tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The name of an error number, or the number.
+/// The name of an error number, or the number if it has no name.
 pub(super) fn error_name(error: i32) -> String {
     errors::name(error).map_or_else(|| error.to_string(), str::to_owned)
 }
 
-/// Writes which calls had begun and did not end; nothing if all did.
+/// Writes which calls had not ended; nothing if all had.
 ///
 /// # Errors
-/// PieceFilter of the writer.
+/// Those of the writer.
 pub fn write_unfinished(tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
     if tally.unfinished.is_empty() {
         return Ok(());
@@ -96,7 +96,7 @@ pub fn write_unfinished(tally: &CallTally, to: &mut dyn Write) -> io::Result<()>
     writeln!(to, "did not end: {}", names.join(", "))
 }
 
-/// Calls of a unit: in all, and each by itself.
+/// The calls of a unit: their sum, and each of them.
 pub(super) type OfUnit<'a> = (CallStats, Vec<(&'a CallId, &'a CallStats)>);
 
 /// The units of a split.
@@ -113,7 +113,7 @@ pub(super) fn units(tally: &CallTally) -> BTreeMap<&SplitKey, OfUnit<'_>> {
 /// Writes a line for each unit, with the calls that took most of its time; nothing without a split.
 ///
 /// # Errors
-/// PieceFilter of the writer.
+/// Those of the writer.
 pub fn write_units(summary: &CallSummary, tally: &CallTally, to: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<_> = units(tally).into_iter().collect();
     if rows.is_empty() {
@@ -151,7 +151,7 @@ fn unit_kind(tally: &CallTally) -> &'static str {
     }
 }
 
-/// What a unit is called: its number and its name, in which nothing can harm a terminal.
+/// The name of a unit: its number and its command, escaped for terminals.
 #[must_use]
 pub fn unit_name(unit: &SplitKey) -> String {
     match unit {
@@ -163,10 +163,10 @@ pub fn unit_name(unit: &SplitKey) -> String {
     }
 }
 
-/// Draws how the wall times of each call are spread, one bar for each doubling.
+/// Draws the distribution of the wall times of each call, with a bar for each doubling.
 ///
 /// # Errors
-/// PieceFilter of the writer.
+/// Those of the writer.
 pub fn write_histograms(
     summary: &CallSummary,
     tally: &CallTally,
@@ -204,7 +204,7 @@ fn write_histogram(histogram: &Histogram, to: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-/// A time in at most seven characters: `123ns`, `12.3µs`, `1.23ms`, `12.3s`.
+/// A duration in at most seven characters: `123ns`, `12.3µs`, `1.23ms`, `12.3s`.
 #[must_use]
 pub fn duration(time_ns: u64) -> String {
     let (value, unit) = match time_ns {
@@ -213,7 +213,7 @@ pub fn duration(time_ns: u64) -> String {
         999_500..999_500_000 => (time_ns as f64 / 1e6, "ms"),
         _ => (time_ns as f64 / 1e9, "s"),
     };
-    // Three digits that count.
+    // Three significant digits.
     let places = if value < 9.995 {
         2
     } else if value < 99.95 {
@@ -232,8 +232,8 @@ mod tests {
 
     #[test]
     fn durations_have_three_digits() {
-        let told = [0, 999, 1_000, 9_994, 9_999, 99_940, 999_400, 999_600, 1_500_000_000];
-        let shown = told.map(duration);
+        let times = [0, 999, 1_000, 9_994, 9_999, 99_940, 999_400, 999_600, 1_500_000_000];
+        let shown = times.map(duration);
         let expected =
             ["0ns", "999ns", "1.00µs", "9.99µs", "10.0µs", "99.9µs", "999µs", "1.00ms", "1.50s"];
         assert_eq!(shown, expected);

@@ -1,7 +1,7 @@
-//! A tally for other programs: one JSON object, or a line of CSV for each call.
+//! A tally in machine-readable form: a JSON object, or a line of CSV for each call.
 //!
-//! Times are in nanoseconds, in keys and headings that say so.  What is not known is absent in JSON
-//! and empty in CSV.
+//! Times are in nanoseconds, as keys and headings say.  Unknown values are absent in JSON and empty
+//! in CSV.
 
 use std::io::{self, Write};
 
@@ -11,8 +11,8 @@ use super::details::{error_name, units};
 use super::{CallSummary, SummaryRow};
 use crate::{CallId, CallStats, CallTally, SplitKey};
 
-/// One tally as an object: `calls` by name, `total`, and as far as there are any `errors`,
-/// `unfinished`, `lost` and `units`.
+/// A tally as an object: `calls` by name, `total`, and if there are any `errors`, `unfinished`,
+/// `lost` and `units`.
 #[must_use]
 pub fn json(summary: &CallSummary, tally: &CallTally) -> Map<String, Value> {
     let mut object = Map::new();
@@ -105,15 +105,15 @@ fn values(stats: &CallStats) -> [Option<u64>; 8] {
 /// Writes the heading of [`write_csv`].
 ///
 /// # Errors
-/// PieceFilter of the writer.
+/// Those of the writer.
 pub fn write_csv_heading(to: &mut dyn Write) -> io::Result<()> {
     writeln!(to, "time,unit,command,syscall,{}", HEADINGS.join(","))
 }
 
-/// Writes a line for each call, then for each call of each unit; `time` comes first in each.
+/// Writes a line for each call, then for each call of each unit; each begins with `time`.
 ///
 /// # Errors
-/// PieceFilter of the writer.
+/// Those of the writer.
 pub fn write_csv(
     summary: &CallSummary,
     tally: &CallTally,
@@ -153,7 +153,7 @@ fn write_line(
     writeln!(to)
 }
 
-/// A text as a cell (RFC 4180): in quotes if it needs them.
+/// A CSV field (RFC 4180): in quotes if it needs them.
 fn quoted(text: &str) -> String {
     if text.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

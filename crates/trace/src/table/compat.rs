@@ -1,7 +1,7 @@
-//! Calls that only 32-bit programs have, or whose arguments 32-bit programs give in another way: an
-//! offset of 64 bits takes two words.
+//! Calls that only 32-bit programs have, or to which they pass arguments in another way: a 64-bit
+//! offset takes two words.
 //!
-//! Their structures are narrower, so most pointers are shown as numbers.
+//! Structures have another layout, so most pointers are shown as numbers.
 
 use super::{Class, SyscallEntry, bits, calls, name, wide};
 use crate::decode::{

@@ -1,4 +1,4 @@
-//! Sockets, signals, time, and waiting for any of them.
+//! Calls on sockets, signals, time, and waiting for any of them.
 
 use super::{Class, SyscallEntry, bits, calls, name};
 use crate::decode::{

@@ -1,4 +1,4 @@
-//! Files: opening, reading, naming, watching; mounts.
+//! Calls on files: opening, reading, renaming, watching; mounts.
 
 use super::{Class, SyscallEntry, bits, calls, name, wide};
 use crate::decode::{

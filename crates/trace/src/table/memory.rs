@@ -1,4 +1,4 @@
-//! Memory: mapping and advice; shared memory, semaphores, message queues.
+//! Calls on memory: mapping and advice; shared memory, semaphores, message queues.
 
 use super::{Class, SyscallEntry, bits, calls, name, wide};
 use crate::decode::{

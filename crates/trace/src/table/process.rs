@@ -1,4 +1,4 @@
-//! Processes: making, ending, tracing and limiting them; who they are; the machine.
+//! Calls on processes: creation, exit, tracing, limits, credentials; the machine.
 
 use super::{Class, SyscallEntry, bits, calls, name, wide};
 use crate::decode::{

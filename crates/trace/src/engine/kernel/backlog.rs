@@ -1,30 +1,31 @@
-//! Records out of the ring that are not told yet.
+//! Records taken out of the ring buffer that are not handled yet.
 //!
-//! The ring cannot grow, and whoever finds it full is not told.  So while it fills faster than lines
-//! are written, it is emptied into memory, as it stands; that takes a fraction of what writing the
-//! lines does.  As long as all goes well there is one block, small enough to stay in a CPU's cache.
+//! The ring buffer cannot grow, and events that find it full are lost.  So while it fills faster
+//! than lines are written, its records are copied unparsed into memory, which takes a fraction of
+//! the time of writing the lines.  Normally there is one block, small enough to stay in a CPU's
+//! cache.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 
 use bpf::{EventRecord, SyscallEvents};
 
-/// StructBytes of a block.
+/// Bytes of a block.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Blocks that are kept to be used again.
+/// Most empty blocks that are kept for reuse.
 const SPARE_MAX: usize = 16;
 
 /// Records, in the order in which they came.
 #[derive(Default)]
 pub(super) struct Backlog {
     blocks: VecDeque<Vec<u8>>,
-    /// StructBytes of the first block that are told.
-    told: usize,
-    /// StructBytes that are not.
+    /// Bytes of the first block that were handed over.
+    consumed: usize,
+    /// Bytes that were not handed over.
     bytes: usize,
     spare: Vec<Vec<u8>>,
-    /// Up to where nothing was found that a begin is held back for: a block and a place in it.
+    /// Where the search of `later_pieces` goes on: a block and an offset in it.
     searched: Cell<(usize, usize)>,
 }
 
@@ -37,10 +38,10 @@ impl Backlog {
         self.bytes
     }
 
-    /// Takes a block's worth out of the ring; whether that is empty now.
+    /// Copies a block's worth out of the ring buffer; returns whether that is empty now.
     pub(super) fn fill(&mut self, events: &mut SyscallEvents) -> bool {
         let room = |block: &Vec<u8>| BLOCK_BYTES.saturating_sub(block.len());
-        // What is left of a block is used if it is worth it.
+        // The rest of a block is used if it is at least half of it.
         if self.blocks.back().is_none_or(|block| room(block) < BLOCK_BYTES / 2) {
             let block = self.spare.pop();
             self.blocks.push_back(block.unwrap_or_else(|| Vec::with_capacity(BLOCK_BYTES)));
@@ -52,23 +53,23 @@ impl Backlog {
         is_empty
     }
 
-    /// The bytes from the first record that is not told.
+    /// The bytes from the first record that was not handed over.
     fn rest(&self) -> &[u8] {
-        self.blocks.front().and_then(|block| block.get(self.told..)).unwrap_or_default()
+        self.blocks.front().and_then(|block| block.get(self.consumed..)).unwrap_or_default()
     }
 
-    /// The first record, and how many bytes it takes; nothing in the place of what makes no sense.
+    /// The first record, and how many bytes it takes; no record if its bytes are not valid.
     pub(super) fn first(&self) -> Option<(Option<EventRecord<'_>>, usize)> {
         EventRecord::first(self.rest())
     }
 
-    /// Gives up the first bytes, which are told.
+    /// Drops the first bytes, which were handed over.
     pub(super) fn advance(&mut self, bytes: usize) {
-        self.told += bytes;
+        self.consumed += bytes;
         self.bytes -= bytes;
         self.searched.set((0, 0));
         if self.rest().is_empty() {
-            self.told = 0;
+            self.consumed = 0;
             if let Some(mut block) = self.blocks.pop_front()
                 && self.spare.len() < SPARE_MAX
             {
@@ -78,28 +79,28 @@ impl Backlog {
         }
     }
 
-    /// Memory that the next record of the first one's thread has with it; `None` if that is not
-    /// there yet.  A later search goes on where this one ended.
+    /// The copies of memory in the thread's next record after the first; `None` if there is none
+    /// yet.  A later search continues where this one ended.
     pub(super) fn later_pieces(&self, thread: i32) -> Option<&[u8]> {
         let first_room = self.first().map_or(0, |(_, room)| room);
-        let (mut place, mut at) = self.searched.get().max((0, self.told + first_room));
+        let (mut index, mut at) = self.searched.get().max((0, self.consumed + first_room));
         let mut found = None;
-        while let Some(block) = self.blocks.get(place) {
-            while let Some((happening, room)) = EventRecord::first(&block[at..]) {
-                found = happening.filter(|happening| happening.head().thread == thread);
+        while let Some(block) = self.blocks.get(index) {
+            while let Some((record, room)) = EventRecord::first(&block[at..]) {
+                found = record.filter(|record| record.head().thread == thread);
                 if found.is_some() {
                     break;
                 }
                 at += room;
             }
-            // The last block may grow.
-            if found.is_some() || place + 1 == self.blocks.len() {
+            // The last block may still grow.
+            if found.is_some() || index + 1 == self.blocks.len() {
                 break;
             }
-            (place, at) = (place + 1, 0);
+            (index, at) = (index + 1, 0);
         }
-        self.searched.set((place, at));
-        found.map(|happening| match happening {
+        self.searched.set((index, at));
+        found.map(|record| match record {
             EventRecord::Enter(_, pieces) | EventRecord::Exit(_, pieces) => pieces.bytes(),
             _ => &[],
         })

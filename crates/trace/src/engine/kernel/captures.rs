@@ -1,11 +1,11 @@
-//! What is copied in the kernel for each call: the table's captures as the program takes them.
+//! What the programs copy for each call: the captures of the table, in the form that they take.
 
 use bpf::{CAPTURES_MAX, CaptureKind, CaptureLength, PIECE_BYTES};
 
 use crate::engine::CallFilter;
 use crate::{CallId, Capture, CaptureCount, CapturePhase, CapturedData, SLOTS, captures};
 
-/// The captures of all wanted calls that have any, by place.
+/// The captures of all wanted calls that have any, by slot.
 pub(super) fn plans(wanted: &CallFilter, data_bytes: u32) -> Vec<(usize, Vec<bpf::MemoryCapture>)> {
     (0..SLOTS)
         .map(|slot| (slot, CallId::of_slot(slot)))

@@ -1,12 +1,12 @@
-//! The memory of a task as it was copied in the kernel: pieces of it, some at the begin of a call and
-//! some at its end.
+//! The memory of a task as the programs copied it, some pieces at the entry of a call and some at
+//! its exit.
 
 use bpf::MemoryPieces;
 
 use crate::Memory;
 use crate::engine::memory::TaskMemory;
 
-/// Which pieces of a record count.
+/// Which pieces of a record are used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PieceFilter {
     All,
@@ -14,14 +14,14 @@ pub(super) enum PieceFilter {
     OfExit,
 }
 
-/// MemoryPieces of a task's memory; of what stands in several, the first holds.
+/// Copies of a task's memory; where several hold the same address, the first is used.
 pub(super) struct CopiedMemory<'a> {
     pub(super) sources: [(&'a [u8], PieceFilter); 3],
-    /// The task itself, for what is in no piece, if it is in the call still.
+    /// The task to read from what is in no piece, if it is still in the call.
     pub(super) task: Option<i32>,
 }
 
-/// What stands at an address, to the end of the piece that it is in.
+/// The bytes from an address to the end of the piece that holds it.
 fn find(pieces: &[u8], those: PieceFilter, address: u64) -> Option<&[u8]> {
     let counts = |of_enter| match those {
         PieceFilter::All => true,

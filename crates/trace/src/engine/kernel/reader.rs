@@ -1,4 +1,4 @@
-//! Records as events: with the memory that was copied at the begin of a call and at its end.
+//! Turns records into events, with the memory that was copied at the entry and at the exit.
 
 use std::ops::ControlFlow;
 
@@ -9,21 +9,21 @@ use super::copied_memory::{CopiedMemory, PieceFilter};
 use crate::tasks::TaskMap;
 use crate::{Abi, Call, CallId, EventKind, Signal, TraceEvent, WaitStatus};
 
-/// Calls under way whose memory is remembered: as many tasks as a machine has, and a bound for calls
-/// whose end was lost.
+/// Most calls under way whose memory is kept: as many tasks as a machine has, and a bound for calls
+/// whose exit was lost.
 const KEPT_MAX: usize = 1 << 16;
 
-/// StructBytes of room that a task keeps for the memory of its next calls.
+/// Capacity in bytes that a task keeps for the memory of its next calls.
 const KEPT_BYTES: usize = 4096;
 
-/// Whether whoever looks at the events wants more.
+/// Whether the event handler wants more.
 pub(super) type Flow = ControlFlow<()>;
 
 /// Hands over records one by one.
 pub(super) struct RecordReader {
-    /// Only what is known at the end of a call decides whether it is told.
+    /// Entry and exit come together, because only the exit decides whether a call is reported.
     late: bool,
-    /// Memory at the begin of the call that a task is in; nothing if there was none.
+    /// The memory at the entry of the call that each task is in.
     begun: TaskMap<Vec<u8>>,
 }
 
@@ -32,13 +32,13 @@ impl RecordReader {
         RecordReader { late, begun: TaskMap::default() }
     }
 
-    /// Forgets what was kept.
+    /// Drops what was kept.
     pub(super) fn forget(&mut self) {
         self.begun.clear();
     }
 
     /// Hands over one record.
-    pub(super) fn tell(
+    pub(super) fn hand_over(
         &mut self,
         first: &EventRecord<'_>,
         later: &[u8],
@@ -65,7 +65,7 @@ impl RecordReader {
                 self.keep(head.thread, pieces);
                 flow
             }
-            EventRecord::Exit(record, pieces) => self.tell_exit(record, pieces.bytes(), each),
+            EventRecord::Exit(record, pieces) => self.hand_over_exit(record, pieces.bytes(), each),
             EventRecord::Signal(_, info) => {
                 let mut bytes = [0; 128];
                 bytes[..info.len()].copy_from_slice(info);
@@ -93,7 +93,7 @@ impl RecordReader {
         }
     }
 
-    fn tell_exit(
+    fn hand_over_exit(
         &mut self,
         record: &CallRecord,
         pieces: &[u8],
@@ -132,13 +132,13 @@ impl RecordReader {
         flow
     }
 
-    /// Keeps what stood in memory at the begin of a call until its end.
+    /// Keeps the memory of a call's entry until its exit.
     fn keep(&mut self, thread: i32, pieces: &[u8]) {
         let is_full = self.begun.len() >= KEPT_MAX;
         match self.begun.get_mut(&thread) {
             Some(begun) => {
                 begun.clear();
-                // Few calls have much, and there may be many tasks.
+                // Few calls need much, and there may be many tasks.
                 begun.shrink_to(KEPT_BYTES.max(pieces.len()));
                 begun.extend_from_slice(pieces);
             }
@@ -157,7 +157,7 @@ fn call_of(record: &CallRecord) -> Call {
     Call { id, arguments: record.arguments }
 }
 
-/// How a task ended, by its code as `wait(2)` gives it.
+/// The wait status of a task from its exit code (`wait(2)`).
 fn end_of(code: u32) -> WaitStatus {
     match code & 0x7f {
         0 => WaitStatus::Exited((code >> 8 & 0xff) as i32),

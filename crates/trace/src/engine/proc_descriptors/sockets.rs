@@ -1,5 +1,5 @@
 //! Sockets by their inodes: `TCP:[127.0.0.1:80->127.0.0.1:5000]`, `UNIX-STREAM:[47->48,"/run/x"]`,
-//! `NETLINK:[ROUTE:4711]`, or the protocol and the inode where no more is known.
+//! `NETLINK:[ROUTE:4711]`, or the protocol and the inode if nothing else is known.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 
 use crate::decode::text::{Quote, escape};
 
-/// Protocols that strace tells by name; other sockets stay `socket:[4711]`.
+/// Protocols that strace shows by name; other sockets stay `socket:[4711]`.
 const PROTOCOLS: [&str; 9] =
     ["TCP", "TCPv6", "UDP", "UDPv6", "UNIX", "UNIX-STREAM", "NETLINK", "RAW", "RAWv6"];
 
@@ -40,14 +40,14 @@ const NETLINK: [&str; 23] = [
     "SMC",
 ];
 
-/// Lines of a table that are looked through for a socket; a machine with more connections shows the
-/// inode alone rather than stand still at each line.
+/// Most lines of a table that are searched for a socket; on a machine with more connections the
+/// inode alone is shown, or each lookup would take too long.
 const LINES_MAX: usize = 1 << 16;
 
-/// Tells of a socket of a process; `place` is its descriptor in `/proc`.
-pub(super) fn describe(process: i32, place: &str, inode: u64) -> Option<Vec<u8>> {
+/// Describes a socket of a process; `link` is its descriptor in `/proc`.
+pub(super) fn describe(process: i32, link: &str, inode: u64) -> Option<Vec<u8>> {
     let mut name = [0; 32];
-    let length = rustix::fs::getxattr(place, "system.sockprotoname", &mut name).ok()?;
+    let length = rustix::fs::getxattr(link, "system.sockprotoname", &mut name).ok()?;
     let name = name.get(..length)?.split(|byte| *byte == 0).next()?;
     let protocol = PROTOCOLS.iter().find(|protocol| protocol.as_bytes() == name)?;
     let known = match *protocol {
@@ -63,7 +63,7 @@ pub(super) fn describe(process: i32, place: &str, inode: u64) -> Option<Vec<u8>>
     Some([protocol.as_bytes(), b":[", &known, b"]"].concat())
 }
 
-/// Finds the line of a table of `/proc/PID/net` that has an inode in this column.
+/// Finds the line of a table of `/proc/PID/net` that has the inode in this column.
 fn line_of<T>(
     process: i32,
     table: &str,
@@ -86,7 +86,7 @@ fn line_of<T>(
     None
 }
 
-/// The addresses of a socket of TCP or UDP.
+/// The addresses of a TCP or UDP socket.
 fn internet(process: i32, table: &str, inode: u64) -> Option<Vec<u8>> {
     line_of(process, table, 9, inode, |line| {
         let mut words = line.split_ascii_whitespace().skip(1);
@@ -98,7 +98,7 @@ fn internet(process: i32, table: &str, inode: u64) -> Option<Vec<u8>> {
     })
 }
 
-/// `0100007F:1F90`: words as they stand in memory, and the port.
+/// Parses `0100007F:1F90`: 32-bit words in memory order, and the port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (host, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -125,12 +125,12 @@ fn bus(process: i32, inode: u64) -> Option<Vec<u8>> {
         let protocol: usize = words.next()?.parse().ok()?;
         let name = NETLINK.get(protocol).filter(|name| !name.is_empty())?;
         let port = words.next()?;
-        // One that is not bound has no port, and is told by its inode.
+        // A socket that is not bound has no port, and is shown by its inode.
         (port != "0").then(|| format!("{name}:{port}").into_bytes())
     })
 }
 
-/// What sock_diag(7) tells of a UNIX socket: whom it is connected to, and where it is bound.
+/// A UNIX socket by sock_diag(7): its peer, and the path that it is bound to.
 fn unix(inode: u64) -> Option<Vec<u8>> {
     let answer = ask(u32::try_from(inode).ok()?)?;
     let half = |at: usize| Some(u32::from_ne_bytes(answer.get(at..at + 4)?.try_into().ok()?));
@@ -140,7 +140,7 @@ fn unix(inode: u64) -> Option<Vec<u8>> {
     }
     let mut text = inode.to_string().into_bytes();
     let mut bound = None;
-    // The header of netlink takes 16 bytes, `struct unix_diag_msg` as many; attributes follow.
+    // The netlink header takes 16 bytes, and so does `struct unix_diag_msg`; attributes follow.
     let mut at = 32;
     while let Some(header) = answer.get(at..at + 4) {
         let length = usize::from(u16::from_ne_bytes([header[0], header[1]]));
@@ -171,7 +171,7 @@ fn unix(inode: u64) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Asks for one UNIX socket.
+/// Asks sock_diag(7) for one UNIX socket.
 fn ask(inode: u32) -> Option<Vec<u8>> {
     let mut question = Vec::with_capacity(40);
     // The header: length, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST, number, port.
@@ -179,7 +179,7 @@ fn ask(inode: u32) -> Option<Vec<u8>> {
     question.extend(20u16.to_ne_bytes());
     question.extend(1u16.to_ne_bytes());
     question.extend([0; 8]);
-    // `struct unix_diag_req`: family, in all states, this inode, name and peer, without a cookie.
+    // `struct unix_diag_req`: family, all states, this inode, name and peer, no cookie.
     question.extend([libc::AF_UNIX as u8, 0, 0, 0]);
     question.extend(u32::MAX.to_ne_bytes());
     question.extend(inode.to_ne_bytes());
@@ -193,7 +193,7 @@ fn ask(inode: u32) -> Option<Vec<u8>> {
     )
     .ok()?;
     rustix::net::send(&socket, &question, SendFlags::empty()).ok()?;
-    // A path takes 108 bytes at most; the answer is there when the question has been sent.
+    // A path takes at most 108 bytes; the kernel has answered when the send returns.
     let mut answer = vec![0; 1024];
     let (length, _) = rustix::net::recv(&socket, &mut answer[..], RecvFlags::DONTWAIT).ok()?;
     answer.truncate(length);

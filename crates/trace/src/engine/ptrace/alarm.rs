@@ -1,14 +1,14 @@
-//! Ends a wait after a time: `wait4` has no limit of its own.
+//! Limits the time of a wait, because `wait4` has no timeout.
 //!
-//! A timer of this thread sends it a signal whose handler does nothing, which interrupts the wait.
-//! It is sent again every few milliseconds, since the first might come just before the wait begins.
+//! A timer sends this thread a signal whose handler does nothing, which interrupts the wait.  It
+//! repeats every few milliseconds, since the first signal may come just before the wait begins.
 
 use std::io;
 use std::time::Duration;
 
 use crate::engine::Error;
 
-/// Between repeated signals.
+/// Time between repeated signals.
 const AGAIN: Duration = Duration::from_millis(5);
 
 /// A timer of the thread that made it.
@@ -19,8 +19,7 @@ pub(super) struct Alarm {
 
 extern "C" fn nothing(_signal: libc::c_int) {}
 
-/// The signal: one of those for real-time programs, in the middle of those that are left to
-/// programs.
+/// The signal: a real-time signal from the middle of the range, where programs rarely use one.
 fn signal() -> libc::c_int {
     libc::SIGRTMIN() + 11
 }
@@ -29,10 +28,10 @@ impl Alarm {
     pub(super) fn new() -> Result<Self, Error> {
         let failed = || Error::last("making a timer");
         // SAFETY: zeros are valid for each of these structures; the handler does nothing, so it may
-        // run at any point; the timer's place is live.
+        // run at any point; the variable for the timer is live.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
-            // Without SA_RESTART, so that the wait is given up.
+            // Without SA_RESTART, so that the wait fails with EINTR.
             action.sa_sigaction = nothing as *const () as libc::sighandler_t;
             if libc::sigaction(signal(), &raw const action, std::ptr::null_mut()) != 0 {
                 return Err(failed());
@@ -49,13 +48,13 @@ impl Alarm {
         }
     }
 
-    /// Rings after this time and from then on, or no longer.
+    /// Fires after this time and repeatedly from then on; `None` stops it.
     pub(super) fn set(&mut self, after: Option<Duration>) -> Result<(), Error> {
         if after.is_none() && !self.set {
             return Ok(());
         }
         if after.is_some() {
-            // Whoever waits for signals in another way may have blocked all of them.
+            // A caller that uses a signalfd may have blocked all signals.
             // SAFETY: the set is live and made valid by `sigemptyset`.
             unsafe {
                 let mut ours: libc::sigset_t = std::mem::zeroed();

@@ -1,4 +1,4 @@
-//! Takes hold of tasks that run already, and says why if that may not be.
+//! Attaches to running tasks, and explains a refusal.
 
 use std::fs;
 
@@ -7,22 +7,22 @@ use crate::engine::{Error, requests};
 /// `PF_KTHREAD` of linux/sched.h.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// Rounds of looking for threads that came while others were taken hold of.  New ones of threads
-/// that we hold come to us by themselves, so a second round rarely finds any.
+/// Rounds of listing threads, for those created while others were attached to.  The kernel attaches
+/// new threads of traced threads by itself, so a second round rarely finds any.
 const ROUNDS: usize = 16;
 
-/// What `/proc/PID/status` says of a task.
+/// Fields of `/proc/PID/status`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ProcStatus {
     /// Its process.
     pub(super) process: i32,
-    /// The process that it is a child of.
+    /// The parent of its process.
     pub(super) parent: i32,
-    /// Who traces it; 0 if nobody does.
+    /// Its tracer; 0 for none.
     pub(super) tracer: i32,
-    /// Its user.
+    /// Its user id.
     uid: Option<u32>,
-    /// One letter.
+    /// Its state, one letter.
     state: Option<u8>,
 }
 
@@ -46,7 +46,7 @@ impl ProcStatus {
     }
 }
 
-/// Takes hold of a task, or of all threads of its process.  Gives those that we hold; they run on.
+/// Attaches to a task, or to all threads of its process.  Returns those attached; they continue.
 pub(super) fn attach(pid: i32, all_threads: bool, options: i32) -> Result<Vec<i32>, Error> {
     if pid <= 0 {
         return Err(Error::NoProcess(pid));
@@ -62,7 +62,7 @@ pub(super) fn attach(pid: i32, all_threads: bool, options: i32) -> Result<Vec<i3
             }
             match requests::seize(thread, options) {
                 Ok(()) => held.push(thread),
-                // A thread that a thread of ours has begun meanwhile is ours already.
+                // The kernel has already attached a new thread of a traced thread.
                 Err(libc::EPERM) if held_by_us(thread) => (),
                 Err(error) => refused = Some((thread, error)),
             }
@@ -72,22 +72,22 @@ pub(super) fn attach(pid: i32, all_threads: bool, options: i32) -> Result<Vec<i3
         }
     }
     match refused {
-        // One thread that ends meanwhile is no reason to give up, nor a first one that has ended
-        // before its others.
+        // A thread that exits meanwhile is no reason to give up, nor a first thread that has exited
+        // before the others.
         _ if !held.is_empty() => Ok(held),
         Some((thread, error)) => Err(explain(thread, error)),
         None => Err(Error::NoProcess(pid)),
     }
 }
 
-/// Whether this very thread traces a task.
+/// Whether this thread is the tracer of a task.
 fn held_by_us(task: i32) -> bool {
     // SAFETY: a plain call.
     let me = unsafe { libc::gettid() };
     ProcStatus::of(task).is_some_and(|facts| facts.tracer == me)
 }
 
-/// The threads of a process; none if there is no such process.
+/// The threads of a process; none if it does not exist.
 fn threads_of(pid: i32) -> Vec<i32> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     let names = entries.flatten().map(|entry| entry.file_name());
@@ -99,7 +99,7 @@ pub(super) fn explain(pid: i32, error: i32) -> Error {
     if error == libc::ESRCH {
         return Error::NoProcess(pid);
     }
-    // An option or request that this kernel does not know.
+    // An option or request that this kernel does not have.
     if error == libc::EIO || error == libc::EINVAL {
         return Error::OldKernel;
     }
@@ -116,10 +116,10 @@ fn reason(pid: i32, facts: &ProcStatus) -> String {
         return "it is this very process".to_owned();
     }
     if matches!(facts.state, Some(b'Z' | b'X')) {
-        return "it has ended, which its parent has not taken note of yet".to_owned();
+        return "it has exited, and its parent has not waited for it yet".to_owned();
     }
     if flags(pid).is_some_and(|flags| flags & KERNEL_THREAD != 0) {
-        return "it is a thread of the kernel".to_owned();
+        return "it is a kernel thread".to_owned();
     }
     if let Some(uid) = facts.uid
         && me != 0
@@ -144,8 +144,8 @@ fn reason(pid: i32, facts: &ProcStatus) -> String {
 /// The flags of a task, from `/proc/PID/stat`.
 fn flags(pid: i32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Behind the name, which may hold anything, come state, parent, group, session, terminal and its
-    // group, then the flags.
+    // After the name, which may contain anything, come state, parent, group, session, terminal and
+    // its group, then the flags.
     text[text.rfind(')')? + 1..].split_ascii_whitespace().nth(6)?.parse().ok()
 }
 
@@ -171,9 +171,9 @@ mod tests {
         let me = std::process::id() as i32;
         assert!(matches!(explain(i32::MAX, libc::EPERM), Error::NoProcess(_)));
         assert!(explain(me, libc::EPERM).to_string().ends_with("it is this very process"));
-        // The kernel's own, where it can be seen.
+        // kthreadd, where it can be seen.
         if flags(2).is_some_and(|flags| flags & KERNEL_THREAD != 0) {
-            assert!(explain(2, libc::EPERM).to_string().ends_with("a thread of the kernel"));
+            assert!(explain(2, libc::EPERM).to_string().ends_with("a kernel thread"));
         }
     }
 }

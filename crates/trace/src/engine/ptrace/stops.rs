@@ -15,23 +15,23 @@ use crate::{Abi, Call, CallId, EventKind, Signal, TraceEvent, WaitStatus};
 const SIGRETURN: CallId = CallId::native(15);
 const SIGRETURN_32: CallId = CallId { abi: Abi::I386, number: 173 };
 
-/// Where a frame for `rt_sigreturn` has the set of blocked signals, from the stack pointer on:
-/// `uc_sigmask` of `struct ucontext`, behind flags, link, stack (40 bytes) and registers (256).
+/// Offset of the set of blocked signals from the stack pointer at `rt_sigreturn`: `uc_sigmask` of
+/// `struct ucontext`, after flags, link, stack (40 bytes) and registers (256).
 const FRAME_MASK_AT: u64 = 296;
 
-/// Ends of tasks that nobody has told us of yet: as many as can be killed between their begin and
-/// their parent's word of it.
+/// Most exits of unknown tasks that are kept: as many as can be killed between their creation and
+/// the event of their parent.
 const EARLY_EXITS_MAX: usize = 256;
 
-/// How long such an end is kept.  A parent is rarely kept from the CPU for longer, and no number is
-/// given to another task so soon.
+/// How long such an exit is kept.  A parent rarely waits for a CPU for longer, and the kernel does
+/// not reuse a number so soon.
 const EARLY_EXIT_LIMIT_NS: u64 = 10_000_000_000;
 
-/// Whether whoever looks at the events wants more.
+/// Whether the event handler wants more.
 pub(super) type Flow = ControlFlow<()>;
 
 impl PtraceEngine {
-    /// Deals with what happened to a task.
+    /// Handles a result of `wait4`.
     pub(super) fn handle(
         &mut self,
         id: i32,
@@ -53,7 +53,7 @@ impl PtraceEngine {
             }
             TaskStatus::Stopped { event, signal } => (event, signal),
         };
-        // Breaking off does not excuse from letting the task run on.
+        // A handler that breaks does not excuse us from resuming the task.
         let adopted = if self.tasks.contains_key(&id) {
             Flow::Continue(())
         } else {
@@ -63,7 +63,7 @@ impl PtraceEngine {
         if adopted.is_break() { adopted } else { stopped }
     }
 
-    /// Deals with a stop of a task, and lets it run on.
+    /// Handles a stop of a task, and resumes it.
     fn stopped(
         &mut self,
         id: i32,
@@ -84,23 +84,23 @@ impl PtraceEngine {
             0 => self.at_signal(id, signal, time_ns, each),
             libc::PTRACE_EVENT_SECCOMP => self.at_call(id, time_ns, each),
             requests::EVENT_STOP if signal != libc::SIGTRAP => {
-                let told = self.tell(id, EventKind::Stopped(signal), time_ns, each);
+                let flow = self.hand_over(id, EventKind::Stopped(signal), time_ns, each);
                 let _ = requests::listen(id);
-                told
+                flow
             }
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
-                let told = match requests::event_message(id) {
+                let flow = match requests::event_message(id) {
                     Ok(child) => self.cloned(id, child, time_ns, each),
                     Err(_) => Flow::Continue(()),
                 };
                 self.resume(id, 0);
-                told
+                flow
             }
             libc::PTRACE_EVENT_EXEC => {
                 let former = requests::event_message(id).unwrap_or(id);
-                let told = self.began_program(id, former, time_ns, each);
+                let flow = self.began_program(id, former, time_ns, each);
                 self.resume(id, 0);
-                told
+                flow
             }
             _ => {
                 self.resume(id, 0);
@@ -109,8 +109,14 @@ impl PtraceEngine {
         }
     }
 
-    /// Hands an event over, if anybody may hear of the task.
-    fn tell(&self, id: i32, what: EventKind, time_ns: u64, each: &mut EventHandler<'_>) -> Flow {
+    /// Hands an event over, if events of the task are reported.
+    fn hand_over(
+        &self,
+        id: i32,
+        what: EventKind,
+        time_ns: u64,
+        each: &mut EventHandler<'_>,
+    ) -> Flow {
         match self.tasks.get(&id) {
             Some(task) if task.reporting == Reporting::On => {
                 let event = TraceEvent { time_ns, thread: id, process: task.process, what };
@@ -120,11 +126,11 @@ impl PtraceEngine {
         }
     }
 
-    /// Lets a stopped task run to the next stop that is of interest.
+    /// Resumes a stopped task until the next stop that matters.
     fn resume(&self, id: i32, signal: i32) {
         let inside =
             self.tasks.get(&id).is_some_and(|task| matches!(task.phase, Phase::Inside { .. }));
-        // ESRCH: it was killed, and its end is to come.
+        // ESRCH: it was killed, and its exit is still to come.
         let _ = if self.way == TraceWay::Ptrace || inside {
             requests::run_to_call(id, signal)
         } else {
@@ -132,19 +138,19 @@ impl PtraceEngine {
         };
     }
 
-    /// A task has stopped at the begin or the end of a call.
+    /// A task has stopped at the entry or the exit of a call.
     fn at_call(&mut self, id: i32, time_ns: u64, each: &mut EventHandler<'_>) -> Flow {
         let Ok(info) = requests::call_info(id) else {
             self.resume(id, 0);
             return Flow::Continue(());
         };
-        let told = match info.op {
+        let flow = match info.op {
             requests::OP_ENTRY | requests::OP_SECCOMP => self.entered(id, &info, time_ns, each),
             requests::OP_EXIT => self.left(id, &info, time_ns, each),
             _ => Flow::Continue(()),
         };
         self.resume(id, 0);
-        told
+        flow
     }
 
     fn entered(
@@ -169,16 +175,16 @@ impl PtraceEngine {
         if self.way == TraceWay::Seccomp && task.reporting != Reporting::On {
             return Flow::Continue(());
         }
-        let mut told = Flow::Continue(());
+        let mut flow = Flow::Continue(());
         if wanted {
-            told = self.tell(id, EventKind::Enter(call), time_ns, each);
+            flow = self.hand_over(id, EventKind::Enter(call), time_ns, each);
         }
-        // What `each` took is no part of the call.
+        // The time that `each` took is not part of the call.
         let phase = Phase::Inside { call, since_ns: now_ns(), wanted };
         if let Some(task) = self.tasks.get_mut(&id) {
             task.phase = phase;
         }
-        told
+        flow
     }
 
     fn left(
@@ -193,7 +199,7 @@ impl PtraceEngine {
         let held_ns = task.held_ns;
         let (call, since_ns, wanted) = match phase {
             Phase::Inside { call, since_ns, wanted } => (call, since_ns, wanted),
-            // We have taken hold of it while it was in the call.
+            // We attached while it was in the call.
             Phase::Outside => {
                 let Ok((number, arguments)) = requests::call_registers(id) else {
                     return Flow::Continue(());
@@ -208,12 +214,13 @@ impl PtraceEngine {
             wall_ns: time_ns.saturating_sub(since_ns),
             cpu_ns: None,
         };
-        let told = if wanted { self.tell(id, what, time_ns, each) } else { Flow::Continue(()) };
+        let flow =
+            if wanted { self.hand_over(id, what, time_ns, each) } else { Flow::Continue(()) };
         if !self.began && is_exec(call.id) && self.pid() == Some(id) {
-            // The program could not be begun; what the child does now is our work.
+            // `execve` failed; what the child does now is our own code.
             self.set_reporting(id, Reporting::Off);
         }
-        told
+        flow
     }
 
     /// A signal is about to be delivered.
@@ -224,17 +231,17 @@ impl PtraceEngine {
         time_ns: u64,
         each: &mut EventHandler<'_>,
     ) -> Flow {
-        let told = match requests::signal_info(id) {
+        let flow = match requests::signal_info(id) {
             Ok(bytes) => {
-                self.tell(id, EventKind::Signal(Signal::from_siginfo(&bytes)), time_ns, each)
+                self.hand_over(id, EventKind::Signal(Signal::from_siginfo(&bytes)), time_ns, each)
             }
             Err(_) => Flow::Continue(()),
         };
         self.resume(id, signal);
-        told
+        flow
     }
 
-    /// A task has told of a new one.
+    /// A task has reported a new one.
     pub(super) fn cloned(
         &mut self,
         id: i32,
@@ -247,17 +254,17 @@ impl PtraceEngine {
         }
         let process = self.tasks.get(&id).map_or(id, |task| task.process);
         let thread = fs::exists(format!("/proc/{process}/task/{child}")).unwrap_or(false);
-        let told = self.add(child, if thread { process } else { child }, id, time_ns, each);
+        let flow = self.add(child, if thread { process } else { child }, id, time_ns, each);
         let oldest_ns = time_ns.saturating_sub(EARLY_EXIT_LIMIT_NS);
         self.early_exits.retain(|(_, _, since_ns)| *since_ns >= oldest_ns);
         let stray = self.early_exits.iter().position(|(stray, ..)| *stray == child);
-        let stray = stray.and_then(|place| self.early_exits.remove(place));
-        let Some((_, end, _)) = stray else { return told };
+        let stray = stray.and_then(|index| self.early_exits.remove(index));
+        let Some((_, end, _)) = stray else { return flow };
         let ended = self.ended(child, end, time_ns, each);
-        if told.is_break() { told } else { ended }
+        if flow.is_break() { flow } else { ended }
     }
 
-    /// A new task has stopped before its parent told of it.
+    /// A new task has stopped before its parent reported it.
     fn adopt(&mut self, id: i32, time_ns: u64, each: &mut EventHandler<'_>) -> Flow {
         self.early.insert(id);
         let Some(facts) = attach::ProcStatus::of(id) else {
@@ -269,7 +276,7 @@ impl PtraceEngine {
         self.add(id, facts.process, parent, time_ns, each)
     }
 
-    /// Takes a new task in; `parent` is the task or the process that begot it.
+    /// Adds a new task; `parent` is the task or the process that created it.
     fn add(
         &mut self,
         id: i32,
@@ -292,10 +299,10 @@ impl PtraceEngine {
             (false, _) => Reporting::Detach,
         };
         self.tasks.insert(id, Task::new(process, reporting));
-        self.tell(id, EventKind::Began { parent }, time_ns, each)
+        self.hand_over(id, EventKind::Began { parent }, time_ns, each)
     }
 
-    /// A task begins another program, and has the number of its process from now on.
+    /// A task has called `execve`, and has the number of its process from now on.
     fn began_program(
         &mut self,
         id: i32,
@@ -303,19 +310,19 @@ impl PtraceEngine {
         time_ns: u64,
         each: &mut EventHandler<'_>,
     ) -> Flow {
-        let mut told = Flow::Continue(());
+        let mut flow = Flow::Continue(());
         if former != id
             && let Some(task) = self.tasks.remove(&former)
         {
             self.tasks.insert(id, task);
-            told = self.tell(id, EventKind::Superseded { former }, time_ns, each);
+            flow = self.hand_over(id, EventKind::Superseded { former }, time_ns, each);
         }
         if !self.began && self.pid() == Some(id) {
             self.began = true;
-            // With a filter there was no stop at the call itself if that is not wanted.
+            // With a filter there was no stop at the call itself, unless it is wanted.
             self.set_reporting(id, Reporting::On);
         }
-        told
+        flow
     }
 
     fn set_reporting(&mut self, id: i32, reporting: Reporting) {
@@ -324,7 +331,7 @@ impl PtraceEngine {
         }
     }
 
-    /// A task is no more.
+    /// A task has exited.
     fn ended(
         &mut self,
         id: i32,
@@ -342,13 +349,13 @@ impl PtraceEngine {
         if self.pid() == Some(id) {
             self.end = Some(end);
         }
-        let told = self.tell(id, EventKind::Ended(end), time_ns, each);
+        let flow = self.hand_over(id, EventKind::Ended(end), time_ns, each);
         self.tasks.remove(&id);
-        told
+        flow
     }
 }
 
-/// The call of this number in the table of an architecture.
+/// The call of this number in the table of an audit architecture.
 fn call_of(arch: u32, number: u64, arguments: [u64; 6]) -> Call {
     if arch == ARCH_I386 {
         let low = |word: u64| word & 0xFFFF_FFFF;
@@ -358,7 +365,7 @@ fn call_of(arch: u32, number: u64, arguments: [u64; 6]) -> Call {
     Call { id: CallId::native(number), arguments }
 }
 
-/// Whether a call begins a program: `execve` and `execveat`.
+/// Whether a call is `execve` or `execveat`.
 fn is_exec(call: CallId) -> bool {
     matches!(call.known_name(), Some("execve" | "execveat"))
 }

@@ -1,4 +1,4 @@
-//! Lines that wait to be written: many go into one write.
+//! Buffered lines: many go into one write.
 //!
 //! A write of its own for each line would cost more than making it.
 
@@ -7,14 +7,14 @@ use std::io::{self, Write as _};
 use crate::report::ReportError;
 use crate::report::output::TraceOutput;
 
-/// StructBytes that are gathered for a write: it then costs less than copying them.
+/// Bytes that are buffered for a write: from here on it costs less than copying them.
 const BATCH_BYTES: usize = 128 << 10;
 
-/// Lines that are not written yet, and where they go.
+/// Lines that are not written yet, and their output.
 pub(super) struct Batch {
     text: Vec<u8>,
     output: TraceOutput,
-    /// Whether somebody may look on, so that each line is written at once.
+    /// Each line is written at once, because a person may be reading.
     is_watched: bool,
 }
 
@@ -27,12 +27,12 @@ impl Batch {
         }
     }
 
-    /// What the next line is added to.
+    /// The buffer to which the next line is appended.
     pub(super) fn text(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
 
-    /// A line, or a piece of one, has been added.
+    /// A line, or a part of one, was appended.
     pub(super) fn added(&mut self) -> io::Result<()> {
         if self.is_watched {
             self.flush()
@@ -45,28 +45,28 @@ impl Batch {
 
     fn write(&mut self) -> io::Result<()> {
         let written = self.output.write_all(&self.text);
-        // What could not be written would come twice.
+        // After an error the same bytes must not be written again.
         self.text.clear();
         written
     }
 
-    /// Writes everything out.
+    /// Writes the buffer and flushes the output.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.write()?;
         self.output.flush()
     }
 
-    /// Tasks do not stand still at their events: these come many at a time, and so do lines.
+    /// If tasks are not stopped, events come many at a time, so lines are buffered.
     pub(super) fn set_exact(&mut self, is_exact: bool) {
         self.is_watched &= is_exact;
     }
 
-    /// Where lines go; what was added before has to be written out first.
+    /// The output; flush the buffer before.
     pub(super) fn output(&mut self) -> &mut TraceOutput {
         &mut self.output
     }
 
-    /// Writes everything out and closes.
+    /// Writes the buffer and closes the output.
     pub(super) fn close(mut self) -> Result<(), ReportError> {
         self.write()?;
         self.output.close()

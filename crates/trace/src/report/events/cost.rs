@@ -1,4 +1,4 @@
-//! What tracing events has cost, as the end of a run says.
+//! What tracing events has cost, as the end of a trace reports.
 
 use crate::engine::{EngineCost, TraceWay};
 
@@ -9,12 +9,12 @@ pub(super) struct EventCost {
     pub(super) lost: u64,
     /// Calls that were written.
     pub(super) calls: u64,
-    /// Why it was not the kernel.
+    /// Why the trace was not done in the kernel.
     pub(super) not_kernel: Option<String>,
 }
 
 impl EventCost {
-    /// One line, and one more if it was not the kernel.
+    /// One line, and a second one if the trace was not done in the kernel.
     pub(super) fn text(&self) -> String {
         let EventCost { way, measured, lost, calls, .. } = self;
         let (times, held) = (measured.times, crate::duration(measured.held_ns));
@@ -25,7 +25,7 @@ impl EventCost {
                 format!("in the kernel: {calls} calls took {each} more each")
             }
             (TraceWay::Kernel, _) => format!("in the kernel: {calls} calls"),
-            // The switches between a task and the tracer are not measured.
+            // The context switches between a task and the tracer are not measured.
             _ => format!("by ptrace{filter}: {times} stops, {held} or more, which times include"),
         };
         let mut text = format!("{cost}; lost: {lost}");

@@ -9,11 +9,11 @@ use crate::engine::LiveDescriptors;
 use crate::report::ReportError;
 use crate::{EventKind, LineOptions, Memory, Printer, TraceEvent};
 
-/// Files that are open at a time; a task beyond them makes all be closed, and each is opened again
-/// by its next line.  Well below the 1024 descriptors that a process usually may have.
+/// Most files that are open; a task beyond them makes all be closed, and each is opened again by
+/// its next line.  Well below the usual limit of 1024 descriptors.
 const OPEN_MAX: usize = 256;
 
-/// The file of one task, and what its lines need.
+/// The file of one task, and the printer of its lines.
 struct TaskFile {
     printer: Printer,
     file: Option<BufWriter<File>>,
@@ -30,10 +30,10 @@ pub struct TaskFileWriter {
 }
 
 impl TaskFileWriter {
-    /// Opens nothing yet, but finds out whether the first file can be made.
+    /// Opens no file yet, but checks that the first can be created.
     ///
     /// # Errors
-    /// When no file can be made in the folder.
+    /// When no file can be created in the folder.
     pub fn new(options: LineOptions, name: &str, append: bool) -> Result<Self, ReportError> {
         let folder =
             std::path::Path::new(name).parent().filter(|path| path != &std::path::Path::new(""));
@@ -51,7 +51,7 @@ impl TaskFileWriter {
         })
     }
 
-    /// Writes one event of a task to its file.
+    /// Writes the lines of an event to the file of its task.
     fn write(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()> {
         let is_new = !self.files.contains_key(&event.thread);
         let has_file = self.files.get(&event.thread).is_some_and(|own| own.file.is_some());
@@ -91,8 +91,8 @@ impl TaskFileWriter {
         Ok(())
     }
 
-    /// A thread other than the first has called `execve`, and has the number of its process from now
-    /// on: its file is continued under that number.
+    /// A thread other than the first has called `execve`, and has the number of its process from
+    /// now on: its file continues under that number.
     fn supersede(
         &mut self,
         event: &TraceEvent,
@@ -105,7 +105,7 @@ impl TaskFileWriter {
         let mut text = Vec::new();
         own.printer.event(event, memory, &self.descriptors, &mut text)?;
         if let Some(file) = &mut own.file {
-            // The news itself stands in the file of the process.
+            // The message about it is in the file of the process.
             let broken = text.split_inclusive(|byte| *byte == b'\n').next();
             let broken = broken.filter(|line| line.ends_with(b"<unfinished ...>\n"));
             file.write_all(broken.unwrap_or_default())?;
@@ -131,7 +131,7 @@ impl EventWriter for TaskFileWriter {
                 self.write(event, memory)?;
                 self.forget(event.thread)
             }
-            // Its file comes with its first line.
+            // The file is created with the first line.
             EventKind::Began { .. } => Ok(()),
             _ => self.write(event, memory),
         }

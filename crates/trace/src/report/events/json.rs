@@ -8,7 +8,7 @@ use super::single::{PrinterOutput, SingleOutput};
 use crate::report::output::TraceOutput;
 use crate::{Abi, EventKind, LineOptions, Memory, PidPrefix, TraceEvent, WaitStatus};
 
-/// Stands between arguments until a line is taken apart: no argument has it, as it would be escaped.
+/// Separates arguments until a line is split: no argument contains it, because it is escaped there.
 const SEPARATOR: &str = "\u{1f}";
 
 /// Writes each event as a JSON object in a line.
@@ -19,7 +19,7 @@ pub struct JsonWriter {
 }
 
 impl JsonWriter {
-    /// Lines are made whole and taken apart again; times and tasks are numbers of their own.
+    /// Lines are written whole and split again; time and task are separate members.
     pub fn new(options: LineOptions, output: TraceOutput) -> Self {
         let options = LineOptions {
             stamp: None,
@@ -100,7 +100,7 @@ impl SingleOutput for JsonWriter {
                 object.insert("former".to_owned(), former.into());
             }
             EventKind::Ended(end) => {
-                // The call that it did not come back from.
+                // The call from which the task did not return.
                 if !text.is_empty() {
                     let mut last = self.object(event);
                     call_members(&text, &mut last);
@@ -129,14 +129,14 @@ impl SingleOutput for JsonWriter {
     }
 }
 
-/// Takes the line of a call apart: `name(arguments) = result words`.
+/// Splits the line of a call: `name(arguments) = result words`.
 fn call_members(text: &str, object: &mut Map<String, Value>) {
     object.insert("event".to_owned(), "call".into());
-    // The words behind the result have no such thing in them, while texts among the arguments may.
+    // Text among the arguments may contain `) = `, the words after the result do not.
     let (call, result) = text.rsplit_once(") = ").unwrap_or((text, ""));
     let (name, arguments) = call.split_once('(').unwrap_or((call, ""));
     object.insert("syscall".to_owned(), name.into());
-    object.insert("arguments".to_owned(), apart(arguments).into());
+    object.insert("arguments".to_owned(), split_arguments(arguments).into());
     let mut words = result.split(' ');
     if matches!(words.next(), Some("-1" | "?"))
         && let Some(error) = words.next()
@@ -146,8 +146,8 @@ fn call_members(text: &str, object: &mut Map<String, Value>) {
     object.insert("told".to_owned(), result.into());
 }
 
-/// The texts of the arguments.  Of a call that never ended there are those that could be told.
-fn apart(arguments: &str) -> Vec<Value> {
+/// The arguments as strings; for a call that never ended those that were known at its entry.
+fn split_arguments(arguments: &str) -> Vec<Value> {
     let arguments = arguments.strip_suffix(" <unfinished ...>").unwrap_or(arguments);
     let arguments = arguments.strip_suffix(SEPARATOR).unwrap_or(arguments);
     if arguments.is_empty() {
@@ -156,7 +156,7 @@ fn apart(arguments: &str) -> Vec<Value> {
     arguments.split(SEPARATOR).map(Value::from).collect()
 }
 
-/// Takes the line of a signal apart: `--- SIGCHLD {si_signo=SIGCHLD, …} ---`.
+/// Splits the line of a signal: `--- SIGCHLD {si_signo=SIGCHLD, …} ---`.
 fn signal_members(text: &str, kind: &str, object: &mut Map<String, Value>) {
     object.insert("event".to_owned(), kind.into());
     let inner = text.trim_start_matches("--- ").trim_end_matches(" ---");

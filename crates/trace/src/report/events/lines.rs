@@ -10,7 +10,7 @@ use crate::{LineOptions, Memory, TraceEvent};
 pub struct LineWriter(PrinterOutput);
 
 impl LineWriter {
-    /// Nothing written so far.
+    /// A writer to this output.
     #[must_use]
     pub fn new(options: LineOptions, output: TraceOutput) -> Self {
         LineWriter(PrinterOutput::new(options, output))

@@ -1,4 +1,4 @@
-//! What the writers with one output have in common: lines and JSON.
+//! What the writers with one output share: lines and JSON.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::report::ReportError;
 use crate::report::output::TraceOutput;
 use crate::{LineOptions, Memory, Printer, TraceEvent};
 
-/// A printer, and the output of what it prints.
+/// A printer, and the output of its lines.
 pub(super) struct PrinterOutput {
     pub(super) printer: Printer,
     pub(super) descriptors: LiveDescriptors,
@@ -29,9 +29,9 @@ pub(super) trait SingleOutput {
     fn inner(&mut self) -> &mut PrinterOutput;
     /// Writes one event.
     fn write_event(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()>;
-    /// Ends the lines of calls under way.
+    /// Finishes the lines of calls under way.
     fn end_lines(&mut self) -> io::Result<()>;
-    /// Nothing more is written.
+    /// Called when nothing more is written.
     fn into_inner(self) -> PrinterOutput;
 }
 

@@ -1,5 +1,5 @@
-//! Which engine traces: the one that is asked for, else the cheapest that is allowed and can do
-//! what is asked.
+//! The choice of the engine: the one that is asked for, otherwise the cheapest that is allowed and
+//! can do what is asked.
 
 use super::EventOptions;
 use crate::engine::{
@@ -10,7 +10,7 @@ use crate::report::ReportError;
 use crate::report::target::TraceTarget;
 use crate::{CallId, CallSet, CallStatus, CallStatuses};
 
-/// An engine at work.
+/// The engine that traces.
 pub(super) enum ChosenEngine {
     Kernel(Box<KernelEngine>),
     Ptrace(Box<PtraceEngine>),
@@ -24,7 +24,7 @@ impl ChosenEngine {
         }
     }
 
-    /// The command's process.
+    /// The process of the command.
     pub(super) fn pid(&self) -> Option<i32> {
         match self {
             ChosenEngine::Kernel(engine) => engine.pid(),
@@ -32,7 +32,7 @@ impl ChosenEngine {
         }
     }
 
-    /// Has the cost measured from now on, or no longer, where measuring itself costs.
+    /// Starts or stops measuring the cost, where measuring itself costs.
     pub(super) fn measure(&mut self, on: bool) -> Result<(), Error> {
         match self {
             ChosenEngine::Kernel(engine) => engine.measure(on),
@@ -41,8 +41,8 @@ impl ChosenEngine {
     }
 }
 
-/// Starts the command or attaches to the processes; and why that is not done in the kernel, if
-/// nobody asked for another way.
+/// Starts the command or attaches to the processes.  Also returns why this is not done in the
+/// kernel, unless another way was asked for.
 pub(super) fn choose(
     target: &TraceTarget,
     options: &EventOptions,
@@ -60,7 +60,7 @@ pub(super) fn choose(
             done => return Ok((done?, None)),
         },
     };
-    // A filter stops tasks at the selected calls only, and cannot be removed again.
+    // A filter stops tasks only at the selected calls, and cannot be removed.
     let is_filter_better = matches!(target, TraceTarget::Command(_))
         && options.scope == FollowScope::Tree
         && !options.lines.calls.is_all()
@@ -78,7 +78,7 @@ fn is_limited(options: &EventOptions) -> bool {
     options.command.is_some() || options.cgroup.is_some()
 }
 
-/// What is asked for and only stopped tasks can show; the whole machine cannot be stopped.
+/// What is asked for that only stopped tasks can show; the whole machine cannot be stopped.
 fn beyond_kernel(target: &TraceTarget, options: &EventOptions) -> Option<String> {
     let style = options.lines.style;
     let most = KernelSettings::TEXT_MAX;
@@ -99,7 +99,7 @@ fn beyond_kernel(target: &TraceTarget, options: &EventOptions) -> Option<String>
 
 fn by_filter(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngine, ReportError> {
     let TraceTarget::Command(command) = target else {
-        let why = "--way seccomp: a process that runs already takes no filter from us";
+        let why = "--way seccomp: a filter cannot be installed in a running process";
         return Err(ReportError::refused(why));
     };
     ReportError::require(!is_limited(options), "--cgroup and --comm need programs in the kernel")?;
@@ -129,7 +129,7 @@ fn by_ptrace(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngin
 fn in_kernel(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngine, Error> {
     let tracks = options.lines.style.descriptors > 0 || !options.lines.paths.is_empty();
     let settings = KernelSettings {
-        // What descriptors point to is known from calls that may not be wanted, and that must be
+        // What descriptors point to is known from calls that may not be wanted, and these must be
         // traced whether they fail or not.
         wanted: if tracks {
             with_descriptors(&options.lines.calls)
@@ -151,7 +151,7 @@ fn in_kernel(target: &TraceTarget, options: &EventOptions) -> Result<ChosenEngin
     })))
 }
 
-/// These calls, and those that make, copy or close descriptors.
+/// These calls, and those that create, copy or close descriptors.
 fn with_descriptors(calls: &CallSet) -> CallFilter {
     const NAMES: [&str; 26] = [
         "open",

@@ -1,4 +1,4 @@
-//! What an engine's events are written to.
+//! The interface of the formats that events are written in.
 
 use std::io::{self, Write};
 
@@ -13,31 +13,32 @@ pub trait EventWriter {
     /// When the output cannot be written.
     fn event(&mut self, event: &TraceEvent, memory: &dyn Memory) -> io::Result<()>;
 
-    /// Whether tasks are stopped at their events, so that what `/proc` says of them is exact.
+    /// Sets whether tasks are stopped at their events, so that `/proc` shows their state at the
+    /// event.
     fn set_exact(&mut self, is_exact: bool);
 
-    /// A task is traced that ran already.
+    /// A running task was attached to.
     fn attached(&mut self, thread: i32);
 
     /// The call that a task is in gets no line.
     fn give_up(&mut self, thread: i32);
 
-    /// Writes out what is held, as nothing may come for a while.
+    /// Writes buffered output, because no event may come for a while.
     ///
     /// # Errors
     /// When the output cannot be written.
     fn idle(&mut self) -> io::Result<()>;
 
-    /// Ends the lines of calls under way, as tasks are detached.
+    /// Finishes the lines of calls under way, because their tasks are detached.
     ///
     /// # Errors
     /// When the output cannot be written.
     fn detach(&mut self) -> io::Result<()>;
 
-    /// Where the table at the end goes; `None` if there are several files.
+    /// The output for the table at the end; `None` if there are several files.
     fn output(&mut self) -> Option<&mut dyn Write>;
 
-    /// Writes out everything and closes.
+    /// Writes buffered output and closes.
     ///
     /// # Errors
     /// When the output cannot be written or closed.

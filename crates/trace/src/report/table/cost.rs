@@ -1,4 +1,4 @@
-//! What tracing has cost, as the end of every run says.
+//! What counting has cost, as the end of every run reports.
 
 use crate::engine::{EngineCost, TraceWay};
 use serde_json::{Map, Value};
@@ -7,37 +7,37 @@ use serde_json::{Map, Value};
 #[derive(Debug)]
 pub(super) struct CountingCost {
     pub(super) way: TraceWay,
-    /// What was measured, of all calls or of a part of them.
+    /// What was measured, for all calls or for a part of them.
     pub(super) measured: EngineCost,
     /// Calls that were counted.
     pub(super) calls: u64,
-    /// Calls that were not, and should have been.
+    /// Calls that should have been counted and were not.
     pub(super) lost: u64,
-    /// CPU time of the command and all its children, if there was one and it has ended.
+    /// CPU time of the command and its descendants, if there was one and it has exited.
     pub(super) command_s: Option<f64>,
 }
 
 impl CountingCost {
-    /// All that was added to the calls, by what was measured of a part of them.
+    /// The time added to all calls, extrapolated from the calls that were measured.
     fn added_s(&self) -> Option<f64> {
         Some(self.measured.call_ns()? * self.calls as f64 / 1e9)
     }
 
-    /// By how much the command's CPU time has grown, in percent.  Not known by ptrace, where most of
-    /// the time is spent by us and by the scheduler.
+    /// By how much the command's CPU time has grown, in percent.  Unknown with ptrace, where most
+    /// of the time is spent in this process and in the scheduler.
     fn growth(&self) -> Option<f64> {
         let (added, all) = (self.added_s()?, self.command_s?);
         (self.way == TraceWay::Kernel && all > added).then(|| added / (all - added) * 100.0)
     }
 
-    /// One line.
+    /// As one line of text.
     pub(super) fn text(&self) -> String {
         let by = match self.way {
             TraceWay::Kernel => "Counted in the kernel",
             TraceWay::Seccomp => "Counted by ptrace with a filter",
             TraceWay::Ptrace => "Counted by ptrace",
         };
-        // The switches between the tasks and the tracer are not seen.
+        // The context switches between the tasks and the tracer are not measured.
         let at_least = if self.way == TraceWay::Kernel { "" } else { "at least " };
         let mut text = format!("{by}: {} calls", self.calls);
         match (self.measured.call_ns(), self.added_s()) {
@@ -57,7 +57,7 @@ impl CountingCost {
         format!("{text}; lost: {}.", self.lost)
     }
 
-    /// The same for other programs.
+    /// As JSON.
     pub(super) fn json(&self) -> Value {
         let mut object = Map::new();
         object.insert("way".to_owned(), self.way.name().into());
@@ -73,7 +73,7 @@ impl CountingCost {
     }
 }
 
-/// Three digits behind the point.
+/// Three digits after the decimal point.
 pub(super) fn rounded(value: f64) -> Value {
     serde_json::json!((value * 1e3).round() / 1e3)
 }

@@ -1,4 +1,4 @@
-//! Counts calls: the kernel's programs by themselves, or an engine whose events are counted here.
+//! Counts calls: BPF programs that count by themselves, or an engine whose events are counted here.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::{
     WaitStatus,
 };
 
-/// How often watched processes that are not our children are looked for.
+/// How often it is checked whether watched processes that are not our children still exist.
 const CHECK_PERIOD: Duration = Duration::from_millis(250);
 
 /// Which calls of which tasks are counted.
@@ -28,9 +28,9 @@ pub struct CountRequest {
     pub target: TraceTarget,
     /// The calls.
     pub calls: CallSet,
-    /// How they must have ended.
+    /// How the calls must have ended.
     pub statuses: CallStatuses,
-    /// The rest of what the kernel's programs can select by.
+    /// Further criteria, which only the BPF programs know.
     pub settings: CountSettings,
 }
 
@@ -40,17 +40,17 @@ pub(super) enum Counter {
     Engine { engine: Box<PtraceEngine>, counts: EventCounts },
 }
 
-/// Why [`Counter::run`] came back.
+/// The result of [`Counter::run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Counting,
-    /// Nothing is left to be counted; how the command ended if there was one.
+    /// Nothing is left to count; the wait status of the command if there was one.
     Ended(Option<WaitStatus>),
 }
 
 impl Counter {
-    /// Begins to count in the way that is asked for, else in the cheapest that is allowed; and why
-    /// that is not in the kernel.
+    /// Begins to count in the way that is asked for, otherwise in the cheapest that is allowed.
+    /// Also returns why that is not in the kernel.
     pub(super) fn start(
         request: &CountRequest,
         way: Option<TraceWay>,
@@ -64,8 +64,7 @@ impl Counter {
             Err(ReportError::Engine(engine::Error::Kernel(error))) => error.to_string(),
             other => return Ok((other?, None)),
         };
-        // A filter stays in every process that the command starts, so it is worth it only if few
-        // calls are wanted.
+        // All descendants of the command inherit a filter, so it pays only if few calls are wanted.
         let is_command = matches!(request.target, TraceTarget::Command(_));
         match Self::ptrace(request, is_command && !request.calls.is_all()) {
             Ok(counter) => Ok((counter, Some(kernel))),
@@ -73,7 +72,7 @@ impl Counter {
         }
     }
 
-    /// Begins to count, by the programs in the kernel.
+    /// Begins to count by BPF programs.
     pub(super) fn kernel(request: &CountRequest) -> Result<Self, ReportError> {
         let mut settings = request.settings.clone();
         settings.calls = (!request.calls.is_all()).then(|| request.calls.bits());
@@ -103,7 +102,7 @@ impl Counter {
         Ok(Counter::Kernel { counts, launch, watched })
     }
 
-    /// Begins to count, by ptrace; with a filter in the command if `selected`.
+    /// Begins to count by ptrace; with a filter in the command if `selected`.
     pub(super) fn ptrace(request: &CountRequest, selected: bool) -> Result<Self, ReportError> {
         let CountRequest { target, calls, statuses, settings } = request;
         let is_limited = settings.cgroup.is_some() || settings.command.is_some();
@@ -116,7 +115,7 @@ impl Counter {
             }
             TraceTarget::Command(command) => PtraceEngine::start(command, scope, wanted)?,
             TraceTarget::Processes(_) if selected => {
-                let why = "--way seccomp: a filter is for a command, not for -p";
+                let why = "--way seccomp: a filter needs a command and cannot be used with -p";
                 return Err(ReportError::refused(why));
             }
             TraceTarget::Processes(list) => PtraceEngine::attach(list, scope, wanted)?,
@@ -134,7 +133,7 @@ impl Counter {
         Ok(Counter::Engine { engine: Box::new(engine), counts: EventCounts::new(criteria) })
     }
 
-    /// The way that was taken.
+    /// How calls are counted.
     pub(super) fn way(&self) -> TraceWay {
         match self {
             Counter::Kernel { .. } => TraceWay::Kernel,
@@ -142,7 +141,7 @@ impl Counter {
         }
     }
 
-    /// The command's process.
+    /// The process of the command.
     pub(super) fn pid(&self) -> Option<i32> {
         match self {
             Counter::Kernel { launch, .. } => launch.as_ref().map(HeldCommand::pid),
@@ -150,7 +149,7 @@ impl Counter {
         }
     }
 
-    /// Counts until the time is over, a signal comes or nothing is left.
+    /// Counts until the limit is reached, a signal comes or nothing is left.
     pub(super) fn run(
         &mut self,
         signals: &TerminationSignals,
@@ -175,7 +174,7 @@ impl Counter {
                 Ok(State::Counting)
             }
             Counter::Engine { engine, counts } => {
-                // The signals are blocked, and looked at between two runs.
+                // The signals are blocked, and read between two runs.
                 let progress = engine.run(Some(limit.min(CHECK_PERIOD)), &mut |event, _| {
                     counts.add(event);
                     ControlFlow::Continue(())
@@ -188,7 +187,7 @@ impl Counter {
         }
     }
 
-    /// Has the cost measured from now on, or no longer, where measuring itself costs.
+    /// Starts or stops measuring the cost, where measuring itself costs.
     pub(super) fn measure(&mut self, on: bool) -> Result<(), ReportError> {
         match self {
             Counter::Kernel { counts, .. } => Ok(counts.measure(on)?),
@@ -216,7 +215,7 @@ impl Counter {
         }
     }
 
-    /// Lets go of what is watched.
+    /// Detaches from what is watched.
     pub(super) fn detach(&mut self) -> Result<(), ReportError> {
         match self {
             Counter::Kernel { .. } => Ok(()),
@@ -229,9 +228,9 @@ fn pidfd_of<'a>(pidfd: &'a rustix::fd::BorrowedFd<'a>) -> PollFd<'a> {
     PollFd::new(pidfd, PollFlags::IN)
 }
 
-/// Waits for one of the descriptors, or the time.
+/// Waits until one of the descriptors is readable, or for the time.
 fn sleep(descriptors: &mut [PollFd<'_>], limit: Duration) -> Result<(), ReportError> {
-    let too_long = |_| ReportError::refused("a time too long to wait for");
+    let too_long = |_| ReportError::refused("the time is too long to wait for");
     let limit = Timespec::try_from(limit).map_err(too_long)?;
     match poll(descriptors, Some(&limit)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),

@@ -1,13 +1,13 @@
-//! When the kernel is to measure its programs, and when an interval ends.
+//! When the kernel measures its programs, and when an interval ends.
 
 use std::time::Duration;
 
 /// How long the kernel measures its programs at a time.
 const WINDOW: Duration = Duration::from_millis(10);
-/// And how often.
+/// How often it does.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// When to measure and when to show.
+/// The times at which measuring starts and stops and at which intervals end.
 pub(super) struct Schedule {
     measuring: bool,
     toggle: Duration,
@@ -21,7 +21,7 @@ impl Schedule {
         Schedule { measuring: true, toggle: start + WINDOW, interval, show }
     }
 
-    /// Whether measuring is to be switched on or off now.
+    /// Whether to start or to stop measuring now.
     pub(super) fn measure(&mut self, now: Duration) -> Option<bool> {
         if now < self.toggle {
             return None;
@@ -31,7 +31,7 @@ impl Schedule {
         Some(self.measuring)
     }
 
-    /// Whether an interval has ended.  One that was slept through is not made up for.
+    /// Whether an interval has ended.  Intervals that were missed are skipped.
     pub(super) fn interval(&mut self, now: Duration) -> bool {
         let Some(interval) = self.interval.filter(|_| now >= self.show) else { return false };
         while self.show <= now {
