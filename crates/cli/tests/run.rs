@@ -267,7 +267,7 @@ fn what_cannot_be_done_is_told_in_one_line() {
     std::fs::write(&log, "1\t:\t1\t1\t0\t0\t0\t0\techo 1\n2 strange\n").unwrap();
     let log = log.to_str().unwrap();
     for (words, says) in [
-        (&["--rpl", "() 1", "echo ()", ":::", "a"][..], "--rpl \"()\" is no tag"),
+        (&["--rpl", "() 1", "echo ()", ":::", "a"][..], "--rpl \"()\" is not a tag"),
         (&["--csv", "--colsep", "", "echo", ":::", "a,b"], "--colsep ''"),
         (&["--resume-failed", "--joblog", log, "echo", ":::", "1"], "line 2 of the joblog"),
         (&["--retry-failed", "--joblog", log], "line 2 of the joblog"),

@@ -37,5 +37,5 @@ fn what_is_no_condition_is_an_error() {
     assert!(stderr.contains("--filter \"1 <\" of job 1"), "{stderr}");
     let output = ours(&["--pipe", "--filter", "1", "wc"], folder.path(), b"");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(stderr.contains("there is no --filter"), "{stderr}");
+    assert!(stderr.contains("leave out --filter"), "{stderr}");
 }

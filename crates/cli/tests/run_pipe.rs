@@ -133,7 +133,7 @@ fn a_block_is_not_waited_for_longer_than_asked() {
 fn what_means_nothing_for_blocks_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let forms: &[(&[&str], &str)] = &[
-        (&["--block", "1k", "wc"], "--block is of --pipe"),
+        (&["--block", "1k", "wc"], "--block needs --pipe"),
         (&["--pipe", "-X", "wc"], "there is no -X"),
         (&["--pipe", "wc", ":::", "a"], "no place for values"),
         (&["--pipe", "-a", "file", "wc"], "--pipe-part -a file"),
@@ -147,7 +147,7 @@ fn what_means_nothing_for_blocks_is_refused_by_name() {
         (&["--cat", "-S", ":", "wc {}"], "this machine alone"),
         (&["--cat", "--shell", "never", "wc {}"], "not quoted"),
         (&["--semaphore", "--fifo", "wc {}"], "no --fifo"),
-        (&["--tee", "wc", ":::", "a"], "--tee is of --pipe"),
+        (&["--tee", "wc", ":::", "a"], "--tee needs --pipe"),
         (&["--pipe", "--tee", "wc"], "name them by :::"),
         (&["--pipe", "--tee", "-j2", "wc", ":::", "a", "b", "c"], "need -j3"),
         (&["--pipe", "--tee", "--block", "1k", "wc", ":::", "a"], "no --block"),

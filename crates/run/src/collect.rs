@@ -1,11 +1,11 @@
-//! The output of jobs: kept apart, in order, tagged, in files; never mixed.
+//! The output of jobs: kept apart, in order, tagged, or in files; never mixed.
 //!
-//! Jobs write to descriptors that the [`Collector`] opens, one pair for each slot, used again for the
-//! slot's next job:
+//! Jobs write to descriptors that the [`Collector`] opens.  Each slot has one pair, which its next
+//! job uses again:
 //!
-//! - [`Mode::Group`]: two files without a name (`O_TMPFILE`), so that no file is left behind however
-//!   this process ends.  A job that wrote nothing costs two calls (where do its files end?); the output
-//!   of others is copied to our own and the file truncated.
+//! - [`Mode::Group`]: two unnamed files (`O_TMPFILE`), so that no file is left behind however this
+//!   process ends.  A job without output costs two system calls (the lengths of its files); the
+//!   output of others is copied to our own and the file truncated.
 //! - [`Mode::LineBuffer`]: two pipes, from which whole lines are copied as they come.
 //! - [`Mode::Ungroup`]: our own standard output and error.
 //!
@@ -36,15 +36,16 @@ pub use collector::Collector;
 pub use results::{folder_of, has_results};
 pub(crate) use temporary::Temporary;
 
-/// How output of jobs that run at the same time is kept apart.
+/// How the output of jobs that run at the same time is kept apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// What a job wrote comes when it has ended: its standard output, then its standard error.
+    /// The output of a job is written when it has ended: first its standard output, then its
+    /// standard error.
     #[default]
     Group,
-    /// It comes line by line, as it is written.
+    /// Output is written line by line, as the job writes it.
     LineBuffer,
-    /// It goes where ours goes, at once, in pieces of any size.
+    /// Jobs write to our own descriptors.
     Ungroup,
 }
 
@@ -62,49 +63,49 @@ pub enum TableFormat {
 /// Where `--results` goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Results {
-    /// A tree of folders: `NAME/<source>/<value>/…/{stdout,stderr,seq}`.
+    /// A tree of directories: `NAME/<source>/<value>/…/{stdout,stderr,seq}`.
     Tree(PathBuf),
-    /// A file of its own for each job: the name comes with the job ([`JobText::place`]), and
-    /// `.err` and `.seq` beside it; a folder if the name ends in `/`.
+    /// Files for each job, by a name that comes with the job ([`JobText::place`]), with `.err` and
+    /// `.seq` beside it; a directory if the name ends in `/`.
     Template,
     /// A table; `None` is our standard output.
     Table(TableFormat, Option<PathBuf>),
 }
 
-/// What is to be done with the output of all jobs.
+/// What is done with the output of all jobs.
 #[derive(Clone, Debug, Default)]
 pub struct OutputOptions {
-    /// How it is kept apart.
+    /// How the output of jobs is kept apart.
     pub mode: Mode,
-    /// In the order of the jobs' numbers, not in that of their ends.
+    /// Write output in the order of the jobs' numbers, not in that of their ends.
     pub keep_order: bool,
-    /// What the jobs of a group wrote comes together, when the group is over; not line by line.
+    /// Write the output of all jobs of a group together when the group ends; not line by line.
     pub grouped: bool,
-    /// Save it to files and print their names, each followed by this byte (`\n`, or NUL).
+    /// Save output to files and print their names, each followed by this byte (`\n`, or NUL).
     pub files: Option<u8>,
-    /// Save it to files or a table.
+    /// Save output to files or a table.
     pub results: Option<Results>,
-    /// Names of the input sources (`--header :`); numbers where there are none.
+    /// Names of the input sources (`--header :`); without a name the number is used.
     pub names: Vec<Vec<u8>>,
-    /// The lines of each job in a color of its own; ignored when ungrouped.
+    /// Color the lines of each job; ignored when ungrouped.
     pub color: bool,
-    /// The lines of jobs that failed in red; of those that were passed on line by line it is too
-    /// late.
+    /// Color the lines of failed jobs red, except lines that were written before the job ended.
     pub color_failed: bool,
     /// Where temporary files are made.
     pub directory: PathBuf,
-    /// No command writes anything to its standard output
-    /// ([`redirects_output`](template::shell::redirects_output)): grouped, they need no file for it.
+    /// No command writes to its standard output
+    /// ([`redirects_output`](template::shell::redirects_output)), so grouped jobs need no file for
+    /// it.
     pub stdout_unused: bool,
 }
 
 /// What is known of a job before it starts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JobText<'a> {
-    /// Written before each of its lines, with a TAB behind it.
+    /// Written before each of its lines, followed by a TAB.
     pub tag: Option<&'a [u8]>,
-    /// Written to standard output before everything that the job writes (`-v`, `--dry-run`); a
-    /// line feed is added.
+    /// Written to standard output before the output of the job (`-v`, `--dry-run`); a newline is
+    /// added.
     pub heading: Option<&'a [u8]>,
     /// The name of its files, for [`Results::Template`].
     pub place: Option<&'a [u8]>,
@@ -114,31 +115,32 @@ pub struct JobText<'a> {
     pub records: &'a [Record],
 }
 
-/// What a job gets as its standard output and error.
+/// The standard output and error of a job.
 ///
-/// The descriptors stay the collector's; they are close-on-exec, and valid until the job is closed
-/// or abandoned.
+/// The collector owns the descriptors; they are close-on-exec, and valid until the job is closed or
+/// abandoned.
 #[derive(Clone, Copy, Debug)]
 pub struct Streams {
-    /// Its descriptor 1; `None` leaves ours.
+    /// Its descriptor 1; `None` to inherit ours.
     pub stdout: Option<RawFd>,
     /// Its descriptor 2.
     pub stderr: RawFd,
-    /// Descriptors to be watched from now on: call [`Collector::readable`] when one is readable.
-    /// Given once; a slot's later jobs use them again.  They leave an epoll set by themselves.
+    /// Descriptors to watch from now on: call [`Collector::readable`] when one is readable.  Given
+    /// once for a slot, whose later jobs use them too.  An epoll set drops them when they are
+    /// closed.
     pub watch: Option<[RawFd; 2]>,
 }
 
-/// Why output could not be kept or written.
+/// Why output could not be collected or written.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
-    /// Whoever read our standard output has closed it: end, and say nothing.
+    /// The reader of our standard output has closed it: exit silently.
     #[error("the reader of the output is gone")]
     ReaderGone,
     /// The disk of a file or of our output is full.
     #[error("no space left for {what}: free some, or choose another folder with --tmpdir")]
     Full {
-        /// Whose space has run out.
+        /// What was written to.
         what: String,
     },
     /// These options contradict each other.

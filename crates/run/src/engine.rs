@@ -56,11 +56,11 @@ use spawn::{Child, Environment, Launch, Reaped, Reclaimed, ResourceUsage, SpawnE
 use template::quote::Shell;
 use template::{Context, Flow, Packing, RenderError, Template, Values};
 
-/// The slot number of the command of `--limit`; jobs have slots from 1.
+/// The slot number for the command of `--limit`; jobs have slots from 1.
 const LIMIT: u32 = 0;
 
-/// The longest command line that a shell can be given: the kernel's limit of one argument
-/// (MAX_ARG_STRLEN, execve(2)).
+/// The longest command line for a shell: the kernel's limit for one argument (MAX_ARG_STRLEN,
+/// execve(2)).
 pub const COMMAND_BYTES_MAX: usize = 32 * 4096 - 1;
 
 /// An error that ends the run.
@@ -69,10 +69,10 @@ pub enum EngineError {
     /// The input could not be read.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The input could not be cut into blocks.
+    /// The input could not be split into blocks.
     #[error(transparent)]
     Pipe(#[from] PipeError),
-    /// A job could not be given what it is to read.
+    /// The standard input of a job could not be written.
     #[error("cannot write the standard input of job {seq}: {error}")]
     Stdin {
         /// The job's number.
@@ -80,13 +80,13 @@ pub enum EngineError {
         /// What the kernel said.
         error: io::Error,
     },
-    /// A command line could not be made.
+    /// A command line could not be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// A condition could not be read.
+    /// A `--filter` expression could not be parsed.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// Output could not be kept or written.
+    /// Output could not be collected or written.
     #[error(transparent)]
     Collect(#[from] CollectError),
     /// The joblog could not be written.
@@ -95,38 +95,38 @@ pub enum EngineError {
     /// No process can be started at all.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// A host that a value names cannot be had.
+    /// A host that a value names cannot be used.
     #[error("{0}")]
     Host(String),
-    /// A file cannot be sent to another host, or brought back.
+    /// A file cannot be sent to another host, or returned from it.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The kernel refused what waiting needs.
+    /// Waiting for events failed.
     #[error("cannot wait for jobs: {0}")]
     Wait(#[from] io::Error),
-    /// A command line is longer than the kernel takes.
+    /// A command line is longer than the kernel allows.
     #[error("command line of job {seq} too long ({bytes} >= {limit} bytes)")]
     TooLong {
         /// The job's number.
         seq: u64,
-        /// How long it is.
+        /// Its length in bytes.
         bytes: usize,
-        /// What is too long.
+        /// The first length that is too long.
         limit: usize,
     },
 }
 
-/// How a command line becomes a process.
+/// How a command line is started.
 #[derive(Clone, Debug)]
 pub enum StartMethod {
-    /// A shell reads it.
+    /// By a shell.
     Shell {
         /// The shell's file.
         program: Arc<CString>,
         /// Its words before the command line: its name and `-c`.
         words: Vec<Vec<u8>>,
     },
-    /// It needs no shell: the program is started with the words that a shell would have made.
+    /// Without a shell: the program gets the words that a shell would have made.
     Direct {
         /// The program's file.
         program: Arc<CString>,
@@ -145,17 +145,17 @@ impl StartMethod {
     }
 }
 
-/// What jobs get as their standard input.
+/// The standard input of jobs.
 #[derive(Debug)]
 pub enum JobStdin {
-    /// Ours: the terminal (`--tty`), or `/dev/null`, which the cli has put in its place.  What is
-    /// inherited costs no call.
+    /// Ours: the terminal (`--tty`), or `/dev/null`, which the caller has put in its place.
+    /// Inheriting needs no system call.
     Inherited,
-    /// The block that the job was given; ours for whatever has no block.
+    /// The block of the job; ours for commands without a block.
     Block {
-        /// Jobs are given further blocks while they run (`--round-robin`).
+        /// Jobs get further blocks while they run (`--round-robin`).
         goes_on: bool,
-        /// How they get at it.
+        /// How they read it.
         access: BlockAccess,
     },
 }
@@ -172,65 +172,65 @@ pub enum ShowCommand {
     Error,
 }
 
-/// Which jobs are left out, because an earlier run did them.
+/// Whether a job is left out because an earlier run did it.
 pub type IsDone = Box<dyn Fn(u64) -> bool>;
 
 /// What the engine runs, and how.
 pub struct EngineOptions {
-    /// The command line.
+    /// The template of the command line.
     pub template: Template,
-    /// How it becomes a process.
+    /// How the command line is started.
     pub start_method: StartMethod,
     /// The language in which values are quoted.
     pub shell: Shell,
-    /// How records share a command line.
+    /// How records are packed into a command line.
     pub packing: Packing,
     /// Conditions (`--filter`): a job for which one of them does not hold is not run.
     pub filters: Vec<Template>,
-    /// What stands before each line of output.
+    /// What comes before each line of output.
     pub tag: Option<Template>,
     /// Where output is saved, for [`crate::collect::Results::Template`].
     pub place: Option<Template>,
-    /// Where jobs run.
+    /// The working directory of jobs.
     pub directory: Option<Template>,
     /// Where command lines are shown.
     pub show: ShowCommand,
-    /// The environment; its own variables get the values of [`EngineOptions::own`].
+    /// The environment; its variables that differ by job are counted by [`EngineOptions::own`].
     pub environment: Environment,
-    /// How many variables of its own a job has: of `PARALLEL_SEQ`, `PARALLEL_JOBSLOT` and the
-    /// slot from 0 (`--process-slot-var`), in this order; behind them stands that of a block's name
-    /// (see [`BlockAccess`]), where there is one.
+    /// How many variables differ by job: of `PARALLEL_SEQ`, `PARALLEL_JOBSLOT` and the slot from 0
+    /// (`--process-slot-var`), in this order; after them comes that of a block's name (see
+    /// [`BlockAccess`]), if there is one.
     pub own: usize,
-    /// What jobs read.
+    /// The standard input of jobs.
     pub stdin: JobStdin,
     /// Added to their nice value.
     pub nice: i32,
-    /// Whether they stay in our process group.
+    /// Whether jobs stay in our process group.
     pub shares_group: bool,
     /// Which jobs are left out.
     pub is_done: Option<IsDone>,
-    /// Whether the command line is needed as text even where no shell reads it.
+    /// The command line is needed as text even where no shell reads it.
     pub needs_text: bool,
     /// The command of `--limit`: its file and its words.
     pub limit: Option<(Arc<CString>, Vec<Vec<u8>>)>,
-    /// How many jobs there are, if that is known before they are read.
+    /// How many jobs there are, if that is known in advance.
     pub total: Option<u64>,
-    /// The hosts, where not all jobs run here.
+    /// The hosts, unless all jobs run here.
     pub remote: Option<Remote>,
-    /// Seconds to be added to UTC for local time.
+    /// Offset of local time from UTC in seconds.
     pub zone_offset_s: i64,
 }
 
 /// How many jobs ended and failed, and the exit code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunOutcome {
-    /// Jobs that have ended, those that failed included.
+    /// Jobs that have ended, including failed ones.
     pub ended: u64,
     /// Those that failed.
     pub failed: u64,
     /// The exit code for all of them.
     pub exit_code: u8,
-    /// The signal that ended this process, or 0.
+    /// The signal that ended the run, or 0.
     pub signal: i32,
 }
 
@@ -240,15 +240,15 @@ pub struct EngineParts<W> {
     pub options: EngineOptions,
     /// Where the records come from.
     pub job_source: JobSource,
-    /// When jobs start.
+    /// Decides when jobs start.
     pub schedule: Schedule,
-    /// What the schedule looks at.
+    /// What the schedule reads the state of the machine from.
     pub machine: Box<dyn Machine>,
-    /// Where output goes.
+    /// Collects their output.
     pub collector: Collector,
-    /// Where it is written down.
+    /// The joblogs.
     pub logs: Vec<Log>,
-    /// What starts them.
+    /// Starts processes and waits for them.
     pub os: W,
 }
 
@@ -256,7 +256,7 @@ pub struct EngineParts<W> {
 pub struct Engine<'a, W> {
     options: EngineOptions,
     job_source: JobSource,
-    /// How far each host is, where all jobs run on every one of them.
+    /// Which records each host has had, if all jobs run on every host.
     everywhere: Option<Everywhere>,
     schedule: Schedule,
     machine: Box<dyn Machine>,
@@ -268,36 +268,36 @@ pub struct Engine<'a, W> {
     seq: u64,
     total: Option<u64>,
     has_ended: bool,
-    /// Jobs that are to be run again, or were not started yet.
+    /// Jobs that are to be run again, or that were not started yet.
     again: VecDeque<Job>,
-    /// Jobs that run, by slot (from 1).
+    /// Running jobs, by slot (from 1).
     slots: Vec<Option<Job>>,
     /// Their slots, by process.
     pids: HashMap<i32, u32>,
-    /// Their slots, by our end of their standard input where that is watched.
+    /// Their slots, by our end of their standard input while it is watched.
     writers: HashMap<RawFd, u32>,
-    /// The slot that the next block goes to, if it waits for one (`--round-robin`).
+    /// The slot that gets the next block, if its job waits for one (`--round-robin`).
     turn: usize,
-    /// Ends of processes that are not known to have been started yet.
+    /// Exits of processes whose start event has not come yet.
     early: HashMap<i32, Reaped>,
-    /// Launches to be used again.
+    /// Launches that are used again.
     #[allow(clippy::vec_box, reason = "they move between queues as boxes")]
     idle: Vec<Box<Launch>>,
-    told_busy: bool,
+    warned_busy: bool,
     /// The process of `--limit`, while it runs.
     limit: Option<Child>,
-    /// How often we were asked to end.
+    /// How many termination signals have come.
     signals: u32,
     running: u64,
     started: u64,
     run_outcome: RunOutcome,
-    /// Memory for the texts of one job.
+    /// Buffers for the texts of one job.
     tag: Vec<u8>,
     place: Vec<u8>,
 }
 
 impl<'a, W: OperatingSystem> Engine<'a, W> {
-    /// Puts the parts together.
+    /// An engine made of these parts.
     pub fn new(parts: EngineParts<W>, observer: &'a mut dyn Observer) -> Self {
         let EngineParts { options, job_source, mut schedule, machine, collector, logs, os } = parts;
         let hosts = options.remote.as_ref().filter(|remote| remote.is_everywhere);
@@ -327,7 +327,7 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
             turn: 0,
             early: HashMap::new(),
             idle: Vec::new(),
-            told_busy: false,
+            warned_busy: false,
             limit: None,
             signals: 0,
             running: 0,
@@ -342,7 +342,7 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
     ///
     /// # Errors
     ///
-    /// An error that ends the run.  Jobs that still run are ended first.
+    /// An error that ends the run.  Running jobs are killed before it is returned.
     pub fn run(mut self) -> Result<RunOutcome, EngineError> {
         let done = self.run_all();
         if done.is_err() {

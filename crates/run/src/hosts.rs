@@ -1,8 +1,8 @@
 //! Prepares the hosts of `-S` and `--sshloginfile`, before the first job and while jobs run.
 //!
-//! Hosts are asked for their number of CPU threads only where neither the login (`8/host`) nor `-j`
-//! says how many jobs they get; all hosts at the same time.  Base files are sent before the first job
-//! and removed after the last one by commands of their own.
+//! Hosts are queried for their number of CPU threads only if neither the login (`8/host`) nor `-j`
+//! sets the number of slots; all hosts at the same time.  Base files are sent before the first job
+//! and removed after the last one by separate commands.
 //!
 //! [`crate::remote`] makes the command lines; this module starts them and reads their answers.
 
@@ -33,28 +33,28 @@ use crate::remote::files::{FilePath, PathError};
 use crate::remote::{Connection, HostAddress, Hosts, Login, LoginError, Workdir, command};
 use crate::schedule::{Jobs, JobsError, Machine, Swapped};
 
-/// Most that is read of a host's answer: a number, and what a talkative login says before it.
+/// Most bytes that are read of a host's answer: a number, and what the login prints before it.
 const ANSWER_BYTES_MAX: u64 = 4096;
 
-/// Why the hosts cannot be made ready.
+/// Why the hosts cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum HostsError {
-    /// A login that cannot be read.
+    /// A login is invalid.
     #[error(transparent)]
     Login(#[from] LoginError),
-    /// A number of jobs that cannot be had.
+    /// A number of jobs is invalid.
     #[error(transparent)]
     Jobs(#[from] JobsError),
-    /// A file's name that cannot be sent.
+    /// A file name cannot be sent.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// A replacement string in a file's name.
+    /// A replacement string in a file name is invalid.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// A name with a NUL within.
+    /// A name contains a NUL.
     #[error(transparent)]
     Nul(#[from] NulError),
-    /// The system refused something.
+    /// A system call failed.
     #[error("{what}: {error}")]
     System {
         /// What was tried.
@@ -62,31 +62,31 @@ pub enum HostsError {
         /// What the kernel said.
         error: io::Error,
     },
-    /// A file of logins names another one.
-    #[error("{0}: a file of logins cannot name another one")]
+    /// A login file names another one.
+    #[error("{0}: a login file cannot name another one")]
     NestedFile(String),
-    /// There is no home folder, where the user's file of logins is.
+    /// The user's login file is in the home folder, which is unknown.
     #[error("-S ..: HOME is not set")]
     NoHome,
     /// No host can be used.
-    #[error("-S: no host is left of those that are named")]
+    #[error("-S: none of the named hosts is left")]
     NoHost,
-    /// A number of jobs that may change.
-    #[error("-S cannot be had with a -j that changes: give a number")]
+    /// The number of jobs may change.
+    #[error("-S cannot be used with a -j that changes: give a number")]
     ChangingJobs,
-    /// A folder for each job on this machine.
+    /// `--workdir ...` is used for jobs on this machine.
     #[error("--workdir ...: only jobs on other hosts have folders of their own")]
     OwnFolder,
-    /// Base files have no single folder to go to.
+    /// The directory for base files depends on the job.
     #[error("--basefile needs a --workdir that is the same for all jobs")]
     BaseFolder,
-    /// Base files did not arrive.
+    /// Base files could not be sent.
     #[error("--basefile: cannot send to {0}")]
     BaseFiles(String),
-    /// A command that only a shell can read.
-    #[error("--ssh '{0}': it is words with blanks between them, and no shell reads it")]
+    /// The command needs a shell.
+    #[error("--ssh '{0}': give words separated by blanks, without shell syntax")]
     SshWords(String),
-    /// The program that logs in is not installed.
+    /// The login program is not installed.
     #[error("-S {login}: there is no program {program}")]
     NoProgram {
         /// The login.
@@ -94,8 +94,8 @@ pub enum HostsError {
         /// The program's name.
         program: String,
     },
-    /// A host that joins after base files were sent.
-    #[error("{0} comes too late for the files of --basefile")]
+    /// A host joined after base files were sent.
+    #[error("{0} joined after the files of --basefile were sent")]
     TooLate(String),
 }
 
@@ -106,17 +106,17 @@ impl HostsError {
     }
 }
 
-/// Where warnings go: one line each, which ends nothing.
+/// Receives warnings of one line each; no warning ends the run.
 #[derive(Clone)]
 pub struct Warnings(Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Warnings {
-    /// Calls `write` for each of them, from whatever thread.
+    /// Calls `write` for each warning, from any thread.
     pub fn new(write: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Warnings(Arc::new(write))
     }
 
-    /// Hands on a warning.
+    /// Passes a warning on.
     pub fn warn(&self, text: &str) {
         (self.0)(text);
     }
@@ -128,14 +128,14 @@ impl fmt::Debug for Warnings {
     }
 }
 
-/// Which hosts run the jobs, and what goes to and fro.
+/// Which hosts run the jobs, and which files are transferred.
 #[derive(Debug, Default)]
 pub struct HostOptions {
     /// `-S`: lists of logins.
     pub logins: Vec<String>,
     /// `--sshloginfile`.
     pub login_files: Vec<String>,
-    /// The program that logs in, with its options; none: `ssh`.
+    /// The login program with its options; `None`: `ssh`.
     pub ssh: Option<String>,
     /// `--hostgroups`.
     pub uses_groups: bool,
@@ -147,11 +147,11 @@ pub struct HostOptions {
     pub shares_connections: bool,
     /// `--onall`, `--nonall`: every host runs all jobs.
     pub is_everywhere: bool,
-    /// `--nonall`: once on each host, without values.
+    /// `--nonall`: one job on each host, without values.
     pub takes_no_values: bool,
     /// `--transferfile`.
     pub send: Vec<OsString>,
-    /// The value itself is the name of a file to be sent.
+    /// The value is the name of a file to send.
     pub sends_value: bool,
     /// `--return`.
     pub bring: Vec<OsString>,
@@ -159,15 +159,15 @@ pub struct HostOptions {
     pub removes_files: bool,
     /// `--basefile`.
     pub base_files: Vec<OsString>,
-    /// Options that do nothing unless a job runs on another host, as they are written.
+    /// Options that have an effect only on other hosts, as written.
     pub remote_only: Vec<&'static str>,
-    /// The variables of jobs on other hosts.
+    /// Environment variables for jobs on other hosts.
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
     /// `-j`.
     pub jobs: Option<String>,
     /// `--workdir`.
     pub workdir: Option<OsString>,
-    /// Nothing is run (`--dry-run`).
+    /// No job is run (`--dry-run`).
     pub is_dry: bool,
     /// `--process-slot-var`.
     pub slot_variable: Option<String>,
@@ -177,9 +177,9 @@ pub struct HostOptions {
     pub current_folder: Vec<u8>,
     /// The user's home folder.
     pub home: Vec<u8>,
-    /// Where the user's own file of logins is.
+    /// The directory of the user's login file.
     pub config_folder: Option<PathBuf>,
-    /// Where programs are looked for (`$PATH`).
+    /// The search path for programs (`$PATH`).
     pub path: Vec<u8>,
 }
 
@@ -193,23 +193,23 @@ impl HostOptions {
     }
 }
 
-/// Hosts that are ready, and what is to be done around all jobs.
+/// Prepared hosts, and what is done after all jobs.
 pub struct PreparedHosts {
-    /// What the engine takes.
+    /// The hosts for the engine.
     pub remote: Remote,
     /// How many jobs run at once on all hosts.
     pub slots: u32,
-    /// What is to be done after all jobs.
+    /// Cleans up after all jobs.
     pub after: AfterJobs,
 }
 
-/// What is done after all jobs, when this is dropped.
+/// Cleans up after all jobs, when it is dropped.
 #[derive(Default)]
 pub struct AfterJobs {
     /// Commands that remove the base files.
     base: Vec<Vec<Vec<u8>>>,
     warnings: Option<Warnings>,
-    /// Connections that are ended, later than those commands.
+    /// Connections that are closed after those commands.
     _control_masters: Option<ControlMasters>,
 }
 
@@ -221,11 +221,11 @@ impl Drop for AfterJobs {
     }
 }
 
-/// Reads the logins, asks hosts how large they are, sends base files.
+/// Reads the logins, queries their CPU threads, sends base files.
 ///
 /// # Errors
 ///
-/// What cannot be had on these hosts, or on any.
+/// Why hosts cannot be used.
 pub fn prepare(
     options: &HostOptions,
     syntax: &Syntax,
@@ -310,7 +310,7 @@ pub fn prepare(
     Ok(Some(PreparedHosts { remote, slots, after }))
 }
 
-/// The logins that are named; none where jobs run here without any.
+/// The logins that the options name; none if jobs run here without any.
 fn logins(
     options: &HostOptions,
     sources: &LoginSources,
@@ -319,7 +319,7 @@ fn logins(
     let logins = if options.is_used() { sources.read()? } else { Vec::new() };
     if !is_far(&logins) {
         for name in &options.remote_only {
-            warnings.warn(&format!("{name} does nothing: no job runs on another host"));
+            warnings.warn(&format!("{name} has no effect: no job runs on another host"));
         }
     }
     let is_here =
@@ -330,12 +330,12 @@ fn logins(
     Ok(options.is_used().then_some(logins))
 }
 
-/// Whether any of them is not this machine.
+/// Whether any login is for another machine.
 fn is_far(logins: &[Login]) -> bool {
     logins.iter().any(|login| login.address != HostAddress::Local)
 }
 
-/// Where base files go: the folder that all jobs share.
+/// The directory for base files, which all jobs must share.
 fn base_workdir(options: &HostOptions, syntax: &Syntax) -> Result<Workdir, HostsError> {
     let text = options.workdir.as_deref().unwrap_or_default().as_bytes();
     if text == b"..." || Template::parse(&[text.to_vec()], syntax)?.has_values() {
@@ -344,15 +344,15 @@ fn base_workdir(options: &HostOptions, syntax: &Syntax) -> Result<Workdir, Hosts
     Ok(Workdir::parse(text, &options.current_folder, &options.home, b""))
 }
 
-/// The reading end of a pipe whose other end stays open until this process ends, however it ends:
-/// whatever reads it on another host ends then too.
+/// The reading end of a pipe whose writing end stays open until this process ends, however it ends:
+/// a process on another host that reads it ends then too.
 fn keepalive() -> io::Result<OwnedFd> {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     std::mem::forget(writer);
     Ok(rustix::io::fcntl_dupfd_cloexec(&reader, 3)?)
 }
 
-/// How to log in, by the words of `--ssh`.
+/// The login program from the words of `--ssh`.
 fn connection(ssh: Option<&str>) -> Result<Connection, HostsError> {
     let Some(text) = ssh.filter(|text| !text.trim().is_empty()) else {
         return Ok(Connection::default());
@@ -389,19 +389,19 @@ fn templates<'a>(
     texts.map(parse).collect()
 }
 
-/// The variable by which jobs know the process that runs them.
+/// The variable that gives jobs the process number of the runner.
 fn own_pid() -> (Vec<u8>, Vec<u8>) {
     (b"PARALLEL_PID".to_vec(), std::process::id().to_string().into_bytes())
 }
 
-/// What is sent before each job.
+/// The templates of files that are sent before each job.
 fn sent(options: &HostOptions, syntax: &Syntax) -> Result<Vec<Template>, HostsError> {
     let value = syntax.renames.value.clone().unwrap_or_else(|| b"{}".to_vec());
     let value = OsString::from_vec(value);
     templates(options.send.iter().chain(options.sends_value.then_some(&value)), syntax)
 }
 
-/// How many jobs each host gets.
+/// The number of slots of each host.
 fn limits(
     logins: &[Login],
     jobs: &Jobs,
@@ -409,7 +409,7 @@ fn limits(
     machine: &mut dyn Machine,
     warnings: &Warnings,
 ) -> Result<Vec<u32>, HostsError> {
-    let mut sized = Sized { machine, threads: None, was_asked: false };
+    let mut sized = WithThreads { machine, threads: None, was_asked: false };
     jobs.evaluate(&mut sized)?;
     let ask = sized.was_asked;
     let asked: Vec<Option<io::Result<Child>>> = logins
@@ -428,7 +428,10 @@ fn limits(
             let text = asked?.ok().and_then(answer);
             let number = text.and_then(|text| text.trim().parse().ok()).filter(|&n: &u32| n > 0);
             if number.is_none() {
-                warnings.warn(&format!("{} does not tell its CPU threads: it gets 1", login.name));
+                warnings.warn(&format!(
+                    "{} does not report its CPU threads: it gets 1 slot",
+                    login.name
+                ));
             }
             Some(number.unwrap_or(1))
         });
@@ -437,7 +440,7 @@ fn limits(
     Ok(limits)
 }
 
-/// What a child writes.  It may be the engine that waits for its end.
+/// The output of a child.  The engine may already have waited for the child.
 fn answer(mut child: Child) -> Option<String> {
     let mut bytes = Vec::new();
     child.stdout.take()?.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes).ok()?;
@@ -445,7 +448,7 @@ fn answer(mut child: Child) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Sends the base files to all hosts at the same time; the commands that remove them again.
+/// Sends the base files to all hosts at the same time; returns the commands that remove them.
 fn send_base(
     options: &HostOptions,
     job_hosts: &[JobHost],
@@ -478,14 +481,14 @@ fn send_base(
     Ok(after)
 }
 
-/// Removes the base files again, and says where that failed.
+/// Removes the base files, and warns if that failed.
 fn remove_base(commands: &[Vec<Vec<u8>>], warnings: &Warnings) {
     for _ in 0..start_and_wait(commands) {
         warnings.warn("--cleanup: base files may be left on a host");
     }
 }
 
-/// Runs commands at the same time; how many of them failed.
+/// Runs commands at the same time; returns how many failed.
 fn start_and_wait(commands: &[Vec<Vec<u8>>]) -> usize {
     let start = |line: &Vec<Vec<u8>>| words(line).stdin(Stdio::null()).spawn();
     let children: Vec<io::Result<Child>> = commands.iter().map(start).collect();
@@ -502,14 +505,14 @@ fn words(line: &[Vec<u8>]) -> Command {
     command
 }
 
-/// A machine of another number of threads; remembers whether it was asked for it.
-struct Sized<'a> {
+/// A machine with another number of threads; remembers whether that was used.
+struct WithThreads<'a> {
     machine: &'a mut dyn Machine,
     threads: Option<u32>,
     was_asked: bool,
 }
 
-impl Machine for Sized<'_> {
+impl Machine for WithThreads<'_> {
     fn threads(&mut self) -> u32 {
         self.was_asked = true;
         self.threads.unwrap_or_else(|| self.machine.threads())

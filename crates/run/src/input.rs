@@ -1,10 +1,11 @@
-//! Input sources: arguments, files and streams, combined into records and packed into work.
+//! Input sources: arguments, files and streams, combined into records and packed into jobs.
 //!
 //! [`split`] takes the sources off a command line, [`open`] makes an [`Input`] of them, which is an
-//! iterator of records; [`Packer`] puts several records into one job.
+//! iterator of records; [`Packer`] packs several records into one job.
 //!
-//! One source is streamed: a million lines take the memory of one.  Of a product only the sources
-//! after the first are kept, as each of their values comes again for every value before it.
+//! A single source is streamed: a million lines take the memory of one.  For a product only the
+//! sources after the first are kept, because each of their values is used again for every value of
+//! those before.
 
 mod columns;
 mod combine;
@@ -36,11 +37,11 @@ pub enum InputSource {
     Stdin,
 }
 
-/// Whether a source is walked together with the one before it (`:::+`, `::::+`): the shorter of
-/// them ends both.
+/// Whether a source advances together with the one before it (`:::+`, `::::+`): the shorter of the
+/// two ends both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Linked {
-    /// It is combined with all values of those before it.
+    /// It is combined with all values of the sources before it.
     #[default]
     No,
     /// Its n-th value goes with the n-th of the source before it.
@@ -50,12 +51,12 @@ pub enum Linked {
 /// Sources in their order, each with its link.
 pub type Sources = Vec<(InputSource, Linked)>;
 
-/// The words that stand before sources on a command line.
+/// The words that begin sources on a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Separators {
-    /// Before arguments: `:::` (`--arg-sep`); with a `+` behind it they are linked.
+    /// Before arguments: `:::` (`--arg-sep`); a `+` after it links them.
     pub arguments: Vec<u8>,
-    /// Before files: `::::` (`--arg-file-sep`); with a `+` behind it they are linked.
+    /// Before files: `::::` (`--arg-file-sep`); a `+` after it links them.
     pub files: Vec<u8>,
 }
 
@@ -65,32 +66,32 @@ impl Default for Separators {
     }
 }
 
-/// How a value is cut into columns.
+/// How a value is split into columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Columns {
     /// Not at all.
     #[default]
     None,
-    /// At each match of this regular expression (`--colsep`); it sees bytes.
+    /// At each match of this regular expression (`--colsep`) over bytes.
     Separator(Vec<u8>),
-    /// As comma separated values in quotes, with this between the fields (`--csv`; `,`).
+    /// As CSV, with this separator between fields (`--csv`; `,`).
     Csv(Vec<u8>),
 }
 
-/// What names the values (`--header`).
+/// The names of the values (`--header`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ValueNames {
-    /// Nothing.
+    /// None.
     #[default]
     None,
-    /// The first value of each source (`:`, and whatever else `--header` is given: only `--pipe`
-    /// looks at what it says).
+    /// The first value of each source (`:`, and any other argument of `--header`, which only
+    /// `--pipe` uses).
     First,
     /// The names of the files (`0`).
     FileNames,
 }
 
-/// Which white space is taken off values (`--trim`).
+/// White space that is removed from values (`--trim`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trim {
     /// None (`n`).
@@ -109,22 +110,22 @@ pub enum Trim {
 pub struct InputOptions {
     /// What ends a value in a file: `\n`, or that of `-d` or `-0`; see [`delimiter`].
     pub delimiter: Vec<u8>,
-    /// How values are cut into columns.
+    /// How values are split into columns.
     pub columns: Columns,
-    /// What names the values.
+    /// The names of the values.
     pub header: ValueNames,
-    /// White space taken off values, those of columns apart; `None` is what the columns ask for
+    /// White space to remove, from each column; `None` for the default of the columns
     /// ([`Trim::Both`] with [`Columns::Separator`]).
     pub trim: Option<Trim>,
-    /// Walk all sources together, the short ones over and over (`--link`).
+    /// Read all sources in parallel, repeating the short ones (`--link`).
     pub link: bool,
-    /// Read everything first and mix it, from this seed (`--shuf`).
+    /// Read everything first and shuffle it with this seed (`--shuf`).
     pub shuffle: Option<u64>,
     /// A value that ends the input (`-E`).
     pub end_of_file: Option<Vec<u8>>,
     /// Skip the first value of the first source (`--skip-first-line`).
     pub skip_first_line: bool,
-    /// Skip values that have only white space (`-r`).
+    /// Skip values that consist of white space (`-r`).
     pub no_run_if_empty: bool,
     /// A value that ends in white space is continued by the next one (`-L`, `-l`).
     pub continued: bool,
@@ -147,7 +148,7 @@ impl Default for InputOptions {
     }
 }
 
-/// Why input could not be had.
+/// Why input cannot be read.
 #[derive(Debug, Error)]
 pub enum InputError {
     /// A file could not be opened.
@@ -168,7 +169,7 @@ pub enum InputError {
     },
     /// A value is longer than any argument can be.
     #[error(
-        "{name}: a value is longer than {limit} bytes: give what ends one with -d, or use --pipe"
+        "{name}: a value is longer than {limit} bytes: set the delimiter with -d, or use --pipe"
     )]
     TooLong {
         /// The file, or `standard input`.
@@ -176,9 +177,9 @@ pub enum InputError {
         /// The limit.
         limit: usize,
     },
-    /// What must be kept, because it comes more than once, is too much.
+    /// Values that must be kept because they are used again take too much memory.
     #[error(
-        "the values that come more than once take more than {limit} bytes: \
+        "the values that are used more than once take more than {limit} bytes: \
          put the longest source first, or do without --link and --shuf"
     )]
     TooMuch {
@@ -192,25 +193,25 @@ pub enum InputError {
         name: String,
         /// The beginning of the record.
         line: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         reason: &'static str,
     },
-    /// A regular expression cannot be used.
+    /// A regular expression is invalid.
     #[error("cannot use the regular expression {pattern:?} of {option}: {error}")]
     Pattern {
         /// As the user wrote it.
         pattern: String,
-        /// Of which option.
+        /// The option that it belongs to.
         option: &'static str,
-        /// Why not.
+        /// Why it is invalid.
         error: String,
     },
-    /// Nothing between the columns of CSV.
+    /// The separator of CSV columns is empty.
     #[error(
         "--colsep '' leaves the columns of --csv without a separator: give one or leave it out"
     )]
     Separator,
-    /// A delimiter that cannot be one.
+    /// A delimiter is invalid.
     #[error(
         "the delimiter {text:?} of -d is empty or unreadable: give characters, \\n, \\054 or \\x2c"
     )]
@@ -218,13 +219,13 @@ pub enum InputError {
         /// As the user wrote it.
         text: String,
     },
-    /// The command is too long with one record alone.
+    /// The command line is too long with a single record.
     #[error("the command line is too long with the argument {argument:?}")]
     DoesNotFit {
         /// The beginning of the record.
         argument: String,
     },
-    /// The command is too long with the records asked for (`-x`).
+    /// The command line is too long with the number of records asked for (`-x`).
     #[error("the command line is too long with {wanted} arguments: ask for less or leave out -x")]
     TooManyForOne {
         /// The number asked for.
@@ -233,20 +234,19 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// Whether it is no more than that a stream has nothing to read yet: what gave it may be asked
-    /// again.
+    /// Whether a stream only has nothing to read yet, so that reading can be tried again.
     pub fn passes(&self) -> bool {
         matches!(self, InputError::Read { error, .. } if error.kind() == ErrorKind::WouldBlock)
     }
 }
 
-/// Takes the sources off a command line: the command's words, and the sources that follow them.
-/// `-` among files is standard input.
+/// Splits a command line into the words of the command and the sources that follow them.  `-` among
+/// files is standard input.
 pub fn split(words: Vec<Vec<u8>>, separators: &Separators) -> (Vec<Vec<u8>>, Sources) {
     let mut command = Vec::new();
     let mut sources: Sources = Vec::new();
-    // What the words go to: the command until the first separator, then a list of arguments, or
-    // files with their link.
+    // Where words belong: to the command until the first separator, then to a list of arguments, or
+    // of files with their link.
     let mut files: Option<Linked> = None;
     let mut in_command = true;
     for word in words {
@@ -268,7 +268,7 @@ pub fn split(words: Vec<Vec<u8>>, separators: &Separators) -> (Vec<Vec<u8>>, Sou
 }
 
 impl Separators {
-    /// Whether the word stands before files, and how they are linked; `None` for other words.
+    /// Whether a separator is for files, and how they are linked; `None` for other words.
     fn find(&self, word: &[u8]) -> Option<(bool, Linked)> {
         let (base, linked) = match word.strip_suffix(b"+") {
             Some(base) if base == self.arguments || base == self.files => (base, Linked::Previous),
@@ -284,7 +284,7 @@ impl Separators {
     }
 }
 
-/// The source that a file's name stands for: `-` is standard input.
+/// The source for a file name: `-` is standard input.
 pub fn file(name: Vec<u8>) -> InputSource {
     use std::os::unix::ffi::OsStringExt;
     if name == b"-" {
@@ -294,7 +294,7 @@ pub fn file(name: Vec<u8>) -> InputSource {
     }
 }
 
-/// The bytes that `-d` stands for: characters, C's escapes (`\n`, `\t`, `\0` …), octal `\054` and
+/// The bytes that `-d` stands for: characters, escapes of C (`\n`, `\t`, `\0` …), octal `\054` and
 /// hexadecimal `\x2c`; other escapes stand for themselves.
 pub fn delimiter(text: &[u8]) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::with_capacity(text.len());
@@ -314,7 +314,7 @@ pub fn delimiter(text: &[u8]) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// The byte of an escape after its backslash, and how many characters it took.
+/// The byte of an escape after the backslash, and how many characters it took.
 fn escape(text: &[u8]) -> Option<(u8, usize)> {
     let number = |digits: &[u8], base: u32| {
         let length = digits.iter().take_while(|digit| (**digit as char).is_digit(base)).count();
@@ -342,7 +342,7 @@ fn escape(text: &[u8]) -> Option<(u8, usize)> {
 }
 
 /// Opens the sources; without any, standard input is the only one.  `stdin` is what
-/// [`InputSource::Stdin`] reads.  With a header its line is read here.
+/// [`InputSource::Stdin`] reads.  The line of a header is read here.
 pub fn open(
     sources: Sources,
     options: &InputOptions,

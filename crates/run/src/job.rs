@@ -1,9 +1,9 @@
-//! What a job is given, and how it ended.
+//! The input of a job, and how it ended.
 
 use spawn::ResourceUsage;
 use template::Record;
 
-/// What one job is given.
+/// The input of one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// The number of the job, from 1: `{#}`, and `Seq` in the joblog.
@@ -18,10 +18,10 @@ pub struct Work {
 pub enum Outcome {
     /// It exited with this code.
     Exited(u8),
-    /// A signal ended it that we did not send.
+    /// A signal that we did not send killed it.
     Signalled(u8),
-    /// We ended it, after a timeout, for lack of memory, or because the run ends.  The signal that
-    /// ended it; 0 if it exited instead.
+    /// We ended it, after a timeout, because memory was short, or because the run ends.  The signal
+    /// that killed it; 0 if it exited instead.
     Killed(u8),
     /// It was never started: its template called `skip()`.
     Skipped,
@@ -33,7 +33,7 @@ impl Outcome {
         matches!(self, Outcome::Exited(0) | Outcome::Skipped)
     }
 
-    /// `Exitval` of the joblog: the exit code; -1 of those we ended, -2 of those never started.
+    /// `Exitval` of the joblog: the exit code; -1 if we ended it, -2 if it was never started.
     pub fn exit_value(self) -> i32 {
         match self {
             Outcome::Exited(code) => i32::from(code),
@@ -43,7 +43,7 @@ impl Outcome {
         }
     }
 
-    /// The exit code that a shell has in `$?`; 255 of those we ended.
+    /// The exit code that a shell has in `$?`; 255 if we ended it.
     pub fn shell_exit_code(self) -> u8 {
         match self {
             Outcome::Exited(code) => code,
@@ -53,7 +53,7 @@ impl Outcome {
         }
     }
 
-    /// `Signal` of the joblog: the signal that ended it, or 0.
+    /// `Signal` of the joblog: the signal that killed it, or 0.
     pub fn signal(self) -> i32 {
         match self {
             Outcome::Signalled(signal) | Outcome::Killed(signal) => i32::from(signal),
@@ -77,7 +77,7 @@ pub struct JobResult {
     pub wall_ns: u64,
     /// Bytes sent to it: files transferred, or its standard input with `--pipe`.
     pub send_bytes: u64,
-    /// Bytes got from it: what it wrote, and files returned.
+    /// Bytes received from it: its output, and files returned.
     pub receive_bytes: u64,
     /// How it ended.
     pub outcome: Outcome,

@@ -1,9 +1,9 @@
 //! The joblog: which job ran when, for how long and with what result; and resuming from it.
 //!
-//! [`Format::Columns`] is the format that GNU parallel has had since 2011 and that scripts read: nine
-//! columns separated by TAB, the run time padded to ten characters, a newline in a command written as
-//! NUL.  [`Format::Json`] has everything that is known of a job.  Each line is one write(2) at the end
-//! of the file, so that a runner that is killed loses no line that it had written.
+//! [`Format::Columns`] is the format of GNU parallel since 2011, which scripts read: nine columns
+//! separated by TAB, the run time padded to ten characters, a newline in a command written as NUL.
+//! [`Format::Json`] has everything that is known of a job.  Each line is one write(2) at the end of
+//! the file, so that a runner that is killed loses no line that it has written.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -17,12 +17,12 @@ mod past;
 
 pub use past::{Done, read, read_from};
 
-/// What a line of a [`Log`] looks like.
+/// The format of a [`Log`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Nine columns separated by TAB, under a header: the joblog as GNU parallel has it.
+    /// Nine columns separated by TAB, with a header: the joblog of GNU parallel.
     Columns,
-    /// A JSON object with everything of [`JobResult`] and its resource usage.
+    /// A JSON object with all of [`JobResult`] and the resource usage.
     Json,
 }
 
@@ -50,8 +50,11 @@ pub enum LogError {
         /// Why it failed.
         error: io::Error,
     },
-    /// A line is not one of a joblog.
-    #[error("line {line} of the joblog {} is not one: mend it or choose another file", path.display())]
+    /// A line is not in the format of a joblog.
+    #[error(
+        "line {line} of the joblog {} is invalid: correct it or choose another file",
+        path.display()
+    )]
     Line {
         /// Which file.
         path: PathBuf,
@@ -70,8 +73,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens a file: a new one with a header (where the format has one), or, with `append`, one
-    /// that is added to as it is.
+    /// Opens a file: a new one with a header (if the format has one), or, with `append`, an
+    /// existing one.
     pub fn create(path: &Path, format: Format, append: bool) -> Result<Self, LogError> {
         let error = |error| LogError::Io { verb: "open", path: path.into(), error };
         let mut options = OpenOptions::new();
@@ -79,8 +82,8 @@ impl Log {
         let mut file = options.open(path).map_err(error)?;
         let mut line = Vec::new();
         if append {
-            // What a runner that was killed has left of a line must not become the beginning of
-            // ours.  Of a pipe or a terminal nothing can be asked.
+            // An incomplete line of a runner that was killed must not become the beginning of ours.
+            // Pipes and terminals cannot be checked.
             if file.seek(SeekFrom::End(-1)).is_ok() {
                 let mut last = [0];
                 if file.read(&mut last).is_ok_and(|count| count == 1) && last[0] != b'\n' {
@@ -99,7 +102,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Writes to an open descriptor (`--joblog -`), beginning with the header.
+    /// Writes to an open descriptor (`--joblog -`), starting with the header.
     pub fn on(file: OwnedFd, format: Format) -> Result<Self, LogError> {
         let line = format.header().to_vec();
         let mut log = Log { file: file.into(), path: "-".into(), line, format };
@@ -167,7 +170,7 @@ fn push_number(mut number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[begin..]);
 }
 
-/// Adds a time in seconds with three decimals, rounded, and padded with blanks on its left.
+/// Appends a time in seconds with three decimals, rounded, padded with blanks on the left.
 pub(crate) fn push_seconds(time_ns: u64, width: usize, out: &mut Vec<u8>) {
     let time_ms = time_ns / 1_000_000 + u64::from(time_ns % 1_000_000 >= 500_000);
     let begin = out.len();
@@ -254,7 +257,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).expect("text"), format!("{header}{one}{one}"));
         Log::create(&path, Format::Columns, false).expect("a log");
         assert_eq!(std::fs::read_to_string(&path).expect("text"), header);
-        // A line that was cut short stays by itself.
+        // A truncated line stays a line of its own.
         std::fs::write(&path, "8\t:\t1").expect("a file");
         let mut log = Log::create(&path, Format::Columns, true).expect("a log");
         log.write(&job(1, Outcome::Exited(0), b"a")).expect("a line");

@@ -2,25 +2,25 @@
 //!
 //! The parts, in the order in which a job goes through them:
 //!
-//! 1. [`input`] gives [`Record`](template::Record)s (one combination of the input sources' values each) and packs
-//!    them into [`Work`] (what one job is given);
-//! 2. crate [`template`] makes the command line, with its values quoted, and decides whether a shell is needed;
+//! 1. [`input`] makes [`Record`](template::Record)s (one combination of the input sources' values
+//!    each) and packs them into [`Work`] (the input of one job);
+//! 2. crate [`template`] renders the command line, with quoted values, and decides whether a shell
+//!    is needed;
 //! 3. [`schedule`] decides when the next job may start, and what happens to those that fail or run
 //!    too long;
 //! 4. crate [`spawn`] starts it and waits for its exit;
-//! 5. [`collect`] keeps its output apart from that of other jobs and writes it;
-//! 6. [`joblog`] writes its line of the joblog, and reads the joblog to resume a run.
+//! 5. [`collect`] keeps its output apart from that of other jobs, and writes it;
+//! 6. [`joblog`] writes its joblog line, and reads the joblog to resume a run.
 //!
-//! [`engine`] joins them.  Everything but [`engine`] can be tested without starting a process: the
-//! operating system is behind a trait, and the time is an argument.
+//! [`engine`] combines them.  Everything but [`engine`] can be tested without starting a process:
+//! the operating system is behind a trait, and the time is an argument.
 //!
-//! Nothing here prints, ends the process or reads the environment: the caller passes in what a user
-//! has set.
+//! Nothing here prints, exits or reads the environment: the caller passes in what a user has set.
 //!
 //! Uses `procfs`, `spawn` and `template`.
 //! Begin with `engine.rs`, then follow a job through the parts above.
 
-// What needs it says so at its head: signals and descriptors of others, in the engine.
+// Exceptions are declared in the files: signals and borrowed descriptors in the engine.
 #![deny(unsafe_code)]
 
 pub mod collect;

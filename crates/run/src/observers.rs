@@ -21,16 +21,16 @@ pub use panel::Panel;
 pub use progress_line::{ProgressLine, ProgressOptions};
 pub use statistics::{Statistics, StatisticsFormat};
 
-/// The time now.
+/// Returns the current time.
 pub type Clock = fn() -> Instant;
 
-/// Columns and rows of the terminal that is written to; `None` if it is none.
+/// Returns columns and rows of the terminal that is written to; `None` if it is not a terminal.
 pub type TerminalSize = fn() -> Option<(u16, u16)>;
 
-/// Passes everything on to each, in order.
+/// Passes all events on to each observer, in order.
 ///
-/// Notices stand last: whatever keeps lines on the terminal removes them when it gets a
-/// notice, and draws them again at its next tick.
+/// Notices come last: observers that keep lines on the terminal remove them when they get a notice,
+/// and draw them again at their next tick.
 #[derive(Default)]
 pub struct Observers(pub Vec<Box<dyn Observer>>);
 

@@ -7,7 +7,7 @@ use crate::engine::COMMAND_BYTES_MAX;
 use crate::engine::job_source::Fits;
 use crate::input::{self, Input, Packer};
 
-/// The options that say it, as they are given.
+/// The options that decide it, as given.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PackingOptions {
     /// `-N`.
@@ -28,16 +28,16 @@ pub struct PackingOptions {
     pub exact: bool,
 }
 
-/// How many records a job gets at most, where that is said.
+/// The most records of a job, if an option says so.
 fn records_max(packing: &PackingOptions) -> Option<u64> {
     let PackingOptions { replace_args, args, lines, max_lines, .. } = *packing;
     replace_args.or(args).or(max_lines.map(|lines| lines.max(1))).or(lines)
 }
 
-/// How records share a command line.
+/// How records are packed into a command line.
 ///
-/// As GNU parallel has it: `-X` and `-N` repeat words, beside whatever else, even for one record of
-/// several values; so does `-L`, but not beside `-m` and `--xargs`.
+/// As in GNU parallel: `-X` and `-N` repeat words, whatever other options there are, even for one
+/// record of several values; so does `-L`, but not with `-m` and `--xargs`.
 pub fn of_template(packing: &PackingOptions) -> Packing {
     let PackingOptions { replace_args, lines, context_replace, multiple, xargs, .. } = *packing;
     let joins = multiple || xargs;
@@ -49,7 +49,7 @@ pub fn of_template(packing: &PackingOptions) -> Packing {
     }
 }
 
-/// What gives each job its records.
+/// The packer that gives each job its records.
 pub fn packer(input: Input, packing: &PackingOptions, slots: u32) -> Packer {
     let fill = packing.context_replace || packing.multiple || packing.xargs;
     let spreads = (packing.context_replace || packing.multiple) && slots > 1;
@@ -63,25 +63,26 @@ pub fn packer(input: Input, packing: &PackingOptions, slots: u32) -> Packer {
     )
 }
 
-/// A number of jobs of as many digits as there may be, for measuring command lines.
+/// A total with as many digits as there may be, to measure command lines.
 const TOTAL_MAX: u64 = 999_999_999;
 
-/// How many jobs parallel takes so many records for before it packs them: without a number, as many.
+/// How many jobs parallel expects from this many records before it packs them; without a number as
+/// many.
 pub fn jobs_of(records: u64, packing: &PackingOptions) -> u64 {
     records.div_ceil(records_max(packing).unwrap_or(1).max(1))
 }
 
 /// The longest command line that `-s` allows, and how its length is counted.
 pub struct LengthLimit {
-    /// Bytes.
+    /// The limit in bytes.
     pub bytes: usize,
-    /// How long a command line counts as.
+    /// How the length is counted.
     pub measure: CommandLength,
-    /// The number of jobs that is counted with, where it is known.
+    /// The number of jobs to count with, if it is known.
     pub total: Option<u64>,
 }
 
-/// The function that decides whether a command line with so many records can still be run.
+/// A function that decides whether a command line with these records can be run.
 pub fn fits(
     template: Template,
     packing: Packing,

@@ -1,13 +1,14 @@
-//! Standard input cut into blocks, one for each job (`--pipe`, `--pipe-part`).
+//! Standard input split into blocks, one for each job (`--pipe`, `--pipe-part`).
 //!
-//! [`Cutter`] does no reading itself: its owner reads into [`Cutter::space`], reports the number of
-//! bytes, and takes blocks while there are any.  So a blocking reader can use it as well as an event
-//! loop, and can ask for an incomplete block after a timeout (`--block-timeout`).
+//! [`Cutter`] does not read: its owner reads into [`Cutter::space`], reports the number of bytes,
+//! and takes blocks while there are any.  So blocking readers and event loops can use it, and both
+//! can ask for an incomplete block after a timeout (`--block-timeout`).
 //!
-//! A block is the buffer that was read into; only the bytes after its last record are copied, to the
-//! beginning of the next one.  Buffers given back ([`Cutter::recycle`]) are used again.
+//! A block is the buffer that was read into; only the bytes after its last record are copied, to
+//! the beginning of the next buffer.  Buffers that are returned ([`Cutter::recycle`]) are used
+//! again.
 //!
-//! [`parts()`] finds where to cut a file; it reads only around the borders.
+//! [`parts()`] finds where to split a file; it reads only around the borders.
 
 mod cutter;
 mod parts;
@@ -18,72 +19,73 @@ use thiserror::Error;
 pub use self::cutter::{Cutter, RecordBlock};
 pub use self::parts::{FileParts, parts};
 
-/// How a stream is cut.
+/// How a stream is split.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PipeOptions {
-    /// How large blocks are; `None` is 1 MiB of a stream, and ten blocks a slot of a file.
+    /// How large blocks are; `None` is 1 MiB for a stream, and ten blocks a slot for a file.
     pub block: Option<BlockSize>,
     /// What a record begins with (`--recstart`); for a fixed text see [`unescape`].
     pub record_start: Option<Vec<u8>>,
-    /// What a record ends with (`--recend`); a newline when neither is given, and an empty one
-    /// lets records end anywhere.
+    /// What a record ends with (`--recend`); a newline when neither is given; an empty one allows a
+    /// split anywhere.
     pub record_end: Option<Vec<u8>>,
-    /// The two are regular expressions (`--regexp`), in which `^` and `$` are those of a line.
+    /// Both are regular expressions (`--regexp`), in which `^` and `$` match at lines.
     pub regexp: bool,
-    /// The two are taken off what is given to the jobs (`--rrs`).
+    /// Remove separators from what jobs get (`--rrs`).
     pub remove_separators: bool,
-    /// Records of a block (`-N`); 0 is as good as none.
+    /// Records of a block (`-N`); 0 is the same as `None`.
     pub records_max: Option<u64>,
-    /// Lines of a record (`-L`); the separators do not count then.
+    /// Lines of a record (`-L`); the separators are then ignored.
     pub record_lines: Option<u64>,
-    /// The beginning of the stream that every block is given before its own (`--header`).
+    /// The beginning of the stream, which is sent before every block (`--header`).
     pub header: PipeHeader,
-    /// Records are those of comma separated values: newlines in quotes do not end them (`--csv`).
+    /// Records are CSV: newlines in quotes do not end them (`--csv`).
     pub csv: bool,
-    /// Lines of white space alone are left out (`-r`).
+    /// Drop lines of white space (`-r`).
     pub drop_blank_lines: bool,
 }
 
 /// How large blocks are (`--block`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockSize {
-    /// So many bytes, or a little less: a block ends with the last record that ends in it.
+    /// At most this many bytes: a block ends after the last record that fits.
     Bytes(u64),
-    /// So many blocks for each slot (`--block -1`); of a file only.
+    /// This many blocks for each slot (`--block -1`); only for files.
     PerSlot(u32),
 }
 
-/// Bytes of a stream's block when nothing is said.
+/// Default bytes of a block of a stream.
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// Blocks of a file for each slot when nothing is said.
+/// Default blocks of a file for each slot.
 const BLOCKS_PER_SLOT: u32 = 10;
 
-/// Bytes of a record.  A block is raised to hold one record; a stream without any separator would
-/// be held in memory.
+/// Most bytes of a record.  A block is enlarged to hold one record; without a limit a stream
+/// without separators would be held in memory.
 const RECORD_BYTES_MAX: u64 = 1 << 30;
 
-/// Bytes in which a header that is a regular expression must match.
+/// Most bytes in which the regular expression of a header must match.
 const HEADER_BYTES_MAX: usize = 1 << 20;
 
-/// The bytes that the text of `--recstart` or `--recend` stands for: as `-d`, but it may be empty.
+/// The bytes that the text of `--recstart` or `--recend` stands for: as for `-d`, but it may be
+/// empty.
 pub fn unescape(text: &[u8]) -> Vec<u8> {
     crate::input::delimiter(text).unwrap_or_default()
 }
 
-/// What of the beginning of a stream is repeated before every block.
+/// The beginning of a stream that is repeated before every block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PipeHeader {
     /// Nothing.
     #[default]
     None,
-    /// So many lines (`--header 2`; `:` is 1).
+    /// This many lines (`--header 2`; `:` is 1).
     Lines(u64),
     /// What this regular expression matches at the beginning.
     Pattern(String),
 }
 
-/// Why a stream cannot be cut.
+/// Why a stream cannot be split.
 #[derive(Debug, Error)]
 pub enum PipeError {
     /// The input could not be read.
@@ -103,7 +105,7 @@ pub enum PipeError {
     #[error("{0}")]
     Options(&'static str),
     /// A record is longer than may be held in memory.
-    #[error("a record is longer than {limit} bytes: give what ends one with --recend")]
+    #[error("a record is longer than {limit} bytes: set the end of a record with --recend")]
     TooLong {
         /// The limit.
         limit: u64,

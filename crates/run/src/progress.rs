@@ -2,9 +2,9 @@
 //!
 //! Their form is GNU parallel's, for the programs and people that know it: each line begins with a
 //! carriage return and overwrites the last one; the bar has lines of `#` and a percentage that
-//! zenity(1) reads, and moves behind its own text in reverse video.  The estimate is our own: the time
-//! since the first start, divided by the jobs completed, for each job that is left; the other one
-//! counts whole seconds from the end of the first job.
+//! zenity(1) reads, and shows its text in reverse video up to the percentage.  The estimate is our
+//! own: the time since the first start divided by the completed jobs, for each job that is left;
+//! parallel counts whole seconds from the end of the first job.
 //!
 //! Nothing is written here: the lines are appended to a buffer.
 
@@ -17,7 +17,7 @@ pub struct Computer {
     pub name: Vec<u8>,
     /// CPU threads.
     pub threads: u32,
-    /// Jobs at the same time at most.
+    /// Most jobs at the same time.
     pub slots: u32,
     /// Jobs running now.
     pub running: u64,
@@ -25,7 +25,7 @@ pub struct Computer {
     pub completed: u64,
 }
 
-/// How far everything is.
+/// The progress of all jobs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProgressState<'a> {
     /// The computers.
@@ -49,12 +49,12 @@ impl ProgressState<'_> {
         self.completed() + self.computers.iter().map(|computer| computer.running).sum::<u64>()
     }
 
-    /// All jobs: those started, as long as nothing more is known.
+    /// The total; as long as it is unknown, the jobs started.
     fn total(&self) -> u64 {
         self.total.unwrap_or_default().max(self.started())
     }
 
-    /// Seconds for one job, with all that run at the same time; 0 before the first is completed.
+    /// Seconds for a job, with parallelism; 0 before the first is completed.
     fn seconds_each(&self, completed: u64) -> f64 {
         if completed == 0 { 0.0 } else { self.elapsed.as_secs_f64() / completed as f64 }
     }
@@ -83,17 +83,17 @@ const COLUMNS_DEFAULT: u16 = 80;
 #[derive(Debug)]
 pub struct ProgressText {
     style: Style,
-    /// Columns that the last line took.
+    /// Columns of the last line.
     last_columns: usize,
 }
 
 impl ProgressText {
-    /// One of this style.
+    /// Lines of this style.
     pub fn new(style: Style) -> Self {
         ProgressText { style, last_columns: 0 }
     }
 
-    /// What comes once, before the first line.
+    /// The text before the first line.
     pub fn header(&self, computers: &[Computer], out: &mut Vec<u8>) {
         if self.style == Style::Bar {
             return;
@@ -111,7 +111,7 @@ impl ProgressText {
         );
     }
 
-    /// What is to be written to standard error now.
+    /// The next line.
     pub fn line(&mut self, state: &ProgressState<'_>, out: &mut Vec<u8>) {
         out.push(b'\r');
         let columns = match state.columns {
@@ -135,19 +135,19 @@ impl ProgressText {
         push_computers(state, columns.saturating_sub(line.len()), &mut line);
         let length = String::from_utf8_lossy(&line).chars().count();
         out.extend_from_slice(&line);
-        // What is left of a longer line is blotted out.
+        // Blanks overwrite the rest of a longer line.
         out.resize(out.len() + self.last_columns.saturating_sub(length), b' ');
         self.last_columns = length;
     }
 
-    /// What ends the display.
+    /// The end of the last line.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         self.last_columns = 0;
         out.push(b'\n');
     }
 }
 
-/// How each computer is: as much of it as fits the line.
+/// The state of each computer, with as many details as fit the line.
 fn push_computers(state: &ProgressState<'_>, columns: usize, out: &mut Vec<u8>) {
     let started = state.started().max(1);
     let mut line = Vec::new();
@@ -181,7 +181,7 @@ fn push_bar(state: &ProgressState<'_>, columns: usize, out: &mut Vec<u8>) {
     let left = total - completed;
     let percent = if total == 0 { 0.0 } else { completed as f64 * 100.0 / total as f64 };
     let seconds = state.seconds_left();
-    // A control character in an argument must not move the cursor.
+    // A control character in an argument must not control the terminal.
     let argument: String = String::from_utf8_lossy(state.argument)
         .chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })
@@ -204,7 +204,7 @@ fn push_bar(state: &ProgressState<'_>, columns: usize, out: &mut Vec<u8>) {
 /// writes it above 0.0001.
 fn significant(percent: f64) -> String {
     let whole_digits = if percent < 1.0 {
-        // Zeros behind the point count for nothing.
+        // Leading zeros after the decimal point do not count.
         if percent > 0.0 { percent.log10().floor() as i32 + 1 } else { 1 }
     } else {
         (percent as u64).to_string().len() as i32

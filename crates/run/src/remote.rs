@@ -1,10 +1,10 @@
-//! Other hosts: login strings, files sent and fetched, commands for the host's shell.
+//! Other hosts: logins, files sent and fetched, commands for the host's shell.
 //!
 //! Pure functions from options to the text of commands; the engine runs them.  A host needs a POSIX
 //! shell, and `tar` if files are transferred; nothing of ours is installed there.
 //!
 //! - [`login`] reads `-S` and `--sshloginfile`;
-//! - [`command`] makes the command that runs on the host, and the line that does everything around it;
+//! - [`command`] makes the command that runs on the host, and the command line here that runs it;
 //! - [`files`] sends and fetches files, by `tar` through the same login: every host has it, whereas
 //!   rsync would have to be installed on both sides;
 //! - [`hosts`] decides which host gets the next job.

@@ -1,10 +1,10 @@
 //! When the next job may start, and what happens to those that fail or run too long.
 //!
-//! Pure state: nothing here starts, signals or waits for a process, and the time is an argument.  The
-//! engine asks [`Schedule::may_start`] before each job, reports what it did by [`Schedule::started`]
-//! and [`Schedule::ended`], and calls [`Schedule::poll`] at the moment of [`Schedule::next_timer`].
-//! What the engine must do then (signals, all of them to the job's process group) is returned as
-//! [`Action`]s.  A [`Machine`] reads the load and the available memory.
+//! Pure state: nothing here starts, signals or waits for a process, and the time is an argument.
+//! The engine calls [`Schedule::may_start`] before each job, reports by [`Schedule::started`] and
+//! [`Schedule::ended`], and calls [`Schedule::poll`] at the time of [`Schedule::next_timer`].  What
+//! the engine must do then (signals, always to the job's process group) is returned as [`Action`]s.
+//! A [`Machine`] reads the load and the available memory.
 //!
 //! A start and an end cost a few array look-ups, whatever the number of running jobs.
 
@@ -41,26 +41,25 @@ use slots::Slots;
 
 use crate::Outcome;
 
-/// `-j …auto`: what the number of jobs is multiplied by when a job has failed.
+/// `-j …auto`: the factor for the number of jobs after a job has failed.
 const AUTO_LESS: f64 = 0.7;
 
-/// `-j …auto`: what it is multiplied by when a job did well.
+/// `-j …auto`: the factor after a job has succeeded.
 const AUTO_MORE: f64 = 1.05;
 
-/// When jobs start and end.
+/// Decides when jobs start and end.
 pub struct Schedule {
     jobs: Jobs,
-    /// `-j …auto`: the number of jobs that failures have shown to be right; not above what was
-    /// asked for.
+    /// `-j …auto`: the current number of jobs, which failures reduce; at most the number asked for.
     auto_jobs: f64,
     slots: Slots,
     running: Running,
     delay: Option<Delay>,
-    /// No job starts before this moment.
+    /// No job starts before this time.
     not_before: Option<Instant>,
     timeout: timeout::Limit,
     retries: u32,
-    /// How often the jobs have failed that are to be tried again.
+    /// How often each job that is to be tried again has failed.
     failures: HashMap<u64, u32>,
     tally: Tally,
     term_sequence: TermSequence,
@@ -68,22 +67,22 @@ pub struct Schedule {
     terminations: BinaryHeap<Reverse<(Instant, u32, u64)>>,
     gates: Vec<Box<dyn Gate + Send>>,
     limit: Option<LimitGate>,
-    /// When the gates that watch running jobs are asked next.
+    /// When the gates that watch running jobs are checked next.
     watch_at: Option<Instant>,
-    /// Jobs that are suspended.
+    /// Number of suspended jobs.
     suspended: u32,
-    /// No job starts any more.
+    /// No further job starts.
     stopped: bool,
     actions: Vec<Action>,
-    /// A moment in the past, for a timer that is due at once.
+    /// A time in the past, for a timer that is due at once.
     epoch: Instant,
 }
 
 impl Schedule {
-    /// A schedule of nothing yet.
+    /// A schedule without any job.
     ///
     /// # Errors
-    /// A `-j` or `--load` that names a file which cannot be read or holds no number.
+    /// If `-j` or `--load` names a file that cannot be read or holds no number.
     pub fn new(
         options: ScheduleOptions,
         now: Instant,
@@ -134,17 +133,17 @@ impl Schedule {
         })
     }
 
-    /// How many jobs there are in all, once that is known: a percentage of `--halt` is of them.
+    /// Sets the total number of jobs once it is known, for percentages of `--halt`.
     pub fn set_total(&mut self, total: u64) {
         self.tally.set_total(total);
     }
 
-    /// How many jobs may run at once from now on: hosts have come or gone.
+    /// Sets how many jobs may run at once: hosts were added or removed.
     pub fn set_slots(&mut self, slots: u32) {
         self.slots.set_limit(slots);
     }
 
-    /// Whether the next job may start; nothing is taken by asking.
+    /// Whether the next job may start.  This reserves nothing.
     pub fn may_start(&mut self, now: Instant, machine: &mut dyn Machine) -> Start {
         if self.stopped {
             return Start::Never;
@@ -159,7 +158,7 @@ impl Schedule {
                 return Start::At(moment);
             }
         }
-        // With memory enough for one more, those that are suspended come first.
+        // With enough memory for one more job, suspended jobs continue first.
         self.suspend_all_but(u32::MAX);
         match self.limit.as_mut().map(|limit| limit.ask(now)) {
             None | Some(Question::Go) => Start::Now { slot },
@@ -169,7 +168,7 @@ impl Schedule {
         }
     }
 
-    /// The next job has been started, in the slot that [`Schedule::may_start`] named.
+    /// The next job was started, in the slot that [`Schedule::may_start`] returned.
     pub fn started(&mut self, seq: u64, slot: u32, now: Instant) {
         let taken = self.slots.take();
         debug_assert_eq!(taken, slot, "a job is started in the slot that was named");
@@ -188,8 +187,8 @@ impl Schedule {
 
     /// The job in a slot has ended.
     ///
-    /// A job that [`Schedule::is_ending`] says is being ended may have left children: before it is
-    /// reaped, what is left of its process group is to be sent a KILL.
+    /// If [`Schedule::is_ending`] says that the job is being killed, it may have left children:
+    /// send KILL to the rest of its process group before the job is reaped.
     pub fn ended(
         &mut self,
         slot: u32,
@@ -198,13 +197,13 @@ impl Schedule {
         machine: &mut dyn Machine,
     ) -> Ended {
         let Some(job) = self.remove(slot, now) else {
-            // A slot that runs nothing: there is nothing to say about it.
+            // No job runs in this slot.
             let (verdict, halt) = (AfterEnd::Dropped, Halted::No);
             return Ended { verdict, outcome, attempt: 1, halt };
         };
         let outcome = match outcome {
             Outcome::Signalled(signal) if job.fate != Fate::Runs => Outcome::Killed(signal),
-            // It heard the signal and made an end of itself, but was not done: no success.
+            // It caught the signal and exited with 0, but was not done: not a success.
             Outcome::Exited(0) if job.fate != Fate::Runs => Outcome::Killed(0),
             outcome => outcome,
         };
@@ -226,14 +225,15 @@ impl Schedule {
         ended(AfterEnd::Done, halt)
     }
 
-    /// A job was not started because its own template asked so (`skip()`); it counts as failed.
+    /// A job was not started because its template called `skip()`; it counts as failed.
     pub fn skipped(&mut self, now: Instant) -> Ended {
         let halt = self.count(Outcome::Skipped, now);
         Ended { verdict: AfterEnd::Done, outcome: Outcome::Skipped, attempt: 1, halt }
     }
 
-    /// The kernel had no process for the job that was said to be started: it gives its slot back,
-    /// and is to be started again.  Until more jobs end than run now, no more are tried at once.
+    /// The kernel could not create a process for the job that was reported as started: its slot is
+    /// free again, and it is to be started again.  Until a job ends, no more than the running jobs
+    /// are tried.
     pub fn refused(&mut self, slot: u32, now: Instant) {
         if self.remove(slot, now).is_some() {
             self.slots.set_limit(self.running.len().max(1));
@@ -250,7 +250,7 @@ impl Schedule {
         }
     }
 
-    /// The moment at which [`Schedule::poll`] has something to do.
+    /// The time at which [`Schedule::poll`] has something to do.
     pub fn next_timer(&self) -> Option<Instant> {
         if !self.actions.is_empty() {
             return Some(self.epoch);
@@ -265,8 +265,8 @@ impl Schedule {
     }
 
     /// Does what is due: ends jobs that took too long, sends the next signals to those that are
-    /// being ended, and looks at the memory where an option asks for it.  What the engine is to do
-    /// comes by [`Schedule::actions`].
+    /// being ended, and checks memory if an option needs it.  [`Schedule::actions`] returns what
+    /// the engine must do.
     pub fn poll(&mut self, now: Instant, machine: &mut dyn Machine) {
         self.signal_next(now);
         self.end_late(now);
@@ -276,17 +276,17 @@ impl Schedule {
         }
     }
 
-    /// What the engine is to do, in this order; to be asked for after every other call.
+    /// What the engine must do, in this order; call it after every other call.
     pub fn actions(&mut self) -> impl Iterator<Item = Action> + '_ {
         self.actions.drain(..)
     }
 
-    /// No job starts any more; those that run go on.
+    /// Starts no further job; running jobs continue.
     pub fn stop_starting(&mut self) {
         self.stopped = true;
     }
 
-    /// No job starts any more, and those that run are ended; they have neither output nor joblog.
+    /// Starts no further job, and ends the running ones without output and joblog.
     pub fn end_all(&mut self, now: Instant) {
         self.stopped = true;
         let slots: Vec<u32> = self.running.oldest_first().map(|job| job.slot).collect();
@@ -300,42 +300,42 @@ impl Schedule {
         self.running.get(slot).is_some_and(|job| job.fate != Fate::Runs)
     }
 
-    /// Whether the job in a slot is suspended for lack of memory.
+    /// Whether the job in a slot is suspended because memory is short.
     pub fn is_suspended(&self, slot: u32) -> bool {
         self.running.get(slot).is_some_and(|job| job.suspended)
     }
 
-    /// Whether no job will start any more.
+    /// Whether no further job will start.
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// How many jobs run.
+    /// Number of running jobs.
     pub fn running(&self) -> u32 {
         self.running.len()
     }
 
-    /// How many may run at once now.
+    /// How many jobs may run at once now.
     pub fn slots(&self) -> u32 {
         self.slots.limit()
     }
 
-    /// How many jobs have ended for good and well.
+    /// Jobs that have ended successfully, for good.
     pub fn succeeded(&self) -> u64 {
         self.tally.succeeded()
     }
 
-    /// How many jobs have ended for good, and not well.
+    /// Jobs that have failed, for good.
     pub fn failed(&self) -> u64 {
         self.tally.failed()
     }
 
-    /// The exit code of everything, as things stand.
+    /// The exit code of the run, as of now.
     pub fn exit_code(&self) -> u8 {
         self.tally.exit_code()
     }
 
-    /// Takes a job that has ended out of all tables.
+    /// Removes a job that has ended from all tables.
     fn remove(&mut self, slot: u32, now: Instant) -> Option<running::Job> {
         let job = self.running.remove(slot)?;
         self.slots.give_back(slot);
@@ -351,13 +351,13 @@ impl Schedule {
         if self.running.len() == 0 {
             self.watch_at = None;
         } else if self.suspended > 0 {
-            // The job that ended may be the one for which the others wait.
+            // Suspended jobs may be waiting for this one.
             self.watch_at = Some(now);
         }
         Some(job)
     }
 
-    /// What a job's end teaches: its time, and how many jobs at once and how fast.
+    /// Updates the timeout, the number of jobs and the delay when a job has ended.
     fn learn(&mut self, good: bool, time: Duration, machine: &mut dyn Machine) {
         if good {
             self.timeout.learn(time);
@@ -368,7 +368,7 @@ impl Schedule {
         if !(self.jobs.is_file() || self.jobs.is_auto()) {
             return;
         }
-        // A file that is being written may be empty for a moment: the number stands.
+        // A file that is being written may be empty for a moment: the old number stays.
         let Ok(asked) = self.jobs.evaluate(machine) else { return };
         if self.jobs.is_auto() {
             let factor = if good { AUTO_MORE } else { AUTO_LESS };
@@ -379,7 +379,7 @@ impl Schedule {
         }
     }
 
-    /// A job has ended for good: is that the end of everything?
+    /// Counts a job that has ended for good; returns whether that ends the run.
     fn count(&mut self, outcome: Outcome, now: Instant) -> Halted {
         match self.tally.count(outcome) {
             Reached::No => Halted::No,
@@ -395,7 +395,7 @@ impl Schedule {
         }
     }
 
-    /// Does what a gate says; the moment to ask again if no job may start.
+    /// Does what a gate answers; returns when to ask again if no job may start.
     fn obey(&mut self, answer: Answer, now: Instant) -> Option<Instant> {
         match answer {
             Answer::Go => None,
@@ -411,7 +411,7 @@ impl Schedule {
         }
     }
 
-    /// Asks the gates that watch running jobs.
+    /// Checks the gates that watch running jobs.
     fn watch(&mut self, now: Instant, machine: &mut dyn Machine) {
         let mut suspends = false;
         for at in 0..self.gates.len() {

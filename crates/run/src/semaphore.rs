@@ -5,14 +5,15 @@
 //! ~/.parallel/semaphores/id-NAME/id-NAME         an empty file; its links are the slots taken
 //! ~/.parallel/semaphores/id-NAME/PID@HOST        one of them
 //! ~/.parallel/semaphores/whit/lock               as the first lock, for whit only
-//! ~/.parallel/semaphores/whit/PID@HOST           locked (flock) by a holder of ours as long as it lives
+//! ~/.parallel/semaphores/whit/PID@HOST           locked (flock) by a holder of ours while it lives
 //! ```
 //!
-//! The first three are GNU parallel's, so that its `sem` and ours count each other's commands.  They
-//! are not enough: parallel removes its lock file without checking that it is still the one it locked,
-//! so two processes may hold the lock at once; and it knows a dead holder by its process number, which
-//! another process may have by then.  Between processes of whit the last two files decide: never more
-//! than N at once, and a slot is free as soon as its holder has ended, even by `kill -9`.
+//! The first three are those of GNU parallel, so that its `sem` and ours count each other's
+//! commands.  They are not sufficient: parallel removes its lock file without checking that it is
+//! still the one it locked, so two processes may hold the lock at once; and it recognizes a dead
+//! holder by its process number, which may have been reused.  Between processes of whit the last
+//! two files decide: never more than N at once, and a slot is free as soon as its holder has ended,
+//! even by `kill -9`.
 //!
 //! Waiting uses no CPU time: it ends when a holder ends (pidfd) or its link is removed (inotify).
 
@@ -33,17 +34,17 @@ use rustix::process::{Pid, PidfdFlags};
 
 use crate::units::{self, UnitError};
 
-/// How often holders on other machines that share the folder are checked: the kernel reports no
-/// changes that another machine makes.
+/// How often holders on other machines that share the directory are checked: inotify does not
+/// report changes that another machine makes.
 const ELSEWHERE: Duration = Duration::from_secs(1);
 
-/// Room for events; what they say does not matter.
+/// Buffer for events; their contents do not matter.
 const EVENT_BYTES: usize = 4096;
 
 /// Why a semaphore cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SemaphoreError {
-    /// The folder of all semaphores cannot be made.
+    /// The directory of all semaphores cannot be created.
     #[error("cannot make the folder {folder}: {error}")]
     Folder {
         /// Its path.
@@ -62,7 +63,7 @@ pub enum SemaphoreError {
         /// What the kernel said.
         error: io::Error,
     },
-    /// `--semaphore-timeout` is no duration.
+    /// `--semaphore-timeout` is not a duration.
     #[error("--semaphore-timeout: {0}")]
     Timeout(UnitError),
     /// Waiting failed (poll(2)).
@@ -81,33 +82,33 @@ pub struct Semaphore {
     host: Vec<u8>,
 }
 
-/// What is to be waited for.
+/// What to wait for.
 #[derive(Clone, Copy, Debug)]
 pub enum WaitFor {
-    /// A slot of so many.
+    /// One of this many slots.
     Slot(u32),
-    /// That no process holds one.
+    /// That no process holds a slot.
     Empty,
 }
 
 /// How long to wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WaitLimit {
-    /// As long as it takes.
+    /// Without limit.
     None,
-    /// So long; then go on as if the wait had succeeded.
+    /// For this time; then go on as if the wait had succeeded.
     ThenTake(Duration),
-    /// So long; then fail.
+    /// For this time; then fail.
     ThenFail(Duration),
 }
 
 impl WaitLimit {
-    /// Reads `--semaphore-timeout`: a duration; with a `-` before it, the wait fails then; 0 is no
-    /// limit.
+    /// Parses `--semaphore-timeout`: a duration; with a `-` before it the wait fails at the limit;
+    /// 0 is no limit.
     ///
     /// # Errors
     ///
-    /// It is no duration.
+    /// If it is not a duration.
     pub fn parse(text: &str) -> Result<Self, SemaphoreError> {
         let (duration, fails) = match text.strip_prefix('-') {
             Some(rest) => (rest, true),
@@ -125,13 +126,13 @@ impl WaitLimit {
 /// How waiting ended.
 #[derive(Debug)]
 pub enum WaitOutcome {
-    /// A slot is ours.
+    /// This process holds a slot.
     Taken(HeldSlot),
-    /// The time was up, and one is ours all the same.
+    /// The limit was reached, and this process holds a slot anyway.
     TakenAnyway(HeldSlot),
-    /// No process holds one.
+    /// No process holds a slot.
     Empty,
-    /// The time was up.
+    /// The limit was reached.
     TimedOut,
     /// The process that this one waits for has ended.
     Abandoned,
@@ -142,7 +143,7 @@ pub enum WaitOutcome {
 struct Holders {
     /// Those on this machine.
     here: Vec<OwnedFd>,
-    /// How many are on others.
+    /// Number of holders on other machines.
     elsewhere: usize,
 }
 
@@ -152,17 +153,17 @@ impl Holders {
     }
 }
 
-/// A slot that this process holds, until dropped.
+/// A slot that this process holds until this is dropped.
 #[derive(Debug)]
 pub struct HeldSlot {
     semaphore: Semaphore,
-    /// The process that took it: a copy in a child of it holds nothing.
+    /// The process that took it: a copy in a child holds nothing.
     owner: u32,
     /// Keeps the lock of our own file.
     _mark: File,
 }
 
-/// The lock: no other process reads or changes anything while this lives.
+/// The lock: no other process reads or changes the semaphore while this lives.
 struct Locked<'a> {
     semaphore: &'a Semaphore,
     _ours: File,
@@ -170,7 +171,7 @@ struct Locked<'a> {
 }
 
 impl Semaphore {
-    /// The semaphore of that name in a user's folder.
+    /// The semaphore of this name in the home directory of a user.
     pub fn new(home: &Path, name: &OsStr) -> Self {
         let host = rustix::system::uname().nodename().to_bytes().to_vec();
         Semaphore { root: home.join("semaphores"), name: file_name(name), host }
@@ -191,11 +192,11 @@ impl Semaphore {
         OsString::from_vec(name)
     }
 
-    /// Waits.  `parent` is the writing end of a pipe; the wait ends when its reader is closed.
+    /// Waits.  `parent` is the writing end of a pipe; the wait ends when the reading end is closed.
     ///
     /// # Errors
     ///
-    /// What the kernel refuses.
+    /// Those of the kernel.
     pub fn wait(
         &self,
         wanted: WaitFor,
@@ -244,7 +245,7 @@ impl Semaphore {
         }
     }
 
-    /// Watches the folder for changes from now on, and forgets those up to now.
+    /// Watches the directory for changes from now on, and drops earlier events.
     fn watch(&self, changes: &OwnedFd) -> io::Result<()> {
         use inotify::WatchFlags;
         let flags = WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::DELETE_SELF;
@@ -283,7 +284,7 @@ impl Semaphore {
 }
 
 impl Locked<'_> {
-    /// Who holds slots.  Removes the links of the dead.
+    /// The holders of slots.  Removes the links of dead ones.
     fn holders(&self) -> io::Result<Holders> {
         let mut holders = Holders::default();
         let entries = match fs::read_dir(self.semaphore.folder()) {
@@ -310,7 +311,7 @@ impl Locked<'_> {
     /// A holder on this machine, if it lives.
     fn alive(&self, name: &OsStr, pid: u32) -> io::Result<Option<OwnedFd>> {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        // An entry under our own number is of a process that had it before.
+        // An entry with our own number was left by an earlier process.
         let Some(pid) = pid.filter(|pid| *pid != rustix::process::getpid()) else {
             return Ok(None);
         };
@@ -324,7 +325,7 @@ impl Locked<'_> {
             Err(Errno::SRCH | Errno::INVAL | Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        // A process that has ended may wait for its parent for long.
+        // A process that has exited may stay a zombie for long.
         let mut ended = [PollFd::new(&process, PollFlags::IN)];
         let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
         let is_alive = rustix::event::poll(&mut ended, Some(&now))? == 0;
@@ -346,11 +347,11 @@ impl Locked<'_> {
             let linked =
                 File::create(&counted).and_then(|_| fs::hard_link(&counted, folder.join(&entry)));
             match linked {
-                // parallel removes the folder with the last holder.
+                // parallel removes the directory with the last holder.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
                     remove(&semaphore.marks().join(&entry))?;
-                    // There is nothing to give back.
+                    // Nothing was taken that could be released.
                     std::mem::forget(slot);
                     return Err(error);
                 }
@@ -362,7 +363,7 @@ impl Locked<'_> {
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        // As parallel does, but only when it is still the one that we have.
+        // As parallel does, but only if it is still the file that we locked.
         let path = self.semaphore.their_lock();
         let there = fs::symlink_metadata(&path).map(|there| there.ino()).ok();
         if there.is_some() && there == self.theirs.metadata().map(|ours| ours.ino()).ok() {
@@ -376,7 +377,7 @@ impl Drop for HeldSlot {
         if self.owner != std::process::id() {
             return;
         }
-        // What fails here is repaired by the next process that looks: it sees that this one has ended.
+        // What fails here is repaired by the next process, which sees that this one has ended.
         let Ok(locked) = self.semaphore.lock() else { return };
         let (folder, entry) = (self.semaphore.folder(), self.semaphore.own_entry());
         let _ = remove(&folder.join(&entry));
@@ -388,7 +389,8 @@ impl Drop for HeldSlot {
     }
 }
 
-/// Sleeps until something may have changed; true when the reader of `parent` is closed.
+/// Sleeps until something may have changed; returns true when the reading end of `parent` is
+/// closed.
 fn sleep(
     holders: &Holders,
     changes: BorrowedFd<'_>,
@@ -397,7 +399,7 @@ fn sleep(
 ) -> Result<bool, SemaphoreError> {
     let mut watched = vec![PollFd::from_borrowed_fd(changes, PollFlags::IN)];
     watched.extend(holders.here.iter().map(|process| PollFd::new(process, PollFlags::IN)));
-    // The kernel reports a pipe without a reader (POLLERR) without being asked.
+    // poll(2) always reports a pipe without a reader (POLLERR).
     watched.extend(parent.map(|parent| PollFd::from_borrowed_fd(parent, PollFlags::empty())));
     let again = (holders.elsewhere > 0).then_some(ELSEWHERE);
     let longest = rest.into_iter().chain(again).min();
@@ -410,22 +412,21 @@ fn sleep(
     Ok(parent.is_some() && watched.last().is_some_and(has_left))
 }
 
-/// A semaphore's name as a file's: bytes that are neither letters, digits, `-` nor `_` in
-/// hexadecimal.
+/// A file name for a semaphore: bytes other than letters, digits, `-` and `_` are hexadecimal.
 fn file_name(name: &OsStr) -> OsString {
     use std::fmt::Write as _;
     let mut text = String::from("id-");
     for &byte in name.as_bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => text.push(byte.into()),
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             _ => drop(write!(text, "{byte:02x}")),
         }
     }
     text.into()
 }
 
-/// The process and the machine in a link's name.
+/// The process and the machine in the name of a link.
 fn holder(name: &OsStr) -> Option<(u32, &[u8])> {
     let name = name.as_bytes();
     let at = name.iter().position(|&byte| byte == b'@')?;
@@ -440,7 +441,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a file that need not be there.
+/// Removes a file if it exists.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -452,7 +453,7 @@ fn flock(file: &File, operation: FlockOperation) -> io::Result<()> {
     Ok(rustix::io::retry_on_intr(|| rustix::fs::flock(file, operation))?)
 }
 
-/// Locks it unless another process has; true if it did.
+/// Locks a file unless another process holds the lock; returns whether it did.
 fn try_flock(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => Ok(true),
@@ -516,7 +517,7 @@ mod tests {
         assert!(!semaphore.folder().exists() && !semaphore.their_lock().exists());
     }
 
-    /// A semaphore whose one slot a process that lives holds, as parallel marks it.
+    /// A semaphore whose only slot a living process holds, in parallel's files.
     fn held_by_parallel(home: &Path) -> Semaphore {
         let semaphore = Semaphore::new(home, OsStr::new("x"));
         fs::create_dir_all(semaphore.folder()).unwrap();

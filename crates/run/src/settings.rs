@@ -1,6 +1,6 @@
 //! The options of `whit run` as the user gave them, without the command line parser.
 //!
-//! Texts are unparsed; [`crate::setup`] parses them and refuses combinations that make no sense.
+//! Texts are not parsed; [`crate::setup`] parses them and rejects combinations that make no sense.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use std::path::PathBuf;
 use crate::hosts::HostOptions;
 use crate::packing::PackingOptions;
 
-/// Everything that says what is run, and how.
+/// All settings of a run.
 #[derive(Debug, Default)]
 pub struct RunSettings {
-    /// What jobs are made of.
+    /// The input of jobs.
     pub input: InputSettings,
-    /// How many values go into a job.
+    /// How many values a job gets.
     pub packing: PackingOptions,
     /// `-s`: the longest command line.
     pub max_chars: Option<String>,
-    /// Blocks of a stream instead of values.
+    /// Splitting a stream into blocks.
     pub pipe: PipeSettings,
     /// Replacement strings.
     pub strings: StringSettings,
@@ -29,36 +29,36 @@ pub struct RunSettings {
     pub hosts: HostOptions,
     /// Where output goes.
     pub output: OutputSettings,
-    /// Jobs read our standard input: the one command of a semaphore does.
+    /// Jobs read our standard input, as the single command of a semaphore does.
     pub keeps_stdin: bool,
     /// The command line with its replacement strings, then `:::` values or `::::` files.
     pub words: Vec<OsString>,
-    /// What the process was started in.
+    /// The environment of this process.
     pub user: UserEnvironment,
 }
 
-/// What the process was started in, which jobs and shells depend on.
+/// The environment of this process, on which jobs and shells depend.
 #[derive(Debug, Default)]
 pub struct UserEnvironment {
     /// The environment variables.
     pub variables: Vec<(OsString, OsString)>,
     /// The user's shell.
     pub shell: PathBuf,
-    /// Where temporary files are made unless an option says it.
+    /// The directory of temporary files unless an option sets it.
     pub temporary_folder: PathBuf,
-    /// Seconds to be added to UTC for local time.
+    /// Offset of local time from UTC in seconds.
     pub zone_offset_s: i64,
 }
 
 impl UserEnvironment {
-    /// A variable's value.
+    /// The value of a variable.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         let found = self.variables.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.as_os_str())
     }
 }
 
-/// What jobs are made of.
+/// The input of jobs.
 #[derive(Debug, Default)]
 pub struct InputSettings {
     /// `-a`, `--arg-file`.
@@ -95,7 +95,7 @@ pub struct InputSettings {
     pub arg_file_sep: Option<OsString>,
 }
 
-/// Blocks of a stream instead of values.
+/// Splitting a stream into blocks.
 #[derive(Debug, Default)]
 pub struct PipeSettings {
     /// `--pipe`.
@@ -251,12 +251,12 @@ pub struct OutputSettings {
 }
 
 impl PipeSettings {
-    /// Whether there are blocks.
+    /// Whether the input is split into blocks.
     pub fn is_used(&self) -> bool {
         self.pipe || self.pipe_part || self.is_named()
     }
 
-    /// What says how the input is cut, and whether it is given.
+    /// The options for splitting the input, and whether they are given.
     pub fn of_cutting(&self) -> [(bool, &'static str); 6] {
         [
             (self.block.is_some(), "--block"),
@@ -268,14 +268,14 @@ impl PipeSettings {
         ]
     }
 
-    /// Whether jobs get the name of their block.
+    /// Whether jobs get the name of a file or pipe with their block.
     pub fn is_named(&self) -> bool {
         self.cat || self.fifo
     }
 }
 
 impl RunSettings {
-    /// Where temporary files are made.
+    /// The directory of temporary files.
     pub fn temporary_folder(&self) -> PathBuf {
         self.output.tmpdir.clone().unwrap_or_else(|| self.user.temporary_folder.clone())
     }

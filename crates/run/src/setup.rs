@@ -1,7 +1,7 @@
-//! From what a user has asked for ([`RunSettings`]) to an engine that is ready to run.
+//! Makes an engine that is ready to run from what the user has asked for ([`RunSettings`]).
 //!
-//! [`prepare`] joins what the files beside it make, in the order in which they need each other.  A new
-//! option belongs into the file that reads its group of settings:
+//! [`prepare`] combines what the other files make, in the order in which they depend on each other.
+//! A new option belongs in the file that reads its group of settings:
 //!
 //! 1. `schedule`: when jobs start and end;
 //! 2. `joblog`: where it is written, and which jobs an earlier run did;
@@ -45,7 +45,7 @@ mod tee;
 pub use error::SetupError;
 pub use semaphore_job::one_job;
 
-/// Signals that the engine takes.
+/// Signals that the engine handles.
 const SIGNALS: &[i32] =
     &[libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGTSTP, libc::SIGUSR1, libc::SIGUSR2];
 
@@ -53,17 +53,17 @@ const SIGNALS: &[i32] =
 pub struct Prepared {
     parts: EngineParts<Linux>,
     progress: ProgressOptions,
-    /// What is run after all jobs.
+    /// Commands to run after all jobs.
     after: AfterJobs,
 }
 
 impl Prepared {
-    /// What a line of progress is to show.
+    /// What the progress line shows.
     pub fn progress(&self) -> ProgressOptions {
         self.progress
     }
 
-    /// Looks at each process that has ended, for what `wait4` does not say.
+    /// Inspects each exited process for what `wait4` does not return.
     pub fn inspect_exits(&mut self) {
         self.parts.os.look_at_ends(ExitDetails::new(self.parts.options.start_method.shell()));
     }
@@ -80,22 +80,22 @@ impl Prepared {
     }
 }
 
-/// Puts everything together.
+/// Makes the engine.
 ///
 /// # Errors
 ///
-/// What cannot be had.
+/// Why the settings cannot be used.
 pub fn prepare(mut settings: RunSettings, warnings: &Warnings) -> Result<Prepared, SetupError> {
     hosts::check(&settings)?;
-    // Signals are taken before anything could start a thread.
+    // Signals are blocked before any thread can start.
     let mut machine = LocalMachine::default();
     let threads = machine.threads();
     let spawners = settings.jobs.spawners.unwrap_or_else(|| (threads as usize / 16).clamp(1, 8));
-    let os = Linux::new(SIGNALS, spawners).map_err(system("cannot listen for signals"))?;
+    let os = Linux::new(SIGNALS, spawners).map_err(system("cannot set up signals"))?;
 
     let mut options = schedule::options(&settings.schedule)?;
     let logs = joblog::logs(&settings)?;
-    // It may read the first line of a terminal, or open a pipe without a writer.
+    // It may read the first line from a terminal, or open a pipe without a writer.
     let (words, given) = os.interruptibly(|| Given::open(&mut settings))?;
     let command = Command::parse(&words, &settings, &given)?;
     let (style, is_shown) = output::progress_style(&settings.output);
@@ -121,7 +121,7 @@ pub fn prepare(mut settings: RunSettings, warnings: &Warnings) -> Result<Prepare
         job_source::JobSourceNeeds { slots, needs_total, remote: remote.as_ref(), warnings };
     let job_source = job_source::job_source(given, &command, &settings, &needs, &os)?;
     let (results, place) = output::results(&settings.output, &command)?;
-    // What ssh writes on standard output is the job's.
+    // ssh's own standard output is that of the job.
     let stdout_unused = remote.is_none() && command.redirects_output(&settings.user);
     let grouped = settings.hosts.is_everywhere;
     let collector = output::collector(&settings, results, &command, stdout_unused, grouped)?;

@@ -3,13 +3,13 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What the user wants (`--shell`).
+/// The user's choice (`--shell`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ShellChoice {
-    /// A shell where the template needs one.
+    /// A shell if the template needs one.
     #[default]
     Auto,
-    /// No shell: a template that needs one is refused.
+    /// No shell: a template that needs one is rejected.
     Never,
     /// Always this one, by name or path.
     Named(PathBuf),
@@ -26,7 +26,7 @@ impl ShellChoice {
     }
 }
 
-/// Programs that are shells, by the name of their file.
+/// File names of shells.
 const SHELLS: &[&str] = &[
     "ash",
     "bash",
@@ -52,7 +52,7 @@ const SHELLS: &[&str] = &[
     "zsh",
 ];
 
-/// How many ancestors are looked at.
+/// Most ancestors that are checked.
 const ANCESTORS_MAX: usize = 64;
 
 /// The nearest ancestor of this process that is a shell.
@@ -71,7 +71,7 @@ pub fn of_an_ancestor() -> Option<PathBuf> {
     None
 }
 
-/// Whether a file's name is a shell's.
+/// Whether a file name is that of a shell.
 pub fn is_shell(program: &Path) -> bool {
     let name = program.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
     SHELLS.iter().any(|shell| shell.as_bytes() == name)
@@ -79,7 +79,7 @@ pub fn is_shell(program: &Path) -> bool {
 
 fn parent_of(pid: u32) -> Option<u32> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // A name may hold anything, blanks and parentheses too; nothing behind it does.
+    // The name may contain anything, also blanks and parentheses; the fields after it do not.
     let end = stat.iter().rposition(|&byte| byte == b')')?;
     let text = std::str::from_utf8(&stat[end + 1..]).ok()?;
     text.split_whitespace().nth(1)?.parse().ok()

@@ -4,26 +4,26 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why a number with a unit was refused.
+/// Why a number with a unit is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{text:?} is not a {what}: {example}")]
 pub struct UnitError {
     /// What the user wrote.
     pub text: String,
-    /// What was wanted: `size` or `duration`.
+    /// What was expected: `size` or `duration`.
     pub what: &'static str,
-    /// How such a thing is written.
+    /// An example.
     pub example: &'static str,
 }
 
 const SIZE_EXAMPLE: &str = "write a number such as 10K, 1.5M or 1M-12*2k";
 const DURATION_EXAMPLE: &str = "write seconds or parts such as 0.5, 10m or 1d3.5h";
 
-/// How deep parentheses may stand in each other.  No number that anybody writes needs more.
+/// Most nested parentheses; more are not useful.
 const DEPTH_MAX: usize = 32;
 
-/// A size in bytes, or a count: `K M G T P` multiply by powers of 1024, `k m g t p` by powers of
-/// 1000; `+ - * /` and parentheses are understood.  A fraction of a byte is dropped.
+/// Parses a size in bytes, or a count: `K M G T P` multiply by powers of 1024, `k m g t p` by
+/// powers of 1000; `+ - * /` and parentheses are allowed.  A fraction of a byte is dropped.
 pub fn size(text: &str) -> Result<u64, UnitError> {
     let value = amount(text)?;
     if !(0.0..18_446_744_073_709_551_615.0).contains(&value) {
@@ -32,7 +32,7 @@ pub fn size(text: &str) -> Result<u64, UnitError> {
     Ok(value as u64)
 }
 
-/// As [`size`], but it may be negative (`--block -1`) and have a fraction.
+/// As [`size`], but the result may be negative (`--block -1`) and have a fraction.
 pub fn amount(text: &str) -> Result<f64, UnitError> {
     let mut sum = Sum { rest: text.trim().as_bytes(), depth: 0 };
     match sum.sum() {
@@ -41,7 +41,7 @@ pub fn amount(text: &str) -> Result<f64, UnitError> {
     }
 }
 
-/// A duration: seconds, or parts with the units `s m h d`.
+/// Parses a duration: seconds, or parts with the units `s m h d`.
 pub fn duration(text: &str) -> Result<Duration, UnitError> {
     let refused = || unreadable(text, "duration", DURATION_EXAMPLE);
     let mut rest = text.trim().as_bytes();
@@ -68,7 +68,7 @@ pub fn duration(text: &str) -> Result<Duration, UnitError> {
     Duration::try_from_secs_f64(seconds).map_err(|_| refused())
 }
 
-/// A time in at most seven characters: `123ns`, `12.3µs`, `1.23ms`, `12.3s`.
+/// A duration in at most seven characters: `123ns`, `12.3µs`, `1.23ms`, `12.3s`.
 pub(crate) fn short_duration(time_ns: u64) -> String {
     let (value, unit) = match time_ns {
         0..1_000 => return format!("{time_ns}ns"),
@@ -89,7 +89,7 @@ fn unreadable(text: &str, what: &'static str, example: &'static str) -> UnitErro
     UnitError { text: text.to_owned(), what, example }
 }
 
-/// An unsigned number with or without a fraction, taken off the beginning.
+/// Parses an unsigned number with an optional fraction at the beginning.
 fn number(rest: &mut &[u8]) -> Option<f64> {
     let is_digit = |byte: &&u8| byte.is_ascii_digit() || **byte == b'.';
     let length = rest.iter().take_while(is_digit).count();
@@ -99,14 +99,14 @@ fn number(rest: &mut &[u8]) -> Option<f64> {
     Some(value)
 }
 
-/// Arithmetic by descent: sums of products of numbers with units.
+/// A recursive-descent parser: sums of products of numbers with units.
 struct Sum<'a> {
     rest: &'a [u8],
     depth: usize,
 }
 
 impl Sum<'_> {
-    /// Takes one of these bytes, with the white space around it.
+    /// Takes one of these bytes, and the white space before and after it.
     fn take(&mut self, wanted: &[u8]) -> Option<u8> {
         self.rest = self.rest.trim_ascii_start();
         let (&first, after) = self.rest.split_first()?;

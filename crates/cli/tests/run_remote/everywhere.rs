@@ -71,7 +71,7 @@ fn what_cannot_be_had_everywhere_is_refused() {
         let output =
             world.whit(&["--onall", option, "--joblog", "l", "-S", "a", "cat", ":::", "1"]);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(error.contains("--onall cannot be had with"), "{option}: {error}");
+        assert!(error.contains("--onall cannot be used with"), "{option}: {error}");
         assert_eq!(output.status.code(), Some(255), "{option}");
     }
 }

@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::color::Colors;
-use super::groups::Groups;
-use super::lines::{Lines, Outlet};
+use super::groups::GroupedOutput;
+use super::lines::{LineStreams, Outlet};
 use super::order::{Held, Order, Piece, Store};
 use super::results::{self, Saved};
 use super::sink::{self, Buffers, Marks, Sink, Text};
@@ -26,19 +26,19 @@ pub struct Collector {
     outputs: Outputs,
     slots: Vec<Slot>,
     order: Order,
-    /// Where jobs are written by their groups.
-    groups: Option<Groups>,
+    /// The groups of jobs, if output is written by group.
+    groups: Option<GroupedOutput>,
     store: Store,
     space: Space,
-    /// What is read from pipes.
+    /// Buffer for what is read from pipes.
     chunk: Vec<u8>,
-    /// Jobs whose output is written, not returned by [`Collector::next_written`] yet.
+    /// Jobs whose output is written and that [`Collector::next_written`] has not returned yet.
     written: VecDeque<JobResult>,
-    /// Of the sequence of names for `--files`.
+    /// State of the sequence of names for `--files`.
     number: u64,
 }
 
-/// Where everything goes in the end.
+/// Where output is written in the end.
 #[derive(Debug)]
 struct Outputs {
     sinks: [Sink; 2],
@@ -70,7 +70,7 @@ impl Outputs {
         }
     }
 
-    /// Writes everything that there is of a job.
+    /// Writes all the output of a job.
     fn write(
         &mut self,
         finished: &JobResult,
@@ -109,10 +109,10 @@ impl Outputs {
 }
 
 impl Collector {
-    /// One that writes to these two.
+    /// A collector that writes to these two descriptors.
     ///
-    /// A table of results is made at once, so that a name that cannot be written is heard of before
-    /// anything runs.
+    /// The file of a result table is created at once, so that an error is reported before any job
+    /// runs.
     pub fn new(
         options: OutputOptions,
         stdout: OwnedFd,
@@ -134,7 +134,7 @@ impl Collector {
         let outputs = Outputs { sinks, table, buffers: Buffers::default(), colors };
         Ok(Collector {
             store: Store::new(options.directory.clone()),
-            groups: options.grouped.then(|| Groups::new(options.keep_order)),
+            groups: options.grouped.then(|| GroupedOutput::new(options.keep_order)),
             options,
             outputs,
             slots: Vec::new(),
@@ -179,8 +179,7 @@ impl Collector {
         }
     }
 
-    /// There is something to read from one of [`Streams::watch`] (level-triggered: what is left is
-    /// told of again).
+    /// One of [`Streams::watch`] is readable.  Level-triggered: call it again for what is left.
     pub fn readable(&mut self, watched: RawFd) -> Result<(), CollectError> {
         let Collector { slots, outputs, chunk, options, .. } = self;
         let is_its = |slot: &&mut Slot| {
@@ -193,11 +192,11 @@ impl Collector {
         if slot.running { Ok(()) } else { lines.forget() }
     }
 
-    /// The job in `finished.slot` has ended for good: writes out what it wrote, or holds it if
-    /// others come first, and adds its size to `receive_bytes`.
+    /// The job in `finished.slot` has ended for good: writes its output, or holds it until the
+    /// output of earlier jobs is written, and adds its size to `receive_bytes`.
     ///
-    /// `leftovers`: processes of it still run (its process group is not empty), so what it wrote to
-    /// must not be given to another job.
+    /// `leftovers`: its process group is not empty, so its files and pipes must not be given to
+    /// another job.
     pub fn close(&mut self, finished: JobResult, leftovers: bool) -> Result<(), CollectError> {
         let index = self.index(finished.slot);
         self.slots[index].running = false;
@@ -220,8 +219,8 @@ impl Collector {
         Ok(())
     }
 
-    /// The job in `slot` has ended, but will be tried again, or its output is not wanted: it is
-    /// thrown away, except for lines that were passed on already.
+    /// The job in `slot` has ended, but is tried again, or its output is not wanted: drops its
+    /// output, except for lines that were written already.
     pub fn abandon(&mut self, slot: u32, leftovers: bool) -> Result<(), CollectError> {
         let index = self.index(slot);
         let Collector { slots, outputs, chunk, options, .. } = self;
@@ -230,7 +229,7 @@ impl Collector {
         if let Some(saved) = slot.saved.take()
             && saved.stderr.is_none()
         {
-            // It may be gone; then there is nothing to do.
+            // It may not exist; then there is nothing to do.
             let _ = std::fs::remove_file(&saved.name);
         }
         let lengths = slot.lengths();
@@ -249,9 +248,9 @@ impl Collector {
         Ok(())
     }
 
-    /// The next job whose turn it is, with its output written: its line of the joblog is due
-    /// before any other output.  To be asked for after each [`close`](Self::close) until there is
-    /// none; with `--keep-order` jobs come in the order of their numbers.
+    /// The next job whose output is written, in the order in which joblog lines are due (with
+    /// `--keep-order` that of the jobs' numbers).  Call it after each [`close`](Self::close) until
+    /// it returns none; the job's joblog line comes before any other output.
     ///
     /// # Errors
     ///
@@ -282,7 +281,7 @@ impl Collector {
         Ok(finished)
     }
 
-    /// The job `seq` will be started, but others of higher numbers before it.
+    /// The job `seq` will start later, after jobs with higher numbers.
     pub fn expect(&mut self, seq: u64) {
         if self.keeps_order() {
             // Slots count from 1.
@@ -290,19 +289,19 @@ impl Collector {
         }
     }
 
-    /// The job `seq` is not started after all.
+    /// The job `seq` will not start after all.
     pub fn pass_over(&mut self, seq: u64) {
         self.order.end(seq, None);
     }
 
-    /// No job of this group comes any more: what it wrote is ready ([`Collector::next_written`]).
+    /// No further job of this group comes: its output is ready for [`Collector::next_written`].
     pub fn end_group(&mut self, group: usize) {
         if let Some(groups) = &mut self.groups {
             groups.end(group);
         }
     }
 
-    /// No job comes any more: what is held of groups that did not get to their end is ready.
+    /// No further job comes: the output that is held for unfinished groups is ready.
     pub fn end_all_groups(&mut self) {
         if let Some(groups) = &mut self.groups {
             groups.end_all();
@@ -314,10 +313,10 @@ impl Collector {
         self.outputs.sinks[1].write(bytes)
     }
 
-    /// Jobs that have ended, but that wait for others that come first: if those never end, nothing
-    /// is written of them, as GNU parallel has it.
+    /// Jobs that have ended and wait for earlier jobs.  If those never end, their output is never
+    /// written, as in GNU parallel.
     pub fn held_count(&self) -> usize {
-        self.order.held_count() + self.groups.as_ref().map_or(0, Groups::held_count)
+        self.order.held_count() + self.groups.as_ref().map_or(0, GroupedOutput::held_count)
     }
 
     fn keeps_order(&self) -> bool {
@@ -332,7 +331,7 @@ impl Collector {
         index
     }
 
-    /// The next job of the slot gets new files and pipes.
+    /// Gives the next job of the slot new files and pipes.
     fn renew(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         slot.files = [None, None];
@@ -340,7 +339,7 @@ impl Collector {
     }
 }
 
-/// Files that outputs are saved to.
+/// Output that is saved to files.
 impl Collector {
     fn saved(&mut self, text: &JobText<'_>) -> Result<Option<Saved>, CollectError> {
         let saved = match (&self.options.results, text.place) {
@@ -385,7 +384,7 @@ impl Collector {
             Mode::LineBuffer => lengths[0] + lengths[1],
             Mode::Ungroup => 0,
         };
-        // That --line-buffer prints the names even without --files is what GNU parallel does.
+        // GNU parallel prints the names with --line-buffer even without --files.
         let line_buffer = (self.options.mode == Mode::LineBuffer).then_some(b'\n');
         let name = self.options.files.or(line_buffer).map(|end| {
             let mut name = Vec::new();
@@ -402,7 +401,7 @@ impl Collector {
     }
 }
 
-/// Files without a name.
+/// Output in unnamed files.
 impl Collector {
     fn open_files(&mut self, index: usize) -> Result<Streams, CollectError> {
         let [stdout, stderr] = &mut self.slots[index].files;
@@ -425,7 +424,7 @@ impl Collector {
         self.deliver(index, finished, lengths, None)
     }
 
-    /// Writes what is in the slot's files, or holds it, and empties them.
+    /// Writes the contents of the slot's files, or holds them, and truncates the files.
     fn deliver(
         &mut self,
         index: usize,
@@ -469,7 +468,7 @@ impl Collector {
     }
 }
 
-/// Line by line.
+/// Output line by line.
 impl Collector {
     fn open_lines(&mut self, index: usize) -> Result<Streams, CollectError> {
         let live = !self.keeps_order() || self.order.is_first(self.slots[index].seq);
@@ -479,7 +478,7 @@ impl Collector {
         let lines = match &mut slot.lines {
             Some(lines) => lines,
             none => {
-                let lines = none.insert(Lines::new()?);
+                let lines = none.insert(LineStreams::new()?);
                 watch = Some(lines.reading());
                 lines
             }
@@ -511,7 +510,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Writes all that need not wait any longer.
+    /// Writes all output that need not wait any longer.
     fn advance(&mut self) -> Result<(), CollectError> {
         let Collector { slots, order, outputs, chunk, options, .. } = self;
         let Some((seq, number)) = order.first_running() else { return Ok(()) };
@@ -555,7 +554,7 @@ impl Outputs {
     }
 }
 
-/// The slot's file, made if there is none.
+/// The slot's file, created if there is none.
 fn temporary(file: &mut Option<Temporary>, folder: &Path) -> Result<RawFd, CollectError> {
     let file = match file {
         Some(file) => file,

@@ -1,11 +1,12 @@
-//! `--color` and `--color-failed`: the lines of each job on a ground of its own.
+//! `--color` and `--color-failed`: the lines of each job on a background of its own.
 //!
-//! The sequences are those of terminals with 256 colors (xterm): the ground, the letters, and
-//! clearing to the line's end so that the ground reaches it.  Which colors is our own choice.
+//! The sequences are those of terminals with 256 colors (xterm): background, foreground, and
+//! clearing to the end of the line so that the background extends to it.  The colors are our own
+//! choice.
 
 use crate::job::JobResult;
 
-/// A ground and letters that can be read on it.
+/// A background, and a foreground that is readable on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Color {
     ground: u8,
@@ -16,18 +17,18 @@ pub(super) struct Color {
 const BLACK: u8 = 16;
 const WHITE: u8 = 231;
 
-/// Of a job that failed: red.
+/// The color of failed jobs: red.
 const FAILED: Color = Color { ground: 196, letters: WHITE };
 
-/// A step through the 216 colors of the cube that visits all, and neighbours far from each other.
+/// A step that visits all 216 colors of the cube, with consecutive colors far apart.
 const STEP: u64 = 85;
 
 impl Color {
-    /// The color of a job's lines by its number.
+    /// The color of a job by its number.
     fn of_number(seq: u64) -> Color {
         let at = (seq % 216 * STEP % 216) as u8;
         let (red, green, blue) = (u16::from(at / 36), u16::from(at / 6 % 6), u16::from(at % 6));
-        // The eye's share of each color's light, of 10; each color has six steps.
+        // The weights of red, green and blue in brightness, in tenths; each has six levels.
         let light = 2 * red + 7 * green + blue;
         Color { ground: 16 + at, letters: if light >= 25 { BLACK } else { WHITE } }
     }
@@ -52,7 +53,7 @@ pub(super) struct Colors {
 }
 
 impl Colors {
-    /// That of a job that has ended.
+    /// The color of a job that has ended.
     pub(super) fn of(self, finished: &JobResult) -> Option<Color> {
         if self.failed && !finished.outcome.is_success() {
             return Some(FAILED);
@@ -60,7 +61,7 @@ impl Colors {
         self.of_running(finished.seq)
     }
 
-    /// That of a job that has not ended.
+    /// The color of a job that runs.
     pub(super) fn of_running(self, seq: u64) -> Option<Color> {
         self.all.then(|| Color::of_number(seq))
     }

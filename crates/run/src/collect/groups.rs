@@ -1,55 +1,61 @@
-//! Groups of jobs whose output is written together, when the last of them has ended.
+//! GroupedOutput of jobs whose output is written together when the last job has ended.
 //!
-//! `--onall` and `--nonall` write the output of a host in one piece.  A group is written when all of
-//! its jobs have ended; to keep the order, when all groups of smaller numbers have ended too.
+//! `--onall` and `--nonall` write the output of a host in one piece.  A group is written when all
+//! of its jobs have ended; with `--keep-order` when all groups of smaller numbers have ended too.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::order::Held;
 
-/// Groups whose output is held.
+/// GroupedOutput whose output is held.
 #[derive(Debug)]
-pub(super) struct Groups {
+pub(super) struct GroupedOutput {
     keep_order: bool,
-    /// Those that go on.
-    going_on: BTreeMap<usize, Vec<Held>>,
-    /// Those that are over and wait for others.
-    over: BTreeMap<usize, Vec<Held>>,
-    /// The group whose turn it is, where the order is kept.
+    /// GroupedOutput with jobs to come.
+    unfinished: BTreeMap<usize, Vec<Held>>,
+    /// Ended groups that wait for groups of smaller numbers.
+    ended: BTreeMap<usize, Vec<Held>>,
+    /// With `--keep-order` the group that is written next.
     next: usize,
-    /// What is to be written now.
+    /// Jobs that are to be written now.
     ready: VecDeque<Held>,
 }
 
-impl Groups {
+impl GroupedOutput {
     pub(super) fn new(keep_order: bool) -> Self {
         let ready = VecDeque::new();
-        Groups { keep_order, going_on: BTreeMap::new(), over: BTreeMap::new(), next: 0, ready }
+        GroupedOutput {
+            keep_order,
+            unfinished: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            next: 0,
+            ready,
+        }
     }
 
-    /// A job of the group has ended.
+    /// Holds the output of a job of the group.
     pub(super) fn hold(&mut self, group: usize, held: Held) {
-        self.going_on.entry(group).or_default().push(held);
+        self.unfinished.entry(group).or_default().push(held);
     }
 
-    /// No job of the group comes any more.
+    /// No further job of the group comes.
     pub(super) fn end(&mut self, group: usize) {
-        let jobs = self.going_on.remove(&group).unwrap_or_default();
+        let jobs = self.unfinished.remove(&group).unwrap_or_default();
         if !self.keep_order {
             self.ready.extend(jobs);
             return;
         }
-        self.over.insert(group, jobs);
-        while let Some(jobs) = self.over.remove(&self.next) {
+        self.ended.insert(group, jobs);
+        while let Some(jobs) = self.ended.remove(&self.next) {
             self.ready.extend(jobs);
             self.next += 1;
         }
     }
 
-    /// No job comes any more at all, be its group over or not.
+    /// No further job of any group comes.
     pub(super) fn end_all(&mut self) {
-        let mut all = std::mem::take(&mut self.over);
-        all.append(&mut self.going_on);
+        let mut all = std::mem::take(&mut self.ended);
+        all.append(&mut self.unfinished);
         self.ready.extend(all.into_values().flatten());
     }
 
@@ -60,6 +66,6 @@ impl Groups {
 
     /// Jobs that have ended and wait.
     pub(super) fn held_count(&self) -> usize {
-        self.going_on.values().chain(self.over.values()).map(Vec::len).sum()
+        self.unfinished.values().chain(self.ended.values()).map(Vec::len).sum()
     }
 }

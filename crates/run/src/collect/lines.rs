@@ -1,9 +1,9 @@
-//! `--line-buffer`: jobs write into pipes, and whole lines are copied to the output as they come.
+//! `--line-buffer`: jobs write to pipes, and whole lines are copied to the output as they come.
 //!
-//! A carriage return ends a line too, so that a progress bar moves.  A slot has one pair of pipes for
-//! all its jobs, and we keep their writing ends: a job costs no pipe of its own, and it ends when
-//! wait4(2) says so, not at an end of file that a process it left behind could delay.  An incomplete
-//! line stays here, in memory up to a limit and then in a file without a name.
+//! A carriage return ends a line too, so that a progress bar moves.  The jobs of a slot share one
+//! pair of pipes, whose writing ends we keep open: a job needs no pipe of its own, and ends when
+//! wait4(2) says so, not at an end-of-file that a left-over process could delay.  An incomplete
+//! line waits here, in memory up to a limit and then in an unnamed file.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
@@ -17,28 +17,28 @@ use super::order::{Piece, Store};
 use super::sink::{self, Buffers, CHUNK_BYTES, Marks, Sink, Source, Text};
 use super::temporary::Temporary;
 
-/// What of one stream may wait in memory, bytes: a line that is not complete, and what is read
-/// after it.  More goes to a file.
+/// Most bytes of a stream that wait in memory: an incomplete line and what follows it.  More is
+/// kept in a file.
 const WAITING_BYTES_MAX: usize = 2 * CHUNK_BYTES;
 
-/// Reads of one pipe at a time, so that a loud job does not keep the others waiting.
+/// Most reads of one pipe at a time, so that a job with much output does not delay the others.
 const READS_MAX: usize = 16;
 
-/// What a job wrote and we have not yet passed on; it begins with the beginning of a line.  It is
-/// in memory, or, once it was too much for that, all in a file until nothing is left of it.
+/// Bytes of a stream that are not written yet, from the beginning of a line.  They are in memory,
+/// or once they are too many, all in a file until it is used up.
 #[derive(Debug, Default)]
-struct Waiting {
+struct Unwritten {
     memory: Vec<u8>,
     file: Option<Temporary>,
     /// Bytes in the file.
     file_bytes: u64,
-    /// How many of them were passed on.
+    /// Bytes of the file that were written.
     file_done: u64,
     /// Bytes up to the end of the last whole line.
     whole_lines: u64,
 }
 
-impl Waiting {
+impl Unwritten {
     fn length(&self) -> u64 {
         self.file_bytes - self.file_done + self.memory.len() as u64
     }
@@ -63,7 +63,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// The first `length` bytes of it.
+    /// The first `length` bytes.
     fn source(&self, length: u64) -> Source<'_> {
         match &self.file {
             Some(file) if self.file_bytes > 0 => Source::File(file.as_fd(), self.file_done, length),
@@ -71,7 +71,7 @@ impl Waiting {
         }
     }
 
-    /// The first `length` bytes of it are no longer wanted.
+    /// Drops the first `length` bytes.
     fn drop_first(&mut self, length: u64) -> Result<(), CollectError> {
         self.whole_lines = self.whole_lines.saturating_sub(length);
         if self.file_bytes == 0 {
@@ -86,7 +86,7 @@ impl Waiting {
         self.file.as_ref().map_or(Ok(()), Temporary::clear)
     }
 
-    /// All of it, to be held until its turn comes.
+    /// Takes all bytes, to be held until the job's turn comes.
     fn take_piece(&mut self, store: &mut Store) -> Result<Piece, CollectError> {
         let length = self.length();
         let file_holds_all = self.file_done == 0 && self.file_bytes > 0;
@@ -106,17 +106,17 @@ impl Waiting {
 /// One stream of a slot's jobs.
 #[derive(Debug)]
 struct Stream {
-    /// Set not to block.
+    /// Non-blocking.
     reading: OwnedFd,
     writing: OwnedFd,
-    waiting: Waiting,
+    unwritten: Unwritten,
 }
 
 impl Stream {
     fn new() -> Result<Self, CollectError> {
         let made = pipe_with(PipeFlags::CLOEXEC).and_then(|(reading, writing)| {
             fcntl_setfl(&reading, OFlags::NONBLOCK)?;
-            Ok(Stream { reading, writing, waiting: Waiting::default() })
+            Ok(Stream { reading, writing, unwritten: Unwritten::default() })
         });
         made.map_err(|error| sink::failed("make a pipe for", Path::new("a job"), error))
     }
@@ -124,48 +124,48 @@ impl Stream {
 
 /// The two streams of a slot.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineStreams {
     streams: [Stream; 2],
-    /// Whether what comes is passed on at once: it is the job's turn.
+    /// Output is written as it comes, because it is the job's turn.
     pub(super) live: bool,
-    /// What the job wrote so far, bytes.
+    /// Bytes that the job wrote so far.
     pub(super) received: u64,
 }
 
-/// What is needed to pass lines on.
+/// What is needed to write lines.
 pub(super) struct Outlet<'a> {
     pub(super) sinks: &'a mut [Sink; 2],
     pub(super) buffers: &'a mut Buffers,
     pub(super) marks: Marks<'a>,
     pub(super) folder: &'a Path,
-    /// For what is read from a pipe.
+    /// Buffer for what is read from a pipe.
     pub(super) chunk: &'a mut Vec<u8>,
 }
 
-impl Lines {
+impl LineStreams {
     pub(super) fn new() -> Result<Self, CollectError> {
         let streams = [Stream::new()?, Stream::new()?];
-        Ok(Lines { streams, live: false, received: 0 })
+        Ok(LineStreams { streams, live: false, received: 0 })
     }
 
-    /// What the jobs write to.
+    /// The descriptors that the jobs write to.
     pub(super) fn writing(&self) -> [RawFd; 2] {
         [self.streams[0].writing.as_raw_fd(), self.streams[1].writing.as_raw_fd()]
     }
 
-    /// What is to be watched.
+    /// The descriptors to watch.
     pub(super) fn reading(&self) -> [RawFd; 2] {
         [self.streams[0].reading.as_raw_fd(), self.streams[1].reading.as_raw_fd()]
     }
 
-    /// Reads what has come on one stream, at most so many chunks; whether there may be more.
+    /// Reads from one stream, at most `reads_max` times.
     fn read(
         &mut self,
         which: usize,
         reads_max: usize,
         outlet: &mut Outlet<'_>,
     ) -> Result<(), CollectError> {
-        let Lines { streams, live, received } = self;
+        let LineStreams { streams, live, received } = self;
         let stream = &mut streams[which];
         let mut reads = 0;
         while reads < reads_max {
@@ -184,7 +184,7 @@ impl Lines {
                     *received += count as u64;
                     reads += 1;
                     stream.take(count, which, *live, outlet)?;
-                    // A pipe that gave less than it was asked for is empty.
+                    // A read that returns less than asked for has emptied the pipe.
                     if count < CHUNK_BYTES {
                         break;
                     }
@@ -194,7 +194,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Reads what has come on the stream with this descriptor.
+    /// Reads from the stream with this descriptor.
     pub(super) fn readable(
         &mut self,
         watched: RawFd,
@@ -204,49 +204,49 @@ impl Lines {
         self.read(which, READS_MAX, outlet)
     }
 
-    /// Its turn has come: whole lines that wait are passed on.
+    /// The job's turn has come: writes the whole lines that wait.
     pub(super) fn go_live(&mut self, outlet: &mut Outlet<'_>) -> Result<(), CollectError> {
         self.live = true;
         for (which, stream) in self.streams.iter_mut().enumerate() {
-            let length = stream.waiting.whole_lines;
-            stream.pass_on(length, which, outlet)?;
+            let length = stream.unwritten.whole_lines;
+            stream.write_lines(length, which, outlet)?;
         }
         Ok(())
     }
 
-    /// The job has ended: reads the rest, and passes everything on if it is its turn.
+    /// The job has ended: reads the rest, and writes everything if it is the job's turn.
     pub(super) fn end(&mut self, outlet: &mut Outlet<'_>) -> Result<(), CollectError> {
         for which in 0..2 {
-            // A pipe holds 1 MiB at most unless root has said more; what a process left behind
-            // writes on and on is not waited for.
+            // A pipe holds at most 1 MiB unless root has raised the limit; this does not wait for a
+            // left-over process that goes on writing.
             self.read(which, 4 * READS_MAX, outlet)?;
             if self.live {
                 let stream = &mut self.streams[which];
-                let length = stream.waiting.length();
-                stream.pass_on(length, which, outlet)?;
+                let length = stream.unwritten.length();
+                stream.write_lines(length, which, outlet)?;
             }
         }
         Ok(())
     }
 
-    /// Takes what waits, to be held until its turn comes.
+    /// Takes what waits, to be held until the job's turn comes.
     pub(super) fn take_pieces(&mut self, store: &mut Store) -> Result<[Piece; 2], CollectError> {
         let [stdout, stderr] = &mut self.streams;
-        Ok([stdout.waiting.take_piece(store)?, stderr.waiting.take_piece(store)?])
+        Ok([stdout.unwritten.take_piece(store)?, stderr.unwritten.take_piece(store)?])
     }
 
-    /// Throws away what waits.
+    /// Drops what waits.
     pub(super) fn forget(&mut self) -> Result<(), CollectError> {
         for stream in &mut self.streams {
-            let length = stream.waiting.length();
-            stream.waiting.drop_first(length)?;
+            let length = stream.unwritten.length();
+            stream.unwritten.drop_first(length)?;
         }
         Ok(())
     }
 }
 
 impl Stream {
-    /// Takes what was read into the outlet's chunk.
+    /// Adds what was read into the outlet's chunk.
     fn take(
         &mut self,
         count: usize,
@@ -256,20 +256,20 @@ impl Stream {
     ) -> Result<(), CollectError> {
         let chunk = &outlet.chunk[..count];
         if !live {
-            return self.waiting.add(chunk, outlet.folder);
+            return self.unwritten.add(chunk, outlet.folder);
         }
-        if self.waiting.length() > 0 {
-            self.waiting.add(chunk, outlet.folder)?;
-            return self.pass_on(self.waiting.whole_lines, which, outlet);
+        if self.unwritten.length() > 0 {
+            self.unwritten.add(chunk, outlet.folder)?;
+            return self.write_lines(self.unwritten.whole_lines, which, outlet);
         }
         let lines = memchr::memrchr2(b'\n', b'\r', chunk).map_or(0, |end| end + 1);
         let source = Source::Bytes(&chunk[..lines]);
         let text = Text { marks: outlet.marks, heading: None, source };
         outlet.sinks[which].output(&text, outlet.buffers)?;
-        self.waiting.add(&chunk[lines..], outlet.folder)
+        self.unwritten.add(&chunk[lines..], outlet.folder)
     }
 
-    fn pass_on(
+    fn write_lines(
         &mut self,
         length: u64,
         which: usize,
@@ -278,9 +278,9 @@ impl Stream {
         if length == 0 {
             return Ok(());
         }
-        let source = self.waiting.source(length);
+        let source = self.unwritten.source(length);
         let text = Text { marks: outlet.marks, heading: None, source };
         outlet.sinks[which].output(&text, outlet.buffers)?;
-        self.waiting.drop_first(length)
+        self.unwritten.drop_first(length)
     }
 }

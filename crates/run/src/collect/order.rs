@@ -1,8 +1,8 @@
-//! Output that is held back until the jobs before it are written (`--keep-order`).
+//! Output that is held until the jobs before it are written (`--keep-order`).
 //!
-//! It takes bounded memory and descriptors: small outputs are kept in memory up to a budget; a large
-//! one keeps the file that it is in, as long as there are few such files; all others are copied to one
-//! shared file.  The job's result is held with it, since its joblog line is written in order too.
+//! Memory and descriptors are bounded: small outputs are kept in memory up to a budget, a large one
+//! stays in its file as long as there are few such files, all others are copied to one shared file.
+//! The job's result is held with its output, since joblog lines are written in order too.
 
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
@@ -13,14 +13,14 @@ use super::sink::{self, CHUNK_BYTES, Marks, Source, Text};
 use super::temporary::{Spool, Temporary};
 use crate::job::JobResult;
 
-/// An output up to this is kept in memory, bytes.
+/// Outputs up to this many bytes are kept in memory.
 const SMALL_BYTES: u64 = CHUNK_BYTES as u64;
 
-/// What all outputs in memory may take together, bytes.
+/// Most bytes of all outputs in memory.
 const MEMORY_BYTES_MAX: u64 = 8 << 20;
 
-/// Files that are held.  With 256, a runner of some hundred jobs stays below the usual limit of
-/// 1,024 descriptors.
+/// Most files that are held.  With 256 a runner with some hundred slots stays below the usual limit
+/// of 1,024 descriptors.
 const FILES_MAX: usize = 256;
 
 /// A part of an output that is held.
@@ -29,13 +29,13 @@ pub(super) enum Piece {
     #[default]
     Nothing,
     Memory(Vec<u8>),
-    /// A file of its own, and how much of it.
+    /// A file of its own, and the length of its contents.
     File(Temporary, u64),
-    /// Where it is in the file for all, and its length.
+    /// Offset and length in the shared file.
     Spooled(u64, u64),
 }
 
-/// What a job wrote, held back.
+/// The output of a job that is held.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) finished: JobResult,
@@ -43,12 +43,12 @@ pub(super) struct Held {
     pub(super) heading: Option<Vec<u8>>,
     /// Standard output and error.
     pub(super) pieces: [Piece; 2],
-    /// The line with the name of the file that it was saved to.
+    /// The line with the name of the file that the output was saved to.
     pub(super) name: Option<Vec<u8>>,
 }
 
 impl Held {
-    /// What comes to standard output and error.
+    /// The texts for standard output and error.
     pub(super) fn texts<'a>(&'a self, store: &'a Store) -> [Text<'a>; 2] {
         let marks = Marks::tag(self.tag.as_deref());
         let heading = self.heading.as_deref();
@@ -59,7 +59,7 @@ impl Held {
     }
 }
 
-/// Where pieces are held.
+/// The memory and the files in which output is held.
 #[derive(Debug)]
 pub(super) struct Store {
     memory_bytes: u64,
@@ -69,12 +69,12 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// One that makes its file, if it needs one, in this folder.
+    /// A store that creates its shared file, if it needs one, in this folder.
     pub(super) fn new(folder: PathBuf) -> Self {
         Store { memory_bytes: 0, files: 0, spool: Spool::new(folder), scratch: Vec::new() }
     }
 
-    /// Holds a copy of what is in `source`.
+    /// Holds a copy of `source`.
     pub(super) fn hold(&mut self, source: Source<'_>) -> Result<Piece, CollectError> {
         let length = source.length();
         if length == 0 {
@@ -93,7 +93,7 @@ impl Store {
         Ok(Piece::Spooled(offset, length))
     }
 
-    /// Whether a file with so much in it is better held than copied.
+    /// Whether to hold a file of this length instead of copying it.
     pub(super) fn wants_file(&self, length: u64) -> bool {
         length > SMALL_BYTES && self.files < FILES_MAX
     }
@@ -113,7 +113,7 @@ impl Store {
         }
     }
 
-    /// Gives back what was held.
+    /// Releases what was held.
     pub(super) fn release(&mut self, pieces: [Piece; 2]) -> Result<(), CollectError> {
         for piece in pieces {
             match piece {
@@ -135,14 +135,14 @@ enum State {
     Ended(Option<Box<Held>>),
 }
 
-/// The jobs that were started and not yet written out, by their numbers.
+/// The jobs that were started and whose output is not written, by number.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     queue: VecDeque<(u64, State)>,
 }
 
 impl Order {
-    /// The job is about to start; it may have been started before.
+    /// The job is about to start, maybe again.
     pub(super) fn begin(&mut self, seq: u64, slot: u32) {
         match self.queue.binary_search_by_key(&seq, |entry| entry.0) {
             Ok(at) => self.queue[at].1 = State::Running(slot),
@@ -155,14 +155,14 @@ impl Order {
         self.queue.front().is_none_or(|entry| seq <= entry.0)
     }
 
-    /// The job has ended, and this is still to be written.
+    /// The job has ended; `held` is still to be written.
     pub(super) fn end(&mut self, seq: u64, held: Option<Box<Held>>) {
         if let Ok(at) = self.queue.binary_search_by_key(&seq, |entry| entry.0) {
             self.queue[at].1 = State::Ended(held);
         }
     }
 
-    /// The first of the queue, if it has ended.
+    /// Takes the first job, if it has ended.
     pub(super) fn next_ended(&mut self) -> Option<Option<Box<Held>>> {
         match self.queue.front()?.1 {
             State::Running(_) => None,
@@ -173,7 +173,7 @@ impl Order {
         }
     }
 
-    /// Number and slot of the first of the queue, if it runs.
+    /// Number and slot of the first job, if it runs.
     pub(super) fn first_running(&self) -> Option<(u64, u32)> {
         match self.queue.front()? {
             (seq, State::Running(slot)) => Some((*seq, *slot)),

@@ -1,4 +1,4 @@
-//! Output saved to files: `--results` as folders or by a name of each job, and `--files`.
+//! Output saved to files: `--results` as directories or by a name for each job, and `--files`.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::{CollectError, JobText, Results};
 use template::Record;
 
-/// Bytes that a file's name may have (NAME_MAX of Linux): longer values are cut.
+/// Longest file name in bytes (NAME_MAX of Linux): longer values are truncated.
 const NAME_BYTES_MAX: usize = 255;
 
 /// The files of one job.
@@ -23,21 +23,21 @@ pub(super) struct Saved {
     pub(super) stdout: OwnedFd,
     /// `None` if its standard error is not saved.
     pub(super) stderr: Option<OwnedFd>,
-    /// The name of the first, to be printed.
+    /// The name of the first file, to be printed.
     pub(super) name: PathBuf,
-    /// Where the job's number goes once it has ended, so that a job that was cut off together with
-    /// its runner is not taken for done; `None` if it is not to be reported.
+    /// The file for the job's number, written when the job has ended, so that a job that died with
+    /// its runner does not look complete; `None` to write none.
     seq: Option<PathBuf>,
 }
 
 impl Saved {
-    /// How much was written to standard output and error, bytes.
+    /// The lengths of standard output and error in bytes.
     pub(super) fn lengths(&self) -> [u64; 2] {
         let length = |file: &OwnedFd| seek(file, SeekFrom::End(0)).unwrap_or(0);
         [length(&self.stdout), self.stderr.as_ref().map_or(0, length)]
     }
 
-    /// The job has ended: its number is written.
+    /// The job has ended: writes its number.
     pub(super) fn complete(&self, seq: u64) -> Result<(), CollectError> {
         let Some(path) = &self.seq else { return Ok(()) };
         let mut file = open(path)?;
@@ -45,14 +45,14 @@ impl Saved {
     }
 }
 
-/// Makes `stdout`, `stderr` and `seq` in a folder of their own.
+/// Creates `stdout`, `stderr` and `seq` in a directory of their own.
 pub(super) fn in_folder(folder: &Path) -> Result<Saved, CollectError> {
     fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, error))?;
     let name = folder.join("stdout");
     make(name, &folder.join("stderr"), folder.join("seq"))
 }
 
-/// Makes the files of a name: standard output, `.err` and `.seq`; or a folder of that name.
+/// Creates the files of a name: standard output, `.err` and `.seq`; or a directory of that name.
 pub(super) fn by_name(name: &[u8]) -> Result<Saved, CollectError> {
     let path = Path::new(OsStr::from_bytes(name));
     if name.ends_with(b"/") {
@@ -68,15 +68,14 @@ pub(super) fn by_name(name: &[u8]) -> Result<Saved, CollectError> {
 fn make(name: PathBuf, stderr: &Path, seq: PathBuf) -> Result<Saved, CollectError> {
     let stdout = open(&name)?.into();
     let stderr = Some(open(stderr)?.into());
-    // What an earlier run has left says nothing about this one.
+    // The file of an earlier run says nothing about this one.
     match fs::remove_file(&seq) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("replace", &seq, error)),
         _ => Ok(Saved { stdout, stderr, name, seq: Some(seq) }),
     }
 }
 
-/// `--resume` without a joblog: whether the job with these records, or this name of its own, has
-/// its results already.  A table does not show it.
+/// For `--resume` without a joblog: whether the job has results already.  Tables cannot tell.
 pub fn has_results(results: &Results, names: &[Vec<u8>], text: &JobText<'_>) -> bool {
     let folder = match (results, text.place) {
         (Results::Tree(root), _) => folder_of(root, names, text.records),
@@ -91,7 +90,7 @@ pub fn has_results(results: &Results, names: &[Vec<u8>], text: &JobText<'_>) -> 
     folder.join("seq").exists()
 }
 
-/// An empty file that is written to at its end only, like the ones without a name.
+/// Creates an empty file that is only appended to, like the unnamed ones.
 fn open(path: &Path) -> Result<File, CollectError> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(true).write(true);
@@ -100,7 +99,7 @@ fn open(path: &Path) -> Result<File, CollectError> {
     options.open(path).map_err(|error| failed("write to", path, error))
 }
 
-/// Makes a file of a new name for standard output (`--files`).
+/// Creates a file with a new name for standard output (`--files`).
 pub(super) fn unnamed(folder: &Path, number: &mut u64) -> Result<Saved, CollectError> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::APPEND;
     loop {
@@ -113,11 +112,11 @@ pub(super) fn unnamed(folder: &Path, number: &mut u64) -> Result<Saved, CollectE
     }
 }
 
-/// `par`, five letters or digits, `.par`.  That the next one can be guessed does no harm: the file
-/// is made only if there is none of its name.
+/// `par`, five letters or digits, `.par`.  The names are predictable, which does no harm: a file is
+/// created only if the name does not exist.
 fn temporary_name(number: &mut u64) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    // A step that has no factor in common with 2^64 visits all numbers.
+    // A linear congruential generator whose period is 2^64.
     *number =
         number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     let mut rest = *number >> 20;
@@ -129,7 +128,7 @@ fn temporary_name(number: &mut u64) -> String {
     name + ".par"
 }
 
-/// Writes a heading into the saved standard output.
+/// Writes a heading to the saved standard output.
 pub(super) fn write_heading(saved: &Saved, heading: &[u8]) -> Result<(), CollectError> {
     let file = saved.stdout.as_fd().try_clone_to_owned();
     let mut line = heading.to_vec();
@@ -138,12 +137,12 @@ pub(super) fn write_heading(saved: &Saved, heading: &[u8]) -> Result<(), Collect
         .map_err(|error| failed("write to", &saved.name, error))
 }
 
-/// The folder of a job below `root`: for each value of its records, the name or number of its
+/// The directory of a job below `root`: for each value of its records, the name or number of the
 /// source, and the value.
 ///
-/// Values are written as GNU parallel has it: `/` becomes `\_`, and backslash, TAB and NUL are
-/// escaped.  That `..` becomes `\..` is ours: no value leads to another job's folder, or out of
-/// the tree.
+/// Values are written as in GNU parallel: `/` becomes `\_`, and backslash, TAB and NUL are escaped.
+/// `..` becomes `\..` only here: no value leads to the directory of another job, or out of the
+/// tree.
 pub fn folder_of(root: &Path, names: &[Vec<u8>], records: &[Record]) -> PathBuf {
     let mut folder = root.as_os_str().as_bytes().to_vec();
     for record in records {

@@ -1,7 +1,7 @@
-//! Our standard output and error: bytes, parts of files, and tagged lines written to them.
+//! Our standard output and error: bytes, parts of files, and tagged lines are written to them.
 //!
-//! Whole files go by sendfile(2) and never come into our memory, unless each line is to have a tag
-//! or the descriptor cannot do it (it was opened for appending).
+//! Whole files are written by sendfile(2) without being read, unless lines get a tag or the
+//! descriptor does not support it (opened with O_APPEND).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -12,23 +12,23 @@ use rustix::io::{self, Errno};
 use super::CollectError;
 use super::color::Color;
 
-/// Bytes read and written at a time: what a pipe holds, and what fits the second cache.
+/// Bytes read and written at a time: the default capacity of a pipe, which fits the L2 cache.
 pub(super) const CHUNK_BYTES: usize = 64 << 10;
 
-/// Bytes asked of one sendfile(2): far more than it moves at once.
+/// Bytes for one sendfile(2): far more than it moves at once.
 const SENDFILE_BYTES: usize = 1 << 30;
 
-/// Something to be written.
+/// Bytes to write.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source<'a> {
     /// These bytes.
     Bytes(&'a [u8]),
-    /// So many bytes of a file from an offset; fewer if it has become shorter.
+    /// The part of a file at an offset and of a length; less if the file has become shorter.
     File(BorrowedFd<'a>, u64, u64),
 }
 
 impl Source<'_> {
-    /// How long it is, bytes.
+    /// The length in bytes.
     pub(super) fn length(&self) -> u64 {
         match self {
             Source::Bytes(bytes) => bytes.len() as u64,
@@ -37,7 +37,7 @@ impl Source<'_> {
     }
 }
 
-/// What failed, as an error: some failures are not what they look like.
+/// Turns an error number into an error.
 pub(super) fn failed(what: &str, path: &Path, error: Errno) -> CollectError {
     match error {
         Errno::NOSPC | Errno::DQUOT => CollectError::Full { what: path.display().to_string() },
@@ -62,7 +62,7 @@ pub(super) fn each_chunk(
     while offset < end {
         let wanted = usize::try_from(end - offset).unwrap_or(usize::MAX).min(chunk_bytes);
         match io::pread(file, &mut scratch[..wanted], offset) {
-            // Somebody has cut the file: what is gone is gone.
+            // Another process has truncated the file.
             Ok(0) => break,
             Ok(count) => {
                 take(&scratch[..count])?;
@@ -75,17 +75,17 @@ pub(super) fn each_chunk(
     Ok(())
 }
 
-/// What is put before and behind each line.
+/// What is written before and after each line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks<'a> {
-    /// Put before it, with a TAB.
+    /// Written before it, followed by a TAB.
     pub(super) tag: Option<&'a [u8]>,
-    /// It is written in this color; a last line without a line feed gets one.
+    /// The color of the line; a last line without a newline gets one.
     pub(super) color: Option<Color>,
 }
 
 impl<'a> Marks<'a> {
-    /// A tag alone.
+    /// Only a tag.
     pub(super) fn tag(tag: Option<&'a [u8]>) -> Self {
         Marks { tag, color: None }
     }
@@ -95,34 +95,34 @@ impl<'a> Marks<'a> {
     }
 }
 
-/// What a job wrote, as it is to be written out.
+/// A text to be written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text<'a> {
-    /// What is put before and behind each line.
+    /// What is written before and after each line.
     pub(super) marks: Marks<'a>,
     /// A line that comes first.
     pub(super) heading: Option<&'a [u8]>,
-    /// What the job wrote.
+    /// The output of the job.
     pub(super) source: Source<'a>,
 }
 
 impl<'a> Text<'a> {
-    /// These bytes, as they are.
+    /// These bytes without any marks.
     pub(super) fn plain(bytes: &'a [u8]) -> Self {
         Text { marks: Marks::default(), heading: None, source: Source::Bytes(bytes) }
     }
 
-    /// Whether nothing comes of it.
+    /// Whether nothing is to be written.
     pub(super) fn is_empty(&self) -> bool {
         self.heading.is_none() && self.source.length() == 0
     }
 
-    /// How much the job wrote, the heading counted and the tags not, bytes.
+    /// The length in bytes, with the heading and without tags.
     pub(super) fn length(&self) -> u64 {
         self.heading.map_or(0, |heading| heading.len() as u64 + 1) + self.source.length()
     }
 
-    /// Calls `take` with the text piece by piece; all of it at once if it is short.
+    /// Calls `take` with pieces of the text; with all of it at once if it is short.
     pub(super) fn each_piece(
         &self,
         buffers: &mut Buffers,
@@ -137,7 +137,7 @@ impl<'a> Text<'a> {
         }
         let mut line_begins = true;
         each_chunk(self.source, CHUNK_BYTES, read, |chunk| {
-            // A chunk of empty lines becomes as many tags: it is taken in small pieces.
+            // A chunk of empty lines may become as many tags, so small pieces are used.
             for piece in chunk.chunks(CHUNK_BYTES / 16) {
                 add(self.marks, piece, &mut line_begins, text);
                 if text.len() >= CHUNK_BYTES {
@@ -155,7 +155,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Memory that is used again for each text.
+/// Buffers that are used again for each text.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     read: Vec<u8>,
@@ -172,7 +172,7 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// One that writes to `file`; the name is for errors.
+    /// An output to `file`; the name is for errors.
     pub(super) fn new(file: OwnedFd, name: impl Into<PathBuf>) -> Self {
         Sink { file, name: name.into(), sendfile: true }
     }
@@ -181,12 +181,13 @@ impl Sink {
         self.file.as_fd()
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), CollectError> {
         write_all(&self.file, bytes, &self.name)
     }
 
-    /// Writes a text: a short one at once, so that others who write there too do not tear it.
+    /// Writes a text; a short one in one write, so that output of other writers does not come
+    /// between.
     pub(super) fn output(
         &mut self,
         text: &Text<'_>,
@@ -222,7 +223,7 @@ impl Sink {
     }
 }
 
-/// Writes all bytes to a descriptor that may be set not to block (a terminal shared with others).
+/// Writes all bytes to a descriptor that may be non-blocking (a terminal shared with others).
 fn write_all(file: &OwnedFd, mut bytes: &[u8], name: &Path) -> Result<(), CollectError> {
     while !bytes.is_empty() {
         match io::write(file, bytes) {
@@ -236,12 +237,12 @@ fn write_all(file: &OwnedFd, mut bytes: &[u8], name: &Path) -> Result<(), Collec
 }
 
 fn wait_for_room(file: &OwnedFd) {
-    // If it cannot be waited for, the next write returns the error.
+    // If poll fails, the next write returns the error.
     let _ = poll(&mut [PollFd::new(file, PollFlags::OUT)], None);
 }
 
-/// Adds `bytes` to `out`, with the marks of each line.  A carriage return ends a line too: what a
-/// progress bar writes over itself keeps its tag.
+/// Appends `bytes` to `out` with the marks of each line.  A carriage return ends a line too: what a
+/// progress bar overwrites keeps its tag.
 fn add(marks: Marks<'_>, bytes: &[u8], line_begins: &mut bool, out: &mut Vec<u8>) {
     if marks.is_empty() {
         out.extend_from_slice(bytes);

@@ -1,20 +1,20 @@
-//! One slot: what its job writes to, and what is put before its lines.
+//! One slot: the descriptors of its job, and what is written before its lines.
 
 use std::os::fd::AsFd;
 
-use super::lines::Lines;
+use super::lines::LineStreams;
 use super::results::Saved;
 use super::sink::{Marks, Source, Text};
 use super::temporary::Temporary;
 
-/// A text that may be missing, in memory that is used again.
+/// An optional text in a buffer that is used again.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct OptionalText {
     present: bool,
     bytes: Vec<u8>,
 }
 
-impl Words {
+impl OptionalText {
     pub(super) fn set(&mut self, bytes: Option<&[u8]>) {
         self.bytes.clear();
         self.present = bytes.is_some();
@@ -30,7 +30,7 @@ impl Words {
     }
 }
 
-/// A slot; its files and pipes are used again by its next job.
+/// A slot; its next job uses its files and pipes again.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     /// The job that runs in it.
@@ -38,22 +38,22 @@ pub(super) struct Slot {
     /// The group it is in.
     pub(super) group: usize,
     pub(super) running: bool,
-    pub(super) tag: Words,
-    /// What is still to be written before its output.
-    pub(super) heading: Words,
+    pub(super) tag: OptionalText,
+    /// A heading that is still to be written before the output.
+    pub(super) heading: OptionalText,
     pub(super) files: [Option<Temporary>; 2],
-    pub(super) lines: Option<Lines>,
+    pub(super) lines: Option<LineStreams>,
     pub(super) saved: Option<Saved>,
 }
 
 impl Slot {
-    /// How much is in its files, bytes: one lseek(2) each.
+    /// The lengths of its files in bytes: one lseek(2) each.
     pub(super) fn lengths(&self) -> [u64; 2] {
         let length = |file: &Option<Temporary>| file.as_ref().map_or(0, Temporary::length);
         [length(&self.files[0]), length(&self.files[1])]
     }
 
-    /// What its job wrote into them.
+    /// The output of its job.
     pub(super) fn texts(&self, lengths: [u64; 2]) -> [Text<'_>; 2] {
         let source = |which: usize| match &self.files[which] {
             Some(file) if lengths[which] > 0 => Source::File(file.as_fd(), 0, lengths[which]),

@@ -1,8 +1,9 @@
-//! Whether the disk of the temporary files is full.
+//! Detects that the disk of the temporary files is full.
 //!
-//! A job that could not write its output says so, at best, on a standard error that is full too.  A
-//! write that a full disk cuts short ends at the end of a disk block.  So only outputs of such a length
-//! are suspected, and once a second all.  The test is to write a file: if that fails, the disk is full.
+//! A job that could not write its output reports that at best to its standard error, which cannot
+//! be written either.  On a full disk a file ends at the end of a disk block.  So outputs of such a
+//! length are checked, and once a second any output.  The check writes a file: if that fails, the
+//! disk is full.
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -10,13 +11,13 @@ use std::path::Path;
 use super::CollectError;
 use super::temporary::Temporary;
 
-/// Blocks of file systems are multiples of this, bytes.
+/// File system blocks are multiples of this many bytes.
 const BLOCK_BYTES: u64 = 4096;
 
-/// Time between two looks at a disk whose files are not suspected, nanoseconds.
+/// Time between two checks without such a length, nanoseconds.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// What is written to see whether there is room: more than two blocks.
+/// What is written to check for room: more than two blocks.
 const TRIAL: [u8; 2 * BLOCK_BYTES as usize + 1] = [0; 2 * BLOCK_BYTES as usize + 1];
 
 #[derive(Debug, Default)]
@@ -25,8 +26,8 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// A job that ended at `now_ns` has written so much to files in `folder`, of which `file` is
-    /// one: refuses it if they may lack something.
+    /// A job that ended at `now_ns` has written these lengths to files in `folder`, of which `file`
+    /// is one.  Returns an error if output may be missing because the disk is full.
     pub(super) fn check(
         &mut self,
         now_ns: u64,
@@ -40,7 +41,7 @@ impl Space {
                 return Ok(());
             }
             self.looked_ns = now_ns;
-            // Some file systems have no number of blocks.
+            // Some file systems report no number of blocks.
             if rustix::fs::fstatfs(file)
                 .map_or(true, |disk| disk.f_blocks == 0 || disk.f_bavail > 2)
             {

@@ -1,8 +1,8 @@
 //! `--results` as a table: a row for each job, with its output in the last two columns.
 //!
-//! CSV and TSV quote a field that has a blank, the separator, a quotation mark or NUL in it; JSON
-//! is one object a line.  Both are what GNU parallel writes, and a byte that is not UTF-8 is
-//! written as it is.  Output goes through in pieces, however long it is.
+//! CSV and TSV quote a field that contains a blank, the separator, a quotation mark or NUL; JSON is
+//! one object a line.  All are as GNU parallel writes them, and bytes that are not UTF-8 are not
+//! changed.  Output is written in pieces, however long it is.
 
 use super::CollectError;
 use super::TableFormat;
@@ -11,13 +11,13 @@ use crate::job::JobResult;
 use crate::joblog::push_seconds;
 use template::Record;
 
-/// How a field is written.
+/// Receives the pieces of a row.
 type Take<'a> = dyn FnMut(&[u8]) -> Result<(), CollectError> + 'a;
 
 const COLUMNS: [&str; 9] =
     ["Seq", "Host", "Starttime", "JobRuntime", "Send", "Receive", "Exitval", "Signal", "Command"];
 
-/// The header of a table whose jobs have so many values as this one; nothing for JSON.
+/// The header of a table for jobs with as many values as this one; empty for JSON.
 pub(super) fn header(format: TableFormat, names: &[Vec<u8>], records: &[Record]) -> Vec<u8> {
     let mut row = Vec::new();
     let Some(separator) = separator(format) else { return row };
@@ -46,7 +46,7 @@ fn separator(format: TableFormat) -> Option<u8> {
     }
 }
 
-/// Writes the row of a job, piece by piece.
+/// Writes the row of a job in pieces.
 pub(super) fn row(
     format: TableFormat,
     finished: &JobResult,
@@ -148,8 +148,8 @@ fn push_quoted(bytes: &[u8], separator: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes a text as one field.  It is read twice, since only its end shows that it needs
-/// no quotation marks.
+/// Writes a text as one field.  It is read twice, since only at its end is it known that no quotes
+/// are needed.
 fn each_quoted(
     text: &Text<'_>,
     separator: u8,
@@ -228,7 +228,7 @@ mod tests {
         String::from_utf8(out).expect("text")
     }
 
-    /// Rows as the program that had the format first wrote them, times aside.
+    /// Rows as GNU parallel wrote them, except for times.
     #[test]
     fn rows_are_written_as_others_read_them() {
         assert_eq!(

@@ -1,7 +1,7 @@
-//! Files without a name, for output that is not written yet.
+//! Unnamed files, for output that is not written yet.
 //!
-//! `O_TMPFILE` (open(2)): the file never has a name, so none is left behind however this process ends.
-//! Where a file system does not support that, the name is removed as soon as the file is open.
+//! `O_TMPFILE` (open(2)): the file never has a name, so none is left behind however this process
+//! ends. On file systems without it, the name is removed as soon as the file is open.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -13,23 +13,22 @@ use rustix::io::{self, Errno};
 use super::CollectError;
 use super::sink::{self, CHUNK_BYTES, Source};
 
-/// A file of ours that has no name.
+/// An unnamed file.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     file: OwnedFd,
 }
 
 impl Temporary {
-    /// An empty one in this folder.
+    /// An empty file in this folder for the output of jobs.
     ///
-    /// Writes go to its end wherever their descriptor stands, so that a job that opens
-    /// `/dev/stdout` anew does not overwrite itself, and the next job of the slot begins at the
-    /// beginning with no seek of ours.
+    /// It is opened with O_APPEND, so that a job that opens `/dev/stdout` again does not overwrite
+    /// its own output, and the next job of the slot needs no seek after the file was truncated.
     pub(super) fn for_job(folder: &Path) -> Result<Self, CollectError> {
         Self::open(folder, OFlags::APPEND)
     }
 
-    /// An empty one that we alone write to.
+    /// An empty file that only this process writes to.
     pub(crate) fn for_us(folder: &Path) -> Result<Self, CollectError> {
         Self::open(folder, OFlags::empty())
     }
@@ -38,7 +37,7 @@ impl Temporary {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL | more;
         let mode = Mode::RUSR | Mode::WUSR;
         let opened = match fs::open(folder, flags | OFlags::TMPFILE, mode) {
-            // A kernel or file system that does not know the flag sees a folder opened for
+            // Kernels and file systems without the flag see an attempt to open a directory for
             // writing.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
                 Self::open_unlinked(folder, flags)
@@ -67,19 +66,19 @@ impl Temporary {
         }
     }
 
-    /// How much was written, bytes.  One lseek(2).
+    /// The length in bytes.  One lseek(2).
     pub(super) fn length(&self) -> u64 {
-        // A file of ours can always be asked for its end.
+        // Seeking in an open regular file does not fail.
         fs::seek(&self.file, SeekFrom::End(0)).unwrap_or(0)
     }
 
-    /// Cuts it back to nothing.
+    /// Truncates it to nothing.
     pub(super) fn clear(&self) -> Result<(), CollectError> {
         fs::ftruncate(&self.file, 0)
-            .map_err(|error| sink::failed("cut", Path::new("a temporary file"), error))
+            .map_err(|error| sink::failed("truncate", Path::new("a temporary file"), error))
     }
 
-    /// Adds bytes at `offset`.
+    /// Writes bytes at `offset`.
     pub(crate) fn write_at(
         &self,
         mut bytes: &[u8],
@@ -108,26 +107,25 @@ impl AsFd for Temporary {
     }
 }
 
-/// One file for the output of many jobs, one after another: what waits for its turn costs one
-/// descriptor however many jobs it is of.
+/// One file for the output of many jobs, so that output that waits needs only one descriptor.
 #[derive(Debug)]
 pub(super) struct Spool {
     folder: PathBuf,
     file: Option<Temporary>,
-    /// Where the next bytes go.
+    /// The offset for the next bytes.
     end: u64,
-    /// Bytes in it that are still wanted.
+    /// Bytes in it that are still needed.
     wanted: u64,
     scratch: Vec<u8>,
 }
 
 impl Spool {
-    /// One that makes its file in this folder once it is needed.
+    /// A spool that creates its file in this folder when it is needed.
     pub(super) fn new(folder: PathBuf) -> Self {
         Spool { folder, file: None, end: 0, wanted: 0, scratch: Vec::new() }
     }
 
-    /// Adds all of `source`, and returns where it begins and how long it is.
+    /// Appends `source`; returns its offset and length.
     pub(super) fn add(&mut self, source: Source<'_>) -> Result<(u64, u64), CollectError> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -145,7 +143,7 @@ impl Spool {
         Ok((begin, end - begin))
     }
 
-    /// A part of it.
+    /// A part of the file.
     pub(super) fn part(&self, offset: u64, length: u64) -> Source<'_> {
         match &self.file {
             Some(file) => Source::File(file.as_fd(), offset, length),
@@ -153,7 +151,7 @@ impl Spool {
         }
     }
 
-    /// A part is no longer wanted: its room is given back.
+    /// A part is no longer needed: frees its disk space.
     pub(super) fn release(&mut self, offset: u64, length: u64) -> Result<(), CollectError> {
         self.wanted = self.wanted.saturating_sub(length);
         let Some(file) = &self.file else { return Ok(()) };
@@ -161,7 +159,7 @@ impl Spool {
             self.end = 0;
             return file.clear();
         }
-        // A file system that cannot make holes gets its room back when all parts are released.
+        // A file system without hole punching frees the space when all parts are released.
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         let _ = fs::fallocate(file, hole, offset, length);
         Ok(())

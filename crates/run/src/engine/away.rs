@@ -1,8 +1,8 @@
 //! Jobs on other hosts: which host a job gets, and which process runs here for it.
 //!
 //! A job on another host is a process here (ssh, or a shell that sends files, runs ssh and fetches
-//! files), so signals, timeouts, output and exit codes are those of any other job.  The command line
-//! of that process is made in [`crate::remote`].
+//! files), so signals, timeouts, output and exit codes work as for any other job. [`crate::remote`]
+//! makes the command line of that process.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,15 +16,15 @@ use crate::remote::{self, Connection, HostAddress, Hosts, Login, Workdir};
 /// A host, and the program that reaches it.
 #[derive(Debug)]
 pub struct JobHost {
-    /// Where it is, and what the joblog calls it.
+    /// Its address, and its name in the joblog.
     pub login: Login,
-    /// The file of the program that logs in; the user's shell for this machine.
+    /// The file of the login program; the user's shell for this machine.
     pub program: Arc<CString>,
-    /// A value named it (`--hostgroups`); it is in no login file.
+    /// A value named it (`--hostgroups`), so it is in no login file.
     pub is_added: bool,
 }
 
-/// Where jobs run, if not all of them here.
+/// Where jobs run, unless all run here.
 #[derive(Debug)]
 pub struct Remote {
     /// The hosts, in the order of [`Remote::hosts`].
@@ -35,7 +35,7 @@ pub struct Remote {
     pub connection: Connection,
     /// `--ssh-delay`: the time between two starts on other hosts.
     pub delay: Option<SshDelay>,
-    /// The shell here that runs what sends files and brings them back.
+    /// The shell here that runs the commands that send and fetch files.
     pub shell: Arc<CString>,
     /// `--transferfile`.
     pub send: Vec<Template>,
@@ -43,25 +43,25 @@ pub struct Remote {
     pub bring: Vec<Template>,
     /// `--cleanup`.
     pub cleanup: bool,
-    /// What jobs there have in their environment beside their own: `PARALLEL_PID`, `--env`.
+    /// Environment variables of jobs on other hosts: `PARALLEL_PID`, `--env`.
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
     /// `--process-slot-var`.
     pub slot_variable: Option<Vec<u8>>,
-    /// The reading end of a pipe without data: jobs on other hosts end with their connection.
+    /// The reading end of a pipe without data: at its end-of-file jobs on other hosts end.
     pub alive: OwnedFd,
-    /// The folder we are in, and the user's own.
+    /// Our working directory.
     pub current: Vec<u8>,
-    /// The user's own folder.
+    /// The user's home directory.
     pub home: Vec<u8>,
-    /// What no other run on any host has in the names of its folders.
+    /// A text that is unique to this run on any host, for the names of its directories.
     pub unique: Vec<u8>,
     /// `--sshloginfile`: reads the login files again when they have changed.
     pub rereading: Option<Rereading>,
-    /// `--hostgroups`: makes hosts of groups that no host is in.
+    /// `--hostgroups`: adds the hosts of groups that no host is in.
     pub added_hosts: Option<Box<dyn AddedHosts>>,
     /// `--onall`: every host runs all jobs.
     pub is_everywhere: bool,
-    /// `--onall --tag`: lines begin with the host.
+    /// `--onall --tag`: lines begin with the name of the host.
     pub tags_host: bool,
 }
 
@@ -69,19 +69,19 @@ pub struct Remote {
 #[derive(Clone, Copy, Debug)]
 pub struct SshDelay {
     wait: Duration,
-    /// No job starts on another host before this moment.
+    /// No job starts on another host before this time.
     until: Option<Instant>,
 }
 
 impl SshDelay {
-    /// Waits so long after each start.
+    /// Waits for this time after each start.
     pub fn new(wait: Duration) -> Self {
         SshDelay { wait, until: None }
     }
 }
 
 impl Remote {
-    /// The host for a job, if there is room for it.
+    /// The host for a job, if one has room for it.
     fn pick(&self, job: &Job, now: Instant) -> Option<usize> {
         let allowed = |at: usize| match &job.groups {
             Some(groups) => self.job_hosts[at].is_in(groups),
@@ -91,7 +91,7 @@ impl Remote {
         if self.is_here(host) || self.delayed_until(now).is_none() {
             return Some(host);
         }
-        // Those that need no ssh need not wait.
+        // Hosts that need no ssh need no delay.
         let here = |at| allowed(at) && self.is_here(at) && !self.hosts.has_failed(job.seq, at);
         self.hosts.pick(job.seq, here)
     }
@@ -100,12 +100,12 @@ impl Remote {
         self.job_hosts.get(host).is_none_or(|reached| reached.login.address == HostAddress::Local)
     }
 
-    /// The moment before which no job starts on another host, if that is still to come.
+    /// The time before which no job starts on another host, if that is in the future.
     pub(super) fn delayed_until(&self, now: Instant) -> Option<Instant> {
         self.delay?.until.filter(|until| *until > now)
     }
 
-    /// A job has been started there.
+    /// A job was started on this host.
     pub(super) fn started(&mut self, host: usize, now: Instant) {
         self.hosts.started(host);
         if !self.is_here(host)
@@ -117,7 +117,7 @@ impl Remote {
 }
 
 impl<W: OperatingSystem> Engine<'_, W> {
-    /// The host for a job, if there is room for it; 0 where all run here.
+    /// The host for a job, if one has room for it; 0 if all run here.
     pub(super) fn host_for(&self, job: &Job) -> Option<usize> {
         self.options.remote.as_ref().map_or(Some(0), |remote| remote.pick(job, self.os.now()))
     }
@@ -127,32 +127,33 @@ impl<W: OperatingSystem> Engine<'_, W> {
         if self.everywhere.is_some() { 1 } else { job.slot }
     }
 
-    /// How many jobs there are for each host, if all run everywhere; how many there are, if not.
+    /// How many jobs each host gets if all run on every host; otherwise how many there are.
     pub(super) fn total_on_host(&self) -> Option<u64> {
         let hosts = self.options.remote.as_ref().filter(|remote| remote.is_everywhere);
         let hosts = hosts.map_or(1, |remote| remote.job_hosts.len().max(1) as u64);
         self.total.map(|total| total / hosts)
     }
 
-    /// The hosts, if the job is not to run here, and which of them it is.
+    /// The hosts and the host of the job, if it does not run here.
     pub(super) fn away(&self, job: &Job) -> Option<(&Remote, &JobHost)> {
         let remote = self.options.remote.as_ref()?;
         let reached = remote.job_hosts.get(job.host)?;
         (reached.login.address != HostAddress::Local).then_some((remote, reached))
     }
 
-    /// What the joblog calls the place of a job.
+    /// The name of a job's host in the joblog.
     pub(super) fn host_name(&self, job: &Job) -> String {
         self.away(job).map_or_else(|| ":".to_owned(), |(_, reached)| reached.login.name.clone())
     }
 
-    /// What begins the job's lines instead of the tag's template.
+    /// The name of the host that begins the job's lines instead of the tag.
     pub(super) fn host_tag(&self, job: &Job) -> Option<&str> {
         let remote = self.options.remote.as_ref().filter(|remote| remote.tags_host)?;
         remote.job_hosts.get(job.host).map(|reached| reached.login.name.as_str())
     }
 
-    /// Fills in the program and its words for a job on another host; false for one that runs here.
+    /// Fills in the program and its arguments for a job on another host; false for a job that runs
+    /// here.
     pub(super) fn launch_away(
         &self,
         job: &mut Job,
@@ -170,7 +171,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         let send = self.paths(&remote.send, job)?;
         let bring = self.paths(&remote.bring, job)?;
         let environment = self.environment_away(remote, reached, job);
-        // With --pipe a job reads its block to its end, and ends by that.
+        // With --pipe a job reads its block up to end-of-file, and ends by itself.
         let data = job.sending.as_ref().and_then(|sending| sending.reader());
         let over_there = remote::Job {
             command: &job.command,
@@ -215,7 +216,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(paths)
     }
 
-    /// The variables of a job there.
+    /// The environment variables of a job on another host.
     fn environment_away(
         &self,
         remote: &Remote,
@@ -240,7 +241,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
     }
 }
 
-/// How large a file is here: what was sent, or came back.  One that is not there is nothing.
+/// The size of a local file that was sent or returned; 0 if it does not exist.
 pub(super) fn bytes_of(path: &FilePath) -> u64 {
     let base = Path::new(std::ffi::OsStr::from_bytes(&path.base));
     let file = base.join(std::ffi::OsStr::from_bytes(&path.name));

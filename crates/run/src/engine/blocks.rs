@@ -1,8 +1,8 @@
-//! What jobs read: blocks that a thread cuts standard input into, or ranges of files.
+//! The standard input of jobs: blocks that a thread splits standard input into, or ranges of files.
 //!
-//! The thread reads and cuts ahead of the engine, as far as [`Queue`] lets it; buffers of blocks
-//! whose jobs have ended go back to it, so that nothing is allocated once warm.  Ranges are not
-//! read at all: the kernel moves them ([`super::sending`]).
+//! The thread reads and splits ahead of the engine, as far as [`Queue`] allows; buffers of blocks
+//! whose jobs have ended return to it, so that it allocates nothing once warm.  Ranges are not read
+//! at all: the kernel moves them ([`super::sending`]).
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,23 +19,23 @@ use super::os::Waker;
 use super::queue::{Queue, Taken};
 use crate::pipe::{Cutter, PipeError};
 
-/// Buffers kept for the reading thread: what it has ahead and a job for each of some slots.
+/// Most buffers kept for the reading thread: those ahead and one for each of some slots.
 const SPARE_MAX: usize = 16;
 
-/// What a pipe is asked to hold; the kernel may not allow it
+/// The capacity that is requested for pipes; the kernel may refuse it
 /// (`/proc/sys/fs/pipe-max-size`, `pipe-user-pages-soft`).
 pub(super) const PIPE_BYTES: usize = 1 << 20;
 
 /// A block: what a job gets on its standard input.
 #[derive(Debug)]
 pub struct InputBlock {
-    /// Comes first.
+    /// The header, sent first.
     pub(super) header: Arc<[u8]>,
-    /// Comes then.
+    /// The data, sent after the header.
     pub(super) body: Body,
 }
 
-/// Where the bytes are.
+/// Where the data is.
 #[derive(Debug)]
 pub(super) enum Body {
     /// In memory.
@@ -47,7 +47,7 @@ pub(super) enum Body {
 }
 
 impl InputBlock {
-    /// How many bytes it has.
+    /// The length in bytes, header included.
     pub(super) fn len(&self) -> u64 {
         let body = match &self.body {
             Body::Bytes(bytes) => bytes.len() as u64,
@@ -64,7 +64,7 @@ pub struct Ranges {
     files: VecDeque<FileRanges>,
 }
 
-/// Those of one file.
+/// The ranges of one file.
 #[derive(Debug)]
 struct FileRanges {
     file: Arc<File>,
@@ -73,7 +73,7 @@ struct FileRanges {
 }
 
 impl Ranges {
-    /// Adds the ranges of a file behind those that are there.
+    /// Appends the ranges of a file.
     pub fn add(&mut self, file: File, parts: crate::pipe::FileParts) {
         self.files.push_back(FileRanges {
             file: Arc::new(file),
@@ -102,13 +102,13 @@ impl Iterator for Ranges {
     }
 }
 
-/// Blocks that a thread cuts.
+/// Blocks that a thread splits off a stream.
 pub struct Blocks {
     queue: Arc<Queue<InputBlock, PipeError>>,
     shared: Arc<Shared>,
 }
 
-/// Buffers that go back to the thread.
+/// Buffers that return to the thread.
 #[derive(Default)]
 struct Shared {
     /// Buffers to be used again.
@@ -120,8 +120,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Blocks {
-    /// Starts a thread that cuts `stream`, and that wakes the engine when it waits for more.  After
-    /// `timeout` without a whole block it gives the incomplete one (`--block-timeout`).
+    /// Starts a thread that splits `stream` and wakes the engine when it waits for a block.  After
+    /// `timeout` without a whole block it delivers the incomplete one (`--block-timeout`).
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl Blocks {
         timeout: Option<Duration>,
         waker: Waker,
     ) -> io::Result<Self> {
-        // More at a time from a pipe; anything else refuses, and loses nothing.
+        // A pipe then gives more at a time; other files refuse, which does no harm.
         let _ = rustix::pipe::fcntl_setpipe_size(&stream, PIPE_BYTES);
         let queue = Arc::new(Queue::new(waker));
         let shared = Arc::new(Shared::default());
@@ -159,7 +159,7 @@ impl Blocks {
     }
 }
 
-/// The thread that reads and cuts.
+/// The thread that reads and splits.
 struct Reader {
     stream: File,
     cutter: Cutter,
@@ -208,14 +208,14 @@ impl Reader {
                 }
                 Ok(count) => self.cutter.filled(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Another process made our standard input non-blocking.
+                // Another process has made our standard input non-blocking.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => drop(self.wait(None)?),
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Waits for something to read; false when the time was over before.
+    /// Waits for input; false when the time was over before.
     fn wait(&self, left: Option<Duration>) -> io::Result<bool> {
         let left = left.map(|left| Timespec {
             tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),

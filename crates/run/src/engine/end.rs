@@ -1,4 +1,4 @@
-//! Events of running jobs: ends, timers, signals.
+//! Events of running jobs: exits, timers, signals.
 
 #![allow(unsafe_code, reason = "signals, and descriptors that others own")]
 
@@ -19,7 +19,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
                 self.signalled(signal);
                 Ok(())
             }
-            // Whatever there is more of is asked for before the next wait.
+            // More input is read before the next wait.
             EngineEvent::Input => Ok(()),
         }
     }
@@ -41,7 +41,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
                     sending.started();
                 }
                 if was_filled && self.schedule.is_ending(slot) {
-                    // The job was ended while its file was still being filled: send the signal now.
+                    // The job was killed while its file was still being filled: sends the signal
+                    // now.
                     self.os.signal(pid, libc::SIGKILL);
                 }
                 self.pids.insert(pid, slot);
@@ -56,8 +57,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
         }
     }
 
-    /// Keeps the end of a process that arrived before the event of its start, as happens where other
-    /// threads start programs.
+    /// Keeps the exit of a process that came before the event of its start, which happens when
+    /// other threads start programs.
     fn hear_early(&mut self, pid: i32) -> Result<(), EngineError> {
         let reaped = self.early.remove(&pid);
         if !self.early.is_empty() && !self.awaits_start() {
@@ -69,13 +70,13 @@ impl<W: OperatingSystem> Engine<'_, W> {
         }
     }
 
-    /// Whether a process may exist whose start event has not arrived yet.
+    /// Whether a process may exist whose start event has not come yet.
     fn awaits_start(&self) -> bool {
         let starts = |job: &Job| job.child.is_none();
         self.options.limit.is_some() || self.slots.iter().flatten().any(starts)
     }
 
-    /// There was no process for a job: it is tried again when others have ended, or later.
+    /// No process could be created for a job: it is tried again when others have ended, or later.
     fn no_process(
         &mut self,
         slot: u32,
@@ -88,13 +89,13 @@ impl<W: OperatingSystem> Engine<'_, W> {
         self.running -= 1;
         self.started -= 1;
         if let Some(remote) = &mut self.options.remote {
-            remote.hosts.gave_back(job.host);
+            remote.hosts.not_started(job.host);
         }
         self.collector.abandon(slot, false)?;
         self.schedule.refused(slot, self.os.now());
         self.again.push_front(job);
-        if self.running == 0 && !self.told_busy {
-            self.told_busy = true;
+        if self.running == 0 && !self.warned_busy {
+            self.warned_busy = true;
             let error = SpawnError::Busy(error);
             self.observer.warn(format!("{error}; trying again until it can be").as_bytes());
         }
@@ -102,13 +103,13 @@ impl<W: OperatingSystem> Engine<'_, W> {
     }
 
     /// Writes to a job's standard error why it could not be started.
-    fn tell_job(&mut self, launch: &Launch, error: &SpawnError) {
+    fn write_start_error(&mut self, launch: &Launch, error: &SpawnError) {
         let text = format!("whit run: {error}\n");
         match launch.streams[2] {
             Some(fd) => {
                 // SAFETY: the collector keeps it open until the job is closed, which comes later.
                 let fd = unsafe { rustix::fd::BorrowedFd::borrow_raw(fd) };
-                // There is no other way to report that this failed.
+                // An error here can be reported nowhere else.
                 let _ = rustix::io::write(fd, text.as_bytes());
             }
             None => self.observer.warn(text.trim_end().as_bytes()),
@@ -121,7 +122,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             return Ok(());
         }
         let Some(slot) = self.pids.remove(&reaped.pid) else {
-            // If not, it is no job: an ssh that asks a host, or that others share.
+            // Otherwise it is no job but an ssh that queries a host or shares its connection.
             if self.awaits_start() {
                 self.early.insert(reaped.pid, reaped);
             }
@@ -138,7 +139,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             job.started += took;
             usage.spawn_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
             if let Some(error) = error {
-                self.tell_job(&launch, &error);
+                self.write_start_error(&launch, &error);
                 outcome = Outcome::Exited(error.exit_code());
                 usage = ResourceUsage::default();
             }
@@ -146,7 +147,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         }
         let mut leftovers = !self.options.shares_group && !self.os.is_gone(reaped.pid);
         if leftovers && self.schedule.is_ending(slot) {
-            // Its children outlived the signals that it died of.
+            // Its children outlived the signals that killed it.
             self.os.kill_rest(reaped.pid);
             leftovers = false;
         }
@@ -174,17 +175,17 @@ impl<W: OperatingSystem> Engine<'_, W> {
             AfterEnd::Again => {
                 self.collector.abandon(job.slot, leftovers)?;
                 self.again.push_back(job);
-                self.tell_not_counted();
+                self.report_not_counted();
             }
             AfterEnd::Dropped => {
                 self.collector.abandon(job.slot, leftovers)?;
                 if let Some(everywhere) = &mut self.everywhere {
                     everywhere.ended(job.host, false);
                 }
-                self.tell_not_counted();
+                self.report_not_counted();
             }
             AfterEnd::Done => {
-                self.tell_halt(ended.halt, &job, ended.outcome);
+                self.report_halt(ended.halt, &job, ended.outcome);
                 self.finish(job, ended, usage, leftovers, now)?;
             }
         }
@@ -200,7 +201,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         now: Instant,
     ) -> Result<(), EngineError> {
         let Ended { outcome, attempt, .. } = ended;
-        // What ssh used here says nothing about the job.
+        // The resource usage of ssh here says nothing about the job.
         let (here, host) = (self.away(&job).is_none(), self.host_name(&job));
         let records = if job.is_block { Vec::new() } else { job.records };
         let finished = JobResult {
@@ -234,7 +235,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         self.log_written()
     }
 
-    /// Writes the joblog lines of the jobs whose output has been written.
+    /// Writes the joblog lines of the jobs whose output was written.
     pub(super) fn log_written(&mut self) -> Result<(), EngineError> {
         while let Some(finished) = self.collector.next_written()? {
             self.log(&finished)?;
@@ -252,7 +253,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(())
     }
 
-    fn tell_not_counted(&mut self) {
+    fn report_not_counted(&mut self) {
         let status = self.status();
         self.observer.not_counted(&status);
     }
@@ -300,7 +301,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         self.schedule.limit_answered(1, self.os.now());
     }
 
-    /// Does what the timers ask for.
+    /// Runs the timers that are due.
     pub(super) fn timers(&mut self) {
         let now = self.os.now();
         self.schedule.poll(now, &mut *self.machine);
@@ -310,12 +311,12 @@ impl<W: OperatingSystem> Engine<'_, W> {
         }
     }
 
-    /// Does what the schedule asks for.
+    /// Carries out the actions of the schedule.
     pub(super) fn obey(&mut self) {
-        // A message needs the schedule too; there is hardly ever anything in it.
+        // Collected first, because messages borrow the schedule too; there are hardly ever any.
         let actions: Vec<Action> = self.schedule.actions().collect();
         for action in actions {
-            let (Action::Signal { slot, .. } | Action::Tell { slot, .. }) = action;
+            let (Action::Signal { slot, .. } | Action::Warn { slot, .. }) = action;
             let Some(job) = self.slots.get(slot as usize).and_then(Option::as_ref) else {
                 continue;
             };
@@ -325,26 +326,26 @@ impl<W: OperatingSystem> Engine<'_, W> {
                         self.os.signal(child.pid, signal);
                     }
                 }
-                Action::Tell { reason, .. } => {
+                Action::Warn { reason, .. } => {
                     let why = match reason {
                         EndReason::TimedOut => "timed out",
-                        EndReason::LowMemory => "ended for want of memory, to be run again",
+                        EndReason::LowMemory => "ended because memory was short, to be run again",
                         EndReason::Limit => "ended because the limit asks for it, to be run again",
                     };
-                    let text = self.naming(format!("job {} {why}", job.number), job);
+                    let text = self.with_command(format!("job {} {why}", job.number), job);
                     self.observer.warn(&text);
                 }
             }
         }
     }
 
-    /// Prints the message of `--halt` for a job's end.
-    fn tell_halt(&mut self, halt: Halted, job: &Job, outcome: Outcome) {
+    /// Prints the message of `--halt` when a job has ended.
+    fn report_halt(&mut self, halt: Halted, job: &Job, outcome: Outcome) {
         if halt == Halted::No {
             return;
         }
         let what = if outcome.is_success() { "succeeded" } else { "failed" };
-        let text = self.naming(format!("this job {what}"), job);
+        let text = self.with_command(format!("this job {what}"), job);
         self.observer.warn(&text);
         if let Halted::Soon { running } = halt {
             let text = format!("starting no more jobs; waiting for {running} to end");
@@ -352,8 +353,8 @@ impl<W: OperatingSystem> Engine<'_, W> {
         }
     }
 
-    /// A message that ends with a job's command line, if there is one.
-    fn naming(&self, message: String, job: &Job) -> Vec<u8> {
+    /// A message, followed by a job's command line if there is one.
+    fn with_command(&self, message: String, job: &Job) -> Vec<u8> {
         let mut text = message.into_bytes();
         if let Some(command) = self.text(job) {
             text.extend_from_slice(b": ");
@@ -381,10 +382,10 @@ impl<W: OperatingSystem> Engine<'_, W> {
             libc::SIGTERM if self.signals == 0 => {
                 self.signals += 1;
                 self.schedule.stop_starting();
-                let text = "no more jobs are started; a second TERM ends those that run";
+                let text = "no more jobs are started; a second TERM ends the running ones";
                 self.observer.warn(text.as_bytes());
             }
-            // The second TERM, or an interruption.
+            // The second TERM, or an INT.
             _ => {
                 self.run_outcome.signal = signal;
                 self.schedule.end_all(self.os.now());
@@ -400,7 +401,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         self.signal_running(libc::SIGCONT);
     }
 
-    /// Sends a signal to all jobs but those that are suspended already.
+    /// Sends a signal to all jobs that are not suspended.
     fn signal_running(&mut self, signal: i32) {
         for job in self.slots.iter().flatten() {
             if let Some(child) =

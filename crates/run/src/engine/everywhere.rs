@@ -1,9 +1,9 @@
 //! `--onall` and `--nonall`: every host runs a job for each record, one job at a time and in order.
 //!
-//! A host starts its next record while others still run an earlier one, so records are kept until
-//! the last host has had them: all of them, if there are more hosts than may run at once.  Jobs are
-//! numbered on each host from 1, and each host has one slot.  The output of a host's jobs is written
-//! together when the last of them has ended.
+//! A host starts its next record while others still run an earlier one, so each record is kept
+//! until the last host has had it: all of them, if there are more hosts than slots.  Jobs are
+//! numbered from 1 on each host, and each host has one slot.  The output of a host's jobs is
+//! written together when the last of them has ended.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use super::start::Wanted;
 use super::*;
 use template::Record;
 
-/// Hosts that fail count up to this in the exit code; 101 is "more".
+/// The exit code counts failed hosts up to this; 101 stands for more.
 const FAILURES_MAX: usize = 100;
 
 /// Which records each host has had.
@@ -21,7 +21,7 @@ pub(super) struct Everywhere {
     hosts: Vec<Host>,
     /// Records that not all hosts have had.
     read: VecDeque<Vec<Record>>,
-    /// How many are left out at the front of those: all hosts have had them.
+    /// How many records before these all hosts have had.
     first: usize,
     /// The input has ended.
     is_over: bool,
@@ -34,12 +34,12 @@ struct Host {
     /// Its job runs, or is to be tried again.
     is_busy: bool,
     has_failed: bool,
-    /// Its end has been handed on.
-    was_told: bool,
+    /// [`Everywhere::next_over`] has returned it.
+    was_reported: bool,
 }
 
-/// What there is for a host.
-enum Turn {
+/// The next thing to do.
+enum NextRecord {
     Job { host: usize, number: u64, records: Vec<Record> },
     NotYet,
     End,
@@ -51,9 +51,9 @@ impl Everywhere {
         Everywhere { hosts, read: VecDeque::new(), first: 0, is_over: false }
     }
 
-    /// A record for the first host that waits for one.  Those that have begun come first of all, so
-    /// that with fewer slots than hosts one host is done before another begins.
-    fn take(&mut self, job_source: &mut JobSource) -> Result<Turn, EngineError> {
+    /// A record for the first host that waits for one.  Hosts that have begun come first, so that
+    /// with fewer slots than hosts one host is done before another begins.
+    fn take(&mut self, job_source: &mut JobSource) -> Result<NextRecord, EngineError> {
         let mut must_wait = false;
         for at in 0..self.hosts.len() {
             let Host { given, is_busy: false, .. } = self.hosts[at] else { continue };
@@ -68,13 +68,17 @@ impl Everywhere {
             let host = &mut self.hosts[at];
             (host.given, host.is_busy) = (given + 1, true);
             self.forget();
-            return Ok(Turn::Job { host: at, number: given as u64 + 1, records });
+            return Ok(NextRecord::Job { host: at, number: given as u64 + 1, records });
         }
         let all_given = self.hosts.iter().all(|host| host.given == self.first + self.read.len());
-        Ok(if self.is_over && all_given && !must_wait { Turn::End } else { Turn::NotYet })
+        Ok(if self.is_over && all_given && !must_wait {
+            NextRecord::End
+        } else {
+            NextRecord::NotYet
+        })
     }
 
-    /// Forgets the records that all hosts have had.
+    /// Drops the records that all hosts have had.
     fn forget(&mut self) {
         let had = self.hosts.iter().map(|host| host.given).min().unwrap_or_default();
         while self.first < had && self.read.pop_front().is_some() {
@@ -90,12 +94,12 @@ impl Everywhere {
         }
     }
 
-    /// A host that has ended and was not named yet.
+    /// A host whose jobs have all ended and that was not returned yet.
     fn next_over(&mut self) -> Option<usize> {
         let all = self.first + self.read.len();
-        let is_over = |host: &Host| !host.was_told && !host.is_busy && host.given == all;
+        let is_over = |host: &Host| !host.was_reported && !host.is_busy && host.given == all;
         let at = self.hosts.iter().position(is_over).filter(|_| self.is_over)?;
-        self.hosts[at].was_told = true;
+        self.hosts[at].was_reported = true;
         Some(at)
     }
 
@@ -107,24 +111,24 @@ impl Everywhere {
 }
 
 impl<W: OperatingSystem> Engine<'_, W> {
-    /// The next job, where every host runs all of them.
+    /// The next job, where every host runs all jobs.
     pub(super) fn job_of_every_host(&mut self) -> Result<Wanted, EngineError> {
         let Some(everywhere) = &mut self.everywhere else { return Ok(Wanted::End) };
         Ok(match everywhere.take(&mut self.job_source)? {
-            Turn::Job { host, number, records } => {
+            NextRecord::Job { host, number, records } => {
                 self.seq += 1;
                 let now = self.os.now();
                 Wanted::Job(Job { host, number, ..Job::new(self.seq, records, now) })
             }
-            Turn::NotYet => Wanted::NotYet,
-            Turn::End => {
+            NextRecord::NotYet => Wanted::NotYet,
+            NextRecord::End => {
                 self.end_hosts()?;
                 Wanted::End
             }
         })
     }
 
-    /// Writes what the hosts said that have ended.
+    /// Writes the output of the hosts whose jobs have all ended.
     pub(super) fn end_hosts(&mut self) -> Result<(), EngineError> {
         let Some(everywhere) = &mut self.everywhere else { return Ok(()) };
         while let Some(host) = everywhere.next_over() {
@@ -145,12 +149,12 @@ mod tests {
     /// Host and number of the next job.
     fn next(everywhere: &mut Everywhere, job_source: &mut JobSource) -> Option<(usize, u64)> {
         match everywhere.take(job_source) {
-            Ok(Turn::Job { host, number, records }) => {
+            Ok(NextRecord::Job { host, number, records }) => {
                 assert_eq!(records.len(), 1);
                 Some((host, number))
             }
-            Ok(Turn::NotYet) => None,
-            Ok(Turn::End) => Some((usize::MAX, 0)),
+            Ok(NextRecord::NotYet) => None,
+            Ok(NextRecord::End) => Some((usize::MAX, 0)),
             Err(error) => panic!("{error}"),
         }
     }
@@ -158,7 +162,7 @@ mod tests {
     #[test]
     fn a_host_is_done_before_another_begins() {
         let (mut everywhere, mut job_source) = (Everywhere::new(2), job_source(&["x", "y"]));
-        // That a host is done shows when it is looked whether there is more.
+        // A host is over only when the input is asked for more.
         for (job, over) in [((0, 1), None), ((0, 2), None), ((1, 1), Some(0)), ((1, 2), None)] {
             assert_eq!(next(&mut everywhere, &mut job_source), Some(job));
             assert_eq!(everywhere.next_over(), over);

@@ -1,25 +1,25 @@
 //! Jobs that are left out by a condition (`--filter`).
 //!
-//! The condition's replacement strings are filled in, as they are, and what that makes is read as
-//! an expression: `{1} < {2}` becomes `3 < 5`.  So a text needs quotes around it: `"{}" ne "x"`.
+//! The replacement strings of the condition are filled in without quoting, and the result is parsed
+//! as an expression: `{1} < {2}` becomes `3 < 5`.  So a string needs quotes: `"{}" ne "x"`.
 
 use super::*;
 use template::{Syntax, TemplateError};
 
-/// What stands around the expression: bytes that no command line has.
+/// Delimiters of the expression: bytes that no command line contains.
 const OPEN: u8 = 1;
 const CLOSE: u8 = 2;
 
-/// A condition that cannot be read once it is filled in.
+/// A condition that cannot be parsed once it is filled in.
 #[derive(Debug, thiserror::Error)]
-#[error("--filter {text:?} of job {seq} is no condition: {error}")]
+#[error("--filter {text:?} of job {seq} is not a valid condition: {error}")]
 pub struct FilterError {
     seq: u64,
     text: String,
     error: TemplateError,
 }
 
-/// Whether what a condition became for a job holds.
+/// Whether the condition of a job holds.
 fn holds(text: &[u8], context: &Context<'_>) -> Result<bool, EngineError> {
     let code = [&[OPEN, b'('], text, b") or skip()", &[CLOSE]].concat();
     let syntax = Syntax { parens: Some((vec![OPEN], vec![CLOSE])), ..Syntax::default() };
@@ -32,7 +32,7 @@ fn holds(text: &[u8], context: &Context<'_>) -> Result<bool, EngineError> {
 }
 
 impl<W: OperatingSystem> Engine<'_, W> {
-    /// Whether one of the conditions leaves a job out.
+    /// Whether a condition excludes a job.
     pub(super) fn is_filtered(&self, job: &Job) -> Result<bool, EngineError> {
         let mut text = Vec::new();
         for filter in &self.options.filters {

@@ -1,26 +1,26 @@
-//! `--hostgroups`: a value `x@one+two` is `x`, for the hosts of the groups `one` and `two` alone.
+//! `--hostgroups`: a value `x@one+two` is `x`, for hosts of the groups `one` and `two` only.
 //!
-//! The first value of a job decides; of the others the groups are taken off.  A value without any
-//! is for all hosts.  Where no host has any of a job's groups, each is taken for the login of a
-//! host that joins the others, as GNU parallel does.
+//! The first value of a job decides; the groups of other values are removed.  A value without
+//! groups is for all hosts.  If no host is in any of a job's groups, each group is taken as the
+//! login of a further host, as in GNU parallel.
 
 use super::*;
 use template::Record;
 
-/// Jobs whose hosts are busy while others may have room: so many are put aside.
+/// Most jobs that are put aside because their hosts are busy.
 pub(super) const ASIDE_MAX: usize = 1024;
 
-/// Makes the host of a login.
+/// Adds the host of a login.
 pub trait AddedHosts: std::fmt::Debug {
     /// The host of a login, and how many jobs it gets.
     ///
     /// # Errors
     ///
-    /// Why it is no login, or cannot be reached.
+    /// Why it is not a login, or cannot be reached.
     fn reach(&mut self, login: &str) -> Result<(JobHost, u32), String>;
 }
 
-/// The groups behind the first `@` of a value, which are taken off it; none if nothing is there.
+/// Removes the groups after the first `@` from a value and returns them; none if there are none.
 fn take(value: &mut Vec<u8>) -> Option<Vec<String>> {
     let at = memchr::memchr(b'@', value)?;
     let text = String::from_utf8_lossy(&value[at + 1..]).into_owned();
@@ -33,7 +33,7 @@ fn take(value: &mut Vec<u8>) -> Option<Vec<String>> {
     Some(groups)
 }
 
-/// Takes the groups off all values; those of the first.
+/// Removes the groups from all values; returns those of the first.
 fn take_all(records: &mut [Record]) -> Option<Vec<String>> {
     let mut values = records.iter_mut().flat_map(|record| &mut record.values);
     let groups = values.next().and_then(take);
@@ -44,7 +44,7 @@ fn take_all(records: &mut [Record]) -> Option<Vec<String>> {
 }
 
 impl<W: OperatingSystem> Engine<'_, W> {
-    /// Takes the groups off a job's values, and makes hosts of those that are none of any host.
+    /// Removes the groups from a job's values, and adds hosts for those that no host is in.
     pub(super) fn take_groups(
         &mut self,
         records: &mut [Record],
@@ -70,13 +70,13 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(Some(groups))
     }
 
-    /// Keeps a job until its host has room; those that come later may start before it.
+    /// Keeps a job until its host has room; later jobs may start before it.
     pub(super) fn put_aside(&mut self, job: Job) {
         self.collector.expect(job.seq);
         self.again.push_back(job);
     }
 
-    /// Whether another job may be looked for while one waits for its host.
+    /// Whether another job may be read while one waits for its host.
     pub(super) fn may_look_further(&self) -> bool {
         let remote = self.options.remote.as_ref();
         remote.is_some_and(|remote| remote.added_hosts.is_some()) && self.again.len() < ASIDE_MAX

@@ -12,27 +12,28 @@ use template::Record;
 pub(super) struct Job {
     /// Its number among all jobs, from 1.
     pub(super) seq: u64,
-    /// What it is called: the same, or its number on its host where all hosts run all jobs.
+    /// The number that users see: the same, or its number on its host if every host runs all jobs.
     pub(super) number: u64,
     /// Its values.
     pub(super) records: Vec<Record>,
-    /// Whether it was made for a block, and has no values of its own.
+    /// It was made for a block, and has no values of its own.
     pub(super) is_block: bool,
-    /// What it reads, with `--pipe`.
+    /// Its standard input with `--pipe`.
     pub(super) sending: Option<Box<Sending>>,
-    /// Its command line, where that is given and not made from records.
+    /// Its command line, if that comes from an earlier run.
     pub(super) given: Option<Vec<u8>>,
-    /// Its command line as text; empty unless it is needed before the job starts (see `Engine::text`).
+    /// Its command line as text; empty unless it is needed before the job starts (see
+    /// `Engine::text`).
     pub(super) command: Vec<u8>,
     /// The slot it runs in.
     pub(super) slot: u32,
-    /// The host it runs on, where there are several.
+    /// The host it runs on, if there are several.
     pub(super) host: usize,
-    /// The groups of the hosts that may run it, where its values name any.
+    /// The groups of the hosts that may run it, if its values name any.
     pub(super) groups: Option<Vec<String>>,
-    /// How much was sent there before it, bytes.
+    /// Bytes of the files sent to its host.
     pub(super) sent_bytes: u64,
-    /// What is brought back from there.
+    /// Files that are returned from its host.
     pub(super) bring: Vec<FilePath>,
     /// Its process, once it is known.
     pub(super) child: Option<Child>,
@@ -41,7 +42,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// One of which nothing is known yet but what it is given.
+    /// A new job.
     pub(super) fn new(seq: u64, records: Vec<Record>, now: Instant) -> Self {
         Job {
             seq,
@@ -61,7 +62,7 @@ impl Job {
         }
     }
 
-    /// Its values where it has any: a block is none.
+    /// Its values; none for a job of a block.
     pub(super) fn own_records(&self) -> &[Record] {
         if self.is_block { &[] } else { &self.records }
     }

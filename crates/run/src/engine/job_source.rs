@@ -1,8 +1,8 @@
-//! Where the engine gets the records or the block of the next job.
+//! The source of the records or the block of the next job.
 //!
-//! The engine itself reads arguments and files, when it needs them.  Reading a pipe or a terminal
-//! may block while jobs end, so a thread of its own reads those, a limited number of jobs ahead; the
-//! same for standard input that is cut into blocks.
+//! The engine itself reads arguments and files when it needs them.  Reading a pipe or a terminal
+//! may block while jobs end, so a separate thread reads those, a limited number of jobs ahead; the
+//! same for standard input that is split into blocks.
 
 use std::collections::VecDeque;
 use std::io;
@@ -32,7 +32,7 @@ pub enum NextJob {
         /// The command line.
         command: Vec<u8>,
     },
-    /// What it reads.
+    /// Its standard input.
     Block(InputBlock),
     /// Nothing yet.
     NotYet,
@@ -43,24 +43,24 @@ pub enum NextJob {
 /// Where jobs' records come from.
 #[allow(clippy::large_enum_variant, reason = "there is one of them")]
 pub enum JobSource {
-    /// Read when asked for.
+    /// Read by the engine when needed.
     Here {
-        /// What is read.
+        /// Reads and packs records.
         packer: Packer,
         /// The limits.
         fits: Fits,
     },
     /// Read by a thread.
     Thread(Arc<Queue<Vec<Record>, InputError>>),
-    /// Read already.
+    /// Read in advance.
     Known(VecDeque<Vec<Record>>),
     /// Command lines of an earlier run, with their numbers (`--retry-failed`).
     Given(VecDeque<(u64, Vec<u8>)>),
-    /// Blocks of a stream, read and cut by a thread (`--pipe`).
+    /// Blocks of a stream, read and split by a thread (`--pipe`).
     Blocks(Blocks),
     /// Ranges of files (`--pipe-part`).
     Ranges(Ranges),
-    /// Records that are known, and all of the input for each job (`--tee`).
+    /// Records that are known, with all of the input for each job (`--tee`).
     Tee(VecDeque<Vec<Record>>, Tee),
 }
 
@@ -69,12 +69,12 @@ fn size_bytes(records: &[Record]) -> usize {
 }
 
 impl JobSource {
-    /// Reads here.
+    /// Reads in the engine.
     pub fn here(packer: Packer, fits: Fits) -> Self {
         JobSource::Here { packer, fits }
     }
 
-    /// Starts a thread that reads, and that wakes the engine when it waits for more.
+    /// Starts a thread that reads, and that wakes the engine when it waits for input.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl JobSource {
     ///
     /// # Errors
     ///
-    /// What the input says.
+    /// Those of the input.
     pub fn known(mut packer: Packer, mut fits: Fits) -> Result<(Self, Vec<String>), InputError> {
         let mut all = VecDeque::new();
         while let Some(records) = packer.next(&mut fits)? {
@@ -112,7 +112,7 @@ impl JobSource {
         Ok((JobSource::Known(all), packer.input().take_warnings()))
     }
 
-    /// How many jobs are still to come, if that is known.
+    /// How many jobs are to come, if that is known.
     pub fn left(&self) -> Option<u64> {
         match self {
             JobSource::Known(all) | JobSource::Tee(all, _) => Some(all.len() as u64),
@@ -122,11 +122,11 @@ impl JobSource {
         }
     }
 
-    /// What the next job is given.
+    /// The input of the next job.
     ///
     /// # Errors
     ///
-    /// What the input says, once.
+    /// Those of the input, once.
     pub fn take(&mut self) -> Result<NextJob, EngineError> {
         let found = match self {
             JobSource::Here { packer, fits } => packer.next(fits)?,
@@ -156,7 +156,7 @@ impl JobSource {
         Ok(found.map_or(NextJob::End, NextJob::Records))
     }
 
-    /// What all jobs are given, if they are.
+    /// The input that all jobs get, with `--tee`.
     pub(super) fn tee(&self) -> Option<&Tee> {
         match self {
             JobSource::Tee(_, tee) => Some(tee),
@@ -174,7 +174,7 @@ impl JobSource {
         }
     }
 
-    /// Gives back a block whose job has ended for good.
+    /// Returns the block of a job that has ended for good.
     pub(super) fn give_back(&mut self, block: InputBlock) {
         if let JobSource::Blocks(blocks) = self {
             blocks.give_back(block);

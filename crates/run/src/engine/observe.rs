@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::job::JobResult;
 use template::Record;
 
-/// A job that runs.
+/// A running job.
 #[derive(Clone, Copy, Debug)]
 pub struct Running<'a> {
     /// Its number, from 1.
@@ -21,7 +21,7 @@ pub struct Running<'a> {
     /// Its command line; empty unless [`EngineOptions::needs_text`](super::EngineOptions::needs_text)
     /// or a shell needs it.
     pub command: &'a [u8],
-    /// How many jobs run now, this one and those that are being started included.
+    /// How many jobs run, including this one and those that are being started.
     pub running: u64,
 }
 
@@ -30,11 +30,11 @@ pub struct Running<'a> {
 pub struct RunStatus {
     /// Jobs that run.
     pub running: u64,
-    /// Jobs that were started, those that ended included.
+    /// Jobs that were started, including those that have ended.
     pub started: u64,
     /// Jobs that have ended.
     pub ended: u64,
-    /// Those of them that failed.
+    /// Those that failed.
     pub failed: u64,
     /// How many jobs there are in all, if that is known.
     pub total: Option<u64>,
@@ -55,7 +55,7 @@ pub trait Observer {
     }
 
     /// A job's program has ended and that does not count: the job is run again, or dropped because
-    /// everything is to end.
+    /// the run ends.
     fn not_counted(&mut self, status: &RunStatus) {
         let _ = status;
     }
@@ -70,23 +70,23 @@ pub trait Observer {
         let _ = (status, now);
     }
 
-    /// A warning for the user, which ends nothing: one line, for standard error.
+    /// A warning for the user: one line, for standard error.
     fn warn(&mut self, text: &[u8]) {
         let _ = text;
     }
 
-    /// A command line that the user wants to see (`-t`, SIGUSR1), for standard error as it is.
+    /// A command line that the user wants to see (`-t`, SIGUSR1), for standard error.
     fn show_command(&mut self, command: &[u8]) {
         let _ = command;
     }
 
-    /// The user has asked (SIGUSR2) to show the progress, or to hide it again.
+    /// The user wants to show or to hide the progress (SIGUSR2).
     fn toggle(&mut self, status: &RunStatus) {
         let _ = status;
     }
 
-    /// This process is about to be stopped (Ctrl-Z): until the next call the terminal belongs to
-    /// another process.
+    /// This process is about to be stopped (Ctrl-Z): until the next call another process owns the
+    /// terminal.
     fn before_stop(&mut self) {}
 
     /// All jobs have ended, or an error ended the run: the last call.

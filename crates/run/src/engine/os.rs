@@ -1,4 +1,4 @@
-//! What the engine asks of the operating system: start programs, send signals, wait.
+//! The operating system as the engine uses it: start programs, send signals, wait.
 //!
 //! The engine uses only the trait [`OperatingSystem`].  [`Linux`] implements it for this machine;
 //! the tests implement it with simulated processes and a simulated clock.
@@ -19,7 +19,7 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 
 use spawn::{Child, ExitDetails, Launch, Reaped, SignalFd, SpawnError, Spawner};
 
-/// What the engine has waited for.
+/// An event that the engine waits for.
 #[derive(Debug)]
 pub enum EngineEvent {
     /// A program has been started, or could not be.
@@ -28,7 +28,7 @@ pub enum EngineEvent {
         slot: u32,
         /// The process, or the error and the launch that failed.
         result: Result<Child, (Box<Launch>, SpawnError)>,
-        /// When it was ordered.
+        /// When the start was requested.
         at: Instant,
     },
     /// A process has ended.
@@ -52,59 +52,59 @@ pub enum Interest {
 
 /// The system calls and clocks that the engine uses.
 pub trait OperatingSystem {
-    /// The time.
+    /// The time of the monotonic clock.
     fn now(&self) -> Instant;
 
-    /// The same moment as nanoseconds since 1970, UTC.
+    /// A time as nanoseconds since 1970, UTC.
     fn epoch_ns(&self, at: Instant) -> u64;
 
-    /// Starts a program for the job in a slot; [`EngineEvent::Started`] has the result.
+    /// Starts the program of the job in a slot; [`EngineEvent::Started`] has the result.
     fn spawn(&mut self, slot: u32, launch: Box<Launch>);
 
     /// Sends a signal to the process group of a process that was not waited for.
     fn signal(&mut self, pid: i32, signal: i32);
 
-    /// Stops this process, as the terminal's stop key does any other, until it is continued.
+    /// Stops this process, as the stop key of the terminal does, until it is continued.
     fn stop(&mut self);
 
-    /// Whether a process group has no process any more.
+    /// Whether a process group is empty.
     fn is_gone(&self, pid: i32) -> bool;
 
-    /// Kills the processes that are left of the group of a process that has ended.
+    /// Kills the remaining processes of the group of a process that has ended.
     fn kill_rest(&mut self, pid: i32);
 
-    /// Watches a descriptor until it is closed or [`forget`](Self::forget)ten.
+    /// Watches a descriptor until it is closed or [`forget`](Self::forget) is called.
     ///
     /// # Errors
     ///
-    /// What epoll_ctl(2) says.
+    /// Those of epoll_ctl(2).
     fn watch(&mut self, fd: RawFd, interest: Interest) -> io::Result<()>;
 
     /// Stops watching it.
     fn forget(&mut self, fd: RawFd);
 
-    /// Waits until something happens, but not beyond `until`, and adds what happened to `events`.
+    /// Waits for events until `until` at most, and appends them to `events`.
     ///
     /// # Errors
     ///
-    /// What epoll_wait(2) says; an interruption is none.
+    /// Those of epoll_wait(2), except for EINTR.
     fn wait(&mut self, until: Option<Instant>, events: &mut Vec<EngineEvent>) -> io::Result<()>;
 }
 
-/// What wakes the engine when a thread has read more input or started a program: a signal of our
-/// own, since those are waited for anyhow.
+/// Wakes the engine when a thread has read more input or started a program: a signal to this
+/// process, since the engine waits for signals anyway.
 #[derive(Clone, Copy, Debug)]
 pub struct Waker(i32);
 
 impl Waker {
-    /// Wakes it.
+    /// Wakes the engine.
     pub fn wake(&self) {
         // SAFETY: plain system call; the signal is blocked in all threads (see `SignalFd`).
         unsafe { libc::kill(libc::getpid(), self.0) };
     }
 }
 
-/// The token of signals among the descriptors that are watched.
+/// The epoll token of the signal descriptor.
 const SIGNALS: u64 = u64::MAX;
 
 /// This machine.
@@ -112,28 +112,28 @@ pub struct Linux {
     epoll: OwnedFd,
     signal_fd: SignalFd,
     waker: Waker,
-    /// Descriptors that are watched.  As long as there are none, one call returns a signal where
-    /// `epoll_wait` and a `read` would.
+    /// Number of watched descriptors.  While it is 0, one call returns a signal where `epoll_wait`
+    /// and a `read` would.
     watched: usize,
     starter: Starter,
-    /// The thread that fills files, started when the first one is to be filled.
+    /// The thread that fills files, started when it is first needed.
     copier: Option<Copier>,
     /// Starts by this thread that [`wait`](OperatingSystem::wait) has not returned yet.
     started: VecDeque<EngineEvent>,
-    /// The same moment by both clocks.
+    /// The same time on both clocks.
     origin: (Instant, u64),
     ready: Vec<epoll::Event>,
     details: Option<ExitDetails>,
 }
 
-/// A thread that fills files, so that no other job waits for a large one.
+/// A thread that fills files, so that no job waits for the large file of another.
 #[derive(Debug)]
 struct Copier {
     orders: Sender<(u32, Box<Launch>, Instant)>,
     done: Receiver<Filled>,
 }
 
-/// A job whose file is filled, or cannot be.
+/// A job whose file is filled, or could not be.
 type Filled = (u32, Box<Launch>, Instant, io::Result<()>);
 
 impl Copier {
@@ -156,20 +156,21 @@ impl Copier {
 /// Which thread starts programs.
 #[derive(Debug)]
 enum Starter {
-    /// This thread: no hand-over.
+    /// This thread, without a hand-over.
     Here(Spawner),
-    /// Threads: several processes are made at once.
+    /// Other threads, so that several processes are created at once.
     Threads { orders: Sender<(u32, Box<Launch>, Instant)>, done: Receiver<EngineEvent> },
 }
 
 impl Linux {
-    /// Listens for ends and `signals`, with so many spawning threads (0 and 1: none but this one).
+    /// Waits for exits and `signals`, with this many threads that start programs (0 and 1: only
+    /// this one).
     ///
-    /// Must come before the process has other threads that could take the signals.
+    /// Call it before the process has other threads, which could take the signals.
     ///
     /// # Errors
     ///
-    /// What the kernel says to epoll_create(2) or signalfd(2), or that it has no thread.
+    /// Those of epoll_create(2) and signalfd(2), or no thread could be created.
     pub fn new(signals: &[i32], threads: usize) -> io::Result<Self> {
         let waker = Waker(libc::SIGRTMIN());
         let heard: Vec<i32> = signals.iter().copied().chain([waker.0]).collect();
@@ -200,9 +201,9 @@ impl Linux {
         })
     }
 
-    /// Does what may take long before the first job starts: meanwhile signals do what they do to
-    /// any program, so that a user can interrupt it.  It must start no thread, which would keep the
-    /// signals from us.
+    /// Does what may take long before the first job starts: meanwhile signals have their usual
+    /// effect, so that a user can interrupt it.  `work` must start no thread, which could take
+    /// signals later.
     pub fn interruptibly<T>(&self, work: impl FnOnce() -> T) -> T {
         let mut ours = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the first set is valid, and the kernel writes the second.
@@ -216,21 +217,21 @@ impl Linux {
         done
     }
 
-    /// What a thread that reads input wakes us with.
+    /// Wakes this engine from a thread that reads input.
     pub fn waker(&self) -> Waker {
         self.waker
     }
 
-    /// Inspects processes that have ended, for what `wait4` does not return.
+    /// Inspects exited processes for what `wait4` does not return.
     pub fn look_at_ends(&mut self, details: ExitDetails) {
         self.details = Some(details);
     }
 
-    /// Reads the signals that have arrived.
+    /// Handles the signals that have come.
     fn take(&mut self, signals: &[i32], events: &mut Vec<EngineEvent>) {
         for &signal in signals {
             match signal {
-                // Several ends may share one signal.
+                // Several exits may share one signal.
                 libc::SIGCHLD => {
                     let next = || spawn::reap(self.details.as_mut());
                     events.extend(std::iter::from_fn(next).map(EngineEvent::Ended));
@@ -268,8 +269,8 @@ impl Linux {
 
 impl Drop for Linux {
     fn drop(&mut self) {
-        // A thread may wake us after we have stopped listening, or may have done so just before:
-        // ignored, it has no effect.
+        // A thread may wake us after we have stopped listening, or just before: an ignored signal
+        // has no effect.
         // SAFETY: plain call.
         unsafe { libc::signal(self.waker.0, libc::SIG_IGN) };
     }
@@ -325,21 +326,21 @@ impl OperatingSystem for Linux {
             // Without a thread it is done here.
             self.copier = self.copier.take().or_else(|| Copier::new(self.waker).ok());
             if let Some(copier) = &self.copier {
-                // The thread lives as long as its end of the channel, which is ours.
+                // The thread runs as long as its channel is open.
                 drop(copier.orders.send((slot, launch, asked)));
                 return;
             }
         }
         match &self.starter {
             Starter::Here(spawner) => self.started.push_back(start(spawner, slot, launch, asked)),
-            // The threads live as long as their end of the channel, which is ours.
+            // The threads run as long as their channel is open.
             Starter::Threads { orders, .. } => drop(orders.send((slot, launch, asked))),
         }
     }
 
     fn signal(&mut self, pid: i32, signal: i32) {
-        // There is no group yet while a child is about to make it, and none any more when all of
-        // it are gone: then there is no process to signal.
+        // A child that was just created may not have its group yet, and a group whose processes
+        // have all ended no longer exists: then the process itself is signalled, if there is one.
         // SAFETY: plain system calls.
         unsafe {
             if libc::kill(-pid, signal) != 0 {
@@ -349,18 +350,19 @@ impl OperatingSystem for Linux {
     }
 
     fn stop(&mut self) {
-        // What the signal does by itself: where no process could continue us, nothing.
+        // As the default action does: nothing if no process could continue us (an orphaned process
+        // group).
         // SAFETY: plain system call.
         self.interruptibly(|| unsafe { libc::kill(libc::getpid(), libc::SIGTSTP) });
     }
 
     fn is_gone(&self, pid: i32) -> bool {
-        // SAFETY: plain system call; signal 0 asks and does nothing.
+        // SAFETY: plain system call; signal 0 only checks.
         unsafe { libc::kill(-pid, 0) != 0 }
     }
 
     fn kill_rest(&mut self, pid: i32) {
-        // SAFETY: plain system call; its number may be another process's by now.
+        // SAFETY: plain system call; the group number may have been reused by now.
         unsafe { libc::kill(-pid, libc::SIGKILL) };
     }
 
@@ -369,7 +371,8 @@ impl OperatingSystem for Linux {
             Interest::Read => epoll::EventFlags::IN,
             Interest::Write => epoll::EventFlags::OUT,
         };
-        // SAFETY: the caller keeps it open until it is forgotten or closed, which forgets it.
+        // SAFETY: the caller keeps it open until `forget`, or closes it, which removes it from the
+        // epoll set.
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };
         let token = epoll::EventData::new_u64(fd.as_raw_fd().cast_unsigned().into());
         epoll::add(&self.epoll, fd, token, flags)?;
@@ -378,7 +381,7 @@ impl OperatingSystem for Linux {
     }
 
     fn forget(&mut self, fd: RawFd) {
-        // SAFETY: as for `watch`; one that is closed already is an error that changes nothing.
+        // SAFETY: as in `watch`; for a closed descriptor the call fails without effect.
         if epoll::delete(&self.epoll, unsafe { BorrowedFd::borrow_raw(fd) }).is_ok() {
             self.watched -= 1;
         }
@@ -386,7 +389,8 @@ impl OperatingSystem for Linux {
 
     fn wait(&mut self, until: Option<Instant>, events: &mut Vec<EngineEvent>) -> io::Result<()> {
         if !self.started.is_empty() {
-            // There are events already.  Signals do not starve: there are no more starts than slots.
+            // There are events already.  Signals are not starved: there are no more starts than
+            // slots.
             events.extend(self.started.drain(..));
             return Ok(());
         }

@@ -5,13 +5,13 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::os::Waker;
 
-/// How many jobs' input a thread reads ahead.
+/// Most items that a thread reads ahead.
 const AHEAD_JOBS_MAX: usize = 1024;
 
-/// How many bytes of it, beyond which nothing is added; one item is always read.
+/// Most bytes that a thread reads ahead; one item is always read.
 const AHEAD_BYTES_MAX: usize = 4 << 20;
 
-/// What a thread has read and the engine has not taken yet.
+/// Items that a thread has read and the engine has not taken.
 pub struct Queue<T, E> {
     state: Mutex<State<T, E>>,
     room: Condvar,
@@ -24,18 +24,18 @@ struct State<T, E> {
     bytes: usize,
     ended: Option<Option<E>>,
     warnings: Vec<String>,
-    /// The engine found nothing and waits to be woken.
+    /// The engine found no item and waits to be woken.
     is_wanted: bool,
 }
 
-/// What the engine got.
+/// The result of [`Queue::take`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Taken<T> {
-    /// This.
+    /// An item.
     Item(T),
-    /// Nothing yet: it will be woken.
+    /// No item yet: the engine will be woken.
     NotYet,
-    /// Nothing any more.
+    /// No further item comes.
     End,
 }
 
@@ -46,7 +46,7 @@ impl<T, E> State<T, E> {
 }
 
 impl<T, E> Queue<T, E> {
-    /// An empty one, whose taker is woken by `waker`.
+    /// An empty queue; `waker` wakes the engine.
     pub fn new(waker: Waker) -> Self {
         let state = State {
             items: VecDeque::new(),
@@ -62,7 +62,7 @@ impl<T, E> Queue<T, E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an item of so many bytes; returns when there is room for another.
+    /// Adds an item of this many bytes; returns when there is room for another.
     pub fn put(&self, item: T, bytes: usize) {
         let mut state = self.state();
         state.bytes += bytes;
@@ -75,7 +75,7 @@ impl<T, E> Queue<T, E> {
         }
     }
 
-    /// Leaves a warning for the engine.
+    /// Adds warnings for the engine.
     pub fn warn(&self, warnings: Vec<String>) {
         if !warnings.is_empty() {
             self.state().warnings.extend(warnings);
@@ -100,7 +100,7 @@ impl<T, E> Queue<T, E> {
     ///
     /// # Errors
     ///
-    /// What reading ended with, once, behind all that was read.
+    /// The error that ended reading, once, after all items.
     pub fn take(&self) -> Result<Taken<T>, E> {
         let mut state = self.state();
         let was_full = state.is_full();

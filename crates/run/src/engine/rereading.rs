@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use super::*;
 
-/// The time between two looks.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Time between two checks.
+const CHECK_PERIOD: Duration = Duration::from_secs(1);
 
 /// Reads the login files again.
 pub trait Logins: std::fmt::Debug {
-    /// Checks whether a file has changed, and has it read then; the engine is woken when that is
-    /// done.
+    /// Checks whether a file has changed, and has it read in that case; the engine is woken when
+    /// that is done.
     fn look(&mut self);
 
-    /// All hosts and how many jobs each gets, once after each change.
+    /// All hosts and their numbers of slots, once after each change.
     fn take(&mut self) -> Option<Vec<(JobHost, u32)>>;
 }
 
@@ -31,7 +31,7 @@ pub struct Rereading {
 }
 
 impl Rereading {
-    /// Looks once a second at most.
+    /// Checks at most once a second.
     pub fn new(logins: Box<dyn Logins>) -> Self {
         Rereading { logins, looked: None, has_ended: false }
     }
@@ -50,7 +50,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         let waits = self.running == 0 && !(self.has_ended && self.again.is_empty());
         let remote = self.options.remote.as_mut()?;
         let rereading = remote.rereading.as_mut()?;
-        let again = *rereading.looked.get_or_insert(now) + LOOK_AGAIN;
+        let again = *rereading.looked.get_or_insert(now) + CHECK_PERIOD;
         if again <= now && (rereading.has_ended || waits) {
             rereading.logins.look();
             (rereading.looked, rereading.has_ended) = (Some(now), false);
@@ -60,7 +60,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             self.schedule.set_slots(remote.hosts.slots());
         }
         let looked = self.options.remote.as_ref()?.rereading.as_ref()?.looked?;
-        waits.then_some(looked + LOOK_AGAIN)
+        waits.then_some(looked + CHECK_PERIOD)
     }
 }
 

@@ -1,8 +1,8 @@
-//! Standard input of a job that reads a block: a pipe, and what is still to be written to it.
+//! Standard input of a job that reads a block: a pipe, and the data that is not written yet.
 //!
-//! The pipe is made as large as the kernel allows (1 MiB as a rule), so that most blocks are in it
-//! before the job is started and cost one `write`; the rest follows whenever there is room.  Of a
-//! file's range nothing is copied: `splice` puts the file's own pages into the pipe.
+//! The pipe gets the largest capacity that the kernel allows (usually 1 MiB), so that most blocks
+//! fit before the job starts and need one `write`; the rest follows whenever there is room.  A
+//! range of a file is not copied: `splice` puts the pages of the page cache into the pipe.
 //!
 //! A job may also open the block by a name ([`named`]).
 
@@ -26,35 +26,35 @@ pub(super) use named::NAME;
 /// The default capacity of a pipe (pipe(7)).
 const DEFAULT_PIPE_BYTES: usize = 64 << 10;
 
-/// Bytes read at a time of a file that cannot be spliced.
+/// Bytes read at a time from a file that cannot be spliced.
 const COPY_BYTES: u64 = 256 << 10;
 
-/// A block on its way to a job.
+/// A block that is being sent to a job.
 #[derive(Debug)]
 pub(super) struct Sending {
     block: InputBlock,
-    /// How much of it has gone, the header included.
+    /// Bytes that were sent, including the header.
     sent: u64,
-    /// What the job had before this block (`--round-robin`).
+    /// Bytes of earlier blocks of the job (`--round-robin`).
     earlier: u64,
-    /// The job's end, until its program has it.
+    /// The reading end, until the program has it.
     reader: Option<OwnedFd>,
-    /// Ours, until everything is in.
+    /// The writing end, until everything is written.
     writer: Option<OwnedFd>,
-    /// The file's kind cannot be spliced.
+    /// The file cannot be spliced.
     copies: bool,
-    /// Other blocks follow: the pipe is not closed behind this one.
+    /// Other blocks follow, so the pipe stays open after this one.
     stays_open: bool,
-    /// The job has closed its end.
+    /// The job has closed the reading end.
     is_refused: bool,
-    /// The job opens it by a name, for which our own descriptor is kept.
+    /// The job opens the block by a name, so our own descriptor stays open.
     is_named: bool,
-    /// What it opens, where that is a file.
+    /// The file that the job opens, if it opens one.
     file: Option<Temporary>,
 }
 
 impl Sending {
-    /// A block that is still all here.
+    /// A block of which nothing was sent.
     pub(super) fn new(block: InputBlock, stays_open: bool, access: &BlockAccess) -> Self {
         Sending {
             block,
@@ -70,15 +70,15 @@ impl Sending {
         }
     }
 
-    /// Makes the pipe; the job's end of it.
+    /// Creates the pipe; returns the reading end for the job.
     ///
     /// # Errors
     ///
-    /// What pipe(2) says, as when there is no descriptor left.
+    /// Those of pipe(2), as when no descriptor is left.
     pub(super) fn open(&mut self) -> io::Result<RawFd> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
         fcntl_setfl(&writer, OFlags::WRONLY | OFlags::NONBLOCK)?;
-        // As large as a block need be; a smaller one is only slower.
+        // Large enough for the block, if allowed; a smaller pipe is only slower.
         let bytes = usize::try_from(self.block.len()).map_or(PIPE_BYTES, |it| it.min(PIPE_BYTES));
         if bytes > DEFAULT_PIPE_BYTES || self.stays_open {
             let _ = fcntl_setpipe_size(&writer, PIPE_BYTES);
@@ -88,24 +88,24 @@ impl Sending {
         Ok(fd)
     }
 
-    /// What is to be the job's standard input, while we have it.
+    /// The descriptor for the job's standard input, while we have it.
     pub(super) fn reader(&self) -> Option<RawFd> {
         self.reader.as_ref().filter(|_| !self.is_named).map(AsRawFd::as_raw_fd)
     }
 
-    /// Our end, while something is to be written.
+    /// The writing end, while something is to be written.
     pub(super) fn writer(&self) -> Option<RawFd> {
         self.writer.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// The program has its end.
+    /// The program has its reading end.
     pub(super) fn started(&mut self) {
         if !self.is_named {
             self.reader = None;
         }
     }
 
-    /// Whether all of the block has gone and the pipe waits for another.
+    /// Whether all of the block is sent and the pipe waits for another block.
     pub(super) fn is_idle(&self) -> bool {
         self.stays_open
             && !self.is_refused
@@ -113,23 +113,23 @@ impl Sending {
             && self.sent == self.block.len()
     }
 
-    /// Goes on with another block; the one before.
+    /// Continues with another block; returns the one before.
     pub(super) fn go_on(&mut self, mut block: InputBlock) -> InputBlock {
-        // The job had its header with its first block.
+        // The job got its header with its first block.
         block.header = [].into();
         self.earlier += self.sent;
         self.sent = 0;
         std::mem::replace(&mut self.block, block)
     }
 
-    /// Closes our end, unless another block is to follow.
+    /// Closes the writing end, unless another block follows.
     pub(super) fn close_unless_idle(&mut self) {
         if self.is_refused || !self.is_idle() {
             self.writer = None;
         }
     }
 
-    /// No other block follows.
+    /// Closes the writing end: no other block follows.
     pub(super) fn close_writer(&mut self) {
         self.writer = None;
     }
@@ -139,14 +139,14 @@ impl Sending {
         (self.reader, self.writer, self.file) = (None, None, None);
     }
 
-    /// All is here again, for another attempt.
+    /// Starts from the beginning, for another attempt.
     pub(super) fn rewind(&mut self) {
         self.close();
         (self.sent, self.earlier, self.is_refused) = (0, 0, false);
     }
 
-    /// What the joblog says was sent: all of a stream's block, whether the job read it or not;
-    /// nothing of a file, or of what all jobs are given, which is rather there than sent.
+    /// The sent bytes for the joblog: all of a stream's block, whether the job read it or not; 0
+    /// for a file or for the input of `--tee`, which is not sent but available.
     pub(super) fn bytes(&self) -> u64 {
         match self.block.body {
             Body::Bytes(_) => self.earlier + self.block.len(),
@@ -154,17 +154,17 @@ impl Sending {
         }
     }
 
-    /// The block, when its job needs it no more.
+    /// Returns the block when the job no longer needs it.
     pub(super) fn into_block(self) -> InputBlock {
         self.block
     }
 
-    /// Writes as much as there is room for; whether more is to be written when there is room.  If
-    /// not, [`close_unless_idle`](Self::close_unless_idle) is for when our end is watched no more.
+    /// Writes as much as there is room for; returns whether more is to be written.  If not, call
+    /// [`close_unless_idle`](Self::close_unless_idle) once the writing end is no longer watched.
     ///
     /// # Errors
     ///
-    /// When a file cannot be read.  That a job does not read is none.
+    /// When a file cannot be read.  A job that does not read is not an error.
     pub(super) fn write(&mut self) -> io::Result<bool> {
         let Some(writer) = &self.writer else { return Ok(false) };
         let length = self.block.len();
@@ -206,7 +206,7 @@ impl Sending {
     }
 }
 
-/// Moves a piece of a file through our memory.
+/// Copies a part of a file through our memory.
 fn copy(file: &File, offset: u64, left: u64, writer: &OwnedFd) -> Result<usize, Errno> {
     let mut piece = vec![0; left.min(COPY_BYTES) as usize];
     let read = file.read_at(&mut piece, offset);
@@ -224,7 +224,7 @@ mod tests {
 
     use super::*;
 
-    /// What a job reads of a block, and how often there was no room for the rest.
+    /// What a job reads of a block, and how often the pipe was full.
     fn through(block: InputBlock) -> (Vec<u8>, u32) {
         let mut sending = Sending::new(block, false, &BlockAccess::Stdin);
         sending.open().unwrap();

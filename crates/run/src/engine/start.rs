@@ -1,4 +1,4 @@
-//! From records to a running program.
+//! From the records of a job to a running program.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::sending::NAME;
 use super::*;
 use template::Record;
 
-/// What comes next.
+/// The next job, if there is one.
 pub(super) enum Wanted {
     Job(Job),
     NotYet,
@@ -14,9 +14,9 @@ pub(super) enum Wanted {
 }
 
 impl<W: OperatingSystem> Engine<'_, W> {
-    /// Starts as many jobs as may start; says when to look again, if time alone changes that.
+    /// Starts as many jobs as may start; returns when to try again, if only time changes that.
     pub(super) fn start_what_may(&mut self) -> Result<Option<Instant>, EngineError> {
-        // The last of them may have been the end of what there is to do.
+        // The last job that was started may also be the last of all.
         while !(self.has_ended && self.again.is_empty()) {
             let start = self.schedule.may_start(self.os.now(), &mut *self.machine);
             if matches!(start, Start::At(_) | Start::Ask | Start::Asked) && !self.has_more()? {
@@ -44,7 +44,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(None)
     }
 
-    /// Whether another job is to be started, or may be; reads one ahead to know it.
+    /// Whether another job may have to be started; reads one ahead to know.
     fn has_more(&mut self) -> Result<bool, EngineError> {
         if self.again.is_empty() && !self.has_ended {
             match self.read_job()? {
@@ -56,7 +56,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(!self.again.is_empty())
     }
 
-    /// The job to be started next.
+    /// The job to start next.
     fn wanted(&mut self) -> Result<Wanted, EngineError> {
         for at in 0..self.again.len() {
             if let Some(host) = self.host_for(&self.again[at])
@@ -66,7 +66,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             }
         }
         if self.has_ended {
-            // Those that are left wait for room on a host where they have not failed.
+            // The others wait for room on a host on which they have not failed.
             return Ok(Wanted::NotYet);
         }
         loop {
@@ -92,7 +92,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         loop {
             let (mut records, given, block) = match self.take_input()? {
                 NextJob::Records(records) => (records, None, None),
-                // Values are empty words then, or the name that the block has.
+                // Values are then empty, or the name of the block.
                 NextJob::Block(block) if self.access().is_named() => {
                     (vec![Record::of(NAME)], None, Some(block))
                 }
@@ -158,7 +158,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(())
     }
 
-    /// What a template needs to know of a job.
+    /// What templates are rendered from for a job.
     pub(super) fn context<'b>(&self, job: &'b Job) -> Context<'b> {
         let now_s = self.os.epoch_ns(job.started) / 1_000_000_000;
         Context {
@@ -172,7 +172,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         }
     }
 
-    /// Makes the text of the command line, if anybody asks for it.
+    /// Renders the text of the command line, if it is needed.
     fn render(&mut self, job: &mut Job) -> Result<Flow, EngineError> {
         job.command.clear();
         if let Some(given) = &job.given {
@@ -197,15 +197,15 @@ impl<W: OperatingSystem> Engine<'_, W> {
     fn render_text(&self, job: &Job, command: &mut Vec<u8>) -> Result<Flow, RenderError> {
         let is_away = self.away(job).is_some();
         let values = match self.access().is_named() {
-            // The shell is to see its variable.
+            // The shell must expand the variable.
             true => Values::Bare,
             false => Values::Quoted(if is_away { Shell::Bourne } else { self.options.shell }),
         };
         self.options.template.render(&self.context(job), values, command)
     }
 
-    /// The command line of a job as text, made now if nobody has asked for it before; none if it
-    /// cannot be made.
+    /// The command line of a job as text, rendered now if it was not needed before; `None` if that
+    /// fails.
     pub(super) fn text<'b>(&self, job: &'b Job) -> Option<Cow<'b, [u8]>> {
         if !job.command.is_empty() {
             return Some(Cow::Borrowed(&job.command));
@@ -215,7 +215,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         (!command.is_empty()).then_some(Cow::Owned(command))
     }
 
-    /// A template's text for a job, with its values as they are.
+    /// Renders a template for a job, without quoting the values.
     pub(super) fn bare(
         &self,
         template: Option<&Template>,
@@ -229,7 +229,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(())
     }
 
-    /// Tells the collector of a job; where its output is to go.
+    /// Opens the output of a job; returns its descriptors.
     fn open_output(&mut self, job: &Job) -> Result<Streams, EngineError> {
         let (mut tag, mut place) = (std::mem::take(&mut self.tag), std::mem::take(&mut self.place));
         self.bare(self.options.tag.as_ref(), job, &mut tag)?;
@@ -250,7 +250,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(streams?)
     }
 
-    /// What a job is started with.
+    /// Fills in what a job is started with.
     fn launch(
         &mut self,
         job: &mut Job,
@@ -264,7 +264,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             return Ok(launch);
         }
         if self.options.remote.is_some() {
-            // It may have been the last used for a job on another host.
+            // It may have been used for a job on another host.
             launch.program = self.options.program();
         }
         launch.arguments.set(|list| match &self.options.start_method {
@@ -320,7 +320,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(launch)
     }
 
-    /// Has the command of `--limit` run.
+    /// Runs the command of `--limit`.
     fn ask_limit(&mut self) -> Result<(), EngineError> {
         let mut launch = self.options.new_launch();
         let Some((program, words)) = &self.options.limit else { return Ok(()) };
@@ -336,7 +336,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
 }
 
 impl EngineOptions {
-    /// The file that is started for jobs that run here.
+    /// The file of the program for jobs that run here.
     fn program(&self) -> Arc<CString> {
         match &self.start_method {
             StartMethod::Shell { program, .. } | StartMethod::Direct { program } => {
@@ -353,7 +353,7 @@ impl EngineOptions {
     }
 }
 
-/// A number as text, without memory of its own.
+/// Formats a number without allocation.
 #[derive(Default)]
 struct Number([u8; 20]);
 

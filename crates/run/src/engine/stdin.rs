@@ -1,4 +1,4 @@
-//! Standard input of jobs with `--pipe`: who gets which block, and when it is written.
+//! Standard input of jobs with `--pipe`: which job gets which block, and when it is written.
 
 use super::sending::Sending;
 use super::*;
@@ -17,12 +17,12 @@ impl<W: OperatingSystem> Engine<'_, W> {
         matches!(self.options.stdin, JobStdin::Block { goes_on: true, .. })
     }
 
-    /// What takes a block to a job.
+    /// Sends a block to a job.
     pub(super) fn sending(&self, block: InputBlock) -> Box<Sending> {
         Box::new(Sending::new(block, self.goes_on(), self.access()))
     }
 
-    /// How jobs get at their blocks.
+    /// How jobs read their blocks.
     pub(super) fn access(&self) -> &BlockAccess {
         match &self.options.stdin {
             JobStdin::Block { access, .. } => access,
@@ -30,7 +30,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         }
     }
 
-    /// Makes the pipe of a job that is about to be started, and writes what goes into it.
+    /// Creates the pipe of a job that is about to start, and writes as much as fits.
     pub(super) fn open_stdin(&mut self, job: &mut Job) -> Result<(), EngineError> {
         let Some(sending) = &mut job.sending else { return Ok(()) };
         if let BlockAccess::File(folder) = self.access() {
@@ -47,7 +47,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(())
     }
 
-    /// There is room in a job's standard input, or the job reads it no longer.
+    /// A job's standard input has room, or the job no longer reads it.
     pub(super) fn write_stdin(&mut self, slot: u32) -> Result<(), EngineError> {
         let job = self.slots.get_mut(slot as usize).and_then(Option::as_mut);
         let Some(job) = job else { return Ok(()) };
@@ -70,7 +70,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(())
     }
 
-    /// A job has ended, or was not started: nothing more goes to it.
+    /// A job has ended, or was not started: closes its standard input.
     pub(super) fn close_stdin(&mut self, job: &mut Job, is_again: bool) {
         let Some(sending) = &mut job.sending else { return };
         if let Some(fd) = sending.writer()
@@ -84,7 +84,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         }
     }
 
-    /// Gives further blocks to jobs that wait for them, in turn; ends their input behind the last.
+    /// Gives further blocks to jobs that wait for them, in turn; closes their input after the last.
     pub(super) fn hand_out(&mut self) -> Result<(), EngineError> {
         if !self.goes_on() {
             return Ok(());
@@ -112,7 +112,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
         Ok(())
     }
 
-    /// The slot whose turn it is among those whose jobs wait for a block.
+    /// The next slot in turn whose job waits for a block.
     fn next_idle(&self) -> Option<usize> {
         let is_idle = |slot: &usize| {
             let job = self.slots[*slot].as_ref();

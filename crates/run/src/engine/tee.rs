@@ -1,12 +1,12 @@
-//! All of the input for each of the jobs (`--tee`).
+//! All of the input for each job (`--tee`).
 //!
-//! A thread reads the stream a bounded way ahead.  What it has read goes to all jobs, and the next
-//! piece follows when all of them have taken this one: the slowest sets the pace, and memory holds
-//! a few MiB however long the stream is.  A job that has ended, or closed its standard input, is
-//! waited for no longer.
+//! A thread reads the stream, a limited way ahead.  Each piece is given to all jobs, and the next
+//! piece when all jobs have read it: so the slowest job sets the pace, and memory holds a few MiB
+//! however long the stream is.  Jobs that have ended or have closed their standard input are not
+//! waited for.
 //!
-//! Nothing is given to anybody before all jobs have been started, since who came later would miss
-//! the beginning.  Of a file each job is given all, at a pace of its own.
+//! Nothing is written before all jobs have started, because later ones would miss the beginning.  A
+//! file is sent whole to each job, at the job's own pace.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
@@ -25,10 +25,10 @@ use super::*;
 /// Bytes read at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Buffers kept for the reading thread: those that it has ahead.
+/// Most buffers kept for the reading thread.
 const SPARE_MAX: usize = 16;
 
-/// What all jobs are given.
+/// The input that all jobs get.
 pub enum Tee {
     /// A stream, read by a thread.
     Stream(Stream),
@@ -46,13 +46,13 @@ pub struct Stream {
 type Spare = Arc<Mutex<Vec<Vec<u8>>>>;
 
 impl Tee {
-    /// Has a thread read `stream`, which wakes the engine when that waits for more.
+    /// Starts a thread that reads `stream` and wakes the engine when it waits for a piece.
     ///
     /// # Errors
     ///
     /// When no thread can be started.
     pub fn stream(stream: File, waker: Waker) -> io::Result<Self> {
-        // More at a time from a pipe; anything else refuses, and loses nothing.
+        // A pipe then gives more at a time; other files refuse, which does no harm.
         let _ = rustix::pipe::fcntl_setpipe_size(&stream, PIPE_BYTES);
         let queue = Arc::new(Queue::new(waker));
         let spare = Spare::default();
@@ -64,7 +64,7 @@ impl Tee {
         Ok(Tee::Stream(Stream { queue, spare }))
     }
 
-    /// What a job is started with.
+    /// Sends the input to a job that is about to start.
     pub(super) fn begin(&self) -> Box<Sending> {
         let body = match self {
             Tee::Stream(_) => Body::Shared(Arc::default()),
@@ -76,7 +76,7 @@ impl Tee {
 }
 
 impl Stream {
-    /// Gives back what one job has read; the last job returns the buffer.
+    /// Returns a piece that one job has read; the last job returns the buffer.
     fn give_back(&self, block: InputBlock) {
         let Body::Shared(bytes) = block.body else { return };
         let Some(bytes) = Arc::into_inner(bytes) else { return };
@@ -96,7 +96,7 @@ fn read_all(mut stream: File, queue: &Queue<Vec<u8>, PipeError>, spare: &Spare) 
             match stream.read(&mut piece) {
                 Ok(count) => break count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Somebody made our standard input so.
+                // Another process has made our standard input non-blocking.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let mut ready = [PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::IN)];
                     let _ = poll(&mut ready, None);
@@ -113,7 +113,7 @@ fn read_all(mut stream: File, queue: &Queue<Vec<u8>, PipeError>, spare: &Spare) 
 }
 
 impl<W: OperatingSystem> Engine<'_, W> {
-    /// Gives the next piece of the stream to all jobs, when all have taken the one before.
+    /// Gives the next piece of the stream to all jobs, when all have read the one before.
     pub(super) fn pass_on(&mut self) -> Result<(), EngineError> {
         while self.have_all_taken() {
             let Some(Tee::Stream(stream)) = self.job_source.tee() else { return Ok(()) };

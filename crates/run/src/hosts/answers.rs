@@ -1,5 +1,5 @@
 //! The output of several child processes, read with one poll(2) and no thread: a thread that starts
-//! while signals are not blocked would later take them from the engine.
+//! before signals are blocked could later take signals of the engine.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,10 +9,10 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// What is kept of a stream: a line or two are asked for.
+/// Most bytes that are kept of a stream: one or two lines are expected.
 const KEPT_BYTES_MAX: usize = 4096;
 
-/// A stream of a child, and what came by it.
+/// An output stream of a child, and what was read from it.
 pub(super) struct Answer {
     file: Option<File>,
     pub(super) text: Vec<u8>,
@@ -21,13 +21,13 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// One that is read to its end, or only until something comes.
+    /// Reads to end-of-file, or only until something comes.
     pub(super) fn of(stream: Option<impl Into<OwnedFd>>, is_short: bool) -> Self {
         let file = stream.map(|stream| File::from(stream.into()));
         Answer { file, text: Vec::new(), is_short }
     }
 
-    /// Whether all of it is here that is waited for.
+    /// Whether everything that is waited for was read.
     pub(super) fn is_over(&self) -> bool {
         self.file.is_none()
     }
@@ -44,7 +44,7 @@ impl Answer {
     }
 }
 
-/// Reads all of them until each is over, or it is too late.
+/// Reads all streams until each is done, or until the deadline.
 pub(super) fn read_all(answers: &mut [Answer], until: Instant) {
     loop {
         let mut waiting: Vec<usize> = Vec::new();

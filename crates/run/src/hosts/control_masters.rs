@@ -1,9 +1,9 @@
 //! `--controlmaster`: one connection for each host, which its jobs share.
 //!
-//! A connection is an ssh process that runs `cat` on the host.  It exists before the first job starts.
-//! It ends when this process does, however that ends, since its standard input is closed then; so no
-//! process is left behind.  Where it cannot be made, jobs log in by themselves.  The sockets are in a
-//! folder that only this user may read.
+//! The master connection is an ssh process that runs `cat` on the host.  It exists before the first
+//! job starts.  It ends when this process does, however that ends, because its standard input is
+//! closed then; so no process is left behind.  If it cannot be made, jobs log in by themselves.
+//! The sockets are in a directory that only this user can read.
 
 use std::os::fd::OwnedFd;
 use std::process::{Child, Stdio};
@@ -16,17 +16,17 @@ use super::answers::{Answer, read_all};
 use super::{HostsError, Warnings, words};
 use crate::remote::{Connection, HostAddress, Login};
 
-/// How long all connections may take before jobs start without the rest of them.
+/// Longest time that jobs wait for all connections.
 const READY_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// How long they may take to end by themselves.
+/// Longest time that connections have to end by themselves.
 const END_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// A folder's name beyond this leaves no room for ssh's own in the path of a socket, which the
-/// kernel limits to 108 bytes (unix(7)): 40 of a checksum, 17 while it is made, and separators.
+/// Longest name of the directory: the kernel limits the path of a socket to 108 bytes (unix(7)),
+/// and ssh adds 40 of a checksum, 17 while it creates it, and separators.
 const FOLDER_BYTES_MAX: usize = 48;
 
-/// The folder for the sockets.
+/// Creates the directory for the sockets.
 fn folder() -> Result<TempDir, HostsError> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("whit-");
@@ -39,23 +39,23 @@ fn folder() -> Result<TempDir, HostsError> {
     builder.tempdir_in("/tmp").map_err(HostsError::system(what))
 }
 
-/// Whether a program knows the options of OpenSSH's.
+/// Whether the login program has the options of OpenSSH.
 pub(super) fn is_openssh(connection: &Connection) -> bool {
     let program = connection.program.first().map_or(&b""[..], Vec::as_slice);
     program.rsplit(|byte| *byte == b'/').next() == Some(b"ssh")
 }
 
-/// The connections of all hosts; they are ended when this is dropped.
+/// The connections of all hosts; dropping this ends them.
 pub(super) struct ControlMasters {
-    /// Removed behind the connections.
+    /// Removed after the connections.
     _folder: TempDir,
-    /// What ends each.
+    /// The commands that end the connections.
     ends: Vec<Vec<Vec<u8>>>,
     children: Vec<Child>,
 }
 
 impl ControlMasters {
-    /// Makes them all at the same time, and waits until they stand.
+    /// Makes all connections at the same time, and waits for them.
     pub(super) fn make(
         logins: &[Login],
         connection: &mut Connection,
@@ -102,7 +102,7 @@ impl Drop for ControlMasters {
         }
         let until = Instant::now() + END_TIME_MAX;
         for child in &mut self.children {
-            // One that the engine has waited for is no child any more: that is an error here.
+            // The engine may have waited for it, in which case this returns an error.
             while let Ok(None) = child.try_wait() {
                 if Instant::now() > until {
                     let _ = child.kill();

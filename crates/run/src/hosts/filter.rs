@@ -1,7 +1,7 @@
 //! `--filter-hosts`: leaves out hosts where the login fails, with a message.
 //!
-//! All are asked at the same time, before anything else.  A host that does not answer within ssh's own
-//! time limit counts as down.
+//! All hosts are tried at the same time, before anything else.  A host that does not answer within
+//! ssh's own time limit counts as down.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::{HostsError, Warnings, words};
 use crate::remote::command::ALIVE;
 use crate::remote::{Connection, HostAddress, Login};
 
-/// How long a host may take to let us in.
+/// Longest time for a login.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Keeps the hosts that can be reached and have a shell; this machine is always one of them.
@@ -24,7 +24,7 @@ pub(super) fn reachable(
     for (at, login) in logins.iter().enumerate() {
         let HostAddress::Remote(ssh) = &login.address else { continue };
         let mut command = words(&connection.ask_alive(ssh));
-        // What ssh writes about a host goes into the message that leaves it out.
+        // The message that leaves a host out contains what ssh wrote.
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child =
             command.spawn().map_err(HostsError::system("--filter-hosts: cannot start ssh"))?;
@@ -40,7 +40,7 @@ pub(super) fn reachable(
         if is_late {
             let _ = child.kill();
         }
-        // While jobs run, the engine may have waited for it already: what it wrote decides.
+        // While jobs run, the engine may have waited for it already: its output decides.
         let _ = child.wait();
         if out.text.windows(ALIVE.len()).any(|part| part == ALIVE) {
             continue;

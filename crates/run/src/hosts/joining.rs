@@ -12,12 +12,12 @@ use crate::engine::{self, JobHost};
 use crate::remote::{Connection, Login};
 use crate::schedule::{Jobs, LocalMachine};
 
-/// Makes hosts of logins, sized as those of the command line are.
+/// Adds hosts for logins, with slots as for the hosts of the command line.
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
     pub(super) jobs: Jobs,
     pub(super) connection: Connection,
-    /// Hosts that join get no base files.
+    /// Base files were sent, which hosts that join would lack.
     pub(super) needs_base: bool,
     /// `$PATH`.
     pub(super) path: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Asks hosts how many CPU threads they have, where `-j` needs to know.
+    /// Queries the CPU threads of hosts, if `-j` needs them.
     fn join(&self, logins: Vec<Login>) -> Result<Vec<(JobHost, u32)>, HostsError> {
         let mut machine = LocalMachine::default();
         let limits = limits(&logins, &self.jobs, &self.connection, &mut machine, &self.warnings)?;
@@ -34,7 +34,7 @@ impl Connector {
         Ok(all?.into_iter().zip(limits).collect())
     }
 
-    /// Refuses a host that is new where it would lack files.
+    /// Rejects a host that would lack base files.
     fn check(&self, login: &Login) -> Result<(), HostsError> {
         if self.needs_base {
             return Err(HostsError::TooLate(login.name.clone()));
@@ -56,23 +56,23 @@ impl engine::AddedHosts for Connector {
     }
 }
 
-/// All hosts and how many jobs each gets, until the engine takes them.
-pub(super) type Found = Option<Vec<(JobHost, u32)>>;
+/// All hosts and their numbers of slots, until the engine takes them.
+pub(super) type ReadHosts = Option<Vec<(JobHost, u32)>>;
 
-/// Files of logins that may change.
+/// Login files that may change.
 #[derive(Debug)]
 pub(super) struct LoginFiles {
     pub(super) sources: LoginSources,
     pub(super) connector: Connector,
     /// `--filter-hosts`.
     pub(super) filters: bool,
-    /// How many jobs the hosts get that are known.
+    /// The numbers of slots of known hosts.
     pub(super) known: HashMap<String, u32>,
-    /// What the files were when they were read last.
+    /// The stamps of the files when they were last read.
     pub(super) stamps: Stamps,
     pub(super) waker: Waker,
-    /// What the thread that reads them has found.
-    pub(super) found: Arc<Mutex<Found>>,
+    /// The result of the thread that reads them.
+    pub(super) found: Arc<Mutex<ReadHosts>>,
 }
 
 impl engine::Logins for LoginFiles {
@@ -109,7 +109,7 @@ impl engine::Logins for LoginFiles {
     }
 }
 
-/// Reads files of logins.
+/// Reads login files.
 struct Reader {
     sources: LoginSources,
     connector: Connector,

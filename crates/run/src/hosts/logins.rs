@@ -1,6 +1,6 @@
 //! The logins of `-S` and `--sshloginfile`, read again when the files change.
 //!
-//! A file's name is looked for here and then in the user's folder, as with parallel.
+//! A file name is looked up here and then in the user's folder, as in parallel.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,25 +13,25 @@ use crate::remote::{Login, LoginEntry, login};
 #[derive(Clone, Debug)]
 pub(super) struct LoginSources {
     parts: Vec<LoginSource>,
-    /// Hosts by their names (`--onall`), not in the order in which they are named.
+    /// Sort hosts by name (`--onall`) instead of keeping their order.
     is_sorted: bool,
-    /// Jobs run here if nothing else is named.
+    /// Jobs run here if no host is named.
     or_here: bool,
 }
 
-/// What a word stands for.
+/// What a word of `-S` stands for.
 #[derive(Clone, Debug)]
 enum LoginSource {
     Entry(LoginEntry),
     File(PathBuf),
 }
 
-/// Shows whether a file has changed: its inode number, size and change time (stat(2)).
-/// All zero if it is not there.
+/// Detects changes of a file: inode number, size and change time (stat(2)); all zero if it does not
+/// exist.
 pub(super) type Stamps = Vec<[u64; 4]>;
 
 impl LoginSources {
-    /// Reads the words, and standard input where one of them asks for it.
+    /// Parses the words; reads standard input if one of them asks for it.
     pub(super) fn of(hosts: &HostOptions) -> Result<Self, HostsError> {
         let home = hosts.config_folder.as_deref();
         let mut parts = Vec::new();
@@ -77,7 +77,7 @@ impl LoginSources {
         Ok(logins)
     }
 
-    /// What the files are now; nothing if there are none.
+    /// The current stamps of the files; empty if there are none.
     pub(super) fn stamps(&self) -> Stamps {
         let paths = self.parts.iter().filter_map(|part| match part {
             LoginSource::File(path) => Some(path),
@@ -93,7 +93,7 @@ impl LoginSources {
     }
 }
 
-/// Adds an entry, or what it stands for.
+/// Adds an entry, or the entries that it stands for.
 fn add(
     entry: LoginEntry,
     home: Option<&Path>,
@@ -117,7 +117,7 @@ fn add(
     Ok(())
 }
 
-/// The file of a name.
+/// Finds the file with this name.
 fn file(name: &str, home: Option<&Path>) -> PathBuf {
     let path = Path::new(name);
     let in_home = home.map(|home| home.join(name));

@@ -1,4 +1,4 @@
-//! One value cut into columns (`--colsep`, `--csv`) and trimmed (`--trim`).
+//! Splits a value into columns (`--colsep`, `--csv`) and trims them (`--trim`).
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::{Columns, InputError, InputOptions, Trim, ValueNames};
 
-/// The memory a compiled regular expression of a user's may take.
+/// Most memory of a compiled regular expression.
 const PATTERN_BYTES_MAX: usize = 4 << 20;
 
-/// Cuts values into columns.
+/// Splits values into columns.
 pub(super) struct Cut {
     how: How,
     trim: Trim,
@@ -18,7 +18,7 @@ pub(super) struct Cut {
 
 enum How {
     Whole,
-    /// A separator of one plain byte, the common case.
+    /// A separator of one literal byte, the common case.
     Byte(u8),
     Pattern(Box<Regex>),
     Csv(Vec<u8>),
@@ -27,7 +27,7 @@ enum How {
 impl Cut {
     pub(super) fn new(options: &InputOptions) -> Result<Cut, InputError> {
         let (how, default) = match &options.columns {
-            // Names in a header are parted by tabs, and so are the values below them.
+            // Names in a header are separated by tabs, and so are the values below them.
             Columns::None if options.header == ValueNames::First => (How::Byte(b'\t'), Trim::None),
             Columns::None => (How::Whole, Trim::None),
             Columns::Separator(pattern) => {
@@ -49,12 +49,12 @@ impl Cut {
         Ok(Cut { how, trim: options.trim.unwrap_or(default) })
     }
 
-    /// Whether a value may be in quotes and go on behind a delimiter.
+    /// Whether a quoted value may contain delimiters.
     pub(super) fn is_csv(&self) -> bool {
         matches!(self.how, How::Csv(_))
     }
 
-    /// The columns of a header: as those of a value, with all their white space.
+    /// The columns of a header: split like a value, but not trimmed.
     pub(super) fn names(&self, header: Vec<u8>) -> Result<Vec<Vec<u8>>, &'static str> {
         Ok(match &self.how {
             How::Whole => vec![header],
@@ -76,7 +76,7 @@ impl Cut {
     }
 }
 
-/// White space as regular expressions have it.
+/// White space as in regular expressions.
 pub(crate) fn is_space(byte: &u8) -> bool {
     byte.is_ascii_whitespace() || *byte == 0x0b
 }
@@ -92,7 +92,7 @@ fn trim(value: &mut Vec<u8>, how: Trim) {
     }
 }
 
-/// The byte that a pattern stands for when it stands for one: `,`, `\|`, `\t`.
+/// The byte that a pattern matches if it matches a single byte: `,`, `\|`, `\t`.
 fn plain_byte(pattern: &[u8]) -> Option<u8> {
     match *pattern {
         [b'\\', b't'] => Some(b'\t'),
@@ -102,8 +102,8 @@ fn plain_byte(pattern: &[u8]) -> Option<u8> {
     }
 }
 
-/// Compiles a user's regular expression over bytes: `\d`, `\s` and the like are ASCII's, and what
-/// is not ASCII stands for its bytes.
+/// Compiles a regular expression over bytes: `\d`, `\s` and the like are ASCII, and other
+/// characters stand for their bytes.
 pub(crate) fn bytes_pattern(pattern: &[u8]) -> Result<Regex, String> {
     let mut text = String::with_capacity(pattern.len());
     for &byte in pattern {
@@ -120,7 +120,7 @@ pub(crate) fn bytes_pattern(pattern: &[u8]) -> Result<Regex, String> {
         .map_err(|error| last_line(&error.to_string()))
 }
 
-/// The reason alone: the library draws the pattern over several lines before it.
+/// The reason alone: the library shows the pattern on several lines before it.
 fn last_line(text: &str) -> String {
     text.lines().last().unwrap_or(text).trim_start_matches("error: ").to_owned()
 }
@@ -139,9 +139,9 @@ fn split_byte(value: Vec<u8>, byte: u8) -> Vec<Vec<u8>> {
     columns
 }
 
-/// As Perl's `split` does with no limit: a match of nothing is one only behind the first byte of
-/// its field, groups are columns of their own, and what follows the last match is a column even
-/// when it is empty.
+/// Splits like Perl's `split` without a limit: an empty match counts only after the first byte of
+/// its field, groups are columns of their own, and what follows the last match is a column even if
+/// it is empty.
 fn split_pattern(value: &[u8], pattern: &Regex) -> Vec<Vec<u8>> {
     let mut columns = Vec::new();
     let mut start = 0;
@@ -167,8 +167,8 @@ pub(super) fn quotes_open(value: &[u8]) -> bool {
     !memchr_iter(b'"', value).count().is_multiple_of(2)
 }
 
-/// The fields of a CSV record (RFC 4180): in quotes, `""` is a quote; outside of them there are
-/// none.
+/// The fields of a CSV record (RFC 4180): in quotes `""` is a quote; outside quotes none is
+/// allowed.
 fn split_csv(value: &[u8], separator: &[u8]) -> Result<Vec<Vec<u8>>, &'static str> {
     let mut columns = Vec::new();
     let mut rest = value;
@@ -184,7 +184,7 @@ fn split_csv(value: &[u8], separator: &[u8]) -> Result<Vec<Vec<u8>>, &'static st
                 column.push(b'"');
                 rest = more;
             }
-            // Lines of files from elsewhere end in CR LF.
+            // Lines of files from other systems end in CR LF.
             if rest == b"\r" {
                 rest = b"";
             }

@@ -13,8 +13,8 @@ use super::values::{Reading, Values};
 use super::{InputError, InputOptions, InputSource, Linked, Sources, ValueNames};
 use template::Record;
 
-/// Records of all sources, one at a time.  After an error that passes (`WouldBlock` of a stream) it
-/// may be asked again.
+/// The records of all sources.  After a temporary error (`WouldBlock` of a stream) it may be called
+/// again.
 pub struct Input {
     names: Vec<Vec<u8>>,
     reading: Reading,
@@ -30,7 +30,7 @@ enum How {
     Link(Link),
 }
 
-/// What `--shuf` does: everything is read, and mixed when that is done.
+/// State of `--shuf`: everything is read, then shuffled.
 enum Mixing {
     Reading { seed: u64, records: Vec<Record> },
     Giving(vec::IntoIter<Record>),
@@ -71,13 +71,13 @@ impl Input {
         Ok(Input { names, reading, how, mixing, warned_of_nul: false })
     }
 
-    /// The names of the values, by position (`--header`); empty without a header, and an empty one
-    /// names nothing.
+    /// The names of the values, by position (`--header`); empty without a header, and an empty name
+    /// is no name.
     pub fn names(&self) -> &[Vec<u8>] {
         &self.names
     }
 
-    /// What is worth a warning since this was last asked for, each text once.
+    /// The warnings since the last call, each text once.
     pub fn take_warnings(&mut self) -> Vec<String> {
         if !self.reading.had_nul || mem::replace(&mut self.warned_of_nul, true) {
             return Vec::new();
@@ -97,7 +97,7 @@ impl Input {
         }
     }
 
-    /// Reads everything there is to mix, then mixes it (Fisher and Yates).
+    /// Reads all records to shuffle, then shuffles them (Fisher and Yates).
     fn next_mixed(&mut self) -> Result<Option<Record>, InputError> {
         loop {
             let next = match &self.mixing {
@@ -137,7 +137,7 @@ impl Iterator for Input {
     }
 }
 
-/// What `--header 0` calls a source.
+/// The name of a source for `--header 0`.
 fn name_of(source: &InputSource) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
     match source {
@@ -149,7 +149,7 @@ fn name_of(source: &InputSource) -> Vec<u8> {
 
 type LinkedValues = Vec<(Values, Linked)>;
 
-/// Opens all sources.  Standard input may be several of them: they take turns with its lines.
+/// Opens all sources.  If standard input is several of them, they take turns with its lines.
 fn open_all(
     sources: Sources,
     options: &InputOptions,
@@ -184,7 +184,7 @@ fn open_all(
     Ok((values, lines))
 }
 
-/// Numbers that look random (SplitMix64): enough for an order, and the same for the same seed.
+/// Pseudo-random numbers (SplitMix64): good enough for shuffling, and reproducible by the seed.
 struct Random(u64);
 
 impl Random {
@@ -194,7 +194,8 @@ impl Random {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^= mixed >> 31;
-        // The high half of a product falls evenly below the limit, but for less than 2^-40.
+        // The high half of the product is uniform below the limit, with an error of less than
+        // 2^-40.
         ((u128::from(mixed) * limit as u128) >> 64) as usize
     }
 }

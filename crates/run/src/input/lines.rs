@@ -1,4 +1,4 @@
-//! The values of one source as they stand in it: between delimiters, otherwise unchanged.
+//! The values of one source as they are written: between delimiters, otherwise unchanged.
 
 use std::io::{ErrorKind, Read};
 use std::mem;
@@ -7,11 +7,11 @@ use memchr::{memchr, memmem};
 
 use super::InputError;
 
-/// Bytes of one value, the columns of a line together.  An argument holds at most 128 KiB
-/// (`MAX_ARG_STRLEN` of execve(2)); a line of many columns may be longer.
+/// Most bytes of a value, with all columns of a line.  An argument has at most 128 KiB
+/// (`MAX_ARG_STRLEN`, execve(2)); a line of many columns may be longer.
 pub(super) const VALUE_BYTES_MAX: usize = 16 << 20;
 
-/// Bytes asked for in one read(2): what a pipe holds.
+/// Bytes for one read(2): the default capacity of a pipe.
 const READ_BYTES: usize = 64 << 10;
 
 /// Reads values from a stream, or takes them from the command line.
@@ -20,10 +20,10 @@ pub(super) struct Lines {
     name: String,
     delimiter: Vec<u8>,
     from: From,
-    /// Bytes read; those from `start` are not used yet.
+    /// Bytes that were read; those from `start` on are not used yet.
     buffer: Vec<u8>,
     start: usize,
-    /// From where in the buffer the delimiter has not been looked for yet.
+    /// Offset in the buffer from which the delimiter was not searched yet.
     searched: usize,
     ended: bool,
 }
@@ -34,8 +34,8 @@ enum From {
 }
 
 impl Lines {
-    /// Values that stand on the command line.  They are what a file with one of them a line would
-    /// give: one that holds the delimiter is several.
+    /// Values on the command line.  They are what a file with one of them in each line would give:
+    /// a value that contains the delimiter is several values.
     pub(super) fn of_arguments(arguments: Vec<Vec<u8>>, delimiter: &[u8]) -> Lines {
         let from = From::Arguments(arguments.into_iter());
         Lines::new("the command line".to_owned(), delimiter, from)
@@ -51,7 +51,7 @@ impl Lines {
         Lines { name, delimiter, from, buffer: Vec::new(), start: 0, searched: 0, ended: false }
     }
 
-    /// What it is called in messages.
+    /// The name of the source in messages.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -73,8 +73,8 @@ impl Lines {
         }
     }
 
-    /// The next value, without its delimiter; `None` at the end.  After an error that passes
-    /// (`WouldBlock`) it may be asked again: nothing read is lost.
+    /// The next value, without its delimiter; `None` at the end.  After a temporary error
+    /// (`WouldBlock`) it may be called again: nothing that was read is lost.
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, InputError> {
         loop {
             if let Some(line) = self.take_line() {
@@ -96,7 +96,7 @@ impl Lines {
         }
     }
 
-    /// The next value in the buffer; at the end of the stream, what is left in it.
+    /// The next value in the buffer; at the end of the stream, the rest of the buffer.
     fn take_line(&mut self) -> Option<Vec<u8>> {
         let unused = &self.buffer[self.start..];
         // A delimiter of several bytes may have begun at the end of what was searched.
@@ -123,7 +123,7 @@ impl Lines {
         }
     }
 
-    /// Reads on.
+    /// Reads more.
     fn fill(&mut self) -> Result<(), InputError> {
         self.buffer.drain(..mem::take(&mut self.start));
         match &mut self.from {

@@ -1,4 +1,4 @@
-//! All sources read in parallel (`--link`): the short ones start again until the longest ends.
+//! Reads all sources in parallel (`--link`): short ones start again until the longest ends.
 
 use super::values::{Cells, Reading, Values};
 use super::{InputError, Linked};
@@ -6,17 +6,17 @@ use template::Record;
 
 pub(super) struct Link {
     sources: Vec<Cycled>,
-    /// How many records were made.
+    /// Number of records made.
     made: usize,
-    /// How many sources have been asked for the next record already.
+    /// Number of sources that were read for the next record.
     asked: usize,
 }
 
 struct Cycled {
     values: Values,
-    /// What it gave, to begin again with.
+    /// Its values, to start again with.
     kept: Vec<Cells>,
-    /// What it gives to the record being made.
+    /// Its value for the record that is being made.
     present: Option<Cells>,
     ended: bool,
 }
@@ -55,9 +55,9 @@ impl Link {
         Ok(Some(Record { values }))
     }
 
-    /// Has one source read its next value.
+    /// Reads the next value of a source.
     fn ask(&mut self, number: usize, reading: &mut Reading) -> Result<(), InputError> {
-        // The last one need not be kept: it never starts again.
+        // The last source that has not ended need not be kept: it never starts again.
         let others_ended = {
             let mut others = self.sources.iter().enumerate().filter(|(at, _)| *at != number);
             others.all(|(_, other)| other.ended)

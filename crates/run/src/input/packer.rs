@@ -1,4 +1,4 @@
-//! Several records in one job: `-N -n -L -l -X -m --xargs -s -x`.
+//! Packs several records into one job: `-N -n -L -l -X -m --xargs -s -x`.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -10,13 +10,12 @@ use template::Record;
 /// How many records go into one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPacking {
-    /// At most so many records: 1 for one each, the number of `-n`, `-N`, `-L`, or `u64::MAX` for
-    /// as many as the command line holds (`-X`, `-m`, `--xargs`, `-s`).  0 reads one and gives
-    /// none.
+    /// Most records: 1 for one each, the number of `-n`, `-N`, `-L`, or `u64::MAX` for as many as
+    /// the command line holds (`-X`, `-m`, `--xargs`, `-s`).  0 reads one and passes none.
     pub records_max: u64,
-    /// Spread the last ones evenly over this many slots (`-X` and `-m` but for `-j1`).
+    /// Distribute the last records evenly over this many slots (`-X` and `-m`, unless `-j1`).
     pub spread: Option<u32>,
-    /// Fewer than `records_max` for lack of room are an error (`-x`).
+    /// Fail if fewer than `records_max` fit (`-x`).
     pub exact: bool,
 }
 
@@ -26,26 +25,26 @@ impl Default for RecordPacking {
     }
 }
 
-/// Puts records together for jobs.
+/// Packs records into jobs.
 pub struct Packer {
     input: Input,
     packing: RecordPacking,
-    /// Records that were read and belong to no job yet.
+    /// Records that were read and are in no job yet.
     waiting: VecDeque<Record>,
-    /// The records of the job that is being made.
+    /// The records of the job that is being packed.
     taken: Vec<Record>,
-    /// Records of `taken` that are known to fit.
+    /// How many of `taken` are known to fit.
     fitting: usize,
-    /// How many records to try first: those of the job before.
+    /// How many records to try first: as many as the previous job had.
     guess: u64,
-    /// Once the last ones are spread: how many a job gets.
+    /// Once the last records are distributed: how many a job gets.
     share: Option<usize>,
-    /// The error that ended the input, returned after everything that was read before it.
+    /// The error that ended the input, returned after all records before it.
     broken: Option<InputError>,
     ended: bool,
 }
 
-/// Records tried at first where a command line is to be filled.
+/// Records tried first when a command line is to be filled.
 const GUESS_FIRST: u64 = 256;
 
 impl Packer {
@@ -69,11 +68,11 @@ impl Packer {
         &mut self.input
     }
 
-    /// Reads everything now; how many records there are for jobs that are still to come.
+    /// Reads all records now; returns how many there are for the jobs to come.
     ///
     /// # Errors
     ///
-    /// One that passes.
+    /// A temporary one.
     pub fn read_ahead(&mut self) -> Result<u64, InputError> {
         let mut all = VecDeque::new();
         while let Some(record) = self.read()? {
@@ -83,10 +82,10 @@ impl Packer {
         Ok(self.waiting.len() as u64)
     }
 
-    /// The records of the next job, or `None` at the end.  `fits` says whether a command with
-    /// these records is within the limits; with many records it is asked some ten times a job, not
-    /// for each of them.  After an error that passes (`WouldBlock` of a stream) it may be called
-    /// again.
+    /// The records of the next job, or `None` at the end.  `fits` decides whether a command with
+    /// these records is within the limits; with many records it is called about ten times for a
+    /// job, not for each record.  After a temporary error (`WouldBlock` of a stream) it may be
+    /// called again.
     pub fn next(
         &mut self,
         mut fits: impl FnMut(&[Record]) -> bool,
@@ -113,8 +112,8 @@ impl Packer {
         Ok(Some(mem::take(&mut self.taken)))
     }
 
-    /// Takes as many records as there is room for: more and more of them until they are too many,
-    /// then the border is searched for by halves.
+    /// Takes as many records as fit: increases the number until there are too many, then finds the
+    /// limit by binary search.
     fn fill(&mut self, fits: &mut impl FnMut(&[Record]) -> bool) -> Result<(), InputError> {
         let most = self.packing.records_max;
         let mut target = self.guess.min(most);
@@ -159,7 +158,7 @@ impl Packer {
         Ok(())
     }
 
-    /// When everything that is left is in the job being made, gives each slot its share of it.
+    /// If all remaining records are in this job, gives each slot its share of them.
     fn spread(&mut self) -> Result<(), InputError> {
         let Some(slots) = self.packing.spread else { return Ok(()) };
         if let Some(next) = self.read()? {
@@ -171,7 +170,7 @@ impl Packer {
         Ok(())
     }
 
-    /// The next record; `None` at the end, and at an error that does not pass.
+    /// The next record; `None` at the end, and at a permanent error.
     fn read(&mut self) -> Result<Option<Record>, InputError> {
         if let Some(record) = self.waiting.pop_front() {
             return Ok(Some(record));
@@ -202,7 +201,7 @@ mod tests {
         Packer::new(input, packing)
     }
 
-    /// The jobs, as text; a command of `limit` bytes with a blank before each value is the most.
+    /// The jobs, as text; the limit is on the bytes of a command with a blank before each value.
     fn jobs(packer: &mut Packer, limit: usize) -> Result<Vec<String>, InputError> {
         let length = |records: &[Record]| -> usize {
             records.iter().flat_map(|record| &record.values).map(|value| value.len() + 1).sum()
@@ -256,7 +255,7 @@ mod tests {
         let jobs = |spread| jobs(&mut packer(&DIGITS, filling(spread)), 9).unwrap();
         assert_eq!(jobs(None), ["1 2 3 4", "5 6 7 8", "9"]);
         assert_eq!(jobs(Some(4)), ["1 2 3 4", "5 6 7 8", "9"]);
-        // The second job is tried with as many as the first, and holds more.
+        // The second job is tried with as many records as the first, and holds more.
         let values = ["55555", "22", "1", "2", "3", "4", "5"];
         let jobs = super::tests::jobs(&mut packer(&values, filling(None)), 9).unwrap();
         assert_eq!(jobs, ["55555 22", "1 2 3 4", "5"]);

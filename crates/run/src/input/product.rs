@@ -1,7 +1,7 @@
 //! All combinations of the sources' values (`:::` after `:::`).
 //!
-//! The sources turn like the wheels of a counter, the last one fastest.  A source is read when its next
-//! value is needed for the first time, so jobs start while a slow source is still being written.  The
+//! The sources advance like the digits of a counter, the last one fastest.  A source is read when
+//! its next value is first needed, so jobs start while a slow source is still being written.  The
 //! values of the first source are never kept.
 
 use super::values::{Cells, Reading, Values};
@@ -10,28 +10,28 @@ use template::Record;
 
 pub(super) struct Product {
     axes: Vec<Axis>,
-    /// The axis to go on with when a source had nothing to read yet (see [`Product::next`]).
+    /// The axis to continue with when a source had nothing to read yet (see [`Product::next`]).
     resume: Option<usize>,
     state: State,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The first value of each axis is still to be read.
+    /// The first value of each axis was not read yet.
     Starting,
     Turning,
     Ended,
 }
 
-/// A source with those linked to it (`:::+`): they go on together, and the shortest ends them.
+/// A source with those linked to it (`:::+`): they advance together, and the shortest ends them.
 struct Axis {
     sources: Vec<Values>,
-    /// The cells of those that have given theirs while another has not yet.
+    /// The values of the sources that were read while another had none yet.
     partial: Vec<Cells>,
-    /// Whether its values come again; else only the present one is held.
+    /// Keep the values, because they are used again; otherwise only the current one is kept.
     again: bool,
     values: Vec<Cells>,
-    /// Which of the values is the present one.
+    /// The index of the current value.
     at: usize,
     complete: bool,
 }
@@ -45,7 +45,7 @@ impl Product {
                 _ => axes.push(Axis::new(values)),
             }
         }
-        // Values come again only for a second value of an axis before theirs.
+        // Values are used again only if an axis before theirs has a second value.
         let mut again = false;
         for axis in &mut axes {
             axis.again = again;
@@ -88,7 +88,7 @@ impl Product {
         Ok(self.axes.iter().flat_map(|axis| &axis.sources).any(Values::has_given))
     }
 
-    /// Turns to the next combination; `false` after the last.
+    /// Advances to the next combination; `false` after the last.
     fn turn(&mut self, reading: &mut Reading) -> Result<bool, InputError> {
         let from = self.resume.take().unwrap_or(self.axes.len() - 1);
         for number in (0..=from).rev() {
@@ -122,7 +122,7 @@ impl Axis {
         }
     }
 
-    /// Goes on to the next value; `false` when there is none.
+    /// Advances to the next value; `false` if there is none.
     fn advance(&mut self, reading: &mut Reading) -> Result<bool, InputError> {
         if self.at + 1 < self.values.len() {
             self.at += 1;
@@ -131,7 +131,7 @@ impl Axis {
         self.read(reading)
     }
 
-    /// Reads the next value and makes it the present one; `false` at the end.
+    /// Reads the next value and makes it the current one; `false` at the end.
     fn read(&mut self, reading: &mut Reading) -> Result<bool, InputError> {
         if self.complete {
             return Ok(false);

@@ -1,24 +1,24 @@
-//! The values of one source, ready for records: joined, filtered, cut into columns.
+//! The values of one source, ready for records: joined, filtered, split into columns.
 
 use super::columns::{Cut, is_space, quotes_open};
 use super::lines::{Lines, VALUE_BYTES_MAX};
 use super::{InputError, InputOptions};
 
-/// The columns of one value; one where it is not cut.
+/// The columns of one value; a single one if it is not split.
 pub(super) type Cells = Vec<Vec<u8>>;
 
-/// Memory that values which come more than once may take: those of a product's later sources, of
-/// linked sources that begin again, and of everything when it is shuffled.  Some ten million
-/// short values.
+/// Most memory of values that are used more than once: those of a product's later sources, of
+/// linked sources that start again, and of all values when they are shuffled.  It holds about ten
+/// million short values.
 pub(super) const KEPT_BYTES_MAX: usize = 1 << 30;
 
-/// What reading any source takes.
+/// State that all sources share.
 pub(super) struct Reading {
-    /// All that is read from, by number.
+    /// The open sources, by number.
     pub(super) lines: Vec<Lines>,
-    /// How values are cut.
+    /// How values are split.
     pub(super) cut: Cut,
-    /// Bytes kept of values that come again.
+    /// Bytes of the values that are kept.
     kept_bytes: usize,
     /// Whether a NUL was replaced.
     pub(super) had_nul: bool,
@@ -29,9 +29,9 @@ impl Reading {
         Reading { lines, cut, kept_bytes: 0, had_nul: false }
     }
 
-    /// Counts what is to be kept against the limit.
+    /// Counts a value that is kept against the limit.
     pub(super) fn keep(&mut self, cells: &Cells) -> Result<(), InputError> {
-        // Each value is a block of the allocator's and a `Vec`, and so is their list.
+        // Each value and their list are a heap block with its header and a `Vec`.
         const OVERHEAD_BYTES: usize = 16 + size_of::<Vec<u8>>();
         let bytes = cells.iter().map(|cell| cell.len() + OVERHEAD_BYTES).sum::<usize>();
         self.kept_bytes += bytes + OVERHEAD_BYTES;
@@ -44,19 +44,19 @@ impl Reading {
 
 /// One source.
 pub(super) struct Values {
-    /// Which [`Lines`] it reads: standard input may be several sources, which take turns.
+    /// The index of its [`Lines`]: several sources may share standard input and take turns.
     lines: usize,
     end_of_file: Option<Vec<u8>>,
     continued: bool,
     drop_blank: bool,
-    /// The beginning of a value that continues in the next line.
+    /// The beginning of a value that is continued in the next line.
     begun: Option<Vec<u8>>,
-    /// Whether a quote is open at the end of it.
+    /// Whether a quote is open at its end.
     quote_open: bool,
     ended: bool,
-    /// Whether it has given anything yet.
+    /// Whether it has given any value.
     gave: bool,
-    /// Whether that was an empty value in the place of none.
+    /// Whether that was an empty value because there was none.
     filled: bool,
 }
 
@@ -80,12 +80,12 @@ impl Values {
         self.ended || reading.lines[self.lines].at_most_one()
     }
 
-    /// Whether a value of its own was given.
+    /// Whether a real value was given.
     pub(super) fn has_given(&self) -> bool {
         self.gave && !self.filled
     }
 
-    /// Takes the first line as the names of the columns.
+    /// Reads the first line as the names of the columns.
     pub(super) fn header(&mut self, reading: &mut Reading) -> Result<Cells, InputError> {
         let lines = &mut reading.lines[self.lines];
         let Some(line) = lines.next()? else { return Ok(Cells::new()) };
@@ -97,7 +97,7 @@ impl Values {
         })
     }
 
-    /// Passes over one line.
+    /// Skips one line.
     pub(super) fn skip_line(&mut self, reading: &mut Reading) -> Result<(), InputError> {
         reading.lines[self.lines].next().map(drop)
     }
@@ -113,7 +113,7 @@ impl Values {
                 reading.had_nul = true;
                 value = without_nul(&value);
             }
-            // Kept for a message before the value is given away; only CSV can be refused.
+            // Kept for a message before the value is moved; only CSV can be invalid.
             let shown = cut.is_csv().then(|| shown(&value));
             let columns = cut.columns(value).map_err(|reason| {
                 let line = shown.unwrap_or_default();
@@ -125,8 +125,8 @@ impl Values {
         Ok(None)
     }
 
-    /// As [`Values::next`], but a source without any value gives an empty one, once: a product with
-    /// nothing would be nothing.
+    /// As [`Values::next`], but a source without any value gives one empty value, since a product
+    /// with an empty source would be empty.
     pub(super) fn next_or_empty(
         &mut self,
         reading: &mut Reading,
@@ -151,13 +151,13 @@ impl Values {
                 self.ended = true;
                 return Ok(self.begun.take());
             };
-            // Only what is new is looked at: a quote may stay open over millions of lines.
+            // Only the new line is searched: a quote may stay open over millions of lines.
             let was_open = self.quote_open;
             self.quote_open = csv && (was_open != quotes_open(&line));
             let value = match self.begun.take() {
                 None => line,
                 Some(mut begun) => {
-                    // A quoted field holds the delimiter; a line that is continued does not.
+                    // A quoted field contains the delimiter; a continued line does not.
                     if was_open {
                         begun.extend_from_slice(lines.delimiter());
                     }
@@ -179,7 +179,7 @@ impl Values {
     }
 }
 
-/// An argument cannot hold a NUL: it is written as `\0`.
+/// Writes NUL as `\0`, because no argument can contain it.
 fn without_nul(value: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(value.len() + 8);
     for &byte in value {
@@ -192,9 +192,9 @@ fn without_nul(value: &[u8]) -> Vec<u8> {
     text
 }
 
-/// The beginning of a value, for a message.
+/// The beginning of a value for a message.
 pub(super) fn shown(value: &[u8]) -> String {
-    /// Bytes shown: enough to find the place.
+    /// Bytes shown: enough to find the value in its source.
     const SHOWN_BYTES: usize = 60;
     let mut text = String::from_utf8_lossy(&value[..value.len().min(SHOWN_BYTES)]).into_owned();
     if value.len() > SHOWN_BYTES {

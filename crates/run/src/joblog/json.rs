@@ -1,9 +1,9 @@
 //! `--joblog-json`: everything that is known of a job, one JSON object a line.
 //!
-//! What is not known is left out: the resource usage of a job on another host, the signal of a job
-//! that exited, the memory peak that the kernel cannot separate from ours.  JSON has no bytes: in a
-//! command or value that is not UTF-8, U+FFFD stands for what is not, and its bytes follow as
-//! hexadecimal digits in a field of their own.
+//! Unknown values are left out: the resource usage of a job on another host, the signal of a job
+//! that exited, a memory peak that the kernel cannot separate from ours.  JSON strings are not
+//! bytes: in a command or value that is not UTF-8, U+FFFD replaces invalid bytes, and a separate
+//! field has all bytes in hexadecimal.
 
 use serde_json::{Map, Value};
 

@@ -1,8 +1,9 @@
 //! Reading a joblog, to resume a run.
 //!
-//! For `--resume` any line that begins with a number counts.  `--resume-failed` and `--retry-failed`
-//! need lines of nine columns; a job has succeeded if any of its lines has exit code 0 and no signal.
-//! A last line without a newline was cut short: it counts only if it is complete.
+//! For `--resume` any line that begins with a number counts.  `--resume-failed` and
+//! `--retry-failed` need lines of nine columns; a job has succeeded if any of its lines has exit
+//! code 0 and no signal. A last line without a newline is truncated: it counts only if it is
+//! complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -11,42 +12,42 @@ use std::path::Path;
 
 use super::LogError;
 
-/// Bytes of one line: more than the arguments of a program may have (execve(2): a quarter of the
-/// stack's limit, 6 MiB at most by default).
+/// Most bytes of a line: more than the arguments of a program may have (execve(2): a quarter of the
+/// stack limit, 6 MiB at most by default).
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
-/// What a joblog says about jobs that were run before.
+/// The results of earlier runs in a joblog.
 #[derive(Clone, Debug, Default)]
 pub struct Done {
     run: BTreeSet<u64>,
     succeeded: BTreeSet<u64>,
     failed: BTreeMap<u64, Vec<u8>>,
-    /// The first line that begins with a number and is not a joblog's.
-    strange: Option<u64>,
+    /// The first line that is invalid.
+    invalid_line: Option<u64>,
 }
 
 impl Done {
-    /// `--resume`: whether this job was run, whatever came of it.
+    /// `--resume`: whether this job was run, however it ended.
     pub fn was_run(&self, seq: u64) -> bool {
         self.run.contains(&seq)
     }
 
-    /// `--resume-failed`: whether this job was run and did well.
+    /// `--resume-failed`: whether this job has succeeded.
     pub fn succeeded(&self, seq: u64) -> bool {
         self.succeeded.contains(&seq)
     }
 
-    /// `--retry-failed`: the jobs that were run and never did well, with the command line that was
-    /// run last, by their numbers.
+    /// `--retry-failed`: the jobs that were run and never succeeded, by number, with the latest
+    /// command line.
     pub fn into_failed(mut self) -> Vec<(u64, Vec<u8>)> {
         self.failed.retain(|seq, _| !self.succeeded.contains(seq));
         self.failed.into_iter().collect()
     }
 
-    /// Refuses a joblog of which not every line could be understood: `--resume-failed` and
-    /// `--retry-failed` would run what is done.
+    /// Returns an error if a line was invalid: `--resume-failed` and `--retry-failed` would repeat
+    /// jobs that have succeeded.
     pub fn strict(self, path: &Path) -> Result<Self, LogError> {
-        match self.strange {
+        match self.invalid_line {
             Some(line) => Err(LogError::Line { path: path.into(), line }),
             None => Ok(self),
         }
@@ -62,14 +63,14 @@ impl Done {
         let Some(seq) = seq else {
             // The header, or an empty line.
             if number > 1 && !text.is_empty() && !text.starts_with(b"Seq\t") {
-                self.strange.get_or_insert(number);
+                self.invalid_line.get_or_insert(number);
             }
             return;
         };
         if !whole {
             if complete {
                 self.run.insert(seq);
-                self.strange.get_or_insert(number);
+                self.invalid_line.get_or_insert(number);
             }
             return;
         }
@@ -84,11 +85,11 @@ impl Done {
     }
 }
 
-/// Reads a joblog.  A file that is not there has run nothing.
+/// Reads a joblog.  A file that does not exist counts as empty.
 ///
 /// # Errors
 ///
-/// What the kernel says, or a line that is longer than any job's.
+/// Those of the kernel, or a line that is too long.
 pub fn read(path: &Path) -> Result<Done, LogError> {
     match File::open(path) {
         Ok(file) => read_from(BufReader::new(file), path),
@@ -97,7 +98,7 @@ pub fn read(path: &Path) -> Result<Done, LogError> {
     }
 }
 
-/// The same from what is open already; `path` is what errors call it.
+/// As [`read`], from an open file; `path` is for errors.
 ///
 /// # Errors
 ///
@@ -159,7 +160,7 @@ mod tests {
     fn a_strange_line_counts_for_resume_alone() {
         let done = done(&[LOG, b"7 x\n8"].concat());
         assert_eq!(numbers(|seq| done.was_run(seq)), [1, 2, 3, 5, 6, 7]);
-        let error = done.strict(Path::new("log")).expect_err("a strange line");
+        let error = done.strict(Path::new("log")).expect_err("a invalid_line line");
         assert!(error.to_string().starts_with("line 10 of the joblog log is not one"));
     }
 

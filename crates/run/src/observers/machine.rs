@@ -24,51 +24,51 @@ pub(super) struct MachineFiles {
     memory_keys: KeyIndex,
 }
 
-/// How many threads want a CPU, and how many there are.
+/// Threads that want a CPU, and threads that exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RunQueue {
     /// Threads that run or wait for a CPU.
     pub(super) running: u64,
-    /// Threads that exist, those of the kernel included.
+    /// Threads that exist, including kernel threads.
     pub(super) tasks: u64,
 }
 
-/// The machine at one moment.  What could not be read is `None`.
+/// A reading of the machine.  What could not be read is `None`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MachineReading {
     /// When.
     pub(super) at: Instant,
     /// Run queue and threads.
     pub(super) load: Option<RunQueue>,
-    /// CPU time since boot by kind, in ticks, as `/proc/stat` has it.
+    /// CPU time since boot by kind, in ticks, as in `/proc/stat`.
     pub(super) ticks: Option<[u64; 10]>,
-    /// Processes and threads begun since boot.
+    /// Processes and threads created since boot.
     pub(super) born: Option<u64>,
-    /// Memory in all, KiB.
+    /// Total memory, KiB.
     pub(super) memory_kib: Option<u64>,
-    /// What of it could still be had, KiB.
+    /// Available memory, KiB.
     pub(super) available_kib: Option<u64>,
-    /// How long some task was stalled on each of [`PRESSURES`], since boot.
+    /// How long some task was stalled since boot, for each of [`PRESSURES`].
     pub(super) stalled_us: [Option<u64>; 3],
 }
 
-/// Where the CPUs' time went, in shares of 1.
+/// How CPU time was spent, as shares of 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CpuShares {
-    /// Programs.
+    /// User mode.
     pub(super) user: f64,
-    /// The kernel, interrupts included.
+    /// Kernel mode, including interrupts.
     pub(super) system: f64,
-    /// Nothing to do but wait for disks.
+    /// Idle while waiting for disks.
     pub(super) wait: f64,
-    /// Taken by other virtual machines.
+    /// Stolen by the hypervisor.
     pub(super) stolen: f64,
-    /// Nothing to do.
+    /// Idle.
     pub(super) idle: f64,
 }
 
 impl MachineFiles {
-    /// Opens nothing yet: files are opened when they are first read.
+    /// Opens no file: files are opened when they are first read.
     pub(super) fn new() -> Self {
         let mut host = Host::new("/");
         let mut file = |path: &str| host.file(path, ReadMode::Whole);
@@ -78,13 +78,13 @@ impl MachineFiles {
         MachineFiles { host, stat, loadavg, meminfo, pressure, memory_keys: meminfo::index() }
     }
 
-    /// The run queue, which is what changes fastest.
+    /// Reads the run queue, which changes fastest.
     pub(super) fn read_load(&mut self) -> Option<RunQueue> {
         self.host.begin_tick();
         self.load()
     }
 
-    /// Everything.
+    /// Reads everything.
     pub(super) fn read_all(&mut self, at: Instant) -> MachineReading {
         self.host.begin_tick();
         let mut seen = MachineReading {
@@ -113,7 +113,7 @@ impl MachineFiles {
             });
         }
         for (file, stalled_us) in self.pressure.iter().zip(&mut seen.stalled_us) {
-            // A kernel without pressure refuses to open these files, or to read them.
+            // Kernels without pressure stall information refuse to open or to read these files.
             let text = self.host.read(*file).ok();
             let some = text.and_then(|text| parse_pressure(text).some);
             *stalled_us = some.map(|some| some.total_us);
@@ -128,23 +128,23 @@ impl MachineFiles {
 }
 
 impl MachineReading {
-    /// Processes and threads that have begun since `before`.
+    /// Processes and threads created since `before`.
     pub(super) fn born_since(&self, before: &MachineReading) -> Option<u64> {
         self.born?.checked_sub(before.born?)
     }
 
-    /// Those that have ended since `before`: what was born, less what there are more of.
+    /// Processes and threads that have exited since `before`: those created minus the increase.
     pub(super) fn died_since(&self, before: &MachineReading) -> Option<u64> {
         (self.born_since(before)? + before.load?.tasks).checked_sub(self.load?.tasks)
     }
 
-    /// Where the CPUs' time has gone since `before`; `None` without a tick.
+    /// How CPU time was spent since `before`; `None` without a tick.
     pub(super) fn shares_since(&self, before: &MachineReading) -> Option<CpuShares> {
         let (now, then) = (self.ticks?, before.ticks?);
-        // The time of guests is within that of users.
+        // Guest time is included in user time.
         let mut spent = [0_f64; 8];
         for (kind, spent) in spent.iter_mut().enumerate() {
-            // Idle and wait can go back by a tick, which is none.
+            // Idle and wait time may decrease by a tick, which counts as none.
             *spent = now[kind].saturating_sub(then[kind]) as f64;
         }
         let all: f64 = spent.iter().sum();
@@ -158,7 +158,7 @@ impl MachineReading {
         })
     }
 
-    /// The share of the time since `before` in which some task was stalled on each of
+    /// The share of the time since `before` in which some task was stalled, for each of
     /// [`PRESSURES`].
     pub(super) fn pressure_since(&self, before: &MachineReading) -> [Option<f64>; 3] {
         let passed_us = (self.at - before.at).as_micros() as f64;

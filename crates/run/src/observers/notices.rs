@@ -4,13 +4,13 @@ use std::io::Write;
 
 use crate::engine::Observer;
 
-/// Writes warnings, each behind the program's name, and command lines as they are.
+/// Writes warnings after the name of the program, and command lines without change.
 pub struct Notices {
     out: Box<dyn Write>,
 }
 
 impl Notices {
-    /// On `out`.
+    /// Notices to `out`.
     pub fn new(out: Box<dyn Write>) -> Self {
         Notices { out }
     }

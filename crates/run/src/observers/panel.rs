@@ -2,8 +2,8 @@
 //!
 //! On a terminal it is a panel of a few lines at the bottom.  The rest of the screen becomes a
 //! scrolling region (DECSTBM), so that the jobs' output scrolls above the panel; a line is written
-//! again only when it has changed.  At the end the panel is removed and the whole screen scrolls again.
-//! Elsewhere it is a plain line a second.
+//! again only when it has changed.  At the end the panel is removed and the whole screen scrolls
+//! again. Without a terminal it is a plain line each second.
 //!
 //! Costs four small kernel files and a `getrusage` a second, some 0.1 ms.
 
@@ -18,7 +18,7 @@ use super::{Clock, TerminalSize};
 use crate::engine::{Observer, RunStatus};
 use crate::units::short_duration;
 
-/// How often it is drawn.
+/// Time between two updates.
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// Lines of the panel.
@@ -32,7 +32,7 @@ pub struct Panel {
     out: Box<dyn Write>,
     clock: Clock,
     machine: MachineFiles,
-    /// What the latest lines were made from.
+    /// The reading from which the latest lines were made.
     seen: MachineReading,
     status: RunStatus,
     own_us: u64,
@@ -42,7 +42,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Shows from now on, on a terminal of this size or, without one, in plain lines.
+    /// Begins to show the state, on a terminal of this size or in plain lines.
     pub fn begin(out: Box<dyn Write>, size: TerminalSize, clock: Clock) -> Self {
         let mut machine = MachineFiles::new();
         let seen = machine.read_all(clock());
@@ -65,7 +65,7 @@ impl Panel {
         let _ = self.out.write_all(text.as_bytes());
     }
 
-    /// What happened since the latest lines.
+    /// Reads the machine; returns the interval since the latest lines.
     fn interval(&mut self, status: &RunStatus) -> Interval {
         let seen = self.machine.read_all((self.clock)());
         let own = usage(Whose::Own);
@@ -91,7 +91,7 @@ impl Observer for Panel {
     }
 
     fn tick(&mut self, status: &RunStatus, now: Instant) {
-        // A tick that came late is not made up for.
+        // Ticks that were missed are skipped.
         self.next = (self.next + PERIOD).max(now);
         let interval = self.interval(status);
         let text = match &mut self.screen {
@@ -102,7 +102,7 @@ impl Observer for Panel {
     }
 
     fn before_stop(&mut self) {
-        // The next tick sets it up again, for a terminal of whatever size.
+        // The next tick sets the panel up again, for the terminal's size then.
         if let Some(screen) = &mut self.screen {
             let text = screen.leave();
             self.write(&text);
@@ -119,7 +119,7 @@ impl Observer for Panel {
 }
 
 impl Drop for Panel {
-    /// Whatever happens, the terminal is left as it was.
+    /// Restores the terminal in every case.
     fn drop(&mut self) {
         if let Some(screen) = &mut self.screen {
             let text = screen.leave();
@@ -128,10 +128,10 @@ impl Drop for Panel {
     }
 }
 
-/// Two moments, and what lies between them.
+/// Two readings and what happened between them.
 struct Interval {
     seconds: f64,
-    /// Since the beginning of all.
+    /// Since the run began.
     passed: Duration,
     before: MachineReading,
     seen: MachineReading,
@@ -143,7 +143,7 @@ struct Interval {
     own_kib: u64,
 }
 
-/// What stands for something that is not known.
+/// Shown for unknown values.
 const MISSING: &str = "-";
 
 impl Interval {
@@ -156,7 +156,7 @@ impl Interval {
         count.map_or_else(|| MISSING.to_owned(), |count| self.rate(count))
     }
 
-    /// Jobs done, of how many if that is known.
+    /// Jobs that have ended, and their total if it is known.
     fn done(&self) -> String {
         match self.status.total {
             Some(total) => format!("{} of {total}", self.status.ended),
@@ -182,7 +182,7 @@ impl Interval {
         ];
         let mut text = String::new();
         for (name, share) in shown {
-            // Few machines have anything stolen.
+            // Most machines have no stolen time.
             if name == "stolen" && share < 0.005 {
                 continue;
             }
@@ -203,7 +203,7 @@ impl Interval {
         }
     }
 
-    /// Empty on a kernel that has none.
+    /// Empty on a kernel without pressure stall information.
     fn pressure(&self) -> String {
         let mut text = String::new();
         let shares = self.seen.pressure_since(&self.before);
@@ -225,7 +225,7 @@ impl Interval {
         format!("{share:.1}% of a CPU, {a_job}")
     }
 
-    /// The panel.
+    /// The lines of the panel.
     fn lines(&self) -> [String; LINES as usize] {
         let RunStatus { running, failed, .. } = self.status;
         let [queue, tasks] = self.load();
@@ -250,7 +250,7 @@ impl Interval {
         ]
     }
 
-    /// One line for those who keep it.
+    /// One plain line.
     fn plain(&self) -> String {
         let RunStatus { running, failed, .. } = self.status;
         let [queue, tasks] = self.load();
@@ -275,21 +275,21 @@ impl Interval {
 /// The bottom of a terminal.
 struct BottomLines {
     terminal: TerminalSize,
-    /// Columns and rows it was set up for; 0 rows: it is not set up.
+    /// Columns and rows for which the panel was set up; 0 rows: it is not set up.
     size: (u16, u16),
-    /// What stands in each line.
+    /// The text of each line.
     shown: [String; LINES as usize],
 }
 
 impl BottomLines {
-    /// Those of a terminal, if there is one with room.
+    /// The panel of a terminal, if there is one with enough rows.
     fn on(terminal: TerminalSize) -> Option<Self> {
         let (_, rows) = terminal()?;
         let size = (0, 0);
         (rows >= ROWS_MIN).then(|| BottomLines { terminal, size, shown: Default::default() })
     }
 
-    /// What brings these lines onto the screen.
+    /// The escape sequences and text that show these lines.
     fn draw(&mut self, lines: &[String; LINES as usize]) -> String {
         let Some(size) = (self.terminal)() else { return String::new() };
         self.draw_at(size, lines)
@@ -302,7 +302,8 @@ impl BottomLines {
             if size.1 < ROWS_MIN {
                 return text;
             }
-            // Room below the cursor; setting the region moves the cursor, so it is kept.
+            // Makes room below the cursor; setting the region moves the cursor, so its position is
+            // saved.
             let above = size.1 - LINES;
             let room = "\n".repeat(LINES.into());
             let _ = write!(text, "{room}\x1b[{LINES}A\x1b7\x1b[1;{above}r\x1b8");
@@ -324,7 +325,7 @@ impl BottomLines {
         text
     }
 
-    /// What takes the panel away and gives the whole screen back.
+    /// The escape sequences that remove the panel and restore scrolling.
     fn leave(&mut self) -> String {
         let (_, rows) = std::mem::take(&mut self.size);
         self.shown = Default::default();

@@ -1,4 +1,4 @@
-//! `--progress`, `--eta` and `--bar`: a line on standard error, written over again at each end.
+//! `--progress`, `--eta` and `--bar`: a line on standard error that is overwritten when a job ends.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use crate::engine::{Observer, RunStatus, Running};
 use crate::job::JobResult;
 use crate::progress::{Computer, ProgressState, ProgressText, Style};
 
-/// At most so often a line is written: a terminal shows no more, and scripts need no more.
+/// Least time between two lines: neither terminals nor scripts need more.
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// What the line shows.
@@ -18,13 +18,13 @@ pub struct ProgressOptions {
     pub style: Style,
     /// CPU threads of this machine.
     pub threads: u32,
-    /// Jobs at once.
+    /// Jobs that run at once.
     pub slots: u32,
-    /// Whether it is shown from the beginning; else when SIGUSR2 asks for it.
+    /// Show it from the beginning; otherwise when SIGUSR2 asks for it.
     pub is_shown: bool,
 }
 
-/// Shows how far all jobs are.
+/// Shows the progress of all jobs.
 pub struct ProgressLine {
     out: Box<dyn Write>,
     size: TerminalSize,
@@ -34,7 +34,7 @@ pub struct ProgressLine {
     total: Option<u64>,
     first: Option<Instant>,
     argument: Vec<u8>,
-    /// When the line was written last, and whether there is something new since.
+    /// When the line was written last.
     written: Option<Instant>,
     is_stale: bool,
     is_shown: bool,
@@ -42,7 +42,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// A line on `out`, which is a terminal of this size or none.
+    /// A line on `out`, which may be a terminal of this size.
     pub fn new(
         options: ProgressOptions,
         out: Box<dyn Write>,

@@ -1,14 +1,14 @@
-//! How times are distributed: a histogram in constant memory.
+//! The distribution of durations: a histogram in constant memory.
 
 use std::time::Duration;
 
-/// Steps of an octave, as a power of two: a quantile is right within a thirtieth.
+/// Steps for each doubling, as a power of two: a quantile is right within a thirtieth.
 const STEP_BITS: u32 = 4;
 
-/// Steps in all: for every time that nanoseconds of 64 bits hold.
+/// Steps for every duration that 64 bits of nanoseconds hold.
 const STEPS: usize = 64 << STEP_BITS;
 
-/// Counts of times, 8 KiB.
+/// Counts of durations, 8 KiB.
 #[derive(Debug)]
 pub(super) struct DurationHistogram {
     counts: Box<[u64; STEPS]>,
@@ -23,14 +23,14 @@ impl Default for DurationHistogram {
 }
 
 impl DurationHistogram {
-    /// Counts one.
+    /// Counts one duration.
     pub(super) fn add(&mut self, time_ns: u64) {
         self.counts[step(time_ns)] += 1;
         self.count += 1;
         self.longest_ns = self.longest_ns.max(time_ns);
     }
 
-    /// The time that this share (0 to 1) of all did not go beyond; `None` if there were none.
+    /// The duration that this share (0 to 1) of all did not exceed; `None` if none was counted.
     pub(super) fn quantile(&self, share: f64) -> Option<Duration> {
         let wanted = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
         if wanted == self.count {
@@ -45,13 +45,13 @@ impl DurationHistogram {
         Some(Duration::from_nanos((from + (to - from) / 2).min(self.longest_ns)))
     }
 
-    /// The longest.
+    /// The longest duration.
     pub(super) fn longest(&self) -> Option<Duration> {
         (self.count > 0).then_some(Duration::from_nanos(self.longest_ns))
     }
 }
 
-/// The step of a time: exact below 16 ns, then sixteen steps for each doubling.
+/// The step of a duration: exact below 16 ns, then sixteen steps for each doubling.
 fn step(time_ns: u64) -> usize {
     if time_ns < 1 << STEP_BITS {
         return time_ns as usize;
@@ -61,7 +61,7 @@ fn step(time_ns: u64) -> usize {
     (((octave - STEP_BITS + 1) as usize) << STEP_BITS) + within
 }
 
-/// The shortest time of a step.
+/// The shortest duration of a step.
 fn floor_ns(step: usize) -> u64 {
     if step < 1 << STEP_BITS {
         return step as u64;

@@ -1,10 +1,10 @@
 //! `--stats`: what all jobs used, at the end, on standard error, as text or as one JSON object.
 //!
-//! Costs two additions into histograms for each job, and one read of `/proc/loadavg` every [`LOOK`] for
-//! the longest run queue; the other kernel files are read at the beginning and at the end.  The
-//! resource usage of a job is that of wait4(2): it does not include processes that the job left behind,
-//! and of a job that was tried several times it is that of the last attempt.  The shell's part of the
-//! CPU time, and whose memory it was, cost seven system calls more for a job ([`spawn::ExitDetails`]).
+//! Costs two additions to histograms for each job, and one read of `/proc/loadavg` every [`PERIOD`]
+//! for the longest run queue; other kernel files are read at the beginning and at the end.  The
+//! resource usage of a job is that of wait4(2): it does not include processes that outlive the job,
+//! and it is that of the last attempt.  To split CPU time and memory between shell and command
+//! takes seven more system calls for each job ([`spawn::ExitDetails`]).
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -20,8 +20,8 @@ use crate::engine::{Observer, RunStatus};
 use crate::job::JobResult;
 use crate::units::short_duration;
 
-/// How often the run queue is looked at.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often the length of the run queue is read.
+const PERIOD: Duration = Duration::from_millis(100);
 
 /// How statistics are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,27 +44,26 @@ pub struct Statistics {
     totals: Totals,
 }
 
-/// What the jobs used, all together.
+/// The resource usage of all jobs.
 #[derive(Default)]
 struct Totals {
     /// Jobs that were started and whose usage is known.
     jobs: u64,
     user_us: u64,
     system_us: u64,
-    /// Time of shells, and how many jobs it is known of.
+    /// CPU time of shells, and the number of jobs for which it is known.
     shell_ns: u64,
     known_shell: u64,
-    /// Jobs whose shell became the command.
+    /// Jobs whose shell became the command by `execve`.
     became: u64,
-    /// Of the largest job whose own is known.
+    /// Peak memory of the largest job for which it is known.
     resident_kib: Option<u64>,
     wall: DurationHistogram,
     spawn: DurationHistogram,
 }
 
 impl Totals {
-    /// CPU time of a job on average by who used it, the shell and the command, where that is known
-    /// of all of them.
+    /// Mean CPU time of shell and command of a job, if it is known for all jobs.
     fn split_us(&self) -> Option<[f64; 2]> {
         let jobs = Some(self.jobs).filter(|jobs| *jobs > 0 && *jobs == self.known_shell)? as f64;
         let shell_us = self.shell_ns as f64 / 1e3;
@@ -78,11 +77,11 @@ impl Statistics {
     pub fn begin(format: StatisticsFormat, out: Box<dyn Write>, clock: Clock) -> Self {
         let mut machine = MachineFiles::new();
         let begin = machine.read_all(clock());
-        let (next, peak) = (begin.at + LOOK, begin.load.unwrap_or_default());
+        let (next, peak) = (begin.at + PERIOD, begin.load.unwrap_or_default());
         Statistics { format, out, clock, machine, begin, next, peak, totals: Totals::default() }
     }
 
-    fn look(&mut self) {
+    fn read_run_queue(&mut self) {
         if let Some(RunQueue { running, tasks }) = self.machine.read_load() {
             self.peak.running = self.peak.running.max(running);
             self.peak.tasks = self.peak.tasks.max(tasks);
@@ -90,7 +89,7 @@ impl Statistics {
     }
 
     fn report(&mut self, status: &RunStatus) -> Report {
-        self.look();
+        self.read_run_queue();
         let end = self.machine.read_all((self.clock)());
         let own = usage(Whose::Own);
         let totals = std::mem::take(&mut self.totals);
@@ -119,7 +118,7 @@ impl Statistics {
     }
 }
 
-/// Half, nearly all, and the longest.
+/// The median, the 99th percentile and the longest.
 fn times(spread: &DurationHistogram) -> Option<[Duration; 3]> {
     Some([spread.quantile(0.5)?, spread.quantile(0.99)?, spread.longest()?])
 }
@@ -150,8 +149,8 @@ impl Observer for Statistics {
     }
 
     fn tick(&mut self, _: &RunStatus, now: Instant) {
-        self.look();
-        self.next = now + LOOK;
+        self.read_run_queue();
+        self.next = now + PERIOD;
     }
 
     fn all_ended(&mut self, status: &RunStatus) {
@@ -165,33 +164,33 @@ impl Observer for Statistics {
     }
 }
 
-/// What is printed.
+/// The contents of the report.
 struct Report {
     wall: Duration,
     jobs: u64,
     failed: u64,
     jobs_per_s: f64,
-    /// User and system time of a job on average.
+    /// Mean user and system time of a job.
     jobs_us: [Option<f64>; 2],
-    /// What of it shells and commands used, each user and system time together.
+    /// Mean CPU time of shells and of commands, user and system time together.
     split_us: Option<[f64; 2]>,
-    /// Jobs whose shell became the command, which has its time.
+    /// Jobs whose shell became the command by `execve`, which is charged with its time.
     became: u64,
-    /// The same of this process, shared out among the jobs.
+    /// User and system time of this process, divided by the number of jobs.
     runner_us: [Option<f64>; 2],
-    /// Of the largest job, if it was larger than this process.
+    /// Peak memory of the largest job, if it was larger than this process.
     job_kib: Option<u64>,
-    /// Of this process.
+    /// Peak memory of this process.
     runner_kib: u64,
     wall_times: Option<[Duration; 3]>,
     spawn_times: Option<[Duration; 3]>,
     born: Option<u64>,
-    /// User, system, wait, stolen, idle, in per cent.
+    /// User, system, I/O wait, stolen and idle time, in percent.
     shares: Option<[f64; 5]>,
     peak: RunQueue,
 }
 
-/// What stands for something that is not known.
+/// Shown for unknown values.
 const MISSING: &str = "-";
 
 fn time_us(us: Option<f64>) -> String {

@@ -1,4 +1,4 @@
-//! Cutting a stream into blocks of whole records.
+//! Splits a stream into blocks of whole records.
 
 use std::io::{ErrorKind, Read};
 use std::mem;
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::input::{bytes_pattern, is_space};
 
-/// Bytes read ahead where blocks are smaller: fewer calls of read(2) for many small blocks.
+/// Bytes to read ahead if blocks are smaller, to make fewer read(2) calls for many small blocks.
 const READ_BYTES: usize = 256 << 10;
 
-/// Buffers kept to be used again: about what one job writes from while another is read.
+/// Most buffers kept for reuse: about one that a job reads from and one that is filled.
 const SPARE_MAX: usize = 4;
 
 /// Whole records for one job.
@@ -25,25 +25,25 @@ pub struct RecordBlock {
     pub bytes: Vec<u8>,
 }
 
-/// Cuts a stream into blocks; see the module.
+/// Splits a stream into blocks; see the module.
 pub struct Cutter {
     separator: Separator,
     records_max: Option<u64>,
-    /// What is taken off each block.
+    /// What is removed from each block.
     removed: Option<Separator>,
-    /// What is to be found at the beginning; `Header::None` once it was.
+    /// The header that is still to be found.
     awaited: Awaited,
     header: Vec<u8>,
-    /// Bytes of a block; raised when a record is longer.
+    /// Bytes of a block; enlarged when a record is longer.
     block: usize,
     limit: u64,
-    /// What was read: `start..filled` is not given out yet.
+    /// What was read; `start..filled` is not handed out yet.
     buffer: Vec<u8>,
     start: usize,
     filled: usize,
     ended: bool,
     flush: bool,
-    /// Where the line begins that is not complete yet, when blank lines are dropped.
+    /// Start of the last, incomplete line, if blank lines are dropped.
     line: Option<usize>,
     spare: Vec<Vec<u8>>,
     warnings: Vec<String>,
@@ -95,7 +95,7 @@ impl Cutter {
         })
     }
 
-    /// Where the next bytes of the stream are to be read to; never empty.
+    /// The buffer for the next bytes of the stream; never empty.
     pub fn space(&mut self) -> &mut [u8] {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.filled, 0);
@@ -103,7 +103,7 @@ impl Cutter {
             self.filled -= self.start;
             self.start = 0;
         }
-        // A large block is asked for by and by: memory follows what really comes.
+        // A large block is allocated gradually: memory follows what really comes.
         let wanted = match self.awaited {
             Awaited::Nothing => self.block.max(READ_BYTES).min((self.filled * 2).max(READ_BYTES)),
             _ => self.filled + READ_BYTES,
@@ -115,13 +115,13 @@ impl Cutter {
         &mut self.buffer[self.filled..wanted]
     }
 
-    /// So many bytes were read into [`Cutter::space`].
+    /// Reports that `count` bytes were read into [`Cutter::space`].
     pub fn filled(&mut self, count: usize) {
         self.filled = (self.filled + count).min(self.buffer.len());
         self.drop_blank_lines();
     }
 
-    /// The stream is at its end: what is left is the last block.
+    /// Reports the end of the stream: the rest is the last block.
     pub fn end(&mut self) {
         self.ended = true;
         if let Some(line) = self.line
@@ -131,35 +131,35 @@ impl Cutter {
         }
     }
 
-    /// Next time, give the whole records that are there although they do not make a block
+    /// The next block may be incomplete: it has the whole records that there are
     /// (`--block-timeout`).
     pub fn flush(&mut self) {
         self.flush = true;
     }
 
-    /// Whether nothing more will come.
+    /// Whether no further block will come.
     pub fn is_done(&self) -> bool {
         self.ended && self.start == self.filled
     }
 
-    /// What every job is to be given before its block.
+    /// The header, which every job gets before its block.
     pub fn header(&self) -> &[u8] {
         &self.header
     }
 
-    /// What is worth a warning since this was last asked for.
+    /// The warnings since the last call.
     pub fn take_warnings(&mut self) -> Vec<String> {
         mem::take(&mut self.warnings)
     }
 
-    /// Gives back the buffer of a block that has been written.
+    /// Returns the buffer of a block that was written.
     pub fn recycle(&mut self, bytes: Vec<u8>) {
         if self.spare.len() < SPARE_MAX {
             self.spare.push(bytes);
         }
     }
 
-    /// The next block; `None` when more has to be read first, or at the end.
+    /// The next block; `None` when more must be read first, or at the end.
     pub fn block(&mut self) -> Result<Option<RecordBlock>, PipeError> {
         if !self.find_header() {
             return Ok(None);
@@ -191,7 +191,7 @@ impl Cutter {
         }
     }
 
-    /// Reads until there is a block, and gives it; `None` at the end.
+    /// Reads until there is a block, and returns it; `None` at the end.
     pub fn read_block(&mut self, stream: &mut impl Read) -> Result<Option<RecordBlock>, PipeError> {
         loop {
             if let Some(block) = self.block()? {
@@ -209,13 +209,13 @@ impl Cutter {
         }
     }
 
-    /// Where a block of so many records ends.
+    /// The end of a block of `count` records.
     fn cut_records(&self, count: u64) -> Option<usize> {
         let bytes = &self.buffer[self.start..self.filled];
         self.separator.after(bytes, count, self.ended || bytes.len() >= self.block)
     }
 
-    /// Where the block ends that is as large as asked for, or all there is.
+    /// The end of a block of the size asked for, or of what there is.
     fn cut_block(&self, full: bool) -> Option<usize> {
         let bytes = &self.buffer[self.start..self.filled];
         match (&self.separator, full) {
@@ -227,7 +227,7 @@ impl Cutter {
         }
     }
 
-    /// No record ends in a block: makes it larger.
+    /// No record ends in a block: enlarges the block.
     fn raise(&mut self) -> Result<(), PipeError> {
         if self.block as u64 >= self.limit {
             self.ended = true;
@@ -246,7 +246,7 @@ impl Cutter {
         Ok(())
     }
 
-    /// Gives out the first bytes.  The buffer itself is given when little is left in it.
+    /// Hands out the first bytes.  The buffer itself is handed out if little is left in it.
     fn give(&mut self, length: usize) -> RecordBlock {
         let end = self.start + length;
         let mut other = self.spare.pop().unwrap_or_default();
@@ -272,7 +272,7 @@ impl Cutter {
         RecordBlock { bytes }
     }
 
-    /// Takes the header off the beginning; `false` when more has to be read for it.
+    /// Removes the header from the beginning; `false` when more must be read for it.
     fn find_header(&mut self) -> bool {
         let bytes = &self.buffer[self.start..self.filled];
         let found = match &self.awaited {
@@ -294,7 +294,7 @@ impl Cutter {
         true
     }
 
-    /// Takes complete lines of white space out of what was just read.
+    /// Removes complete lines of white space from what was just read.
     fn drop_blank_lines(&mut self) {
         let Some(first) = self.line else { return };
         let (mut read, mut written) = (first, first);
@@ -312,7 +312,7 @@ impl Cutter {
     }
 }
 
-/// A header's expression, bound to the beginning.
+/// The regular expression of a header, anchored to the beginning.
 pub(super) fn header_pattern(pattern: &str) -> Result<Regex, PipeError> {
     bytes_pattern(format!(r"\A(?:{pattern})").as_bytes()).map_err(|error| PipeError::Pattern {
         pattern: pattern.to_owned(),
@@ -321,7 +321,7 @@ pub(super) fn header_pattern(pattern: &str) -> Result<Regex, PipeError> {
     })
 }
 
-/// What the expression matches in the first lines, as few of them as it takes.
+/// The length of the match in the first lines, as few of them as it takes.
 pub(super) fn match_by_lines(pattern: &Regex, bytes: &[u8], whole: bool) -> Option<usize> {
     let bytes = &bytes[..bytes.len().min(HEADER_BYTES_MAX)];
     let ends = memchr_iter(b'\n', bytes).map(|at| at + 1);

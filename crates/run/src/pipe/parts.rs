@@ -1,4 +1,4 @@
-//! Where to cut a file into ranges of whole records; only the bytes around the borders are read.
+//! Where to split a file into ranges of whole records; only the bytes around the borders are read.
 
 use std::fs::File;
 use std::io::{ErrorKind, Seek, SeekFrom};
@@ -14,24 +14,24 @@ use super::{
     RECORD_BYTES_MAX,
 };
 
-/// Ranges of a file.  Each is a job; their list takes 256 MiB at that.
+/// Most ranges of a file.  Each is a job; a list of this length takes 256 MiB.
 const PARTS_MAX: usize = 16 << 20;
 
 /// Bytes read at a border: most records are shorter.
 const BORDER_BYTES: usize = 32 << 10;
 
-/// A file's header and its parts.
+/// The header of a file and its ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileParts {
-    /// What every job is to be given first.
+    /// The header, which every job gets first.
     pub header: Vec<u8>,
     /// The bytes of each job, in order.
     pub ranges: Vec<Range<u64>>,
 }
 
-/// Cuts a file (or block device) into ranges of whole records of about the size asked for, or into
-/// so many for each of `slots`.  A border is where the first record ends that continues after the
-/// size, so a part is rather larger than asked for.
+/// Splits a file (or block device) into ranges of whole records of about the size asked for, or
+/// into that many for each of `slots`.  A range ends with the first record that continues beyond
+/// the size, so it tends to be larger than asked for.
 pub fn parts(file: &File, options: &PipeOptions, slots: u32) -> Result<FileParts, PipeError> {
     check(options)?;
     let separator = Separator::new(options)?;
@@ -63,12 +63,12 @@ pub fn parts(file: &File, options: &PipeOptions, slots: u32) -> Result<FileParts
     Ok(FileParts { header, ranges })
 }
 
-/// Refuses what cannot be done without reading the whole file.
+/// Returns an error for options that would need the whole file to be read.
 fn check(options: &PipeOptions) -> Result<(), PipeError> {
     let refused = if options.records_max.is_some() || options.record_lines.is_some() {
         "--pipe-part cannot count records (-N, -L): use --pipe"
     } else if options.csv {
-        "--pipe-part cannot tell newlines in quotes (--csv): use --pipe"
+        "--pipe-part cannot recognize newlines in quotes (--csv): use --pipe"
     } else if options.remove_separators {
         "--pipe-part gives the file's bytes as they are, it has no --remove-rec-sep: use --pipe"
     } else if options.drop_blank_lines {
@@ -79,7 +79,7 @@ fn check(options: &PipeOptions) -> Result<(), PipeError> {
     Err(PipeError::Options(refused))
 }
 
-/// The first split at or behind an offset; `None` when there is none until the end.
+/// The first split at or after an offset; `None` when there is none before the end.
 fn find_split(
     file: &File,
     separator: &Separator,
@@ -87,7 +87,7 @@ fn find_split(
     buffer: &mut Vec<u8>,
 ) -> Result<Option<u64>, PipeError> {
     buffer.clear();
-    // The byte before lets a pattern see whether a line begins there.
+    // With the byte before, a pattern can match at the beginning of a line.
     let mut skipped = usize::from(from > 0);
     let mut base = from - skipped as u64;
     let mut wanted = BORDER_BYTES;
@@ -106,12 +106,13 @@ fn find_split(
         if buffer.len() as u64 >= RECORD_BYTES_MAX {
             return Err(PipeError::TooLong { limit: RECORD_BYTES_MAX });
         }
-        // What a regular expression has not matched is searched again, so it grows by factors.
+        // A regular expression that has not matched searches from the start again, so the buffer
+        // grows by a factor.
         wanted = (wanted * 2).min(BORDER_BYTES * 32).max(buffer.len());
     }
 }
 
-/// Reads so many bytes more behind those in the buffer, which stands at `base`; whether that was
+/// Appends more bytes to the buffer, which begins at `base` in the file; returns whether that was
 /// the end of the file.
 fn read_more(
     file: &File,

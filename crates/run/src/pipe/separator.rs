@@ -1,7 +1,7 @@
 //! Where one record ends and the next begins.
 //!
-//! A split is a position between two records.  With an end and a start both must stand there, the
-//! end before it and the start behind it.
+//! A split is a position between two records.  If both an end and a start are given, the end must
+//! come just before it and the start just after it.
 
 use memchr::{memchr, memchr_iter, memmem, memrchr};
 use regex::bytes::{Captures, Regex};
@@ -9,30 +9,30 @@ use regex::bytes::{Captures, Regex};
 use super::{PipeError, PipeOptions};
 use crate::input::bytes_pattern;
 
-/// What lies between records.
+/// What separates records.
 #[derive(Clone, Debug)]
 pub(super) enum Separator {
-    /// Nothing: a record is a byte.
+    /// Nothing: every byte is a record.
     Anywhere,
-    /// A text, of which the first `end` bytes belong to the record before.
+    /// A text, whose first `end` bytes belong to the record before.
     Text {
         text: Vec<u8>,
         end: usize,
     },
-    /// So many newlines.
+    /// This many newlines.
     Lines(u64),
-    /// A newline that does not stand in quotes.
+    /// A newline outside quotes.
     Csv,
     Pattern(Box<Pattern>),
 }
 
-/// Regular expressions; a group called `next` is the start of the record behind the split.
+/// Regular expressions; a group `next` is the start of the record after the split.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     split: Regex,
-    /// The start alone, at the beginning of a record.
+    /// The start alone, to match at the beginning of a record.
     start: Option<Regex>,
-    /// The end alone, at the end of the last record.
+    /// The end alone, to match at the end of the last record.
     end: Option<Regex>,
 }
 
@@ -47,8 +47,7 @@ impl Separator {
         Separator::of_records(options)
     }
 
-    /// What `--recstart` and `--recend` say, also where lines are counted: it is what `--rrs`
-    /// takes off.
+    /// The separator of `--recstart` and `--recend`, even if lines are counted: `--rrs` removes it.
     pub(super) fn of_records(options: &PipeOptions) -> Result<Separator, PipeError> {
         let neither = options.record_start.is_none() && options.record_end.is_none();
         let start = options.record_start.clone().unwrap_or_default();
@@ -66,7 +65,7 @@ impl Separator {
         Ok(Separator::Text { text: [end, start].concat(), end: length })
     }
 
-    /// The last split in `bytes`, which begin with a record; never 0.
+    /// The last split in `bytes`, which begins with a record; never 0.
     pub(super) fn last(&self, bytes: &[u8]) -> Option<usize> {
         match self {
             Separator::Anywhere => Some(bytes.len()),
@@ -89,9 +88,9 @@ impl Separator {
         }
     }
 
-    /// The split behind `count` records of `bytes`, which begin with a record.  `whole` says that
-    /// nothing follows them, or that no more can be waited for: else a pattern that matches up to
-    /// their end may match more.
+    /// The split after `count` records of `bytes`, which begins with a record.  `whole` says that
+    /// nothing follows or that no more can be waited for; otherwise a pattern that matches up to
+    /// the end might match more.
     pub(super) fn after(&self, bytes: &[u8], count: u64, whole: bool) -> Option<usize> {
         match self {
             Separator::Anywhere => usize::try_from(count).ok().filter(|at| *at <= bytes.len()),
@@ -102,8 +101,8 @@ impl Separator {
         }
     }
 
-    /// The first split at or behind `from` in `bytes`, which may begin inside a record.  When there
-    /// is none, how many bytes at the beginning need not be looked at again.
+    /// The first split at or after `from` in `bytes`, which may begin inside a record.  If there is
+    /// none, returns how many bytes at the beginning need not be searched again.
     pub(super) fn first(&self, bytes: &[u8], from: usize, whole: bool) -> Result<usize, usize> {
         match self {
             Separator::Anywhere => Ok(from),
@@ -111,7 +110,7 @@ impl Separator {
                 Some(at) => Ok(from + at + end),
                 None => Err((bytes.len() + 1).saturating_sub(text.len()).max(from)),
             },
-            // Refused for files.
+            // Not allowed for files.
             Separator::Lines(_) | Separator::Csv => Err(bytes.len()),
             Separator::Pattern(pattern) => match pattern.split.captures_at(bytes, from) {
                 Some(found) if whole || end_of(&found) < bytes.len() => Ok(split_of(&found)),
@@ -120,7 +119,7 @@ impl Separator {
         }
     }
 
-    /// Takes the separators off whole records (`--rrs`).
+    /// Removes the separators from whole records (`--rrs`).
     pub(super) fn remove(&self, bytes: &mut Vec<u8>) {
         match self {
             Separator::Text { text, end } => remove_text(bytes, text, *end),
@@ -164,8 +163,8 @@ fn after_text(bytes: &[u8], text: &[u8], end: usize, count: u64) -> Option<usize
     None
 }
 
-/// The records begin outside of quotes; walking from the end, a newline counts when the quotes
-/// before it are even.
+/// The records begin outside quotes; walking from the end, a newline counts when the number of
+/// quotes before it is even.
 fn last_csv(bytes: &[u8]) -> Option<usize> {
     let mut open = !memchr_iter(b'"', bytes).count().is_multiple_of(2);
     for at in memchr::memchr2_iter(b'"', b'\n', bytes).rev() {
@@ -193,7 +192,7 @@ fn after_csv(bytes: &[u8], count: u64) -> Option<usize> {
     None
 }
 
-/// Removes a start at the beginning, an end at the end, and every end with a start between.
+/// Removes a start at the beginning, an end at the end, and every end followed by a start.
 fn remove_text(bytes: &mut Vec<u8>, text: &[u8], end: usize) {
     let (end_text, start_text) = text.split_at(end);
     if !end_text.is_empty() && bytes.ends_with(end_text) {
@@ -223,7 +222,7 @@ impl Pattern {
                 error,
             })
         };
-        // Each for itself first, so that a message shows what the user wrote.
+        // Each by itself first, so that an error shows what the user wrote.
         compile(start, "--recstart")?;
         compile(end, "--recend")?;
         let split = match (start.is_empty(), end.is_empty()) {

@@ -1,11 +1,11 @@
 //! The processes that run here and on another host for one job.
 //!
-//! The host's login shell gets `exec sh -c '…'` and nothing else, as it may be any shell that reads
-//! Bourne quotes.  That `sh` makes the working folder, sets the environment and executes the user's
-//! shell there with the command, if that shell is a Bourne shell, or runs the command itself.
+//! The host's login shell gets only `exec sh -c '…'`, because it may be any shell with Bourne
+//! quoting. That `sh` makes the working directory, sets the environment and runs the command in the
+//! user's shell there if that is a Bourne shell, otherwise by itself.
 //!
-//! A job without standard input can be tied to the connection ([`RemoteStdin::Alive`]): when the ssh
-//! here ends, the job there gets a TERM and a second later a KILL.
+//! A job without standard input can be tied to the connection ([`RemoteStdin::Alive`]): when the
+//! ssh here ends, the job there gets TERM and a second later KILL.
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +14,12 @@ use super::login::Ssh;
 use super::shell_line::{for_any_shell, join_words};
 use template::quote::{Shell, quote};
 
-/// How hosts are reached.
+/// How to reach hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// `--ssh`: the program and its options.
     pub program: Vec<Vec<u8>>,
-    /// `--controlmaster`: the folder for the sockets of connections that are kept; only of a
-    /// program that is OpenSSH's.
+    /// `--controlmaster`: the directory for the sockets of shared connections; only with OpenSSH.
     pub control: Option<PathBuf>,
 }
 
@@ -31,14 +30,14 @@ impl Default for Connection {
 }
 
 impl Connection {
-    /// The words that log in; the command for the host is the word that follows.
+    /// The words that log in; the command for the host is the next word.
     pub fn words(&self, ssh: &Ssh) -> Vec<Vec<u8>> {
         let mut words = Vec::new();
         let mut add = |word: &[u8]| words.push(word.to_vec());
         if ssh.program.is_empty() {
             self.program.iter().for_each(|word| add(word));
             if let Some(folder) = &self.control {
-                // A job never becomes the master: it would not end before all others.
+                // A job never becomes the master, which would have to outlive all others.
                 add(b"-oControlMaster=no");
                 add(&control_path(folder));
             }
@@ -59,8 +58,8 @@ impl Connection {
     }
 
     /// `--controlmaster`: the words that make the connection which all jobs of a host share, and
-    /// the words that end it.  It writes a line when it stands, and lives as long as its standard
-    /// input is open.
+    /// the words that end it.  The first command writes a line once it is connected, and lives as
+    /// long as its standard input is open.
     pub fn master(&self, ssh: &Ssh) -> Option<[Vec<Vec<u8>>; 2]> {
         let folder = self.control.as_ref().filter(|_| ssh.program.is_empty())?;
         let plain = Connection { program: Vec::new(), control: None };
@@ -75,7 +74,7 @@ impl Connection {
         Some([make, end])
     }
 
-    /// The words that ask a host for its CPU threads: it writes a number.
+    /// The words that query the number of CPU threads of a host, which writes a number.
     pub fn ask_threads(&self, ssh: &Ssh) -> Vec<Vec<u8>> {
         let mut words = self.words(ssh);
         words.push(for_any_shell(b"nproc 2>/dev/null || getconf _NPROCESSORS_ONLN || echo 1"));
@@ -91,41 +90,41 @@ impl Connection {
     }
 }
 
-/// What a host writes that has a shell.
+/// The output of a host that has a shell.
 pub const ALIVE: &[u8] = b"whit is let in";
 
-/// The option of ssh that says where its socket is.
+/// The option of ssh for the path of its socket.
 fn control_path(folder: &Path) -> Vec<u8> {
     [b"-oControlPath=", folder.join("%C").as_os_str().as_encoded_bytes()].concat()
 }
 
-/// What a job's standard input is.
+/// The standard input of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteStdin {
-    /// Nothing (`/dev/null`).
+    /// Empty (`/dev/null`).
     Nothing,
-    /// What it is to read (`--pipe`).
+    /// The data of the job (`--pipe`).
     Data,
     /// A pipe that is held open and never written to: the job ends with the connection.
     Alive,
 }
 
-/// The folder there in which a job runs.
+/// The directory in which a job runs on its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Workdir {
-    /// Where a login begins.
+    /// The directory of the login.
     #[default]
     Login,
-    /// This one; a relative one is below that where a login begins.
+    /// This directory, relative to that of the login.
     Folder(Vec<u8>),
-    /// The job's own, removed by `--cleanup`.
+    /// A directory for this job alone, removed by `--cleanup`.
     Own(Vec<u8>),
 }
 
 impl Workdir {
-    /// Reads `--workdir`: `.` is the current folder, below the home folder on both sides if it is
-    /// here; `...` is a folder for the job alone, of this name (which no other job of any host may
-    /// have).
+    /// Parses `--workdir`: `.` is the current directory, relative to the home directories of both
+    /// hosts if it is below the one here; `...` is a directory for the job alone, with a name that
+    /// no other job on any host has.
     pub fn parse(text: &[u8], current: &[u8], home: &[u8], unique: &[u8]) -> Self {
         match text {
             b"" => Workdir::Login,
@@ -142,7 +141,7 @@ impl Workdir {
         }
     }
 
-    /// The folder as a path.
+    /// The directory as a path.
     fn path(&self) -> &[u8] {
         match self {
             Workdir::Login => b".",
@@ -154,26 +153,26 @@ impl Workdir {
 /// A job on another host.
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
-    /// The command, as a shell reads it.
+    /// The command for a shell.
     pub command: &'a [u8],
-    /// The folder in which it runs.
+    /// The directory in which it runs.
     pub workdir: &'a Workdir,
-    /// What is added to its environment; a function of bash's makes its shell bash.
+    /// Added to its environment; an exported bash function makes its shell bash.
     pub environment: &'a [(Vec<u8>, Vec<u8>)],
-    /// What its standard input is.
+    /// Its standard input.
     pub stdin: RemoteStdin,
-    /// `--transferfile`: what is sent before it.
+    /// `--transferfile`: files that are sent before it.
     pub send: &'a [FilePath],
-    /// `--return`: what is brought back after it.
+    /// `--return`: files that are fetched after it.
     pub bring: &'a [FilePath],
-    /// `--cleanup`: whether all of these are removed there, and its own folder.
+    /// `--cleanup`: remove all of these files there, and its own directory.
     pub cleanup: bool,
 }
 
 impl Job<'_> {
-    /// The words to be run here: the login itself, or a shell if files go either way.
+    /// The words to run here: the login itself, or a shell if files are transferred.
     ///
-    /// The exit code is the job's; if that is 0 and a file could not be brought back, 1.
+    /// The exit code is that of the job; 1 if that is 0 and a file could not be fetched.
     pub fn words(&self, connection: &Connection, ssh: &Ssh) -> Vec<Vec<u8>> {
         let login = connection.words(ssh);
         let mut words = login.clone();
@@ -183,7 +182,7 @@ impl Job<'_> {
             return words;
         }
         let workdir = self.workdir.path();
-        // Sending reads nothing of the job's standard input.
+        // Sending files must not read the job's standard input.
         let mut text = b"{ ".to_vec();
         files::send(&login, workdir, self.send, &mut text);
         text.extend_from_slice(b"; } </dev/null && ");
@@ -212,7 +211,7 @@ impl Job<'_> {
         vec![b"sh".to_vec(), b"-c".to_vec(), text]
     }
 
-    /// The commands for a POSIX shell there.
+    /// The commands for a POSIX shell on the host.
     fn there(&self) -> Vec<u8> {
         let mut text = Vec::new();
         if *self.workdir != Workdir::Login {
@@ -241,7 +240,7 @@ impl Job<'_> {
     }
 }
 
-/// `--basefile`: the words, for here, that send files to a host before its first job.
+/// `--basefile`: the words to run here that send files to a host before its first job.
 pub fn send_base(
     connection: &Connection,
     ssh: &Ssh,
@@ -253,7 +252,7 @@ pub fn send_base(
     vec![b"sh".to_vec(), b"-c".to_vec(), text]
 }
 
-/// `--basefile` with `--cleanup`: the words that remove them after its last job.
+/// `--basefile` with `--cleanup`: the words that remove the files after its last job.
 pub fn remove_base(
     connection: &Connection,
     ssh: &Ssh,
@@ -267,14 +266,13 @@ pub fn remove_base(
     words
 }
 
-/// The user's own shell, if it reads Bourne quotes.
+/// The user's own shell, if it has Bourne quoting.
 const OWN_SHELL: &[u8] = b"case ${SHELL##*/} in \
     sh|ash|bash|dash|ksh|ksh93|mksh|zsh) ;; *) SHELL=sh ;; esac\n";
 
-/// What follows a command that is tied to the connection: a second process waits for the end of
-/// standard input, which comes when the connection ends, and then ends all of the session's first
-/// process group, which is what sshd started.  The signal interrupts `wait`, which is why that is
-/// repeated while the job is there.
+/// Follows a command that is tied to the connection: a second process waits for end-of-file on
+/// standard input, which comes when the connection ends, and then kills the process group that sshd
+/// started.  The signal interrupts `wait`, so that is repeated while the job exists.
 const TIED: &[u8] = b" 3<&- & job=$!\n\
     { trap : TERM; while read -r line <&3; do :; done; \
     kill -TERM 0; sleep 1; kill -KILL 0; } >/dev/null 2>&1 & tie=$!\n\

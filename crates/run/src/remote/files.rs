@@ -1,20 +1,20 @@
 //! `--transferfile`, `--return`, `--cleanup`: files sent and fetched by `tar` through the login.
 //!
-//! Where a path goes: with `/./` in it, the part after it is below the working folder there and the
-//! part before it is the folder here; an absolute path is the same there; any other is relative to the
-//! folder on both sides.
+//! Where a path leads: with `/./` in it, the part after it is relative to the working directory
+//! there and the part before it is the directory here; an absolute path is the same there; any
+//! other is relative to the working directory on both sides.
 //!
-//! Owners are not kept (`-o`); modes and times are.  Each line fails if either side of it fails.
+//! Owners are not kept (`-o`); modes and times are.  A line fails if either side of it fails.
 
 use thiserror::Error;
 
 use super::shell_line::{for_any_shell, join_words};
 use template::quote::{Shell, quote};
 
-/// What is wrong with a path.
+/// Why a path cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PathError {
-    /// There is no name in it, or one that leads out of the folder.
+    /// It has no name, or leads out of its directory.
     #[error("'{0}' cannot be sent or brought back: write a path without .., or an absolute one")]
     Outside(String),
 }
@@ -22,19 +22,19 @@ pub enum PathError {
 /// A path on both sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePath {
-    /// The folder here that the name is relative to.
+    /// The directory here that the name is relative to.
     pub base: Vec<u8>,
     /// The name below it, beginning with `./` so that no program takes it for an option.
     pub name: Vec<u8>,
-    /// Whether it is below `/` there, and not below the working folder.
+    /// Whether it is below `/` there, and not below the working directory.
     pub absolute: bool,
 }
 
 impl FilePath {
-    /// Reads a path.
+    /// Parses a path.
     ///
     /// # Errors
-    /// It names nothing, or leads out of its folder.
+    /// If it has no name, or leads out of its directory.
     pub fn parse(text: &[u8]) -> Result<Self, PathError> {
         let cut = text.windows(3).position(|part| part == b"/./");
         let (base, name, absolute) = match cut {
@@ -55,13 +55,13 @@ impl FilePath {
         Ok(FilePath { base, name, absolute })
     }
 
-    /// The folder there that the name is relative to.
+    /// The directory there that the name is relative to.
     fn root<'a>(&self, workdir: &'a [u8]) -> &'a [u8] {
         if self.absolute { b"/" } else { workdir }
     }
 }
 
-/// A line for a shell here that sends files: one after the other in groups that share folders.
+/// Appends a line for a shell here that sends files, in groups that share directories.
 pub(super) fn send(login: &[Vec<u8>], workdir: &[u8], paths: &[FilePath], out: &mut Vec<u8>) {
     for group in groups(paths) {
         let root = group[0].root(workdir);
@@ -76,7 +76,7 @@ pub(super) fn send(login: &[Vec<u8>], workdir: &[u8], paths: &[FilePath], out: &
     out.extend_from_slice(b":");
 }
 
-/// A line for a shell here that brings files back.
+/// Appends a line for a shell here that fetches files.
 pub(super) fn bring(login: &[Vec<u8>], workdir: &[u8], paths: &[FilePath], out: &mut Vec<u8>) {
     for group in groups(paths) {
         let mut pack = enter(group[0].root(workdir));
@@ -94,7 +94,7 @@ pub(super) fn bring(login: &[Vec<u8>], workdir: &[u8], paths: &[FilePath], out: 
     out.extend_from_slice(b":");
 }
 
-/// Commands for a shell there that remove files, and the folders that this leaves empty.
+/// Commands for a shell there that remove files, and directories that become empty.
 pub(super) fn remove(workdir: &[u8], paths: &[FilePath]) -> Vec<u8> {
     let mut text = Vec::new();
     for path in paths {
@@ -103,7 +103,7 @@ pub(super) fn remove(workdir: &[u8], paths: &[FilePath]) -> Vec<u8> {
         text.extend_from_slice(b" && rm -rf ");
         quote(Shell::Bourne, &path.name, &mut text);
         if let Some(at) = memchr::memrchr(b'/', &path.name).filter(|at| *at > 1) {
-            // `./` is left out: the working folder itself stays.
+            // Without `./`, so that the working directory itself stays.
             text.extend_from_slice(b" && rmdir -p -- ");
             quote(Shell::Bourne, &path.name[2..at], &mut text);
         }
@@ -112,12 +112,12 @@ pub(super) fn remove(workdir: &[u8], paths: &[FilePath]) -> Vec<u8> {
     text
 }
 
-/// Neighbours that share their folders on both sides.
+/// Groups of neighbours that share their directories on both sides.
 fn groups(paths: &[FilePath]) -> impl Iterator<Item = &[FilePath]> {
     paths.chunk_by(|one, next| one.base == next.base && one.absolute == next.absolute)
 }
 
-/// Makes a folder and goes there.
+/// Makes a directory and changes to it.
 pub(super) fn enter(folder: &[u8]) -> Vec<u8> {
     let mut quoted = Vec::new();
     quote(Shell::Bourne, folder, &mut quoted);
@@ -140,8 +140,8 @@ fn over_there(login: &[Vec<u8>], command: &[u8]) -> Vec<u8> {
 }
 
 /// `left | right` that fails if either does.  POSIX has no pipefail: the status of the left side
-/// comes through descriptor 3, which neither side keeps open (a master connection of ssh would
-/// for ever).  What the right side writes is no output of the job's: it goes to stderr.
+/// comes through descriptor 3, which neither side keeps open (a master connection of ssh would do
+/// so for ever).  Output of the right side is not output of the job, so it goes to stderr.
 fn piped(left: &[u8], right: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"left=$( { { { ");
     out.extend_from_slice(left);

@@ -1,4 +1,4 @@
-//! Which host gets the next job: the first with room, and one on which the job has not failed.
+//! Chooses the host for the next job: one with room, on which the job has not failed.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     hosts: Vec<Host>,
-    /// On which hosts a job has failed that is to be tried again.
+    /// The hosts on which jobs have failed that are to be tried again.
     failures: HashMap<u64, Vec<usize>>,
 }
 
@@ -14,46 +14,46 @@ pub struct Hosts {
 struct Host {
     limit: u32,
     running: u32,
-    /// Jobs start there.
+    /// Whether jobs start on it.
     open: bool,
 }
 
 impl Hosts {
-    /// Hosts that may run so many jobs each.
+    /// Hosts with these numbers of slots.
     pub fn new(limits: &[u32]) -> Self {
         let host = |limit: &u32| Host { limit: *limit, running: 0, open: true };
         Hosts { hosts: limits.iter().map(host).collect(), failures: HashMap::new() }
     }
 
-    /// How many jobs may run at once on all of them: what the schedule's slots are.
+    /// The slots of all open hosts: the limit of the schedule.
     pub fn slots(&self) -> u32 {
         let open = self.hosts.iter().filter(|host| host.open);
         open.map(|host| host.limit).fold(0, u32::saturating_add)
     }
 
-    /// Adds a host; its number.
+    /// Adds a host; returns its index.
     pub fn add(&mut self, limit: u32) -> usize {
         self.hosts.push(Host { limit, running: 0, open: true });
         self.hosts.len() - 1
     }
 
-    /// Gives a host so many jobs from now on.
+    /// Changes the slots of a host.
     pub fn set_limit(&mut self, host: usize, limit: u32) {
         if let Some(host) = self.hosts.get_mut(host) {
             host.limit = limit;
         }
     }
 
-    /// Starts no more jobs on a host, or does so again.
+    /// Sets whether jobs start on a host.
     pub fn set_open(&mut self, host: usize, open: bool) {
         if let Some(host) = self.hosts.get_mut(host) {
             host.open = open;
         }
     }
 
-    /// The host for a job: the one with the fewest jobs for its size among those that may have it
-    /// (`allowed`: its groups) and on which it has not failed; if it has failed on all of these,
-    /// any that may have it.  `None` while they are full.
+    /// The host for a job: the one with the smallest share of its slots in use among those that are
+    /// `allowed` (by groups) and on which the job has not failed; if it has failed on all, any
+    /// allowed one.  `None` while they are full.
     pub fn pick(&self, seq: u64, allowed: impl Fn(usize) -> bool) -> Option<usize> {
         let failed = self.failures.get(&seq).map_or(&[][..], Vec::as_slice);
         let may = |at: &usize| self.hosts[*at].open && allowed(*at);
@@ -64,33 +64,33 @@ impl Hosts {
             .filter(|at| !fresh || !failed.contains(at));
         room.min_by_key(|at| {
             let host = self.hosts[*at];
-            // Compared as whole numbers: a share of the limit in 1/65536.
+            // Compared in integers: the share in 1/65536.
             (u64::from(host.running) << 16) / u64::from(host.limit.max(1))
         })
     }
 
-    /// Whether a job that is to be tried again has failed there.
+    /// Whether a job that is to be tried again has failed on a host.
     pub fn has_failed(&self, seq: u64, host: usize) -> bool {
         self.failures.get(&seq).is_some_and(|failed| failed.contains(&host))
     }
 
-    /// A job has been started there.
+    /// A job was started on a host.
     pub fn started(&mut self, host: usize) {
         if let Some(host) = self.hosts.get_mut(host) {
             host.running += 1;
         }
     }
 
-    /// A job that was to be started there was not.
-    pub fn gave_back(&mut self, host: usize) {
+    /// A job that was assigned to a host did not start.
+    pub fn not_started(&mut self, host: usize) {
         if let Some(host) = self.hosts.get_mut(host) {
             host.running = host.running.saturating_sub(1);
         }
     }
 
-    /// A job has ended there: for good, or it has failed and is to be tried again.
+    /// A job has ended on a host; `again`: it has failed and is to be tried again.
     pub fn ended(&mut self, host: usize, seq: u64, again: bool) {
-        self.gave_back(host);
+        self.not_started(host);
         if !again {
             self.failures.remove(&seq);
             return;

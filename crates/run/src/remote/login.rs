@@ -1,9 +1,9 @@
 //! `-S` and `--sshloginfile`: the hosts that run jobs.
 //!
 //! `[@group[+group…]/][threads/][program [options] ][user@]host[:port]`.  The host may be an IPv6
-//! address in brackets, or without brackets and with its port after `p` or `#`.  `web[01-12,20]` is
-//! many hosts; `:` is this machine; `@group` alone keeps only the hosts of that group; `..` and `.` are
-//! the user's and the machine's files, `-` is standard input.
+//! address in brackets, or without brackets and with its port after `p` or `#`.  `web[01-12,20]`
+//! stands for many hosts; `:` is this machine; `@group` alone keeps only the hosts of that group;
+//! `..` and `.` are the files of the user and of the machine, `-` is standard input.
 
 mod range;
 
@@ -11,28 +11,28 @@ use std::collections::HashMap;
 
 use thiserror::Error;
 
-/// Hosts that one `-S` or one line may stand for: as many as anybody has.
+/// Most hosts that one `-S` or one line may stand for.
 const HOSTS_MAX: usize = 65_536;
 
-/// What is wrong with a login.
+/// Why a login cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LoginError {
-    /// There is no host in it.
+    /// It has no host.
     #[error("-S '{0}': no host in it")]
     Host(String),
-    /// ssh would take it for an option.
+    /// ssh would take the host for an option.
     #[error("-S '{0}': a host cannot begin with a -")]
     Option(String),
-    /// The port is none.
+    /// The port is invalid.
     #[error("-S '{0}': a port is a number from 1 to 65535")]
     Port(String),
-    /// There is a password, which every user of this machine could read.
+    /// It has a password, which every user of this machine could read.
     #[error("-S: a login for {0} cannot hold a password: use a key, or sshpass -e ssh {0}")]
     Password(String),
-    /// The number of threads is none.
+    /// The number of threads is invalid.
     #[error("-S '{0}': the number of threads before the / is not a number from 1 on")]
     Threads(String),
-    /// Brackets without an end, or with something else than numbers.
+    /// Brackets are not closed, or do not contain numbers.
     #[error("-S '{0}': a range is written [1,3,8-10]")]
     Range(String),
     /// Too many hosts.
@@ -40,16 +40,16 @@ pub enum LoginError {
     Many(String),
 }
 
-/// One thing that `-S` or a line of the file names.
+/// An entry of `-S` or of a line of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoginEntry {
     /// A host.
     Login(Login),
     /// `@group+group` alone: only hosts of these groups are used.
     Groups(Vec<String>),
-    /// `..`: the user's own file of logins.
+    /// `..`: the user's own login file.
     UserFile,
-    /// `.`: the machine's file of logins.
+    /// `.`: the login file of the machine.
     MachineFile,
     /// `-`: logins are read from standard input.
     Stdin,
@@ -58,13 +58,13 @@ pub enum LoginEntry {
 /// A host that runs jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// The groups it is in; that of its own name comes first.
+    /// Its groups; the one with its own name comes first.
     pub groups: Vec<String>,
-    /// How many CPU threads it is to be taken for; `None` asks the host.
+    /// The number of its CPU threads; `None` to query the host.
     pub threads: Option<u32>,
     /// Where it is.
     pub address: HostAddress,
-    /// What the joblog calls it: the login without groups and threads.
+    /// Its name in the joblog: the login without groups and threads.
     pub name: String,
 }
 
@@ -80,9 +80,9 @@ pub enum HostAddress {
 /// How to log in to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ssh {
-    /// The program and its options where the login names them; empty is the usual one.
+    /// The login program and its options; empty for the default.
     pub program: Vec<String>,
-    /// Who to log in as.
+    /// The user to log in as.
     pub user: Option<String>,
     /// The host.
     pub host: String,
@@ -91,7 +91,7 @@ pub struct Ssh {
 }
 
 impl Login {
-    /// The host alone: `$PARALLEL_SSHHOST`.
+    /// The host without user and port: `$PARALLEL_SSHHOST`.
     pub fn host(&self) -> &str {
         match &self.address {
             HostAddress::Local => ":",
@@ -99,10 +99,10 @@ impl Login {
         }
     }
 
-    /// Reads one login without a range in it.
+    /// Parses one login without a range.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Why the login is invalid.
     pub fn parse(text: &str) -> Result<Self, LoginError> {
         let whole = || text.to_owned();
         let (mut groups, rest) = match text.strip_prefix('@').and_then(|rest| rest.split_once('/'))
@@ -111,7 +111,7 @@ impl Login {
             None => (Vec::new(), text),
         };
         let (threads, rest) = match rest.split_once('/') {
-            // A / that begins belongs to no number: `//usr/bin/ssh host` leaves the number out.
+            // With an empty number: `//usr/bin/ssh host`.
             Some(("", rest)) => (None, rest),
             Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
                 let threads = number.parse().ok().filter(|threads| *threads > 0);
@@ -139,11 +139,11 @@ impl Login {
     }
 }
 
-/// Reads the value of one `-S`: logins behind commas or on lines of their own; `\,` and `,,` stand
-/// for a comma in a login.
+/// Parses the value of one `-S`: logins separated by commas or newlines; `\,` and `,,` stand for a
+/// comma in a login.
 ///
 /// # Errors
-/// What is wrong with the first wrong one.
+/// Why the first invalid login is invalid.
 pub fn split(text: &str) -> Result<Vec<LoginEntry>, LoginError> {
     let mut entries = Vec::new();
     let mut word = String::new();
@@ -153,7 +153,7 @@ pub fn split(text: &str) -> Result<Vec<LoginEntry>, LoginError> {
         match character {
             '\\' if characters.peek() == Some(&',') => word.extend(characters.next()),
             ',' if characters.peek() == Some(&',') => word.extend(characters.next()),
-            // A comma within brackets is the range's.
+            // A comma in brackets belongs to a range.
             ',' if depth == 0 => add(&std::mem::take(&mut word), &mut entries)?,
             '\n' => add(&std::mem::take(&mut word), &mut entries)?,
             _ => {
@@ -170,10 +170,10 @@ pub fn split(text: &str) -> Result<Vec<LoginEntry>, LoginError> {
     Ok(entries)
 }
 
-/// Reads a file of logins: one on each line; empty lines and those that begin with `#` are not.
+/// Parses a login file: one login a line; empty lines and those that begin with `#` are skipped.
 ///
 /// # Errors
-/// What is wrong with the first wrong one.
+/// Why the first invalid login is invalid.
 pub fn read_lines(text: &str) -> Result<Vec<LoginEntry>, LoginError> {
     let mut entries = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
@@ -182,7 +182,7 @@ pub fn read_lines(text: &str) -> Result<Vec<LoginEntry>, LoginError> {
     Ok(entries)
 }
 
-/// The hosts to use: all, or those of the groups that were named alone; each once.
+/// The hosts to use: all, or those of the groups that were given alone; each once.
 pub fn choose(entries: Vec<LoginEntry>) -> Vec<Login> {
     let mut wanted: Vec<String> = Vec::new();
     let mut logins: Vec<Login> = Vec::new();
@@ -210,7 +210,7 @@ pub fn choose(entries: Vec<LoginEntry>) -> Vec<Login> {
     logins
 }
 
-/// Adds what one word stands for.
+/// Adds the entries of one word.
 fn add(word: &str, entries: &mut Vec<LoginEntry>) -> Result<(), LoginError> {
     match word.trim() {
         "" => {}
@@ -233,7 +233,7 @@ fn split_groups(text: &str) -> Vec<String> {
     text.split('+').filter(|group| !group.is_empty()).map(str::to_owned).collect()
 }
 
-/// Reads `[program [options] ][user@]host[:port]`.
+/// Parses `[program [options] ][user@]host[:port]`.
 fn ssh(rest: &str, whole: &str) -> Result<Ssh, LoginError> {
     let mut program: Vec<String> = rest.split_whitespace().map(str::to_owned).collect();
     let last = program.pop().ok_or_else(|| LoginError::Host(whole.to_owned()))?;
@@ -270,7 +270,7 @@ fn ssh(rest: &str, whole: &str) -> Result<Ssh, LoginError> {
     })
 }
 
-/// A host and its port, in the forms of names, IPv4 and IPv6 addresses.
+/// Splits a host and its port, for names, IPv4 and IPv6 addresses.
 fn address_parts(address: &str) -> (&str, Option<&str>) {
     if let Some((host, port)) = address.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return (host, port.strip_prefix(':'));
@@ -279,7 +279,7 @@ fn address_parts(address: &str) -> (&str, Option<&str>) {
     let parts = match colons {
         0 => address.rsplit_once('#'),
         1 => address.split_once(':'),
-        // An IPv6 address holds no p.
+        // An IPv6 address contains no p.
         _ => address.rsplit_once(['p', '#']),
     };
     parts.map_or((address, None), |(host, port)| (host, Some(port)))

@@ -2,14 +2,14 @@
 
 use template::quote::{Shell, quote};
 
-/// Commands for a POSIX shell as one line that any shell with Bourne quotes reads.
+/// Makes one line of commands for a POSIX shell, which any shell with Bourne quoting can run.
 pub(super) fn for_any_shell(commands: &[u8]) -> Vec<u8> {
     let mut text = b"exec sh -c ".to_vec();
     quote(Shell::Bourne, commands, &mut text);
     text
 }
 
-/// Words as a line for a POSIX shell.
+/// Quotes words for a POSIX shell.
 pub(super) fn join_words(words: &[Vec<u8>]) -> Vec<u8> {
     let mut line = Vec::new();
     for word in words {

@@ -1,26 +1,26 @@
-//! `--delay`: how long to wait between two starts.
+//! `--delay`: the time between two starts.
 
 use std::time::Duration;
 
 use crate::units::{self, UnitError};
 
-/// A delay grown by failures stays below this: a day between two starts is an error of the user's.
+/// Most that failures can increase the delay to: a day between two starts must be a mistake.
 const DELAY_MAX: Duration = Duration::from_secs(86_400);
 
-/// How long to wait between two starts.
+/// The time between two starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delay {
-    /// How long, at first.
+    /// The initial time.
     pub wait: Duration,
-    /// `auto`: 30 % more after each job that failed, 10 % less after each that did not.
+    /// `auto`: 30 % longer after each failed job, 10 % shorter after each successful one.
     pub auto: bool,
 }
 
 impl Delay {
-    /// Reads a duration (`0.5`, `1m30s`), which `auto` may follow.
+    /// Parses a duration (`0.5`, `1m30s`), optionally followed by `auto`.
     ///
     /// # Errors
-    /// It is no duration.
+    /// If it is not a duration.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
         let (wait, auto) = match text.strip_suffix("auto") {
             Some(rest) => (rest, true),

@@ -1,4 +1,4 @@
-//! How running jobs are ended and suspended: which, and by which signals.
+//! Which running jobs are ended and suspended, and by which signals.
 
 use std::cmp::Reverse;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use super::hand::{Action, EndReason};
 use super::running::{Fate, Job};
 
 impl Schedule {
-    /// Suspends all but the oldest jobs, and lets those go on.
+    /// Suspends all but the oldest `keep` jobs, and continues those.
     pub(super) fn suspend_all_but(&mut self, keep: u32) {
         if keep == u32::MAX && self.suspended == 0 {
             return;
@@ -33,30 +33,30 @@ impl Schedule {
         }
     }
 
-    /// Ends the youngest job that is not being ended, to be run again later.  One that runs alone
-    /// has no process to wait for: it has failed.
+    /// Ends the youngest job that is not being ended, to be run again later.  A job that runs alone
+    /// has no other to wait for: it fails.
     pub(super) fn end_youngest(&mut self, reason: EndReason, now: Instant) {
         let fate = if self.running.len() == 1 { Fate::Killed } else { Fate::Requeued };
         let youngest = self.running.youngest_first().find(|job| job.fate == Fate::Runs);
         if let Some(&Job { slot, seq, .. }) = youngest {
-            self.actions.push(Action::Tell { slot, seq, reason });
+            self.actions.push(Action::Warn { slot, seq, reason });
             self.end(slot, fate, now);
         }
     }
 
-    /// Ends the jobs that have run too long.
+    /// Ends the jobs that have exceeded the timeout.
     pub(super) fn end_late(&mut self, now: Instant) {
         let Some(limit) = self.timeout.get() else { return };
         loop {
             let oldest = self.running.oldest_first().find(|job| job.fate == Fate::Runs);
             let late = oldest.filter(|job| now.duration_since(job.started) >= limit);
             let Some(&Job { slot, seq, .. }) = late else { return };
-            self.actions.push(Action::Tell { slot, seq, reason: EndReason::TimedOut });
+            self.actions.push(Action::Warn { slot, seq, reason: EndReason::TimedOut });
             self.end(slot, Fate::Killed, now);
         }
     }
 
-    /// Begins to end a job; one that is being ended already only changes its fate.
+    /// Begins to end a job; a job that is being ended only changes its fate.
     pub(super) fn end(&mut self, slot: u32, fate: Fate, now: Instant) {
         let Some(job) = self.running.get_mut(slot) else { return };
         let begun = job.fate != Fate::Runs;
@@ -67,7 +67,7 @@ impl Schedule {
         }
     }
 
-    /// Sends the next signals to the jobs that are being ended.
+    /// Sends the signals that are due to the jobs that are being ended.
     pub(super) fn signal_next(&mut self, now: Instant) {
         while let Some(Reverse((moment, slot, serial))) = self.terminations.peek().copied()
             && moment <= now
@@ -87,7 +87,7 @@ impl Schedule {
         let seq = job.seq;
         self.actions.push(Action::Signal { slot, seq, signal });
         if job.suspended {
-            // A suspended job handles no signal but KILL before it continues.
+            // A suspended job handles no signal but KILL until it continues.
             job.suspended = false;
             self.suspended -= 1;
             self.actions.push(Action::Signal { slot, seq, signal: libc::SIGCONT });

@@ -1,5 +1,5 @@
-//! Gates: what the machine must allow before a job may start, and what is done to running jobs when it
-//! allows even less.
+//! Gates: conditions of the machine for starting a job, and what is done to running jobs when
+//! resources are even scarcer.
 //!
 //! | option | read | how often |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | `--limit COMMAND` | its exit code | before a start; once a second while it holds |
 //! | `--limit 'io N'` | milliseconds that disks were busy | two readings a second apart |
 //!
-//! A reading that fails does not hold jobs back: otherwise they might wait for ever.
+//! A reading that fails does not block jobs: otherwise they might wait for ever.
 
 mod disk;
 mod limit;
@@ -28,20 +28,19 @@ pub(super) use swap::SwapGate;
 
 use super::machine::Machine;
 
-/// How long to wait before the machine is asked again that has said no.
+/// Time until the machine is checked again after a gate was closed.
 pub(super) const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// What a gate says.
+/// The answer of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A job may start.
     Go,
-    /// None may before this moment; ask again then.
+    /// No job may start before this time; ask again then.
     Wait(Instant),
-    /// None may, and the youngest is to be ended; ask again at this moment.
+    /// No job may start, and the youngest is to be ended; ask again at this time.
     KillYoungest(Instant),
-    /// Only so many jobs may run, the oldest, and the others are to be suspended; ask again at
-    /// this moment.
+    /// Only the oldest jobs may run, the others are to be suspended; ask again at this time.
     Suspend {
         /// How many may run.
         keep: u32,
@@ -50,9 +49,9 @@ pub enum Answer {
     },
 }
 
-/// What the machine must allow before a job may start.
+/// A condition for starting a job.
 pub trait Gate {
-    /// Whether a job may start, `running` being there.
+    /// Whether a job may start while `running` jobs run.
     fn ask(&mut self, now: Instant, running: u32, machine: &mut dyn Machine) -> Answer;
 
     /// A job has been started.

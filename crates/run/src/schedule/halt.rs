@@ -1,32 +1,31 @@
 //! `--halt`: when to stop early, and the exit code of the run.
 //!
-//! The rules are GNU parallel's, found by running it:
+//! The rules are those of GNU parallel, found by running it:
 //!
 //! - without `--halt` the exit code is the number of failed jobs, 101 for more than 100;
 //! - a percentage is of all jobs, rounded up to a number of jobs;
-//! - once a condition is met the exit code stands, whatever ends later: 0 for `success`; for an
-//!   amount of one job (a percentage that is one job exactly, too) that job's own status (128 + its
-//!   signal, 255 if we ended it, 254 if it was skipped); for a percentage the percentage of
-//!   failed jobs, rounded up; for a number the number of failed jobs (and 101 where `done` found
-//!   none);
-//! - an amount of 0 gives exit code 0, met or not;
-//! - if a condition is never met, the number of failed jobs, or, where the amount is a percentage,
-//!   their percentage of all runs, attempts included;
+//! - once a condition is met the exit code is fixed: 0 for `success`; for an amount of one job
+//!   (also a percentage that is exactly one job) that job's own status (128 + its signal, 255 if we
+//!   killed it, 254 if it was skipped); for a percentage the percentage of failed jobs, rounded up;
+//!   for a number the number of failed jobs (101 if `done` found none);
+//! - an amount of 0 gives exit code 0, whether met or not;
+//! - if a condition is never met, the number of failed jobs, or, for a percentage, their percentage
+//!   of all runs, including attempts;
 //! - skipped jobs count as failed.
 
 use thiserror::Error;
 
 use crate::Outcome;
 
-/// The largest number of failed jobs that is an exit code.
+/// The largest number of failed jobs that the exit code counts.
 const FAILURES_MAX: u64 = 100;
 
-/// What is done once the condition is met.
+/// What happens once the condition is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Running jobs are ended.
     Now,
-    /// Running jobs go on; none is started.
+    /// Running jobs continue; no other is started.
     Soon,
 }
 
@@ -35,18 +34,18 @@ pub enum When {
 pub enum Why {
     /// Those that failed.
     Fail,
-    /// Those that did well.
+    /// Those that succeeded.
     Success,
     /// All that ended.
     Done,
 }
 
-/// How many must.
+/// How many jobs must count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// So many.
+    /// This many.
     Jobs(u64),
-    /// So many of a hundred.
+    /// This many percent.
     Percent(u64),
 }
 
@@ -56,37 +55,37 @@ pub enum Halt {
     /// Run all jobs, however they end.
     #[default]
     Never,
-    /// Stop when enough jobs have ended in a way.
+    /// Stop when enough jobs have ended in a certain way.
     If {
-        /// What is done then.
+        /// What happens then.
         when: When,
         /// Which jobs count.
         why: Why,
-        /// How many must.
+        /// How many must count.
         amount: Amount,
     },
 }
 
-/// What is wrong with the text of a `--halt`.
+/// Why the text of a `--halt` is invalid.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum HaltError {
-    /// Its first word is none of the three.
+    /// Its first word is unknown.
     #[error("--halt '{0}': it must be never, or begin with now or soon")]
     When(String),
-    /// Its second word is none of the three.
+    /// Its second word is unknown.
     #[error("--halt '{0}': now and soon must be followed by ,fail= ,success= or ,done=")]
     Why(String),
-    /// There is no whole number at its end.
+    /// It does not end with a whole number.
     #[error("--halt '{0}': a number of jobs or a percentage must follow, as in now,fail=1")]
     Amount(String),
 }
 
 impl Halt {
-    /// Reads `never`, `now,fail=1`, `soon,success=3%` and such, and the old forms `0`, `1`, `2`,
+    /// Parses `never`, `now,fail=1`, `soon,success=3%` and such, and the old forms `0`, `1`, `2`,
     /// `-1`, `-2` and `3%`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub fn parse(text: &str) -> Result<Self, HaltError> {
         let known = |when, why, amount| Ok(Halt::If { when, why, amount });
         match text {
@@ -124,7 +123,7 @@ impl Halt {
         }
     }
 
-    /// What is said of a job that counts for it: `This job failed:`, `succeeded`, `finished`.
+    /// The verb in messages about jobs that count: `This job failed:`, `succeeded`, `finished`.
     pub fn verb(self) -> &'static str {
         match self {
             Halt::If { why: Why::Success, .. } => "succeeded",
@@ -133,13 +132,13 @@ impl Halt {
         }
     }
 
-    /// Whether it must know how many jobs there are in all.
+    /// Whether the total number of jobs must be known.
     pub fn needs_total(self) -> bool {
         matches!(self, Halt::If { amount: Amount::Percent(_), .. })
     }
 }
 
-/// A whole number of digits alone.
+/// Parses a whole number that consists of digits only.
 fn whole(text: &str) -> Option<u64> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -147,12 +146,12 @@ fn whole(text: &str) -> Option<u64> {
     text.parse().ok()
 }
 
-/// What a job's end means for the condition.
+/// What the end of a job means for the condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reached {
-    /// It does not count.
+    /// The job does not count.
     No,
-    /// It counts, but there are not enough yet.
+    /// The job counts, but there are not enough yet.
     Counted,
     /// There are enough: stop in this way.
     Stop(When),
@@ -165,9 +164,9 @@ pub(super) struct Tally {
     total: Option<u64>,
     failed: u64,
     succeeded: u64,
-    /// Runs that failed and were followed by another of the same job.
+    /// Failed runs after which the job was run again.
     retried: u64,
-    /// The exit code, once the condition has been met.
+    /// The exit code, once the condition is met.
     decided: Option<u8>,
 }
 
@@ -176,7 +175,7 @@ impl Tally {
         Tally { halt, ..Tally::default() }
     }
 
-    /// How many jobs there are in all, once that is known.
+    /// Sets the total number of jobs, once it is known.
     pub(super) fn set_total(&mut self, total: u64) {
         self.total = Some(total);
     }
@@ -222,7 +221,7 @@ impl Tally {
         }
     }
 
-    /// How many jobs the amount is; `None` while that is not known.
+    /// The amount as a number of jobs; `None` while that is unknown.
     fn needed(&self, amount: Amount) -> Option<u64> {
         match amount {
             Amount::Jobs(jobs) => Some(jobs),
@@ -233,7 +232,7 @@ impl Tally {
         }
     }
 
-    /// The exit code of a condition that has been met by this job.
+    /// The exit code when this job has met the condition.
     fn decide(&self, why: Why, amount: Amount, needed: u64, outcome: Outcome) -> u8 {
         match (why, amount) {
             (Why::Success, _) => 0,
@@ -246,18 +245,18 @@ impl Tally {
         }
     }
 
-    /// Whether a percentage is one job exactly.
+    /// Whether a percentage is exactly one job.
     fn is_one_job(&self, percent: u64) -> bool {
         self.total.is_some_and(|total| u128::from(total) * u128::from(percent) == 100)
     }
 
-    /// How many of a hundred jobs failed, rounded up, with so many more runs than jobs.
+    /// The percentage of failed jobs, rounded up, with `more` runs than jobs.
     fn percent_failed(&self, more: u64) -> u8 {
         let total = self.total.unwrap_or(0).max(self.failed).saturating_add(more).max(1);
         capped(self.failed.saturating_mul(100).div_ceil(total))
     }
 
-    /// The exit code of everything.
+    /// The exit code of the run.
     pub(super) fn exit_code(&self) -> u8 {
         match (self.decided, self.halt) {
             (Some(code), _) => code,
@@ -275,7 +274,7 @@ fn capped(failures: u64) -> u8 {
     u8::try_from(failures.min(FAILURES_MAX + 1)).unwrap_or(u8::MAX)
 }
 
-/// What the exit code of one job is as that of everything.
+/// The exit code of one job as that of the run.
 fn own_status(outcome: Outcome) -> u8 {
     match outcome {
         Outcome::Exited(code) => code,

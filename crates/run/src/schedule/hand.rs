@@ -19,21 +19,22 @@ pub struct ScheduleOptions {
     pub delay: Option<Delay>,
     /// `--timeout`: how long a job may run.
     pub timeout: Option<Timeout>,
-    /// `--retries`: how often a job is tried in all; 0 is without end, 1 is no second time.
+    /// `--retries`: how many attempts a job gets; 0 is unlimited, 1 is no retry.
     pub retries: Option<u32>,
-    /// `--halt`: when to give up, or to be content.
+    /// `--halt`: when to stop early.
     pub halt: Halt,
-    /// `--term-seq`: how a job is ended.
+    /// `--term-seq`: the signals that end a job.
     pub term_sequence: TermSequence,
-    /// `--load`: start nothing while so many threads run or wait for a disk.
+    /// `--load`: start nothing while this many threads run or wait for a disk.
     pub load: Option<Load>,
-    /// `--memfree`, bytes: start nothing with less; with less than half, end the youngest job.
+    /// `--memfree`, bytes: start nothing with less available; with less than half, end the youngest
+    /// job.
     pub memory_free_bytes: Option<u64>,
-    /// `--memsuspend`, bytes: suspend jobs with less than twice as much.
+    /// `--memsuspend`, bytes: suspend jobs with less than twice as much available.
     pub memory_suspend_bytes: Option<u64>,
-    /// `--noswap`: start nothing while the machine swaps in and out.
+    /// `--noswap`: start nothing while the machine swaps both in and out.
     pub no_swap: bool,
-    /// `--limit`: a command, or a rule of ours, that says whether a job may start.
+    /// `--limit`: a command, or a rule of ours, that decides whether a job may start.
     pub limit: Option<Limit>,
 }
 
@@ -42,17 +43,17 @@ pub struct ScheduleOptions {
 pub enum Start {
     /// Now, in this slot (from 1: `{%}`).
     Now {
-        /// The slot that it will have if it is started before any other call.
+        /// The slot that it gets if it is started before any other call.
         slot: u32,
     },
-    /// Not before this moment; ask again then, or when a job has ended.
+    /// Not before this time; ask again then, or when a job has ended.
     At(Instant),
-    /// When a job has ended; nothing else can change the answer.
+    /// When a job has ended; until then the answer does not change.
     OnEnd,
-    /// When the command of `--limit` has been run: run it, and give its exit code to
-    /// [`super::Schedule::limit_answered`].  Said once for each run that is wanted.
+    /// When the command of `--limit` has ended: run it, and pass its exit code to
+    /// [`super::Schedule::limit_answered`].  Returned once for each run.
     Ask,
-    /// When the command of `--limit`, which runs, has ended.
+    /// When the running command of `--limit` has ended.
     Asked,
     /// No job will start any more.
     Never,
@@ -70,9 +71,9 @@ pub enum Action {
         /// The signal's number.
         signal: i32,
     },
-    /// Print a message that a job is ended for this reason; its signals are actions of their own.
-    /// GNU parallel prints one only after a timeout.
-    Tell {
+    /// Print a message that a job is ended for this reason; its signals are separate actions.  GNU
+    /// parallel prints one only after a timeout.
+    Warn {
         /// The slot it runs in.
         slot: u32,
         /// The job's number.
@@ -87,7 +88,7 @@ pub enum Action {
 pub enum EndReason {
     /// It ran longer than `--timeout` allows.
     TimedOut,
-    /// There is less memory than half of what `--memfree` names.
+    /// Less than half of what `--memfree` asks for is available.
     LowMemory,
     /// The command of `--limit` asked for it.
     Limit,
@@ -100,17 +101,17 @@ pub enum AfterEnd {
     Done,
     /// Run it again, before any job that has not run yet; drop its output, and write no joblog line.
     Again,
-    /// It was ended because the run ends: write neither output nor joblog line.
+    /// It was killed because the run ends: write neither output nor joblog line.
     Dropped,
 }
 
-/// What [`super::Schedule::ended`] makes of it.
+/// The result of [`super::Schedule::ended`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// What becomes of the job.
+    /// What the engine does with the job.
     pub verdict: AfterEnd,
-    /// How it ended; [`Outcome::Killed`] are those that the schedule had ended and that died of
-    /// it.  One that caught the signal and exited has its own exit code.
+    /// How it ended; [`Outcome::Killed`] if the schedule ended it and it died of that.  A job that
+    /// caught the signal and exited has its own exit code.
     pub outcome: Outcome,
     /// Which attempt it was, from 1.
     pub attempt: u32,
@@ -125,11 +126,11 @@ pub enum Halted {
     No,
     /// It counts for `--halt` (`This job failed:` is printed), but there are not enough yet.
     Counted,
-    /// No job will start any more; so many still run.
+    /// No further job starts; some still run.
     Soon {
         /// Jobs that still run.
         running: u32,
     },
-    /// No job will start any more, and those that run are being ended.
+    /// No further job starts, and the running ones are being ended.
     Now,
 }

@@ -1,4 +1,5 @@
-//! The state of the machine: threads, load, available memory, swapping, and the files that users change.
+//! The state of the machine: threads, load, available memory, swapping, and the files that users
+//! change.
 //!
 //! [`LocalMachine`] reads `/proc/meminfo`, `/proc/vmstat`, `/proc/diskstats` and `/proc/<pid>/stat`
 //! (proc(5)).  Nothing is read unless an option needs it.  The load costs four system calls for each
@@ -14,26 +15,26 @@ use procfs::diskstats::parse_diskstats;
 use procfs::pid::parse_stat;
 use procfs::scan::{KeyIndex, number};
 
-/// `/proc` files that are read here: the longest, `/proc/stat` of a machine of thousands of CPUs,
-/// has what is asked for among its last lines.
+/// Most bytes read of a file in `/proc`: `/proc/stat` of a machine with thousands of CPUs is the
+/// longest, and what is needed is among its last lines.
 const PROC_BYTES_MAX: usize = 1 << 20;
 
-/// `/proc/<pid>/stat` is below 400 bytes.
+/// `/proc/<pid>/stat` has less than 400 bytes.
 const STAT_BYTES_MAX: usize = 1024;
 
-/// `/proc/meminfo` has about 1,500 bytes; what is asked for is among its first lines.
+/// `/proc/meminfo` has about 1,500 bytes; what is needed is among its first lines.
 const MEMINFO_BYTES_MAX: usize = 4096;
 
-/// Descriptors that a job may need in us: its two outputs, its input and its pidfd.
+/// Descriptors of this process that a job may need: two outputs, its input and its pidfd.
 const DESCRIPTORS_PER_JOB: u64 = 4;
 
-/// Descriptors that are ours whatever runs.
+/// Descriptors that this process needs without jobs.
 const DESCRIPTORS_OWN: u64 = 32;
 
-/// Processes that a job may need: its shell and one command of it.
+/// Processes that a job may need: its shell and one command.
 const PROCESSES_PER_JOB: u64 = 2;
 
-/// Pages swapped since the machine was started.
+/// Pages swapped since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swapped {
     /// Pages read back from the swap device.
@@ -50,35 +51,35 @@ pub trait Machine {
     /// How many jobs could run at once before descriptors or processes run out.
     fn jobs_max(&mut self) -> u32;
 
-    /// Threads that run or could, or that wait for a disk (states R and D of proc(5)), without our
-    /// own.
+    /// Threads that are runnable or wait for a disk (states R and D of proc(5)), without those of
+    /// this process.
     ///
     /// # Errors
-    /// `/proc` cannot be read.
+    /// If `/proc` cannot be read.
     fn busy_threads(&mut self) -> io::Result<u32>;
 
-    /// Memory that could be had without swapping, bytes.
+    /// Memory that is available without swapping, in bytes.
     ///
     /// # Errors
-    /// `/proc/meminfo` cannot be read, or says nothing about it.
+    /// If `/proc/meminfo` cannot be read or lacks the number.
     fn memory_available_bytes(&mut self) -> io::Result<u64>;
 
-    /// What was swapped so far.
+    /// Pages swapped so far.
     ///
     /// # Errors
-    /// `/proc/vmstat` cannot be read, or says nothing about it.
+    /// If `/proc/vmstat` cannot be read or lacks the numbers.
     fn swapped(&mut self) -> io::Result<Swapped>;
 
     /// For each disk, in the kernel's order, the milliseconds during which it had requests.
     ///
     /// # Errors
-    /// `/proc/diskstats` cannot be read.
+    /// If `/proc/diskstats` cannot be read.
     fn disks_busy_ms(&mut self) -> io::Result<Vec<u64>>;
 
-    /// A file that a user may change, at most so many bytes of it.
+    /// The contents of a file that a user may change, at most `bytes_max` bytes.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// If it cannot be read.
     fn file(&mut self, path: &Path, bytes_max: usize) -> io::Result<Vec<u8>>;
 }
 
@@ -112,7 +113,7 @@ impl Default for LocalMachine {
 }
 
 impl LocalMachine {
-    /// A machine whose `/proc` is there.
+    /// A machine with this `/proc`.
     pub fn new(proc: &Path) -> Self {
         LocalMachine {
             proc: proc.to_owned(),
@@ -129,7 +130,7 @@ impl LocalMachine {
         Ok(&self.buffer)
     }
 
-    /// The busy threads of one process.
+    /// Number of busy threads of a process.
     fn busy_of(&mut self, process: &Path) -> u32 {
         if read_into(&process.join("stat"), STAT_BYTES_MAX, &mut self.buffer).is_err() {
             return 0;
@@ -163,7 +164,7 @@ impl Machine for LocalMachine {
         let processes = getrlimit(Resource::Nproc).current.unwrap_or(u64::MAX);
         let ids = self.read("sys/kernel/pid_max").ok().and_then(number).unwrap_or(u64::MAX);
         let by_files = files.saturating_sub(DESCRIPTORS_OWN) / DESCRIPTORS_PER_JOB;
-        // The other half is left for what the machine and the jobs themselves start.
+        // The other half is left for the machine and for what jobs start.
         let by_processes = processes.min(ids) / 2 / PROCESSES_PER_JOB;
         u32::try_from(by_files.min(by_processes).max(1)).unwrap_or(u32::MAX)
     }
@@ -216,15 +217,15 @@ impl Machine for LocalMachine {
     }
 }
 
-/// Whether a thread runs, could run or waits for a disk, and how many threads its process has, by
-/// its `stat`.
+/// Whether a thread is runnable or waits for a disk, and how many threads its process has, from its
+/// `stat`.
 fn busy_and_threads(text: &[u8]) -> Option<(bool, u64)> {
     let stat = parse_stat(text)?;
     Some((matches!(stat.state, b"R" | b"D"), stat.field(NUM_THREADS).unwrap_or(1)))
 }
 
-/// Memory that can be had without swapping; where the kernel does not say it (before 3.14), what
-/// is free and what caches hold.
+/// Memory that is available without swapping; before Linux 3.14, which does not report it, free
+/// memory and caches.
 fn available_bytes(keys: &mut KeyIndex, text: &[u8]) -> Option<u64> {
     let mut kib = [None; 4];
     keys.scan(text, |key, count| kib[key] = Some(count));
@@ -236,7 +237,7 @@ fn available_bytes(keys: &mut KeyIndex, text: &[u8]) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The time with requests of each disk, milliseconds.
+/// The milliseconds during which each disk had requests.
 fn busy_ms(text: &[u8]) -> Vec<u64> {
     let busy = |disk: procfs::diskstats::DiskLine<'_>| {
         (disk.present >> BUSY_MS & 1 == 1).then_some(disk.columns[BUSY_MS])
@@ -244,15 +245,15 @@ fn busy_ms(text: &[u8]) -> Vec<u64> {
     parse_diskstats(text).filter_map(busy).collect()
 }
 
-/// The error of a file of `/proc` that lacks what was asked for.
+/// The error for a file of `/proc` that lacks a value.
 fn lacking(file: &str, name: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{file} has no {name}"))
 }
 
-/// Reads a file's first bytes into a buffer, whose memory is kept.
+/// Reads the first bytes of a file into a buffer, whose allocation is kept.
 fn read_into(path: &Path, bytes_max: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
-    // With room at hand the standard library does not try a small piece first.
+    // With spare capacity the standard library skips its small first read.
     buffer.reserve(bytes_max.min(4096));
     File::open(path)?.take(bytes_max as u64).read_to_end(buffer)?;
     Ok(())

@@ -1,7 +1,7 @@
-//! The jobs that run: by slot, and by age.
+//! The running jobs: by slot, and by age.
 //!
-//! By slot they are an array; by age a list through it, so that the oldest and the youngest are
-//! found at once and a start or an end costs the same however many run.
+//! They are an array by slot with a linked list by age, so that the oldest and the youngest are
+//! found at once and a start or an end takes the same time however many run.
 
 use std::time::Instant;
 
@@ -10,15 +10,15 @@ use std::time::Instant;
 pub(super) enum Fate {
     /// Nothing.
     Runs,
-    /// It is being ended: it took too long, or there is no room for it.
+    /// It is being ended: it took too long, or memory is short.
     Killed,
-    /// It is being ended, and is to be run again even where `--retries` says nothing.
+    /// It is being ended, and will run again even without `--retries`.
     Requeued,
-    /// It is being ended because everything is.
+    /// It is being ended because the run ends.
     Dropped,
 }
 
-/// A job that runs.
+/// A running job.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) seq: u64,
@@ -26,18 +26,18 @@ pub(super) struct Job {
     pub(super) started: Instant,
     pub(super) fate: Fate,
     pub(super) suspended: bool,
-    /// Tells this job from the one that had the slot before.
+    /// Distinguishes this job from an earlier one in the slot.
     pub(super) serial: u64,
-    /// How far its termination has come.
+    /// The index of its next signal in the sequence.
     pub(super) step: usize,
     older: Option<u32>,
     younger: Option<u32>,
 }
 
-/// The jobs that run.
+/// The running jobs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Running {
-    /// By slot, the first at 0.
+    /// By slot, with slot 1 at index 0.
     jobs: Vec<Option<Job>>,
     oldest: Option<u32>,
     youngest: Option<u32>,
@@ -58,7 +58,7 @@ impl Running {
         self.jobs.get_mut(index(slot))?.as_mut()
     }
 
-    /// A job has been started; it is the youngest now.
+    /// Adds a job that was started, as the youngest.
     pub(super) fn add(&mut self, seq: u64, slot: u32, started: Instant) {
         if self.jobs.len() <= index(slot) {
             self.jobs.resize(index(slot) + 1, None);
@@ -87,7 +87,7 @@ impl Running {
         self.count += 1;
     }
 
-    /// A job has ended.
+    /// Removes a job that has ended.
     pub(super) fn remove(&mut self, slot: u32) -> Option<Job> {
         let job = self.jobs.get_mut(index(slot))?.take()?;
         match job.older.and_then(|older| self.get_mut(older)) {
@@ -123,7 +123,7 @@ impl Running {
     }
 }
 
-/// Where a slot's job is in the array.
+/// The index of a slot in the array.
 fn index(slot: u32) -> usize {
     slot.saturating_sub(1) as usize
 }

@@ -1,7 +1,7 @@
-//! `-j`: how many jobs at once, and which slot a job gets; `--load` is read by the same rule.
+//! `-j`: how many jobs run at once, and which slot a job gets; `--load` has the same syntax.
 //!
-//! The number of threads is that of [`Machine::threads`]: those that this process may use.  The slot
-//! that was freed last is used first, so that few slots are ever touched.
+//! The number of threads is [`Machine::threads`]: those that this process may use.  The slot that
+//! was freed last is used first, so that few slots are ever used.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use thiserror::Error;
 use super::machine::Machine;
 use crate::units;
 
-/// Jobs at once, at most: a slot costs some hundred bytes, and no kernel has more processes than
-/// this (`PID_MAX_LIMIT`, proc(5)).
+/// Most jobs at once: a slot takes some hundred bytes, and no kernel has more processes than this
+/// (`PID_MAX_LIMIT`, proc(5)).
 const JOBS_MAX: f64 = 4_194_304.0;
 
-/// A `-j` file is a few bytes; more than this of it is not read.
+/// Most bytes that are read of a `-j` file, which should have a few.
 const FILE_BYTES_MAX: usize = 4096;
 
 /// How many jobs at once.
@@ -25,24 +25,24 @@ pub struct Jobs {
     auto: bool,
 }
 
-/// What a number is made of.
+/// The parsed number.
 #[derive(Clone, Debug, PartialEq)]
 enum Form {
-    /// `0`: as many as the machine lets us.
+    /// `0`: as many as the machine allows.
     Most,
-    /// A number or a share of the threads, alone or on top of the threads.
+    /// A number or a percentage of the threads, alone or relative to the threads.
     Number {
-        /// `+` or `-`: threads and so many more, or but so many.
+        /// `+` or `-`: relative to the number of threads.
         sign: Sign,
         value: f64,
-        /// `%`: of the threads.
+        /// `%`: a percentage of the threads.
         percent: bool,
     },
     /// A file that holds one of the above.
     File(PathBuf),
 }
 
-/// How a number is meant.
+/// How a number is combined with the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
     Alone,
@@ -50,13 +50,13 @@ enum Sign {
     Below,
 }
 
-/// What is wrong with the text of a `-j` or a `--load`.
+/// Why the text of a `-j` or a `--load` is invalid.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum JobsError {
-    /// It is neither a number of any form nor a file.
+    /// It is neither a number nor a file.
     #[error("-j '{0}': neither a number (10, 0, +2, -1, 150%) nor a file that holds one")]
     Form(String),
-    /// The file is there but holds something else.
+    /// The file contains something else.
     #[error("-j {path}: the file holds '{text}', and not a number (10, 0, +2, -1, 150%)")]
     File {
         /// The file.
@@ -64,7 +64,7 @@ pub enum JobsError {
         /// What it holds.
         text: String,
     },
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("-j {path}: {problem}")]
     Unreadable {
         /// The file.
@@ -72,7 +72,7 @@ pub enum JobsError {
         /// What the kernel said.
         problem: String,
     },
-    /// Nothing could ever run.
+    /// It stands for no job at all.
     #[error("-j '{0}': no job could ever run")]
     None(String),
 }
@@ -87,17 +87,17 @@ impl Default for Jobs {
 }
 
 impl Jobs {
-    /// So many jobs.
+    /// This number of jobs.
     pub fn number(jobs: u32) -> Self {
         let value = f64::from(jobs.max(1));
         Jobs { form: Form::Number { sign: Sign::Alone, value, percent: false }, auto: false }
     }
 
-    /// Reads `10`, `0`, `150%`, `+2`, `-1`, `+25%`, `12/2`, any of them with `auto`, and the name of a file that
-    /// holds one of them.  The file is read by [`Jobs::evaluate`].
+    /// Parses `10`, `0`, `150%`, `+2`, `-1`, `+25%`, `12/2`, any of them with `auto`, or the name
+    /// of a file that contains one.  [`Jobs::evaluate`] reads the file.
     ///
     /// # Errors
-    /// What it cannot be.
+    /// Why it is invalid.
     pub fn parse(text: &str) -> Result<Self, JobsError> {
         let (number, auto) = match text.strip_suffix("auto") {
             Some(rest) if form(rest).is_some() => (rest, true),
@@ -113,10 +113,10 @@ impl Jobs {
         }
     }
 
-    /// How many jobs that is now, at least one; a file is read again each time.
+    /// The number of jobs now, at least one; a file is read again each time.
     ///
     /// # Errors
-    /// A file that is not there (then it was no number either), or holds something else.
+    /// If a file does not exist (then the text was no number either), or contains something else.
     pub fn evaluate(&self, machine: &mut dyn Machine) -> Result<u32, JobsError> {
         let Form::File(path) = &self.form else { return Ok(jobs(&self.form, machine)) };
         let name = || path.to_string_lossy().into_owned();
@@ -134,7 +134,7 @@ impl Jobs {
         }
     }
 
-    /// Whether the number is held by a file, and so may change.
+    /// Whether a file contains the number, so that it may change.
     pub fn is_file(&self) -> bool {
         matches!(self.form, Form::File(_))
     }
@@ -145,7 +145,7 @@ impl Jobs {
     }
 }
 
-/// Reads one of the forms of a number.
+/// Parses a number, without a file.
 fn form(text: &str) -> Option<Form> {
     if text.bytes().all(|byte| byte == b'0') && !text.is_empty() {
         return Some(Form::Most);
@@ -165,14 +165,14 @@ fn form(text: &str) -> Option<Form> {
     {
         return None;
     }
-    // A fraction alone is an error of the user's and no sum.
+    // A fraction alone is a mistake and not a term.
     if !percent && rest.contains('.') && !rest.contains(['+', '-', '*', '/']) {
         return None;
     }
     Some(Form::Number { sign, value: units::amount(rest).ok()?, percent })
 }
 
-/// How many jobs a form is on a machine.
+/// The number of jobs on a machine.
 fn jobs(form: &Form, machine: &mut dyn Machine) -> u32 {
     let jobs = match form {
         Form::Most => f64::from(machine.jobs_max()),
@@ -181,7 +181,7 @@ fn jobs(form: &Form, machine: &mut dyn Machine) -> u32 {
     jobs.clamp(1.0, JOBS_MAX) as u32
 }
 
-/// What a form is on a machine of so many threads.
+/// The value on a machine with this many threads.
 fn amount(form: &Form, threads: u32) -> f64 {
     let Form::Number { sign, value, percent } = form else { return 0.0 };
     let threads = f64::from(threads);
@@ -193,20 +193,20 @@ fn amount(form: &Form, threads: u32) -> f64 {
     }
 }
 
-/// A load of nothing would never be below its limit.
+/// The least limit: no load is below 0.
 const LOAD_MIN: f64 = 0.01;
 
-/// `--load`: how many threads may run or wait for a disk before no job is started any more.
+/// `--load`: no job starts while this many threads run or wait for a disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
     form: Form,
 }
 
 impl Load {
-    /// Reads the forms of `-j`; `0` is next to nothing.
+    /// Parses the syntax of `-j`; `0` is almost nothing.
     ///
     /// # Errors
-    /// What it cannot be.
+    /// Why it is invalid.
     pub fn parse(text: &str) -> Result<Self, JobsError> {
         match Jobs::parse(text) {
             Ok(Jobs { form, auto: false }) => Ok(Load { form }),
@@ -218,7 +218,7 @@ impl Load {
     /// The load below which a job may start.
     ///
     /// # Errors
-    /// A file that is not there, or holds something else.
+    /// If a file does not exist, or contains something else.
     pub fn evaluate(&self, machine: &mut dyn Machine) -> Result<f64, JobsError> {
         match &self.form {
             Form::File(_) => {
@@ -238,9 +238,9 @@ pub(super) struct Slots {
     limit: u32,
     /// How many are in use.
     used: u32,
-    /// Slots that have been used and are free, the last freed last.
+    /// Slots that were used and are free, the last freed at the end.
     free: Vec<u32>,
-    /// The highest slot ever given out.
+    /// The highest slot ever used.
     highest: u32,
 }
 
@@ -257,12 +257,12 @@ impl Slots {
         self.limit = limit.max(1);
     }
 
-    /// The slot that would be taken next.
+    /// The slot that [`Slots::take`] would return.
     pub(super) fn next(&self) -> Option<u32> {
         (self.used < self.limit).then(|| self.free.last().copied().unwrap_or(self.highest + 1))
     }
 
-    /// Takes the slot that [`Slots::next`] named.
+    /// Takes the slot that [`Slots::next`] returned.
     pub(super) fn take(&mut self) -> u32 {
         self.used += 1;
         self.free.pop().unwrap_or_else(|| {

@@ -1,38 +1,38 @@
 //! `--term-seq`: the signals that end a job, and the times between them.
 //!
 //! `TERM,200,TERM,100,TERM,50,KILL,25` sends TERM, waits 200 ms, sends TERM again and so on.  A job
-//! that ends meanwhile gets no more signals.  After the last wait nothing more is done.
+//! that ends meanwhile gets no more signals.  Nothing happens after the last wait.
 
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-/// Steps that a sequence may have: far above any that is of use.
+/// Most steps of a sequence: far more than is useful.
 const STEPS_MAX: usize = 64;
 
-/// How a job is ended: signals, and how long to wait after each.
+/// How a job is ended: signals, and the time after each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermSequence {
     steps: Vec<Step>,
 }
 
-/// A signal, and what is waited after it.
+/// A signal, and the time after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     signal: i32,
     wait: Duration,
 }
 
-/// What is wrong with the text of a `--term-seq`.
+/// Why the text of a `--term-seq` is invalid.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum TermSequenceError {
     /// No signal of that name.
     #[error("--term-seq: no signal is named '{0}'")]
     Signal(String),
-    /// What should be milliseconds is not.
+    /// A wait is not a number of milliseconds.
     #[error("--term-seq: '{0}' is not a number of milliseconds")]
     Wait(String),
-    /// Too many of them.
+    /// There are too many signals.
     #[error("--term-seq: more than {STEPS_MAX} signals")]
     Long,
 }
@@ -52,11 +52,11 @@ impl Default for TermSequence {
 }
 
 impl TermSequence {
-    /// Reads `TERM,200,KILL,25`: names with or without `SIG`, or numbers; an empty text is the
-    /// usual sequence.
+    /// Parses `TERM,200,KILL,25`: names with or without `SIG`, or numbers; an empty text is the
+    /// default sequence.
     ///
     /// # Errors
-    /// Which word is neither.
+    /// The first word that is neither.
     pub fn parse(text: &str) -> Result<Self, TermSequenceError> {
         let text = text.trim_end_matches(',');
         if text.is_empty() {
@@ -80,12 +80,12 @@ impl TermSequence {
         Ok(TermSequence { steps })
     }
 
-    /// How long all of it takes if nothing ends before.
+    /// The duration of the whole sequence.
     pub fn length(&self) -> Duration {
         self.steps.iter().map(|step| step.wait).sum()
     }
 
-    /// The signal of a step and the moment of the next, if there is one.
+    /// The signal of a step and the time of the next, if there is one.
     pub(super) fn step(&self, number: usize, now: Instant) -> Option<(i32, Option<Instant>)> {
         let step = self.steps.get(number)?;
         let next = (number + 1 < self.steps.len()).then(|| now + step.wait);
@@ -93,13 +93,13 @@ impl TermSequence {
     }
 }
 
-/// Milliseconds, with parts of them; nothing above a day.
+/// Parses milliseconds, with a fraction; at most a day.
 fn milliseconds(text: &str) -> Option<Duration> {
     let value: f64 = text.parse().ok()?;
     (0.0..=86_400_000.0).contains(&value).then(|| Duration::from_secs_f64(value / 1000.0))
 }
 
-/// The number of a signal, by its name or as digits.
+/// The number of a signal, from its name or digits.
 pub(super) fn signal_number(name: &str) -> Option<i32> {
     if let Ok(number) = name.parse::<i32>() {
         return (1..=libc::SIGRTMAX()).contains(&number).then_some(number);

@@ -1,4 +1,4 @@
-//! `--timeout`: how long a job may run, as a duration or as a part of what others took.
+//! `--timeout`: how long a job may run, as a duration or as a percentage of the median.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use crate::units::{self, UnitError};
 /// How long a job may run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timeout {
-    /// So long.
+    /// A duration.
     Fixed(Duration),
-    /// So many percent of the median time of those that did well; none while none has.
+    /// Percent of the median time of successful jobs; no limit before the first.
     Percent(f64),
 }
 
 impl Timeout {
-    /// Reads a duration (`0.5`, `1m30s`) or a percentage (`300%`).
+    /// Parses a duration (`0.5`, `1m30s`) or a percentage (`300%`).
     ///
     /// # Errors
-    /// It is neither.
+    /// If it is neither.
     pub fn parse(text: &str) -> Result<Self, UnitError> {
         match text.strip_suffix('%') {
             Some(percent) => units::amount(percent).map(|value| Timeout::Percent(value.max(0.0))),
@@ -29,12 +29,12 @@ impl Timeout {
 /// The median of a stream of times, in constant memory: the remedian of Rousseeuw and Bassett
 /// (1990).
 ///
-/// A buffer of [`Median::WIDTH`] times is replaced by its median, which goes into the next
-/// buffer, and so on.  Up to `WIDTH` times it is the exact (lower) median; beyond that, the lower
-/// weighted median of what all buffers hold.
+/// A buffer of [`Median::WIDTH`] times is replaced by its median, which goes into the next buffer,
+/// and so on.  Up to `WIDTH` times it is the exact (lower) median; beyond that, the lower weighted
+/// median of the contents of all buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Median {
-    /// Each held in order.
+    /// The buffers, each sorted.
     levels: Vec<Vec<u64>>,
 }
 
@@ -103,7 +103,7 @@ impl Limit {
         self.now
     }
 
-    /// A job took so long and did well.
+    /// A job took this time and succeeded.
     pub(super) fn learn(&mut self, time: Duration) {
         if let Some(Timeout::Percent(percent)) = self.timeout
             && percent > 0.0

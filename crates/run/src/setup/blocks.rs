@@ -1,4 +1,4 @@
-//! `--pipe` and `--pipe-part`: from the options to what jobs read.
+//! `--pipe` and `--pipe-part`: the input that is split into blocks.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,20 +16,21 @@ use crate::units;
 use crate::packing::PackingOptions;
 use crate::settings::{InputSettings, PipeSettings, RunSettings};
 
-/// What jobs are to read.
+/// The input that is split into blocks.
 #[derive(Debug)]
 pub(super) struct CutInput {
     options: pipe::PipeOptions,
     timeout: Option<Duration>,
-    /// Files to be cut where they lie; none: standard input.
+    /// Files for `--pipe-part`; none: standard input.
     files: Option<Vec<PathBuf>>,
 }
 
-/// What is asked for, if anything is.  The sources are taken: they are cut, not read as values.
+/// The input to split, if the options ask for it.  Removes the sources, which are split and not
+/// read as values.
 ///
 /// # Errors
 ///
-/// Options that cannot be kept.
+/// Options that cannot be combined.
 pub(super) fn cut_input(
     settings: &RunSettings,
     sources: &mut Sources,
@@ -40,7 +41,7 @@ pub(super) fn cut_input(
     }
     if !pipe.is_used() {
         return match without_pipe(pipe) {
-            Some(option) => usage!("{option} is of --pipe and --pipe-part"),
+            Some(option) => usage!("{option} needs --pipe or --pipe-part"),
             None => Ok(None),
         };
     }
@@ -53,10 +54,10 @@ pub(super) fn cut_input(
     {
         match source {
             InputSource::File(file) => usage!(
-                "--pipe cuts standard input: give it < {0}, or use --pipe-part -a {0}",
+                "--pipe splits standard input: give it < {0}, or use --pipe-part -a {0}",
                 file.display()
             ),
-            _ => usage!("--pipe cuts standard input: there is no place for values"),
+            _ => usage!("--pipe splits standard input, so values cannot be given"),
         }
     } else {
         None
@@ -67,7 +68,7 @@ pub(super) fn cut_input(
     Ok(Some(CutInput { options, timeout, files }))
 }
 
-/// How jobs get at their blocks.
+/// How jobs read their blocks.
 pub(super) fn access(settings: &RunSettings) -> BlockAccess {
     match () {
         () if settings.pipe.cat => BlockAccess::File(settings.temporary_folder()),
@@ -77,11 +78,11 @@ pub(super) fn access(settings: &RunSettings) -> BlockAccess {
 }
 
 impl CutInput {
-    /// Opens what is to be cut; `slots` is how many jobs run at once.
+    /// Opens the input; `slots` is how many jobs run at once.
     ///
     /// # Errors
     ///
-    /// What cannot be opened or cut.
+    /// If the input cannot be opened or split.
     pub(super) fn job_source(&self, slots: u32, waker: Waker) -> Result<JobSource, SetupError> {
         let Some(files) = &self.files else {
             let stream = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
@@ -97,12 +98,12 @@ impl CutInput {
         for path in files {
             let name = path.display();
             let file = File::open(path).map_err(system(format!("cannot open {name}")))?;
-            let kind = file.metadata().map_err(system(format!("cannot look at {name}")))?;
+            let kind = file.metadata().map_err(system(format!("cannot stat {name}")))?;
             if kind.is_dir() {
-                usage!("{name} is a folder: --pipe-part cuts files");
+                usage!("{name} is a directory: --pipe-part splits files");
             }
             let parts = pipe::parts(&file, &self.options, slots)
-                .map_err(option(format!("cannot cut {name} (--pipe-part)")))?;
+                .map_err(option(format!("cannot split {name} (--pipe-part)")))?;
             ranges.add(file, parts);
         }
         Ok(JobSource::Ranges(ranges))
@@ -117,26 +118,26 @@ impl CutInput {
 fn files(sources: Sources) -> Result<Vec<PathBuf>, SetupError> {
     let file = |(source, _)| match source {
         InputSource::File(path) => Ok(path),
-        _ => usage!("--pipe-part cuts files: name them by -a or ::::"),
+        _ => usage!("--pipe-part splits files: name them with -a or ::::"),
     };
     let files: Vec<PathBuf> = sources.into_iter().map(file).collect::<Result<_, SetupError>>()?;
     if files.is_empty() {
-        usage!("--pipe-part cuts files: name them by -a or ::::");
+        usage!("--pipe-part splits files: name them with -a or ::::");
     }
     Ok(files)
 }
 
-/// An option that means nothing where nothing is cut.
+/// The first given option that has no meaning without --pipe and --pipe-part.
 fn without_pipe(pipe: &PipeSettings) -> Option<&'static str> {
     let mut given = pipe.of_cutting().into_iter().chain([(pipe.round_robin, "--round-robin")]);
     given.find_map(|(is_given, name)| is_given.then_some(name))
 }
 
-/// Refuses options that mean nothing for blocks.
+/// Rejects options that have no meaning for blocks.
 fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
     let RunSettings { pipe, input, packing, jobs, schedule, output, hosts, strings, .. } = settings;
     if pipe.pipe && pipe.pipe_part {
-        usage!("--pipe cuts standard input and --pipe-part files: only one of them");
+        usage!("--pipe splits standard input and --pipe-part files: give only one of them");
     }
     let given = [
         (input.null, "-0 (use --recend '\\0')"),
@@ -158,14 +159,14 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
     ];
     for (is_given, name) in given {
         if is_given {
-            usage!("--pipe and --pipe-part cut bytes, not values: there is no {name}");
+            usage!("--pipe and --pipe-part split bytes, not values: leave out {name}");
         }
     }
     if pipe.pipe_part && pipe.block_timeout.is_some() {
-        usage!("--pipe-part waits for nothing: there is no --block-timeout");
+        usage!("--pipe-part never waits for input: leave out --block-timeout");
     }
     if pipe.round_robin && schedule.retries.is_some() {
-        usage!("--round-robin keeps no blocks: there is no --retries");
+        usage!("--round-robin keeps no blocks: leave out --retries");
     }
     if pipe.round_robin && pipe.cat {
         usage!("--round-robin gives one block after the other, which --cat cannot: use --fifo");
@@ -174,7 +175,9 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
         usage!("-q would quote the variable that holds the name of a block (--cat, --fifo)");
     }
     if pipe.is_named() && hosts.is_used() {
-        usage!("--cat and --fifo work on this machine alone: elsewhere a block is standard input");
+        usage!(
+            "--cat and --fifo work on this machine only: on other hosts a block is standard input"
+        );
     }
     Ok(())
 }
@@ -186,7 +189,7 @@ fn options(
 ) -> Result<pipe::PipeOptions, SetupError> {
     let text = |text: &Option<OsString>| {
         let text = text.as_ref()?.as_bytes();
-        // A pattern has its own escapes.
+        // A regular expression has its own escapes.
         Some(if pipe.regexp { text.to_vec() } else { pipe::unescape(text) })
     };
     let block = pipe.block.as_ref().map(|text| block_size(text)).transpose()?;

@@ -18,22 +18,22 @@ use crate::settings::{RunSettings, StringSettings, UserEnvironment};
 
 /// The command line of all jobs.
 pub(super) struct Command {
-    /// What is made into command lines.
+    /// The template of the command lines.
     pub(super) template: Template,
-    /// The replacement strings, for whatever else holds some.
+    /// The replacement strings, for other options that may contain some.
     pub(super) syntax: Syntax,
-    /// The shell that runs it where one is needed.
+    /// The shell that runs them if one is needed.
     pub(super) shell: PathBuf,
-    /// The language of that shell.
+    /// The dialect of that shell.
     pub(super) dialect: Shell,
-    /// How records share a command line.
+    /// How records are packed into a command line.
     pub(super) packing: Packing,
-    /// Values are a variable of the shell, which holds the name of a block.
+    /// Values are a shell variable that holds the name of a block.
     pub(super) is_named: bool,
 }
 
 impl Command {
-    /// Reads the command's words; `given` is what they are filled with.
+    /// Parses the words of the command; `given` is the input of the jobs.
     pub(super) fn parse(
         words: &[Vec<u8>],
         settings: &RunSettings,
@@ -61,12 +61,12 @@ impl Command {
         Ok(Command { template, syntax, shell, dialect, packing, is_named })
     }
 
-    /// Reads the text of an option that may hold replacement strings.
+    /// Parses the text of an option that may contain replacement strings.
     pub(super) fn option(&self, text: &OsStr) -> Result<Template, SetupError> {
         Ok(Template::parse(&[text.as_bytes().to_vec()], &self.syntax)?)
     }
 
-    /// Whether no job writes to the standard output that it is given.
+    /// Whether no job writes to its standard output.
     pub(super) fn redirects_output(&self, user: &UserEnvironment) -> bool {
         shell::redirects_output(&self.template, &self.surroundings(user))
     }
@@ -80,7 +80,7 @@ impl Command {
         }
     }
 
-    /// How command lines become processes, decided once for all of them; `asked` is `--shell`.
+    /// How command lines are started, decided once for all of them; `asked` is `--shell`.
     pub(super) fn start_method(
         &self,
         asked: &OsStr,
@@ -105,7 +105,7 @@ impl Command {
                     return Ok(StartMethod::Direct { program: Arc::new(program) });
                 }
                 None if choice == ShellChoice::Never => usage!("--shell never: no such program"),
-                // The shell says that it does not know it, in the words that users know.
+                // The shell will report the unknown command, in words that users know.
                 None => {}
             }
         }
@@ -115,7 +115,7 @@ impl Command {
     }
 }
 
-/// The replacement strings that the options make; `names` are those of columns.
+/// The replacement strings that the options define; `names` are those of columns.
 fn syntax(strings: &StringSettings, names: &[Vec<u8>], shell: Shell) -> Result<Syntax, SetupError> {
     let bytes = |text: &Option<OsString>| text.as_ref().map(|text| text.as_bytes().to_vec());
     let rpl = strings
@@ -153,24 +153,24 @@ fn syntax(strings: &StringSettings, names: &[Vec<u8>], shell: Shell) -> Result<S
     })
 }
 
-/// A shell by name or path.
+/// Looks up a shell by name or path.
 fn named_shell(name: &Path, user: &UserEnvironment) -> Result<PathBuf, SetupError> {
     let path = user.variable("PATH").unwrap_or_default();
     spawn::find_program(name.as_os_str().as_bytes(), path.as_bytes())
         .ok_or_else(|| SetupError::Usage(format!("--shell {}: no such program", name.display())))
 }
 
-/// A program's file, and the words that it is started with.
+/// The file of a program and its arguments.
 pub(super) type Started = (Arc<CString>, Vec<Vec<u8>>);
 
-/// What a shell is started with to run `text`.
+/// The arguments that make a shell run `text`.
 pub(super) fn shell_words(shell: &Path, text: &[u8]) -> Result<Started, SetupError> {
     let program = CString::new(shell.as_os_str().as_bytes())?;
     let words = vec![shell.as_os_str().as_bytes().to_vec(), b"-c".to_vec(), text.to_vec()];
     Ok((Arc::new(program), words))
 }
 
-/// The first word of a template that needs no shell: it has no values in it.
+/// The first word of a template without values that needs no shell.
 fn program(template: &Template) -> Option<Vec<u8>> {
     let mut words = Vec::new();
     let packing = Packing::One;
@@ -180,7 +180,7 @@ fn program(template: &Template) -> Option<Vec<u8>> {
     template::words(&words).next().map(<[u8]>::to_vec)
 }
 
-/// The functions that a shell finds in the environment (`BASH_FUNC_name%%`).
+/// The functions that are exported to shells (`BASH_FUNC_name%%`).
 fn exported_functions(user: &UserEnvironment) -> Vec<Vec<u8>> {
     let function = |(name, _): &(OsString, OsString)| {
         let name = name.as_bytes().strip_prefix(b"BASH_FUNC_")?.strip_suffix(b"%%")?;

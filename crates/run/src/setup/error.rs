@@ -14,13 +14,13 @@ use crate::joblog::LogError;
 use crate::pipe::PipeError;
 use crate::schedule::{HaltError, JobsError, LimitError, TermSequenceError};
 
-/// What was asked for and cannot be had.
+/// Why the settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// Options that mean nothing or exclude each other.
+    /// Options have no meaning or exclude each other.
     #[error("{0}")]
     Usage(String),
-    /// The value of an option cannot be read.
+    /// The value of an option is invalid.
     #[error("{option}: {why}")]
     Option {
         /// The option with its value, as it was written.
@@ -36,16 +36,16 @@ pub enum SetupError {
         /// What the kernel said.
         error: io::Error,
     },
-    /// The input.
+    /// The input cannot be used.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The input as blocks.
+    /// The input cannot be split into blocks.
     #[error(transparent)]
     Pipe(#[from] PipeError),
-    /// A replacement string.
+    /// A replacement string is invalid.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// A number of jobs.
+    /// A number of jobs is invalid.
     #[error(transparent)]
     Jobs(#[from] JobsError),
     /// `--halt`.
@@ -57,22 +57,22 @@ pub enum SetupError {
     /// `--term-seq`.
     #[error(transparent)]
     TermSequence(#[from] TermSequenceError),
-    /// The output.
+    /// The output cannot be set up.
     #[error(transparent)]
     Collect(#[from] CollectError),
-    /// The joblog.
+    /// The joblog cannot be used.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The hosts.
+    /// The hosts cannot be used.
     #[error(transparent)]
     Hosts(#[from] HostsError),
-    /// The engine's own part of it.
+    /// The engine cannot be set up.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A descriptor, a thread or a pipe.
+    /// A descriptor, a thread or a pipe cannot be had from the system.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A name with a NUL within.
+    /// A name contains a NUL.
     #[error(transparent)]
     Nul(#[from] NulError),
 }
@@ -90,13 +90,13 @@ macro_rules! usage {
     };
 }
 
-/// Names the option whose value is wrong.
+/// Makes an error that names the option with the invalid value.
 pub(super) fn option<E: Display>(option: impl Into<String>) -> impl FnOnce(E) -> SetupError {
     let option = option.into();
     move |why| SetupError::Option { option, why: why.to_string() }
 }
 
-/// Says what was tried when the system refused it.
+/// Makes an error that names what was tried.
 pub(super) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> SetupError {
     let what = what.into();
     move |error| SetupError::System { what, error: error.into() }

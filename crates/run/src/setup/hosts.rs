@@ -6,7 +6,7 @@ use super::error::SetupError;
 use crate::schedule::Limit;
 use crate::settings::RunSettings;
 
-/// Refuses what cannot be had on other hosts.
+/// Rejects options that cannot be used with other hosts.
 pub(super) fn check(settings: &RunSettings) -> Result<(), SetupError> {
     let RunSettings { hosts, schedule, jobs, .. } = settings;
     if !hosts.is_used() {
@@ -18,22 +18,22 @@ pub(super) fn check(settings: &RunSettings) -> Result<(), SetupError> {
     let limit = schedule.limit.as_ref().and_then(|text| Limit::parse(text.as_bytes()).ok());
     let is_rule = limit.is_some_and(|limit| !matches!(limit, Limit::Command(_)));
     for (is_given, option) in [
-        (jobs.tty, "--tty: jobs there have no terminal"),
+        (jobs.tty, "--tty: jobs on other hosts have no terminal"),
         (jobs.nice != 0, "--nice: write nice(1) into the command"),
-        (schedule.load.is_some(), "--load: it is this machine's"),
-        (schedule.memfree.is_some(), "--memfree: it is this machine's"),
-        (schedule.memsuspend.is_some(), "--memsuspend: it is this machine's"),
-        (schedule.noswap, "--noswap: it is this machine's"),
-        (is_rule, "--limit of load, mem or io: they are this machine's; a command can ask hosts"),
+        (schedule.load.is_some(), "--load: it reads the state of this machine"),
+        (schedule.memfree.is_some(), "--memfree: it reads the state of this machine"),
+        (schedule.memsuspend.is_some(), "--memsuspend: it reads the state of this machine"),
+        (schedule.noswap, "--noswap: it reads the state of this machine"),
+        (is_rule, "--limit with load, mem or io: they read this machine; a command can ask hosts"),
     ] {
         if is_given {
-            usage!("-S cannot be had with {option}");
+            usage!("-S cannot be used with {option}");
         }
     }
     Ok(())
 }
 
-/// Refuses what cannot be had where every host runs all jobs.
+/// Rejects options that cannot be used when every host runs all jobs.
 fn check_everywhere(settings: &RunSettings) -> Result<(), SetupError> {
     let RunSettings { hosts, pipe, output, .. } = settings;
     let name = if hosts.takes_no_values { "--nonall" } else { "--onall" };
@@ -42,9 +42,9 @@ fn check_everywhere(settings: &RunSettings) -> Result<(), SetupError> {
         ![&b".csv"[..], b".tsv", b".json"].iter().any(|ending| name.ends_with(ending))
     });
     for (is_given, what) in [
-        (output.resume, "--resume: the joblog has a job 1 of each host"),
-        (output.resume_failed, "--resume-failed: the joblog has a job 1 of each host"),
-        (output.retry_failed, "--retry-failed: the joblog has a job 1 of each host"),
+        (output.resume, "--resume: each host has a job 1 in the joblog"),
+        (output.resume_failed, "--resume-failed: each host has a job 1 in the joblog"),
+        (output.retry_failed, "--retry-failed: each host has a job 1 in the joblog"),
         (
             is_tree,
             "--results of files: those of one host would replace those of another; a table (.csv) has all",
@@ -52,7 +52,7 @@ fn check_everywhere(settings: &RunSettings) -> Result<(), SetupError> {
         (pipe.pipe || pipe.pipe_part, "--pipe: a block is read once"),
     ] {
         if is_given {
-            usage!("{name} cannot be had with {what}");
+            usage!("{name} cannot be used with {what}");
         }
     }
     Ok(())

@@ -12,13 +12,13 @@ use super::joblog::{self, GivenJobs};
 use super::tee::{self, TeeInput};
 use crate::settings::{InputSettings, RunSettings};
 
-/// What jobs are made of.
+/// The input of jobs.
 pub(super) struct Given {
-    /// The values; nothing of them is read yet but the names of `--header`.
+    /// The values; only the names of `--header` are read yet.
     pub(super) values: Input,
-    /// What is cut into blocks instead (`--pipe`, `--pipe-part`).
+    /// The input that is split into blocks instead (`--pipe`, `--pipe-part`).
     pub(super) blocks: Option<CutInput>,
-    /// What each job is given all of beside its values (`--tee`).
+    /// The input that each job gets in addition to its values (`--tee`).
     pub(super) tee: Option<TeeInput>,
     /// The command lines that are run again instead (`--retry-failed`).
     pub(super) retried: Option<GivenJobs>,
@@ -29,8 +29,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// Opens the sources that `arguments` name; their words are taken, and those of the command
-    /// are given back.
+    /// Opens the sources that the words name; returns the words of the command.
     pub(super) fn open(settings: &mut RunSettings) -> Result<(Vec<Vec<u8>>, Self), SetupError> {
         let words = std::mem::take(&mut settings.words);
         let (command, mut sources) = take_sources(words, &settings.input);
@@ -56,7 +55,7 @@ impl Given {
     }
 }
 
-/// The command's words, and the sources: those of `-a` come first.
+/// The words of the command, and the sources, with those of `-a` first.
 fn take_sources(words: Vec<OsString>, input: &InputSettings) -> (Vec<Vec<u8>>, input::Sources) {
     let mut separators = input::Separators::default();
     if let Some(word) = &input.arg_sep {
@@ -107,7 +106,7 @@ fn options(input: &InputSettings) -> Result<input::InputOptions, SetupError> {
         None => input::ValueNames::None,
         Some("0") => input::ValueNames::FileNames,
         Some(":" | ".*\\n") => input::ValueNames::First,
-        Some(other) => usage!("--header {other}: only :, .*\\n and 0 are offered"),
+        Some(other) => usage!("--header {other}: only :, .*\\n and 0 are supported"),
     };
     options.trim = match input.trim.as_deref() {
         None => None,
@@ -122,7 +121,7 @@ fn options(input: &InputSettings) -> Result<input::InputOptions, SetupError> {
     Ok(options)
 }
 
-/// Something different each time.
+/// A random seed.
 fn seed() -> u64 {
     use std::hash::{BuildHasher as _, Hasher as _, RandomState};
     RandomState::new().build_hasher().finish()

@@ -1,4 +1,4 @@
-//! Where the engine gets the input of its jobs: read when needed, by a thread, or before the first job.
+//! The source of the jobs' input: read when needed, by a thread, or before the first job.
 
 use crate::engine::job_source::Fits;
 use crate::engine::{JobSource, Linux, Remote};
@@ -15,11 +15,11 @@ use super::output;
 use crate::hosts::Warnings;
 use crate::settings::RunSettings;
 
-/// Whether the command, what is made beside it or the schedule need to know how many jobs there are.
+/// Whether a template or the schedule needs the total number of jobs.
 ///
 /// # Errors
 ///
-/// When the total is needed and cannot be known.
+/// If the total is needed and cannot be known.
 pub(super) fn needs_total(
     command: &Command,
     settings: &RunSettings,
@@ -37,19 +37,19 @@ pub(super) fn needs_total(
     Ok(needs_total)
 }
 
-/// What decides how the engine gets its work.
+/// What decides how input is read.
 pub(super) struct JobSourceNeeds<'a> {
     /// How many jobs run at once.
     pub(super) slots: u32,
-    /// Whether the number of jobs must be known before the first starts.
+    /// Whether the total must be known before the first job starts.
     pub(super) needs_total: bool,
-    /// The hosts, where not all jobs run here.
+    /// The hosts, unless all jobs run here.
     pub(super) remote: Option<&'a Remote>,
     /// Where warnings about the input go.
     pub(super) warnings: &'a Warnings,
 }
 
-/// What the engine takes its work from.
+/// The source of the jobs' input.
 pub(super) fn job_source(
     given: Given,
     command: &Command,
@@ -59,7 +59,7 @@ pub(super) fn job_source(
 ) -> Result<JobSource, SetupError> {
     let JobSourceNeeds { slots, needs_total, remote, .. } = *wanted;
     let Given { values, blocks, tee, retried, reads_stdin, takes_no_values } = given;
-    // Where every host runs all jobs, each has one slot.
+    // If every host runs all jobs, each host has one slot.
     let spread = if remote.is_some_and(|remote| remote.is_everywhere) { 1 } else { slots };
     let mut packer = packing::packer(values, &settings.packing, spread);
     let has_values = blocks.is_none() && retried.is_none() && !takes_no_values;
@@ -86,8 +86,8 @@ pub(super) fn job_source(
     })
 }
 
-/// What `-s` allows: its length counts the command, and the replacement strings of what is made
-/// beside it.
+/// The limit of `-s`, which counts the command line and the replacement strings of tag, directory
+/// and file.
 fn length_limit(
     command: &Command,
     settings: &RunSettings,
@@ -102,7 +102,7 @@ fn length_limit(
     Ok(Some(LengthLimit { bytes, measure, total }))
 }
 
-/// Reads everything before the first job starts, interruptibly.
+/// Reads everything before the first job starts; can be interrupted.
 fn read_all(
     packer: Packer,
     fits: Fits,

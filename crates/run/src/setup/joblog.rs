@@ -1,4 +1,4 @@
-//! The joblog: where it is written, and what it has of earlier runs.
+//! The joblog: its file, and the results of earlier runs in it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,7 +15,7 @@ use crate::settings::{OutputSettings, RunSettings};
 /// Jobs by their numbers and command lines.
 pub(super) type GivenJobs = Vec<(u64, Vec<u8>)>;
 
-/// The joblog's path, and whether it is added to.
+/// The joblog's path, and whether to append to it.
 fn joblog(output: &OutputSettings) -> Option<(PathBuf, bool)> {
     let name = output.joblog.as_ref()?;
     let resumes = output.resume || output.resume_failed || output.retry_failed;
@@ -25,10 +25,10 @@ fn joblog(output: &OutputSettings) -> Option<(PathBuf, bool)> {
     })
 }
 
-/// Opens what jobs are written down in.
+/// Opens the joblogs.
 pub(super) fn logs(settings: &RunSettings) -> Result<Vec<Log>, SetupError> {
     let mut logs = Vec::new();
-    // A dry run has done nothing that could be resumed.
+    // A dry run has no results from which a run could be resumed.
     if settings.jobs.dry_run {
         return Ok(logs);
     }
@@ -52,13 +52,13 @@ fn stdout() -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?)
 }
 
-/// What the joblog says of earlier runs, and where it is.
+/// The results of earlier runs in the joblog, and its path.
 fn earlier(output: &OutputSettings, option: &str) -> Result<(joblog::Done, PathBuf), SetupError> {
     let Some((path, _)) = joblog(output) else { usage!("{option} needs --joblog") };
     Ok((joblog::read(&path)?, path))
 }
 
-/// Which jobs are left out, by the joblog.
+/// Which jobs are left out because of the joblog.
 pub(super) fn is_done(output: &OutputSettings) -> Result<Option<IsDone>, SetupError> {
     if output.resume_failed {
         let (done, path) = earlier(output, "--resume-failed")?;

@@ -13,7 +13,7 @@ use super::error::{SetupError, system};
 use super::{blocks, joblog, output};
 use crate::settings::{InputSettings, RunSettings, UserEnvironment};
 
-/// How jobs run; what else a plan holds is not said by their options alone.
+/// The options of the engine that follow from the settings alone.
 pub(super) fn engine_options(
     settings: &RunSettings,
     command: Command,
@@ -56,12 +56,12 @@ pub(super) fn engine_options(
     })
 }
 
-/// The conditions under which jobs run.
+/// The conditions of `--filter`.
 fn filters(input: &InputSettings, command: &Command) -> Result<Vec<Template>, SetupError> {
     input.filter.iter().map(|text| command.option(text)).collect()
 }
 
-/// Their environment, and how many numbers are among the variables that each has of its own.
+/// The environment, and how many of its variables differ by job.
 fn environment(settings: &RunSettings, is_named: bool) -> (Environment, usize) {
     let mut own: Vec<String> = ["PARALLEL_SEQ", "PARALLEL_JOBSLOT"]
         .into_iter()
@@ -75,24 +75,24 @@ fn environment(settings: &RunSettings, is_named: bool) -> (Environment, usize) {
     (Environment::new(variables(&settings.user), &own), count)
 }
 
-/// The variables that all of them have.
+/// The variables that are the same for all jobs.
 fn variables(user: &UserEnvironment) -> impl Iterator<Item = Vec<u8>> {
     let pid = format!("PARALLEL_PID={}", std::process::id()).into_bytes();
     let own = ["PARALLEL_PID", "PARALLEL_SSHLOGIN", "PARALLEL_SSHHOST"];
     let variables = user.variables.iter();
     let inherited = variables.filter(move |(name, _)| !own.iter().any(|own| name == own));
-    // Jobs on other hosts have theirs.
+    // Jobs on other hosts get their own.
     let here = [b"PARALLEL_SSHLOGIN=:".to_vec(), b"PARALLEL_SSHHOST=:".to_vec()];
     let text =
         |(name, value): &(OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
     inherited.map(text).chain([pid]).chain(here)
 }
 
-/// What jobs read.  Whoever reads our standard input has it by now: in its place comes nothing,
-/// unless jobs are to have ours.
+/// The standard input of jobs.  Our own was opened by what reads it; `/dev/null` takes its place
+/// unless jobs inherit it.
 fn stdin(settings: &RunSettings) -> Result<JobStdin, SetupError> {
     let RunSettings { jobs, pipe, .. } = settings;
-    // The one command of a semaphore reads what we would.
+    // The single command of a semaphore reads our standard input.
     if !jobs.tty && !settings.keeps_stdin {
         let null = File::open("/dev/null").map_err(system("cannot open /dev/null"))?;
         rustix::stdio::dup2_stdin(&null)?;

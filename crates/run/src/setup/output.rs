@@ -1,5 +1,4 @@
-//! Where the output of jobs goes: `--group`, `-k`, `--tag`, `--results`, `--progress` and related
-//! options.
+//! The output of jobs: `--group`, `-k`, `--tag`, `--results`, `--progress` and related options.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,7 +12,7 @@ use super::command::Command;
 use super::error::SetupError;
 use crate::settings::{OutputSettings, RunSettings};
 
-/// What stands before each line of a job (`--tag`, `--tagstring`).
+/// What comes before each line of a job (`--tag`, `--tagstring`).
 pub(super) fn tag(
     output: &OutputSettings,
     command: &Command,
@@ -27,7 +26,7 @@ pub(super) fn tag(
     command.option(text).map(Some)
 }
 
-/// What `--results` asks for; of files that replacement strings name, also their template.
+/// The value of `--results`, and the template if it contains replacement strings.
 pub(super) fn results(
     output: &OutputSettings,
     command: &Command,
@@ -48,7 +47,7 @@ pub(super) fn results(
     })
 }
 
-/// What is made for each job beside its command: its tag, its folder, its file.
+/// The templates that are rendered for each job beside its command: tag, directory, file.
 pub(super) fn beside(
     settings: &RunSettings,
     command: &Command,
@@ -60,7 +59,7 @@ pub(super) fn beside(
     Ok([tag, directory, place].into_iter().flatten().collect())
 }
 
-/// How progress is shown, and whether before anybody asks (SIGUSR2).
+/// The style of the progress line, and whether it is shown before SIGUSR2 asks for it.
 pub(super) fn progress_style(output: &OutputSettings) -> (Style, bool) {
     let OutputSettings { progress, eta, bar, .. } = *output;
     match () {
@@ -70,8 +69,8 @@ pub(super) fn progress_style(output: &OutputSettings) -> (Style, bool) {
     }
 }
 
-/// What keeps the output of jobs apart and writes it; `stdout_unused` if none of them writes any to
-/// its standard output, and `grouped` if what one host said is written in one piece.
+/// The collector; `stdout_unused` if no job writes to its standard output, `grouped` if the output
+/// of a host is written in one piece.
 pub(super) fn collector(
     settings: &RunSettings,
     results: Option<Results>,

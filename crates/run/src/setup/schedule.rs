@@ -43,7 +43,7 @@ pub(super) fn options(schedule: &ScheduleSettings) -> Result<ScheduleOptions, Se
     Ok(options)
 }
 
-/// What is started for `--limit` where it is a command of the user's own.
+/// The command of `--limit`, if it is not a rule.
 pub(super) fn limit(
     options: &ScheduleOptions,
     shell: &Path,

@@ -6,11 +6,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use super::error::SetupError;
 use crate::settings::RunSettings;
 
-/// The command line as one job that takes no values.
+/// The settings for one job that takes no values.
 ///
 /// # Errors
 ///
-/// Options that give it values, or cannot be had for a single job.
+/// Options that give it values, or that have no meaning for a single job.
 pub fn one_job(mut settings: RunSettings) -> Result<RunSettings, SetupError> {
     let input = &mut settings.input;
     let arguments_separator = input.arg_sep.clone().unwrap_or_else(|| OsString::from(":::"));
@@ -29,18 +29,18 @@ pub fn one_job(mut settings: RunSettings) -> Result<RunSettings, SetupError> {
         usage!("--semaphore takes a command and no values: leave out -a");
     }
     if settings.output.retry_failed {
-        usage!("--semaphore and --retry-failed do not go together");
+        usage!("--semaphore and --retry-failed cannot be combined");
     }
     if settings.pipe.pipe_part {
-        usage!("--semaphore and --pipe-part do not go together");
+        usage!("--semaphore and --pipe-part cannot be combined");
     }
     if settings.pipe.cat || settings.pipe.fifo {
-        usage!("--semaphore gives the command our standard input: there is no --cat and no --fifo");
+        usage!("--semaphore gives the command our standard input: leave out --cat and --fifo");
     }
     if settings.pipe.tee {
-        usage!("--semaphore and --tee do not go together");
+        usage!("--semaphore and --tee cannot be combined");
     }
-    // The command has our standard input in any case, whole.
+    // The command inherits our whole standard input in any case.
     settings.pipe.pipe = false;
     input.no_run_if_empty = false;
     settings.packing.replace_args = Some(0);

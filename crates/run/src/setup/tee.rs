@@ -1,4 +1,4 @@
-//! `--tee`: from the options to what all jobs are given.
+//! `--tee`: the input that all jobs get.
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
@@ -12,19 +12,19 @@ use crate::input::{InputSource, Sources};
 
 use crate::settings::RunSettings;
 
-/// What all jobs are given.
+/// The input that all jobs get.
 #[derive(Debug)]
 pub(super) struct TeeInput {
-    /// This file; none: standard input.
+    /// A file; none: standard input.
     file: Option<PathBuf>,
 }
 
-/// What is asked for, if anything is.  The file of `--pipe-part` is taken from the sources; what is
-/// left of them are values.
+/// The input of `--tee`, if that is given.  Removes the file of `--pipe-part` from the sources; the
+/// rest are values.
 ///
 /// # Errors
 ///
-/// Options that cannot be kept.
+/// Options that cannot be combined.
 pub(super) fn tee_input(
     settings: &RunSettings,
     sources: &mut Sources,
@@ -34,35 +34,35 @@ pub(super) fn tee_input(
         return Ok(None);
     }
     if !pipe.pipe && !pipe.pipe_part {
-        usage!("--tee is of --pipe and --pipe-part");
+        usage!("--tee needs --pipe or --pipe-part");
     }
     refuse(settings)?;
     let mut file = None;
     if pipe.pipe_part {
         if settings.input.arg_files.len() != 1 {
-            usage!("--tee --pipe-part gives all of one file: name it by -a");
+            usage!("--tee --pipe-part gives all of one file: name it with -a");
         }
         match sources.remove(0) {
             (InputSource::File(path), _) => file = Some(path),
-            _ => usage!("--tee --pipe-part gives all of a file: name it by -a"),
+            _ => usage!("--tee --pipe-part gives all of a file: name it with -a"),
         }
     }
     if sources.is_empty() {
-        usage!("--tee gives the input to a job for each value: name them by :::");
+        usage!("--tee gives the input to a job for each value: name them with :::");
     }
     if sources.iter().any(|(source, _)| *source == InputSource::Stdin) {
-        usage!("--tee gives standard input to the jobs: values come from elsewhere");
+        usage!("--tee gives standard input to the jobs: values cannot come from there too");
     }
     Ok(Some(TeeInput { file }))
 }
 
-/// Refuses options that mean nothing where nothing is cut.
+/// Rejects options that have no meaning when the input is not split.
 fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
     let RunSettings { pipe, input, packing, schedule, jobs, hosts, output, .. } = settings;
     if pipe.pipe && pipe.pipe_part {
-        usage!("--pipe is of standard input and --pipe-part of files: only one of them");
+        usage!("--pipe reads standard input and --pipe-part files: give only one of them");
     }
-    let of_pipe = [(pipe.is_named(), "--cat and no --fifo"), (pipe.round_robin, "--round-robin")];
+    let of_pipe = [(pipe.is_named(), "--cat and --fifo"), (pipe.round_robin, "--round-robin")];
     let others = [
         (input.header.is_some(), "--header"),
         (packing.replace_args.is_some(), "-N"),
@@ -78,25 +78,27 @@ fn refuse(settings: &RunSettings) -> Result<(), SetupError> {
     ];
     for (is_given, name) in of_pipe.into_iter().chain(pipe.of_cutting()).chain(others) {
         if is_given {
-            usage!("--tee gives each job all of the input, once: there is no {name}");
+            usage!("--tee gives each job all of the input, once: leave out {name}");
         }
     }
     Ok(())
 }
 
 impl TeeInput {
-    /// Opens what jobs are given; `values` are those of the jobs, of which so many run at once.
+    /// Opens the input; `values` are those of the jobs, `slots` is how many run at once.
     ///
     /// # Errors
     ///
-    /// What cannot be opened, or jobs that cannot all run.
+    /// If the input cannot be opened, or not all jobs can run at once.
     pub(super) fn job_source(
         &self,
         values: JobSource,
         slots: u32,
         waker: Waker,
     ) -> Result<JobSource, SetupError> {
-        let JobSource::Known(values) = values else { usage!("--tee knows its jobs beforehand") };
+        let JobSource::Known(values) = values else {
+            usage!("--tee must know its jobs in advance")
+        };
         if values.len() as u64 > u64::from(slots) {
             let jobs = values.len();
             usage!("--tee runs all jobs at the same time: {jobs} jobs need -j{jobs} or -j0");

@@ -1,14 +1,14 @@
 //! Blocks that jobs open by a name (`--cat`, `--fifo`).
 //!
-//! The name is `/proc/PID/fd/N` of a descriptor that we hold until the job has ended: of a file
-//! that never had another name (`O_TMPFILE`), or of a pipe.  So nothing is left behind however we
-//! end, not even by KILL.  Each open is one of its own: a program may seek, open it twice, or start
-//! others that have closed what they do not know; an inherited descriptor (`/dev/fd/N`) would
-//! give none of the last.  The price: to `lstat` it is a symbolic link, a file cannot be made
-//! beside it (`sed -i`), and it ends with us.
+//! The name is `/proc/PID/fd/N` of a descriptor that we hold until the job has ended: of an unnamed
+//! file (`O_TMPFILE`), or of a pipe.  So nothing is left behind however we end, not even by KILL.
+//! Each open creates a new open file description: a program may seek, open it twice, or start
+//! others that close inherited descriptors; `/dev/fd/N` would not work for those.  The price: it is
+//! a symbolic link to `lstat`, no file can be created beside it (`sed -i`), and it vanishes with
+//! us.
 //!
-//! In the command line stands `$PARALLEL_TMP`, as with GNU parallel, and the shell puts the name
-//! there.
+//! The command line contains `$PARALLEL_TMP`, as in GNU parallel, which the shell expands to the
+//! name.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _};
@@ -18,7 +18,7 @@ use super::{Body, Sending};
 use crate::collect::{CollectError, Temporary};
 use spawn::InputCopy;
 
-/// What stands in a command line for the name.
+/// The variable in the command line that holds the name.
 pub(in crate::engine) const NAME: &str = "$PARALLEL_TMP";
 
 /// How a job reads its block.
@@ -27,9 +27,9 @@ pub enum BlockAccess {
     /// It is standard input.
     #[default]
     Stdin,
-    /// It is a pipe with a name (`--fifo`).
+    /// It is a pipe that the job opens by name (`--fifo`).
     Fifo,
-    /// It is a file without a name in this folder, and has one (`--cat`).
+    /// It is an unnamed file in this folder that the job opens by a `/proc` name (`--cat`).
     File(PathBuf),
 }
 
@@ -41,7 +41,7 @@ impl BlockAccess {
 }
 
 impl Sending {
-    /// Makes the file, and fills it with a block that is in memory; for a part of a file see
+    /// Creates the file, and writes a block in memory to it; for a range of a file see
     /// [`input_copy`](Self::input_copy).
     pub(in crate::engine) fn make_file(&mut self, folder: &Path) -> Result<(), CollectError> {
         let file = Temporary::for_us(folder)?;
@@ -54,12 +54,12 @@ impl Sending {
         Ok(())
     }
 
-    /// Whether there is such a part.
+    /// Whether the block is a range of a file that must be copied.
     pub(in crate::engine) fn is_part(&self) -> bool {
         self.file.is_some() && matches!(self.block.body, Body::Range { .. })
     }
 
-    /// What is to be copied before the job starts.
+    /// The copy that is made before the job starts.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Sending {
             header: self.block.header.clone(),
             from: from.clone(),
             range: range.clone(),
-            // The job may be over before the copying is.
+            // The job may end before the copy is done.
             into: rustix::io::fcntl_dupfd_cloexec(file.as_fd(), 3)?,
         }))
     }

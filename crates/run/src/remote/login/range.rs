@@ -1,13 +1,13 @@
 //! `web[01-12,20].example.com`: many hosts in one word.
 //!
-//! Numbers keep the width of the first of a range.  Brackets that hold a colon are an address.
+//! Numbers are padded to the width of the first of a range.  Brackets with a colon are an address.
 
 use super::{HOSTS_MAX, LoginError};
 
-/// All hosts that a login stands for; itself if it has no range.
+/// All hosts that a login stands for; the login itself if it has no range.
 ///
 /// # Errors
-/// A bracket without its end, something else than numbers in it, or too many hosts.
+/// If a bracket is not closed or contains no numbers, or there are too many hosts.
 pub(super) fn expand(login: &str) -> Result<Vec<String>, LoginError> {
     let mut done = vec![String::new()];
     let mut rest = login;
@@ -41,7 +41,7 @@ pub(super) fn expand(login: &str) -> Result<Vec<String>, LoginError> {
     Ok(done)
 }
 
-/// `1,3,8-10` as numbers of the widths that were written.
+/// Parses `1,3,8-10`; numbers keep their width.
 fn numbers(inside: &str, login: &str) -> Result<Vec<String>, LoginError> {
     let wrong = || LoginError::Range(login.to_owned());
     let number = |text: &str| {

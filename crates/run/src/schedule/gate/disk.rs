@@ -1,7 +1,7 @@
-//! `--limit 'io N'`: no job starts while a disk is busy for so many percent of the time.
+//! `--limit 'io N'`: no job starts while a disk is busy for N percent of the time or more.
 //!
-//! Busy is what the kernel calls so: the milliseconds of `/proc/diskstats` during which a disk had
-//! at least one request (its tenth number), of the busiest disk, over the second before.
+//! Busy is as in `/proc/diskstats`: the milliseconds during which a disk had at least one request
+//! (its tenth number), for the busiest disk, over the last second.
 
 use std::time::Instant;
 
@@ -12,9 +12,9 @@ use crate::schedule::machine::Machine;
 #[derive(Clone, Debug)]
 pub(in crate::schedule) struct DiskGate {
     limit_percent: f64,
-    /// When the disks were read last, and how long each had been busy, in the kernel's order.
+    /// When the disks were read last, and how long each was busy, in the kernel's order.
     before: Option<(Instant, Vec<u64>)>,
-    /// How busy the busiest was between the last two readings.
+    /// Utilization of the busiest disk between the last two readings.
     busy_percent: Option<f64>,
 }
 
@@ -34,7 +34,8 @@ impl Gate for DiskGate {
             let Ok(disks) = machine.disks_busy_ms() else { return Answer::Go };
             if let Some((then, before)) = &self.before {
                 let milliseconds = now.duration_since(*then).as_secs_f64() * 1000.0;
-                // A disk that comes or goes shifts the others: one reading is of no use then.
+                // A disk that was added or removed shifts the others, so one reading cannot be
+                // used.
                 self.busy_percent = (before.len() == disks.len()).then(|| {
                     let busiest =
                         before.iter().zip(&disks).map(|(old, new)| new.saturating_sub(*old));

@@ -1,8 +1,8 @@
 //! `--limit`: a command that decides whether a job may start.
 //!
-//! Exit code 0 lets one job start, 1 (and any other) none, 2 ends the youngest.  It runs before each
-//! start, one at a time.  While it holds jobs back it runs again after a second, and when a job has
-//! ended.  `load N`, `mem N` and `io N` are no commands but rules that are evaluated here.
+//! Exit code 0 lets one job start, 1 (and any other) none, 2 ends the youngest.  It runs before
+//! each start, one at a time.  While it blocks jobs it runs again after a second, and when a job
+//! has ended.  `load N`, `mem N` and `io N` are not commands but rules that are evaluated here.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use super::ASK_AGAIN;
 use crate::schedule::slots::{JobsError, Load};
 use crate::units;
 
-/// What says whether a job may start.
+/// What decides whether a job may start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Limit {
     /// A command for a shell, run before each start.
@@ -21,32 +21,32 @@ pub enum Limit {
     Load(Load),
     /// `mem N`: as `--memfree`, bytes.
     Memory(u64),
-    /// `io N`: no disk is busier than so many percent of the time.
+    /// `io N`: no disk is busier than this, in percent of the time.
     Disk(f64),
 }
 
-/// What is wrong with a `--limit`.
+/// Why a `--limit` cannot be used.
 #[derive(Debug, Error)]
 pub enum LimitError {
-    /// Nothing to run.
+    /// The command is empty.
     #[error("--limit: no command")]
     Empty,
-    /// `load` with something else than a number.
+    /// The argument of `load` is not a number.
     #[error("--limit 'load …': {0}")]
     Load(JobsError),
-    /// `mem` with something else than a size.
+    /// The argument of `mem` is not a size.
     #[error("--limit 'mem {0}': not a size")]
     Memory(String),
-    /// `io` with something else than 0 to 100.
+    /// The argument of `io` is not from 0 to 100.
     #[error("--limit 'io {0}': not a percentage from 0 to 100")]
     Disk(String),
 }
 
 impl Limit {
-    /// Reads a command, `load N`, `mem N` or `io N`.
+    /// Parses a command, `load N`, `mem N` or `io N`.
     ///
     /// # Errors
-    /// An empty command, or a rule with a number that it cannot have.
+    /// If the command is empty, or the number of a rule is invalid.
     pub fn parse(text: &[u8]) -> Result<Self, LimitError> {
         let words: Vec<_> = text
             .split(u8::is_ascii_whitespace)
@@ -70,38 +70,38 @@ impl Limit {
     }
 }
 
-/// `--limit` of a command.
+/// The gate of a command of `--limit`.
 #[derive(Clone, Debug, Default)]
 pub(in crate::schedule) struct LimitGate {
     state: State,
 }
 
-/// Where the question stands.
+/// The state of the command.
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
-    /// Nobody has asked.
+    /// It was not started.
     #[default]
-    Unasked,
-    /// The command runs.
-    Asked,
+    NotRun,
+    /// It runs.
+    Running,
     /// One job may start.
     Go,
-    /// None may before this moment.
+    /// No job may start before this time.
     Hold(Instant),
-    /// None may before this moment, whatever ends: a job is being ended.
+    /// No job may start before this time, even if a job ends: one is being ended.
     HoldFast(Instant),
 }
 
-/// What [`LimitGate::ask`] says.
+/// The answer of [`LimitGate::ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::schedule) enum Question {
-    /// The command is to be run.
+    /// Run the command.
     Run,
-    /// It runs.
+    /// The command runs.
     Running,
     /// A job may start.
     Go,
-    /// None may before this moment.
+    /// No job may start before this time.
     Hold(Instant),
 }
 
@@ -111,27 +111,27 @@ impl LimitGate {
         match self.state {
             State::Go => Question::Go,
             State::Hold(until) | State::HoldFast(until) if now < until => Question::Hold(until),
-            State::Asked => Question::Running,
-            State::Unasked | State::Hold(_) | State::HoldFast(_) => {
-                self.state = State::Asked;
+            State::Running => Question::Running,
+            State::NotRun | State::Hold(_) | State::HoldFast(_) => {
+                self.state = State::Running;
                 Question::Run
             }
         }
     }
 
-    /// A job has been started on the strength of the last answer.
+    /// A job was started after the last answer.
     pub(in crate::schedule) fn started(&mut self) {
-        self.state = State::Unasked;
+        self.state = State::NotRun;
     }
 
     /// A job has ended.
     pub(in crate::schedule) fn ended(&mut self) {
         if let State::Hold(_) = self.state {
-            self.state = State::Unasked;
+            self.state = State::NotRun;
         }
     }
 
-    /// The command has ended with this exit code; whether the youngest job is to be ended.
+    /// The command has ended with this exit code; returns whether the youngest job is to be ended.
     pub(in crate::schedule) fn answered(&mut self, exit_code: u8, now: Instant) -> bool {
         self.state = match exit_code {
             0 => State::Go,

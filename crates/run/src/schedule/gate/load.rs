@@ -1,8 +1,8 @@
-//! `--load`: no job starts while as many threads run, or wait for a disk, as were named.
+//! `--load`: no job starts while this many threads run or wait for a disk.
 //!
-//! A count is a second old at most.  Between two counts, a job that was started counts as one
-//! thread more and a job that ended as one less: short jobs need no count each, and a burst of
-//! starts does not run past the limit before the next count shows it.
+//! A count is used for a second.  Between two counts, a started job counts as one more thread and
+//! an ended job as one less: so short jobs need no count each, and a burst of starts does not
+//! exceed the limit before the next count.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::schedule::machine::Machine;
 pub(in crate::schedule) struct LoadGate {
     /// The load below which a job may start.
     limit: f64,
-    /// When the threads were counted, and how many, give or take the jobs since.
+    /// When the threads were counted, and how many, adjusted by the jobs since.
     counted: Option<(Instant, i64)>,
 }
 

@@ -1,10 +1,10 @@
-//! `--memfree` and `--memsuspend`: what happens while memory is short.
+//! `--memfree` and `--memsuspend`: what happens when memory is short.
 //!
-//! Both read `MemAvailable`.  With `--memfree` a job starts only while that much is available; below
-//! half of it the youngest job is ended and run again later, at most one a second, as its memory must
-//! be freed before the next reading means anything.  With `--memsuspend` the size is what one job may
-//! need: below that only the oldest job runs, below twice that half of the jobs run, and the others are
-//! suspended until there is more.
+//! Both read `MemAvailable`.  With `--memfree` a job starts only while that much is available;
+//! below half of it the youngest job is ended and run again later, at most one a second, because
+//! its memory must be freed before the next reading is meaningful.  With `--memsuspend` the size is
+//! what one job may need: below it only the oldest job runs, below twice that half of the jobs run,
+//! and the others are suspended until there is more.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::schedule::machine::Machine;
 #[derive(Clone, Debug)]
 pub(in crate::schedule) struct FreeGate {
     size_bytes: u64,
-    /// No job is ended before this moment.
+    /// No job is ended before this time.
     spare_until: Option<Instant>,
 }
 

@@ -1,14 +1,15 @@
 //! `--noswap`: no job starts while the machine swaps both in and out.
 //!
-//! Pages that only go out were idle, pages that only come in were needed; both at once means too little
-//! memory.  Two readings a second apart make an answer, which is valid for ten seconds.
+//! Pages that are only swapped out were idle, pages that are only swapped in were needed; both at
+//! once means that memory is too small.  An answer takes two readings a second apart and is valid
+//! for ten seconds.
 
 use std::time::{Duration, Instant};
 
 use super::{ASK_AGAIN, Answer, Gate};
 use crate::schedule::machine::{Machine, Swapped};
 
-/// How long an answer holds.
+/// How long an answer is valid.
 const HOLDS: Duration = Duration::from_secs(10);
 
 /// `--noswap`.

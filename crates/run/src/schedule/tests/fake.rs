@@ -1,4 +1,4 @@
-//! A machine that says what a test wants, for the tests of the schedule.
+//! A machine whose state a test sets, for the tests of the schedule.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::super::machine::{Machine, Swapped};
 
-/// What the fake machine says, and how often it was asked.
+/// The state of the fake machine, and how often it was read.
 #[derive(Clone, Debug, Default)]
 pub(in crate::schedule) struct Says {
     pub(in crate::schedule) threads: u32,
@@ -23,23 +23,23 @@ pub(in crate::schedule) struct Says {
     pub(in crate::schedule) broken: bool,
 }
 
-/// A fake machine; clones of it say the same.
+/// A fake machine; its clones share the state.
 #[derive(Clone, Debug)]
 pub(in crate::schedule) struct Fake(Rc<RefCell<Says>>);
 
 impl Fake {
-    /// A machine of so many threads on which nothing happens.
+    /// An idle machine with this many threads.
     pub(in crate::schedule) fn new(threads: u32) -> Self {
         let says = Says { threads, memory_bytes: 1 << 30, ..Says::default() };
         Fake(Rc::new(RefCell::new(says)))
     }
 
-    /// Changes what it says.
+    /// Changes the state.
     pub(in crate::schedule) fn now(&self, change: impl FnOnce(&mut Says)) {
         change(&mut self.0.borrow_mut());
     }
 
-    /// How often it was asked.
+    /// Number of readings.
     pub(in crate::schedule) fn asked(&self) -> u32 {
         self.0.borrow().asked
     }

@@ -53,9 +53,9 @@ fn little_memory_holds_jobs_back_and_less_ends_the_youngest() {
     run.at(3700, has(GIB - 1));
     run.at(4200, has(GIB));
     assert_eq!(run.run(), 0);
-    // The youngest two are ended a second apart; the oldest was let be, as it ended before its turn.
+    // The youngest two are ended a second apart; the oldest ended before its turn came.
     assert_eq!(run.signals_of(3), [(2000, 15)]);
-    assert!(run.events.contains(&Event::Tell(2000, 3, EndReason::LowMemory)));
+    assert!(run.events.contains(&Event::Warn(2000, 3, EndReason::LowMemory)));
     assert_eq!(run.signals_of(1), []);
     let starts: Vec<_> = run
         .events
@@ -66,7 +66,7 @@ fn little_memory_holds_jobs_back_and_less_ends_the_youngest() {
         })
         .collect();
     assert_eq!(starts[..3], [(0, 1), (0, 2), (0, 3)]);
-    // What was ended comes again before what never ran, and not before there is enough.
+    // Jobs that were ended run before new ones, and not before there is enough memory.
     assert_eq!(starts[3].1, 3);
     assert!(starts[3].0 >= 4200, "{starts:?}");
     assert_eq!(starts.len(), 5, "{starts:?}");
@@ -121,8 +121,8 @@ fn jobs_are_suspended_while_memory_is_short() {
     assert_eq!(run.run(), 0);
     let stop = libc::SIGSTOP;
     let cont = libc::SIGCONT;
-    // With less than twice the size half of them run on, with less than the size the oldest; when
-    // it ends, the next oldest runs on though there is no more memory.
+    // With less than twice the size half of them continue, with less than the size the oldest; when
+    // it ends, the next oldest continues even without more memory.
     assert_eq!(run.signals_of(1), []);
     assert_eq!(run.signals_of(2), [(2000, stop), (3000, cont)]);
     assert_eq!(run.signals_of(3), [(1000, stop), (4000, cont)]);
@@ -166,8 +166,8 @@ fn swapping_both_ways_holds_jobs_back() {
     run.at(11_500, swaps(20, 5));
     run.at(40_000, swaps(21, 5));
     run.run();
-    // A second to know at first; out of date after ten, when there is no job to start before 13 s;
-    // then a second more, in which it swaps one way only, is enough.
+    // A second for the first answer; it is outdated after ten, when no job is to start before 13 s;
+    // then one more second, in which the machine swaps only one way, is enough.
     let starts = run.starts_ms();
     assert_eq!(starts[..3], [1000, 5000, 9000]);
     assert_eq!(starts[3], 14_000);
@@ -219,8 +219,8 @@ fn a_command_may_end_the_youngest() {
     run.limit = |now_ms| if (11..1000).contains(&now_ms) { 2 } else { 0 };
     assert_eq!(run.run(), 0);
     assert_eq!(run.signals_of(2), [(15, 15)]);
-    assert!(run.events.contains(&Event::Tell(15, 2, EndReason::Limit)));
-    // It comes again, first, when the command lets it.
+    assert!(run.events.contains(&Event::Warn(15, 2, EndReason::Limit)));
+    // It runs again, first, when the command allows it.
     assert_eq!(run.starts_ms(), [5, 10, 1020, 1025]);
 }
 

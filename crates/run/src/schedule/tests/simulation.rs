@@ -7,21 +7,21 @@ use super::super::{Action, AfterEnd, EndReason, Halted, Schedule, ScheduleOption
 use super::fake::Fake;
 use crate::Outcome;
 
-/// Moments that a simulation may have before it is taken for one without an end.
+/// Most steps of a simulation before it is considered endless.
 const STEPS_MAX: u32 = 100_000;
 
-/// What a job would do by itself.
+/// What a job does by itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     /// How long it takes.
     pub(super) takes_ms: u64,
     /// How it ends.
     pub(super) ends: Outcome,
-    /// What it makes of a TERM.
+    /// What it does at a TERM.
     pub(super) on_term: OnTerm,
 }
 
-/// What a job makes of a TERM.
+/// What a job does at a TERM.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OnTerm {
     Dies,
@@ -29,27 +29,27 @@ pub(super) enum OnTerm {
     Exits(u8),
 }
 
-/// A job that takes so long and exits so.
+/// A job with this duration and exit code.
 pub(super) fn job(takes_ms: u64, code: u8) -> Plan {
     Plan { takes_ms, ends: Outcome::Exited(code), on_term: OnTerm::Dies }
 }
 
-/// What happened, with the milliseconds since the begin.
+/// An event, with the milliseconds since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A job (its number) was started in a slot.
     Start(u64, u64, u32),
-    /// It ended, and this became of it.
+    /// It ended, and the schedule decided this.
     End(u64, u64, Outcome, AfterEnd),
     /// It got a signal.
     Signal(u64, u64, i32),
-    /// It was said why it is ended.
-    Tell(u64, u64, EndReason),
+    /// A message gave the reason for its end.
+    Warn(u64, u64, EndReason),
     /// The command of `--limit` was run.
     Limit(u64),
 }
 
-/// Something that the machine or a user does at a moment.
+/// A change of the machine or by a user.
 type Change = Box<dyn Fn(&mut Schedule, &Fake)>;
 
 /// A job that runs in the simulation.
@@ -68,7 +68,7 @@ pub(super) struct Simulation {
     pub(super) machine: Fake,
     pub(super) events: Vec<Event>,
     pub(super) halts: Vec<Halted>,
-    /// What the command of `--limit` says at a moment; it takes 5 ms.
+    /// The exit code of the command of `--limit` at a time; it takes 5 ms.
     pub(super) limit: fn(u64) -> u8,
     plan: Box<dyn Fn(u64, u32) -> Plan>,
     changes: BTreeMap<u64, Change>,
@@ -81,7 +81,7 @@ pub(super) struct Simulation {
 }
 
 impl Simulation {
-    /// A run of so many jobs; `plan` says what a job (its number, its attempt) does.
+    /// A run of jobs; `plan` gives what a job (its number, its attempt) does.
     pub(super) fn new(
         options: ScheduleOptions,
         machine: &Fake,
@@ -110,7 +110,7 @@ impl Simulation {
         }
     }
 
-    /// Has something happen at a moment.
+    /// Makes a change at a time.
     pub(super) fn at(&mut self, ms: u64, change: impl Fn(&mut Schedule, &Fake) + 'static) {
         self.changes.insert(ms, Box::new(change));
     }
@@ -119,13 +119,13 @@ impl Simulation {
         self.begin + Duration::from_millis(self.now_ms)
     }
 
-    /// The first whole millisecond at or after a moment.
+    /// The first whole millisecond at or after a time.
     fn ms(&self, moment: Instant) -> u64 {
         let nanoseconds = moment.saturating_duration_since(self.begin).as_nanos();
         u64::try_from(nanoseconds.div_ceil(1_000_000)).unwrap_or(u64::MAX)
     }
 
-    /// Runs everything; the exit code.
+    /// Runs everything; returns the exit code.
     pub(super) fn run(&mut self) -> u8 {
         for _ in 0..STEPS_MAX {
             let wake = self.start_all();
@@ -144,7 +144,7 @@ impl Simulation {
         panic!("the simulation does not end: {:?}", &self.events[..20.min(self.events.len())]);
     }
 
-    /// Starts what may be started; when to ask again.
+    /// Starts what may start; returns when to ask again.
     fn start_all(&mut self) -> Option<u64> {
         while let Some(seq) = self.queue.front().copied() {
             match self.schedule.may_start(self.now(), &mut self.machine.clone()) {
@@ -181,7 +181,7 @@ impl Simulation {
         None
     }
 
-    /// Does all that is due now.
+    /// Does everything that is due now.
     fn happen(&mut self) {
         if let Some(change) = self.changes.remove(&self.now_ms) {
             change(&mut self.schedule, &self.machine);
@@ -210,13 +210,13 @@ impl Simulation {
         }
     }
 
-    /// Does what the schedule wants done.
+    /// Carries out the actions of the schedule.
     fn act(&mut self) {
         let actions: Vec<Action> = self.schedule.actions().collect();
         for action in actions {
             match action {
-                Action::Tell { seq, reason, .. } => {
-                    self.events.push(Event::Tell(self.now_ms, seq, reason));
+                Action::Warn { seq, reason, .. } => {
+                    self.events.push(Event::Warn(self.now_ms, seq, reason));
                 }
                 Action::Signal { slot, seq, signal } => {
                     self.events.push(Event::Signal(self.now_ms, seq, signal));

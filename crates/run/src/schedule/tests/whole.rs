@@ -53,8 +53,8 @@ fn a_file_changes_the_number_of_slots_while_jobs_run() {
     run.at(350, holds(""));
     run.at(450, holds("1\n"));
     run.run();
-    // One, then three from the end after the change; an empty file changes nothing; then those
-    // that run may end, and one at a time goes on.
+    // One, then three from the end after the change; an empty file changes nothing; then running
+    // jobs finish, and one at a time continues.
     assert_eq!(run.starts_ms(), [0, 100, 200, 200, 200, 300, 300, 300, 400, 400, 400, 500]);
     assert_eq!(run.schedule.slots(), 1);
 }
@@ -89,7 +89,7 @@ fn an_auto_delay_shrinks_on_success_and_grows_on_failure() {
     let options = ScheduleOptions { delay, ..at_once(9) };
     let mut good = Simulation::new(options.clone(), &Fake::new(4), 4, |_, _| job(1, 0));
     good.run();
-    // What has been learnt holds from the start after: 100, 90, 81.
+    // A learned value is used from the next start on: 100, 90, 81.
     assert_eq!(good.starts_ms(), [0, 100, 190, 271]);
     let mut bad = Simulation::new(options, &Fake::new(4), 4, |_, _| job(1, 1));
     bad.run();
@@ -109,7 +109,7 @@ fn a_timeout_ends_what_runs_too_long() {
     assert_eq!(run.signals_of(2), [(500, 15)]);
     assert_eq!(run.signals_of(3), [(500, 15), (700, 15), (800, 15), (850, 9)]);
     assert_eq!(run.log(), [(499, 1, Exited(0)), (500, 2, Killed(15)), (850, 3, Killed(9))]);
-    assert!(run.events.contains(&Event::Tell(500, 2, EndReason::TimedOut)));
+    assert!(run.events.contains(&Event::Warn(500, 2, EndReason::TimedOut)));
 }
 
 #[test]
@@ -275,8 +275,8 @@ fn an_end_of_nothing_is_no_end() {
 }
 
 proptest! {
-    /// Whatever the options: no more run than may, slots are never shared, every job ends as often
-    /// as it starts, and the run ends.
+    /// With any options: no more jobs run than allowed, slots are never shared, every job ends as
+    /// often as it starts, and the run ends.
     #[test]
     fn nothing_is_lost_and_no_slot_is_shared(
         slots in 1_u32..6,
