@@ -1,35 +1,35 @@
-//! The arguments and the environment of a program, laid out as execve(2) wants them.
+//! The arguments and the environment of a program, laid out as execve(2) needs them.
 //!
-//! Both are buffers that are filled again for each job: once they have grown, nothing is allocated.
+//! Both are buffers that are filled again for each job, without allocation once they have grown.
 
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
-/// Appends a word and the NUL that ends it.
+/// Appends a word and the NUL that terminates it.
 pub fn push_word(words: &mut Vec<u8>, word: &[u8]) {
     words.extend_from_slice(word);
     words.push(0);
 }
 
-/// The words of a program, and the pointers to them.
+/// The arguments of a program, and the pointers to them.
 #[derive(Debug, Default)]
 pub struct Arguments {
-    /// Each word is ended by a NUL.
+    /// NUL-terminated words.
     words: Vec<u8>,
     pointers: Vec<*const c_char>,
 }
 
-// SAFETY: the pointers point into `words`, which this value owns; nobody else has them.
+// SAFETY: the pointers point into `words`, which this value alone owns.
 unsafe impl Send for Arguments {}
-// SAFETY: nothing is changed through a shared reference.
+// SAFETY: a shared reference changes nothing.
 unsafe impl Sync for Arguments {}
 
 impl Arguments {
-    /// Has `fill` write the words, each ended by a NUL ([`push_word`]).
+    /// Has `fill` write the words, each with its NUL ([`push_word`]).
     ///
     /// # Errors
     ///
-    /// What `fill` says; there are no words then.
+    /// That of `fill`; there are no words then.
     pub fn set<E>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         self.pointers.clear();
         self.words.clear();
@@ -43,7 +43,7 @@ impl Arguments {
         let base = self.words.as_ptr();
         let mut start = 0;
         for nul in memchr::memchr_iter(0, &self.words) {
-            // A start lies within the bytes, so that no pointer leaves them.
+            // `start` is within the bytes, so the pointer is too.
             self.pointers.push(base.wrapping_add(start).cast::<c_char>());
             start = nul + 1;
         }
@@ -56,32 +56,32 @@ impl Arguments {
         self.words.split_inclusive(|byte| *byte == 0).map(|word| &word[..word.len() - 1])
     }
 
-    /// The list for execve(2), ended by a null pointer.
+    /// The null-terminated list for execve(2).
     pub(crate) fn pointers(&self) -> *const *const c_char {
         debug_assert!(!self.pointers.is_empty(), "set() comes first");
         self.pointers.as_ptr()
     }
 }
 
-/// The environment of jobs: what all of them have, and room for what each has of its own.
+/// The environment of jobs: variables that all share, and some whose values differ by job.
 #[derive(Debug)]
 pub struct Environment {
-    /// What is the same for all; kept so that the pointers stay true.
+    /// The shared variables; kept because the pointers point to them.
     common: Arc<[CString]>,
-    /// `NAME=` of each variable of a job's own.
+    /// `NAME=` of each variable that differs by job.
     names: Arc<[Vec<u8>]>,
     own: Vec<Vec<u8>>,
     pointers: Vec<*const c_char>,
 }
 
-// SAFETY: the pointers point into what this value owns; nobody else has them.
+// SAFETY: the pointers point into what this value alone owns.
 unsafe impl Send for Environment {}
-// SAFETY: nothing is changed through a shared reference.
+// SAFETY: a shared reference changes nothing.
 unsafe impl Sync for Environment {}
 
 impl Environment {
-    /// `common` are `NAME=value` texts; those whose name is one of `own` are left out, as are those
-    /// with a NUL, which cannot be.
+    /// `common` are `NAME=value` texts; those whose name is in `own` are left out, and those with a
+    /// NUL, which cannot be passed.
     pub fn new(common: impl IntoIterator<Item = Vec<u8>>, own: &[String]) -> Self {
         let is_own = |text: &[u8]| {
             let name = text.split(|&byte| byte == b'=').next().unwrap_or_default();
@@ -104,14 +104,14 @@ impl Environment {
         environment
     }
 
-    /// Another one with the same common part.
+    /// Another environment with the same shared variables.
     #[must_use]
     pub fn another(&self) -> Self {
         Self::with(Arc::clone(&self.common), Arc::clone(&self.names))
     }
 
-    /// Gives a job's own variables their values, in the order in which they were named; those
-    /// without a value are left out.
+    /// Sets the variables that differ by job, in the order of their names; those without a value
+    /// are left out.
     pub fn set(&mut self, values: &[&[u8]]) {
         self.pointers.truncate(self.common.len());
         for ((own, name), value) in self.own.iter_mut().zip(&*self.names).zip(values) {
@@ -124,7 +124,7 @@ impl Environment {
         self.pointers.push(std::ptr::null());
     }
 
-    /// The list for execve(2), ended by a null pointer.
+    /// The null-terminated list for execve(2).
     pub(crate) fn pointers(&self) -> *const *const c_char {
         self.pointers.as_ptr()
     }

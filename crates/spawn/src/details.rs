@@ -1,16 +1,16 @@
-//! What is read of a process that has ended and has not been waited for: how much of its CPU time was
-//! the shell's own, and whether its memory peak is its own.
+//! Details of a process that has exited and was not waited for: how much CPU time its shell used,
+//! and whether its memory peak is its own.
 //!
-//! `wait4` returns the sum of what a job's shell and the command below it used.  A process that has
-//! ended but was not waited for still has its files in `/proc`: `schedstat` begins with the nanoseconds
-//! that it spent on a CPU itself, without its children, and `comm` is the name of the last program that
-//! it executed.
+//! `wait4` returns the sum of what a job's shell and its command used.  A process that has exited
+//! but was not waited for still has its files in `/proc`: `schedstat` begins with the nanoseconds
+//! that it spent on a CPU itself, without its children, and `comm` is the name of the last program
+//! that it executed.
 //!
-//! The memory peak of a child that shares our memory until it calls execve(2) includes that memory
+//! A child shares our memory until it calls execve(2), so its memory peak includes ours
 //! (`ru_maxrss`, getrusage(2)): a peak that is not above ours says nothing.
 //!
 //! Costs seven system calls for a job with a shell and one for others, and a read of
-//! `/proc/self/status` for one whose peak is above ours; nothing unless it is asked for.
+//! `/proc/self/status` for a job whose peak is above ours; nothing unless it is requested.
 
 use std::ffi::CStr;
 use std::fs::{self, File};
@@ -22,42 +22,42 @@ use crate::usage::ShellTime;
 /// Bytes of a program's name that the kernel keeps (TASK_COMM_LEN without its NUL).
 const NAME_BYTES: usize = 15;
 
-/// Most that is read of one of the small files: three numbers, or a name.
+/// Most bytes read of one of the small files: three numbers, or a name.
 const SMALL_BYTES: usize = 128;
 
-/// Most that is read of `/proc/self/status`; the line wanted is in its first half.
+/// Most bytes read of `/proc/self/status`; the needed line is in its first half.
 const STATUS_BYTES: usize = 4096;
 
-/// By how much a peak must be above ours to count.  The kernel counts pages on each CPU by itself
-/// and adds them up now and then, so its numbers are inexact by some dozen pages for each.
+/// By how much a peak must exceed ours to count.  The kernel counts pages on each CPU separately and
+/// adds them up now and then, so its numbers are off by some dozen pages for each CPU.
 const SLACK_KIB: u64 = 512;
 
-/// Looks at processes that have ended.
+/// Inspects exited processes.
 #[derive(Debug)]
 pub struct ExitDetails {
-    /// The name of the shell that runs the jobs, as the kernel knows it.
+    /// The `comm` of the shell that runs the jobs.
     shell: Option<Vec<u8>>,
     status: Option<File>,
-    /// Our own peak of memory when it was last looked at.
+    /// Our own memory peak when it was last read.
     own_kib: u64,
 }
 
 impl ExitDetails {
-    /// For jobs that the shell of this path runs; `None`: that are started without one.
+    /// For jobs that the shell with this path runs; `None` for jobs without a shell.
     ///
-    /// Our own peak is forgotten: what counts is what we hold from now on.
+    /// Resets our own memory peak to our current size.
     pub fn new(shell: Option<&CStr>) -> Self {
         let name = |path: &CStr| {
             let name = path.to_bytes().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
             name[..name.len().min(NAME_BYTES)].to_vec()
         };
-        // proc_pid_clear_refs(5).  Where it cannot be, more peaks are not known.
+        // proc_pid_clear_refs(5).  If it fails, the peaks of more jobs stay unknown.
         let _ = fs::write("/proc/self/clear_refs", "5");
         let status = File::open("/proc/self/status").ok();
         ExitDetails { shell: shell.map(name), status, own_kib: 0 }
     }
 
-    /// The CPU time of a job's shell, for a process that was not waited for yet.
+    /// The CPU time of a job's shell; the process was not waited for yet.
     pub(crate) fn shell(&self, pid: i32) -> ShellTime {
         let Some(shell) = &self.shell else { return ShellTime::NoShell };
         let mut bytes = [0; SMALL_BYTES];
@@ -72,7 +72,7 @@ impl ExitDetails {
         }
     }
 
-    /// The peak of a process that the kernel says had `kib`, if it is its own.
+    /// The memory peak that the kernel reports for a process, if it is its own.
     pub(crate) fn resident_kib(&mut self, kib: u64) -> Option<u64> {
         if kib <= self.own_kib + SLACK_KIB {
             return None;
@@ -89,7 +89,7 @@ fn read<'a>(path: &str, bytes: &'a mut [u8]) -> Option<&'a [u8]> {
     Some(&bytes[..count])
 }
 
-/// The first number of a `schedstat`; a kernel that does not count writes zeros.
+/// The first number of a `schedstat`; a kernel without schedstats writes zeros.
 fn own_ns(text: &[u8]) -> Option<u64> {
     let number = text.split(|&byte| byte == b' ').next()?;
     std::str::from_utf8(number).ok()?.parse().ok().filter(|ns| *ns > 0)
@@ -123,7 +123,7 @@ mod tests {
         let mut details = ExitDetails::new(None);
         assert_eq!(details.resident_kib(SLACK_KIB), None);
         let own = peak_kib(&fs::read("/proc/self/status").unwrap()).unwrap();
-        // The other tests of this process hold memory too.
+        // Other tests of this process use memory too.
         assert_eq!(details.resident_kib(own / 2 + SLACK_KIB), None);
         assert_eq!(details.resident_kib(1 << 40), Some(1 << 40));
     }

@@ -1,30 +1,30 @@
-//! `execve(2)` that returns its error as its value.
+//! `execve(2)` that returns its error number as a value.
 //!
-//! The C library's function writes it to `errno`, which a child that shares our memory shares with the
-//! thread that started it and that continues to run.
+//! The function of libc writes it to `errno`, which a child with our memory shares with the thread
+//! that started it and continues to run.
 
 use std::ffi::{CStr, c_char};
 
 use rustix::io::Errno;
 
-/// Whether there is such a call for this processor; where not, a thread must wait for its child
-/// (`CLONE_VFORK`), and the C library's will do.
+/// Whether there is such a function for this architecture; if not, a thread must wait for its child
+/// (`CLONE_VFORK`), and the function of libc is used.
 pub(crate) const IS_QUIET: bool =
     cfg!(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"));
 
-/// Makes this process another program; returns only if that cannot be.
+/// Executes a program; returns only if that fails.
 ///
 /// # Safety
 ///
-/// `words` and `variables` are lists of C strings, each ended by a null pointer.
+/// `words` and `variables` are null-terminated lists of C strings.
 pub(crate) unsafe fn execve(
     program: &CStr,
     words: *const *const c_char,
     variables: *const *const c_char,
 ) -> Errno {
     let result: isize;
-    // SAFETY: the numbers and registers are those of syscall(2) for each processor; the call reads
-    // what the caller vouches for and changes no memory of ours when it returns.
+    // SAFETY: the numbers and registers are those of syscall(2) for each architecture; the kernel
+    // reads what the caller guarantees, and changes no memory of ours if it returns.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         std::arch::asm!(

@@ -1,7 +1,8 @@
-//! A part of a file that is copied into another one before a program starts.
+//! Copies a range of a file into another file before a program starts.
 //!
-//! A thread other than the engine's does it, so that no other job waits for a large part.
-//! `copy_file_range` copies within the kernel, or not at all where the file system can share blocks.
+//! A thread other than the engine's does it, so that no other job waits for a large range.
+//! `copy_file_range` copies within the kernel, or only shares blocks if the file system can do
+//! that.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -13,28 +14,28 @@ use std::sync::Arc;
 use rustix::fs::copy_file_range;
 use rustix::io::Errno;
 
-/// Bytes moved at a time where the kernel cannot copy by itself.
+/// Bytes moved at a time if the kernel cannot copy by itself.
 const COPY_BYTES: u64 = 256 << 10;
 
-/// What is copied, and where to.
+/// The range to copy, and the file to fill.
 #[derive(Debug)]
 pub struct InputCopy {
-    /// Comes first.
+    /// Written first.
     pub header: Arc<[u8]>,
-    /// The file that the rest comes from.
+    /// The file to copy from.
     pub from: Arc<File>,
-    /// Which bytes of it.
+    /// The range of bytes to copy.
     pub range: Range<u64>,
-    /// The file that is filled; empty up to now.
+    /// The file to fill, which is empty.
     pub into: OwnedFd,
 }
 
 impl InputCopy {
-    /// Copies.  A file that has become shorter gives what is left of it.
+    /// Copies.  If the file has become shorter, copies what there is.
     ///
     /// # Errors
     ///
-    /// What the kernel says, as when a disk is full.
+    /// Those of the kernel, such as a full disk.
     pub fn run(&self) -> io::Result<()> {
         self.write(&self.header, 0)?;
         let header = self.header.len() as u64;
@@ -46,7 +47,7 @@ impl InputCopy {
                 copy_file_range(&*self.from, Some(&mut from), &self.into, Some(&mut into), count);
             match copied {
                 Err(Errno::INTR) => {}
-                // Other file systems, other kinds of files: by our own memory.
+                // Another file system or another type of file: through our memory.
                 Ok(0) | Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => {
                     return self.read_and_write(at);
                 }
@@ -102,7 +103,7 @@ mod tests {
         let mut from = tempfile::tempfile().unwrap();
         from.write_all(&bytes).unwrap();
         let from = Arc::new(from);
-        // The last range is larger than the file, as if that had become shorter.
+        // The last range is larger than the file, as if the file had become shorter.
         for (range, by_memory) in [(5..600_005, false), (5..600_005, true), (5..800_000, false)] {
             let mut into = tempfile::tempfile().unwrap();
             let fill = InputCopy {

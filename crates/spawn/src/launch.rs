@@ -1,4 +1,4 @@
-//! What a child reads and writes in the memory that it shares with us, until it calls execve(2).
+//! The memory that a child shares with us until it calls execve(2).
 
 use std::ffi::{CString, c_void};
 use std::io;
@@ -10,47 +10,47 @@ use std::time::Duration;
 
 use crate::{Arguments, Environment, InputCopy, SpawnError};
 
-/// Stack of a child: it calls a dozen functions of a few variables each.  Only what is touched of
-/// it takes memory, a page or two.
+/// Stack of a child, which calls a dozen functions with a few variables each.  Only touched pages
+/// take memory, one or two.
 const STACK_BYTES: usize = 16 * 1024;
 
-/// The alignment of stacks that the ABIs of x86-64 and AArch64 ask for.
+/// The stack alignment of the ABIs of x86-64 and AArch64.
 const STACK_ALIGNMENT: usize = 16;
 
-/// A program to be started.  Its buffers are used again for the next one.
+/// A program to start.  Its buffers are used again for the next one.
 #[derive(Debug)]
 pub struct Launch {
-    /// The file, found already (nothing looks through PATH here).
+    /// The file, already found (PATH is not searched here).
     pub program: Arc<CString>,
-    /// Its words, the zeroth included.
+    /// Its arguments, including the zeroth.
     pub arguments: Arguments,
     /// Its environment.
     pub environment: Environment,
-    /// What it gets as descriptors 0, 1 and 2; `None` leaves ours.  They must be open when it is
-    /// started, and be 3 or above.
+    /// Its descriptors 0, 1 and 2; `None` inherits ours.  They must be open when it starts, and be
+    /// 3 or above.
     pub streams: [Option<RawFd>; 3],
-    /// Where it runs; `None`: where we are.
+    /// Its working directory; `None` inherits ours.
     pub directory: Option<CString>,
-    /// What is added to its nice value.
+    /// Added to its nice value.
     pub nice: i32,
-    /// Whether it stays in our process group, as one that asks the terminal must.
+    /// Whether it stays in our process group, as it must to read from the terminal.
     pub shares_group: bool,
-    /// A file that is to be filled before it starts.
+    /// A file that is filled before it starts.
     pub input_copy: Option<InputCopy>,
-    /// Its signal mask, by the spawner.
+    /// Its signal mask, set by the spawner.
     pub(crate) mask: libc::sigset_t,
     stack: Box<[MaybeUninit<u8>]>,
-    /// When the order was given, and when the child asked to become its program: CLOCK_MONOTONIC,
-    /// ns; 0 as long as it has not.
-    ordered_ns: u64,
+    /// When the start was requested, and when the child called execve(2): CLOCK_MONOTONIC, ns; 0 if
+    /// it has not.
+    requested_ns: u64,
     called_ns: AtomicU64,
-    /// The error of the child's call that failed, 0 if none did.
+    /// The error number of the child's failed call, 0 if none failed.
     failed: AtomicI32,
 }
 
 impl Launch {
-    /// Why it never became its program, `error` being what the kernel said last: the folder is
-    /// looked at again, as a child reports only one number.
+    /// The error for a program that did not start with `error`: since a child reports only one
+    /// number, the working directory is checked again.
     fn refusal(&self, error: io::Error) -> SpawnError {
         let shown = |path: &CString| String::from_utf8_lossy(path.as_bytes()).into_owned();
         let enters = |path: &&CString| {
@@ -62,7 +62,7 @@ impl Launch {
         }
     }
 
-    /// A program without words yet, in our directory and with our standard descriptors.
+    /// A program without arguments, with our working directory and descriptors.
     pub fn new(program: Arc<CString>, environment: Environment) -> Self {
         Launch {
             program,
@@ -73,65 +73,66 @@ impl Launch {
             nice: 0,
             shares_group: false,
             input_copy: None,
-            // SAFETY: all zeros is a value of this plain structure: the empty set.
+            // SAFETY: zeros are a valid value of this plain structure: the empty set.
             mask: unsafe { MaybeUninit::zeroed().assume_init() },
             stack: Box::new_uninit_slice(STACK_BYTES),
-            ordered_ns: 0,
+            requested_ns: 0,
             called_ns: AtomicU64::new(0),
             failed: AtomicI32::new(0),
         }
     }
 
-    /// Makes it ready for its next child: ordered so long ago.
+    /// Prepares the launch for a child whose start was requested `waited` ago.
     pub(crate) fn prepare(&mut self, mask: &libc::sigset_t, waited: Duration) {
         self.mask = *mask;
         let waited_ns = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
-        self.ordered_ns = monotonic_ns().saturating_sub(waited_ns);
+        self.requested_ns = monotonic_ns().saturating_sub(waited_ns);
         *self.called_ns.get_mut() = 0;
         *self.failed.get_mut() = 0;
     }
 
-    /// Where the child's stack begins: it grows downwards.
+    /// The top of the child's stack, which grows downwards.
     pub(crate) fn stack_top(&mut self) -> *mut c_void {
         let end = self.stack.as_mut_ptr_range().end;
         end.wrapping_sub(end.addr() % STACK_ALIGNMENT).cast()
     }
 
-    /// By the child: it is about to become its program.
+    /// Called by the child just before execve(2).
     pub(crate) fn calls(&self) {
         self.called_ns.store(monotonic_ns(), Relaxed);
     }
 
-    /// By the child: a call that it cannot do without has failed.
+    /// Called by the child when a necessary call has failed.
     pub(crate) fn fails(&self, error: rustix::io::Errno) {
         self.failed.store(error.raw_os_error(), Relaxed);
     }
 }
 
 fn monotonic_ns() -> u64 {
-    // By the vDSO, which needs neither a call nor anything of the thread that runs it.
+    // Read through the vDSO, which needs neither a system call nor thread-local state.
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
-/// A process that was started, with what it reads until it is its program.
+/// A started process, and the memory that it uses until its execve(2).
 ///
-/// Dropping it leaks that, as the process may still read it: hand it to [`reclaim`](Self::reclaim).
+/// Dropping it leaks that memory, because the process may still use it: call
+/// [`reclaim`](Self::reclaim).
 #[derive(Debug)]
 pub struct Child {
-    /// Its number, which is its process group's as well.
+    /// Its number, which is also that of its process group.
     pub pid: i32,
     launch: ManuallyDrop<Box<Launch>>,
 }
 
-/// What is left of a process that has ended.
+/// What is left of a process that has exited.
 #[derive(Debug)]
 pub struct Reclaimed {
-    /// What it was started with, to be used again.
+    /// The launch, to be used again.
     pub launch: Box<Launch>,
-    /// From the order to its asking the kernel to be its program; 0 where it never came so far.
+    /// Time from the request to the execve(2); 0 if it was not called.
     pub took: Duration,
-    /// Why it never was its program, if so.
+    /// Why the program did not start.
     pub error: Option<SpawnError>,
 }
 
@@ -141,19 +142,19 @@ impl Child {
         Child { pid, launch: ManuallyDrop::new(launch) }
     }
 
-    /// The same, of a program that cannot be run because of this error: for worlds that are not
-    /// there, since a real child writes it itself.
+    /// A child whose program cannot be run because of this error: for simulations, since a real
+    /// child writes the error number itself.
     #[must_use]
     pub fn failing(self, code: i32) -> Self {
         self.launch.failed.store(code, Relaxed);
         self
     }
 
-    /// Takes back what it was started with, once the process has been waited for.
+    /// Returns the launch, once the process has been waited for.
     pub fn reclaim(self) -> Reclaimed {
         let mut launch = ManuallyDrop::into_inner(self.launch);
         let called_ns = *launch.called_ns.get_mut();
-        let took = Duration::from_nanos(called_ns.saturating_sub(launch.ordered_ns));
+        let took = Duration::from_nanos(called_ns.saturating_sub(launch.requested_ns));
         let error = match *launch.failed.get_mut() {
             0 => None,
             code => Some(launch.refusal(io::Error::from_raw_os_error(code))),

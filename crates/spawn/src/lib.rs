@@ -1,18 +1,19 @@
-//! Starting programs at the lowest cost the kernel allows, and waiting for their exits.
+//! Starts programs at the lowest cost that the kernel allows, and waits for their exits.
 //!
-//! A program is started by `clone(CLONE_VM)`: nothing of this process is copied, however much memory it
-//! has, and this process does not wait.  The child makes a handful of calls (its own process group,
-//! descriptors, the signal mask) on a stack of its own and calls execve(2), while the next one is
-//! started on another CPU.  Waiting for that (`CLONE_VFORK`, as `posix_spawn` does) costs two context
-//! switches a program and lets only one at a time get to its exec: with `/bin/true` on two CPUs 1,500 a
-//! second instead of 2,800, at twice the CPU time of this process.
+//! A program is started by `clone(CLONE_VM)`: nothing of this process is copied, however much
+//! memory it has, and this process does not wait.  The child makes a handful of system calls
+//! (process group, descriptors, signal mask) on a stack of its own and calls execve(2), while the
+//! next child is started on another CPU.  Waiting for that (`CLONE_VFORK`, as in `posix_spawn`)
+//! costs two context switches a program and lets only one child at a time reach its execve: with
+//! `/bin/true` on two CPUs 1,500 a second instead of 2,800, at twice the CPU time of this process.
 //!
 //! What the child needs (path, arguments, environment) is made before; nothing is allocated between
-//! clone and exec.  It is in one [`Launch`], which belongs to the child until its exit is known, and is
-//! used again then.
+//! clone and execve.  It is in one [`Launch`], which belongs to the child until its exit is known,
+//! and is then used again.
 //!
-//! Exits arrive as SIGCHLD on one `signalfd` ([`SignalFd`]); [`reap`] calls `wait4`, which also returns
-//! the resource usage.  A descriptor for each process would cost three calls a program more.
+//! Exits arrive as SIGCHLD on one `signalfd` ([`SignalFd`]); [`reap`] calls `wait4`, which also
+//! returns the resource usage.  A pidfd for each process would cost three more system calls a
+//! program.
 //!
 //! Uses nothing of ours.  Begin reading with `launch.rs` (what is passed to the child), then
 //! `spawner.rs` (clone, and what the child does) and `signals.rs` (exits).
@@ -41,7 +42,7 @@ pub use usage::{ResourceUsage, ShellTime};
 /// Why a program was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// No process can be made at the moment (EAGAIN, ENOMEM): try later.
+    /// No process can be created at the moment (EAGAIN, ENOMEM): try later.
     #[error("cannot start another process now: {0}")]
     Busy(io::Error),
     /// The program cannot be run.
@@ -60,17 +61,17 @@ pub enum SpawnError {
         /// What the kernel said.
         error: io::Error,
     },
-    /// The file that it is to read cannot be written.
+    /// The file for its standard input cannot be written.
     #[error("cannot write a temporary file for a job: {0}; --tmpdir names another folder")]
     InputCopy(io::Error),
-    /// No process can be made at all.
+    /// No process can be created at all.
     #[error("cannot start a process: {0}")]
     Refused(io::Error),
 }
 
 impl SpawnError {
-    /// What a shell would have ended with: 127 for a program that does not exist, 126 for one that
-    /// cannot be run.
+    /// The exit status that a shell would use: 127 for a program that does not exist, 126 for one
+    /// that cannot be run.
     pub fn exit_code(&self) -> u8 {
         match self {
             SpawnError::Program { error, .. } | SpawnError::Folder { error, .. }

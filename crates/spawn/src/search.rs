@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// The program that `name` means: itself when it has a slash, else the first executable regular
-/// file of this name in the folders of `path` (`$PATH`; an empty part is the current folder).
+/// Finds the program `name`: itself if it contains a slash, otherwise the first executable regular
+/// file of this name in the folders of `path` (`$PATH`; an empty part is the working directory).
 pub fn find_program(name: &[u8], path: &[u8]) -> Option<PathBuf> {
     if name.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! SIGCHLD by a descriptor, exit statuses and resource usage by `wait4`.
+//! SIGCHLD by a signalfd, exit statuses and resource usage by `wait4`.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,25 +8,25 @@ use std::time::Duration;
 use crate::details::ExitDetails;
 use crate::usage::{ResourceUsage, ShellTime};
 
-/// A process that has ended.
+/// A process that has exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reaped {
     /// Its number.
     pub pid: i32,
-    /// Its exit code, if it made an exit.
+    /// Its exit code, if it exited by itself.
     pub exit: Option<u8>,
-    /// The signal that ended it, or 0.
+    /// The signal that killed it, or 0.
     pub signal: u8,
-    /// What it used.
+    /// Its resource usage.
     pub usage: ResourceUsage,
 }
 
-/// Where ends and other signals are heard.
+/// A signalfd for SIGCHLD and other signals.
 ///
-/// While it lives, SIGPIPE is no longer ignored but blocked: a write to a closed pipe is an error
-/// here all the same, and programs are ended by it as they should be, without a call for each to
-/// have it so.  Its signals are blocked in the thread that made it and in all threads that this
-/// one starts; programs get the mask from before.
+/// While it lives, SIGPIPE is not ignored (as the Rust runtime sets it) but blocked: a write to a
+/// closed pipe still returns an error here, and programs get the default action without a system
+/// call for each.  The signals are blocked in the thread that made it and in threads that this one
+/// starts; programs get the previous mask.
 #[derive(Debug)]
 pub struct SignalFd {
     fd: OwnedFd,
@@ -35,11 +35,11 @@ pub struct SignalFd {
 }
 
 impl SignalFd {
-    /// Blocks SIGCHLD and `signals` and listens for them.
+    /// Blocks SIGCHLD and `signals`, and opens a signalfd for them.
     ///
     /// # Errors
     ///
-    /// What signalfd(2) says, as when there is no descriptor left.
+    /// Those of signalfd(2), as when no descriptor is left.
     pub fn listen(signals: &[i32]) -> io::Result<Self> {
         // SAFETY: a set is valid once sigemptyset has written it; the calls are plain.
         let (fd, heard, before) = unsafe {
@@ -52,7 +52,7 @@ impl SignalFd {
             libc::sigaddset(blocked.as_mut_ptr(), libc::SIGPIPE);
             let mut before = MaybeUninit::uninit();
             libc::pthread_sigmask(libc::SIG_BLOCK, blocked.as_ptr(), before.as_mut_ptr());
-            // Rust's runtime ignores it, and what is ignored stays ignored in a program.
+            // The Rust runtime ignores it, and an ignored signal stays ignored in a program.
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
             let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
             let fd = libc::signalfd(-1, heard.as_ptr(), flags);
@@ -66,23 +66,23 @@ impl SignalFd {
         Ok(SignalFd { fd, heard, before })
     }
 
-    /// The mask that this process had before: what programs are to get.
+    /// The previous signal mask, which programs get.
     pub fn mask(&self) -> libc::sigset_t {
         self.before
     }
 
-    /// Waits for a signal, at most so long; for one who waits for nothing else.
+    /// Waits for a signal, at most for this time; for callers that wait for nothing else.
     ///
     /// # Errors
     ///
-    /// What sigtimedwait(2) says; that none came in time, or that another one interrupted, is none.
+    /// Those of sigtimedwait(2), except that the time was over or that another signal interrupted.
     pub fn wait(&self, at_most: Option<Duration>) -> io::Result<Option<i32>> {
         let limit = at_most.map(|left| libc::timespec {
             tv_sec: left.as_secs().try_into().unwrap_or(libc::time_t::MAX),
             tv_nsec: left.subsec_nanos().into(),
         });
         let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: the set and the limit are ours, and nothing else is asked for.
+        // SAFETY: the set and the limit are valid; no siginfo is requested.
         let signal = unsafe { libc::sigtimedwait(&self.heard, std::ptr::null_mut(), limit) };
         if signal >= 0 {
             return Ok(Some(signal));
@@ -94,7 +94,7 @@ impl SignalFd {
         }
     }
 
-    /// Takes all signals that wait, and hands them to `each`.
+    /// Passes all pending signals to `each`.
     pub fn take(&self, mut each: impl FnMut(i32)) {
         loop {
             let mut infos = [const { MaybeUninit::<libc::signalfd_siginfo>::uninit() }; 8];
@@ -114,23 +114,23 @@ impl SignalFd {
     }
 }
 
-/// The next process that has ended, if one has; looked at by `details` before it is gone.
+/// The next process that has exited, if there is one; `details` inspects it before it is reaped.
 pub fn reap(details: Option<&mut ExitDetails>) -> Option<Reaped> {
-    let Some(details) = details else { return take_away(-1) };
+    let Some(details) = details else { return wait_for(-1) };
     let pid = first_ended()?;
     let shell = details.shell(pid);
-    let mut reaped = take_away(pid)?;
+    let mut reaped = wait_for(pid)?;
     let usage = &mut reaped.usage;
     usage.shell = shell;
     usage.resident_kib = usage.resident_kib.take().and_then(|kib| details.resident_kib(kib));
     Some(reaped)
 }
 
-/// A process that has ended, which is left as it is.
+/// A process that has exited, without reaping it.
 fn first_ended() -> Option<i32> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: the place is ours; zeros are valid, and stay where no process has ended.
+    // SAFETY: the structure is live; zeros are valid, and stay if no process has exited.
     let pid = unsafe {
         libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), flags);
         info.assume_init_ref().si_pid()
@@ -138,11 +138,11 @@ fn first_ended() -> Option<i32> {
     (pid > 0).then_some(pid)
 }
 
-/// Waits for a process that has ended; -1 is any.
-fn take_away(pid: i32) -> Option<Reaped> {
+/// Reaps a process that has exited; -1 for any.
+fn wait_for(pid: i32) -> Option<Reaped> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: both places are ours.
+    // SAFETY: both structures are live.
     let pid = unsafe { libc::wait4(pid, &mut status, libc::WNOHANG, usage.as_mut_ptr()) };
     if pid <= 0 {
         return None;
@@ -162,8 +162,8 @@ impl AsRawFd for SignalFd {
 
 impl Drop for SignalFd {
     fn drop(&mut self) {
-        // SAFETY: plain calls; the mask is the one that was in force, and a SIGPIPE that waits is
-        // forgotten once it is ignored.
+        // SAFETY: plain calls; the mask is the previous one, and a pending SIGPIPE is discarded
+        // once it is ignored.
         unsafe {
             libc::signal(libc::SIGPIPE, libc::SIG_IGN);
             libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut());
@@ -171,7 +171,7 @@ impl Drop for SignalFd {
     }
 }
 
-/// getrusage(2)'s numbers in our units.
+/// Converts the numbers of getrusage(2) to our units.
 fn resource_usage(usage: &libc::rusage) -> ResourceUsage {
     let us = |time: libc::timeval| (time.tv_sec * 1_000_000 + time.tv_usec).cast_unsigned();
     ResourceUsage {

@@ -12,27 +12,27 @@ use rustix::{process, stdio};
 use crate::execve::{IS_QUIET, execve};
 use crate::{Child, Launch, SpawnError};
 
-/// Starts programs by the kernel.
+/// Starts programs.
 #[derive(Debug)]
 pub struct Spawner {
-    /// What the child gets as its signal mask: the one this process was started with.
+    /// The signal mask of children: the one that this process was started with.
     mask: libc::sigset_t,
 }
 
 impl Spawner {
-    /// A spawner whose children get `mask`, which is best what this process was started with.
+    /// A spawner whose children get `mask`, usually the one that this process was started with.
     pub fn new(mask: libc::sigset_t) -> Self {
         Spawner { mask }
     }
 
-    /// Starts a program that was ordered at `ordered`; returns as soon as there is a process, which
-    /// returns at its end whether execve(2) succeeded.
+    /// Starts a program whose start was requested at `ordered`; returns as soon as there is a
+    /// process. Whether execve(2) succeeded is known when the process has exited.
     ///
     /// Signals must be blocked in this thread (see [`SignalFd`](crate::SignalFd)).
     ///
     /// # Errors
     ///
-    /// [`SpawnError::Busy`] or [`SpawnError::Refused`], with what was to be started.
+    /// [`SpawnError::Busy`] or [`SpawnError::Refused`], with the launch.
     pub fn spawn(
         &self,
         mut launch: Box<Launch>,
@@ -42,10 +42,10 @@ impl Spawner {
         let top = launch.stack_top();
         let waits = if IS_QUIET { 0 } else { libc::CLONE_VFORK };
         let flags = libc::CLONE_VM | waits | libc::SIGCHLD;
-        // SAFETY: the child runs on the launch's own stack and reads the launch alone, which stays
-        // where it is and is nobody else's until the child has been waited for (see `Child`).
-        // Signals that are handled are blocked in this thread, so no handler runs on that stack;
-        // its signal handling and its descriptors are copies (no CLONE_SIGHAND, no CLONE_FILES).
+        // SAFETY: the child runs on the launch's own stack and reads only the launch, which is not
+        // moved or used by others until the child was waited for (see `Child`).  Handled signals
+        // are blocked in this thread, so no handler runs on that stack; signal handlers and
+        // descriptors are copied (no CLONE_SIGHAND, no CLONE_FILES).
         let pid = unsafe {
             libc::clone(become_program, top, flags, ptr::from_ref(&*launch).cast_mut().cast())
         };
@@ -61,19 +61,20 @@ impl Spawner {
     }
 }
 
-/// The child.  It shares all memory with threads that run on, the thread-local storage of the one
-/// that started it too: it calls the kernel directly, never by a function that would set `errno`,
-/// allocates nothing, and writes to nothing but its stack and the launch's atomic cells.
+/// Runs in the child.  It shares all memory with running threads, including the thread-local
+/// storage of the one that started it: it makes system calls directly, never through a function
+/// that sets `errno`, allocates nothing, and writes only to its stack and the atomics of the
+/// launch.
 extern "C" fn become_program(launch: *mut c_void) -> c_int {
-    // SAFETY: the pointer is a launch that is left alone for as long as we need it.
+    // SAFETY: the pointer is a launch that nobody else uses as long as we need it.
     let launch = unsafe { &*launch.cast::<Launch>() };
     let Err(error) = prepare(launch);
     launch.fails(error);
-    // SignalFd the process: by the C library's `clone`, which calls the kernel with it.
+    // Exits the process: `clone` of libc passes this to `exit`.
     127
 }
 
-/// Everything up to the program.
+/// Does everything up to the execve(2).
 fn prepare(launch: &Launch) -> Result<std::convert::Infallible, Errno> {
     if !launch.shares_group {
         process::setpgid(None, None)?;
@@ -83,21 +84,21 @@ fn prepare(launch: &Launch) -> Result<std::convert::Infallible, Errno> {
         process::chdir(&**path)?;
     }
     if launch.nice != 0 {
-        // What the user may not have is left as it is, as nice(1) does.
+        // Without permission the nice value stays as it is, as with nice(1).
         let _ = process::nice(launch.nice);
     }
-    // SAFETY: the set is valid; this function returns errors as its value.
+    // SAFETY: the set is valid; this function returns errors as values.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &launch.mask, ptr::null_mut()) };
     launch.calls();
     let (words, variables) = (launch.arguments.pointers(), launch.environment.pointers());
-    // SAFETY: both are lists of C strings that end with a null pointer.
+    // SAFETY: both are null-terminated lists of C strings.
     Err(unsafe { execve(&launch.program, words, variables) })
 }
 
 /// Makes `streams` the descriptors 0, 1 and 2.
 fn place_streams(streams: &[Option<i32>; 3]) -> Result<(), Errno> {
-    // SAFETY: copied when we were made, and open then.  Ours are closed when a program starts, and
-    // are never below 3 (see `engine`).
+    // SAFETY: copied when this process was created, and open then.  Our own are close-on-exec, and
+    // never below 3 (see `engine`).
     let [stdin, stdout, stderr] =
         streams.map(|stream| stream.map(|stream| unsafe { BorrowedFd::borrow_raw(stream) }));
     stdin.map_or(Ok(()), stdio::dup2_stdin)?;
@@ -115,7 +116,7 @@ mod tests {
     use crate::{Arguments, Environment, Reclaimed};
 
     fn spawner() -> Spawner {
-        // SAFETY: an empty set is valid after sigemptyset.
+        // SAFETY: the set is empty and valid after sigemptyset.
         let mask = unsafe {
             let mut mask = std::mem::zeroed();
             libc::sigemptyset(&mut mask);

@@ -1,48 +1,47 @@
 //! The resource usage of a process.
 
-/// What a process used, by the kernel's account of it and of the children that it waited for
-/// (getrusage(2)).
+/// What a process and the children that it waited for used, by getrusage(2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourceUsage {
     /// User time, microseconds.
     pub user_us: u64,
     /// System time, microseconds.
     pub system_us: u64,
-    /// Peak resident memory of the largest of them, KiB; `None` where it was not above the runner's
-    /// own, which the kernel counts into it.  May be the runner's own unless details are asked for
-    /// ([`ExitDetails`](crate::ExitDetails)).
+    /// Peak resident memory of the largest of them, KiB; `None` if it was not above that of the
+    /// runner, which the kernel includes.  Without [`ExitDetails`](crate::ExitDetails) it may be
+    /// the runner's own.
     pub resident_kib: Option<u64>,
-    /// Times it gave the CPU away.
+    /// Voluntary context switches.
     pub voluntary_switches: u64,
-    /// Times the CPU was taken from it.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
-    /// Page faults that needed no reading.
+    /// Page faults that needed no I/O.
     pub minor_faults: u64,
-    /// Page faults that read from a disk.
+    /// Page faults that needed I/O.
     pub major_faults: u64,
-    /// From the moment it could start to its program running, nanoseconds.
+    /// From the request to start it to its execve(2), nanoseconds.
     pub spawn_ns: u64,
-    /// What of the CPU time was the shell's.
+    /// The part of the CPU time that the shell used.
     pub shell: ShellTime,
 }
 
-/// What of a job's CPU time was the shell's that ran it.
+/// The part of a job's CPU time that its shell used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShellTime {
-    /// It was not asked for, or the kernel does not say.
+    /// It was not requested, or the kernel does not report it.
     #[default]
     Unknown,
     /// There was no shell.
     NoShell,
-    /// The shell became the command (`exec`, or its last one): what it had used until then is in
-    /// the command's.
+    /// The shell became the command by execve(2) (`exec`, or its last command): what it had used
+    /// before is included in the command's time.
     Became,
-    /// So many nanoseconds.
+    /// This many nanoseconds.
     Own(u64),
 }
 
 impl ShellTime {
-    /// Nanoseconds, where they are known.
+    /// Nanoseconds, if known.
     pub fn ns(self) -> Option<u64> {
         match self {
             ShellTime::Unknown => None,
@@ -53,7 +52,7 @@ impl ShellTime {
 }
 
 impl ResourceUsage {
-    /// What of the CPU time was not the shell's, microseconds, where that is known.
+    /// The CPU time that the shell did not use, in microseconds, if known.
     pub fn command_us(&self) -> Option<u64> {
         Some((self.user_us + self.system_us).saturating_sub(self.shell.ns()? / 1000))
     }
