@@ -5,19 +5,19 @@ use regex::bytes::{NoExpand, Regex};
 /// How a value is changed.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
-    /// `{:-text}`: the text where the value is empty (or `0`).
+    /// `{:-text}`: the text if the value is empty (or `0`).
     Default(Vec<u8>),
-    /// `{:2}`: without so many bytes at the front.
+    /// `{:2}`: without this many bytes at the front.
     From(usize),
-    /// `{:2:3}`: from there, so many bytes.
+    /// `{:2:3}`: from the first number on, as many bytes as the second.
     Slice(usize, usize),
     /// `{#re}`, `{##re}`, `{%%re}`: without the match.
     Without(Regex),
-    /// `{%re}`: without the match at the end that begins last; group 1 is what stays.
+    /// `{%re}`: without the match at the end that begins last; group 1 is what remains.
     Keep(Regex),
-    /// `{/re/text}`, `{//re/text}`: the match, or every match, made this text.
+    /// `{/re/text}`, `{//re/text}`: the first match, or every match, replaced by the text.
     Replace { from: Regex, to: Vec<u8>, every: bool },
-    /// `{^re}`, `{,re}` at the front, `{^^re}`, `{,,re}` everywhere: in capitals or small.
+    /// `{^re}`, `{,re}` at the front, `{^^re}`, `{,,re}` everywhere: in upper or lower case.
     Case { of: Regex, upper: bool, every: bool },
 }
 

@@ -1,17 +1,17 @@
-//! Running without a shell: whether the text of a template means the same without one, and the words
-//! that a shell would have made of it.
+//! Running without a shell: whether the text of a template means the same without one, and the
+//! words that a shell would make of it.
 //!
-//! Decided once for a template, as values are always quoted: only the command's own text can need a
-//! shell.  Quotes and backslashes around plain text are removed here, so that `awk '{print $1}' {}`
-//! needs no shell.  Builtins and functions are looked up in [`crate::shell`].
+//! This is decided once for a template: values are always quoted, so only the text of the command
+//! can need a shell.  Quotes and backslashes around plain text are removed here, so that `awk
+//! '{print $1}' {}` needs no shell.  Builtins and functions are looked up in [`crate::shell`].
 
 use super::parse::Piece;
 use super::render::{self, Arguments};
 use super::{Context, Flow, RenderError, Template};
 use crate::shell_reason::ShellReason;
 
-/// The first word of a template that a shell would only take apart into words, or why it would do
-/// more than that.
+/// The first word of a template that a shell would only split into words, or why it would do more
+/// than that.
 pub(crate) fn first_word(template: &Template) -> Result<Vec<u8>, ShellReason> {
     let pieces = template.plain.as_ref().map_err(Clone::clone)?;
     let mut name: Option<Vec<u8>> = None;
@@ -51,7 +51,7 @@ pub(super) fn render(
     Ok(flow)
 }
 
-/// The pieces with their quotes taken away; or why only a shell can read them.
+/// The pieces without their quotes; or why only a shell can run them.
 pub(super) fn plain(pieces: &[Piece], is_quoted: bool) -> Result<Vec<Piece>, ShellReason> {
     if is_quoted {
         return Ok(pieces.to_vec());
@@ -90,11 +90,11 @@ struct Reader {
     pieces: Vec<Piece>,
     /// The quotation mark that is open.
     quote: Option<u8>,
-    /// The text ended with a backslash: the next byte is text.
+    /// The text ended with a backslash, which escapes the next byte.
     is_escaped: bool,
-    /// How many words are behind.
+    /// Number of complete words.
     words: usize,
-    /// Of this word: it has something, a value, a blank between quotes.
+    /// Whether this word has something, a value, a quoted blank.
     has_text: bool,
     has_value: bool,
     has_quoted_blank: bool,
@@ -125,7 +125,7 @@ impl Reader {
                     None => self.is_escaped = true,
                 },
                 (None, b'=') if self.words == 0 => return Err(ShellReason::Assignment),
-                // A value before it may be missing, and then the word begins here.
+                // A value before it may be empty, so that the word begins here.
                 (None, b'#' | b'=') if !self.has_text => {
                     return Err(ShellReason::Special(byte as char));
                 }
@@ -182,8 +182,8 @@ impl Reader {
         self.has_quoted_blank = false;
     }
 
-    /// Packed values repeat what stands around them up to a blank, quoted or not: quotes that such
-    /// a repetition tears apart are for a shell to make sense of.
+    /// Packed values repeat the text around them up to a blank, quoted or not: only a shell can
+    /// handle quotes that such a repetition splits.
     fn see_whether_torn(&self) -> Result<(), ShellReason> {
         if self.has_value && self.has_quoted_blank {
             Err(ShellReason::ValueInQuotes)
@@ -193,5 +193,5 @@ impl Reader {
     }
 }
 
-/// Bytes that mean something to some shell wherever they stand.
+/// Bytes that are special to some shell anywhere in a word.
 const SPECIAL: &[u8] = b"|&;<>()$`*?[]{}!^~";

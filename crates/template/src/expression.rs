@@ -1,13 +1,14 @@
-//! The language of `{= =}` and `--rpl`: the part of Perl that replacement strings are written in.
+//! The language of `{= =}` and `--rpl`: the subset of Perl that replacement strings use.
 //!
-//! There are `s///`, `tr///`, matches, strings with variables, arithmetic, comparisons, `?:`,
-//! `if`/`unless`, variables, and the functions of the language and of the job (`seq()`, `skip()`
-//! ...).  There are no loops, lists, references, files or programs: every expression ends, in time
-//! proportional to its length and the values'.  What is not supported is refused by name when the
-//! command is read.
+//! It has `s///`, `tr///`, matches, strings with variables, arithmetic, comparisons, `?:`,
+//! `if`/`unless`, variables, and functions of Perl and of the job (`seq()`, `skip()` ...).  It has
+//! no loops, lists, references, files or programs: every expression ends, in time proportional to
+//! its length and that of the values.  Unsupported features are rejected by name when the command
+//! is parsed.
 //!
-//! `$_` is the value.  Other variables are empty again for each job and are shared by the expressions
-//! of one command line; `@arg` has an empty entry before the first value, as in GNU parallel.
+//! `$_` is the value.  Other variables are empty at the start of each job and shared by the
+//! expressions of one command line; `@arg` has an empty entry before the first value, as in GNU
+//! parallel.
 
 mod number;
 mod parse;
@@ -24,22 +25,22 @@ use syntax::{Function, Node};
 
 use super::{Context, RenderError, TemplateError};
 
-/// An expression that has been read.
+/// A parsed expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     root: Node,
-    /// The value it is about, when its own text says so: `--rpl '{x} 1 ...'`.
+    /// The position of its value, if the expression begins with it: `--rpl '{x} 1 ...'`.
     pub(crate) position: Option<i32>,
-    /// It says something of the job: it stands once, whatever values share the line.
+    /// It depends on the job only: it appears once, whatever values share the line.
     pub(crate) is_of_job: bool,
-    /// It may ask for its text not to be quoted.
+    /// It may request that its text is not quoted.
     pub(crate) unquotes: bool,
     pub(crate) needs_slot: bool,
     pub(crate) needs_total: bool,
 }
 
 impl Program {
-    /// Reads an expression.  `groups` are what `$$1` ... stand for.
+    /// Parses an expression.  `groups` are the values of `$$1` ....
     pub(crate) fn parse(code: &[u8], groups: &[Vec<u8>]) -> Result<Self, TemplateError> {
         let root = parse::program(code, groups)?;
         let mentions = |text: &[u8]| memchr::memmem::find(code, text).is_some();
@@ -53,7 +54,7 @@ impl Program {
         })
     }
 
-    /// Reads the expression of a `--rpl`, which may begin with a position: `1 $_ = seq()` stands
+    /// Parses the expression of a `--rpl`, which may begin with a position: `1 $_ = seq()` appears
     /// once, whatever values share the line.
     pub(crate) fn of_rpl(code: &[u8], groups: &[Vec<u8>]) -> Result<Self, TemplateError> {
         let trimmed = code.trim_ascii_start();
@@ -71,7 +72,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Computes what stands in place of `value`, appended to `out`.
+    /// Appends the result for `value` to `out`.
     pub(crate) fn run(
         &self,
         scope: &mut Scope,
@@ -87,7 +88,7 @@ impl Program {
     }
 }
 
-/// A pattern put together of parts, for the strings of `--plus`.
+/// A pattern made of parts, for the strings of `--plus`.
 pub(crate) fn pattern(parts: &[&[u8]]) -> Result<Regex, TemplateError> {
     regexes::compile(&parts.concat(), "").map_err(TemplateError::Expression)
 }

@@ -1,17 +1,16 @@
-//! The language of replacement strings: a command line as a template, and what it becomes for each
-//! job.
+//! The language of replacement strings: a command line as a template, and its text for each job.
 //!
 //! A template is parsed once ([`Template::parse`]) and rendered for each job, as text for a shell
-//! ([`Template::render`]) or as the words of a program's arguments ([`Template::render_words`]).
+//! ([`Template::render`]) or as the arguments of a program ([`Template::render_words`]).
 //! The built-in strings (`{}`, `{.}`, `{/}`, `{//}`, `{/.}`, `{#}`, `{%}`, with or without a
 //! position) are slices of the values: rendering them allocates nothing once the buffers are warm.
 //!
 //! [`quote`] writes values so that a shell reads each as one word; [`shell`] decides whether a
-//! template needs a shell at all.
+//! template needs a shell.
 //!
 //! Uses nothing of ours and does no I/O.  Begin reading with [`Template::parse`] in this file, then
-//! `parse.rs` (what a command line is made of), `render.rs` (how it is written) and
-//! `expression.rs` (the small language between `{=` and `=}`).
+//! `parse.rs` (the pieces of a command line), `render.rs` (how they are written) and
+//! `expression.rs` (the language between `{=` and `=}`).
 
 #![forbid(unsafe_code)]
 
@@ -38,26 +37,26 @@ use replacement::{Position, Replacement, What};
 use shell::ShellReason;
 use value::Cut;
 
-/// How replacement strings are written: what the options that change them have asked for.
+/// How replacement strings are written, as set by options.
 #[derive(Clone, Debug, Default)]
 pub struct Syntax {
     /// `--plus`: more replacement strings.
     pub plus: bool,
-    /// `--parens`: what stands before and after an expression; `{=` and `=}` without it.  Both
-    /// halves of the option's argument.
+    /// `--parens`: the delimiters of an expression, both halves of the option's argument; `{=` and
+    /// `=}` without it.
     pub parens: Option<(Vec<u8>, Vec<u8>)>,
-    /// `--rpl`: a tag and what it computes, in the order given.
+    /// `--rpl`: a tag and its expression, in the order given.
     pub rpl: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Names of the columns (`--header`): `{name}` stands for the first source when it is the
-    /// first name, and so on.
+    /// Names of the columns (`--header`): `{name}` stands for the first source if it is the first
+    /// name, and so on.
     pub names: Vec<Vec<u8>>,
     /// Other names for the built-in strings.
     pub renames: Renames,
-    /// `-q`: the command's own words are quoted.
+    /// `-q`: quote the words of the command.
     pub quote_command: bool,
-    /// The language of the shell that will run the command, for `quote_command`.
+    /// The dialect of the shell that runs the command, for `quote_command`.
     pub shell: Shell,
-    /// `--shell-quote`: the command is only printed, quoted so many times.
+    /// `--shell-quote`: the command is only printed, quoted this many times.
     pub shell_quote: u32,
 }
 
@@ -83,82 +82,82 @@ pub struct Renames {
 /// How the values of several records, or of a record of several values, share one command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packing {
-    /// One record for each job: `{}` is all its values, with blanks between them.
+    /// One record for each job: `{}` is all its values, separated by blanks.
     #[default]
     One,
-    /// `-n`, `-l`, `-m`, `--xargs`: the same over all records.
+    /// `-n`, `-l`, `-m`, `--xargs`: `{}` is all values of all records.
     Join,
-    /// `-X`, `-N`, `-L`: the word that `{}` stands in is repeated for each value.
+    /// `-X`, `-N`, `-L`: the word that contains `{}` is repeated for each value.
     Repeat,
 }
 
-/// What one job's rendering is made from.
+/// What a template is rendered from for one job.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The number of the job, from 1.
     pub seq: u64,
     /// The slot it runs in, from 1.
     pub slot: u32,
-    /// How many jobs run at most at the same time: the width of `{0%}`.
+    /// How many jobs run at once at most: the width of `{0%}`.
     pub slots: u32,
-    /// How many jobs there are in all; needed when [`Template::needs_total`].
+    /// The total number of jobs; required if [`Template::needs_total`].
     pub total: Option<u64>,
     /// The values; empty for `-N0` and `--pipe`.
     pub records: &'a [Record],
     /// How they share the command line.
     pub packing: Packing,
-    /// The time of day, seconds since 1970 of the local zone (offset added), for the time
-    /// functions of expressions.
+    /// Local time in seconds since 1970 (UTC plus the zone's offset), for the time functions of
+    /// expressions.
     pub local_time_s: i64,
 }
 
 /// How values are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// Quoted for a shell of this language.
+    /// Quoted for a shell of this dialect.
     Quoted(Shell),
-    /// As they are: tags, folders, file names.
+    /// Without quotes: tags, directories, file names.
     Bare,
 }
 
-/// What the template says of the job it was rendered for.
+/// What an expression requests for the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Run it.
     Run,
-    /// An expression called `skip()`: it is not to be started.
+    /// An expression called `skip()`: do not start the job.
     Skip,
 }
 
-/// A template that cannot be understood.
+/// Why a template cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// No argument can be as long.
+    /// The command is longer than any argument can be.
     #[error("the command is {bytes} bytes long, at most {most} can be: put it into a script")]
     TooLong {
         /// Its length.
         bytes: usize,
-        /// What is allowed.
+        /// The limit.
         most: usize,
     },
-    /// An expression asks for something that is not offered.
+    /// An expression is invalid or uses an unsupported feature.
     #[error("{0}")]
     Expression(String),
 }
 
-/// A job whose command line cannot be made.
+/// Why a command line cannot be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
-    /// An argument of a program ends at a NUL byte.
+    /// A value contains a NUL, which ends an argument.
     #[error("a value of job {seq} contains a NUL byte, which no argument can hold")]
     Nul {
         /// The job's number.
         seq: u64,
     },
-    /// [`Context::total`] is missing although [`Template::needs_total`] asked for it.
-    #[error("the number of all jobs is not known")]
+    /// [`Context::total`] is missing although [`Template::needs_total`] is true.
+    #[error("the total number of jobs is not known")]
     NoTotal,
-    /// The template is one that only a shell can read ([`shell::needed`]).
+    /// The template needs a shell ([`shell::needed`]).
     #[error("the command needs a shell: {0}")]
     NeedsShell(ShellReason),
     /// The expression failed for this job's values.
@@ -166,11 +165,12 @@ pub enum RenderError {
     Expression(String),
 }
 
-/// One combination of the input sources' values: what `{1}`, `{2}` … stand for.  Values are bytes,
-/// not text: file names need not be UTF-8.
+/// One combination of the input sources' values: `{1}`, `{2}` ….  Values are bytes, because file
+/// names need not be UTF-8.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// The values, by position; with columns (`--colsep`), those of all sources numbered on.
+    /// The values, by position; with columns (`--colsep`), those of all sources numbered
+    /// consecutively.
     pub values: Vec<Vec<u8>>,
 }
 
@@ -190,18 +190,18 @@ pub fn words(list: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[derive(Clone, Debug)]
 pub struct Template {
     pieces: Vec<Piece>,
-    /// Values are put in as they are: the command begins with a replacement string.
+    /// Values are not quoted, because the command begins with a replacement string.
     is_unquoted: bool,
-    /// What `{}` is, for a command that gets one appended.
+    /// The meaning of `{}`, for a command to which one is appended.
     value: Option<What>,
-    /// It got one.
+    /// Whether one was appended.
     has_appended: bool,
-    /// `-q`, and the shell it is for.
+    /// `-q`, and the shell that it is for.
     quote_command: Option<Shell>,
     /// How often the line is quoted again.
     shell_quote: u32,
     shell: Shell,
-    /// The pieces as a program's words would be made of them, where no shell is needed for that.
+    /// The pieces of the arguments, if no shell is needed.
     plain: Result<Vec<Piece>, ShellReason>,
 }
 
@@ -231,21 +231,21 @@ impl Template {
             shell: syntax.shell,
             ..Template::default()
         };
-        template.settle();
+        template.detect_unquoted();
         Ok(template)
     }
 
-    /// Whether there is no command at all: each record is a command line then.
+    /// Whether there is no command: each record is then a command line.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// Whether a replacement string stands in it, be it of a value or of the job.
+    /// Whether it contains a replacement string, of a value or of the job.
     pub fn has_values(&self) -> bool {
         self.replacements().next().is_some()
     }
 
-    /// Adds ` {}`, or `{}` alone to an empty template (whose values are then not quoted).
+    /// Appends ` {}`, or only `{}` to an empty template (whose values are then not quoted).
     pub fn append_value(&mut self) {
         if !self.pieces.is_empty() {
             let blank = Piece::Blank(b" ".to_vec());
@@ -254,10 +254,10 @@ impl Template {
         let what = self.value.clone().unwrap_or(What::Value(Cut::Whole));
         self.pieces.push(Piece::Value(Replacement { what, position: Position::All }));
         self.has_appended = true;
-        self.settle();
+        self.detect_unquoted();
     }
 
-    /// Whether the text depends on the slot: it must be rendered anew when a retry changes it.
+    /// Whether the text depends on the slot, so that a retry in another slot must render it again.
     pub fn needs_slot(&self) -> bool {
         self.replacements().any(|replacement| match &replacement.what {
             What::Slot(_) => true,
@@ -266,7 +266,7 @@ impl Template {
         })
     }
 
-    /// Whether the number of all jobs must be known before the first is rendered.
+    /// Whether the total number of jobs must be known before the first is rendered.
     pub fn needs_total(&self) -> bool {
         self.replacements().any(|replacement| match &replacement.what {
             What::Total => true,
@@ -309,7 +309,7 @@ impl Template {
         Ok(flow)
     }
 
-    /// How long the command line would be, in bytes, for `-X` and `-m`.
+    /// The length of the command line in bytes, for `-X` and `-m`.
     pub fn rendered_len(
         &self,
         context: &Context<'_>,
@@ -321,14 +321,14 @@ impl Template {
         })
     }
 
-    /// Measures packed command lines for `-s`; `others` are the templates beside the command: its
-    /// tag, its folders.
+    /// Measures packed command lines for `-s`; `others` are the templates of the tag and the
+    /// directories.
     pub fn measure(&self, others: &[&Template], packing: Packing, shell: Shell) -> CommandLength {
         CommandLength::new(self, others, packing, shell)
     }
 
-    /// Replaces `words` by the arguments that a shell would have made of the command line, each
-    /// ended by a NUL.  Only for templates that need no shell ([`shell::needed`]).
+    /// Replaces `words` by the arguments that a shell would make of the command line, each with a
+    /// NUL. Only for templates that need no shell ([`shell::needed`]).
     pub fn render_words(
         &self,
         context: &Context<'_>,
@@ -344,9 +344,9 @@ impl Template {
         })
     }
 
-    /// Sees whether the command begins with a replacement string: its first word has one, and no
-    /// `=` before it.  Values are then part of the program that a shell is to read.
-    fn settle(&mut self) {
+    /// Detects whether the command begins with a replacement string: its first word has one,
+    /// without a `=` before it.  Values are then part of the program that a shell reads.
+    fn detect_unquoted(&mut self) {
         self.is_unquoted = match self.pieces.as_slice() {
             [Piece::Value(_), ..] => true,
             [Piece::Text(text), Piece::Value(_), ..] => !text.contains(&b'='),
@@ -393,19 +393,19 @@ mod tests {
     #[test]
     fn what_is_not_offered_is_refused_by_name() {
         for (expression, name) in [
-            ("system(\"rm\")", "`system` is not offered"),
-            ("for $x (1) { }", "`for` is not offered"),
-            ("$_ = rand()", "`rand` is not offered"),
-            ("hash($_)", "`hash` is not offered"),
-            ("$_ = `ls`", "this is not offered"),
+            ("system(\"rm\")", "`system` is not supported"),
+            ("for $x (1) { }", "`for` is not supported"),
+            ("$_ = rand()", "`rand` is not supported"),
+            ("hash($_)", "`hash` is not supported"),
+            ("$_ = `ls`", "this is not supported"),
             ("s/a/b/2", "an operator or `;` is missing"),
-            ("s/a/b/k", "the flag `k` is not offered"),
-            ("s/a/b", "its other half is missing"),
+            ("s/a/b/k", "the flag `k` is not supported"),
+            ("s/a/b", "its closing delimiter is missing"),
             ("s/(?=a)/b/", "look-around"),
             ("1 = 2", "cannot be assigned to"),
             ("$_ = sprintf()", "takes 1 to"),
-            ("$opt::x = 1", "this variable is not offered"),
-            ("$_ = 1 ..", "not offered"),
+            ("$opt::x = 1", "this variable is not supported"),
+            ("$_ = 1 ..", "not supported"),
         ] {
             let error = parse(&format!("e {{= {expression} =}}"), &Syntax::default());
             let error = error.err().map(|error| error.to_string()).unwrap_or_default();
@@ -426,7 +426,7 @@ mod tests {
             ("e {= $_ = 'x' x 1e9 =}", "longer than any argument"),
             ("e {= $_ = sprintf('%9999999d', 1) =}", "longer than any argument"),
             ("e {= $_ = log(0) =}", "has none"),
-            ("e {= $x = '('; s/$x/b/ =}", "is not understood"),
+            ("e {= $x = '('; s/$x/b/ =}", "is invalid"),
             ("e {##}", "the number of all jobs is not known"),
         ] {
             let error = render(command, "a", Values::Bare).unwrap_err().to_string();

@@ -1,19 +1,19 @@
-//! The length of a command line when records are added to it, as `-s` counts it.
+//! The length of a command line to which records are added, as `-s` counts it.
 //!
-//! It is not the final length: GNU parallel adds up what each record alone would make of the
-//! command's replacement strings, and users' scripts depend on which values it puts together.  Its
-//! rules, found by running it:
+//! It is not the final length: GNU parallel adds up what each record alone would add to the
+//! replacement strings of the command, and users' scripts depend on which values it packs together.
+//! Its rules, found by running it:
 //!
 //! - text that is written once counts once; in words that are repeated (`-X`, `-N`, `-L`) it counts
-//!   for each value, whatever string stands in them;
+//!   for each value, whatever string they contain;
 //! - `{}` counts as the record's values, quoted; `{2}` as the second value of each record, not of
-//!   all of them together; `{#}` and the like count once for each record;
-//! - between two values a blank counts for each repeated word, or, where values are joined, for
-//!   each string;
-//! - strings that only the tag, the working directory or the results' folder have count as if they
-//!   stood in the command once, their text does not; a `{}` that the command only got appended
-//!   counts beside theirs;
-//! - with `-q` nothing counts as quoted, and all of it three times.
+//!   all records together; `{#}` and the like count once for each record;
+//! - between two values a blank counts for each repeated word, or, if values are joined, for each
+//!   string;
+//! - strings that only the tag, the working directory or the results directory contain count as if
+//!   the command contained them once, without the text around them; a `{}` that was appended to the
+//!   command counts too;
+//! - with `-q` nothing counts as quoted, but everything three times.
 
 use super::parse::Piece;
 use super::replacement::Position;
@@ -21,25 +21,25 @@ use super::{Context, Packing, RenderError, Template, Values};
 use crate::Record;
 use crate::quote::Shell;
 
-/// With `-q`: how often each byte counts.
+/// With `-q`: the factor for the length.
 const QUOTED_FACTOR: usize = 3;
 
-/// What the length of a packed command line is made of.
+/// The parts of the length of a packed command line.
 #[derive(Clone, Debug)]
 pub struct CommandLength {
     /// Bytes that are written once.
     once: usize,
     /// Bytes that are written for each value.
     for_each_value: usize,
-    /// Blanks from one value to the next.
+    /// Blanks between two values.
     blanks: usize,
-    /// The replacement strings, with nothing between them.
+    /// The replacement strings, without text between them.
     strings: Template,
     /// How many of them stand for all values.
     of_all: usize,
     /// How values are written.
     values: Values,
-    /// How often each byte counts.
+    /// The factor for the length.
     factor: usize,
 }
 
@@ -70,7 +70,7 @@ impl CommandLength {
             }
         }
         let mut pieces: Vec<Piece> = command.pieces.iter().filter(is_value).cloned().collect();
-        // There is no other way to compare two of them; it is done once.
+        // Pieces can be compared in no other way; this is done once.
         let written = pieces.len() - usize::from(command.has_appended);
         let name = |piece: &Piece| format!("{piece:?}");
         let mut known: Vec<String> = pieces[..written].iter().map(name).collect();
@@ -98,7 +98,7 @@ impl CommandLength {
     ///
     /// # Errors
     ///
-    /// What a replacement string has against a record.
+    /// If a replacement string fails for a record.
     pub fn length(&self, context: &Context<'_>, records: &[Record]) -> Result<usize, RenderError> {
         let mut values = 0;
         let mut length = self.once;

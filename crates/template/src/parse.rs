@@ -1,8 +1,8 @@
-//! From the command's words to pieces: text, blanks and replacement strings.
+//! Splits the words of a command into pieces: text, blanks and replacement strings.
 //!
-//! Done once for a command.  At each byte, from left to right, the parser looks for an expression in
-//! parentheses first, then for the fixed strings (the longest that fits), then for those with a
-//! position or a column's name after their `{`, then for those with parameters.
+//! This is done once for a command.  At each byte, from left to right, the parser looks first for
+//! an expression in its delimiters, then for fixed strings (the longest match), then for strings
+//! with a position or a column name after the `{`, then for those with parameters.
 
 use super::expression::Program;
 use super::replacement::{Position, Replacement, What};
@@ -10,24 +10,24 @@ use super::strings::Strings;
 use super::value::Cut;
 use super::{Syntax, TemplateError};
 
-/// Longest command, in bytes, that is looked at: what one argument of execve(2) may be.  A longer
-/// one could never be run.
+/// Longest command in bytes that is parsed: the limit of one argument of execve(2).  A longer one
+/// could never be run.
 const COMMAND_BYTES_MAX: usize = 128 * 1024;
 
 /// A part of the command line.
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
-    /// Text with no blank in it.
+    /// Text without blanks.
     Text(Vec<u8>),
     /// Blanks, tabs and line ends between words.
     Blank(Vec<u8>),
-    /// The end of one of the command's words, where each of them is quoted (`-q`).
+    /// The end of a word of the command, if each word is quoted (`-q`).
     Join,
     /// A replacement string.
     Value(Replacement),
 }
 
-/// Reads the command's words.
+/// Parses the words of the command.
 pub(super) fn pieces(words: &[Vec<u8>], syntax: &Syntax) -> Result<Vec<Piece>, TemplateError> {
     let mut text = Vec::new();
     let mut joints = Vec::new();
@@ -76,7 +76,7 @@ struct Reader<'a> {
     pieces: Vec<Piece>,
 }
 
-/// A replacement string in the text: its length, and what it stands for, if for anything.
+/// A replacement string in the text: its length, and its meaning if it has one.
 type Found = Option<(usize, Option<Replacement>)>;
 
 impl Reader<'_> {
@@ -112,15 +112,15 @@ impl Reader<'_> {
         Ok(Some((1 + digits + blanks + length, replacement(what, Some(position)))))
     }
 
-    /// The string that `text` would begin with if a `{` stood before it.
+    /// The string that `text` would begin with after a `{`.
     fn after_brace(&self, text: &[u8]) -> Result<Option<(usize, What)>, TemplateError> {
-        // Only as far as a string may go, so that looking costs no more than reading on.
+        // Only as far as a string can reach, so that the search takes linear time.
         let end = memchr::memchr(b'}', text).map_or(text.len(), |end| end + 1);
         let braced = [b"{", &text[..end]].concat();
         Ok(self.strings.at_start(&braced)?.map(|(length, what)| (length - 1, what)))
     }
 
-    /// A column's name after `{`: its length and position.  The longest that fits.
+    /// A column name after `{`: its length and position.  The longest match.
     fn name_at_start(&self, text: &[u8]) -> Option<(usize, i32)> {
         let body = text.strip_prefix(b"{")?;
         (self.syntax.names.iter().enumerate())
@@ -159,13 +159,13 @@ impl Reader<'_> {
     }
 }
 
-/// Whether the code of an expression may begin so: after a blank, or not at all.
+/// Whether the code of an expression can begin like this: with a blank, or empty.
 fn is_code(rest: &[u8]) -> bool {
     rest.is_empty() || rest[0].is_ascii_whitespace()
 }
 
-/// What a string found in the text stands for.  A string about the job has no position; one that
-/// is given one all the same stands for nothing.
+/// The meaning of a string found in the text.  A string about the job has no position; with one it
+/// has no meaning.
 fn replacement(what: What, position: Option<i32>) -> Option<Replacement> {
     let position = match (what.is_of_job(), position) {
         (true, Some(_)) => return None,
@@ -176,7 +176,7 @@ fn replacement(what: What, position: Option<i32>) -> Option<Replacement> {
     Some(Replacement { what, position })
 }
 
-/// A position: its length and value.
+/// Parses a position: its length and value.
 fn number(text: &[u8]) -> Option<(usize, i32)> {
     let sign = usize::from(text.first() == Some(&b'-'));
     let digits = text[sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -184,6 +184,6 @@ fn number(text: &[u8]) -> Option<(usize, i32)> {
         return None;
     }
     let value = std::str::from_utf8(&text[..sign + digits]).ok()?;
-    // A position of more digits than a number has is one that no job has a value for.
+    // A position with too many digits is one that no job has a value for.
     Some((sign + digits, value.parse().unwrap_or(i32::MAX)))
 }

@@ -1,7 +1,7 @@
 //! The replacement strings that `--plus` adds, as in GNU parallel.
 //!
-//! Those that cut a value or are about the job are a table; those with parameters (`{:2}`, `{#prefix}`,
-//! `{/from/to}`, `{^^letters}`) are parsed here and compiled once.
+//! Strings that cut a value or depend on the job are in a table; those with parameters (`{:2}`,
+//! `{#prefix}`, `{/from/to}`, `{^^letters}`) are parsed here and compiled once.
 
 use super::TemplateError;
 use super::change::Change;
@@ -9,7 +9,7 @@ use super::expression::pattern;
 use super::replacement::{Number, What, Width};
 use super::value::Cut;
 
-/// The strings of fixed text.
+/// The strings without parameters.
 pub(super) fn fixed() -> impl Iterator<Item = (&'static [u8], What)> {
     let largest = Number { less: 0, width: Width::Largest };
     let less_one = Number { less: 1, width: Width::Own };
@@ -38,7 +38,7 @@ pub(super) fn fixed() -> impl Iterator<Item = (&'static [u8], What)> {
     .into_iter()
 }
 
-/// The string with parts of its own that `text` begins with: `{`, a sign, the parts, `}`.
+/// The string with parameters at the beginning of `text`: `{`, an operator, the parameters, `}`.
 pub(super) fn at_start(text: &[u8]) -> Result<Option<(usize, What)>, TemplateError> {
     let Some(body) = text.strip_prefix(b"{") else { return Ok(None) };
     let Some(end) = memchr::memchr(b'}', body) else { return Ok(None) };
@@ -54,7 +54,7 @@ fn change(body: &[u8]) -> Result<Option<Change>, TemplateError> {
     if let Some(rest) = split(b":") {
         return Ok(slice(rest));
     }
-    // Two signs mean the other form; but where nothing follows them, the second is the pattern.
+    // A doubled operator is the other form; but if nothing follows, the second is the pattern.
     if let Some(text) = split(b"##") {
         return match text[0] {
             b'#' => Ok(None),
@@ -88,11 +88,11 @@ fn change(body: &[u8]) -> Result<Option<Change>, TemplateError> {
     Ok(None)
 }
 
-/// `2` or `2:3`.
+/// Parses `2` or `2:3`.
 fn slice(rest: &[u8]) -> Option<Change> {
     let number = |digits: &[u8]| -> Option<usize> {
         let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-        // More digits than a length can have are past the end of any value.
+        // A number with too many digits is past the end of any value.
         is_number.then(|| {
             std::str::from_utf8(digits)
                 .ok()
@@ -106,7 +106,7 @@ fn slice(rest: &[u8]) -> Option<Change> {
     }
 }
 
-/// The pattern with every `*`, `+`, `?` and `{n,m}` taking as little as it can.
+/// The pattern with non-greedy `*`, `+`, `?` and `{n,m}`.
 fn ungreedy(pattern: &[u8]) -> Vec<u8> {
     [b"(?U)", pattern].concat()
 }

@@ -1,12 +1,12 @@
 //! Quoting: values written so that a shell reads each as one word.
 //!
-//! The Bourne rule is GNU parallel's, byte for byte, as its `--dry-run` and joblog show it: a value of
-//! harmless bytes is unchanged, an empty one becomes `''`, everything else is put between single
-//! quotes, with each `'` in double quotes: `it's` is `'it'"'"'s'`.
+//! The rule for Bourne shells is that of GNU parallel, byte for byte, as its `--dry-run` and joblog
+//! show: a value of harmless bytes is unchanged, an empty one becomes `''`, any other is put in
+//! single quotes, with each `'` in double quotes: `it's` is `'it'"'"'s'`.
 //!
-//! One pass over the value, written straight into the caller's buffer.
+//! One pass over the value, written directly into the caller's buffer.
 
-/// Which language a shell reads.  It decides how values are quoted.
+/// The dialect of a shell, which decides how values are quoted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shell {
     /// sh, dash, bash, ksh, zsh and everything not named below.
@@ -21,7 +21,7 @@ pub enum Shell {
 }
 
 impl Shell {
-    /// The language of the shell that has this name or path: `/usr/bin/fish`, `-tcsh`.
+    /// The dialect of the shell with this name or path: `/usr/bin/fish`, `-tcsh`.
     pub fn of_program(path: &[u8]) -> Self {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
         match name.strip_prefix(b"-").unwrap_or(name) {
@@ -33,7 +33,7 @@ impl Shell {
     }
 }
 
-/// Appends `value` to `out` so that `shell` reads it as one word that has the same bytes.
+/// Appends `value` to `out` so that `shell` reads it as one word with the same bytes.
 pub fn quote(shell: Shell, value: &[u8], out: &mut Vec<u8>) {
     match shell {
         Shell::Bourne => bourne(value, out),
@@ -43,7 +43,7 @@ pub fn quote(shell: Shell, value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a shell takes this byte as it is, wherever in a word it stands.
+/// Whether a shell reads this byte literally, anywhere in a word.
 pub(crate) fn is_harmless(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'+' | b'/')
 }
@@ -57,7 +57,7 @@ fn bourne(value: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(value);
         return;
     }
-    // Each `'` closes the quotes and opens them again; at the ends there is nothing to close or open.
+    // Each `'` closes and reopens the quotes; at the ends there is nothing to close or to reopen.
     let last = value.len() - 1;
     if value[0] != b'\'' {
         out.push(b'\'');
@@ -78,12 +78,12 @@ fn bourne(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Whether csh and rc take this byte as it is.
+/// Whether csh and rc read this byte literally.
 fn is_harmless_to_others(byte: u8) -> bool {
     is_harmless(byte) || matches!(byte, 1 | 0x1b..=0x1f | b'%' | b',' | b':' | b'@' | 0x7f..=0x81)
 }
 
-/// In csh a backslash takes the meaning of every byte; a line end needs quotes as well.
+/// In csh a backslash escapes every byte; a newline needs quotes as well.
 fn csh(value: &[u8], out: &mut Vec<u8>) {
     if value.is_empty() {
         out.extend_from_slice(b"''");
@@ -97,8 +97,8 @@ fn csh(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// In fish only `'` and `\` are special between single quotes, and a backslash takes that away.
-/// What has no backslash is written as for a Bourne shell, which fish reads in the same way.
+/// In fish only `'` and `\` are special in single quotes, and a backslash escapes them.  A value
+/// without a backslash is written as for a Bourne shell, which fish reads in the same way.
 fn fish(value: &[u8], out: &mut Vec<u8>) {
     if !value.contains(&b'\\') {
         bourne(value, out);
@@ -114,7 +114,7 @@ fn fish(value: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
-/// In rc only `'` is special between single quotes, and is written twice.
+/// In rc only `'` is special in single quotes, and is doubled.
 fn rc(value: &[u8], out: &mut Vec<u8>) {
     if value.is_empty() {
         out.extend_from_slice(b"''");

@@ -1,18 +1,18 @@
-//! Whether a command redirects its standard output to a file, so that it needs no temporary file.
+//! Detects that a command redirects its standard output, so that it needs no temporary file.
 //!
-//! Decided once for a template, from the command's own text.  Only simple commands are recognised: one
-//! command with quotes, variables and simple `$(…)`, and a `>` or `>>`.  For everything else the answer
-//! is no, which costs two system calls a job and is never wrong.
+//! This is decided once for a template, from the text of the command.  Only simple commands are
+//! recognized: one command with quotes, variables and simple `$(…)`, and a `>` or `>>`.  For all
+//! others the answer is no, which costs two system calls a job and is never wrong.
 
 use super::Template;
 use super::parse::Piece;
 
-/// Words at the beginning after which other commands than the one that is seen may write.
+/// First words after which other commands than the visible one may write.
 const OTHERS_MAY_WRITE: [&[u8]; 7] =
     [b".", b"builtin", b"command", b"eval", b"exec", b"source", b"trap"];
 
-/// Whether nothing of the command can be written to the standard output it is started with, by the
-/// rules of Bourne's shell and those like it.
+/// Whether the command cannot write to the standard output that it is started with, by the rules of
+/// Bourne shells.
 pub(crate) fn redirects_output(template: &Template) -> bool {
     if template.is_unquoted || template.quote_command.is_some() || template.shell_quote > 0 {
         return false;
@@ -27,7 +27,7 @@ pub(crate) fn redirects_output(template: &Template) -> bool {
     is_plain && reader.end()
 }
 
-/// Where the text stands.
+/// The context in the text.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Within {
     #[default]
@@ -40,11 +40,11 @@ enum Within {
 #[derive(Default)]
 struct Reader {
     within: Within,
-    /// What there is of this word as far as it is plain text, and whether it is more than that.
+    /// The literal text of this word so far, and whether it contains anything else.
     word: Vec<u8>,
     has_more: bool,
     has_words: bool,
-    /// The descriptor whose file's name comes next.
+    /// The descriptor whose file name comes next.
     awaits: Option<u8>,
     is_redirected: bool,
 }
@@ -80,7 +80,7 @@ impl Reader {
         true
     }
 
-    /// A byte of the command itself; takes from `rest` what belongs to it.
+    /// Handles a byte outside quotes; takes the rest of a construct from `rest`.
     fn command(&mut self, byte: u8, rest: &mut &[u8]) -> bool {
         match byte {
             b'\'' | b'"' => {
@@ -121,7 +121,8 @@ impl Reader {
         } else if let (b'>', true, Some(after)) =
             (byte, self.is_redirected, rest.strip_prefix(b"&"))
         {
-            // It goes where another one goes, and none goes to the first output any more.
+            // Duplicates another descriptor; since `>` came before, that is not the original
+            // output.
             *rest = after;
         }
         self.awaits = Some(if byte == b'>' { descriptor } else { 0 });
@@ -146,7 +147,7 @@ impl Reader {
         self.has_more || !self.word.is_empty()
     }
 
-    /// Takes in the end of a word, if there is one; false if other commands may follow from it.
+    /// Handles the end of a word; false if other commands may follow from it.
     fn end_word(&mut self) -> bool {
         if !self.has_word() {
             return true;
@@ -163,14 +164,14 @@ impl Reader {
         true
     }
 
-    /// The whole command was read: whether it is as was hoped.
+    /// Handles the end of the command; returns whether its output is redirected.
     fn end(mut self) -> bool {
         let is_whole = self.within == Within::Command && self.end_word() && self.awaits.is_none();
         is_whole && self.is_redirected
     }
 }
 
-/// Whether a variable's name follows a `$`.
+/// Whether a variable name follows a `$`.
 fn begins_name(rest: &[u8]) -> bool {
     rest.first().is_some_and(|&byte| byte.is_ascii_alphanumeric() || b"_?#@*".contains(&byte))
 }

@@ -1,8 +1,8 @@
-//! Rendering: pieces and values into a command line, or into a program's words.
+//! Renders pieces and values to a command line, or to the arguments of a program.
 //!
 //! One walk over the pieces for every form; the form is a [`Sink`].  With the built-in strings
-//! nothing is allocated once the buffers are warm: parts of values are slices, numbers are written
-//! on the stack, and what is computed goes through one buffer kept for each thread.
+//! nothing is allocated once the buffers are warm: parts of values are slices, numbers are
+//! formatted on the stack, and computed values use one buffer for each thread.
 
 use std::cell::Cell;
 use std::io::Write as _;
@@ -16,15 +16,15 @@ use crate::Record;
 use crate::quote::{self, Shell};
 
 thread_local! {
-    /// What is computed for one value, before it is quoted.
+    /// Buffer for a computed value before it is quoted.
     static COMPUTED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    /// One word of a command that is quoted itself (`-q`), or a line that is quoted again.
+    /// Buffer for a word of a command that is quoted (`-q`), or a line that is quoted again.
     static UNQUOTED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    /// A line of which only the length is wanted.
+    /// Buffer for a line of which only the length is needed.
     static MEASURED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Lends this thread's buffer for lines that are measured, emptied.
+/// Calls `work` with this thread's empty buffer for measured lines.
 pub(super) fn with_measured<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     let mut buffer = MEASURED.take();
     buffer.clear();
@@ -33,7 +33,7 @@ pub(super) fn with_measured<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     result
 }
 
-/// Lends this thread's buffer, emptied.
+/// Calls `work` with this thread's empty buffer for unquoted text.
 pub(super) fn with_unquoted<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     let mut buffer = UNQUOTED.take();
     buffer.clear();
@@ -42,17 +42,17 @@ pub(super) fn with_unquoted<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     result
 }
 
-/// Where pieces go.
+/// Receives the pieces.
 pub(super) trait Sink {
     /// Text of the command.
     fn text(&mut self, text: &[u8]);
     /// A blank of the command.
     fn blank(&mut self, text: &[u8]);
-    /// The end of one of the command's words (`-q`).
+    /// The end of a word of the command (`-q`).
     fn join(&mut self);
     /// The blank between two values that share the command line.
     fn between(&mut self);
-    /// A value, in two parts.  `quoted` is false for one that the shell is to read as it is.
+    /// A value, in two parts.  `quoted` is false for one that the shell reads as code.
     fn value(&mut self, first: &[u8], second: &[u8], quoted: bool);
 }
 
@@ -91,10 +91,10 @@ impl Sink for Line<'_> {
     }
 }
 
-/// A command line of which every word is quoted (`-q`).
+/// A command line in which every word is quoted (`-q`).
 pub(super) struct QuotedLine<'a> {
     pub(super) out: &'a mut Vec<u8>,
-    /// The word up to here.
+    /// The current word so far.
     pub(super) word: &'a mut Vec<u8>,
     pub(super) shell: Shell,
 }
@@ -130,15 +130,15 @@ impl Sink for QuotedLine<'_> {
     }
 }
 
-/// A program's words.
+/// The arguments of a program.
 pub(super) struct Arguments<'a> {
-    /// Each ended by a NUL.
+    /// NUL-terminated words.
     pub(super) words: &'a mut Vec<u8>,
-    /// How many there are.
+    /// Number of words.
     pub(super) count: usize,
-    /// Something of a word is there, if only an empty value.
+    /// The current word has begun, maybe with an empty value.
     pub(super) has_begun: bool,
-    /// Each of the command's words is quoted (`-q`): blanks are text, an empty word is one.
+    /// The words of the command are quoted (`-q`): blanks are text, an empty word counts.
     pub(super) is_quoted: bool,
 }
 
@@ -200,12 +200,12 @@ pub(super) fn walk(
 
 struct Job<'a> {
     context: &'a Context<'a>,
-    /// Values of all records together.
+    /// Number of values in all records.
     count: usize,
-    /// The record of the value found last, and how many values stand before it.
+    /// The record of the last value, and how many values come before that record.
     found: Cell<(usize, usize)>,
     computed: &'a mut Vec<u8>,
-    /// The variables of expressions, made when the first is met.
+    /// The variables of expressions, created for the first expression.
     scope: Option<Box<Scope>>,
     flow: Flow,
 }
@@ -233,7 +233,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// A word, once for each value when it has a string that stands for all of them.
+    /// A word, once for each value if it contains a string that stands for all of them.
     fn word(&mut self, pieces: &[Piece], sink: &mut impl Sink) -> Result<(), RenderError> {
         let is_of_all =
             |piece: &Piece| matches!(piece, Piece::Value(value) if value.position == Position::All);
@@ -258,7 +258,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// A replacement string with everything it stands for.
+    /// A replacement string with all values that it stands for.
     fn whole(
         &mut self,
         replacement: &Replacement,
@@ -284,19 +284,19 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Where the value of a position is.  From the end, positions go round once.
-    fn index_of(&self, place: i32) -> Option<usize> {
-        let (place, count) = (i64::from(place), self.count as i64);
-        let index = match place {
-            0.. => place - 1,
-            _ if place + count >= 0 => place + count,
-            _ => place + 2 * count,
+    /// The index of the value at a position.  Negative positions count from the end.
+    fn index_of(&self, position: i32) -> Option<usize> {
+        let (position, count) = (i64::from(position), self.count as i64);
+        let index = match position {
+            0.. => position - 1,
+            _ if position + count >= 0 => position + count,
+            _ => position + 2 * count,
         };
         usize::try_from(index).ok().filter(|index| *index < self.count)
     }
 
-    /// The value at this place among those of all records.  Values are asked for one after the
-    /// other: the search continues where the last one ended.
+    /// The value at an index in all records.  Values are usually read in order, so the search
+    /// continues where the last one ended.
     fn value_at(&self, index: usize) -> Option<&'a [u8]> {
         let records = self.context.records;
         let (mut record, mut before) = self.found.get();
@@ -314,7 +314,7 @@ impl<'a> Job<'a> {
         None
     }
 
-    /// What a string makes of one value.
+    /// Writes a string for one value.
     fn one(&mut self, what: &What, value: &[u8], sink: &mut impl Sink) -> Result<(), RenderError> {
         match what {
             What::Value(part) => {
@@ -360,7 +360,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Skips the job where two values are so: any two, or two neighbours.
+    /// Skips the job if two values are like this: any two, or two neighbours.
     fn skip_if(&mut self, is_so: impl Fn(&[u8], &[u8]) -> bool, any_two: bool) {
         for left in 0..self.count {
             let last = if any_two { self.count } else { usize::min(left + 2, self.count) };
@@ -377,7 +377,7 @@ impl<'a> Job<'a> {
 
 fn write_number(number: Number, value: u64, largest: impl Fn() -> u64, sink: &mut impl Sink) {
     let value = value.saturating_sub(number.less);
-    // The widest format is 255 wide, and `Width::Largest` at most 20.
+    // The widest format has 255 characters, and `Width::Largest` at most 20.
     let mut buffer = [0_u8; 256];
     let mut rest = &mut buffer[..];
     let written = match number.width {

@@ -1,24 +1,24 @@
-//! What a replacement string stands for: which part of which value, or a number of the job.
+//! The meaning of a replacement string: a part of a value, or a number of the job.
 
 use crate::change::Change;
 use crate::expression::Program;
 use crate::value::Cut;
 
-/// What stands in place of a replacement string.
+/// A replacement string.
 #[derive(Clone, Debug)]
 pub(crate) struct Replacement {
     pub(crate) what: What,
     pub(crate) position: Position,
 }
 
-/// Which values a replacement string is about.
+/// The values that a replacement string stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
-    /// Each of them.
+    /// All values.
     All,
-    /// The one at this place, from 1; from the end when negative.
+    /// The value at this position, from 1; from the end if negative.
     At(i32),
-    /// None: it is about the job.
+    /// None: it depends on the job only.
     Job,
 }
 
@@ -27,26 +27,26 @@ pub(crate) enum Position {
 pub(crate) enum What {
     /// A part of the value.
     Value(Cut),
-    /// The job's number, less so many, in a format.
+    /// The number of the job, minus an offset, in a format.
     Seq(Number),
-    /// The job's slot, less so many, in a format.
+    /// The slot of the job, minus an offset, in a format.
     Slot(Number),
-    /// The number of all jobs.
+    /// The total number of jobs.
     Total,
     /// The value, changed in one of the ways of `--plus`.
     Change(Box<Change>),
-    /// The value; the job is skipped where values come twice (`{uniq}`) ...
+    /// The value; the job is skipped if a value occurs twice (`{uniq}`) ...
     Unique,
-    /// ... or are not in ascending order (`{choose_k}`).
+    /// ... or if values are not in ascending order (`{choose_k}`).
     Ascending,
-    /// A variable for the shell to look up: never quoted.
+    /// A shell variable, which is never quoted.
     Variable(&'static [u8]),
-    /// What an expression makes of the value.
+    /// The result of an expression for the value.
     Expression(Box<Program>),
 }
 
 impl What {
-    /// The values it stands for when no position is given.
+    /// The values that it stands for without a position.
     pub(crate) fn own_position(&self) -> Position {
         match self {
             What::Expression(program) => match program.position {
@@ -57,7 +57,7 @@ impl What {
         }
     }
 
-    /// Whether the text it makes is to be read by a shell.
+    /// Whether a shell must read the text as code.
     pub(crate) fn is_for_shell(&self) -> bool {
         match self {
             What::Variable(_) => true,
@@ -66,7 +66,7 @@ impl What {
         }
     }
 
-    /// Whether it is about the job and not about a value: it stands once, whatever is packed.
+    /// Whether it depends on the job only and so appears once, whatever is packed.
     pub(crate) fn is_of_job(&self) -> bool {
         match self {
             What::Seq(_) | What::Slot(_) | What::Total | What::Variable(_) => true,
@@ -76,23 +76,23 @@ impl What {
     }
 }
 
-/// How a number is written.
+/// The format of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Number {
-    /// Taken off the number.
+    /// Subtracted from the number.
     pub(crate) less: u64,
-    /// Digits at least, with zeros before.
+    /// The least number of digits.
     pub(crate) width: Width,
 }
 
-/// The least number of digits, made up with zeros.
+/// The least number of digits, with leading zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Width {
-    /// As many as it has.
+    /// No padding.
     #[default]
     Own,
-    /// So many; `true`: blanks instead of zeros.
+    /// This many; `true`: blanks instead of zeros.
     Fixed(usize, bool),
-    /// As many as the largest such number of this run has.
+    /// As many as the largest such number of this run.
     Largest,
 }

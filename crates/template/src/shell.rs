@@ -1,34 +1,33 @@
-//! Whether a command line needs a shell at all.
+//! Decides whether a command line needs a shell.
 //!
-//! A shell costs 50 system calls and an exec for each job (dash), or 83 (bash).  It is needed only
-//! where the template has something for it to do; the values never have, as they are quoted.  So
+//! A shell costs 50 system calls and an execve for each job (dash), or 83 (bash).  It is needed
+//! only if the template has something for it to do; values never have, because they are quoted.  So
 //! this is decided once, when the template is known.
 //!
-//! A template runs without a shell when its text has no byte that is special to any of sh, dash,
-//! bash, ksh and zsh, outside of quotes that hold plain text; when its first word is a fixed one,
-//! and neither a word of the language, nor a builtin that may differ from the program of its name,
-//! nor a function.  `true` and `false` are taken from the disk: they differ from the builtins only
-//! when their one argument is `--help` or `--version`.
+//! A template runs without a shell if its text has no byte that is special to any of sh, dash,
+//! bash, ksh and zsh, except in quotes around plain text; if its first word is fixed, and is
+//! neither a keyword, nor a builtin that may differ from the program of its name, nor a function.
+//! `true` and `false` are run from the disk: they differ from the builtins only with the single
+//! argument `--help` or `--version`.
 
 pub use crate::shell_reason::ShellReason;
 
 use crate::quote::Shell;
 use crate::{Template, direct, redirect};
 
-/// What the user's surroundings make of plain words.
+/// What in the user's environment changes the meaning of plain words.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
-    /// The language of the shell that would run the command.
+    /// The dialect of the shell that would run the command.
     pub shell: Shell,
-    /// It reads a file before each command, which may define anything: `$BASH_ENV`, `.zshenv`,
-    /// `.cshrc`, fish's configuration.
+    /// The shell reads a file before each command, which may define anything: `$BASH_ENV`,
+    /// `.zshenv`, `.cshrc`, fish's configuration.
     pub reads_startup_file: bool,
-    /// Functions that it would find in the environment (`BASH_FUNC_name%%`).
+    /// Functions exported to the shell (`BASH_FUNC_name%%`).
     pub functions: Vec<Vec<u8>>,
 }
 
-/// Why `template` needs a shell, or `None` when [`Template::render_words`] makes the same
-/// arguments.
+/// Why `template` needs a shell; `None` if [`Template::render_words`] makes the same arguments.
 pub fn needed(template: &Template, surroundings: &Surroundings) -> Option<ShellReason> {
     if surroundings.shell != Shell::Bourne {
         return Some(ShellReason::OtherShell);
@@ -45,8 +44,8 @@ pub fn needed(template: &Template, surroundings: &Surroundings) -> Option<ShellR
     is_the_shells.then(|| ShellReason::Builtin(String::from_utf8_lossy(&name).into_owned()))
 }
 
-/// Whether a shell that runs the command writes nothing to its own standard output: the command
-/// sends it to a file.
+/// Whether a shell that runs the command writes nothing to its own standard output, because the
+/// command redirects it to a file.
 pub fn redirects_output(template: &Template, surroundings: &Surroundings) -> bool {
     surroundings.shell == Shell::Bourne
         && !surroundings.reads_startup_file
@@ -54,7 +53,7 @@ pub fn redirects_output(template: &Template, surroundings: &Surroundings) -> boo
         && redirect::redirects_output(template)
 }
 
-/// Keywords and builtins of sh, dash, bash, ksh and zsh whose meaning is not that of a program.
+/// Keywords and builtins of sh, dash, bash, ksh and zsh that are not the program of that name.
 const WORDS_OF_SHELLS: &str = ". : [ [[ ]] { } ! alias autoload bg bind bindkey break builtin \
     bye caller case cd chdir command compgen complete compopt continue coproc declare dirs \
     disable disown do done echo elif else emulate enable end esac eval exec exit export fc fg fi \

@@ -7,28 +7,28 @@ pub enum ShellReason {
     #[default]
     #[error("each argument is a command line")]
     NoCommand,
-    /// The program itself is made of a value, and not quoted.
+    /// A value is part of the program name, and not quoted.
     #[error("the command begins with a replacement string")]
     StartsWithValue,
-    /// A value stands between quotes.
-    #[error("a replacement string stands between quotes")]
+    /// A value is between quotes.
+    #[error("a replacement string is between quotes")]
     ValueInQuotes,
-    /// A replacement string's text is for the shell to read: `{slot}`, `uq()`.
+    /// The text of a replacement string is code for the shell: `{slot}`, `uq()`.
     #[error("a replacement string is not quoted")]
     Unquoted,
     /// A byte that is special to shells.
-    #[error("{0:?} means something to a shell")]
+    #[error("{0:?} is special to a shell")]
     Special(char),
     /// The first word sets a variable.
     #[error("the command sets a variable")]
     Assignment,
-    /// The first word is a part of the shell or one of its functions.
+    /// The first word is a keyword, builtin or function of the shell.
     #[error("{0} is a builtin, a keyword or a function of the shell")]
     Builtin(String),
-    /// The shell's own rules are not known well enough to do without it.
-    #[error("the shell is neither sh nor one like it")]
+    /// The rules of this shell are not implemented.
+    #[error("the shell is not a Bourne shell")]
     OtherShell,
-    /// The shell would read a file first that may define anything.
+    /// The shell first reads a file that may define anything.
     #[error("the shell reads a file before each command")]
     StartupFile,
 }

@@ -1,7 +1,7 @@
-//! The table of replacement strings: which text stands for what.
+//! The table of replacement strings and their meanings.
 //!
-//! Used only while a command is parsed: fixed strings, searched for the longest that fits, and then the
-//! strings with parameters (`{:2}`, `{%.gz}`, those of `--rpl` with groups).
+//! Used only while a command is parsed: fixed strings, longest match first, and then strings with
+//! parameters (`{:2}`, `{%.gz}`, those of `--rpl` with groups).
 
 use regex::bytes::Regex;
 
@@ -11,7 +11,7 @@ use super::replacement::{Number, What, Width};
 use super::value::Cut;
 use super::{Syntax, TemplateError};
 
-/// A user's string with groups: `{%(.*?)}`.
+/// A string of `--rpl` with groups: `{%(.*?)}`.
 struct Dynamic {
     /// Matches at the beginning of a text.
     tag: Regex,
@@ -33,7 +33,7 @@ impl Strings {
         let renames = &syntax.renames;
         let mut fixed: Vec<(Vec<u8>, What)> = Vec::new();
         let mut dynamic = Vec::new();
-        // Users' own come first: of two of the same text the first is taken.
+        // Users' own come first: of two equal ones the first is used.
         for (tag, expression) in syntax.rpl.iter().rev() {
             match dynamic_tag(tag)? {
                 Some(tag) => dynamic.push(Dynamic { tag, expression: expression.clone() }),
@@ -66,7 +66,7 @@ impl Strings {
         Ok(Strings { fixed, dynamic, plus: syntax.plus })
     }
 
-    /// The string that `text` begins with: how long it is there, and what it stands for.
+    /// The string at the beginning of `text`: its length, and its meaning.
     pub(super) fn at_start(&self, text: &[u8]) -> Result<Option<(usize, What)>, TemplateError> {
         if let Some((tag, what)) = self.fixed.iter().find(|(tag, _)| text.starts_with(tag)) {
             return Ok(Some((tag.len(), what.clone())));
@@ -93,7 +93,7 @@ impl Strings {
     }
 }
 
-/// `{#:%04d}`, `{%:%3d}`: a number in a format of printf(3).
+/// `{#:%04d}`, `{%:%3d}`: a number in a printf(3) format.
 fn formatted_number(text: &[u8]) -> Option<(usize, What)> {
     let end = memchr::memchr(b'}', text)?;
     let digits = text[4..end].strip_suffix(b"d")?;
@@ -105,10 +105,10 @@ fn formatted_number(text: &[u8]) -> Option<(usize, What)> {
     Some((end + 1, if text[1] == b'#' { What::Seq(number) } else { What::Slot(number) }))
 }
 
-/// The widest a number is ever written: far above the 20 digits of the largest.
+/// Largest width of a number: far above the 20 digits of the largest.
 const WIDTH_MAX: usize = 255;
 
-/// A tag with groups as a regular expression; `None` for one without.
+/// A tag with groups as a regular expression; `None` for a tag without groups.
 fn dynamic_tag(tag: &[u8]) -> Result<Option<Regex>, TemplateError> {
     if !(tag.contains(&b'(') && tag.contains(&b')')) {
         return Ok(None);
@@ -132,16 +132,16 @@ fn dynamic_tag(tag: &[u8]) -> Result<Option<Regex>, TemplateError> {
     }
     pattern.push(')');
     let regex = Regex::new(&pattern).map_err(|error| {
-        TemplateError::Expression(format!("--rpl {text:?}: this is no tag with groups: {error}"))
+        TemplateError::Expression(format!("--rpl {text:?}: not a tag with groups: {error}"))
     })?;
     if regex.is_match(b"") {
-        let why = "it is found where nothing stands";
-        return Err(TemplateError::Expression(format!("--rpl {text:?} is no tag: {why}")));
+        let why = "it matches the empty text";
+        return Err(TemplateError::Expression(format!("--rpl {text:?} is not a tag: {why}")));
     }
     Ok(Some(regex))
 }
 
-/// What `{}`, or whatever `-I` calls it, stands for.
+/// The meaning of `{}`, or of its other name by `-I`.
 pub(super) fn own_value(syntax: &Syntax) -> Result<Option<What>, TemplateError> {
     let name = syntax.renames.value.as_deref().unwrap_or(b"{}");
     Ok(Strings::new(syntax)?.at_start(name)?.map(|(_, what)| what))

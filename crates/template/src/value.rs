@@ -1,15 +1,16 @@
-//! The built-in strings as parts of a value: `{.}`, `{/}`, `{//}`, `{/.}` and those of `--plus`.
+//! The built-in strings, which are parts of a value: `{.}`, `{/}`, `{//}`, `{/.}` and those of
+//! `--plus`.
 //!
-//! Each is the value without some of its bytes, so that nothing is copied before it is quoted: two
-//! slices, one after the other.  The second is empty but for values with line ends, as the rule
-//! for `{/}` (all up to the last `/` of a *line* goes) leaves the lines before.
+//! Each is the value without some of its bytes, so that nothing is copied before quoting: two
+//! slices, one after the other.  The second is empty except for values with newlines, because the
+//! rule for `{/}` (remove everything up to the last `/` of a *line*) keeps the lines before.
 
-/// Which part of a value a replacement string stands for.
+/// The part of a value that a replacement string stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
     /// `{}`.
     Whole,
-    /// `{.}`, `{..}`, `{...}`: without so many extensions, or whole where it has fewer.
+    /// `{.}`, `{..}`, `{...}`: without this many extensions, or whole if it has fewer.
     WithoutExtensions(u8),
     /// `{/}`.
     BaseName,
@@ -17,11 +18,11 @@ pub(crate) enum Cut {
     BaseNameWithoutExtensions(u8),
     /// `{//}`: dirname(1).
     Directory,
-    /// `{+/}`: what stands before the last `/`.
+    /// `{+/}`: the part before the last `/`.
     BeforeBaseName,
-    /// `{+.}`: what stands after the last `.`.
+    /// `{+.}`: the part after the last `.`.
     Extension,
-    /// `{+..}`, `{+...}`: the last so many extensions, or nothing where it has fewer.
+    /// `{+..}`, `{+...}`: the last extensions, this many, or nothing if it has fewer.
     Extensions(u8),
 }
 
@@ -51,13 +52,13 @@ pub(crate) fn cut(cut: Cut, value: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Where the last extension begins (its dot), if there is one: a dot and what follows it, none of
-/// it a dot or a slash.  Nothing need follow.
+/// The offset of the last extension (its dot), if there is one: a dot and the text after it without
+/// dots and slashes, which may be empty.
 fn extension_start(value: &[u8]) -> Option<usize> {
     memchr::memrchr2(b'.', b'/', value).filter(|place| value[*place] == b'.')
 }
 
-/// Where so many extensions begin.
+/// The offset at which the last `count` extensions begin.
 fn extensions_start(value: &[u8], count: u8) -> Option<usize> {
     (0..count).try_fold(value.len(), |end, _| extension_start(&value[..end]))
 }
@@ -66,7 +67,8 @@ fn without_extensions(value: &[u8], count: u8) -> &[u8] {
     extensions_start(value, count).map_or(value, |start| &value[..start])
 }
 
-/// The same of two parts, of which the second holds no slash: an extension may begin in the first.
+/// As [`without_extensions`], for two parts, of which the second has no slash: an extension may
+/// begin in the first.
 fn extensions_of_two<'a>(lines: &'a [u8], name: &'a [u8], count: u8) -> (&'a [u8], &'a [u8]) {
     let in_name = count.min(name.iter().filter(|byte| **byte == b'.').count().min(255) as u8);
     if in_name == count {
@@ -78,7 +80,7 @@ fn extensions_of_two<'a>(lines: &'a [u8], name: &'a [u8], count: u8) -> (&'a [u8
     }
 }
 
-/// Without the part of a line before `end`: the lines before it, and what follows `end`.
+/// Removes the part of a line before `end`: returns the lines before it, and the text after `end`.
 fn without_line_before(value: &[u8], end: usize) -> (&[u8], &[u8]) {
     match memchr::memrchr(b'\n', &value[..end]) {
         None => (&value[end..], b""),
@@ -86,14 +88,13 @@ fn without_line_before(value: &[u8], end: usize) -> (&[u8], &[u8]) {
     }
 }
 
-/// Without the last line, whose end stays if it has one: what is left of a value that has no such
-/// part.
+/// Removes the last line, but keeps its newline: what remains of a value without such a part.
 fn without_last_line(value: &[u8]) -> (&[u8], &[u8]) {
     let end = value.strip_suffix(b"\n").map_or(value.len(), <[u8]>::len);
     without_line_before(value, end)
 }
 
-/// Without everything up to the last `/` of the first line that has one.
+/// Removes everything up to the last `/` of the first line that has one.
 fn base_name(value: &[u8]) -> (&[u8], &[u8]) {
     match memchr::memchr(b'/', value) {
         Some(first) => without_line_before(value, last_in_line(value, b'/', first) + 1),
@@ -101,13 +102,13 @@ fn base_name(value: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The last place of `byte` in the line in which `first` is.
+/// The last offset of `byte` in the line that contains `first`.
 fn last_in_line(value: &[u8], byte: u8, first: usize) -> usize {
     let end = memchr::memchr(b'\n', &value[first..]).map_or(value.len(), |end| first + end);
     memchr::memrchr(byte, &value[..end]).unwrap_or(first)
 }
 
-/// What dirname(1) prints: slashes at the end do not count, `.` where there is no other.
+/// The output of dirname(1): trailing slashes do not count, `.` if there is no other slash.
 fn directory(value: &[u8]) -> &[u8] {
     let trimmed = trim_slashes(value);
     if trimmed.is_empty() {

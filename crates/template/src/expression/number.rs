@@ -1,6 +1,6 @@
-//! Numbers in expressions: read from the beginning of a text, written with 15 digits.
+//! Numbers in expressions: parsed from the beginning of a text, written with 15 digits.
 
-/// A whole number where that is exact, else one with a fraction.
+/// An integer if that is exact, otherwise a floating-point number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
     Integer(i64),
@@ -15,7 +15,7 @@ impl Number {
         }
     }
 
-    /// Without its fraction; the nearest there is for one that is too large.
+    /// The integer part; saturates if it is too large.
     pub(super) fn as_i64(self) -> i64 {
         match self {
             Number::Integer(value) => value,
@@ -23,7 +23,7 @@ impl Number {
         }
     }
 
-    /// Without its fraction, as large as it is.
+    /// The integer part, without a limit.
     pub(super) fn truncated(self) -> Self {
         match self {
             Number::Float(value) => whole(value.trunc()),
@@ -32,14 +32,14 @@ impl Number {
     }
 }
 
-/// A whole number as an integer if it is one that fits.
+/// An integer if the value is one that fits.
 pub(super) fn whole(value: f64) -> Number {
-    // 10^15: from here on a number with a fraction is written with an exponent, as 15 digits are.
+    // From 10^15 on a number is written with an exponent, because it has 15 digits.
     let fits = value.abs() < 1e15 && value.fract() == 0.0;
     if fits { Number::Integer(value as i64) } else { Number::Float(value) }
 }
 
-/// The number that a text begins with, and how long it is there; 0 where it begins with none.
+/// The number at the beginning of a text, and its length; 0 if there is none.
 pub(super) fn prefix(text: &[u8]) -> (usize, Number) {
     let digits = |from: usize| {
         text.get(from..).unwrap_or(b"").iter().take_while(|byte| byte.is_ascii_digit()).count()
@@ -78,7 +78,7 @@ pub(super) fn prefix(text: &[u8]) -> (usize, Number) {
     (end, whole(written.parse().unwrap_or(0.0)))
 }
 
-/// Appends a number: 15 digits at most, without zeros at the end (`%.15g`).
+/// Appends a number: at most 15 digits, without zeros at the end (`%.15g`).
 pub(super) fn write(number: Number, out: &mut Vec<u8>) {
     match number {
         Number::Integer(value) => out.extend_from_slice(value.to_string().as_bytes()),

@@ -1,25 +1,24 @@
-//! From the text of an expression to its tree.
+//! Parses the text of an expression to a tree.
 //!
-//! A recursive descent parser with one position in the text; what a `/` or an `s` means follows from
-//! where it stands.  What is not supported is refused by its name.
+//! A recursive-descent parser with one position in the text; the meaning of a `/` or an `s` follows
+//! from its context.  Unsupported features are rejected by name.
 
 mod text;
 
 use super::syntax::{ASSIGNING, Function, LEVELS, Logic, Node, Operator, Target};
 use crate::TemplateError;
 
-/// How deep an expression may be nested: what a person writes has a handful of levels, and each
-/// takes a part of the stack.
+/// Most nested levels of an expression: people write a handful, and each uses some of the stack.
 const DEPTH_MAX: usize = 48;
 
 type Result<T> = std::result::Result<T, TemplateError>;
 
-/// Reads all statements.
+/// Parses all statements.
 pub(super) fn program(code: &[u8], groups: &[Vec<u8>]) -> Result<Node> {
     let mut parser = Parser { code, place: 0, groups, depth: 0 };
     let block = parser.statements(false)?;
     if parser.place < code.len() {
-        return Err(parser.refuse("it cannot be read from here on"));
+        return Err(parser.refuse("it cannot be parsed from here on"));
     }
     Ok(block)
 }
@@ -27,13 +26,13 @@ pub(super) fn program(code: &[u8], groups: &[Vec<u8>]) -> Result<Node> {
 pub(super) struct Parser<'a> {
     pub(super) code: &'a [u8],
     pub(super) place: usize,
-    /// What `$$1`, `$$2` ... stand for.
+    /// The values of `$$1`, `$$2` ....
     pub(super) groups: &'a [Vec<u8>],
     pub(super) depth: usize,
 }
 
 impl Parser<'_> {
-    /// An error about what stands here.
+    /// An error about the current position.
     pub(super) fn refuse(&self, why: &str) -> TemplateError {
         let rest = self.code.get(self.place..).unwrap_or(b"");
         let shown = &rest[..rest.len().min(30)];
@@ -59,12 +58,12 @@ impl Parser<'_> {
         let Some(rest) = self.code[self.place..].strip_prefix(text.as_bytes()) else {
             return false;
         };
-        // A word ends where no letter follows.
+        // A word ends before a character that is no letter, digit or underscore.
         let is_word = text.as_bytes()[0].is_ascii_alphabetic();
         !is_word || !rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
     }
 
-    /// Takes the text if it stands here, after blanks.
+    /// Takes the text if it comes next, after blanks.
     pub(super) fn take(&mut self, text: &str) -> bool {
         self.blanks();
         let is_here = self.is_at(text);
@@ -76,7 +75,7 @@ impl Parser<'_> {
         if self.take(text) { Ok(()) } else { Err(self.refuse(&format!("`{text}` is missing"))) }
     }
 
-    /// Goes one level down, not too far.
+    /// Parses one level deeper, within the limit.
     fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -112,7 +111,7 @@ impl Parser<'_> {
     fn statement(&mut self) -> Result<Node> {
         for word in ["for", "foreach", "while", "until", "do", "map", "grep", "return", "sub"] {
             if self.is_at(word) {
-                return Err(self.refuse(&format!("`{word}` is not offered")));
+                return Err(self.refuse(&format!("`{word}` is not supported")));
             }
         }
         if self.take("if") {
@@ -159,7 +158,7 @@ impl Parser<'_> {
         Ok(block)
     }
 
-    /// With `or`, `and` and `not`, which hold loosest.
+    /// With `or`, `and` and `not`, which have the lowest precedence.
     pub(super) fn expression(&mut self) -> Result<Node> {
         self.nested(|parser| {
             let mut left = parser.conjunction()?;
@@ -235,14 +234,14 @@ impl Parser<'_> {
             if self.assigning().is_some() {
                 return Ok(left);
             }
-            // `**` belongs to the power, `..` is not offered.
+            // `**` is the power operator, and `..` is not supported.
             let is_order = self.is_at("<=>");
             let fits = |text: &str| self.is_at(text) && (!is_order || text == "<=>");
             let Some((text, operator)) = operators.iter().find(|(text, _)| fits(text)) else {
                 return Ok(left);
             };
             if self.is_at("..") || self.is_at("**") || self.is_at("<<") || self.is_at(">>") {
-                return Err(self.refuse("this operator is not offered"));
+                return Err(self.refuse("this operator is not supported"));
             }
             self.place += text.len();
             let right = Box::new(self.level(level + 1)?);
@@ -279,9 +278,7 @@ impl Parser<'_> {
             }
             _ => {
                 self.place = start;
-                return Err(
-                    self.refuse("`=~` is offered between a variable and /.../, s/// or tr///")
-                );
+                return Err(self.refuse("`=~` needs a variable, and /.../, s/// or tr///"));
             }
         })
     }
@@ -293,7 +290,7 @@ impl Parser<'_> {
                 let start = self.place;
                 let Some(target) = self.nested(Self::unary).map(target_of)? else {
                     self.place = start;
-                    return Err(self.refuse("this cannot be counted up or down"));
+                    return Err(self.refuse("this cannot be incremented or decremented"));
                 };
                 return Ok(Node::Step { target: Box::new(target), down, before: true });
             }
@@ -312,7 +309,7 @@ impl Parser<'_> {
         for (text, down) in [("++", false), ("--", true)] {
             if self.take(text) {
                 let Some(target) = target_of(base) else {
-                    return Err(self.refuse("this cannot be counted up or down"));
+                    return Err(self.refuse("this cannot be incremented or decremented"));
                 };
                 base = Node::Step { target: Box::new(target), down, before: false };
                 break;
@@ -348,7 +345,7 @@ impl Parser<'_> {
                 Ok(self.number())
             }
             Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' || byte == b':' => self.word(),
-            Some(_) => Err(self.refuse("this is not offered")),
+            Some(_) => Err(self.refuse("this is not supported")),
         }
     }
 
@@ -368,7 +365,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A function, an operator that quotes, or `my`.
+    /// A function, a quote-like operator, or `my`.
     fn word(&mut self) -> Result<Node> {
         if let Some(node) = text::quoting_word(self)? {
             return Ok(node);
@@ -400,7 +397,7 @@ impl Parser<'_> {
         }
         let Some((function, least, most)) = Function::of_name(name) else {
             self.place = start;
-            return Err(self.refuse(&format!("`{name}` is not offered")));
+            return Err(self.refuse(&format!("`{name}` is not supported")));
         };
         let arguments = self.arguments(least, most)?;
         if arguments.len() < least || arguments.len() > most {
@@ -410,7 +407,7 @@ impl Parser<'_> {
         Ok(Node::Call(function, arguments))
     }
 
-    /// The arguments of a function: in parentheses; or one that holds tightly; or a list.
+    /// The arguments of a function: in parentheses; a single one without; or a list.
     fn arguments(&mut self, least: usize, most: usize) -> Result<Vec<Node>> {
         let mut arguments = Vec::new();
         self.blanks();
@@ -433,7 +430,7 @@ impl Parser<'_> {
             return Ok(self.default_argument(least, most));
         }
         if most == 1 {
-            // Tighter than a comparison, looser than `+`.
+            // Precedence between comparison and `+`.
             arguments.push(self.nested(|parser| parser.level(4))?);
         } else {
             self.list(&mut arguments)?;
@@ -451,7 +448,7 @@ impl Parser<'_> {
     fn list(&mut self, arguments: &mut Vec<Node>) -> Result<()> {
         loop {
             self.blanks();
-            // In a list `@arg` is the values and not their number.
+            // In a list `@arg` stands for the values, not for their number.
             let node = self.assignment()?;
             arguments.push(match node {
                 Node::ArgumentCount { last: false } => Node::Arguments,
@@ -464,7 +461,7 @@ impl Parser<'_> {
     }
 }
 
-/// The place that a node names, if it is one.
+/// The assignable target of a node, if it is one.
 pub(super) fn target_of(node: Node) -> Option<Target> {
     match node {
         Node::Variable(name) => Some(Target::Variable(name)),

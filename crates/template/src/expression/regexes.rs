@@ -1,11 +1,12 @@
-//! Perl's patterns translated to crate regex's: for bytes and not letters, and the few syntax differences.
+//! Translates Perl's patterns to those of crate regex: bytes instead of characters, and a few
+//! syntax differences.
 //!
-//! Look-around and back-references are refused: without them matching takes time in proportion to the
-//! value, whatever the pattern.
+//! Look-around and back-references are rejected: without them the time of a match is proportional
+//! to the value, whatever the pattern.
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Most memory of a compiled pattern, bytes: `\w{1000}` fits.
+/// Most memory of a compiled pattern in bytes: enough for `\w{1000}`.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// Compiles a pattern; the flags are some of `i`, `m`, `s`, `x`.
@@ -28,10 +29,10 @@ pub(super) fn compile(pattern: &[u8], flags: &str) -> Result<Regex, String> {
     }
     let shown = String::from_utf8_lossy(pattern);
     RegexBuilder::new(&text).size_limit(REGEX_BYTES_MAX).build().map_err(|error| {
-        // The last line says what, those before show where in the pattern as rewritten here.
+        // The last line has the reason, those before show the rewritten pattern.
         let error = error.to_string();
         let why = error.lines().last().unwrap_or("").trim().trim_start_matches("error: ");
-        format!("the pattern \"{shown}\" is not understood: {why}")
+        format!("the pattern \"{shown}\" is invalid: {why}")
     })
 }
 

@@ -1,4 +1,4 @@
-//! Evaluating an expression for one value.
+//! Evaluates an expression for one value.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::{Context, RenderError};
 
 type Result<T> = std::result::Result<T, RenderError>;
 
-/// What an expression says besides its text.
+/// What an expression requests besides its text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Verdict {
-    /// `skip()`: the job is not to be started.
+    /// `skip()`: do not start the job.
     pub(crate) skip: bool,
-    /// `uq()`: the text is for the shell to read.
+    /// `uq()`: do not quote the text.
     pub(crate) unquoted: bool,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Scope {
     variables: BTreeMap<String, Value>,
 }
 
-/// Runs an expression; `$_` at its end is appended to `out`.
+/// Runs an expression; appends `$_` at its end to `out`.
 pub(super) fn run(
     root: &Node,
     scope: &mut Scope,
@@ -54,7 +54,7 @@ pub(super) struct Machine<'a> {
     pub(super) context: &'a Context<'a>,
     /// `$_`.
     value: Value,
-    /// What the groups of the last match held, the whole of it first.
+    /// The groups of the last match, with the whole match first.
     groups: Vec<Option<Vec<u8>>>,
     verdict: Verdict,
 }
@@ -139,7 +139,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Nodes that change a variable, match, or call.
+    /// Evaluates nodes that change a variable, match, or call.
     fn changing(&mut self, node: &Node) -> Result<Value> {
         match node {
             Node::Assign(operator, target, right) => {
@@ -199,12 +199,12 @@ impl Machine<'_> {
         self.context.records.iter().map(|record| record.values.len()).sum()
     }
 
-    /// `$arg[index]`: 0 is empty, negative ones count from the end.
+    /// `$arg[index]`: 0 is empty, negative indices count from the end.
     fn argument(&self, index: i64) -> Value {
         let index = if index < 0 { index + self.count() as i64 + 1 } else { index };
         let mut values = self.context.records.iter().flat_map(|record| &record.values);
-        let place = usize::try_from(index).ok().and_then(|index| index.checked_sub(1));
-        match place.and_then(|place| values.nth(place)) {
+        let argument = usize::try_from(index).ok().and_then(|index| index.checked_sub(1));
+        match argument.and_then(|index| values.nth(index)) {
             Some(value) => Value::Text(value.clone()),
             None => Value::Nothing,
         }
@@ -286,7 +286,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Matches, and keeps the groups where it does.
+    /// Matches, and stores the groups if it does.
     fn remember(&mut self, regex: &Regex, text: &[u8]) -> bool {
         let Some(groups) = regex.captures(text) else { return false };
         self.groups =
@@ -298,7 +298,7 @@ impl Machine<'_> {
         let text = self.load(&substitute.of)?.into_text();
         let regex = self.regex(&substitute.pattern)?;
         let (mut out, mut done, mut count) = (Vec::new(), 0, 0_usize);
-        // An empty match may follow a match directly, but never another empty one.
+        // An empty match may directly follow a match, but not another empty one.
         let (mut from, mut empty_at) = (0, None);
         while from <= text.len() && (substitute.every || count == 0) {
             let Some(groups) = regex.captures_at(&text, from) else { break };
@@ -477,7 +477,7 @@ impl Machine<'_> {
                 let code = number::prefix(&text).1.as_i64();
                 return match u8::try_from(code) {
                     Ok(byte) => Ok(Value::Text(vec![byte])),
-                    Err(_) => self.fail("asks for a byte above 255"),
+                    Err(_) => self.fail("needs a byte above 255"),
                 };
             }
             F::Hex | F::Oct => {
@@ -530,7 +530,8 @@ impl Machine<'_> {
     }
 }
 
-/// One more or one less.  A text of letters and then digits is counted up as in Perl: `az`, `ba`.
+/// Increments or decrements.  A text of letters and then digits is incremented as in Perl: `az`,
+/// `ba`.
 fn step(old: &Value, down: bool) -> Value {
     if let (Value::Text(text), false) = (old, down) {
         let letters = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -586,7 +587,7 @@ fn arithmetic(
         Binary::Remainder => {
             let (left, right) = (left.as_i64(), right.as_i64());
             let Some(rest) = left.checked_rem(right) else { return Err("divides by zero") };
-            // The sign is that of the right side.
+            // The result has the sign of the right side.
             let differs = rest != 0 && (rest < 0) != (right < 0);
             Number::Integer(if differs { rest + right } else { rest })
         }
@@ -594,11 +595,11 @@ fn arithmetic(
     })
 }
 
-/// The time of day: `Y`, `m`, `d`, `H`, `M`, `S` and what stands between them.
+/// The date and time: `Y`, `m`, `d`, `H`, `M`, `S` and the characters between them.
 fn time_text(format: &str, local_time_s: i64) -> String {
     let (days, seconds) = (local_time_s.div_euclid(86_400), local_time_s.rem_euclid(86_400));
     // Days are counted in years that begin in March, so that a leap day is the last of its year;
-    // 719,468 days lie between the first of March of the year 0 and 1970.
+    // 719,468 days lie between 0000-03-01 and 1970-01-01.
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
     let year_of_era =

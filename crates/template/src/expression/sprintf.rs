@@ -1,9 +1,9 @@
-//! `sprintf`: the formats of printf(3) that numbers and texts are written in.
+//! `sprintf`: the formats of printf(3) for numbers and texts.
 
 use super::number::{general, scientific};
 use super::value::{TEXT_BYTES_MAX, Value};
 
-/// How one value is written: `%-08.3f`.
+/// The format of one value: `%-08.3f`.
 #[derive(Default)]
 struct Format {
     left: bool,
@@ -15,7 +15,7 @@ struct Format {
     precision: Option<usize>,
 }
 
-/// Formats the values after the first by the first.
+/// Formats the values by the first, which is the format string.
 pub(super) fn sprintf(values: &[Value]) -> Result<Vec<u8>, String> {
     let Some((format, mut values)) = values.split_first() else { return Ok(Vec::new()) };
     let format = format.clone().into_text();
@@ -46,7 +46,7 @@ pub(super) fn sprintf(values: &[Value]) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// Reads flags, width and precision, and passes over sizes (`%ld`).
+/// Parses flags, width and precision, and skips sizes (`%ld`).
 fn read(text: &[u8]) -> Result<(usize, Format), String> {
     let mut how = Format::default();
     let mut place = 0;
@@ -84,7 +84,7 @@ fn read(text: &[u8]) -> Result<(usize, Format), String> {
     Ok((place, how))
 }
 
-/// Most digits after the point: more than any number of 64 bits has.
+/// Most digits after the decimal point: more than any 64-bit number has.
 const DIGITS_MAX: usize = 400;
 
 fn one(letter: u8, how: &Format, value: Value, out: &mut Vec<u8>) -> Result<(), String> {
@@ -111,7 +111,9 @@ fn one(letter: u8, how: &Format, value: Value, out: &mut Vec<u8>) -> Result<(), 
         b'E' => scientific(number.as_f64(), digits).to_uppercase(),
         b'g' => general(number.as_f64(), digits),
         b'G' => general(number.as_f64(), digits).to_uppercase(),
-        other => return Err(format!("uses the format `%{}`, which is not offered", other as char)),
+        other => {
+            return Err(format!("uses the unsupported format `%{}`", other as char));
+        }
     };
     let is_integer = !matches!(letter, b'f' | b'F' | b'e' | b'E' | b'g' | b'G');
     pad_number(&body, letter, is_integer, how, out);

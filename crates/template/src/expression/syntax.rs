@@ -13,19 +13,19 @@ pub(super) enum Node {
     Integer(i64),
     /// A fixed number with a fraction.
     Float(f64),
-    /// Parts of a text, put together.
+    /// A text made of parts.
     Joined(Vec<Node>),
     /// `$name`; `$_` is the value.
     Variable(String),
-    /// `$1`: what the last pattern's group matched.
+    /// `$1`: a group of the last match.
     Group(usize),
     /// `$arg[2]`.
     Argument(Box<Node>),
-    /// `@arg` where a number is wanted, and `$#arg`, which is one less.
+    /// `@arg` as a number, and `$#arg`, which is one less.
     ArgumentCount { last: bool },
-    /// `@arg` in a text or a list: all values, with blanks between them.
+    /// `@arg` in a text or a list: all values, separated by blanks.
     Arguments,
-    /// `seq()` and its like.
+    /// `seq()` and its synonyms.
     Seq,
     /// The slot.
     Slot,
@@ -39,9 +39,9 @@ pub(super) enum Node {
     AssignIf(Logic, Box<Target>, Box<Node>),
     /// `++a`, `a++`, `--a`, `a--`.
     Step { target: Box<Target>, down: bool, before: bool },
-    /// An operator between two.
+    /// A binary operator.
     Binary(Binary, Box<Node>, Box<Node>),
-    /// One that may leave its right side alone.
+    /// A binary operator that may skip its right side.
     Logic(Logic, Box<Node>, Box<Node>),
     /// `!a`.
     Not(Box<Node>),
@@ -61,7 +61,7 @@ pub(super) enum Node {
     Call(Function, Vec<Node>),
 }
 
-/// What can be assigned to.
+/// The target of an assignment.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     /// `$name`.
@@ -77,40 +77,40 @@ pub(super) struct Substitute {
     pub(super) pattern: Pattern,
     pub(super) to: Node,
     pub(super) every: bool,
-    /// The changed text is the result (`r`), and the variable stays.
+    /// The changed text is the result (`r`), and the variable is not changed.
     pub(super) is_result: bool,
 }
 
 /// A regular expression.
 #[derive(Clone, Debug)]
 pub(super) enum Pattern {
-    /// Known when it was read.
+    /// Compiled when it was parsed.
     Fixed(Regex),
-    /// With variables in it: put together and compiled when it is needed.
+    /// Contains variables: compiled when it is evaluated.
     Variable { parts: Vec<Node>, flags: String },
 }
 
-/// `tr///`: for each byte what becomes of it.
+/// `tr///`: what happens to each byte.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// The byte it becomes; the same for one that is only counted.
+    /// The replacement; the byte itself if it is only counted.
     pub(super) to: [Change; 256],
     pub(super) squeeze: bool,
     pub(super) is_result: bool,
 }
 
-/// What becomes of a byte.
+/// What happens to a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It is not looked for.
+    /// It is not in the set.
     None,
-    /// Counted, and deleted.
+    /// It is counted and deleted.
     Delete,
-    /// Counted, and made this one.
+    /// It is counted and replaced.
     To(u8),
 }
 
-/// Operators that need both sides.
+/// Operators that evaluate both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binary {
     Add,
@@ -137,7 +137,7 @@ pub(super) enum Binary {
     TextOrder,
 }
 
-/// Operators that look at their right side only when they must.
+/// Operators that evaluate their right side only if needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Logic {
     And,
@@ -145,7 +145,7 @@ pub(super) enum Logic {
     DefinedOr,
 }
 
-/// Functions of values: those of the language, and those that say something of the job.
+/// Functions of Perl, and functions that depend on the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Function {
     Skip,
@@ -172,13 +172,13 @@ pub(super) enum Function {
     Chr,
     Reverse,
     Defined,
-    /// The time of day in this format.
+    /// The date and time in this format.
     Time(&'static str),
 }
 
 impl Function {
-    /// The function of this name: itself, and the fewest and most arguments.  Where the fewest is
-    /// 0 and the most is 1, the value is taken when there is none.
+    /// The function of this name, and its least and most arguments.  If these are 0 and 1, the
+    /// default argument is the value.
     pub(super) fn of_name(name: &str) -> Option<(Self, usize, usize)> {
         use Function as F;
         Some(match name {
@@ -221,11 +221,10 @@ impl Function {
     }
 }
 
-/// Most arguments of a function: more than any format has use for.
+/// Most arguments of a function: more than any format needs.
 const ARGUMENTS_MAX: usize = 64;
 
-/// Operators between two by how tightly they hold, loosest first; of those of one row the longer
-/// ones first.
+/// Binary operators by precedence, lowest first; within a row longer ones first.
 pub(super) const LEVELS: &[&[(&str, Operator)]] = &[
     &[("||", Operator::Logic(Logic::Or)), ("//", Operator::Logic(Logic::DefinedOr))],
     &[("&&", Operator::Logic(Logic::And))],
@@ -267,7 +266,7 @@ pub(super) enum Operator {
     Logic(Logic),
 }
 
-/// Operators that assign, longest first.
+/// Assignment operators, longest first.
 pub(super) const ASSIGNING: &[(&str, Option<Operator>)] = &[
     ("**=", Some(Operator::Binary(Binary::Power))),
     ("||=", Some(Operator::Logic(Logic::Or))),

@@ -2,11 +2,11 @@
 
 use super::number::{self, Number};
 
-/// Longest text an expression may make, bytes: above what an argument can be (128 KiB), so that
-/// `"x" x 1e9` is an error and not all of the memory.
+/// Longest text of an expression in bytes: above the limit of an argument (128 KiB), so that `"x" x
+/// 1e9` is an error and does not use up memory.
 pub(super) const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// A value: a text, a number, or nothing yet.
+/// A value: a text, a number, or undefined.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Nothing,
@@ -54,7 +54,7 @@ impl Value {
         Value::Number(Number::Integer(value as i64))
     }
 
-    /// True is 1, false is empty.
+    /// True is 1, false is the empty text.
     pub(super) fn of_bool(value: bool) -> Self {
         if value { Value::integer(1) } else { Value::Text(Vec::new()) }
     }

@@ -1,5 +1,4 @@
-//! The parts of an expression that are texts: strings with variables in them, patterns, `tr///`,
-//! and the variables themselves.
+//! The texts in an expression: strings with variables, patterns, `tr///`, and variables themselves.
 
 use super::{Parser, program};
 use crate::TemplateError;
@@ -8,7 +7,7 @@ use crate::expression::syntax::{Change, Node, Pattern, Substitute, Table, Target
 
 type Result<T> = std::result::Result<T, TemplateError>;
 
-/// `$_`, `$name`, `$arg[2]`, `$1`, `$#arg`, `$$1`, `$job->seq()`: from its `$` on.
+/// `$_`, `$name`, `$arg[2]`, `$1`, `$#arg`, `$$1`, `$job->seq()`, starting at the `$`.
 pub(super) fn variable(parser: &mut Parser<'_>) -> Result<Node> {
     let start = parser.place;
     parser.place += 1;
@@ -32,7 +31,7 @@ pub(super) fn variable(parser: &mut Parser<'_>) -> Result<Node> {
     if braced {
         if parser.peek() != Some(b'}') {
             parser.place = start;
-            return Err(parser.refuse("a variable's name is not understood"));
+            return Err(parser.refuse("the name of a variable is invalid"));
         }
         parser.place += 1;
     }
@@ -62,7 +61,7 @@ pub(super) fn variable(parser: &mut Parser<'_>) -> Result<Node> {
     let is_other = ["[", "->", "::"].iter().any(|text| rest.starts_with(text.as_bytes()));
     if name.is_empty() || name == "job" || (is_other && !braced && rest.starts_with(b"::")) {
         parser.place = start;
-        return Err(parser.refuse("this variable is not offered"));
+        return Err(parser.refuse("this variable is not supported"));
     }
     match name.parse() {
         Ok(number) => Ok(Node::Group(number)),
@@ -70,7 +69,7 @@ pub(super) fn variable(parser: &mut Parser<'_>) -> Result<Node> {
     }
 }
 
-/// `$$1` behind its first `$`: what a group of a `--rpl` tag has matched.
+/// `$$1` after its first `$`: what a group of a `--rpl` tag has matched.
 fn group(parser: &mut Parser<'_>) -> Option<Vec<u8>> {
     let digits = parser.code[parser.place..].strip_prefix(b"$")?;
     let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -91,7 +90,7 @@ pub(super) fn quoted(parser: &mut Parser<'_>) -> Result<Node> {
     }
 }
 
-/// `s///`, `tr///`, `y///`, `m//`, `q//`, `qq//` where one stands.
+/// `s///`, `tr///`, `y///`, `m//`, `q//`, `qq//` if one comes next.
 pub(super) fn quoting_word(parser: &mut Parser<'_>) -> Result<Option<Node>> {
     let rest = &parser.code[parser.place..];
     let found = ["s", "tr", "y", "m", "qq", "q", "qr"].into_iter().find(|word| {
@@ -112,13 +111,13 @@ pub(super) fn quoting_word(parser: &mut Parser<'_>) -> Result<Option<Node>> {
         "s" => substitution(parser, &body, mark)?,
         "qr" => {
             parser.place = start;
-            return Err(parser.refuse("`qr` is not offered"));
+            return Err(parser.refuse("`qr` is not supported"));
         }
         _ => translation(parser, &body, mark)?,
     }))
 }
 
-/// What stands between the mark here and its other half, backslashes kept.
+/// The text between the delimiter here and its counterpart, with backslashes.
 fn delimited(parser: &mut Parser<'_>) -> Result<Vec<u8>> {
     let start = parser.place;
     let open = parser.code[start];
@@ -143,7 +142,7 @@ fn delimited(parser: &mut Parser<'_>) -> Result<Vec<u8>> {
         body.push(byte);
     }
     parser.place = start;
-    Err(parser.refuse("its other half is missing"))
+    Err(parser.refuse("its closing delimiter is missing"))
 }
 
 fn closing(open: u8) -> u8 {
@@ -156,7 +155,7 @@ fn closing(open: u8) -> u8 {
     }
 }
 
-/// The second part of `s` or `tr`, which has marks of its own after a pair.
+/// The second part of `s` or `tr`, which has its own delimiters after a pair.
 fn second(parser: &mut Parser<'_>, mark: u8) -> Result<Vec<u8>> {
     if closing(mark) == mark {
         parser.place -= 1;
@@ -173,9 +172,9 @@ fn flags(parser: &mut Parser<'_>, allowed: &str) -> Result<String> {
     let rest = &parser.code[parser.place..];
     let length = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let flags = String::from_utf8_lossy(&rest[..length]).into_owned();
-    // `s/a/b/ or ...` has a blank before its `or`, so that letters here are flags.
+    // `s/a/b/ or ...` has a blank before `or`, so letters here are flags.
     if let Some(flag) = flags.chars().find(|flag| !allowed.contains(*flag)) {
-        return Err(parser.refuse(&format!("the flag `{flag}` is not offered")));
+        return Err(parser.refuse(&format!("the flag `{flag}` is not supported")));
     }
     parser.place += length;
     Ok(flags)
@@ -210,7 +209,7 @@ fn substitution(parser: &mut Parser<'_>, body: &[u8], mark: u8) -> Result<Node> 
     })))
 }
 
-/// Code between marks, without the backslashes before the mark.
+/// The code between delimiters, without the backslashes before a delimiter.
 fn unescaped(code: &[u8], mark: u8) -> Vec<u8> {
     let mut out = Vec::new();
     let mut bytes = code.iter().copied().peekable();
@@ -223,7 +222,7 @@ fn unescaped(code: &[u8], mark: u8) -> Vec<u8> {
     out
 }
 
-/// A pattern, compiled if it has no variables.
+/// A pattern, compiled now if it has no variables.
 fn pattern(parser: &mut Parser<'_>, body: &[u8], flags: &str) -> Result<Pattern> {
     let flags: String = flags.chars().filter(|flag| "imsx".contains(*flag)).collect();
     let parts = parts(parser, body, true)?;
@@ -242,7 +241,7 @@ fn text_of(node: &Node) -> &[u8] {
     }
 }
 
-/// A text in double quotes.
+/// A double-quoted string.
 fn interpolated(parser: &mut Parser<'_>, body: &[u8]) -> Result<Node> {
     let mut parts = parts(parser, body, false)?;
     Ok(match parts.len() {
@@ -323,7 +322,7 @@ fn escape(parser: &mut Parser<'_>, is_pattern: bool, text: &mut Vec<u8>) {
     });
 }
 
-/// A text in single quotes: a backslash is only special before the mark and itself.
+/// A single-quoted string: a backslash escapes only the delimiter and itself.
 fn single(body: &[u8], mark: u8) -> Vec<u8> {
     let mut out = Vec::new();
     let mut bytes = body.iter().copied().peekable();
@@ -367,7 +366,7 @@ fn translation(parser: &mut Parser<'_>, body: &[u8], mark: u8) -> Result<Node> {
     Ok(Node::Translate { of, table: Box::new(table) })
 }
 
-/// The bytes of `a-z\n`.
+/// The bytes of a set such as `a-z\n`.
 fn set(text: &[u8]) -> Vec<u8> {
     let mut parser = Parser { code: text, place: 0, groups: &[], depth: 0 };
     let mut bytes: Vec<u8> = Vec::new();
@@ -386,7 +385,7 @@ fn set(text: &[u8]) -> Vec<u8> {
             parser.place += 1;
         }
         match bytes.last() {
-            // The first of the range is there already.
+            // The first byte of the range is there already.
             Some(last) if std::mem::take(&mut is_range) => {
                 bytes.extend((*last..=one[0]).skip(1).collect::<Vec<u8>>());
             }
