@@ -160,8 +160,8 @@ mod tests {
     fn a_strange_line_counts_for_resume_alone() {
         let done = done(&[LOG, b"7 x\n8"].concat());
         assert_eq!(numbers(|seq| done.was_run(seq)), [1, 2, 3, 5, 6, 7]);
-        let error = done.strict(Path::new("log")).expect_err("a invalid_line line");
-        assert!(error.to_string().starts_with("line 10 of the joblog log is not one"));
+        let error = done.strict(Path::new("log")).expect_err("an invalid line");
+        assert!(error.to_string().starts_with("line 10 of the joblog log is invalid"));
     }
 
     #[test]
