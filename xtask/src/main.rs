@@ -88,6 +88,7 @@ fn ci(strict: bool) -> anyhow::Result<()> {
     })?;
     step("gen --check", || generate::run(true))?;
     step("smoke", smoke::run)?;
+    step("newcomer", newcomer::run)?;
     step("packages", packages)?;
     let unlisted = ledger.show()?;
     if strict && unlisted > 0 {

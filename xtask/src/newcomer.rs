@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 
 use crate::{finish, root};
 
@@ -75,13 +75,13 @@ pub(crate) fn run() -> anyhow::Result<()> {
     std::fs::create_dir_all(&folder)?;
     finish(cargo(&["build", "-q", "-p", "cli"]))?;
     let whit = root().join(TARGET).join("debug/whit");
-    let recording = folder.join("softnet.whit");
-    let to = recording.to_string_lossy();
-    said(&whit, &["record", "-s", "softnet", "-i0.2", "-c4", "-f", &to])?;
-    let detail = said(&whit, &["play", &to, "-s", "SOFTNET", "--verbose"])?;
+    said(&whit, &["record", "-s", "softnet", "-i0.2", "-c4", "-f", &folder.to_string_lossy()])?;
+    let recording = only_file(&folder)?;
+    let recording = recording.to_string_lossy();
+    let detail = said(&whit, &["play", &recording, "-s", "SOFTNET"])?;
     has("detail", &detail, "softnet")?;
     for (name, arguments, word) in SHOWN {
-        let text = said(&whit, &[&["play", &to, "-s", "softnet"][..], arguments].concat())?;
+        let text = said(&whit, &[&["play", &recording, "-s", "softnet"][..], arguments].concat())?;
         has(name, &text, word)?;
     }
     has("doctor", &said(&whit, &["doctor", "-n", "3"])?, "/proc/net/softnet_stat")?;
@@ -136,6 +136,13 @@ fn link(from: &Path, to: &Path) -> anyhow::Result<()> {
     }
     std::fs::create_dir_all(to.parent().unwrap_or(to))?;
     std::fs::hard_link(from, to).with_context(|| format!("linking {}", to.display()))
+}
+
+/// The file that a folder holds.
+fn only_file(folder: &Path) -> anyhow::Result<PathBuf> {
+    let files: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
+    let [file] = &files[..] else { bail!("{} files in {}", files.len(), folder.display()) };
+    Ok(file.path())
 }
 
 /// What a command prints.  `whit doctor` ends with 1 where reading costs much.
