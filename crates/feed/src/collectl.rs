@@ -1,5 +1,5 @@
-//! Recordings of collectl: their text is put back into the files it came from, in memory, and read
-//! by the sources of this host.
+//! Plays recordings of collectl: their text is presented as kernel files in memory, which whit's own
+//! sources read.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,13 +22,13 @@ pub struct CollectlFeed {
     /// For each source, whether the recording has it.
     recorded: Vec<bool>,
     clock: MarkerClock,
-    /// Whether an interval was read.
+    /// Whether an interval was already read.
     begun: bool,
-    /// Who writes the recording, if it is to be followed.
+    /// The process that writes the recording, if the feed follows it.
     writer: Option<FileWriter>,
 }
 
-/// A clock that stands at the latest marker: collectl gives all of an interval one time.
+/// A clock with the time of the latest marker: collectl gives all of an interval one time.
 struct MarkerClock {
     now: Moment,
 }
@@ -46,11 +46,12 @@ impl Clock for MarkerClock {
 /// How the text of a collectl recording is read.
 #[derive(Clone, Debug, Default)]
 pub struct CollectlSettings {
-    /// How to name its sensors.
+    /// Rules for the names of its sensors.
     pub sensors: Option<Arc<SensorRules>>,
-    /// A list of users in place of `/etc/passwd`.
+    /// A file with users instead of `/etc/passwd`.
     pub passwd: Option<PathBuf>,
-    /// Whether the switches of the first thread stand for all threads, as collectl takes them.
+    /// Whether the context switches of the first thread count as those of the process, as in
+    /// collectl.
     pub first_thread_switches: bool,
 }
 
@@ -66,11 +67,11 @@ impl CollectlFeed {
     ) -> Result<Self, FeedError> {
         let reader = CollectlReader::open(path)?;
         let process = ProcessOptions {
-            // What was recorded of threads is read.
+            // Show threads if they were recorded.
             threads: true,
             status: true,
             first_thread_switches: settings.first_thread_switches,
-            // Users are numbers there; collectl takes their names from the machine that plays.
+            // The recording has user ids; collectl takes the names from the playing machine.
             passwd: Some(settings.passwd.clone().unwrap_or_else(|| PathBuf::from("/etc/passwd"))),
             ..ProcessOptions::default()
         };
@@ -95,10 +96,10 @@ impl CollectlFeed {
         })
     }
 
-    /// At the end, waits for more as long as collectl writes.
+    /// From now on waits at the end of the file for more, as long as collectl writes it.
     ///
     /// # Errors
-    /// The file cannot be looked at.
+    /// The file cannot be examined.
     pub fn follow(&mut self) -> Result<(), FeedError> {
         let interval_ns = self.reader.meta().interval_ns();
         self.writer = Some(FileWriter::of(&self.path, Duration::from_nanos(interval_ns))?);
@@ -106,7 +107,7 @@ impl CollectlFeed {
         Ok(())
     }
 
-    /// The next interval, which may have to be waited for.
+    /// The next interval; may wait for it.
     fn next_interval(&mut self) -> Result<Option<Interval>, FeedError> {
         loop {
             let interval = self.reader.next_interval(&mut self.host)?;
@@ -114,7 +115,7 @@ impl CollectlFeed {
                 return Ok(interval);
             };
             if !writer.may_write_more() {
-                // What was written since the look above is still to be read.
+                // Read what was written since the check above.
                 self.writer = None;
                 self.reader.follow(false);
             }
@@ -126,8 +127,8 @@ impl CollectlFeed {
     }
 }
 
-/// Whether a recording of these letters has what a source reads.  Summary and detail come from
-/// the same text, but for memory and its NUMA nodes.
+/// Whether a recording of these letters has the text that a source reads.  Summary and detail use
+/// the same text, except memory and its NUMA nodes.
 fn is_recorded(def: &SourceDef, subsystems: &str) -> bool {
     def.letters.chars().any(|letter| {
         let other = match letter {
@@ -160,11 +161,11 @@ impl Feed for CollectlFeed {
                 "environment" => interval.has_sensors,
                 _ => true,
             };
-            // What is not recorded stays as it was: not recorded.
+            // Other sources stay in the state "not recorded".
             if here && recorded[index] { State::Ok } else { State::NotRecorded }
         };
         self.sampler.sample(&mut self.host, &mut self.clock, due, snapshot);
-        // collectl takes the first interval of a file to be as long as it should be.
+        // For the first interval of a file collectl assumes the nominal length.
         snapshot.lasted_ns = match std::mem::replace(&mut self.begun, true) {
             true => interval.ended_ns.saturating_sub(interval.realtime_ns),
             false => i64::try_from(self.reader.meta().interval_ns()).unwrap_or(0),

@@ -1,9 +1,9 @@
 //! Moves forward and back within one recording.
 //!
-//! A step forward reads one sample.  A step back, and any jump, opens the recording anew some way
-//! before the wanted moment (whit's own recordings have an index, so that this reads a block, not
-//! the file) and reads on: far enough that processes, which may be read once a minute, have the
-//! two readings that rates need.
+//! A step forward reads one sample.  A step back, or a jump, opens the recording again, begins to
+//! read before the wanted time and reads up to it.  It begins early enough that processes, which
+//! may be recorded once a minute, have the two readings that rates need.  The index of whit's
+//! recordings limits this to a block; a file of collectl is read from its start.
 
 use layout::Frame;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use crate::{
     meta_of, origin_of, zone_of,
 };
 
-/// Reading on from further and further before: twice the second interval, then this much more.
+/// Reading begins twice the second interval earlier; if that is too late, this many times earlier.
 const REACH_GROWTH: i64 = 8;
 
-/// Samples that are read before a moment, so that the CPU's history has something to show.
+/// Samples to read before a time, so that the history of the CPU can be shown.
 const HISTORY_SAMPLES: i64 = 30;
 
 /// Where to go in a recording.
@@ -32,24 +32,24 @@ pub enum Motion {
     Forward,
     /// The sample before.
     Back,
-    /// By so much time.
+    /// By this time in nanoseconds.
     By(i64),
     /// The first sample with a base for rates.
     First,
     /// The last one.
     Last,
-    /// The last one that is no later.
+    /// The last sample at or before this time.
     At(i64),
 }
 
-/// What a [`Cursor`] needs beside a file.
+/// Settings of a [`Cursor`].
 #[derive(Clone)]
 pub struct CursorSettings {
     /// The sources that read collectl's text.
     pub entries: Vec<&'static Entry>,
-    /// The source that is read least often, by name: where the cursor stands, it has rates.
+    /// The name of the source that is read least often: a jump reads enough for its rates.
     pub slowest: &'static str,
-    /// The zone of the machine that shows them.
+    /// The time zone of the viewing machine.
     pub local: TimeZone,
 }
 
@@ -61,14 +61,14 @@ pub struct Cursor {
     feed: Box<dyn Feed>,
     defs: Vec<Arc<SourceDef>>,
     snapshot: Snapshot,
-    /// The sample behind the one shown, if it was read already.
+    /// The sample after the shown one, if it was already read.
     ahead: Option<Snapshot>,
     first_ns: i64,
-    /// The moment shown.
+    /// The time of the shown sample.
     now_ns: i64,
-    /// How long before a moment to begin reading.
+    /// How long before a time to begin reading.
     reach_ns: i64,
-    /// Its own zone.
+    /// The time zone of the recording.
     pub zone: TimeZone,
 }
 
@@ -76,7 +76,7 @@ impl Cursor {
     /// Opens a recording at its first sample.
     ///
     /// # Errors
-    /// The file cannot be read, or no sample is in it.
+    /// The file cannot be read, or has no samples.
     pub fn open(path: &Path, settings: CursorSettings) -> Result<(Self, Meta), FeedError> {
         let origin = origin_of(path)?;
         let meta = meta_of(path, origin)?;
@@ -114,10 +114,10 @@ impl Cursor {
         &self.defs
     }
 
-    /// The moment that `[yyyymmdd:]hh:mm[:ss]` means: the end of the second that it names.
+    /// Parses `[yyyymmdd:]hh:mm[:ss]`; returns the end of that second, since the epoch.
     ///
     /// # Errors
-    /// The text is no time.
+    /// The text is not a time.
     pub fn moment(&self, text: &str) -> Result<i64, TimeError> {
         let wrong = || TimeError::Form { option: "--at", text: text.to_owned(), source: None };
         if text.contains('-') {
@@ -129,11 +129,11 @@ impl Cursor {
         Ok(selection.of(day, &self.zone, 0)?.from_ns.saturating_add(999_999_999))
     }
 
-    /// Goes somewhere.  `taken` is called for every sample that is read on the way, and with `true`
-    /// for a jump: what came before it no longer counts.  False at either end.
+    /// Moves the cursor.  Calls `taken` for every sample that is read, with `true` after a jump:
+    /// earlier samples are then not comparable.  Returns false at either end.
     ///
     /// # Errors
-    /// The recording cannot be read on.
+    /// The recording cannot be read.
     pub fn go(
         &mut self,
         motion: Motion,
@@ -160,7 +160,7 @@ impl Cursor {
         Ok(self.now_ns != before_ns)
     }
 
-    /// Shows the last sample that is no later than `limit_ns`, or else the first.
+    /// Moves to the last sample at or before `limit_ns`, or else to the first.
     fn jump(
         &mut self,
         limit_ns: i64,
@@ -169,7 +169,7 @@ impl Cursor {
     ) -> Result<(), FeedError> {
         let limit_ns = limit_ns.max(self.first_ns);
         let mut reach_ns = self.reach_ns;
-        // Where the end is, is known only roughly: reading begins before the latest time known.
+        // The end is known only roughly: begin to read before the latest known time.
         let from_ns = if limit_ns == i64::MAX { self.near_end_ns()? } else { limit_ns };
         loop {
             let base_ns = from_ns.saturating_sub(reach_ns);
@@ -178,7 +178,7 @@ impl Cursor {
                 let base_ns = if whole { i64::MIN } else { base_ns };
                 open_feed(&self.path, self.origin, base_ns, &self.settings)?
             };
-            // Its memory is read into again.
+            // Reuse its memory.
             if let Some(ahead) = self.ahead.take() {
                 self.snapshot = ahead;
             }
@@ -200,7 +200,7 @@ impl Cursor {
         }
     }
 
-    /// A moment that is known to be there, as late as is known without reading everything.
+    /// The latest time that is known to be in the recording without reading all of it.
     fn near_end_ns(&self) -> Result<i64, FeedError> {
         Ok(match self.origin {
             Origin::Collectl => self.now_ns,
@@ -219,10 +219,10 @@ impl Cursor {
         slowest.is_none_or(|track| track.previous.state != State::NotRecorded)
     }
 
-    /// Reads the sample behind the one shown, unless that was done already.
+    /// Reads the sample after the shown one, unless it was already read.
     fn read_ahead(&mut self) -> Result<bool, FeedError> {
         if self.ahead.is_none() {
-            // What was pushed gave its memory to this one.
+            // The snapshot has the memory of an older one.
             if !self.feed.next(&mut self.snapshot)? {
                 return Ok(false);
             }

@@ -1,4 +1,4 @@
-//! Why no samples can be had.
+//! Errors of feeds, with messages for the user.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use source::RenameError;
 
 use crate::period::TimeError;
 
-/// Why no samples can be had.
+/// Why a feed has no samples.
 #[derive(Debug, thiserror::Error)]
 pub enum FeedError {
     /// The operating system refused.
@@ -30,7 +30,7 @@ pub enum FeedError {
     #[error("{} is empty", .0.display())]
     Empty(PathBuf),
     /// Another kind of file.
-    #[error("{}: neither a recording of whit's nor one of collectl's", .0.display())]
+    #[error("{}: neither a recording of whit nor one of collectl", .0.display())]
     NotARecording(PathBuf),
     /// A recording whose growth cannot be seen as it happens.
     #[error(
@@ -40,7 +40,7 @@ pub enum FeedError {
     )]
     CompressedFollow(PathBuf),
     /// No samples in it.
-    #[error("{}: no samples in it", .0.display())]
+    #[error("{}: it has no samples", .0.display())]
     NoSamples(PathBuf),
     /// A recording of whit's cannot be read.
     #[error(transparent)]
@@ -48,10 +48,10 @@ pub enum FeedError {
     /// A recording of collectl's cannot be read.
     #[error(transparent)]
     Collectl(#[from] CollectlError),
-    /// A time or period that is none.
+    /// An invalid time or period.
     #[error(transparent)]
     Time(#[from] TimeError),
-    /// A rule for names that is none.
+    /// An invalid rule for names.
     #[error(transparent)]
     Rename(#[from] RenameError),
     /// No recording was named.
@@ -69,8 +69,8 @@ pub enum FeedError {
     /// No file could be used.
     #[error("{0}")]
     NoneUsable(String),
-    /// Nothing of what was asked for is in any recording.
-    #[error("nothing to show: of '{asked}' nothing is recorded (recorded are '{recorded}')")]
+    /// Nothing of the selection is in any recording.
+    #[error("nothing to show: none of '{asked}' is recorded (recorded: '{recorded}')")]
     NotRecorded {
         /// The letters asked for.
         asked: String,
@@ -89,7 +89,7 @@ pub enum ExtractError {
     #[error("--extract needs --from or --thru: the period to cut out")]
     NoPeriod,
     /// The folder for the new files cannot be made.
-    #[error("--extract: cannot make the folder {}", path.display())]
+    #[error("--extract: cannot create the folder {}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -97,8 +97,8 @@ pub enum ExtractError {
         #[source]
         source: io::Error,
     },
-    /// A new file would take the place of another.
-    #[error("--extract: {} is there already; it is not touched", .0.display())]
+    /// The new file exists already.
+    #[error("--extract: {} exists already; it was not changed", .0.display())]
     Exists(PathBuf),
     /// A path that ends in no name.
     #[error("{}: no file name", .0.display())]
@@ -127,7 +127,7 @@ pub enum ExtractError {
     /// Text is searched for in numbers.
     #[error("--grep: {} holds numbers, not text; it needs a collectl recording", .0.display())]
     NoText(PathBuf),
-    /// What was found cannot be written.
+    /// The lines found cannot be written.
     #[error(transparent)]
     Output(io::Error),
 }

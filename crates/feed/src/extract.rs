@@ -1,4 +1,4 @@
-//! Parts of recordings as files of their own.
+//! Copies parts of recordings into new files.
 
 use std::path::{Path, PathBuf};
 
@@ -11,22 +11,21 @@ use crate::{
     TimeRange, TimeSelection,
 };
 
-/// A file that was written.
+/// A new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtractedTo {
     /// The new file.
     pub path: PathBuf,
-    /// Its samples; not counted where collectl's text was copied.
+    /// The number of its samples; `None` if collectl's text was copied.
     pub samples: Option<u64>,
 }
 
-/// Copies the period out of each recording, into the folder `to`, or beside it with `to-` before
-/// its name.  A `to` that ends in `.whit` is the new recording itself, of either program.
-/// Files that exist are not touched.
-/// `done` is called for each new file once it is written.
+/// Copies the period of each recording into the folder `to`, or into the recording's folder with
+/// `to-` before its name.  A `to` that ends in `.whit` is the name of the new recording, in whit's
+/// format.  Existing files are not changed.  Calls `done` for each new file.
 ///
 /// # Errors
-/// Those of reading and writing; a new file that was begun is removed or holds what could be read.
+/// Those of reading and writing; an incomplete new file is removed or has what could be read.
 pub fn extract(
     recordings: &[RecordedFile],
     selection: &TimeSelection,

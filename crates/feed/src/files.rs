@@ -1,5 +1,5 @@
-//! The files to play, and in which order: hosts as they were named, each host's recordings by
-//! time.
+//! Finds the files to play, and sorts them: hosts in the order in which they were named, each
+//! host's recordings by time.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write};
@@ -18,15 +18,15 @@ use crate::{
 pub struct RecordedFile {
     /// Where it is.
     pub path: PathBuf,
-    /// Who wrote it.
+    /// The program that wrote it.
     pub origin: Origin,
-    /// What it says of itself.
+    /// Its facts.
     pub meta: Meta,
-    /// The zone its times are shown in.
+    /// The time zone in which its times are shown.
     pub zone: TimeZone,
-    /// The day it began, in that zone.
+    /// The day on which it begins, in that zone.
     pub day: Date,
-    /// When it began, in nanoseconds since the epoch.
+    /// Its start, in nanoseconds since the epoch.
     pub started_ns: i64,
 }
 
@@ -46,14 +46,14 @@ impl RecordedFile {
         Ok(RecordedFile { path, origin, meta, zone, day, started_ns })
     }
 
-    /// When it began, in the zone `zone`.
+    /// Its start, in the zone `zone`.
     #[must_use]
     pub fn started(&self, zone: &TimeZone) -> Zoned {
         let started = Timestamp::from_nanosecond(i128::from(self.started_ns));
         started.unwrap_or_default().to_zoned(zone.clone())
     }
 
-    /// What to add to its times so that they read in `local` as they read in its own zone.
+    /// The nanoseconds to add to its times, so that they are shown in `local` as in its own zone.
     #[must_use]
     pub fn zone_shift_ns(&self, local: &TimeZone) -> i64 {
         let seconds =
@@ -61,11 +61,11 @@ impl RecordedFile {
         i64::from(seconds) * 1_000_000_000
     }
 
-    /// Whether what is added to it can be seen at once: collectl's compressed recordings grow in
+    /// Checks that new samples can be read at once; collectl's compressed recordings grow in
     /// blocks of many samples.
     ///
     /// # Errors
-    /// It cannot be followed, or not be read.
+    /// The file cannot be followed or read.
     pub fn check_follow(&self) -> Result<(), FeedError> {
         let failed = |source| FeedError::Io { path: self.path.clone(), what: None, source };
         let mut start = [0; 2];
@@ -77,7 +77,7 @@ impl RecordedFile {
         }
     }
 
-    /// Writes its header: collectl's lines as they stand, whit's facts in the same form.
+    /// Writes its header: collectl's lines unchanged, whit's facts in the same form.
     ///
     /// # Errors
     /// Those of `out`.
@@ -94,7 +94,7 @@ impl RecordedFile {
         writeln!(out)
     }
 
-    /// Whether this is collectl's second file, with slabs and processes alone.
+    /// Whether this is collectl's second file, which has only slabs and processes.
     pub fn is_rawp(&self) -> bool {
         let name = self.path.file_name().map(|name| name.to_string_lossy().into_owned());
         name.is_some_and(|name| name.ends_with(".rawp") || name.ends_with(".rawp.gz"))
@@ -105,10 +105,10 @@ impl RecordedFile {
         std::fs::metadata(&self.path).ok()?.modified().ok()
     }
 
-    /// The part of it that is wanted.
+    /// The selected period of it.
     ///
     /// # Errors
-    /// The end comes before the beginning.
+    /// The end is before the start.
     pub fn range(&self, selection: &TimeSelection) -> Result<TimeRange, TimeError> {
         let interval_ns = i64::try_from(self.meta.interval_ns()).unwrap_or(i64::MAX);
         match selection.is_all() {
@@ -124,18 +124,18 @@ impl RecordedFile {
     }
 }
 
-/// The recordings among files, folders and patterns, in the order of play, and what is wrong with
-/// files that only a folder or a pattern named: one damaged file there does not hide the others.
-/// `now`, in this machine's zone, says what TODAY is.
+/// The recordings among files, folders and patterns, in the order of play, and the errors of files
+/// found by a folder or a pattern: one damaged file there does not hide the others.  `now` is in
+/// this machine's zone and defines TODAY.
 ///
 /// # Errors
-/// A file that was named is no recording, or nothing was found.
+/// A file that was named is not a recording, or nothing was found.
 pub fn find(
     named: &[PathBuf],
     patterns: Option<&str>,
     now: &Zoned,
 ) -> Result<(Vec<RecordedFile>, Vec<String>), FeedError> {
-    // Each with whether it was named itself.
+    // Each path, and whether it was named itself.
     let mut paths: Vec<(PathBuf, bool)> = Vec::new();
     for path in named {
         if path.is_dir() {
@@ -149,7 +149,7 @@ pub fn find(
         if found.is_empty() {
             return Err(FeedError::NoMatch(patterns.to_owned()));
         }
-        // A pattern may match plot files and logs beside the recordings; a name must not be wrong.
+        // A pattern may also match plot files and logs; a name must be a recording.
         let wildcard = patterns.contains(['*', '?', '[']);
         let found = found.into_iter().filter(|path| !wildcard || has_known_name(path));
         paths.extend(found.map(|path| (path, !wildcard)));

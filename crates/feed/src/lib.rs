@@ -1,11 +1,10 @@
-//! What gives samples: this host, recordings of whit and of collectl, several of them one after the
-//! other, and a file that grows.
+//! Feeds: sequences of samples from this host, from recordings of whit and of collectl, from
+//! several of them in sequence, and from a file that grows.
 //!
-//! Everything here is a [`Feed`]: it fills one snapshot after another and knows the sources of it.
-//! [`LiveFeed`] reads this host, [`WhitFeed`] and [`CollectlFeed`] read recordings, with or without
-//! following them; [`Playback`] puts the recordings of a host and day together and keeps the
-//! history that rates need; [`Cursor`] moves forward and back in one recording.  [`TimeSelection`]
-//! says which part is wanted; [`find`] finds the files.
+//! A [`Feed`] fills one snapshot after another and knows its sources.  [`LiveFeed`] reads this
+//! host; [`WhitFeed`] and [`CollectlFeed`] read recordings, and can follow them; [`Playback`] joins
+//! the recordings of a host and day and keeps the history that rates need; [`Cursor`] moves forward
+//! and back in one recording.  [`TimeSelection`] selects a period; [`find`] finds the files.
 //!
 //! May use `sample`, `layout`, `procfs`, `source`, `recording`; knows no view, prints nothing,
 //! reads no environment.  Begin reading with the trait below, then [`Playback`].
@@ -44,7 +43,7 @@ pub use recorded::{
 pub use search::{TimeColumn, search};
 pub use whit::WhitFeed;
 
-/// What gives samples.
+/// A sequence of samples.
 pub trait Feed {
     /// The sources, in the order of the snapshots.
     fn defs(&self) -> Vec<Arc<SourceDef>>;
@@ -52,10 +51,11 @@ pub trait Feed {
     /// Fills the snapshot with the next sample; false at the end.
     ///
     /// # Errors
-    /// What stands in the way of reading on.
+    /// The next sample cannot be read.
     fn next(&mut self, snapshot: &mut Snapshot) -> Result<bool, FeedError>;
 
-    /// Whether this feed goes on where another stopped, so that its first sample has rates.
+    /// Whether this feed continues another one that ended at `end`, so that its first sample has
+    /// rates.
     ///
     /// # Errors
     /// Those of [`next`](Self::next), as the first sample may have to be read.
@@ -63,7 +63,7 @@ pub trait Feed {
         Ok(false)
     }
 
-    /// Where it stopped; asked for after the last sample.
+    /// Its end; call it after the last sample.
     fn position(&self) -> Position {
         Position::default()
     }
@@ -74,24 +74,24 @@ pub trait Feed {
     }
 }
 
-/// Where a recording stopped.
+/// The end of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Position {
     /// The machine.
     pub host: String,
-    /// The boot, as far as it is known.
+    /// The boot id, if it is known.
     pub boot_id: String,
-    /// The time: for collectl that of the closing marker, for whit that of the last sample.
+    /// The time: for collectl that of the last marker, for whit that of the last sample.
     pub realtime_ns: i64,
-    /// The same on the clock that never steps; 0 for collectl.
+    /// The same on the monotonic clock; 0 for collectl.
     pub monotonic_ns: u64,
 }
 
-/// Something is wrong with a recording.
+/// A problem of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// The sentence.
     pub text: String,
-    /// Whether data was lost other than by the recorder's end.
+    /// Whether data was lost, other than because the recorder was killed.
     pub is_error: bool,
 }

@@ -1,4 +1,4 @@
-//! This host, or the `/proc` and `/sys` under another root, read whenever a sample is asked for.
+//! This host, or the `/proc` and `/sys` below another root, read at each call.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,12 +28,12 @@ impl LiveFeed {
         LiveFeed { host, sampler, left_out: &[], counters }
     }
 
-    /// Sources that are not read from now on, by name.
+    /// Names of sources that are no longer read.
     pub fn leave_out(&mut self, names: &'static [&'static str]) {
         self.left_out = names;
     }
 
-    /// What this program does besides reading, for the source `whit`.
+    /// Counters of this program, for the source `whit`.
     #[must_use]
     pub fn counters(&self) -> &RecorderCounters {
         &self.counters

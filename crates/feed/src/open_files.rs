@@ -1,6 +1,6 @@
-//! Whether a process still writes a file: collectl keeps no lock on its recordings, so the file
-//! descriptors of all processes are looked through, once a second at most, and only while nothing
-//! is added to the file.
+//! Whether a process still writes a file.  collectl does not lock its recordings, so the file
+//! descriptors of all processes are searched, at most once a second, and only while the file does
+//! not grow.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -14,11 +14,11 @@ use sample::Clock as _;
 use crate::FeedError;
 use crate::whit::FOLLOW_PAUSE;
 
-/// How long nothing must have come before the processes are looked through.
+/// The file must not have grown for this time before the processes are searched.
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long, beside some intervals, nothing may be added to a file that a process of another user
-/// may have open: collectl itself holds text back for less (`-F`).
+/// If descriptors of another user's processes cannot be read, a file that did not grow for this
+/// time and a few intervals counts as complete; collectl buffers text for less (`-F`).
 const IDLE_MAX: Duration = Duration::from_secs(120);
 
 /// The process that writes a file, if there still is one.
@@ -27,7 +27,7 @@ pub(crate) struct FileWriter {
     identity: (u64, u64),
     interval: Duration,
     bytes: u64,
-    /// When it grew last, as far as was seen.
+    /// When it was last seen to have grown.
     grew: Duration,
     looked: Duration,
 }
@@ -43,7 +43,7 @@ impl FileWriter {
         Ok(FileWriter { file, identity, interval, bytes: facts.len(), grew: now, looked: now })
     }
 
-    /// Pauses; then false when no more will be written.
+    /// Pauses; returns false if no more will be written.
     pub(crate) fn may_write_more(&mut self) -> bool {
         std::thread::sleep(FOLLOW_PAUSE);
         let Ok(facts) = self.file.metadata() else { return false };
@@ -71,8 +71,8 @@ fn boot_time() -> Duration {
     Duration::from_nanos(SystemClock.now().monotonic_ns)
 }
 
-/// Whether another process has the file open for writing; `None` if none is known to have, and
-/// some may not be looked at.
+/// Whether another process has the file open for writing; `None` if none was found, but some
+/// processes may not be examined.
 fn is_open(identity: (u64, u64)) -> Option<bool> {
     let own = std::process::id().to_string();
     let mut denied = false;

@@ -1,4 +1,4 @@
-//! Which program wrote a recording, and the facts it holds.
+//! Which program wrote a recording, and its facts.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use sample::Meta;
 
 use crate::FeedError;
 
-/// How every recording of whit begins; the rest is checked by its reader.
+/// The first bytes of every recording of whit; its reader checks the rest.
 const WHIT_START: &[u8] = b"\x89WHIT";
 
 /// Which program wrote a file.
@@ -22,10 +22,10 @@ pub enum Origin {
     Whit,
 }
 
-/// Finds out by the first bytes, or for an empty file by the name, which program wrote it.
+/// Detects by the first bytes, or for an empty file by the name, which program wrote it.
 ///
 /// # Errors
-/// The file cannot be read or is no recording.
+/// The file cannot be read or is not a recording.
 pub fn origin_of(path: &Path) -> Result<Origin, FeedError> {
     let mut first = [0; 16];
     let failed =
@@ -48,7 +48,7 @@ pub fn origin_of(path: &Path) -> Result<Origin, FeedError> {
     Ok(Origin::Whit)
 }
 
-/// The facts that a recording of either program holds.
+/// The facts of a recording of either program.
 ///
 /// # Errors
 /// The file cannot be read.

@@ -1,14 +1,14 @@
 //! File patterns of `-p`, as a shell would expand them: `*`, `?`, `[a-z]`, and commas between
-//! patterns.  `TODAY` and `YESTERDAY` become dates first, for those who play from cron.
+//! patterns.  `TODAY` and `YESTERDAY` are first replaced by dates, for use in cron jobs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::{ToSpan, Zoned};
 
-/// Every file that a comma-separated list of patterns names, each pattern's in order of name.
+/// The files that match a comma-separated list of patterns, those of each pattern sorted by name.
 pub(crate) fn expand(patterns: &str, now: &Zoned) -> Vec<PathBuf> {
-    // The calendar has no day before its first one.
+    // The calendar's first day has no day before it.
     let yesterday = now.checked_sub(1.day()).unwrap_or_else(|_| now.clone());
     let date = |day: &Zoned| day.strftime("%Y%m%d").to_string();
     let patterns = patterns.trim_matches(['\'', '"']);
@@ -24,7 +24,7 @@ pub(crate) fn expand(patterns: &str, now: &Zoned) -> Vec<PathBuf> {
     files
 }
 
-/// Adds what is below `at` and matches `parts`, a pattern for each level.
+/// Adds the files below `at` that match `parts`, a pattern for each level.
 fn descend(at: &Path, parts: &[&str], files: &mut Vec<PathBuf>) {
     let Some((part, rest)) = parts.split_first() else {
         files.push(at.to_owned());
@@ -49,8 +49,8 @@ fn descend(at: &Path, parts: &[&str], files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a name matches a pattern.  Stars are tried from the last one seen, so the time is at
-/// most the product of the lengths.
+/// Whether a name matches a pattern.  Backtracks only to the latest star, so the time is at most
+/// the product of the lengths.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut from, mut star) = (0, 0, None);
     while from < name.len() {

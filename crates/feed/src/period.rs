@@ -1,6 +1,6 @@
 //! `--from` and `--thru`: `[yyyymmdd:]hh:mm[:ss]`, a date alone, or both ends in one `--from`.
 //!
-//! Without a date a time means the day of each recording; collectl's rules.  Times are local to
+//! As in collectl, a time without a date is on the day of each recording.  Times are in the zone of
 //! the recording.
 
 use jiff::civil::{Date, Time};
@@ -15,7 +15,7 @@ struct Bound {
     time: Time,
 }
 
-/// A time or a period that is none.
+/// Why a time or a period is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum TimeError {
     /// A text of another form.
@@ -30,13 +30,13 @@ pub enum TimeError {
         source: Option<jiff::Error>,
     },
     /// Both ends in the second option.
-    #[error("--thru {0}: two times belong into --from")]
+    #[error("--thru {0}: give two times with --from")]
     TwoTimesInThru(String),
     /// Both ends in one option, and one in the other.
-    #[error("--from {0}: two times, and --thru besides")]
+    #[error("--from {0}: has two times already, so --thru cannot be given too")]
     ThreeTimes(String),
     /// The end comes first.
-    #[error("--from and --thru: the end is before the beginning")]
+    #[error("--from and --thru: the end is before the start")]
     Backwards,
     /// A day that the calendar lacks.
     #[error(transparent)]
@@ -46,7 +46,7 @@ pub enum TimeError {
     Range(#[from] std::num::TryFromIntError),
 }
 
-/// Which part of recordings is wanted.
+/// The selected period of each recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSelection {
     from: Option<Bound>,
@@ -56,11 +56,11 @@ pub struct TimeSelection {
 /// A period of one recording, in nanoseconds since the epoch, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeRange {
-    /// Nothing that began earlier is shown, or serves as a base.
+    /// Earlier samples are not read, not even as a base for rates.
     pub base_ns: i64,
-    /// Where the period begins.
+    /// The start of the period.
     pub from_ns: i64,
-    /// Nothing that began later is shown.
+    /// Later samples are not shown.
     pub thru_ns: i64,
 }
 
@@ -100,17 +100,17 @@ impl TimeSelection {
         *self == TimeSelection::default()
     }
 
-    /// The period on a recording of that day, whose samples are `interval_ns` apart: one interval
-    /// before the first is needed as its base.
+    /// The period in a recording of that day, whose samples are `interval_ns` apart; the sample one
+    /// interval before the start is the base for rates.
     ///
     /// # Errors
-    /// The end comes before the beginning.
+    /// The end is before the start.
     pub fn of(&self, day: Date, zone: &TimeZone, interval_ns: i64) -> Result<TimeRange, TimeError> {
         let mut span = TimeRange::ALL;
         let first_day = self.from.and_then(|from| from.date).unwrap_or(day);
         if let Some(from) = self.from {
             span.from_ns = epoch_ns(first_day, from.time, zone)?;
-            // collectl takes no base when the day is shown from its start.
+            // collectl uses no base if the day is shown from midnight.
             let base_ns = if from.time == Time::midnight() { 0 } else { interval_ns };
             span.base_ns = span.from_ns.saturating_sub(base_ns);
         }
@@ -120,7 +120,7 @@ impl TimeSelection {
             if thru.date.is_none() && wraps {
                 last_day = last_day.checked_add(1.day())?;
             }
-            // All of the last second.
+            // Include the last second.
             span.thru_ns = epoch_ns(last_day, thru.time, zone)?.saturating_add(999_999_999);
         }
         if span.from_ns > span.thru_ns {
@@ -167,8 +167,9 @@ fn epoch_ns(date: Date, time: Time, zone: &TimeZone) -> Result<i64, TimeError> {
     Ok(i64::try_from(moment.as_nanosecond())?)
 }
 
-/// The zone in which a recording's times are shown: its own if it names one that differs from
-/// `local` when it began, else `local`, which knows of summer time.  And whether it differs.
+/// The zone in which a recording's times are shown, and whether it differs from `local`: the
+/// recording's own, if its offset at the start differs from that of `local`; else `local`, which
+/// has rules for summer time.
 #[must_use]
 pub fn zone_of(own: Option<&str>, started_ns: i64, local: &TimeZone) -> (TimeZone, bool) {
     let local = local.clone();

@@ -1,5 +1,5 @@
-//! Recordings one after the other: each sample into the history, so that rates go on where a
-//! recording goes on where the one before stopped.
+//! Plays recordings one after the other.  If a recording continues the previous one, its first
+//! sample has rates.
 
 use std::sync::Arc;
 
@@ -15,31 +15,31 @@ use crate::{
 /// How a set of recordings is played.
 #[derive(Clone, Default)]
 pub struct PlaySettings {
-    /// Which part of them.
+    /// The selected period.
     pub selection: TimeSelection,
-    /// What to add to their wall-clock times.
+    /// Nanoseconds to add to their wall-clock times.
     pub shift_ns: i64,
-    /// At the end of the last one, wait for more as long as it is being written.
+    /// Whether to wait for more at the end of the last one, as long as it is being written.
     pub follow: bool,
     /// The sources that read collectl's text.
     pub entries: Vec<&'static Entry>,
-    /// How they read it.
+    /// Settings for collectl's text.
     pub collectl: CollectlSettings,
     /// The options of sources, of which some give instances other names.
     pub names: SourceValues,
 }
 
-/// What comes next in a [`Playback`].
+/// A step of a [`Playback`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A recording begins.
     Recording {
-        /// Whether it has the sources of the one before in this set.
+        /// Whether it has the same sources as the previous one of this set.
         same_sources: bool,
     },
-    /// A sample that has one before it: [`Playback::frame`] shows it.
+    /// A sample with a previous one: [`Playback::frame`] returns it.
     Frame,
-    /// The set is played to its end.
+    /// The end of the set.
     End,
 }
 
@@ -48,7 +48,7 @@ pub enum Step {
 pub struct Playback<'a> {
     recordings: &'a [&'a RecordedFile],
     settings: PlaySettings,
-    /// How many of the recordings have been begun.
+    /// The number of recordings begun.
     begun: usize,
     /// The sources of the latest one of this set.
     shown: Option<Vec<String>>,
@@ -77,7 +77,7 @@ impl<'a> Playback<'a> {
         self.playing = None;
     }
 
-    /// Goes on by one step.
+    /// Makes one step.
     ///
     /// # Errors
     /// A recording cannot be read.
@@ -115,7 +115,7 @@ impl<'a> Playback<'a> {
         Some(Frame::new(history, &self.recordings().first()?.meta, options))
     }
 
-    /// What is wrong with the recordings played so far.
+    /// The problems of the recordings played so far.
     #[must_use]
     pub fn complaints(&self) -> &[Complaint] {
         &self.complaints
@@ -128,7 +128,7 @@ impl<'a> Playback<'a> {
             let next = self.recordings.get(self.begun + 1);
             self.begun += 1;
             let range = recording.range(&self.settings.selection)?;
-            // A recording that the next one follows before the period begins has nothing of it.
+            // Skip a recording if the next one begins before the period.
             if next.is_some_and(|next| next.started_ns <= range.base_ns) {
                 continue;
             }
@@ -166,7 +166,7 @@ impl<'a> Playback<'a> {
         })
     }
 
-    /// Keeps the latest sample as a base if this recording goes on where the one before stopped.
+    /// Keeps the latest sample as a base if this recording continues the previous one.
     fn take_over(
         &mut self,
         sources: &[String],
@@ -186,7 +186,7 @@ impl<'a> Playback<'a> {
         Ok(())
     }
 
-    /// Reads on until there is a frame; false at the end of the recording or the period.
+    /// Reads until there is a frame; false at the end of the recording or the period.
     fn read_frame(&mut self) -> Result<bool, FeedError> {
         let (Some(playing), Some((_, history))) = (&mut self.playing, &mut self.history) else {
             return Ok(false);

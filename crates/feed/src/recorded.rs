@@ -1,4 +1,4 @@
-//! What recordings hold, by the letters of their sources, and which of them form a set.
+//! Which sources recordings have, and which recordings form a set.
 //!
 //! Recordings of one host and day (collectl's "prefix") are a set: they show the union of what
 //! each of them recorded.
@@ -8,7 +8,7 @@ use source::Entry;
 
 use crate::{FeedError, Origin, RecordedFile};
 
-/// The key of what a recording of whit holds beside the letters that are shown without `-s`.
+/// The key of the sources in a recording of whit that are not shown without `-s`.
 pub const RECORDED_BESIDE: &str = "subsystems_beside";
 
 /// The letters that collectl's own `--all` and `--ALL` stand for.
@@ -18,11 +18,12 @@ pub const COLLECTL_LETTERS: &str = "bcdfijmnstxBCDEFJMNTXYZ";
 pub struct RecordingSet<'a> {
     /// In time order.
     pub recordings: Vec<&'a RecordedFile>,
-    /// What to show.
+    /// The sources to show.
     pub selection: Selection,
 }
 
-/// Puts recordings into sets; `choose` says what to show of each, given what was recorded in it.
+/// Groups recordings into sets; `choose` selects the sources to show of each, given the recorded
+/// ones.
 ///
 /// # Errors
 /// Those of `choose`.
@@ -46,7 +47,7 @@ pub fn sets<'a, E>(
     Ok(sets)
 }
 
-/// What was recorded and some source serves: all but the letters of Lustre.
+/// The recorded sources that whit has: all except Lustre.
 #[must_use]
 pub fn recordable(recorded: &str) -> Selection {
     let mut selection = Selection::from(recorded);
@@ -55,13 +56,13 @@ pub fn recordable(recorded: &str) -> Selection {
     selection
 }
 
-/// The sources that are asked for, in the registry's order.
+/// The selected sources, in the registry's order.
 pub(crate) fn entries_for(selection: &Selection) -> Vec<&'static Entry> {
     source::ALL.iter().copied().filter(|entry| entry.asked_by(selection)).collect()
 }
 
-/// Takes out what collectl passes over whatever is asked for: `y` where no slabs were recorded, so
-/// that it does not force verbose mode, and `x` and `X` on machines without an adapter.
+/// Removes selected letters that collectl ignores: `y` if no slabs were recorded, so that it does
+/// not force verbose mode, and `x` and `X` for machines without an adapter.
 fn leave_out_as_collectl(selection: &mut Selection, recording: &RecordedFile) {
     if !recording.meta.subsystems().contains(['y', 'Y']) {
         selection.retain_letters(|letter| letter != 'y');
@@ -72,8 +73,8 @@ fn leave_out_as_collectl(selection: &mut Selection, recording: &RecordedFile) {
     }
 }
 
-/// Whether a recording has what a source shows.  collectl's text serves a summary and its detail
-/// alike; in whit's, the source must have been recorded, at whatever level.
+/// Whether a recording has the data of a source.  collectl's text contains summary and detail; in
+/// whit's recordings the source must have been recorded, at any level.
 fn holds(recording: &RecordedFile, entry: &Entry) -> bool {
     let recorded = recording.meta.subsystems();
     match recording.origin {
@@ -81,7 +82,7 @@ fn holds(recording: &RecordedFile, entry: &Entry) -> bool {
             let recorded = recorded.to_lowercase();
             entry.letters.chars().any(|letter| recorded.contains(letter.to_ascii_lowercase()))
         }
-        // Every recording of whit's has what its recorder cost.
+        // Every recording of whit has the cost of its recorder.
         Origin::Whit => {
             let beside = recording.meta.get(RECORDED_BESIDE).unwrap_or_default();
             entry.letters == "w"
@@ -90,10 +91,10 @@ fn holds(recording: &RecordedFile, entry: &Entry) -> bool {
     }
 }
 
-/// Whether anything of what was asked for is in a recording.
+/// Checks that a recording has any of the selected sources.
 ///
 /// # Errors
-/// Nothing is.
+/// None has.
 pub fn check_recorded(sets: &[RecordingSet<'_>]) -> Result<(), FeedError> {
     let mut asked = Selection::default();
     sets.iter().for_each(|set| asked.add(&set.selection));

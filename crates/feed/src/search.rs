@@ -8,7 +8,7 @@ use regex::bytes::Regex;
 
 use crate::{ExtractError, FeedError, Origin, RecordedFile, TimeSelection};
 
-/// How the time before each line looks.
+/// The format of the time before each line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeColumn {
     /// The day as `mm/dd`.
@@ -19,11 +19,11 @@ pub struct TimeColumn {
     pub milliseconds: bool,
 }
 
-/// Writes the lines of collectl's text that match, with the time of their interval before them;
-/// with `escapes`, so that no terminal acts on them.  Returns how many.
+/// Writes the lines of collectl's text that match, each after the time of its interval; with
+/// `escapes`, control characters are escaped.  Returns the number of lines.
 ///
 /// # Errors
-/// A recording of whit's, which holds no text; those of reading and writing.
+/// The recording is whit's, which has no text; those of reading and writing.
 pub fn search(
     recordings: &[RecordedFile],
     selection: &TimeSelection,

@@ -12,18 +12,18 @@ use crate::{Complaint, Feed, FeedError, Position};
 /// A recording of whit.
 pub struct WhitFeed {
     reader: Reader,
-    /// The first sample, read ahead to see whether the recording goes on where another stopped.
+    /// The first sample, read ahead to check whether the recording continues another.
     ahead: Option<Snapshot>,
     latest: (i64, u64),
     follow: bool,
 }
 
-/// How long `--follow` waits before it looks again.
+/// Time between two checks of a growing file with `--follow`.
 pub(crate) const FOLLOW_PAUSE: Duration = Duration::from_millis(100);
 
 impl WhitFeed {
-    /// Opens a recording at the first sample not before `base_ns`.  With `follow`, more is waited
-    /// for at its end as long as its recorder runs.
+    /// Opens a recording at the first sample at or after `base_ns`.  With `follow`, waits at the
+    /// end for more as long as the recorder runs.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -68,18 +68,18 @@ impl Feed for WhitFeed {
     fn continues(&mut self, end: &Position) -> Result<bool, FeedError> {
         let meta = self.reader.meta();
         let same = end.host == meta.host() && end.boot_id == meta.boot_id();
-        // Half an interval more than one: the next tick after the last of the file before.
+        // One and a half intervals: the next tick after the last one of the previous file.
         let interval_ns = meta.interval_ns();
         if !same || end.boot_id.is_empty() {
             return Ok(false);
         }
         let mut first = Snapshot::new(&self.reader.defs());
         if !self.read(&mut first)? {
-            // Two new files within one interval: the next one goes on where the one before stopped.
+            // Two new files within one interval: the next one continues the previous one.
             self.latest = (end.realtime_ns, end.monotonic_ns);
             return Ok(true);
         }
-        // What the recorder missed in between it would have missed within a file, too.
+        // Ticks that the recorder missed in between do not interrupt the recording.
         let missed = first.gap.ticks_missed.saturating_add(first.gap.samples_unwritten);
         let reach_ns =
             (interval_ns.saturating_mul(3) / 2).saturating_add(interval_ns.saturating_mul(missed));

@@ -1,7 +1,7 @@
 //! The types that every other crate of whit uses: fields, sources, readings, and a history of two
 //! readings.
 //!
-//! This crate does no I/O, has no options and uses no other crate of whit.  A source fills
+//! Uses no other crate of whit; does no I/O and has no options.  A source fills
 //! [`Table`]s and knows no view; a view reads a history through crate `layout` and knows no source;
 //! both know only [`Field`]s.
 //!

@@ -1,10 +1,10 @@
-//! Every process, and on request every thread: what it is, what it uses, how it stands.
+//! Every process, and on request every thread: identity, resource usage and state.
 //!
-//! Reads all tasks in one pass of a BPF iterator, well under a microsecond a process; or the files
-//! of `/proc` where that is not to be had, and on any host that is not this machine.
+//! Reads all tasks in one pass of a BPF iterator, in less than a microsecond a process; or the
+//! files of `/proc` where BPF is not available, and on hosts other than this machine.
 //!
-//! An instance's name is its number and the time it began, in ticks since boot, so that a number
-//! used again is another process and never goes on where the old one stopped.
+//! An instance's name is the process id and the start time in ticks since boot, so that a reused
+//! process id is another instance.
 
 use std::sync::Arc;
 
@@ -60,13 +60,13 @@ fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     Box::new(Process { reader, context: Arc::clone(context) })
 }
 
-/// Opens the iterator, or tells why not; nothing where it could say nothing anyway.
+/// Opens the iterator; the error says why it cannot be used, and is empty on other hosts.
 fn iterator(host: &Host, context: &SourceContext) -> Result<Iterator, String> {
     if !host.is_this_machine() {
         return Err(String::new());
     }
     if context.filter.process.method == Some(ProcessMethod::Proc) {
-        return Err("the iterator was not to be used".to_owned());
+        return Err("the iterator is disabled".to_owned());
     }
     let tasks =
         context.shared.kernel.load(TaskIterator::open).map_err(|error| error.to_string())?;
@@ -88,7 +88,7 @@ impl Source for Process {
         table.begin();
         let state = match &mut self.reader {
             Reader::Iterator(iterator) => iterator.read(host, &self.context, table),
-            // Who asked for the iterator and nothing else gets nothing else.
+            // The options demand the iterator: do not fall back to `/proc`.
             Reader::Walk(_)
                 if self.context.filter.process.method == Some(ProcessMethod::Iterator)
                     && host.is_this_machine() =>

@@ -1,12 +1,12 @@
-//! What all processes amount to, and whether that is all there was: births, ends, losses, and the
-//! CPU time that no process accounts for.
+//! Totals of all processes: starts, exits, lost events, and the CPU time that no process accounts
+//! for.
 //!
-//! Reads nothing but `/proc/stat`, which other sources read too: the rest is counted by the
-//! sources `process` and `exit` as they read, through [`ProcessCounters`](crate::ProcessCounters).
-//! Stands behind both in the list of sources, so that its row is of the same pass.
+//! Reads only `/proc/stat`, which other sources read too.  The sources `process` and `exit` count
+//! the rest, in [`ProcessCounters`](crate::ProcessCounters).  This source follows both in the
+//! registry, so that its row is of the same pass.
 //!
-//! What was *busy* and not *attributed* over an interval is unattributed: ends that were lost,
-//! and the kernel's own rounding, as it samples the machine's time by ticks but measures that of
+//! The difference of *busy* and *attributed* over an interval is unattributed: lost exit events,
+//! and sampling error, since the kernel samples the machine's time by ticks but measures that of
 //! processes.
 
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Source for ProcessTotal {
             }
         }
         row.set_text(WAY, way.as_bytes());
-        // Where no pass was made at this tick nobody knows, whatever an earlier one found.
+        // Without a pass at this tick the totals are unknown.
         if let Some(totals) = counters.totals() {
             row.set(PROCESSES, totals.processes);
             row.set(THREADS, totals.threads);
@@ -81,12 +81,12 @@ impl Source for ProcessTotal {
         if let Some(way) = counters.exit_method() {
             row.set_text(EXIT_WAY, way.as_bytes());
         }
-        if counters.tells_exits() {
+        if counters.has_exit_events() {
             row.set(EXITS, counters.exits.get());
             row.set(EXITS_LOST, counters.exits_lost.get());
         }
-        // Only the ring tells of programs that begin.
-        if counters.tells_execs() {
+        // Only the ring buffer has exec events.
+        if counters.has_exec_events() {
             row.set(EXECS, counters.execs.get());
             row.set(EXECS_LOST, counters.execs_lost.get());
         }
@@ -94,13 +94,13 @@ impl Source for ProcessTotal {
     }
 }
 
-/// User, nice and system: what processes and threads of the kernel use.  Interrupts are nobody's,
-/// and what guests use is in user already.
+/// User, nice and system time: the CPU time of processes and kernel threads.  Interrupts belong to
+/// no process, and user includes guest time.
 fn busy_ticks(times: &CpuTimes) -> u64 {
     times.ticks[..3].iter().fold(0, |sum, &ticks| sum.saturating_add(ticks))
 }
 
-/// A line below the processes, and what sums over them are held against.
+/// A line below the processes, and the totals that sums over processes are compared with.
 const LAYOUT: Layout = Layout {
     level: Level::Detail,
     position: DisplayOrder {
@@ -115,7 +115,7 @@ const LAYOUT: Layout = Layout {
     ..Layout::EMPTY
 };
 
-/// Of all processes, so that below a selection it would say something else than the lines above.
+/// Totals of all processes; not shown if a filter selects some of them.
 const TOTALS: Block = Block {
     when: |options| {
         let is_part = options.value(&PROCESS_FILTER).is_set()
@@ -137,15 +137,15 @@ const TOTALS: Block = Block {
     ]),
 };
 
-/// What no process accounts for, in percent of one CPU.  A few below zero are the kernel's
-/// rounding: it samples the machine's time by ticks.
+/// CPU time that no process accounts for, in percent of one CPU.  It may be slightly negative,
+/// since the kernel samples the machine's time by ticks.
 fn unattributed_percent(row: &Row<'_>) -> Option<f64> {
     let unattributed_ns = row.delta(BUSY)? - row.delta(ATTRIBUTED)?;
     let interval_ns = row.interval_seconds().filter(|seconds| *seconds > 0.0)? * 1e9;
     Some(unattributed_ns * 100.0 / interval_ns)
 }
 
-/// `iterator+bpf`: how processes are read, and how their ends are told.
+/// `iterator+bpf`: how processes and exits are read.
 fn push_ways(row: &Row<'_>, out: &mut Vec<u8>) {
     push_way(row, WAY, out);
     out.push(b'+');

@@ -10,7 +10,7 @@ use super::tree::{Tree, crate_of};
 const STANDARD: &[&str] = &["Error", "Options"];
 
 /// Names that still mean two things, and how many.  The list may only get shorter.
-const KNOWN: &[(&str, usize)] = &[("Extracted", 2), ("Part", 2), ("Stat", 2)];
+const KNOWN: &[(&str, usize)] = &[("Part", 2), ("Stat", 2)];
 
 pub(super) fn check(tree: &Tree, complaints: &mut Complaints) {
     let mut known: BTreeMap<&str, usize> = KNOWN.iter().copied().collect();

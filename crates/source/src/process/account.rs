@@ -1,7 +1,7 @@
-//! What processes amount to: sums by group, the tree, and the list of the first few.
+//! Accounting of processes: sums by group, the tree, and the sorted list of `--top`.
 //!
-//! CPU time is the exact one where it is known, else that in ticks.  Threads beside a process's
-//! first are left out of all sums: its own numbers hold theirs.
+//! CPU time is the exact one if it is known, else that in ticks.  Sums leave out all threads except
+//! the first of each process, since its numbers include theirs.
 
 use layout::{Account, By, Grouping, Measure, Options, Order, Rank, Role, Row, Top};
 use sample::{Cells, Kind, Unit};
@@ -12,7 +12,7 @@ use super::switches::{PROCESS_OPTIONS, USER_LIST};
 use super::users::UserList;
 use super::values::{further_threads, memory};
 
-/// The number before the separator in an instance's name.
+/// The process id: the first label of an instance's name.
 pub(crate) fn number(cells: &Cells<'_>) -> Option<u64> {
     let name = cells.name();
     let end = name.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(name.len());
@@ -32,12 +32,12 @@ fn ticks(cells: &Cells<'_>, field: usize) -> Option<f64> {
     Some(cells.count(field)? * NANOSECONDS_A_TICK as f64)
 }
 
-/// Writes the user's name: what it is said to be called, or what was recorded.
+/// Writes the user's name: from the display options' list of users, else the recorded one.
 pub(super) fn write_user(cells: &Cells<'_>, options: &Options, out: &mut Vec<u8>) -> bool {
     write_user_of(cells, options, [USER, UID], out)
 }
 
-/// The same where name and number have other places.
+/// The same for other columns of name and id.
 pub(crate) fn write_user_of(
     cells: &Cells<'_>,
     options: &Options,
@@ -55,7 +55,7 @@ pub(crate) fn write_user_of(
     }
 }
 
-/// Writes a text, or the number that stands for it where it has no name.
+/// Writes a text, or a number if there is no text.
 pub(crate) fn write_text(
     cells: &Cells<'_>,
     field: usize,
@@ -71,7 +71,7 @@ pub(crate) fn write_text(
     true
 }
 
-/// An amount that only grows.
+/// A measure that is a counter.
 const fn counter(
     name: &'static str,
     unit: Unit,
@@ -81,7 +81,7 @@ const fn counter(
     Measure { name, unit, kind: Kind::Counter, heading, of }
 }
 
-/// A level.
+/// A measure that is a gauge.
 const fn level(
     name: &'static str,
     unit: Unit,
@@ -166,7 +166,7 @@ const fn order(name: &'static str, measures: &'static [&'static str]) -> Order {
     Order { name, measures, whole_life: false }
 }
 
-/// A change of a counter; all of it for a process that is new, since it is as young as that.
+/// The change of a counter in the interval; for a new process its whole value.
 fn gain(row: &Row<'_>, field: usize) -> Option<f64> {
     match row.is_new() {
         true => row.raw(field).map(|raw| raw as f64),
@@ -183,7 +183,7 @@ fn kibibytes(row: &Row<'_>, fields: &[usize]) -> Option<f64> {
     Some(gains(row, fields)? / 1024.0)
 }
 
-/// As collectl, which has no code for this one and sorts by number.
+/// `None` under `--exact`: collectl does not implement this order, and sorts by process id.
 fn unless_exact(row: &Row<'_>, value: Option<f64>) -> Option<f64> {
     if row.exact() { Some(0.0) } else { value }
 }
@@ -207,7 +207,7 @@ pub(super) static TOP: Top = Top {
     tie: |left, right| number(&left.now()).cmp(&number(&right.now())),
     ranks: &[
         rank("Memory", "vsz", "size of the address space", |row| memory(row, VIRTUAL)),
-        rank("Memory", "rss", "memory held", |row| memory(row, RESIDENT)),
+        rank("Memory", "rss", "resident memory", |row| memory(row, RESIDENT)),
         rank("Time", "syst", "CPU time in the kernel", |row| gain(row, SYSTEM_TIME)),
         rank("Time", "usrt", "CPU time in user mode", |row| gain(row, USER_TIME)),
         rank("Time", "time", "CPU time", |row| gains(row, &[SYSTEM_TIME, USER_TIME])),
@@ -217,10 +217,12 @@ pub(super) static TOP: Top = Top {
         rank("I/O", "rkb", "read from storage", |row| kibibytes(row, &[READ_BYTES])),
         rank("I/O", "wkb", "written to storage", |row| kibibytes(row, &[WRITE_BYTES])),
         rank("I/O", "iokb", "both", |row| kibibytes(row, &[READ_BYTES, WRITE_BYTES])),
-        rank("I/O", "rkbc", "asked for by reading calls", |row| {
+        rank("I/O", "rkbc", "bytes requested by read system calls", |row| {
             unless_exact(row, kibibytes(row, &[READ_CHARS]))
         }),
-        rank("I/O", "wkbc", "given to writing calls", |row| kibibytes(row, &[WRITE_CHARS])),
+        rank("I/O", "wkbc", "bytes passed to write system calls", |row| {
+            kibibytes(row, &[WRITE_CHARS])
+        }),
         rank("I/O", "iokbc", "both", |row| kibibytes(row, &[READ_CHARS, WRITE_CHARS])),
         rank("I/O", "ioall", "iokb and iokbc", |row| {
             kibibytes(row, &[READ_BYTES, WRITE_BYTES, READ_CHARS, WRITE_CHARS])
@@ -228,7 +230,7 @@ pub(super) static TOP: Top = Top {
         rank("I/O", "rsys", "reading calls", |row| gain(row, READ_CALLS)),
         rank("I/O", "wsys", "writing calls", |row| gain(row, WRITE_CALLS)),
         rank("I/O", "iosys", "both", |row| gains(row, &[READ_CALLS, WRITE_CALLS])),
-        rank("I/O", "iocncl", "writing taken back", |row| kibibytes(row, &[CANCELLED_WRITE_BYTES])),
+        rank("I/O", "iocncl", "cancelled writes", |row| kibibytes(row, &[CANCELLED_WRITE_BYTES])),
         rank("Page faults", "majf", "with I/O", |row| unless_exact(row, gain(row, MAJOR_FAULTS))),
         rank("Page faults", "minf", "without I/O", |row| gain(row, MINOR_FAULTS)),
         rank("Page faults", "flt", "both", |row| gains(row, &[MAJOR_FAULTS, MINOR_FAULTS])),
@@ -242,14 +244,14 @@ pub(super) static TOP: Top = Top {
         },
         Rank {
             name: "cpu",
-            about: "the CPU it ran on, in rising order",
+            about: "the CPU that it ran on, ascending",
             kind: "Others",
             by: By::Least(|row| row.gauge(PROCESSOR)),
             shown_by: None,
         },
         Rank {
             name: "pid",
-            about: "its number, in rising order",
+            about: "process id, ascending",
             kind: "Others",
             by: By::Least(|row| number(&row.now()).map(|number| number as f64)),
             shown_by: None,

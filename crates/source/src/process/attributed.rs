@@ -2,11 +2,11 @@
 //!
 //! Costs a lookup in a hash map for each process of a pass and for each exit, some 30 ns.
 //!
-//! A pass over all processes takes time, and exit events arrive beside it.  The sum must neither
+//! A pass over all processes takes time, and exit events arrive meanwhile.  The sum must neither
 //! count a process twice nor lose one that exits between two passes.  [`AttributedCpuTime`]
 //! therefore keeps what it has counted of each process, and adds only what is more than that.  A
-//! pass gives what a living process has used so far; an exit event gives what it used in all, and
-//! removes its entry.  The sum is the same whichever comes first, and it never goes back.
+//! pass gives the usage of a living process so far; an exit event gives its total usage, and
+//! removes its entry.  The sum does not depend on which comes first, and it never decreases.
 //! Three cases need rules:
 //!
 //! * *A pass sees a process whose exit event has been read* (a zombie, or one that is exiting).
@@ -24,14 +24,14 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// and the CPU time of processes beyond that stays unattributed.
 const ACCOUNTS_MAX: usize = 1 << 20;
 
-/// What has been counted of each living process, and the sum.
+/// The counted CPU time of each living process, and the sum.
 #[derive(Debug, Default)]
 pub struct AttributedCpuTime {
     accounts: HashMap<(u32, u64), Account, BuildHasherDefault<KeyHasher>>,
     attributed_ns: u64,
-    /// Passes begun.
+    /// The number of passes begun.
     pass: u64,
-    /// Accounts of the pass that is under way, or of the latest.
+    /// The number of processes in the current or latest pass.
     seen: usize,
 }
 
@@ -48,18 +48,18 @@ impl AttributedCpuTime {
         self.seen = 0;
     }
 
-    /// A living process, by its number and the time it began (as [`start_ticks`] makes it), and
-    /// the CPU time of all its threads so far, ended ones included.
+    /// Adds a living process: its id and start time (from [`start_ticks`]), and the CPU time of all
+    /// its threads so far, including exited ones.
     ///
-    /// Must not be called for a process all threads of which have `PF_EXITING`.
+    /// Must not be called for a process whose threads all have `PF_EXITING`.
     #[inline]
     pub fn living(&mut self, pid: i32, start_ticks: u64, run_ns: u64) {
         let room = self.accounts.len() < ACCOUNTS_MAX;
         let key = (pid.cast_unsigned(), start_ticks);
         let pass = self.pass;
         if let Some(account) = self.accounts.get_mut(&key) {
-            // A thread that ended within the pass may have been seen neither as living nor in the
-            // group's sum: then there is less than before, and the rest comes next time.
+            // A thread that exited during the pass may be neither among the living ones nor in
+            // the group's sum: then the value is smaller, and the rest is counted next time.
             self.attributed_ns =
                 self.attributed_ns.saturating_add(run_ns.saturating_sub(account.counted_ns));
             account.counted_ns = account.counted_ns.max(run_ns);
@@ -72,7 +72,7 @@ impl AttributedCpuTime {
         }
     }
 
-    /// Ends a pass: forgets who was seen neither in it nor in the one before.
+    /// Ends a pass: removes processes that were neither in it nor in the previous one.
     pub fn end_pass(&mut self) {
         if self.accounts.len() > self.seen {
             let pass = self.pass;
@@ -80,7 +80,7 @@ impl AttributedCpuTime {
         }
     }
 
-    /// A process has ended, having used so much in all.  Gives what has now been counted of it.
+    /// Adds the total usage of a process that exited.  Returns what is now counted of it.
     #[inline]
     pub fn ended(&mut self, pid: i32, start_ticks: u64, run_ns: u64) -> u64 {
         let counted_ns = match self.accounts.remove(&(pid.cast_unsigned(), start_ticks)) {
@@ -91,17 +91,17 @@ impl AttributedCpuTime {
         run_ns.max(counted_ns)
     }
 
-    /// A process whose end was told, or one that was never seen, has used this much more.
+    /// Adds further usage of a process after its exit event, or of one that was never seen.
     #[inline]
     pub fn used_at_its_end(&mut self, more_ns: u64) {
-        // Before the first pass nobody knows what was used before the recorder began.
+        // Before the first pass the usage before the start of the recorder is not known.
         if self.pass > 0 {
             self.attributed_ns = self.attributed_ns.saturating_add(more_ns);
         }
     }
 
-    /// When the process with this number began, if one is known that began no more than `apart`
-    /// ticks before or after `about_ticks`.
+    /// The start time of the process with this id, if a known one started within `apart` ticks of
+    /// `about_ticks`.
     pub fn start_of(&self, pid: i32, about_ticks: u64, apart: u64) -> Option<u64> {
         let near = about_ticks.saturating_sub(apart)..=about_ticks.saturating_add(apart);
         let mut near =
@@ -109,34 +109,34 @@ impl AttributedCpuTime {
         near.next()
     }
 
-    /// CPU time of all processes so far: of the living since they began, of the ended since the
-    /// first pass.  `None` before the first pass.
+    /// CPU time of all processes so far: of living ones since they started, of exited ones since
+    /// the first pass.  `None` before the first pass.
     pub fn attributed_ns(&self) -> Option<u64> {
         (self.pass > 0).then_some(self.attributed_ns)
     }
 }
 
-/// The start of a process as [`AttributedCpuTime`] and the names of rows have it: ticks of 10 ms, which is
-/// all that `/proc` tells.
+/// The start of a process as in [`AttributedCpuTime`] and in the names of rows: in ticks of 10 ms,
+/// the resolution of `/proc`.
 #[inline]
 pub fn start_ticks(start_boottime_ns: u64) -> u64 {
     start_boottime_ns / NANOSECONDS_A_TICK
 }
 
-/// The time since boot at which a tick begins.
+/// The start of a tick, in nanoseconds since boot.
 #[inline]
 pub(crate) fn start_ns(ticks: u64) -> u64 {
     ticks.saturating_mul(NANOSECONDS_A_TICK)
 }
 
-/// A tick of `USER_HZ`, which is 100 wherever `/proc` is.
+/// A tick of `USER_HZ`, which is 100 on all architectures that whit supports.
 pub(crate) const NANOSECONDS_A_TICK: u64 = 1_000_000_000 / TICKS_A_SECOND;
 
 /// `USER_HZ` itself.
 pub(crate) const TICKS_A_SECOND: u64 = 100;
 
-/// A hash of two integers that comes from the kernel, not from an enemy: a process cannot choose
-/// the time it began.
+/// A hash of two integers from the kernel.  It needs no random key: a process cannot choose its
+/// start time.
 #[derive(Debug, Default)]
 pub(crate) struct KeyHasher(u64);
 
@@ -156,8 +156,8 @@ impl Hasher for KeyHasher {
     }
 
     fn write_u64(&mut self, value: u64) {
-        // A multiplication by an odd number with bits all over; the upper half folded into the
-        // lower, which the table looks at.
+        // Multiply by an odd number with evenly distributed bits, then fold the upper half into
+        // the lower one, which selects the bucket.
         let mixed = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         self.0 = mixed ^ (mixed >> 32);
     }
@@ -171,14 +171,14 @@ mod tests {
     fn whoever_tells_first_the_sum_is_the_same() {
         let mut attributed = AttributedCpuTime::default();
         assert_eq!(attributed.attributed_ns(), None);
-        // Ended before the first look: nobody knows how much of it was before the recorder.
+        // Exited before the first pass: how much it used before the recorder started is unknown.
         attributed.ended(9, 9, 1_000_000);
         attributed.begin_pass();
         attributed.living(1, 5, 100);
         attributed.living(2, 5, 200);
         attributed.end_pass();
         assert_eq!(attributed.attributed_ns(), Some(300));
-        // One ends, a number is used again, one lives between two looks.
+        // One exits, an id is reused, one lives between two passes.
         attributed.ended(2, 5, 250);
         attributed.ended(3, 7, 40);
         attributed.begin_pass();
@@ -196,7 +196,7 @@ mod tests {
             attributed.living(1, 5, 100);
             attributed.end_pass();
         }
-        // It ended after the ring was emptied: the pass does not see it, and keeps its account.
+        // It exited after the ring was drained: the pass does not see it, and its entry stays.
         attributed.begin_pass();
         attributed.end_pass();
         attributed.ended(1, 5, 130);

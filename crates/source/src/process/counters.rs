@@ -1,5 +1,5 @@
-//! What the sources `process`, `exit` and `process_total` share: how processes and exits are read,
-//! and counters of all of them.
+//! State that the sources `process`, `exit` and `process_total` share: how processes and exits are
+//! read, and their counters.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,52 +12,52 @@ use crate::Counter;
 /// How processes are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessMethodInUse {
-    /// One pass of a BPF iterator.
+    /// By a BPF iterator.
     Iterator = 1,
-    /// `/proc`, all of it.
+    /// From `/proc`, with permission to read all of it.
     Proc = 2,
-    /// `/proc`, as far as it may be read.
+    /// From `/proc`, without permission to read all of it.
     Unprivileged = 3,
 }
 
-/// How ends are told.
+/// How exits are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitMethod {
-    /// A ring that BPF programs fill.
+    /// From a BPF ring buffer.
     Bpf = 1,
-    /// Taskstats over netlink.
+    /// From taskstats over netlink.
     Taskstats = 2,
-    /// They are not: what they used is read off their parents' child times.
+    /// There are no exit events: usage is inferred from the parents' child times.
     Inferred = 3,
 }
 
-/// What a pass over all processes came to.
+/// The totals of a pass over all processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassTotals {
-    /// Processes there were.
+    /// Processes.
     pub processes: u64,
-    /// Threads there were, those of processes with one included.
+    /// Threads, including the first of each process.
     pub threads: u64,
-    /// Processes that ran or waited for a CPU.
+    /// Runnable processes.
     pub running: u64,
 }
 
-/// Counts of this recorder about all processes.  Who reads processes writes the first part, who
-/// reads ends the second; `process_total` puts them into its row.
+/// This recorder's counters about all processes.  The source `process` writes the first part, the
+/// source `exit` the second; `process_total` copies them to its row.
 #[derive(Debug, Default)]
 pub struct ProcessCounters {
     method: Counter,
     exit_method: Counter,
     totals: Mutex<Option<PassTotals>>,
-    /// Command lines and the like that could not be read in time.
+    /// Command lines and other facts that could not be read in time.
     pub facts_late: Counter,
-    /// Programs begun.
+    /// Exec events read.
     pub execs: Counter,
-    /// Ends told.
+    /// Exit events read.
     pub exits: Counter,
-    /// Ends that happened of which nothing else is known.
+    /// Exit events lost.
     pub exits_lost: Counter,
-    /// Programs begun of which the command line was not told.
+    /// Exec events lost, whose command lines are unknown.
     pub execs_lost: Counter,
     attributed: Mutex<AttributedCpuTime>,
     inference: Mutex<Inference>,
@@ -66,34 +66,33 @@ pub struct ProcessCounters {
 }
 
 impl ProcessCounters {
-    /// Says how processes are read.
+    /// Sets how processes are read.
     pub fn set_method(&self, method: ProcessMethodInUse) {
         self.method.set(method as u64);
     }
 
-    /// Says why processes are read this way and not a better one.
+    /// Sets why no better method is used.
     pub fn set_method_reason(&self, reason: impl Into<String>) {
         *self.method_reason.lock().unwrap_or_else(PoisonError::into_inner) = reason.into();
     }
 
-    /// Why processes are read this way and not a better one, and what is missing because of it;
-    /// empty if nothing is.
+    /// Why no better method is used, and what is missing because of it; empty if nothing is.
     pub fn method_reason(&self) -> String {
         self.method_reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Says what the pass of this tick came to; `None` if there was none, so that nobody takes an
-    /// earlier one for it.
+    /// Sets the totals of this tick's pass; `None` if there was none, so that the totals of an
+    /// earlier pass are not used.
     pub fn set_totals(&self, totals: Option<PassTotals>) {
         *self.totals.lock().unwrap_or_else(PoisonError::into_inner) = totals;
     }
 
-    /// What the latest pass came to; `None` if it failed, or processes are not read.
+    /// The totals of the latest pass; `None` if it failed, or processes are not read.
     pub fn totals(&self) -> Option<PassTotals> {
         *self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how ends are told; `None` if they are not.
+    /// Sets how exits are read; `None` if they are not.
     pub fn set_exit_method(&self, method: Option<ExitMethod>) {
         self.exit_method.set(method.map_or(0, |method| method as u64));
     }
@@ -108,7 +107,7 @@ impl ProcessCounters {
         }
     }
 
-    /// How ends are told, as a word; `None` if they are not.
+    /// How exits are read, as a word; `None` if they are not.
     pub fn exit_method(&self) -> Option<&'static str> {
         match self.exit_method.get() {
             1 => Some("bpf"),
@@ -118,17 +117,17 @@ impl ProcessCounters {
         }
     }
 
-    /// Whether programs that begin are told too.
-    pub fn tells_execs(&self) -> bool {
+    /// Whether exec events are read.
+    pub fn has_exec_events(&self) -> bool {
         self.exit_method.get() == ExitMethod::Bpf as u64
     }
 
-    /// Whether each end is told by itself.
-    pub fn tells_exits(&self) -> bool {
+    /// Whether exit events are read.
+    pub fn has_exit_events(&self) -> bool {
         matches!(self.exit_method(), Some("bpf" | "taskstats"))
     }
 
-    /// What a pass over all processes writes into, if it wants to be held against the one before.
+    /// The state that a pass over all processes updates.
     pub(crate) fn accounting(&self) -> PassAccounting<'_> {
         let is_inferred = self.exit_method.get() == ExitMethod::Inferred as u64;
         PassAccounting {
@@ -137,33 +136,33 @@ impl ProcessCounters {
         }
     }
 
-    /// Names of users, for all who tell of processes.
+    /// User names, shared by the sources of processes.
     pub(crate) fn users(&self) -> Arc<Mutex<Users>> {
         self.users.clone()
     }
 
-    /// What parents' child times tell.
+    /// Inference of exited children's usage from their parents' child times.
     pub(crate) fn inference(&self) -> MutexGuard<'_, Inference> {
         self.inference.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What has been counted of whom.  Take it once a pass, not once a process.
+    /// The CPU time counted for each process.  Lock it once per pass, not once per process.
     pub fn attributed(&self) -> MutexGuard<'_, AttributedCpuTime> {
-        // Nothing that holds the lock leaves it half done.
+        // No holder of the lock leaves the state inconsistent.
         self.attributed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a pass writes into.
+/// The state that a pass updates.
 pub(crate) struct PassAccounting<'a> {
     pub(crate) attributed: MutexGuard<'a, AttributedCpuTime>,
-    /// Where ends are not told.
+    /// If exit events are not read.
     pub(crate) inference: Option<MutexGuard<'a, Inference>>,
 }
 
 impl PassAccounting<'_> {
-    /// Whether a pass tells the attributed of a process: of one that has begun to end only where nobody
-    /// else tells of its end, and nothing else is known of what it used until its parent waits.
+    /// Whether a pass counts the CPU time of a process.  A process that has begun to exit is counted
+    /// only if there are no exit events: its usage is then unknown until its parent waits for it.
     pub(crate) fn counts(&self, lives: bool) -> bool {
         lives || self.inference.is_some()
     }
@@ -179,7 +178,7 @@ impl PassAccounting<'_> {
         }
     }
 
-    /// Ends it; `whole` says whether it saw every process.
+    /// Ends a pass; `whole` says whether it saw every process.
     pub(crate) fn end_pass(&mut self, whole: bool) {
         self.attributed.end_pass();
         match &mut self.inference {
@@ -190,7 +189,7 @@ impl PassAccounting<'_> {
     }
 }
 
-/// Whether there is a process of this number, be it one that only waits to be waited for.
+/// Whether a process with this id exists, including zombies.
 fn lives(pid: i32) -> bool {
     let pid = rustix::process::Pid::from_raw(pid);
     let answer = pid.map(rustix::process::test_kill_process);

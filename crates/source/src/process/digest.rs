@@ -1,6 +1,6 @@
 //! One line for each process over a whole recording: collectl's `--procanalyze`.
 //!
-//! Ended processes, whose account another source has, go on in the same lines
+//! Processes that exited, whose accounting is in the source `exit`, use the same lines
 //! ([`ENDED`](crate::exit)): their columns are these, in the same order.
 
 use layout::{Digest, DigestColumn, Fold, Folded, Form, Of, Role, Row};
@@ -10,7 +10,7 @@ use super::attributed::TICKS_A_SECOND;
 use super::fields::*;
 use super::values::{further_threads, memory};
 
-/// Places of columns that others are worked out from.
+/// Indexes of columns from which others are computed.
 const SYSTEM: usize = 16;
 const USER: usize = 17;
 
@@ -50,7 +50,7 @@ fn user(row: &Row<'_>, out: &mut Vec<u8>) {
     layout::text::escape_into(out, &name);
 }
 
-/// The command line; of a thread, which has none of its own, the name.
+/// The command line; for a thread, which has none, the name.
 fn command<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
     let line = row.text(COMMAND_LINE).filter(|line| !line.is_empty());
     let line = line.filter(|_| is_process(&row.now()));

@@ -1,7 +1,7 @@
-//! Command line, executable, control group and user of each process: asked for once a program.
+//! Command line, executable, control group and user of each process, read once per program.
 //!
-//! The recorder waits [`WAIT`] for answers at each reading, and no longer: what comes later is
-//! taken at the next reading, and counted as late.
+//! Each reading waits at most [`WAIT`] for answers; later answers are taken at the next reading
+//! and counted as late.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,16 +20,16 @@ use super::task_table::{KnownTask, NO_ROW, TaskTable};
 /// How long a reading waits for answers.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// How long the first reading waits, when nothing is known of anybody.
+/// How long the first reading waits, when no facts are known.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 
-/// Questions of a reading: 512 take some 8 ms, of the other thread.
+/// Questions per reading: 512 take the other thread about 8 ms.
 const QUESTIONS_MAX: usize = 512;
 
 /// Questions of the first reading.
 const FIRST_QUESTIONS_MAX: usize = 16_384;
 
-/// After so long without an answer the thread that is asked is taken for stuck.
+/// Time without an answer after which the other thread counts as blocked.
 const STUCK_NS: u64 = 1_000_000_000;
 
 /// Asks for facts and takes the answers.
@@ -37,26 +37,26 @@ const STUCK_NS: u64 = 1_000_000_000;
 pub(super) struct FactRequests {
     reader: FactReader,
     users: Arc<Mutex<Users>>,
-    /// The state of that list.
+    /// The generation of that list.
     generation: u64,
     wanted: Vec<usize>,
-    /// When there was last an answer, or nothing to wait for.
+    /// The latest time at which there was an answer, or nothing to wait for.
     progress_ns: u64,
     has_asked: bool,
 }
 
 impl FactRequests {
-    /// One that has its names of users from there.
+    /// Facts with user names from `users`.
     pub(super) fn new(users: Arc<Mutex<Users>>) -> Self {
         FactRequests { users, ..FactRequests::default() }
     }
 
-    /// One that asks for the ids of control groups too, where nobody else tells them.
+    /// Facts that include the ids of control groups, for readers that do not know them.
     pub(super) fn with_group_ids(users: Arc<Mutex<Users>>) -> Self {
         FactRequests { reader: FactReader::with_group_ids(), ..FactRequests::new(users) }
     }
 
-    /// Begins a reading: takes what has come meanwhile.
+    /// Begins a reading: takes the answers that arrived meanwhile.
     pub(super) fn begin(
         &mut self,
         host: &mut Host,
@@ -81,7 +81,7 @@ impl FactRequests {
         }
     }
 
-    /// Brings the user's name up to date.
+    /// Updates the user's name.
     #[inline]
     pub(super) fn name_user(&mut self, known: &mut KnownTask) {
         if known.user_generation != self.generation {
@@ -94,7 +94,7 @@ impl FactRequests {
         }
     }
 
-    /// Notes that facts are wanted, unless they are there or have been asked for.
+    /// Marks a process whose facts are needed, unless they are known or were requested.
     #[inline]
     pub(super) fn want(&mut self, known: &KnownTask, slot: usize) {
         if known.facts_of != known.exec {
@@ -102,8 +102,7 @@ impl FactRequests {
         }
     }
 
-    /// Asks for what is wanted and waits for it, but not long; fills the rows of those whose facts
-    /// have come.
+    /// Requests the needed facts and waits for at most [`WAIT`]; fills the rows whose facts arrived.
     pub(super) fn settle(
         &mut self,
         host: &mut Host,
@@ -134,7 +133,7 @@ impl FactRequests {
                 known.facts_of = known.exec;
             }
         }
-        // Waiting is done by this machine's clock, whatever clock the samples have.
+        // Waiting uses this machine's clock, whatever clock the samples use.
         let now = || Duration::from_nanos(SystemClock.now().monotonic_ns);
         let deadline = now() + wait;
         while self.reader.open() > 0 {
@@ -153,7 +152,7 @@ impl FactRequests {
     }
 }
 
-/// Gives an answer to whom it belongs, if it is still there.
+/// Stores an answer for its process, if that still exists.
 fn put(question: Question, facts: Option<Facts>, task_table: &mut TaskTable) -> Option<usize> {
     let known = task_table.at(question.tag);
     let is_same =
@@ -172,7 +171,7 @@ fn fill(known: &KnownTask, table: &mut Table) {
     }
 }
 
-/// Facts of a host that is not this machine: plain files that nobody locks.
+/// Facts of a host that is not this machine: plain files, which cannot block.
 fn read_through(host: &mut Host, known: &mut KnownTask, table: &mut Table) {
     let mut read = |name: &str| {
         let mut text = host.read_once(&format!("/proc/{}/{name}", known.pid)).ok()?;
@@ -186,7 +185,7 @@ fn read_through(host: &mut Host, known: &mut KnownTask, table: &mut Table) {
     let cgroup = read("cgroup");
     let cgroup = cgroup.as_deref().and_then(cgroup_path).map(<[u8]>::to_vec);
     let executable = host.link(&format!("/proc/{}/exe", known.pid)).ok();
-    // In another program's recording it may come later.
+    // In a collectl recording it may come later.
     if command_line.is_some() || host.root().is_some() {
         known.facts_of = known.exec;
     }
@@ -196,7 +195,7 @@ fn read_through(host: &mut Host, known: &mut KnownTask, table: &mut Table) {
 }
 
 impl KnownTask {
-    /// Puts what is known into the row.
+    /// Stores the known facts in the row.
     #[inline]
     pub(super) fn texts(&self, row: &mut RowMut<'_>) {
         if !self.user.is_empty() {

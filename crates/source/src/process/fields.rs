@@ -1,17 +1,17 @@
 //! The columns of a process: the same for every way of reading them.
 //!
-//! Units are `/proc`'s where it has the value, so that a reader who compares finds equal numbers.
+//! Units are those of `/proc` if it has the value, so that the numbers can be compared.
 
 use sample::{Field, Unit};
 
-/// Defines columns and the constants for their places, in one list.
+/// Defines columns and the constants for their indexes, in one list.
 macro_rules! fields {
     ($($constant:ident = $field:expr;)*) => {
         #[repr(usize)]
         #[allow(dead_code, clippy::upper_case_acronyms, non_camel_case_types, reason = "only numbers the constants")]
-        enum Place { $($constant,)* }
-        $(#[allow(dead_code, reason = "a column that nobody reads by its place")]
-        pub(crate) const $constant: usize = Place::$constant as usize;)*
+        enum Index { $($constant,)* }
+        $(#[allow(dead_code, reason = "a column that no code reads by its index")]
+        pub(crate) const $constant: usize = Index::$constant as usize;)*
         /// All of them, in that order.
         pub(crate) const FIELDS: &[Field] = &[$($field,)*];
     };

@@ -1,7 +1,7 @@
-//! Files below `/proc`, read by descriptors that are kept or opened each time, or out of memory.
+//! Files below `/proc`, read by descriptors that are kept or opened each time, or from memory.
 //!
-//! `/proc` itself is opened once, and everything below by its short path: the kernel looks up
-//! fewer names.
+//! `/proc` itself is opened once, and files are opened relative to it: the kernel looks up fewer
+//! names.
 
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -13,16 +13,16 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use sample::State;
 
-/// What is read of a file; `status` of a machine with 4,096 CPUs is about 4 KiB.
+/// The most bytes read of a file; `status` on a machine with 4,096 CPUs is about 4 KiB.
 pub(super) const FILE_BYTES: usize = 16 * 1024;
 
-/// What one call takes of a directory: some 500 processes.
+/// Buffer of one `getdents`: about 500 processes.
 const NAMES_BYTES: usize = 16 * 1024;
 
-/// Processes that are looked at; the kernel has no more than 4,194,304.
+/// The most processes, which is the kernel's limit.
 const NUMBERS_MAX: usize = 1 << 22;
 
-/// Descriptors kept at most, whatever the limit allows.
+/// The most descriptors kept, even if `RLIMIT_NOFILE` allows more.
 const DESCRIPTORS_MAX: u64 = 65_536;
 
 /// A file of a process between two readings.
@@ -33,11 +33,11 @@ pub(super) enum Handle {
     Closed,
     /// Kept open.
     Kept(OwnedFd),
-    /// Not for us; not tried again as long as the process runs the same program.
+    /// May not be read; not tried again while the process runs the same program.
     Denied,
 }
 
-/// Why a file gave nothing.
+/// Why a file could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// The process is gone.
@@ -48,7 +48,7 @@ pub(super) enum Failure {
     Failed(i32),
 }
 
-/// Where files are read.
+/// The files of processes.
 pub(super) struct Files {
     /// `/proc`, unless the host is in memory or has none.
     root: Option<OwnedFd>,
@@ -60,7 +60,7 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn new() -> Self {
-        // Half is for cgroups and the rest; of what is left some should stay.
+        // Half of the limit is for cgroups and other files; use a part of the rest.
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         Files::with_descriptors(limit.min(DESCRIPTORS_MAX * 4) / 4)
     }
@@ -77,7 +77,7 @@ impl Files {
     /// Begins a reading.
     ///
     /// # Errors
-    /// When there is no `/proc`.
+    /// There is no `/proc`.
     pub(super) fn begin(&mut self, host: &mut Host) -> Result<(), State> {
         if self.root.is_none() && host.root().is_some() {
             self.root = Some(host.open(Path::new("/proc"))?);
@@ -85,7 +85,7 @@ impl Files {
         Ok(())
     }
 
-    /// Ends a reading: what it cost goes to the host's account.
+    /// Ends a reading: adds its cost to the host's.
     pub(super) fn end(&mut self, host: &mut Host) {
         host.add_calls(std::mem::take(&mut self.calls));
         host.add_bytes(std::mem::take(&mut self.bytes));
@@ -125,14 +125,14 @@ impl Files {
                 self.calls += 2 + names_of(&folder, note)?;
             }
         }
-        // The kernel has them in order; another filesystem has not.
+        // The kernel's list is sorted; that of another filesystem may not be.
         if !out.is_sorted() {
             out.sort_unstable();
         }
         Ok(())
     }
 
-    /// The text of a file, by its handle or else by its path below `/proc`, read into `buffer`.
+    /// Reads a file into `buffer`, by its handle or else by its path below `/proc`.
     #[inline]
     pub(super) fn read<'a>(
         &mut self,
@@ -151,7 +151,7 @@ impl Files {
                         self.bytes += count as u64;
                         return Ok(&buffer[..count]);
                     }
-                    // The process is gone; its number may already be another's.
+                    // The process is gone; its id may already be reused.
                     Err(Errno::SRCH) => self.close(handle),
                     Err(errno) => return Err(failure(errno)),
                 }
@@ -194,7 +194,7 @@ fn read_memory<'a>(
     Ok(&buffer[..count])
 }
 
-/// Calls `note` with every name; gives the calls it took.
+/// Calls `note` with every name; returns the number of system calls.
 fn names_of(folder: &OwnedFd, mut note: impl FnMut(&[u8])) -> Result<u64, State> {
     let mut space = [MaybeUninit::uninit(); NAMES_BYTES];
     let mut entries = RawDir::new(folder, &mut space);

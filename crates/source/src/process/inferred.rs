@@ -1,38 +1,41 @@
-//! What ended children used, where nobody tells of ends: read off the child times of parents.
+//! Infers the usage of exited children from the child times of their parents, if there are no exit
+//! events.
 //!
-//! When a parent waits for a child, the kernel adds what the child used in all its life, and what
-//! that one's own children did, to the parent's child times.  What has come there since the pass
-//! before is more than what passes have shown of the children that are gone: the rest is what
-//! short lives used that no pass has seen, and what others used after they were seen last.  It is
-//! told as one row a parent; how many there were, how they ended and whose they were nobody knows.
+//! When a parent waits for a child, the kernel adds the total usage of the child, and of the
+//! child's own children, to the parent's child times.  From the growth of the child times since
+//! the previous pass this module subtracts what passes have already shown of the children that are
+//! gone.  The rest is the usage of children that no pass has seen, and the usage of others after
+//! they were last seen.  It becomes one row per parent.  The number of children, their exit codes
+//! and their users are unknown.
 //!
-//! What was shown must not be told once more, so where it is not clear who was told of a child
-//! it is taken off from everybody who may have been:
+//! Usage must not be shown twice.  If it is not clear which process the kernel charged with a
+//! child, the child's shown usage is subtracted from every process that may have been charged:
 //!
-//! * *The parent is there still:* it was told, or nobody (who ignores `SIGCHLD` is not).
-//! * *The parent is gone too:* some process above it, which one depends on who ended first.
-//! * *The child went while the pass was under way*, after its parent had been read: the parent is
-//!   told at the next pass only, so what could not be taken off stays owed until then.  If it has
-//!   a lower number than its parent it may have been read before it went and the parent after:
-//!   such children are looked for once more.
+//! * *The parent still exists:* it was charged, or none (if it ignores `SIGCHLD`).
+//! * *The parent is gone too:* one of its ancestors was charged; which one depends on the order of
+//!   the exits.
+//! * *The child exited during the pass*, after its parent had been read: the parent's child times
+//!   include it only at the next pass, so what could not be subtracted stays owed until then.  A
+//!   child with a lower id than its parent may have been read before its exit and the parent
+//!   after it: such children are searched once more.
 //!
-//! Rows are thus rather too small than too big.  One thing is not seen: a process that entered a
-//! namespace of processes from outside, and ended in the interval in which its parent did too, was
-//! waited for by the first process of that namespace, which is not above it.
+//! Rows are therefore too small rather than too large.  One case is not detected: a process entered
+//! a PID namespace from outside, and exited in the same interval as its parent.  The init process
+//! of that namespace, which is not its ancestor, waited for it.
 //!
-//! Costs some 60 ns a process and pass, and 130 bytes.
+//! Costs about 60 ns and 130 bytes per process and pass.
 
 use std::collections::HashSet;
 
 use super::attributed::{AttributedCpuTime, start_ns};
 
-/// Rows of one tick; what is beyond stays unattributed.
+/// The most rows of one tick; the usage of further parents' children stays unattributed.
 const ROWS_MAX: usize = 65_536;
 
-/// Processes above one another that are looked at.
+/// The most ancestors of a process that are followed.
 const ANCESTORS_MAX: usize = 64;
 
-/// What was used.
+/// Resource usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Used {
     pub(crate) user_ns: u64,
@@ -41,22 +44,22 @@ pub(crate) struct Used {
     pub(crate) major_faults: u64,
 }
 
-/// A process as a pass has seen it.
+/// A process as read by a pass.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ProcessUsage {
     pub(crate) pid: i32,
     pub(crate) parent: i32,
     /// Ticks since boot.
     pub(crate) start: u64,
     pub(crate) command: [u8; 16],
     pub(crate) own: Used,
-    /// Of its children that it has waited for.
+    /// Usage of children that it has waited for.
     pub(crate) children: Used,
-    /// What is still to be taken off from what its children used.
+    /// Usage still to be subtracted from the growth of `children`.
     pub(crate) owed: Used,
 }
 
-/// What unknown children of a process used.
+/// Usage of unknown children of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InferredUse {
     pub(crate) pid: i32,
@@ -65,17 +68,17 @@ pub(crate) struct InferredUse {
     pub(crate) used: Used,
 }
 
-/// The latest two passes, and what the difference tells.
+/// The latest two passes, and what is inferred from their difference.
 #[derive(Debug, Default)]
 pub(crate) struct Inference {
-    /// In the order of their numbers.
-    before: Vec<Seen>,
-    now: Vec<Seen>,
-    /// What is to be taken off, for each of `now`.
+    /// Sorted by process id.
+    before: Vec<ProcessUsage>,
+    now: Vec<ProcessUsage>,
+    /// The usage to subtract, for each of `now`.
     debts: Vec<Used>,
-    gone: Vec<Seen>,
+    gone: Vec<ProcessUsage>,
     found: Vec<InferredUse>,
-    /// When the latest two passes began, on the clock that counts suspended time.
+    /// The starts of the latest two passes, on `CLOCK_BOOTTIME`.
     began_before_ns: Option<u64>,
     began_ns: Option<u64>,
 }
@@ -102,8 +105,8 @@ impl Used {
         self.each(other, u64::saturating_add)
     }
 
-    /// What is left when `other` is taken off.  The kernel may have counted a tick as user time
-    /// once and as system time later, so CPU time is taken off from both together.
+    /// The difference to `other`.  The kernel may count a tick first as user time and later as
+    /// system time, so CPU time is subtracted from the sum of both.
     fn without(self, other: Used) -> Used {
         let rest = self.each(other, u64::saturating_sub);
         let cpu_ns = self.cpu_ns().saturating_sub(other.cpu_ns());
@@ -112,12 +115,12 @@ impl Used {
     }
 }
 
-impl Seen {
-    fn is(&self, other: &Seen) -> bool {
+impl ProcessUsage {
+    fn is(&self, other: &ProcessUsage) -> bool {
         (self.pid, self.start) == (other.pid, other.start)
     }
 
-    /// All that has been shown of it, or told of its children.
+    /// The usage shown of it and of its children.
     fn shown(&self) -> Used {
         self.own.and(self.children)
     }
@@ -132,21 +135,21 @@ impl Inference {
         self.began_ns = Some(boottime_ns);
     }
 
-    /// A process goes by, ended or not, in any order.
+    /// Adds a process, living or zombie, in any order.
     #[inline]
-    pub(crate) fn saw(&mut self, seen: Seen) {
+    pub(crate) fn saw(&mut self, seen: ProcessUsage) {
         self.now.push(seen);
     }
 
-    /// Gives a pass up that was not whole.
+    /// Discards an incomplete pass.
     pub(crate) fn abandon(&mut self) {
         self.began_ns = self.began_before_ns;
     }
 
-    /// Ends a pass that was whole: works out the rows, which count as attributed.  `lives` says
-    /// whether there still is a process of this number.
+    /// Ends a complete pass: computes the rows, whose usage counts as attributed.  `lives` says
+    /// whether a process with this id still exists.
     pub(crate) fn end(&mut self, attributed: &mut AttributedCpuTime, lives: impl Fn(i32) -> bool) {
-        // Most ways go by in this order already.
+        // Usually already sorted.
         self.now.sort_unstable_by_key(|seen| seen.pid);
         self.now.dedup_by_key(|seen| seen.pid);
         if let Some(before_ns) = self.began_before_ns {
@@ -160,7 +163,7 @@ impl Inference {
         std::mem::swap(&mut self.before, &mut self.now);
     }
 
-    /// Finds who is gone since the pass before, or went while this one was under way.
+    /// Finds the processes that exited since the previous pass or during this one.
     fn take_gone(&mut self, lives: impl Fn(i32) -> bool) {
         self.gone.clear();
         let has_grown = |pid: i32| {
@@ -170,7 +173,7 @@ impl Inference {
             let before = find(&self.before, pid).map(|index| self.before[index].children);
             before.is_none_or(|before| before != parent.children)
         };
-        let went = |seen: &&Seen| seen.parent > seen.pid && has_grown(seen.parent);
+        let went = |seen: &&ProcessUsage| seen.parent > seen.pid && has_grown(seen.parent);
         let went = self.now.iter().filter(went).filter(|seen| !lives(seen.pid));
         self.gone.extend(went);
         let went: HashSet<i32> = self.gone.iter().map(|seen| seen.pid).collect();
@@ -187,7 +190,7 @@ impl Inference {
         }
     }
 
-    /// Notes for everybody who may have waited for one that is gone what was shown of it.
+    /// Charges the shown usage of each exited process to every process that may have waited for it.
     fn charge(&mut self) {
         self.debts.clear();
         self.debts.resize(self.now.len(), Used::default());
@@ -209,46 +212,46 @@ impl Inference {
         }
     }
 
-    /// The row of a process, if there is anything to tell; gives its CPU time.
+    /// Adds the row of a process if its children used more than is known; returns the CPU time.
     fn settle(&mut self, index: usize, before_ns: u64) -> u64 {
         let seen = &mut self.now[index];
         let before = find(&self.before, seen.pid).map(|index| &self.before[index]);
         let before = before.filter(|before| before.is(seen));
         let (grown, owed) = match before {
             Some(before) => {
-                // A thread that ended while the pass went by may be missing for once.
+                // A thread that exited during the pass may be missing from the sum.
                 seen.own = seen.own.each(before.own, u64::max);
                 (seen.children.each(before.children, u64::saturating_sub), before.owed)
             }
-            // What it has is no older than itself.
+            // A new process: its child times are from this interval.
             None if start_ns(seen.start.saturating_add(1)) > before_ns => {
                 (seen.children, Used::default())
             }
-            // It was passed over before: nobody knows since when it has what it has.
+            // The previous pass skipped it: the age of its child times is unknown.
             None => return 0,
         };
         let debt = self.debts[index];
         let used = grown.without(debt.and(owed));
-        // What is owed from the pass before has had its time.
+        // Usage owed since the previous pass is now dropped.
         let owed = debt.and(owed).without(grown);
         let user_ns = owed.cpu_ns().min(debt.cpu_ns());
         seen.owed = Used { user_ns, system_ns: 0, ..owed.each(debt, u64::min) };
         if used.is_nothing() || self.found.len() >= ROWS_MAX {
             return 0;
         }
-        let Seen { pid, start, command, .. } = *seen;
+        let ProcessUsage { pid, start, command, .. } = *seen;
         self.found.push(InferredUse { pid, start, command, used });
         used.cpu_ns()
     }
 
-    /// Takes what was found since the pass before.
+    /// Takes the rows of the latest pass.
     pub(crate) fn take_found(&mut self) -> std::vec::Drain<'_, InferredUse> {
         self.found.drain(..)
     }
 }
 
-/// The place of a process by its number.
-fn find(order: &[Seen], pid: i32) -> Option<usize> {
+/// The index of a process by its id.
+fn find(order: &[ProcessUsage], pid: i32) -> Option<usize> {
     order.binary_search_by_key(&pid, |seen| seen.pid).ok()
 }
 
@@ -266,16 +269,16 @@ mod tests {
     }
 
     /// A process that began long ago: number, parent, what it used, what its children did.
-    fn seen(pid: i32, parent: i32, own: u64, children: u64) -> Seen {
+    fn seen(pid: i32, parent: i32, own: u64, children: u64) -> ProcessUsage {
         let (own, children) = (used(own), used(children));
-        Seen {
+        ProcessUsage {
             pid,
             parent,
             start: 7,
             command: *b"make\0\0\0\0\0\0\0\0\0\0\0\0",
             own,
             children,
-            ..Seen::default()
+            ..ProcessUsage::default()
         }
     }
 
@@ -293,11 +296,15 @@ mod tests {
         }
 
         /// What a pass over these tells, by parent, in units of [`used`].
-        fn take(&mut self, all: &[Seen]) -> Vec<(i32, u64)> {
+        fn take(&mut self, all: &[ProcessUsage]) -> Vec<(i32, u64)> {
             self.take_when(all, |_| true)
         }
 
-        fn take_when(&mut self, all: &[Seen], lives: impl Fn(i32) -> bool) -> Vec<(i32, u64)> {
+        fn take_when(
+            &mut self,
+            all: &[ProcessUsage],
+            lives: impl Fn(i32) -> bool,
+        ) -> Vec<(i32, u64)> {
             self.count += 1;
             self.inference.begin(1000 * SECOND * self.count);
             all.iter().for_each(|seen| self.inference.saw(*seen));
@@ -380,7 +387,7 @@ mod tests {
         let mut passes = Passes::new();
         passes.take(&[seen(10, 1, 5, 100)]);
         // A number used again, by one that began since, 1,000 s after boot.
-        let young = Seen { start: 150_000, ..seen(10, 1, 5, 40) };
+        let young = ProcessUsage { start: 150_000, ..seen(10, 1, 5, 40) };
         assert_eq!(passes.take(&[young]), [(10, 40)]);
         assert_eq!(passes.take(&[young, seen(20, 1, 1, 500)]), [], "as old as the machine");
         assert_eq!(passes.take(&[young, seen(20, 1, 1, 501)]), [(20, 1)]);
@@ -390,7 +397,7 @@ mod tests {
     fn nonsense_does_not_panic() {
         let mut passes = Passes::new();
         let all = [
-            Seen { start: u64::MAX, ..seen(3, 3, u64::MAX / 4, u64::MAX / 4) },
+            ProcessUsage { start: u64::MAX, ..seen(3, 3, u64::MAX / 4, u64::MAX / 4) },
             seen(i32::MIN, i32::MAX, 0, 0),
             seen(4, 5, 1, 1),
             seen(5, 4, 1, 1),
@@ -398,7 +405,7 @@ mod tests {
         ];
         let wild =
             Used { user_ns: u64::MAX, system_ns: u64::MAX, minor_faults: 1, major_faults: 2 };
-        let all = all.map(|seen| Seen { children: wild, ..seen });
+        let all = all.map(|seen| ProcessUsage { children: wild, ..seen });
         passes.take(&all);
         passes.inference.begin(0);
         passes.inference.saw(seen(5, 4, 1, 1));

@@ -1,12 +1,12 @@
-//! All tasks in one pass of a program in the kernel.
+//! Reads all tasks in one pass of a BPF iterator.
 //!
-//! A row is filled while its record goes by.  Only a process of several threads waits for the end
-//! of the pass, since its counters are the sum over its threads and those may have lower numbers
-//! than it has.
+//! A row is filled when its record is read.  Only the row of a process with several threads is
+//! completed at the end of the pass, since its counters are sums over the threads, which may have
+//! lower ids than the process.
 //!
-//! The kernel writes no more than 32 KiB at a time, and a thread may end between two such writes,
-//! after its process has gone by without its counts and before it would have gone by itself.  Sums
-//! of such a process would go back; they stand still until the next reading.
+//! The kernel returns at most 32 KiB per read.  A thread may exit between two reads, after the
+//! record of its process (which does not include it yet) and before its own.  The sums of such a
+//! process would decrease; they keep their values until the next reading.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,11 +21,11 @@ use super::attributed::{NANOSECONDS_A_TICK, start_ticks};
 use super::counters::{PassAccounting, PassTotals};
 use super::facts::FactRequests;
 use super::fields::*;
-use super::inferred::{Seen, Used};
+use super::inferred::{ProcessUsage, Used};
 use super::options::{Choice, ProcessOptions};
 use super::task_table::{KnownTask, NO_PROGRAM, NO_ROW, SUMS, TaskTable};
 
-/// `PF_EXITING`: the end of this thread has begun, and may have been told already.
+/// `PF_EXITING`: this thread is exiting, and its exit event may already have been read.
 const EXITING: u32 = 0x4;
 
 /// `PF_KTHREAD` of the kernel's `sched.h`.
@@ -51,13 +51,13 @@ const COUNTS: [usize; SUMS] = [
 /// Columns of [`COUNTS`] before those of I/O.
 const COUNTS_BEFORE_IO: usize = 6;
 
-/// Places in [`COUNTS`]: those of [`RUN_TIME`], [`RUN_DELAY`] and the faults.
+/// Indexes in [`COUNTS`] of [`RUN_TIME`], [`RUN_DELAY`] and the faults.
 const RUN: usize = 0;
 const DELAY: usize = 1;
 const MINOR: usize = 2;
 const MAJOR: usize = 3;
 
-/// What a task has used, or several together.
+/// Usage of a task, or of several.
 #[derive(Clone, Copy)]
 struct Sums {
     sampled: CpuTime,
@@ -86,7 +86,7 @@ impl Sums {
         }
     }
 
-    /// What threads that have ended have left.  Their delay is not kept by the kernel.
+    /// The usage of exited threads, which the kernel keeps, except their run delay.
     fn of_ended(group: &ThreadGroup) -> Self {
         Sums {
             sampled: CpuTime { user_ns: group.user_ns, system_ns: group.system_ns },
@@ -112,22 +112,22 @@ impl Sums {
         self.sampled.user_ns = self.sampled.user_ns.wrapping_add(other.sampled.user_ns);
         self.sampled.system_ns = self.sampled.system_ns.wrapping_add(other.sampled.system_ns);
         for (sum, more) in self.counts.iter_mut().zip(other.counts) {
-            // A delay that the kernel does not count stays all bits set.
+            // A run delay that the kernel does not count has all bits set.
             *sum = if more == u64::MAX { more } else { sum.wrapping_add(more) };
         }
     }
 }
 
-/// A process of several threads, until all have gone by.
+/// A process of several threads, until all their records are read.
 struct Shared {
     tgid: i32,
     start: u64,
     slot: Option<usize>,
     sums: Sums,
     kernel: CpuTime,
-    /// Whether there is a thread that has not begun to end.
+    /// Whether any thread is not exiting.
     lives: bool,
-    seen: Seen,
+    seen: ProcessUsage,
 }
 
 /// Reads by the iterator.
@@ -136,15 +136,15 @@ pub(super) struct Iterator {
     pass: Pass,
 }
 
-/// What goes on from record to record, and what is kept from pass to pass.
+/// State of the pass, and state that is kept from pass to pass.
 #[derive(Default)]
 struct Pass {
     task_table: TaskTable,
     fact_requests: FactRequests,
     shared: Vec<Shared>,
-    /// Threads that went by before their process.
+    /// Threads whose records came before that of their process.
     early: Vec<(i32, Sums, bool)>,
-    /// Processes of which nobody can say whether they are wanted without their command line.
+    /// Processes that the filter cannot decide without their command line.
     undecided: Vec<(TaskRecord, ThreadGroup, usize)>,
     totals: PassTotals,
     first: bool,
@@ -178,7 +178,7 @@ impl Iterator {
         });
         pass.add_up(&mut accounting);
         accounting.end_pass(done.is_ok());
-        // Others may want them while we wait for answers.
+        // Release the locks while waiting for answers.
         drop(accounting);
         pass.fact_requests.settle(host, &mut pass.task_table, counters, table);
         pass.end(wanted, table);
@@ -205,7 +205,7 @@ impl Pass {
         self.totals = PassTotals::default();
     }
 
-    /// A process goes by, that is, its first thread.
+    /// Takes the record of a process, that is, of its first thread.
     fn process(
         &mut self,
         task: &TaskRecord,
@@ -227,7 +227,7 @@ impl Pass {
         {
             let mut sums = Sums::of_task(task);
             sums.add(&Sums::of_ended(group));
-            inference.saw(Seen { own: used(&sums, shown_by_kernel(group)), ..seen });
+            inference.saw(ProcessUsage { own: used(&sums, shown_by_kernel(group)), ..seen });
         }
         let slot = self.choose(task, group, start, options);
         if let Some(slot) = slot {
@@ -249,7 +249,7 @@ impl Pass {
         self.totals.running += u64::from(task.state | task.exit_state == 0);
     }
 
-    /// The slot of a process, unless it is not wanted.
+    /// The slot of a process; `None` if the filter excludes it.
     #[inline]
     fn choose(
         &mut self,
@@ -285,7 +285,7 @@ impl Pass {
         Some(slot)
     }
 
-    /// Fills the row of a process, all but the sums over several threads.
+    /// Fills the row of a process, except the sums over several threads.
     #[inline]
     fn row(
         &mut self,
@@ -308,7 +308,7 @@ impl Pass {
         }
     }
 
-    /// A further thread of a process goes by.
+    /// Takes the record of a thread other than the first.
     fn thread(&mut self, task: &TaskRecord, options: &ProcessOptions, table: &mut Table) {
         self.count(task);
         let sums = Sums::of_task(task);
@@ -331,7 +331,7 @@ impl Pass {
         let start = start_ticks(task.start_boottime_ns);
         let (slot, _) = self.task_table.take(key(task.pid), task.pid, start);
         let known = self.task_table.at(slot);
-        // Its number is never that of a process at the same time.
+        // A thread's id is never also that of a process.
         known.choice = Choice::Leave;
         known.row = table.rows();
         let mut row = table.row(known.name());
@@ -345,7 +345,7 @@ impl Pass {
         leader.texts(&mut row);
     }
 
-    /// Adds up processes of several threads, now that all have gone by.
+    /// Sums up processes of several threads, at the end of the pass.
     fn add_up(&mut self, accounting: &mut PassAccounting<'_>) {
         self.task_table.end();
         for (tgid, sums, lives) in self.early.drain(..) {
@@ -362,12 +362,12 @@ impl Pass {
         if let Some(inference) = &mut accounting.inference {
             for shared in &self.shared {
                 let own = used(&shared.sums, shared.kernel);
-                inference.saw(Seen { own, ..shared.seen });
+                inference.saw(ProcessUsage { own, ..shared.seen });
             }
         }
     }
 
-    /// Decides what could not be decided without command lines, and fills in the sums.
+    /// Decides about the undecided processes, and fills in the sums.
     fn end(&mut self, options: &ProcessOptions, table: &mut Table) {
         for index in 0..self.undecided.len() {
             let (task, group, slot) = self.undecided[index];
@@ -397,8 +397,8 @@ fn shown_by_kernel(group: &ThreadGroup) -> CpuTime {
     CpuTime { user_ns: group.previous_user_ns, system_ns: group.previous_system_ns }
 }
 
-/// For what is inferred about its children; what it has used itself is still to come.
-fn seen(task: &TaskRecord, group: &ThreadGroup, start: u64) -> Seen {
+/// The input of the inference, without the usage of the process itself.
+fn seen(task: &TaskRecord, group: &ThreadGroup, start: u64) -> ProcessUsage {
     let children = Used {
         user_ns: group.child_user_ns,
         system_ns: group.child_system_ns,
@@ -406,10 +406,10 @@ fn seen(task: &TaskRecord, group: &ThreadGroup, start: u64) -> Seen {
         major_faults: group.child_major_faults,
     };
     let (pid, parent, command) = (task.pid, group.parent, task.command);
-    Seen { pid, parent, start, command, children, ..Seen::default() }
+    ProcessUsage { pid, parent, start, command, children, ..ProcessUsage::default() }
 }
 
-/// What these sums will have been told to the parent as, if it ends now.
+/// The usage that the kernel would charge to the parent if the process exited now.
 fn used(sums: &Sums, kernel: CpuTime) -> Used {
     let time = adjusted(sums.sampled, sums.counts[RUN], kernel);
     Used {
@@ -420,25 +420,25 @@ fn used(sums: &Sums, kernel: CpuTime) -> Used {
     }
 }
 
-/// A task's place in the task_table.
+/// The key of a task in the task table.
 #[inline]
 fn key(pid: i32) -> u64 {
     u64::from(pid.unsigned_abs())
 }
 
-/// The process among those of several threads; they stand in the order of their numbers.
+/// Finds a process among those of several threads, which are sorted by id.
 fn find(shared: &mut [Shared], tgid: i32) -> Option<&mut Shared> {
     let index = shared.binary_search_by_key(&tgid, |shared| shared.tgid).ok()?;
     Some(&mut shared[index])
 }
 
-/// A name as the kernel keeps it, up to its zero.
+/// The kernel's `comm`, up to the terminating zero.
 pub(super) fn until_zero(command: &[u8; 16]) -> &[u8] {
     let end = command.iter().position(|&byte| byte == 0).unwrap_or(command.len());
     &command[..end]
 }
 
-/// What a task says of itself, thread or process.
+/// Sets the columns of a single task, thread or process.
 #[inline]
 fn describe(row: &mut RowMut<'_>, task: &TaskRecord) {
     row.set_text(COMMAND, until_zero(&task.command));
@@ -452,7 +452,7 @@ fn describe(row: &mut RowMut<'_>, task: &TaskRecord) {
     row.set(START_TIME, start_ticks(task.start_boottime_ns));
 }
 
-/// What its threads have in common.
+/// Sets the columns that all threads share.
 #[inline]
 fn describe_group(row: &mut RowMut<'_>, task: &TaskRecord, group: &ThreadGroup, page_kib: u64) {
     row.set_signed(PARENT, group.parent.into());
@@ -463,7 +463,7 @@ fn describe_group(row: &mut RowMut<'_>, task: &TaskRecord, group: &ThreadGroup, 
     row.set(CHILD_SYSTEM_TIME, group.child_system_ns / NANOSECONDS_A_TICK);
     row.set(CHILD_MINOR_FAULTS, group.child_minor_faults);
     row.set(CHILD_MAJOR_FAULTS, group.child_major_faults);
-    // A thread of the kernel may borrow an address space: it is not its own.
+    // A kernel thread may borrow the address space of a process.
     if group.has_memory == 0 || task.flags & KERNEL_THREAD != 0 {
         row.set(VIRTUAL, 0);
         row.set(RESIDENT, 0);
@@ -472,10 +472,10 @@ fn describe_group(row: &mut RowMut<'_>, task: &TaskRecord, group: &ThreadGroup, 
     memory(row, group, page_kib);
 }
 
-/// Sizes as `/proc` makes them of the same counts (fs/proc/task_mmu.c).
+/// Sets sizes, computed as `/proc` does (fs/proc/task_mmu.c).
 #[inline]
 fn memory(row: &mut RowMut<'_>, group: &ThreadGroup, page_kib: u64) {
-    // Counts of single CPUs are added up late, so that a small sum may be below 0.
+    // Per-CPU counts are merged late, so a small sum may be negative.
     let pages = |count: i64| u64::try_from(count).unwrap_or(0);
     let resident =
         pages(group.file_pages) + pages(group.anonymous_pages) + pages(group.shared_pages);
@@ -495,7 +495,7 @@ fn memory(row: &mut RowMut<'_>, group: &ThreadGroup, page_kib: u64) {
     row.set(PEAK_RESIDENT, group.peak_resident_pages.max(resident) * page_kib);
 }
 
-/// What has been used.
+/// Sets the usage.
 #[inline]
 fn usage(
     row: &mut RowMut<'_>,
@@ -505,9 +505,9 @@ fn usage(
     options: &ProcessOptions,
 ) {
     let run_ns = sums.counts[RUN];
-    // Most tasks have slept since: what was shown is still right.
+    // Most tasks have slept since the previous reading: their times are unchanged.
     if run_ns != known.run_ns || known.run_ns == 0 {
-        // As the kernel would show it now, and not behind what we have shown.
+        // As the kernel would show it now, and never less than shown before.
         let time = adjusted(sums.sampled, run_ns, kernel);
         known.shown = adjusted(time, run_ns, known.shown);
         known.run_ns = run_ns;

@@ -1,5 +1,5 @@
-//! The tasks that were there at the reading before, in the order of their numbers, so that a
-//! reading in the same order finds each by looking at the next one: no search, no hash.
+//! The tasks of the previous reading, sorted by id.  A reading in the same order finds each task as
+//! the next one in the list, without a search or a hash.
 
 use bpf::CpuTime;
 use procfs::pid_facts::Facts;
@@ -7,40 +7,40 @@ use procfs::pid_facts::Facts;
 use super::options::{Candidate, Choice, ProcessOptions};
 use crate::instance::{RowName, TASK_BYTES};
 
-/// Counters of a task that must not go back.
+/// Counters of a task that must not decrease.
 pub(super) const SUMS: usize = 13;
 
-/// What stays with a task from reading to reading.
+/// The state of a task that is kept from reading to reading.
 #[derive(Debug, Default)]
 pub(super) struct KnownTask {
     pub(super) pid: i32,
     pub(super) start: u64,
     name: RowName<TASK_BYTES>,
-    /// What changes when it begins another program, as far as the way can tell.
+    /// A value that changes when it executes another program, as far as the method can detect.
     pub(super) exec: u64,
-    /// As of which `exec` facts were asked for, and whether they have come.
+    /// The `exec` for which facts were requested, and whether they are known.
     pub(super) facts_of: u64,
     pub(super) facts_are_known: bool,
     pub(super) facts: Facts,
     pub(super) cgroup: u64,
     pub(super) uid: Option<u32>,
-    /// The user's name, and the state of the list that it comes from.
+    /// The user's name, and the generation of the list that it comes from.
     pub(super) user: Vec<u8>,
     pub(super) user_generation: u64,
     pub(super) parent: i32,
-    /// Threads it had when it was last looked at.
+    /// Its number of threads at the latest reading.
     pub(super) threads: u64,
-    /// What was decided about this program.
+    /// The filter's decision about this program.
     pub(super) choice: Choice,
-    /// CPU time as it was shown, and the exact time that it was made of.
+    /// CPU time as shown, and the exact time from which it was computed.
     pub(super) shown: CpuTime,
     pub(super) run_ns: u64,
     pub(super) sums: [u64; SUMS],
-    /// The row that it got, [`NO_ROW`] if none.
+    /// Its row, [`NO_ROW`] if it has none.
     pub(super) row: usize,
 }
 
-/// The `exec` of a task of which nothing is known.
+/// The `exec` of an unknown task.
 pub(super) const NO_PROGRAM: u64 = u64::MAX;
 
 /// See [`KnownTask::row`].
@@ -53,7 +53,7 @@ impl KnownTask {
         self.name.bytes()
     }
 
-    /// Forgets what was known of the program that it ran before.
+    /// Clears the facts of the program that it ran before.
     pub(super) fn begin_program(&mut self, exec: u64, uid: Option<u32>) {
         self.exec = exec;
         self.uid = uid;
@@ -62,7 +62,7 @@ impl KnownTask {
         self.facts_are_known = false;
     }
 
-    /// Decides about the program that it runs, by what is known of it so far.
+    /// Asks the filter about the program that it runs, with the facts known so far.
     pub(super) fn decide(&mut self, options: &ProcessOptions, command: &[u8]) -> Choice {
         let Some(choose) = &options.choose else {
             self.choice = Choice::Keep;
@@ -79,7 +79,7 @@ impl KnownTask {
             command_line,
         });
         self.choice = match choice {
-            // This process has no command line that could be read.
+            // The command line of this process cannot be read.
             Choice::AskCommandLine if self.facts_are_known => Choice::Leave,
             other => other,
         };
@@ -94,7 +94,7 @@ impl KnownTask {
             row: NO_ROW,
             exec: NO_PROGRAM,
             facts_of: NO_PROGRAM,
-            // The memory of texts is worth keeping: processes come and go.
+            // Keep the memory of texts, since processes come and go.
             user: std::mem::take(&mut self.user),
             ..KnownTask::default()
         };
@@ -102,7 +102,7 @@ impl KnownTask {
     }
 }
 
-/// A task's task in the order.
+/// A task in the sorted list.
 #[derive(Clone, Copy, Debug)]
 struct OrderedTask {
     key: u64,
@@ -110,7 +110,7 @@ struct OrderedTask {
     slot: u32,
 }
 
-/// All tasks of the reading before and of this one.
+/// All tasks of the previous reading and of this one.
 #[derive(Debug, Default)]
 pub(super) struct TaskTable {
     slots: Vec<KnownTask>,
@@ -131,14 +131,14 @@ impl TaskTable {
         self.cursor = 0;
     }
 
-    /// Whether the reading before had this task; keys must come in ascending order.
+    /// Whether the previous reading had this task; keys must come in ascending order.
     #[inline]
     pub(super) fn had(&mut self, key: u64, start: u64) -> bool {
         self.pass_over(key);
         self.before.get(self.cursor).is_some_and(|task| task.key == key && task.start == start)
     }
 
-    /// The next task of the reading before if it has this key; keys must come in ascending order.
+    /// The next task of the previous reading if it has this key; keys must come in ascending order.
     #[inline]
     pub(super) fn peek(&mut self, key: u64) -> Option<(usize, &KnownTask)> {
         self.pass_over(key);
@@ -146,7 +146,7 @@ impl TaskTable {
         Some((task.slot as usize, &self.slots[task.slot as usize]))
     }
 
-    /// Takes over the task that [`peek`](Self::peek) gave, without a look at it.
+    /// Keeps the task that [`peek`](Self::peek) returned, unchanged.
     pub(super) fn keep(&mut self) {
         if let Some(task) = self.before.get(self.cursor) {
             self.now.push(*task);
@@ -154,12 +154,12 @@ impl TaskTable {
         }
     }
 
-    /// The numbers of the tasks of the reading before, for who looks for no others.
+    /// The ids of the tasks of the previous reading, for recording only the first processes.
     pub(super) fn pids_before(&self) -> impl Iterator<Item = i32> {
         self.before.iter().map(|task| self.slots[task.slot as usize].pid)
     }
 
-    /// Slots that are free since the reading began; some may have been taken again.
+    /// Slots freed since the reading began; some may be in use again.
     pub(super) fn freed(&self) -> &[u32] {
         &self.freed
     }
@@ -189,7 +189,7 @@ impl TaskTable {
         (slot as usize, true)
     }
 
-    /// Passes over those that are gone.
+    /// Removes the tasks that are gone.
     #[inline]
     fn pass_over(&mut self, key: u64) {
         while let Some(task) = self.before.get(self.cursor)
@@ -201,12 +201,12 @@ impl TaskTable {
         }
     }
 
-    /// Ends a reading: what has not been taken is gone.
+    /// Ends a reading: tasks that were not taken are gone.
     pub(super) fn end(&mut self) {
         self.pass_over(u64::MAX);
     }
 
-    /// The slot of a task of this reading, or else of the one before.
+    /// The slot of a task of this reading, or else of the previous one.
     pub(super) fn find(&self, key: u64) -> Option<usize> {
         let in_order = |tasks: &[OrderedTask]| {
             let index = tasks.binary_search_by_key(&key, |task| task.key).ok()?;
@@ -215,13 +215,13 @@ impl TaskTable {
         in_order(&self.now).or_else(|| in_order(&self.before[self.cursor.min(self.before.len())..]))
     }
 
-    /// What is known of the task in a slot.
+    /// The state of the task in a slot.
     #[inline]
     pub(super) fn at(&mut self, slot: usize) -> &mut KnownTask {
         &mut self.slots[slot]
     }
 
-    /// Whether there has been a reading.
+    /// Whether there was no reading yet.
     pub(super) fn is_new(&self) -> bool {
         self.slots.is_empty()
     }

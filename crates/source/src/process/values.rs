@@ -1,4 +1,4 @@
-//! The numbers of a process's line: what it used in the interval, and times as text.
+//! The numbers of a process's line: usage in the interval, and times as text.
 
 use layout::Row;
 use layout::number::push_u64;
@@ -8,7 +8,7 @@ use super::fields::*;
 use super::switches::{PROCESS_OPTIONS, USER_LIST};
 use super::users::UserList;
 
-/// The number of a process or thread: the first part of its row's name.
+/// The id of a process or thread: the first label of its row's name.
 pub(super) fn pid(row: &Row<'_>) -> i64 {
     let digits = row.name().iter().take_while(|byte| byte.is_ascii_digit());
     digits.fold(0, |number: i64, &digit| {
@@ -16,7 +16,7 @@ pub(super) fn pid(row: &Row<'_>) -> i64 {
     })
 }
 
-/// Of a further thread its process, which stands a little before it.
+/// The row of a thread's process, which is a little before the thread's own.
 pub(super) fn process_of<'a>(row: &Row<'a>) -> Option<Row<'a>> {
     let own = pid(row);
     let group = row.raw(TGID).map(u64::cast_signed).filter(|&group| group != own)?;
@@ -24,14 +24,13 @@ pub(super) fn process_of<'a>(row: &Row<'a>) -> Option<Row<'a>> {
     (0..row.index).rev().map(at).find(|other| pid(other) == group)
 }
 
-/// Threads beside the first; a thread shows those of its process.
+/// Threads other than the first; a thread shows the number of its process.
 pub(super) fn further_threads(row: &Row<'_>) -> Option<f64> {
     let threads = row.raw(THREADS).or_else(|| process_of(row)?.raw(THREADS))?;
     Some(threads as f64 - 1.0)
 }
 
-/// The real user's name: that of `--passwd` if there is such a list.  `None` if only the number
-/// is known.
+/// The real user's name, with `--passwd` from that file.  `None` if only the id is known.
 pub(super) fn user<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
     if let Some(users) = row.options().value(&USER_LIST).custom::<UserList>() {
         let uid = row.raw(UID).and_then(|uid| u32::try_from(uid).ok())?;
@@ -40,7 +39,7 @@ pub(super) fn user<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
     row.text(USER)
 }
 
-/// How far a counter went.  A process that began after the reading before counts from nothing.
+/// The delta of a counter.  For a process that started after the previous reading its whole value.
 fn delta(row: &Row<'_>, field: usize) -> Option<f64> {
     if !row.is_new() {
         return row.delta(field);
@@ -52,13 +51,13 @@ fn delta(row: &Row<'_>, field: usize) -> Option<f64> {
         let began_ns = row.raw(START_TIME)?.saturating_add(1).saturating_mul(tick_ns);
         Some(i64::try_from(began_ns).ok()?.saturating_add(boot_ns) >= previous.realtime_ns)
     };
-    // collectl takes every process that it has not seen for a new one.
+    // collectl treats every process that it has not seen before as new.
     let counts = row.collectl_digits() || is_young() == Some(true);
     (previous.state == State::Ok && counts).then(|| row.raw(field))?.map(|value| value as f64)
 }
 
 /// Ticks of CPU time in the interval, in the kernel and in user mode; `--procopts c` adds those of
-/// children that ended.
+/// exited children.
 pub(super) fn cpu_ticks(row: &Row<'_>) -> (Option<f64>, Option<f64>) {
     let children = row.options().value(&PROCESS_OPTIONS).has('c');
     let ticks = |own, of_children| {
@@ -79,8 +78,8 @@ pub(super) fn cpu_total_ticks(row: &Row<'_>) -> Option<f64> {
     Some(all as f64)
 }
 
-/// CPU time of the interval in per cent of one CPU; under `--exact` and `-on` of a second, as if
-/// that were the interval.
+/// CPU time of the interval in per cent of one CPU; under `--exact` and `-on` in per cent of one
+/// second.
 pub(super) fn cpu_percent(row: &Row<'_>) -> Option<f64> {
     let (system, user) = cpu_ticks(row);
     let seconds = if row.exact() { seconds(row) } else { row.interval_seconds() };
@@ -90,8 +89,8 @@ pub(super) fn cpu_percent(row: &Row<'_>) -> Option<f64> {
     Some(100.0 * (ticks / hz) / seconds.filter(|&seconds| seconds > 0.0)?)
 }
 
-/// The time to divide by.  collectl means to take the time since the reading before and takes the
-/// interval that was asked for.
+/// The time to divide by.  collectl intends to use the time since the previous reading, but uses
+/// the nominal interval.
 fn seconds(row: &Row<'_>) -> Option<f64> {
     let asked_ns = row.frame.meta.interval2_ns();
     if row.exact() && !row.options().per_interval() && asked_ns > 0 {
@@ -122,8 +121,8 @@ pub(super) fn kilobytes(row: &Row<'_>, field: usize) -> Option<f64> {
     per_second(row, delta(row, field).map(|bytes| bytes / 1024.0))
 }
 
-/// A size of memory in KiB.  What has no address space (a thread of the kernel, a zombie) has
-/// nothing of any kind; a further thread has that of its process.
+/// A memory size in KiB; 0 without an address space (kernel threads, zombies).  A thread shows that
+/// of its process.
 pub(super) fn memory(row: &Row<'_>, field: usize) -> Option<f64> {
     let of = |row: &Row<'_>| {
         let without_space = || (row.raw(VIRTUAL) == Some(0)).then_some(0.0);
@@ -236,15 +235,15 @@ fn began_seconds(row: &Row<'_>) -> Option<i64> {
     let ticks = row.raw(START_TIME)?;
     let hz = row.frame.meta.ticks_per_second().max(1);
     if row.collectl_digits() {
-        // In floating seconds, as collectl adds them: the last bit may decide.
+        // In floating-point seconds, as in collectl: the last bit may matter.
         return Some((boot_ns as f64 / 1e9 + ticks as f64 / 100.0) as i64);
     }
     let began_ns = i128::from(boot_ns) + i128::from(ticks) * 1_000_000_000 / i128::from(hz);
     i64::try_from(began_ns.div_euclid(1_000_000_000)).ok()
 }
 
-/// Month (from 1) and day of a day since the epoch.  Years are counted from March, so that the
-/// day that comes every fourth year is the last of its year.
+/// Month (from 1) and day of a day since the epoch.  Years are counted from March, so that the leap
+/// day is the last day of its year.
 fn month_and_day(days: i64) -> (usize, u64) {
     let shifted = days + 719_468;
     let of_era = shifted.rem_euclid(146_097);

@@ -1,12 +1,11 @@
-//! Processes by their files in `/proc`: `stat` and `io` of each, `status` of the new.
+//! Reads processes from `/proc`: `stat` and `io` of each, `status` of new ones.
 //!
-//! Costs about 8 µs a process with descriptors kept;
-//! a process that is not wanted costs a name in the directory, and one look every
-//! [`LOOK_READS`] readings.
+//! Costs about 8 µs a process if descriptors are kept.  A process that the filter excludes costs a
+//! directory entry, and a check every [`CHECK_READS`] readings.
 //!
-//! What only `status` or `schedstat` has is missing unless it is asked for.  Both speak of single
-//! threads: of a process that has had several, the exact CPU time, the delay and the switches are
-//! missing always, since what ended threads have used stands in no file.
+//! Values that only `status` or `schedstat` has are missing unless the options request them.  Both
+//! files describe single threads: for a process that has had several, the exact CPU time, the run
+//! delay and the context switches are always missing, since no file has those of exited threads.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,29 +22,28 @@ use super::counters::{PassAccounting, PassTotals, ProcessMethodInUse};
 use super::facts::FactRequests;
 use super::fields::*;
 use super::files::{FILE_BYTES, Failure, Files, Handle};
-use super::inferred::{Seen, Used};
+use super::inferred::{ProcessUsage, Used};
 use super::options::{Choice, ProcessOptions};
 use super::task_table::{NO_PROGRAM, NO_ROW, TaskTable};
 
-/// Readings between two looks at a process that was not wanted: its number may be another's now,
-/// or it may run another program.
-const LOOK_READS: u64 = 32;
+/// Readings between two checks of an excluded process: its id may be reused, or it may have
+/// executed another program.
+const CHECK_READS: u64 = 32;
 
-/// Readings that a new process is looked at although it was not wanted: most run another program
-/// soon.
+/// Readings in which a new process is checked although it was excluded: most execute another
+/// program soon.
 const YOUNG_READS: u64 = 2;
 
-/// Readings after which a process is taken for one that stays.
+/// Readings after which the files of a process are kept open.
 const STAYS_READS: u64 = 2;
 
-/// Readings between two looks at the control group of a process: one may be moved at any time, but
-/// most never are.
+/// Readings between two reads of a process's control group: it may change, but rarely does.
 const GROUP_READS: u64 = 64;
 
-/// Looks at control groups in one reading, some 5 µs each; who is left out waits for its next turn.
-const GROUP_LOOKS_MAX: u32 = 256;
+/// Control groups read in one reading, about 5 µs each; the others wait for their next turn.
+const GROUP_CHECKS_MAX: u32 = 256;
 
-/// `PF_EXITING`: its end has begun, and may have been told already.
+/// `PF_EXITING`: the process is exiting, and its exit event may already have been read.
 const EXITING: u64 = 0x4;
 
 const IO: [usize; 7] = [
@@ -88,16 +86,16 @@ struct Held {
     io: Handle,
     status: Handle,
     schedstat: Handle,
-    /// Whether it has had other threads than its first, as far as that can be told.
+    /// Whether it has had threads other than the first, as far as known.
     had_threads: bool,
     /// Readings since it was first seen.
     reads: u64,
 }
 
-/// Reads by files.
+/// Reads processes from `/proc`.
 pub(super) struct Walk {
     files: Files,
-    /// Why not by the iterator; empty if nobody asked for that.
+    /// Why the iterator is not used; empty if it was not tried.
     reason: String,
     task_table: TaskTable,
     threads: TaskTable,
@@ -105,24 +103,24 @@ pub(super) struct Walk {
     held: Vec<Held>,
     pids: Vec<i32>,
     tids: Vec<i32>,
-    /// Processes of which nobody can say whether they are wanted without their command line.
+    /// Processes that the filter cannot decide without their command line.
     undecided: Vec<usize>,
     page_kib: u64,
     reads: u64,
-    /// Processes of which something was denied at this reading.
+    /// Processes with files that were denied in this reading.
     denied: u64,
-    /// What was last told of the way.
-    told: Option<(Denied, bool)>,
+    /// The latest reported state of the method.
+    reported: Option<(Denied, bool)>,
     running: u64,
     thread_count: u64,
-    /// Looks at control groups that this reading may still take.
-    group_looks: u32,
-    /// What `stat` says, and what another file says.
+    /// Control groups that this reading may still read.
+    group_checks: u32,
+    /// Buffers for `stat`, and for another file.
     stat_text: Box<[u8]>,
     text: Box<[u8]>,
 }
 
-/// Of how many processes something may not be read.
+/// How many processes have files that may not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Denied {
     Nothing,
@@ -130,31 +128,31 @@ enum Denied {
     Most,
 }
 
-/// A path below `/proc`, put together on the stack.
-struct Place {
+/// A path below `/proc`, built on the stack.
+struct ProcPath {
     bytes: [u8; 64],
     len: usize,
 }
 
-impl Place {
+impl ProcPath {
     fn new(parts: &[&[u8]]) -> Self {
-        let mut place = Place { bytes: [0; 64], len: 0 };
+        let mut path = ProcPath { bytes: [0; 64], len: 0 };
         for part in parts {
-            let end = place.len + part.len();
-            place.bytes[place.len..end].copy_from_slice(part);
-            place.len = end;
+            let end = path.len + part.len();
+            path.bytes[path.len..end].copy_from_slice(part);
+            path.len = end;
         }
-        place
+        path
     }
 
     fn of(pid: i32, name: &[u8]) -> Self {
-        Place::new(&[digits(pid.unsigned_abs().into(), &mut [0; 20]), name])
+        ProcPath::new(&[digits(pid.unsigned_abs().into(), &mut [0; 20]), name])
     }
 
     fn of_thread(pid: i32, tid: i32, name: &[u8]) -> Self {
         let (mut one, mut other) = ([0; 20], [0; 20]);
         let pid = digits(pid.unsigned_abs().into(), &mut one);
-        Place::new(&[pid, b"/task/", digits(tid.unsigned_abs().into(), &mut other), name])
+        ProcPath::new(&[pid, b"/task/", digits(tid.unsigned_abs().into(), &mut other), name])
     }
 
     fn bytes(&self) -> &[u8] {
@@ -177,10 +175,10 @@ impl Walk {
             page_kib: rustix::param::page_size() as u64 / 1024,
             reads: 0,
             denied: 0,
-            told: None,
+            reported: None,
             running: 0,
             thread_count: 0,
-            group_looks: 0,
+            group_checks: 0,
             stat_text: vec![0; FILE_BYTES].into(),
             text: vec![0; FILE_BYTES].into(),
         }
@@ -220,17 +218,17 @@ impl Walk {
             threads: self.thread_count,
             running: self.running,
         }));
-        self.note_method(host, context);
+        self.report_method(host, context);
         State::Ok
     }
 
-    /// Begins a reading with the list of processes to look at.
+    /// Begins a reading with the list of processes.
     fn begin(&mut self, host: &mut Host, options: &ProcessOptions) -> Result<(), State> {
         self.files.begin(host)?;
         self.denied = 0;
         self.running = 0;
         self.thread_count = 0;
-        self.group_looks = if host.is_this_machine() { GROUP_LOOKS_MAX } else { 0 };
+        self.group_checks = if host.is_this_machine() { GROUP_CHECKS_MAX } else { 0 };
         self.undecided.clear();
         self.fact_requests.begin(host, options, &mut self.task_table);
         self.reads += 1;
@@ -244,7 +242,7 @@ impl Walk {
         self.files.numbers(host, b"", &mut self.pids)
     }
 
-    /// Closes the files of those that are gone.
+    /// Closes the files of processes that are gone.
     fn close_gone(&mut self) {
         for &slot in self.task_table.freed() {
             if let Some(held) = self.held.get_mut(slot as usize) {
@@ -267,7 +265,7 @@ impl Walk {
         if let Some((slot, Choice::Leave, threads)) = before {
             let held = &mut self.held[slot];
             held.reads += 1;
-            let is_due = (held.reads + slot as u64).is_multiple_of(LOOK_READS);
+            let is_due = (held.reads + slot as u64).is_multiple_of(CHECK_READS);
             if !is_due && held.reads > YOUNG_READS {
                 self.thread_count = self.thread_count.saturating_add(threads);
                 self.task_table.keep();
@@ -289,7 +287,7 @@ impl Walk {
         self.stat_text = stat_text;
     }
 
-    /// Reads `stat` of a process, which had that slot at the reading before.
+    /// Reads `stat` of a process, which had that slot in the previous reading.
     fn stat<'a>(
         &mut self,
         host: &mut Host,
@@ -300,9 +298,9 @@ impl Walk {
         let mut none = Held::default();
         let held = slot.map_or(&mut none, |slot| &mut self.held[slot]);
         let keep = held.reads >= STAYS_READS;
-        let path = Place::of(pid, b"/stat");
+        let path = ProcPath::of(pid, b"/stat");
         match self.files.read(host, path.bytes(), &mut held.stat, keep, text) {
-            // What makes no sense ended while it was read.
+            // A malformed text means that the process exited while it was read.
             Ok(text) => parse_stat(text),
             Err(failure) => {
                 self.denied += u64::from(failure == Failure::Denied);
@@ -311,8 +309,8 @@ impl Walk {
         }
     }
 
-    /// Finds a process among those of the reading before, or takes it in; gives its slot, unless
-    /// it is not wanted.
+    /// Finds a process among those of the previous reading, or adds it; returns its slot, `None` if
+    /// the filter excludes it.
     fn take(
         &mut self,
         host: &mut Host,
@@ -345,13 +343,13 @@ impl Walk {
         held.had_threads |= known.threads != 1;
         self.thread_count = self.thread_count.saturating_add(known.threads);
         let program = program_of(stat);
-        // A zombie has lost its program, which is no other one.
+        // A zombie has no program any more, but did not execute another one.
         let is_other = known.exec != program && (is_new || stat.state != b"Z");
         if is_other {
             if matches!(held.io, Handle::Denied) {
                 held.io = Handle::Closed;
             }
-            let path = Place::of(pid, b"/status");
+            let path = ProcPath::of(pid, b"/status");
             let text = self.files.read(host, path.bytes(), &mut held.status, false, &mut self.text);
             let uid = text.ok().and_then(|text| parse_status(text).uid);
             known.begin_program(program, uid);
@@ -364,9 +362,9 @@ impl Walk {
             held.close(&mut self.files);
             return None;
         }
-        if self.group_looks > 0 && (held.reads + slot as u64).is_multiple_of(GROUP_READS) {
-            self.group_looks -= 1;
-            let path = Place::of(pid, b"/cgroup");
+        if self.group_checks > 0 && (held.reads + slot as u64).is_multiple_of(GROUP_READS) {
+            self.group_checks -= 1;
+            let path = ProcPath::of(pid, b"/cgroup");
             let mut none = Handle::Closed;
             let text = self.files.read(host, path.bytes(), &mut none, false, &mut self.text);
             if let Ok(text) = text
@@ -399,7 +397,7 @@ impl Walk {
         }
     }
 
-    /// Decides about a process now that its command line may be known.
+    /// Asks the filter again, after the command line may have been read.
     fn decide_again(
         &mut self,
         host: &mut Host,
@@ -448,7 +446,7 @@ impl Walk {
         known.texts(&mut row);
         let keep = self.held[slot].reads > STAYS_READS;
         if !options.without_io {
-            let path = Place::of(pid, b"/io");
+            let path = ProcPath::of(pid, b"/io");
             let handle = &mut self.held[slot].io;
             match self.files.read(host, path.bytes(), handle, keep, &mut self.text) {
                 Ok(text) => io(&mut row, text),
@@ -461,7 +459,7 @@ impl Walk {
             }
         }
         if options.status || self.files.are_in_memory() {
-            let path = Place::of(pid, b"/status");
+            let path = ProcPath::of(pid, b"/status");
             let handle = &mut self.held[slot].status;
             if let Ok(text) = self.files.read(host, path.bytes(), handle, keep, &mut self.text) {
                 let is_alone = stat.field(20) == Some(1) || options.first_thread_switches;
@@ -469,7 +467,7 @@ impl Walk {
             }
         }
         if options.schedstat && !self.held[slot].had_threads {
-            let path = Place::of(pid, b"/schedstat");
+            let path = ProcPath::of(pid, b"/schedstat");
             let held = &mut self.held[slot];
             let handle = &mut held.schedstat;
             if let Ok(text) = self.files.read(host, path.bytes(), handle, keep, &mut self.text) {
@@ -483,7 +481,7 @@ impl Walk {
         }
     }
 
-    /// A row for each further thread.
+    /// Adds a row for each thread other than the first.
     fn thread_rows(
         &mut self,
         host: &mut Host,
@@ -493,33 +491,33 @@ impl Walk {
     ) {
         let leader = self.task_table.at(slot);
         let pid = leader.pid;
-        let folder = Place::of(pid, b"/task");
+        let folder = ProcPath::of(pid, b"/task");
         if self.files.numbers(host, folder.bytes(), &mut self.tids).is_err() {
             return;
         }
         let mut none = Handle::Closed;
         for &tid in self.tids.iter().filter(|tid| **tid != pid) {
-            let path = Place::of_thread(pid, tid, b"/stat");
+            let path = ProcPath::of_thread(pid, tid, b"/stat");
             let text = self.files.read(host, path.bytes(), &mut none, false, &mut self.text);
             let Ok(text) = text else { continue };
             let Some(stat) = parse_stat(text) else { continue };
             let Some(start) = stat.field(22) else { continue };
-            let (place, _) = self.threads.take(key(pid, tid), tid, start);
-            let mut row = table.row(self.threads.at(place).name());
+            let (slot, _) = self.threads.take(key(pid, tid), tid, start);
+            let mut row = table.row(self.threads.at(slot).name());
             describe(&mut row, &stat);
             row.set_signed(TGID, pid.into());
             row.set_signed(PARENT, leader.parent.into());
             row.set_some(UID, leader.uid.map(u64::from));
             leader.texts(&mut row);
             if options.status || self.files.are_in_memory() {
-                let path = Place::of_thread(pid, tid, b"/status");
+                let path = ProcPath::of_thread(pid, tid, b"/status");
                 let text = self.files.read(host, path.bytes(), &mut none, false, &mut self.text);
                 if let Ok(text) = text {
                     switches(&mut row, &parse_status(text));
                 }
             }
             if options.schedstat {
-                let path = Place::of_thread(pid, tid, b"/schedstat");
+                let path = ProcPath::of_thread(pid, tid, b"/schedstat");
                 let text = self.files.read(host, path.bytes(), &mut none, false, &mut self.text);
                 if let Ok(text) = text {
                     times(&mut row, text, None);
@@ -528,7 +526,7 @@ impl Walk {
             if options.without_io {
                 continue;
             }
-            let path = Place::of_thread(pid, tid, b"/io");
+            let path = ProcPath::of_thread(pid, tid, b"/io");
             let text = self.files.read(host, path.bytes(), &mut none, false, &mut self.text);
             if let Ok(text) = text {
                 io(&mut row, text);
@@ -536,19 +534,19 @@ impl Walk {
         }
     }
 
-    /// Says how processes are read and what is missing because of it, when that has changed.
-    fn note_method(&mut self, host: &Host, context: &SourceContext) {
+    /// Reports how processes are read and what is missing because of it, if that has changed.
+    fn report_method(&mut self, host: &Host, context: &SourceContext) {
         let hidden = host.is_this_machine() && self.pids.first().is_none_or(|pid| *pid != 1);
-        // Root of a container may lack a right over a few that have more than it.
+        // Root of a container may lack permission for a few processes with more capabilities.
         let denied = match self.denied {
             0 => Denied::Nothing,
             few if few * 2 <= self.pids.len() as u64 => Denied::Few,
             _ => Denied::Most,
         };
-        if self.told == Some((denied, hidden)) {
+        if self.reported == Some((denied, hidden)) {
             return;
         }
-        self.told = Some((denied, hidden));
+        self.reported = Some((denied, hidden));
         let restricted = denied == Denied::Most || hidden;
         let method =
             if restricted { ProcessMethodInUse::Unprivileged } else { ProcessMethodInUse::Proc };
@@ -579,23 +577,23 @@ impl Held {
     }
 }
 
-/// A task's place in a task_table.
+/// The key of a task in a task table.
 fn key(pid: i32, tid: i32) -> u64 {
     u64::from(pid.unsigned_abs()) << 32 | u64::from(tid.unsigned_abs())
 }
 
-/// What changes when a process begins another program: its name and where its code stands.  The
-/// latter is told only to who may know, and programs without a fixed place get another each time.
+/// A value that changes when a process executes another program: a hash of its name and of the
+/// address of its code, which the kernel shows only with permission.
 fn program_of(stat: &Stat<'_>) -> u64 {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let begin = stat.field(26).unwrap_or(0);
     let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(ODD).rotate_left(29);
-    // Never the number that stands for no program.
+    // Never equal to `NO_PROGRAM`.
     stat.command.iter().fold(begin.wrapping_mul(ODD), mix) >> 1
 }
 
-/// For what is inferred about its children.
-fn seen(pid: i32, start: u64, stat: &Stat<'_>) -> Seen {
+/// The input of the inference about its children.
+fn seen(pid: i32, start: u64, stat: &Stat<'_>) -> ProcessUsage {
     let count = |number: usize| stat.field(number).unwrap_or(0);
     let used = |user: usize, system: usize, minor: usize, major: usize| Used {
         user_ns: count(user).saturating_mul(NANOSECONDS_A_TICK),
@@ -607,16 +605,16 @@ fn seen(pid: i32, start: u64, stat: &Stat<'_>) -> Seen {
     command.iter_mut().zip(stat.command).for_each(|(to, &byte)| *to = byte);
     let parent = count(4) as i32;
     let (own, children) = (used(14, 15, 10, 12), used(16, 17, 11, 13));
-    Seen { pid, parent, start, command, own, children, owed: Used::default() }
+    ProcessUsage { pid, parent, start, command, own, children, owed: Used::default() }
 }
 
-/// CPU time of all threads, ended ones included, rounded down.
+/// CPU time of all threads, including exited ones, rounded down.
 fn cpu_ns(stat: &Stat<'_>) -> Option<u64> {
     Some(stat.field(14)?.saturating_add(stat.field(15)?).saturating_mul(NANOSECONDS_A_TICK))
 }
 
-/// Times of one thread, unless they fall behind what its process is known to have used in all:
-/// other threads have used the rest then.  False if so.
+/// Sets the times of a process's first thread, and returns true.  Returns false if they are less
+/// than the process has used: then other threads have used the rest.
 fn times(row: &mut RowMut<'_>, schedstat: &[u8], least_ns: Option<u64>) -> bool {
     let Some((run_ns, delay_ns)) = parse_schedstat(schedstat) else { return true };
     if least_ns.is_some_and(|least_ns| run_ns < least_ns) {
@@ -655,13 +653,13 @@ fn status(row: &mut RowMut<'_>, status: &Status, is_alone: bool) {
     ] {
         row.set_some(field, value);
     }
-    // Those of the first thread alone; nobody has the sum.
+    // They are those of the first thread; no file has the sum.
     if is_alone {
         switches(row, status);
     }
 }
 
-/// Of one task.
+/// Sets the context switches of one task.
 fn switches(row: &mut RowMut<'_>, status: &Status) {
     row.set_some(VOLUNTARY_SWITCHES, status.voluntary_switches);
     row.set_some(INVOLUNTARY_SWITCHES, status.involuntary_switches);
