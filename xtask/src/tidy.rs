@@ -13,6 +13,7 @@ mod floors;
 mod heads;
 mod leftovers;
 mod names;
+mod options;
 mod packages;
 mod pages;
 mod rust;
@@ -40,6 +41,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     heads::check(&tree, &mut complaints);
     leftovers::check(&tree, &mut complaints);
     names::check(&tree, &mut complaints);
+    options::check(&tree, &mut complaints);
     packages::check(&tree, &metadata, &mut complaints);
     pages::check(&tree, &mut complaints);
     size::check(&tree, &mut complaints);

@@ -5,8 +5,9 @@
 //! collectl refuses is refused here too, by name: no switch is read and then forgotten.
 
 use anyhow::{Context, bail, ensure};
-use layout::{LayoutLookup, Options, Selection};
+use layout::{Layout, LayoutLookup, Options, Selection};
 use sample::Level;
+use source::Entry;
 use view::export::ExportSubsystems;
 use view::{Groups, Setup, TableForm, TopList, View, ViewClass, ViewEntry};
 
@@ -18,7 +19,6 @@ pub(crate) use source_options::SourceArguments;
 
 mod formats;
 mod letters;
-mod limits;
 pub(crate) mod lists;
 mod source_options;
 
@@ -60,11 +60,6 @@ pub(crate) struct DisplayArguments {
     /// exceptions (see -l), X plot files of all and of exceptions
     #[arg(short = 'o', long = "options", value_name = "LETTERS")]
     pub(crate) letters: Option<String>,
-
-    /// From where on a disk is an exception for -ox and -oX: SVC:30 milliseconds of service time,
-    /// IOS:10 reads or writes a second, OR (either) or AND (both), hyphens between
-    #[arg(short = 'l', long, value_name = "LIMITS")]
-    pub(crate) limits: Option<String>,
 
     /// A block of lines for each subsystem instead of one line for all
     #[arg(long)]
@@ -165,7 +160,6 @@ impl DisplayArguments {
             full: self.full,
             utc: self.utc || letters.contains('U'),
             separator: self.separator()?,
-            limits: self.limits.as_deref().map(limits::parse).transpose()?.unwrap_or_default(),
             terminal_columns: terminal_columns(),
             fields: self.formats.fields.clone(),
             of_sources: self.sources.values()?,
@@ -207,13 +201,9 @@ impl DisplayArguments {
         }
         let entry = self.view(options.verbose)?;
         let lines = matches!(entry.class, ViewClass::Lines | ViewClass::Blocks);
-        // Beside other letters of a recording it does no harm.
-        let asks = self.subsystems.as_deref().is_some_and(|asked| named(asked).has('T'));
-        ensure!(
-            !lines || !asks,
-            "-s T: there are no lines of it for the screen: use -st --verbose, -P, {} or -f",
-            switches(",", |entry| entry.table.is_some())
-        );
+        if lines && let Some(asked) = self.subsystems.as_deref() {
+            check_lines(&named(asked))?;
+        }
         Ok(Some((entry.open)(setup)))
     }
 
@@ -254,9 +244,9 @@ impl DisplayArguments {
             bail!("-o{letter} is not a switch of whit: {why}");
         }
         only("-o", letters, "12acdDGgimnTuUxXz")?;
-        let exceptions = letters.contains(['x', 'X']);
-        ensure!(self.limits.is_none() || exceptions, "-l is for exceptions: -ox or -oX");
-        ensure!(!exceptions || subsystems.has('D'), "-ox and -oX are for disks: -sD");
+        if letters.contains(['x', 'X']) {
+            check_exceptions(subsystems)?;
+        }
         let values = self.formats.view;
         if values.is_some()
             && let Some(name) = self.lines_only()
@@ -290,7 +280,7 @@ impl DisplayArguments {
         ensure!(!(exports && (self.verbose || self.full)), "--export cannot go with --verbose");
         ensure!(self.header_repeat.is_none_or(|repeat| repeat >= -1), "--hr must be at least -1");
         self.check_lists()?;
-        self.sources.check(subsystems)
+        self.sources.check(subsystems, letters)
     }
 
     /// A sentence for each switch of a subsystem that is not shown.
@@ -368,14 +358,14 @@ pub(crate) fn local_offset(zone: &jiff::tz::TimeZone) -> layout::LocalOffset {
 /// Whether a source that a letter stands for is shown at the letter's level.
 fn is_shown(selection: &Selection, letter: char) -> bool {
     let level = Level::of_letter(letter);
-    let serves = |entry: &&&source::Entry| entry.letters.contains(letter);
+    let serves = |entry: &&&Entry| entry.letters.contains(letter);
     source::ALL.iter().filter(serves).any(|entry| selection.asks(&entry.def(), level))
 }
 
 /// Whether a selection cannot be shown on one line: instances, and summaries that have no place on
 /// it.
 fn needs_lines(selection: &Selection) -> bool {
-    let needs = |entry: &&source::Entry| {
+    let needs = |entry: &&Entry| {
         let def = entry.def();
         let brief = entry.layouts.iter().find(|layout| layout.level == Level::Summary);
         let no_place = brief.is_some_and(|layout| layout.brief.is_empty());
@@ -384,8 +374,55 @@ fn needs_lines(selection: &Selection) -> bool {
     source::ALL.iter().any(needs)
 }
 
+/// Refuses `-ox` and `-oX` where nothing that is shown has exceptions.
+fn check_exceptions(subsystems: &Selection) -> anyhow::Result<()> {
+    let of = |(entry, layout): (&Entry, &'static Layout)| {
+        Some((layout.exceptions.as_ref()?.among, switch_of(entry, layout.level)))
+    };
+    let is_asked = |(entry, layout): &(&Entry, &Layout)| {
+        layout.exceptions.is_some() && subsystems.asks(&entry.def(), layout.level)
+    };
+    if lists::layouts().any(|one| is_asked(&one)) {
+        return Ok(());
+    }
+    let known = lists::layouts().filter_map(of).map(|(among, switch)| format!("{among}: {switch}"));
+    bail!("-ox and -oX are for {}", known.collect::<Vec<_>>().join("; "))
+}
+
+/// Refuses what was named and has columns for plot files but no lines.  Among all that a recording
+/// has it does no harm.
+fn check_lines(named: &Selection) -> anyhow::Result<()> {
+    let has_none = |(entry, layout): &(&Entry, &Layout)| {
+        let lines = layout.brief.len() + layout.verbose.len();
+        lines == 0 && layout.plot.is_some() && named.asks(&entry.def(), layout.level)
+    };
+    let Some((entry, layout)) = lists::layouts().find(has_none) else { return Ok(()) };
+    let name = match entry.letter(layout.level) {
+        Some(letter) => letter.to_string(),
+        None => entry.name.to_ascii_uppercase(),
+    };
+    let summary = entry.def().levels().any(|level| level == Level::Summary);
+    let summary = match summary && layout.level == Level::Detail {
+        true => format!("{} --verbose, ", switch_of(entry, Level::Summary)),
+        false => String::new(),
+    };
+    bail!(
+        "-s {name}: there are no lines of it for the screen: use {summary}-P, {} or -f",
+        switches(",", |entry| entry.table.is_some())
+    )
+}
+
+/// The switch that shows a source at a level: `-sd`, `-s softirq`.
+fn switch_of(entry: &Entry, level: Level) -> String {
+    match (entry.letter(level), level) {
+        (Some(letter), _) => format!("-s{letter}"),
+        (None, Level::Summary) => format!("-s {}", entry.name),
+        (None, Level::Detail) => format!("-s {}", entry.name.to_ascii_uppercase()),
+    }
+}
+
 /// The sources that a selection asks for, in the registry's order.
-pub(crate) fn sources_for(selection: &Selection) -> Vec<&'static source::Entry> {
+pub(crate) fn sources_for(selection: &Selection) -> Vec<&'static Entry> {
     source::ALL.iter().copied().filter(|entry| entry.asked_by(selection)).collect()
 }
 

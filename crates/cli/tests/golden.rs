@@ -175,7 +175,7 @@ fn recorded(feed: &Feed, folder: &Path) -> Feed {
 
 /// All letters that some source serves and that `wanted` wants.
 fn letters(wanted: fn(&char) -> bool) -> String {
-    let all = source::ALL.iter().copied().flat_map(|entry| entry.letters.chars());
+    let all = source::ALL.iter().flat_map(|entry| entry.letters.chars());
     let mut letters: Vec<char> = all.filter(wanted).collect();
     letters.sort_unstable();
     letters.dedup();

@@ -130,7 +130,9 @@ impl DisplayOrder {
 /// each exception is a line of its own, with the plot columns of the letter.
 #[derive(Debug)]
 pub struct Exceptions {
-    /// Whether an instance is one, by [`Options::limits`].
+    /// What they are exceptions among (`disks`), for messages.
+    pub among: &'static str,
+    /// Whether an instance is one.
     pub is: fn(&Row<'_>) -> bool,
     /// The extension of their plot file.
     pub extension: &'static str,

@@ -25,7 +25,7 @@ pub use layout::{
     Block, Cell, DisplayOrder, Exceptions, Form, Layout, Numbers, Of, Part, Plot, PlotColumn,
     Shape, Show, Stat,
 };
-pub use options::{LayoutLookup, Limits, List, LocalOffset, Options};
+pub use options::{LayoutLookup, List, LocalOffset, Options};
 pub use selection::Selection;
 pub use source_option::{
     Given, Idle, LetterRule, Lists, NameFilter, OptionKind, OptionValue, ParseOption, SourceOption,

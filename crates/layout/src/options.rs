@@ -32,23 +32,6 @@ impl std::fmt::Debug for LocalOffset {
     }
 }
 
-/// `-l`: from where on `-ox` and `-oX` take an instance for an exception.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
-    /// `SVC`: milliseconds of service time.
-    pub service_ms: f64,
-    /// `IOS`: reads or writes, per second (`-on`: per interval).
-    pub operations: f64,
-    /// `AND`: both must be reached, not either.
-    pub both: bool,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { service_ms: 30.0, operations: 10.0, both: false }
-    }
-}
-
 /// `--top`: which list, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
@@ -129,8 +112,6 @@ pub struct Options {
     /// `--fields`: `source`, `source.field` or `source[instance].field`, each; empty for all that
     /// `subsystems` asks for.  CSV, JSON and OpenMetrics heed it.
     pub fields: Vec<String>,
-    /// `-l`.
-    pub limits: Limits,
     /// `--top`: instances or groups, sorted.
     pub list: Option<List>,
     /// `--by`: what instances are grouped by.

@@ -62,6 +62,8 @@ pub struct SourceOption {
     pub letters: &'static str,
     /// What happens where none of them is shown.
     pub idle: Idle,
+    /// Letters of `-o` without any of which it is refused, and what is said then.
+    pub needs: Option<(&'static str, &'static str)>,
     /// What is to be known of its letters, for [`OptionKind::Letters`].
     pub rules: &'static [LetterRule],
     /// Whether it goes with lists and sums of instances.
@@ -82,6 +84,7 @@ impl SourceOption {
         kind: OptionKind::Letters { known: "", default: "" },
         letters: "",
         idle: Idle::Noted,
+        needs: None,
         rules: &[],
         lists: Lists::All,
         recorded: |_| None,

@@ -14,6 +14,7 @@ use crate::rename::DISK_NAMES;
 use crate::{Entry, Source, SourceContext};
 
 mod layout;
+mod limits;
 mod topology;
 
 use topology::Device;
@@ -191,7 +192,7 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
-    options: &[&layout::DISK_FILTER, &layout::DISK_OPTIONS, &DISK_NAMES],
+    options: &[&layout::DISK_FILTER, &layout::DISK_OPTIONS, &DISK_NAMES, &limits::DISK_LIMITS],
     open: |host, context| {
         let file = host.file("/proc/diskstats", ReadMode::Records);
         Box::new(Disk {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use jiff::tz::TimeZone;
-use layout::Selection;
+use layout::{Options, Selection};
 use procfs::{Host, SystemClock};
 use recorder::{
     FileNames, FirstSampleCheck, Intervals, Keep, LiveText, Outputs, PlotOutput, PlotStyle,
@@ -90,8 +90,8 @@ fn record(
 /// What the command line asks for, checked.
 struct RecordSettings {
     selection: Selection,
-    /// Whether the selection needs several lines, those of missing hardware included.
-    verbose: bool,
+    /// How it is shown.
+    options: Options,
     entries: Vec<&'static Entry>,
     intervals: Intervals,
     duration_ns: Option<u64>,
@@ -103,8 +103,6 @@ struct RecordSettings {
 
 impl RecordSettings {
     fn new(arguments: &RecordArguments, now: sample::Moment) -> anyhow::Result<Self> {
-        // Refused before a daemon leaves.
-        arguments.display.sources.values()?;
         let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
         let mut selection = arguments.display.selection(&default.into())?;
         for note in arguments.display.idle_switches(&selection) {
@@ -133,6 +131,9 @@ impl RecordSettings {
             arguments.budget.is_none() || intervals.first_ns > 0,
             "--budget needs an interval: -i0 uses all there is"
         );
+        let mut options = arguments.display.options(selection.clone())?;
+        // As many lines as with the hardware that is missing.
+        options.verbose = verbose;
         let runtime = arguments.runtime.as_deref().map(parse_duration);
         let zone = crate::zone::local();
         let command_line: Vec<String> = std::env::args().collect();
@@ -156,7 +157,7 @@ impl RecordSettings {
             .map(|text| LiveAddress::parse(text).with_context(|| format!("-A {text}")));
         Ok(RecordSettings {
             selection,
-            verbose,
+            options,
             entries,
             intervals,
             duration_ns: runtime.transpose().context("-R")?,
@@ -192,13 +193,12 @@ impl RecordSettings {
         clock: &mut SystemClock,
     ) -> anyhow::Result<(Recorder, Outputs)> {
         let counters = Arc::new(RecorderCounters::default());
-        let mut options = arguments.display.options(self.selection.clone())?;
         let filter = RecordFilter {
             disks: arguments.disks()?,
             interfaces: arguments.interfaces()?,
             process: ProcessOptions {
                 method: arguments.process_way.map(Into::into),
-                ..ProcessOptions::of(&options, arguments.display.plot)
+                ..ProcessOptions::of(&self.options, arguments.display.plot)
             },
             ..RecordFilter::default()
         };
@@ -219,7 +219,7 @@ impl RecordSettings {
         let recorder =
             Recorder::open(host, &self.entries, &context, &self.recorder_settings(arguments), now);
         let defs = recorder.sampler.defs();
-        options.verbose = self.verbose;
+        let mut options = self.options.clone();
         options.local_offset = display::local_offset(&self.zone);
         let sending = arguments.address.is_some();
         arguments.display.settle_list(&mut options, false, sending)?;

@@ -21,7 +21,7 @@ pub(crate) fn known_letters() -> String {
 
 /// Those that some source serves of which `wanted` is true.
 fn letters_of(wanted: fn(&Entry) -> bool) -> String {
-    let entries = source::ALL.iter().copied().filter(|entry| wanted(entry));
+    let entries = source::ALL.iter().filter(|entry| wanted(entry));
     let mut letters: Vec<char> = entries.flat_map(|entry| entry.letters.chars()).collect();
     letters.sort_by_key(|letter| (letter.is_ascii_uppercase(), *letter));
     letters.dedup();

@@ -93,7 +93,7 @@ fn account_letter() -> Option<char> {
 }
 
 /// Every layout of every source.
-fn layouts() -> impl Iterator<Item = (&'static Entry, &'static Layout)> {
+pub(super) fn layouts() -> impl Iterator<Item = (&'static Entry, &'static Layout)> {
     let of = |entry: &'static Entry| entry.layouts.iter().map(move |layout| (entry, layout));
     source::ALL.iter().copied().flat_map(of)
 }

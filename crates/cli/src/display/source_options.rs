@@ -55,9 +55,12 @@ impl SourceArguments {
         self.rules().any(|(_, _, rule, _)| matches!(rule, LetterRule::NeedsLines(_)))
     }
 
-    /// Refuses switches, and letters of them, of what is not shown.
-    pub(super) fn check(&self, subsystems: &Selection) -> anyhow::Result<()> {
+    /// Refuses switches, and letters of them, of what is not shown; `letters` are those of `-o`.
+    pub(super) fn check(&self, subsystems: &Selection, letters: &str) -> anyhow::Result<()> {
         for (entry, option, _) in &self.0 {
+            if let Some((needed, message)) = option.needs {
+                ensure!(letters.chars().any(|letter| needed.contains(letter)), message);
+            }
             if let Idle::Refused(what) = option.idle
                 && !has_effect(entry, option, subsystems)
             {
@@ -83,7 +86,10 @@ impl SourceArguments {
     /// silence, so that they may stand in anybody's scripts; but nobody should wait for an effect.
     pub(super) fn idle(&self, subsystems: &Selection) -> Vec<String> {
         let idle = self.0.iter().filter(|(entry, option, _)| {
-            option.idle == Idle::Noted && !has_effect(entry, option, subsystems)
+            // One that needs letters of -o is refused with them or without.
+            option.idle == Idle::Noted
+                && option.needs.is_none()
+                && !has_effect(entry, option, subsystems)
         });
         idle.map(|(entry, option, _)| {
             let switches = switches_of(entry, option);
@@ -263,10 +269,10 @@ mod tests {
             ("dskopts", "p", "d", "D", "--dskopts f, p and z are for -sD"),
         ] {
             let given = SourceArguments::of(&[(option, text)]);
-            assert_eq!(given.check(&without.into()).unwrap_err().to_string(), why);
-            assert!(given.check(&with.into()).is_ok(), "{option}");
+            assert_eq!(given.check(&without.into(), "").unwrap_err().to_string(), why);
+            assert!(given.check(&with.into(), "").is_ok(), "{option}");
         }
-        assert!(SourceArguments::of(&[("dskopts", "i")]).check(&"d".into()).is_ok());
+        assert!(SourceArguments::of(&[("dskopts", "i")]).check(&"d".into(), "").is_ok());
     }
 
     #[test]

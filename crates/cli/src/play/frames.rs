@@ -79,7 +79,7 @@ pub(crate) fn sets<'a>(
 /// The letters of the sources that have these digests.
 fn digest_letters(names: &[&str]) -> Selection {
     let has = |layout: &&layout::Layout| layout.digest.is_some_and(|one| names.contains(&one.name));
-    let letters = source::ALL.iter().copied().flat_map(|entry| {
+    let letters = source::ALL.iter().flat_map(|entry| {
         let layouts = entry.layouts.iter().filter(has);
         layouts.filter_map(|layout| entry.letter(layout.level))
     });

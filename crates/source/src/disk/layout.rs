@@ -8,6 +8,7 @@ use layout::{
 };
 use sample::Level;
 
+use super::limits::{DISK_LIMITS, Limits};
 use super::{
     BUSY_MS, DISCARDS, FLUSHES, KIND, PARENT, READ_MS, READ_SECTORS, READS, READS_MERGED,
     WEIGHTED_MS, WRITE_MS, WRITE_SECTORS, WRITES, WRITES_MERGED, topology,
@@ -200,9 +201,13 @@ fn is_kept(row: &Row<'_>) -> bool {
         && (!options.has('x') || is_exception_on_screen(row))
 }
 
+fn limits(row: &Row<'_>) -> Limits {
+    row.options().value(&DISK_LIMITS).custom().copied().unwrap_or_default()
+}
+
 /// Whether reads or writes reach the limit of `-l IOS`.
 fn is_busy(row: &Row<'_>) -> bool {
-    let limit = row.options().limits.operations;
+    let limit = limits(row).operations;
     [READS, WRITES].iter().any(|&field| {
         let operations = rate(row, field).or(row.exact().then_some(0.0));
         operations.is_some_and(|operations| operations >= limit)
@@ -212,7 +217,7 @@ fn is_busy(row: &Row<'_>) -> bool {
 /// What `-ox` and `-oX` single out.  collectl's plot files take hundredths of a millisecond of
 /// service time for milliseconds.
 fn is_exception(row: &Row<'_>) -> bool {
-    let limits = row.options().limits;
+    let limits = limits(row);
     let slow = match (service_time(row), row.exact()) {
         (time, true) => time.unwrap_or(0.0) * 100.0 >= limits.service_ms,
         (time, false) => time.is_some_and(|time| time >= limits.service_ms),
@@ -409,6 +414,7 @@ pub(super) const DETAIL: Layout = Layout {
     }),
     keep: is_kept,
     exceptions: Some(Exceptions {
+        among: "disks",
         is: is_exception,
         extension: "dskX",
         tag: "DISKX",
