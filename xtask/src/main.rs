@@ -21,6 +21,7 @@ mod picture;
 mod skips;
 mod smoke;
 mod tidy;
+mod vm;
 
 const HELP: &str = "\
 cargo xtask ci       all checks and tests: what CI runs; --strict (or CI=true) also fails on a
@@ -32,6 +33,9 @@ cargo xtask newcomer add a source and a view to a copy of the tree, and find the
 cargo xtask bpf      compile the kernel's programs (needs clang and llvm-strip)
 cargo xtask miri     unit tests in the Miri interpreter (needs nightly; about ten minutes)
 cargo xtask picture  draw the README's picture from the commands given, run for real
+cargo xtask vm       boot Debian's kernels in an emulator and check whit there; --all: every kernel;
+                     --kernel 6.1 --cpus 48 --nodes 8 [-- COMMAND]: one, with a shell or a command;
+                     --release: the release build; --rivals: with collectl and strace
 cargo xtask dist     man pages, completions, systemd unit and .deb under target/dist";
 
 fn main() -> ExitCode {
@@ -47,6 +51,7 @@ fn main() -> ExitCode {
         ["newcomer"] => newcomer::run(),
         ["smoke"] => smoke::run(),
         ["bpf"] => bpf::run(),
+        ["vm", arguments @ ..] => vm::run(arguments),
         ["dist"] => dist::run(),
         ["picture", commands @ ..] => picture::run(commands),
         _ => {
@@ -89,6 +94,7 @@ fn ci(strict: bool) -> anyhow::Result<()> {
     step("gen --check", || generate::run(true))?;
     step("smoke", smoke::run)?;
     step("newcomer", newcomer::run)?;
+    step("vm", vm::run_in_ci)?;
     step("packages", packages)?;
     let unlisted = ledger.show()?;
     if strict && unlisted > 0 {

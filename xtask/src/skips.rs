@@ -3,6 +3,7 @@
 //! `testkit::skip` appends a line for each skip to the file that a variable names; see there.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::root;
@@ -14,6 +15,19 @@ pub(crate) const VARIABLE: &str = "WHIT_SKIPS";
 /// missing (`.ci/run` does), or say here why that cannot be asked of a machine.
 const ALLOWED: &[(&str, &str)] = &[];
 
+/// Adds a skip of `xtask` itself to the ledger, and says it.
+pub(crate) fn add(what: &str, reason: &str, test: &str) -> anyhow::Result<()> {
+    println!("skipped: {what}: {reason}");
+    let path = root().join(PATH);
+    if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(path) {
+        writeln!(file, "{what}\t{}\t{test}", reason.replace(['\t', '\n'], " "))?;
+    }
+    Ok(())
+}
+
+/// Where the ledger is, below the top of the workspace.
+const PATH: &str = "target/skips.tsv";
+
 /// The ledger of one run.
 pub(crate) struct Ledger {
     path: PathBuf,
@@ -22,7 +36,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// An empty one.
     pub(crate) fn begin() -> anyhow::Result<Self> {
-        let path = root().join("target/skips.tsv");
+        let path = root().join(PATH);
         std::fs::create_dir_all(root().join("target"))?;
         std::fs::write(&path, "")?;
         Ok(Ledger { path })

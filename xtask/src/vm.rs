@@ -1,0 +1,136 @@
+//! The machine room: Debian's kernels, booted in an emulator, with whit in them.
+//!
+//! A number that holds on one kernel says nothing about the next.  So the programs that whit loads
+//! into the kernel, its parsers and its tracers are tried on the kernels that its users run: 5.10
+//! (Debian 11), 6.1 (Debian 12) and 6.12 (Debian 13).
+//!
+//! Reads: the kernels' packages, fetched by `apt-get download` with a sources list of their own and
+//! unpacked under `target/vm`, never installed.  Needs `qemu-system-x86_64` and a static busybox.
+//! Costs some 30 s for a boot of 4 CPUs: the emulator translates every instruction, as KVM cannot be
+//! counted on.  Guest clocks run with the emulated CPUs, so ratios within one boot are valid.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, ensure};
+
+use crate::skips;
+
+mod image;
+mod kernels;
+mod machine;
+
+use kernels::Kernel;
+use machine::{Machine, Size};
+
+/// What the guest does for `--all` and in CI.
+const CHECKS: &str = include_str!("vm/checks.sh");
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Request {
+    kernel: Option<String>,
+    all: bool,
+    release: bool,
+    rivals: bool,
+    size: Size,
+    command: Option<String>,
+}
+
+/// Boots what `arguments` ask for (see `cargo xtask help`).
+pub(crate) fn run(arguments: &[&str]) -> anyhow::Result<()> {
+    let request = parse(arguments)?;
+    let machine = Machine::find()?;
+    let whit = image::build_whit(request.release)?;
+    let image = image::make(&whit, request.rivals)?;
+    if request.all || request.command.is_none() && request.kernel.is_none() {
+        return check(&machine, &image, kernels::ALL, request.size);
+    }
+    let kernel = match &request.kernel {
+        Some(version) => kernels::find(version)?,
+        None => &kernels::ALL[kernels::ALL.len() - 1],
+    };
+    let path = kernel.fetch()?;
+    match &request.command {
+        Some(command) => machine.run(&path, &image, command, request.size),
+        None => machine.shell(&path, &image, request.size),
+    }
+}
+
+/// The kernels that `cargo xtask ci` boots: the two that lack most.
+pub(crate) fn run_in_ci() -> anyhow::Result<()> {
+    let machine = match Machine::find() {
+        Ok(machine) => machine,
+        Err(error) => {
+            skips::add("the machine room", &format!("{error:#}"), "xtask vm")?;
+            return Ok(());
+        }
+    };
+    let whit = image::build_whit(false)?;
+    check(&machine, &image::make(&whit, false)?, &kernels::ALL[..2], Size::default())
+}
+
+/// Boots each kernel and runs the checks in it.  A kernel that cannot be fetched is a skip.
+fn check(machine: &Machine, image: &Path, kernels: &[Kernel], size: Size) -> anyhow::Result<()> {
+    let mut failed = Vec::new();
+    for kernel in kernels {
+        let path = match kernel.fetch() {
+            Ok(path) => path,
+            Err(error) => {
+                println!("vm: {}: {error:#}", kernel.version);
+                skips::add("a kernel of Debian", &format!("{error:#}"), kernel.version)?;
+                continue;
+            }
+        };
+        println!("vm: {} ({} CPUs)", kernel.version, size.cpus);
+        if let Err(error) = machine.run(&path, image, CHECKS, size) {
+            println!("vm: {}: {error:#}", kernel.version);
+            failed.push(kernel.version);
+        }
+    }
+    ensure!(failed.is_empty(), "checks failed on {}", failed.join(", "));
+    Ok(())
+}
+
+/// Takes the command line apart.
+fn parse(arguments: &[&str]) -> anyhow::Result<Request> {
+    let mut request = Request::default();
+    let mut words = arguments.iter();
+    while let Some(&word) = words.next() {
+        let mut value = || words.next().copied().ok_or_else(|| anyhow::anyhow!("{word}: no value"));
+        match word {
+            "--kernel" => request.kernel = Some(value()?.to_owned()),
+            "--cpus" => request.size.cpus = value()?.parse()?,
+            "--nodes" => request.size.nodes = value()?.parse()?,
+            "--all" => request.all = true,
+            "--release" => request.release = true,
+            "--rivals" => request.rivals = true,
+            "--" => {
+                request.command = Some(words.as_slice().join(" "));
+                break;
+            }
+            _ => bail!("unknown argument `{word}`"),
+        }
+    }
+    let Size { cpus, nodes } = request.size;
+    ensure!(cpus > 0 && nodes > 0, "a machine has at least one CPU and one node");
+    ensure!(cpus % nodes == 0, "{cpus} CPUs cannot be shared evenly by {nodes} nodes");
+    Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_taken_apart() {
+        let request =
+            parse(&["--kernel", "6.1", "--cpus", "48", "--nodes", "8", "--", "uname", "-r"]);
+        let request = request.unwrap();
+        assert_eq!(request.kernel.as_deref(), Some("6.1"));
+        assert_eq!(request.size, Size { cpus: 48, nodes: 8 });
+        assert_eq!(request.command.as_deref(), Some("uname -r"));
+        assert!(parse(&["--cpus", "7", "--nodes", "2"]).is_err());
+        assert!(parse(&["--cpus"]).is_err());
+        assert!(parse(&["--what"]).is_err());
+    }
+}

@@ -1,0 +1,162 @@
+//! The emulator: how a guest is started, watched and ended.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+
+use crate::root;
+
+const EMULATOR: &str = "qemu-system-x86_64";
+
+/// A guest that has not turned itself off by then is ended.
+const TIME_MAX: Duration = Duration::from_mins(15);
+
+/// What a check prints when it fails.
+const FAILED: &str = "FAIL ";
+/// What the guest prints at its end, before the exit status of its command.
+const STATUS: &str = "vm: status ";
+
+/// How large a guest is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) cpus: u32,
+    /// Sockets, each with a NUMA node.
+    pub(super) nodes: u32,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Size { cpus: 4, nodes: 1 }
+    }
+}
+
+/// The emulator of this machine.
+pub(super) struct Machine(());
+
+impl Machine {
+    /// # Errors
+    /// When it is not installed.
+    pub(super) fn find() -> anyhow::Result<Self> {
+        let there = Command::new(EMULATOR).arg("--version").stdout(Stdio::null()).status();
+        ensure!(there.is_ok(), "no {EMULATOR}: install qemu-system-x86");
+        Ok(Machine(()))
+    }
+
+    /// Boots a kernel, runs a shell script in it and shows what that prints.
+    ///
+    /// # Errors
+    /// When the guest does not end by itself, its script fails, or a line begins with `FAIL `.
+    pub(super) fn run(
+        &self,
+        kernel: &Path,
+        image: &Path,
+        script: &str,
+        size: Size,
+    ) -> anyhow::Result<()> {
+        let start = Instant::now();
+        let image = with_script(image, script)?;
+        let mut command = emulator(kernel, &image, size);
+        command.args(["-serial", "stdio"]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut guest = Guest(command.spawn().with_context(|| format!("cannot start {EMULATOR}"))?);
+        let output = guest.0.stdout.take().context("no output")?;
+        let watchdog = std::thread::spawn(move || read_lines(output));
+        while guest.0.try_wait()?.is_none() {
+            ensure!(start.elapsed() < TIME_MAX, "the guest has not ended after {TIME_MAX:?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let outcome = watchdog.join().map_err(|_| anyhow::anyhow!("reading the console"))??;
+        println!("vm: {:.0} s", start.elapsed().as_secs_f64());
+        ensure!(outcome.failed == 0, "{} checks failed", outcome.failed);
+        match outcome.status {
+            Some(0) => Ok(()),
+            Some(status) => bail!("the command ended with {status}"),
+            None => bail!("the guest ended before its command did"),
+        }
+    }
+
+    /// Boots a kernel with a shell on this terminal.
+    pub(super) fn shell(&self, kernel: &Path, image: &Path, size: Size) -> anyhow::Result<()> {
+        let mut command = emulator(kernel, image, size);
+        crate::finish({
+            command.args(["-serial", "mon:stdio"]);
+            command
+        })
+    }
+}
+
+/// A guest that ends with us.
+struct Guest(Child);
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What the console said.
+#[derive(Default)]
+struct Outcome {
+    failed: usize,
+    status: Option<i32>,
+}
+
+/// Shows the lines of the console as they come.
+fn read_lines(output: impl std::io::Read) -> anyhow::Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let mut line = Vec::new();
+    let mut output = BufReader::new(output);
+    loop {
+        line.clear();
+        if output.read_until(b'\n', &mut line)? == 0 {
+            return Ok(outcome);
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end();
+        if let Some(status) = text.strip_prefix(STATUS) {
+            outcome.status = status.parse().ok();
+            continue;
+        }
+        outcome.failed += usize::from(text.starts_with(FAILED));
+        println!("    {text}");
+        std::io::stdout().flush()?;
+    }
+}
+
+/// The command that starts a guest without its console.
+fn emulator(kernel: &Path, image: &Path, size: Size) -> Command {
+    let Size { cpus, nodes } = size;
+    let memory_mib = 1024.max(cpus / nodes * 64) * nodes;
+    let mut command = Command::new(EMULATOR);
+    // QEMU 7.2 puts an address into the flags at cmpxchg16b now and then, which ends a 6.12 guest by
+    // a double fault; without that instruction kernels take another path.
+    command.args(["-accel", "tcg,thread=multi", "-cpu", "max,cx16=off"]);
+    command.args(["-nodefaults", "-no-reboot"]);
+    command.args(["-display", "none", "-m", &format!("{memory_mib}M")]);
+    command.args(["-smp", &format!("{cpus},sockets={nodes},cores={}", cpus / nodes)]);
+    for node in 0..nodes {
+        let (first, last) = (node * cpus / nodes, (node + 1) * cpus / nodes - 1);
+        let size_mib = memory_mib / nodes;
+        command.args(["-object", &format!("memory-backend-ram,id=memory{node},size={size_mib}M")]);
+        command.args([
+            "-numa",
+            &format!("node,nodeid={node},cpus={first}-{last},memdev=memory{node}"),
+        ]);
+    }
+    command.arg("-kernel").arg(kernel).arg("-initrd").arg(image);
+    // A guest that panics ends; its clock is the emulated one.
+    command.args(["-append", "console=ttyS0 quiet panic=-1"]);
+    command
+}
+
+/// The guest's files with a script as its command: a second archive behind the first.
+fn with_script(image: &Path, script: &str) -> anyhow::Result<PathBuf> {
+    let path = root().join("target/vm/initramfs-command");
+    let mut bytes = std::fs::read(image).with_context(|| image.display().to_string())?;
+    bytes.extend(super::image::one_file("command", script));
+    std::fs::write(&path, bytes)?;
+    Ok(path)
+}
