@@ -1,13 +1,13 @@
-//! Cgroups: what each container, service and session uses, and how long it is held back.
+//! Cgroups: resource usage of each container, service and session, and its stalls.
 //!
-//! Reads about 12 small files for each group, one `pread` each on a descriptor kept open, some
-//! 15 µs a group in all; `memory.stat`, which the kernel adds up over all CPUs, is the dearest.
-//! Both versions of the interface give the same fields; what one of them lacks is missing.
+//! Reads about 12 small files for each group, one `pread` each on a descriptor that is kept open,
+//! about 15 µs a group; `memory.stat`, which the kernel sums over all CPUs, is the most expensive.
+//! Both versions of the interface have the same fields; values that one of them lacks are missing.
 //!
-//! Why not through [`Host::file`]: it keeps a buffer and a path for each file, which for 4,096
-//! groups would be 400 MB.  Here all files share one buffer.  When descriptors run short (half of
-//! `RLIMIT_NOFILE` is kept for this), files are opened and closed each time: slower, and right.
-//! When there are none left at all the source says `Failed(EMFILE)`.
+//! [`Host::file`] is not used, since it keeps a buffer and a path for each file: 400 MB for 4,096
+//! groups.  Here all files share one buffer.  Half of `RLIMIT_NOFILE` is used for open files; the
+//! others are opened and closed each time, which is slower.  If no descriptor is left, the state
+//! is `Failed(EMFILE)`.
 
 mod devices;
 mod fields;
@@ -28,9 +28,9 @@ use devices::Devices;
 use fields::{COUNT, FIELDS, GROUPS, GROUPS_LEFT_OUT, HIERARCHY};
 use fields::{IO_READ, IO_READS, IO_WRITES, IO_WRITTEN};
 use hierarchy::{CONTROLLERS, Content, Hierarchy, Version};
-use tree::{Group, Handle, Tree, place};
+use tree::{Group, Handle, Tree, set_path};
 
-/// Readings between two looks for a hierarchy that was not there.
+/// Readings between two searches for a hierarchy that is not mounted.
 const FIND_READS: u64 = 64;
 
 struct Cgroup {
@@ -42,10 +42,10 @@ struct Cgroup {
     devices: Devices,
     ticks_per_second: u64,
     reads: u64,
-    /// Whether a group did not answer at the reading before.
+    /// Whether a group had disappeared at the previous reading.
     gone: bool,
     buffer: Vec<u8>,
-    place: PathBuf,
+    path: PathBuf,
 }
 
 impl Cgroup {
@@ -61,11 +61,11 @@ impl Cgroup {
             reads: 0,
             gone: false,
             buffer: Vec::new(),
-            place: PathBuf::new(),
+            path: PathBuf::new(),
         }
     }
 
-    /// How many groups the kernel counts, to see whether the tree has changed.
+    /// The kernel's count of groups, to notice whether the tree has changed.
     fn size(&mut self, host: &mut Host, version: Version) -> Option<u64> {
         match version {
             Version::Two => {
@@ -83,7 +83,7 @@ impl Cgroup {
         }
     }
 
-    /// Looks for the mounts at first, and now and then while there are none.
+    /// Searches the mounts at the first reading, and every [`FIND_READS`] while there are none.
     fn find_hierarchy(&mut self, host: &mut Host) -> bool {
         if self.hierarchy.is_none() && self.reads.is_multiple_of(FIND_READS) {
             self.hierarchy = Hierarchy::find(host, self.mountinfo);
@@ -105,7 +105,7 @@ impl Source for Cgroup {
         self.reads += 1;
         let version = match &self.hierarchy {
             Some(hierarchy) if found => hierarchy.version,
-            // A list of mounts that may not be read is not the same as no cgroups.
+            // A list of mounts that may not be read does not mean that there are no cgroups.
             _ => return host.read(self.mountinfo).err().unwrap_or(State::Absent),
         };
         let size = self.size(host, version);
@@ -121,7 +121,7 @@ impl Source for Cgroup {
             devices: &mut self.devices,
             ticks_per_second: self.ticks_per_second,
             buffer: &mut self.buffer,
-            place: &mut self.place,
+            path: &mut self.path,
         };
         for group in &mut self.tree.groups {
             let mut cells = [None; COUNT];
@@ -147,21 +147,21 @@ impl Source for Cgroup {
     }
 }
 
-/// What reading a group needs.
+/// State for reading a group.
 struct Reader<'a> {
     host: &'a mut Host,
     hierarchy: &'a Hierarchy,
     devices: &'a mut Devices,
     ticks_per_second: u64,
     buffer: &'a mut Vec<u8>,
-    place: &'a mut PathBuf,
+    path: &'a mut PathBuf,
 }
 
 impl Reader<'_> {
     /// Reads every file of a group.
     ///
     /// # Errors
-    /// [`State::Absent`] when the group is gone; any other when descriptors ran out.
+    /// [`State::Absent`] if the group is gone; other states if descriptors ran out.
     fn read(&mut self, group: &mut Group, cells: &mut [Option<u64>; COUNT]) -> Result<(), State> {
         for (slot, file) in group.files.iter_mut().zip(self.hierarchy.files()) {
             let read = match &slot.handle {
@@ -169,8 +169,8 @@ impl Reader<'_> {
                 Handle::Missing => continue,
                 Handle::Reopen => {
                     let Some(mount) = &self.hierarchy.mounts[file.mount] else { continue };
-                    place(self.place, mount, &group.path, Some(file.name));
-                    let open = self.host.open(self.place)?;
+                    set_path(self.path, mount, &group.path, Some(file.name));
+                    let open = self.host.open(self.path)?;
                     self.host.add_calls(1);
                     self.host.read_open(&open, self.buffer)
                 }
@@ -180,22 +180,22 @@ impl Reader<'_> {
                     if self.host.keeps_texts()
                         && let Some(mount) = &self.hierarchy.mounts[file.mount]
                     {
-                        place(self.place, mount, &group.path, Some(file.name));
-                        self.host.keep_text(self.place, &self.buffer[..count]);
+                        set_path(self.path, mount, &group.path, Some(file.name));
+                        self.host.keep_text(self.path, &self.buffer[..count]);
                     }
                     self.fill(count, file.content, slot.keys.as_mut(), cells);
                 }
-                // A kernel without PSI, or with it switched off, answers EOPNOTSUPP for ever.
+                // A kernel without PSI, or with PSI disabled, always returns EOPNOTSUPP.
                 Err(State::Absent) if matches!(file.content, Content::Pressure(..)) => {}
                 Err(State::Absent) => return Err(State::Absent),
-                // One file that fails leaves its cells missing.
+                // The cells of a file that fails are missing.
                 Err(_) => {}
             }
         }
         Ok(())
     }
 
-    /// Takes what the buffer holds into the cells.
+    /// Parses the buffer into the cells.
     fn fill(
         &mut self,
         count: usize,

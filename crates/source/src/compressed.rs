@@ -1,11 +1,11 @@
 //! Compressed memory: zram disks, and zswap in front of a swap device.
 //!
 //! Reads `mm_stat` and `io_stat` of each zram disk, and for zswap `/proc/meminfo` and
-//! `/proc/vmstat`, which cost nothing when the source `memory` reads them too.  What only
-//! `/sys/kernel/debug/zswap` tells (pages turned down, times the pool was full) is taken from
-//! there when it may be read: root alone may.
+//! `/proc/vmstat`, which cost nothing if the source `memory` reads them too.  Rejected pages and
+//! the number of times that the pool was full are only in `/sys/kernel/debug/zswap`, which only
+//! root may read.
 //!
-//! zram disks come and go; `/sys/block` is looked through every [`RESCAN_READS`]th time.
+//! zram disks come and go; `/sys/block` is searched at every [`RESCAN_READS`]th reading.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use sample::{Cadence, Field, Level, RowMut, State, Table, Unit};
 
 use crate::{Entry, Source};
 
-/// Reads between two looks for zram disks.
+/// Readings between two searches for zram disks.
 const RESCAN_READS: u64 = 64;
 
 /// zram disks that are read; they are numbered, and a handful is usual.
@@ -91,14 +91,14 @@ impl Source for CompressedMemory {
 }
 
 impl CompressedMemory {
-    /// A row when the kernel has zswap built in, whether it is switched on or not.
+    /// Adds a row if the kernel has zswap, enabled or not.
     fn read_zswap(&mut self, host: &mut Host, table: &mut Table) {
         let mut memory = [None; 2];
         if let Ok(text) = host.read(self.meminfo) {
             self.meminfo_keys.scan(text, |key, kib| memory[key] = kib.checked_mul(1024));
         }
         let mut pages = [None; 3];
-        // A kernel without it has the rest all the same.
+        // Without vmstat the other values are still valid.
         let _ = self.vmstat.read(host, |key, count| pages[key] = Some(count));
         let debug = self.debug.map(|file| host.read(file).ok().and_then(number));
         let known = memory.iter().chain(&pages).chain(&debug);
@@ -118,7 +118,7 @@ impl CompressedMemory {
     }
 }
 
-/// Finds the zram disks that have come and drops those that have gone.
+/// Finds new zram disks and removes those that are gone.
 fn rescan(disks: &mut Vec<Disk>, host: &mut Host) {
     disks.iter_mut().for_each(|disk| disk.seen = false);
     let mut found = Vec::new();
@@ -186,7 +186,7 @@ fn set_all<const N: usize>(row: &mut RowMut<'_>, fields: [usize; N], columns: [O
     }
 }
 
-/// How many times smaller: original by memory used.
+/// The compression ratio: original size by memory used.
 fn ratio(original: Option<f64>, memory: Option<f64>) -> Option<f64> {
     let (original, memory) = (original?, memory?);
     (memory > 0.0).then(|| original / memory)

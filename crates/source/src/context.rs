@@ -1,4 +1,4 @@
-//! What every source is opened with: what to record, and what sources share.
+//! The context with which every source is opened: what to record, and shared state.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::process::counters::ProcessCounters;
 use crate::rename::SensorRules;
 use crate::whit::RecorderCounters;
 
-/// What every source is opened with.
+/// The context with which every source is opened.
 #[derive(Default)]
 pub struct SourceContext {
     /// What to record.
     pub filter: RecordFilter,
     /// What sources share with each other and with the program that reads them.
     pub shared: SharedState,
-    /// How to name the sensors of a collectl recording; `None` for the names as they are.
+    /// Rules for the names of a collectl recording's sensors; `None` to keep the names.
     pub sensors: Option<Arc<SensorRules>>,
-    /// Methods that the source `exit` does not try; it then takes the next best.
+    /// Methods that the source `exit` does not try; it then uses the next best.
     pub excluded_exit_methods: ExcludedExitMethods,
 }
 
@@ -40,8 +40,8 @@ pub struct RecordFilter {
     pub disks: NameFilter,
     /// Which interfaces to record.
     pub interfaces: NameFilter,
-    /// Whether to ask network and FUSE filesystems for their space.  A server that does not answer
-    /// blocks the recorder for ever.
+    /// Whether to read the space of network and FUSE filesystems.  A server that does not answer
+    /// blocks the recorder forever.
     pub network_filesystems: bool,
     /// Which processes to record, and which of their files to read.
     pub process: ProcessOptions,
@@ -63,7 +63,7 @@ pub struct SharedState {
     pub refusals: Refusals,
 }
 
-/// Methods of getting exit events that are not tried.
+/// Methods of reading exits that are not tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExcludedExitMethods {
     /// No BPF programs.

@@ -1,7 +1,7 @@
 //! CPU time of the whole machine, interrupts, context switches, forks, and the run queue.
 //!
-//! Reads `/proc/stat` and `/proc/loadavg` (proc(5)).  Cost: one `pread` each; `/proc/stat` is the
-//! dearer one on big machines, since the kernel adds up every interrupt of every CPU to make it.
+//! Reads `/proc/stat` and `/proc/loadavg` (proc(5)).  Cost: one `pread` each; `/proc/stat` is
+//! expensive on large machines, since the kernel sums every interrupt over all CPUs for it.
 
 use layout::{
     Block, Cell, DisplayOrder, Frame, Layout, OptionKind, Part, Plot, PlotColumn, Row, Show,
@@ -74,7 +74,7 @@ impl Source for Cpu {
     }
 }
 
-/// The ten times, which stand first in this source and in `cpu_core`.
+/// Sets the ten times, which are the first fields of this source and of `cpu_core`.
 pub(crate) fn set_times(row: &mut sample::RowMut<'_>, times: &CpuTimes) {
     for (field, &ticks) in times.ticks[..times.count].iter().enumerate() {
         row.set(field, ticks);
@@ -93,8 +93,8 @@ pub(crate) static CPU_FILTER: SourceOption = SourceOption {
     ..SourceOption::EMPTY
 };
 
-/// A share of all time, in per cent.  Guest time is part of user time, so it is not added to the
-/// whole again.  With `-on` ticks are given instead of shares.
+/// A share of all time, in per cent.  Guest time is a part of user time, so it is not added to the
+/// total again.  With `-on` ticks instead of shares.
 pub(crate) fn percent(row: &Row<'_>, field: usize) -> Option<f64> {
     let part = row.delta(field)?;
     let parts = (USER..=STEAL).filter_map(|other| row.delta(other));
@@ -102,20 +102,20 @@ pub(crate) fn percent(row: &Row<'_>, field: usize) -> Option<f64> {
     Some(100.0 * part / if whole == 0.0 { 1.0 } else { whole })
 }
 
-/// As [`percent`]; under `--cpufilt` the mean of that over the CPUs that the filter keeps.
+/// Like [`percent`]; with `--cpufilt` the mean over the CPUs that the filter selects.
 fn share(row: &Row<'_>, field: usize) -> Option<f64> {
     let filter = row.options().value(&CPU_FILTER);
     let cores = if filter.is_set() { row.other("cpu_core") } else { None };
     let Some(cores) = cores else { return percent(row, field) };
     let sum = cores.sum(|core| filter.keeps(core.name()), |core| percent(core, field))?;
-    // One that is offline has no share.
+    // An offline CPU has no share.
     let counts = |core: &Row<'_>| filter.keeps(core.name()) && core.raw(field).is_some();
     let kept = cores.rows().filter(counts).count();
     (kept > 0).then(|| sum / kept as f64)
 }
 
-/// System, interrupts and what the hypervisor took: brief mode's `sys`.  `of` is [`percent`] or
-/// [`share`].  The order of additions is collectl's, for the last bit decides the digit.
+/// System, interrupt and steal time: brief mode's `sys`.  `of` is [`percent`] or [`share`].  The
+/// order of the additions is collectl's, since the last bit may decide the digit.
 pub(crate) fn system_total(row: &Row<'_>, of: fn(&Row<'_>, usize) -> Option<f64>) -> Option<f64> {
     plus(plus(plus(of(row, SYSTEM), of(row, IRQ)), of(row, SOFTIRQ)), of(row, STEAL))
 }
@@ -125,13 +125,13 @@ pub(crate) fn user_total(row: &Row<'_>, of: fn(&Row<'_>, usize) -> Option<f64>) 
     plus(of(row, USER), of(row, NICE))
 }
 
-/// All that is neither idle nor waiting, added up as collectl's plot format does.
+/// All time except idle and iowait, summed in the order of collectl's plot format.
 pub(crate) fn busy(row: &Row<'_>, of: fn(&Row<'_>, usize) -> Option<f64>) -> Option<f64> {
     let fields = [SYSTEM, IRQ, SOFTIRQ, STEAL];
     fields.into_iter().fold(user_total(row, of), |sum, field| plus(sum, of(row, field)))
 }
 
-/// A sum in which a missing part adds nothing: an old kernel has no steal.
+/// A sum that ignores a missing part: an old kernel has no steal.
 fn plus(left: Option<f64>, right: Option<f64>) -> Option<f64> {
     match (left, right) {
         (Some(left), Some(right)) => Some(left + right),
@@ -139,7 +139,7 @@ fn plus(left: Option<f64>, right: Option<f64>) -> Option<f64> {
     }
 }
 
-/// A count of tasks without the one that reads it.
+/// A count of tasks without the recorder itself.
 fn without_reader(row: &Row<'_>, field: usize) -> Option<f64> {
     row.gauge(field).map(|tasks| tasks - 1.0)
 }
@@ -148,7 +148,7 @@ fn load(row: &Row<'_>, field: usize) -> Option<f64> {
     row.gauge(field).map(|hundredths| hundredths / 100.0)
 }
 
-/// What collectl says in headings while CPUs are offline.
+/// collectl's notice in headings while CPUs are offline.
 pub(crate) const DISABLED: &[u8] = b" *** One or more CPUs disabled ***";
 
 /// Whether fewer CPUs are online than the machine has.
@@ -266,7 +266,7 @@ const METRICS: &[PlotColumn] = &[
     PlotColumn::fixed("cpuload.avg15", 2, |row| load(row, LOAD_15)).level(),
 ];
 
-/// The ten times, and behind them the fields given: statics cannot be put together of others.
+/// The ten times followed by the given fields; statics cannot be concatenated.
 macro_rules! fields_after_times {
     ($($field:expr),* $(,)?) => {
         &[
@@ -285,7 +285,7 @@ macro_rules! fields_after_times {
     };
 }
 
-/// The ten times, as they stand first in this source and alone in `cpu_core`.
+/// The ten times: the first fields of this source, and all of `cpu_core`.
 pub(crate) static TIMES: &[Field] = fields_after_times!();
 
 pub(crate) static ENTRY: Entry = Entry {

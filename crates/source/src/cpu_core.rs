@@ -1,9 +1,9 @@
 //! CPU time of each CPU.
 //!
 //! Reads `/proc/stat` (proc(5)), which `cpu` reads too: the host reads it once a tick for both.
-//! Cost: parsing about 60 bytes a CPU.  A CPU that is offline has no line there: if the machine
-//! has it (`/sys/devices/system/cpu/present` at the first reading, or a line earlier) it gets a
-//! row without values, which `--exact` does not show.
+//! Cost: parsing about 60 bytes a CPU.  An offline CPU has no line there; if the machine has it
+//! (`/sys/devices/system/cpu/present` at the first reading, or an earlier line) it gets a row
+//! without values, which `--exact` does not show.
 
 use layout::{
     Block, Cell, DisplayOrder, Frame, Layout, LetterRule, OptionKind, Part, Plot, PlotColumn, Row,
@@ -22,14 +22,14 @@ use crate::{Entry, Source, interrupt};
 /// The CPUs that the machine has, online or not (Documentation/admin-guide/cputopology.rst).
 const PRESENT: &str = "/sys/devices/system/cpu/present";
 
-/// CPUs remembered at most; the kernel can be built for 8,192.
+/// The most CPUs; the kernel can be built for 8,192.
 const CPUS_MAX: usize = 8192;
 
 struct CpuCore {
     stat: FileId,
     /// The machine's CPUs, ascending; `None` before the first reading.
     known: Option<Vec<u32>>,
-    /// The name of the row being made, kept for its memory.
+    /// A buffer for the name of a row.
     name: Vec<u8>,
 }
 
@@ -70,14 +70,14 @@ impl Source for CpuCore {
     }
 }
 
-/// A row for a CPU.
+/// Adds a row for a CPU.
 fn row_of<'a>(table: &'a mut Table, name: &mut Vec<u8>, number: u32) -> RowMut<'a> {
     name.clear();
     layout::number::push_u64(name, number.into());
     table.row(name)
 }
 
-/// The numbers of a list as the kernel writes it (`0-3,8`), ascending; none of what is not one.
+/// The numbers of a list in the kernel's format (`0-3,8`), ascending; malformed parts are skipped.
 fn parse_cpus(list: &[u8]) -> Vec<u32> {
     let mut cpus = Vec::new();
     for part in String::from_utf8_lossy(list).trim().split(',') {
@@ -90,7 +90,7 @@ fn parse_cpus(list: &[u8]) -> Vec<u32> {
     cpus
 }
 
-/// Whether the CPU has no values: it is offline.
+/// Whether the CPU is offline: it has no values.
 fn is_offline(row: &Row<'_>) -> bool {
     (USER..=GUEST_NICE).all(|field| row.raw(field).is_none())
 }
@@ -109,7 +109,7 @@ static CPU_OPTIONS: SourceOption = SourceOption {
     ..SourceOption::EMPTY
 };
 
-/// `--cpufilt`, and under `--cpuopts z` whether the CPU did anything.
+/// Whether `--cpufilt` selects the CPU, and with `--cpuopts z` whether it was not idle.
 fn keeps(row: &Row<'_>) -> bool {
     let options = row.options();
     let worked = |field: &usize| percent(row, *field).unwrap_or(0.0) != 0.0;
@@ -122,7 +122,7 @@ fn keeps(row: &Row<'_>) -> bool {
 fn heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     if part == Part::Title {
         out.extend_from_slice(b"SINGLE CPU$hyper STATISTICS");
-        // collectl looks for offline CPUs only when their totals are shown too.
+        // collectl notices offline CPUs only if the totals are shown too.
         if frame.options.shows('c') && has_disabled(frame) {
             out.push(b':');
             out.extend_from_slice(DISABLED);

@@ -1,8 +1,8 @@
-//! What every block device has read and written, how long that took, and what it stands on.
+//! I/O counters and times of every block device, its kind and its lower devices.
 //!
-//! Reads `/proc/diskstats`: one `pread` and no allocation.  When a device is first seen a few
-//! files under `/sys/dev/block` tell what it is and what it stands on, so that totals count each
-//! byte once; no list of names decides what is recorded.
+//! Reads `/proc/diskstats`: one `pread` and no allocation.  When a device first appears, its kind
+//! and its lower devices are read from a few files under `/sys/dev/block`, so that totals count
+//! each byte once.  No list of names decides what is recorded.
 
 use std::sync::Arc;
 
@@ -36,24 +36,24 @@ const KIND: usize = 17;
 const PARENT: usize = 18;
 const LABEL: usize = 19;
 
-/// Reads between two looks at devices that told nothing of what they stand on: a mapping gets
-/// its table, an array its members, a little after the device appears.
-const LOOK_AGAIN_READS: u64 = 64;
+/// Readings between two examinations of a stacked device without lower devices: a mapping gets its
+/// table, an array its members, a little after the device appears.
+const EXAMINE_AGAIN_READS: u64 = 64;
 
-/// Looks at such a device before it is taken for what it seems.
-const LOOKS_MAX: u8 = 4;
+/// Examinations of such a device before the result is final.
+const EXAMINATIONS_MAX: u8 = 4;
 
 struct Disk {
     file: FileId,
     context: Arc<SourceContext>,
     /// The devices of the latest reading, in its order.
     devices: Vec<Device>,
-    /// Rows of this reading whose device is not the one at its place in `devices`.
-    strangers: Vec<Stranger>,
+    /// Rows of this reading whose device is not the one at the same index in `devices`.
+    unmatched: Vec<UnmatchedRow>,
     reads: u64,
 }
 
-struct Stranger {
+struct UnmatchedRow {
     row: usize,
     major: u64,
     minor: u64,
@@ -63,12 +63,12 @@ impl Source for Disk {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
         self.reads += 1;
-        let look_again = self.reads.is_multiple_of(LOOK_AGAIN_READS);
+        let examine_again = self.reads.is_multiple_of(EXAMINE_AGAIN_READS);
         let text = match host.read(self.file) {
             Ok(text) => text,
             Err(state) => return state,
         };
-        self.strangers.clear();
+        self.unmatched.clear();
         for disk in parse_diskstats(text) {
             if !self.context.filter.disks.keeps(disk.name) {
                 continue;
@@ -77,19 +77,17 @@ impl Source for Disk {
             let mut row = table.row(disk.name);
             set_columns(&mut row, &disk);
             match self.devices.get(index) {
-                Some(device)
-                    if device.is(&disk) && !(look_again && device.is_worth_another_look()) =>
-                {
+                Some(device) if device.is(&disk) && !(examine_again && device.is_incomplete()) => {
                     set_device(&mut row, device);
                 }
                 _ => {
                     let (major, minor) = (disk.major, disk.minor);
-                    self.strangers.push(Stranger { row: index, major, minor });
+                    self.unmatched.push(UnmatchedRow { row: index, major, minor });
                 }
             }
         }
-        if !self.strangers.is_empty() || self.devices.len() > table.rows() {
-            self.get_to_know(host, table);
+        if !self.unmatched.is_empty() || self.devices.len() > table.rows() {
+            self.update_devices(host, table);
         }
         State::Ok
     }
@@ -114,38 +112,38 @@ fn set_device(row: &mut RowMut<'_>, device: &Device) {
 }
 
 impl Disk {
-    /// Puts the devices into the order of the table, and looks at those not seen before.  Runs
-    /// only when devices came, went or moved.
-    fn get_to_know(&mut self, host: &mut Host, table: &mut Table) {
+    /// Sorts the devices into the order of the table, and examines new ones.  Runs only when devices
+    /// appeared, disappeared or moved.
+    fn update_devices(&mut self, host: &mut Host, table: &mut Table) {
         let mut known: Vec<Option<Device>> = self.devices.drain(..).map(Some).collect();
-        let mut strangers = self.strangers.iter().peekable();
-        // Devices rarely change their order: the next one stands where the last one was found.
+        let mut unmatched = self.unmatched.iter().peekable();
+        // Devices rarely change their order: try the index after the latest match first.
         let mut hint = 0;
         for row in 0..table.rows() {
-            let stranger = strangers.next_if(|stranger| stranger.row == row);
+            let other = unmatched.next_if(|other| other.row == row);
             let name = table.name(row);
             let is_it = |device: &Option<Device>| {
-                device.as_ref().is_some_and(|device| match stranger {
-                    Some(stranger) => device.is_named(name, stranger.major, stranger.minor),
+                device.as_ref().is_some_and(|device| match other {
+                    Some(other) => device.is_named(name, other.major, other.minor),
                     None => device.name == name,
                 })
             };
-            let places = (hint..known.len()).chain(0..hint.min(known.len()));
-            let found = places.into_iter().find(|&place| is_it(&known[place]));
-            let held = found.and_then(|place| {
-                hint = place + 1;
-                known[place].take()
+            let indexes = (hint..known.len()).chain(0..hint.min(known.len()));
+            let found = indexes.into_iter().find(|&index| is_it(&known[index]));
+            let held = found.and_then(|index| {
+                hint = index + 1;
+                known[index].take()
             });
-            let device = match (held, stranger) {
-                (Some(device), _) if !device.is_worth_another_look() => device,
+            let device = match (held, other) {
+                (Some(device), _) if !device.is_incomplete() => device,
                 (Some(device), None) => device,
-                (held, Some(&Stranger { major, minor, .. })) => {
-                    let looks = held.map_or(0, |device| device.looks);
-                    let mut device = topology::look_at(host, major, minor, name);
-                    device.looks = looks + 1;
+                (held, Some(&UnmatchedRow { major, minor, .. })) => {
+                    let examinations = held.map_or(0, |device| device.examinations);
+                    let mut device = topology::examine(host, major, minor, name);
+                    device.examinations = examinations + 1;
                     device
                 }
-                // A row that is no stranger matched its device, which is therefore held.
+                // Other rows matched their device, which is therefore known.
                 (None, None) => topology::by_name(0, 0, name),
             };
             set_device(&mut table.row_mut(row), &device);
@@ -199,7 +197,7 @@ pub(crate) static ENTRY: Entry = Entry {
             file,
             context: Arc::clone(context),
             devices: Vec::new(),
-            strangers: Vec::new(),
+            unmatched: Vec::new(),
             reads: 0,
         })
     },

@@ -1,8 +1,8 @@
 //! Temperatures, fans, power and voltages.
 //!
 //! Reads `/sys/class/hwmon` and `/sys/class/thermal`: one `pread` a sensor.  A sensor can take
-//! milliseconds to answer, so this is read at the third interval.  Sensors that only `ipmitool`
-//! can tell are left out: no program is started; those in a collectl recording are shown.
+//! milliseconds, so the source is read at the third interval.  Sensors that only `ipmitool` can
+//! read are not recorded, since whit starts no program; those in a collectl recording are shown.
 
 use std::sync::Arc;
 
@@ -25,16 +25,16 @@ const KIND: usize = 5;
 const LABEL: usize = 6;
 const DIGITS: usize = 7;
 
-/// Readings between two looks for sensors that came or went.
-const LOOK_READS: u64 = 16;
+/// Readings between two searches for sensors that appeared or disappeared.
+const SEARCH_READS: u64 = 16;
 
-/// Sensors read at most: each keeps a file open.  Large servers have about 100.
+/// The most sensors: each keeps a file open.  Large servers have about 100.
 const SENSORS_MAX: usize = 512;
 
 const CHIPS: &str = "/sys/class/hwmon";
 const ZONES: &str = "/sys/class/thermal";
 
-/// Where the player puts the sensors of a collectl recording.
+/// The file with the sensors of a collectl recording, made by the import.
 const IPMI: &str = "/collectl/ipmi";
 
 struct Environment {
@@ -42,7 +42,7 @@ struct Environment {
     sensors: Vec<Sensor>,
     reads: u64,
     ipmi: Option<FileId>,
-    /// How to name the sensors of a recording.
+    /// Rules for the names of a recording's sensors.
     rules: Option<Arc<SensorRules>>,
 }
 
@@ -50,7 +50,7 @@ struct Sensor {
     /// `coretemp:temp1`.
     name: Vec<u8>,
     kind: SensorKind,
-    /// What people call it; empty if nobody does.
+    /// The driver's label; empty without one.
     label: Vec<u8>,
     file: FileId,
 }
@@ -64,7 +64,7 @@ impl Source for Environment {
             ipmi::fill(text, self.rules.as_deref(), table);
             return State::Ok;
         }
-        if self.reads.is_multiple_of(LOOK_READS) {
+        if self.reads.is_multiple_of(SEARCH_READS) {
             self.look_for_sensors(host);
         }
         self.reads += 1;
@@ -104,7 +104,7 @@ impl Environment {
             let directory = format!("{CHIPS}/{chip}");
             let chip = host.read_once(&format!("{directory}/name")).unwrap_or(chip.into_bytes());
             let chip = distinct(&mut names, chip.trim_ascii());
-            // Old drivers keep their sensors with the device.
+            // Old drivers have their sensors in the directory of the device.
             self.look_at_chip(host, &chip, &directory);
             self.look_at_chip(host, &chip, &format!("{directory}/device"));
         }
@@ -152,8 +152,7 @@ fn names_in(host: &mut Host, directory: &str) -> Vec<String> {
     names.into_iter().filter_map(|name| String::from_utf8(name).ok()).collect()
 }
 
-/// A name of its own for a chip: two processors have a `coretemp` each, the second becomes
-/// `coretemp.2`.
+/// A unique name for a chip: with two processors the second `coretemp` becomes `coretemp.2`.
 fn distinct(names: &mut Vec<Vec<u8>>, name: &[u8]) -> Vec<u8> {
     names.push(name.to_vec());
     let same = names.iter().filter(|other| other.as_slice() == name).count();
@@ -173,7 +172,7 @@ pub(crate) static ENTRY: Entry = Entry {
         Field::gauge("voltage_mv", Unit::Millivolts, "Voltage"),
         Field::gauge("reading", Unit::Hundredths, "Reading as ipmitool prints it"),
         Field::text("kind", "What it measures: fan, power, temperature, voltage"),
-        Field::text("label", "Alias of the interface"),
+        Field::text("label", "Label of the sensor, if the driver has one"),
         Field::gauge("reading_digits", Unit::Count, "Decimal places of the reading"),
     ],
     cadence: Cadence::Third,

@@ -1,24 +1,23 @@
-//! Every process that ended since the tick before, with its whole account: also those that lived
-//! between two looks.
+//! Every process that exited since the previous tick, with its total usage, including those that
+//! lived only between two readings.
 //!
-//! Three ways, the best that works is taken when the source is opened:
+//! Three methods; opening the source chooses the best that works:
 //!
-//! * `bpf` ([`ring`]): the ring of BPF programs on exec, exit and free.  No system call, nothing
-//!   at all while nothing ends; everything known.
-//! * `taskstats` ([`taskstats`]): records over netlink, one call for each end.  No command lines,
-//!   no control groups, CPU time only as the kernel's tick samples it.
+//! * `bpf` ([`ring`]): a ring buffer filled by BPF programs at exec, exit and free.  No system
+//!   calls, no cost while no process exits, and all fields.
+//! * `taskstats` ([`taskstats`]): records over netlink, one system call for each exit.  No command
+//!   lines and control groups; CPU time only as sampled by the kernel's tick.
+//! * `inferred` ([`inferred`]): no exit events, but one row for each parent whose child times have
+//!   grown by more than is known of its children, with the CPU time and the faults of the rest.
+//!   Not if a filter selects processes: the others' child times are then unknown.
 //!
-//! * `inferred` ([`inferred`]): no ends, but one row for each parent whose child times have grown
-//!   by more than is known of its children, with the CPU time and the faults of the rest together.
-//!   Not where only some processes are read: the others' child times are not known then.
+//! Without any of them the source is absent, and `process_total` shows the usage of exited
+//! processes as busy and not attributed.
 //!
-//! Without any the source is absent: what ended processes used then shows up in `process_total`
-//! as busy and not attributed.
-//!
-//! An instance's name is as that of a process: its number and the time it began.  A process shows
-//! in the tick after its end; if it ended less than [`ring::SETTLE_NS`] before that and is not yet
-//! gone for good, in the one after, when its CPU time is final.  Rows that are inferred are called
-//! `children of` and the parent's number instead, and have `inferred` for their origin.
+//! An instance's name is that of the process: its id and start time.  A process appears at the tick
+//! after its exit; if it exited less than [`ring::SETTLE_NS`] before that tick and the kernel has
+//! not freed it, one tick later, when its CPU time is final.  An inferred row has the name
+//! `children of` and the parent's id, and the origin `inferred`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -76,9 +75,9 @@ fields! {
     PEAK_RESIDENT = Field::gauge("peak_resident", Kibibytes, "Peak resident memory");
 }
 
-/// Ends kept between two ticks.  10,000 a second at the default of 10 s would be 100,000; what is
-/// beyond this counts as lost, though its CPU time is still attributed.  Some 60 MB at the worst,
-/// and only on a machine where so many end in one interval.
+/// The most exits kept between two ticks; further ones count as lost, though their CPU time is
+/// attributed.  They take 60 MB if there are that many in one interval (10,000 a second at the
+/// default of 10 s would be 100,000).
 const ENDS_MAX: usize = 65_536;
 
 fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
@@ -112,7 +111,7 @@ fn open_method(context: &Arc<SourceContext>) -> Option<Method> {
     (!excluded.inferred && reads_all).then_some(Method::Inferred)
 }
 
-/// Whether taskstats can be had.
+/// Checks whether taskstats works here.
 pub(crate) fn try_taskstats(context: &Arc<SourceContext>) -> std::io::Result<()> {
     Taskstats::open(context).map(drop)
 }
@@ -123,13 +122,13 @@ enum Method {
     Inferred,
 }
 
-/// The origin of rows that nobody told.
+/// The origin of inferred rows.
 const INFERRED: &[u8] = b"inferred";
 
-/// What numbers mean.
+/// Names of users and control groups by id.
 struct Names {
     users: Arc<Mutex<Users>>,
-    /// Room for one of them.
+    /// A buffer for one name.
     name: Vec<u8>,
     groups: Groups,
 }
@@ -170,7 +169,7 @@ impl Source for Exits {
         match &mut self.method {
             Some(Method::Ring(ring)) => ring.rows(host, &mut self.names, table),
             Some(Method::Taskstats(taskstats)) => taskstats.rows(&mut self.names, table),
-            // The processes are read, or there is nothing to infer from.
+            // Inference needs a reading of the processes.
             Some(Method::Inferred) if self.context.shared.processes.totals().is_some() => {
                 inferred::write_rows(&mut self.context.shared.processes.inference(), table);
             }
@@ -203,13 +202,13 @@ impl Source for Exits {
         }
     }
 
-    /// What is inferred comes out of the pass over the processes.
+    /// Inference uses the pass over the processes.
     fn reads_last(&self) -> bool {
         matches!(self.method, Some(Method::Inferred))
     }
 }
 
-/// The code or the signal that ended a process, as wait(2) has them in one word.
+/// Sets exit status or signal from the status word of wait(2).
 fn set_code(row: &mut RowMut<'_>, code: u32) {
     match code & 0x7F {
         0 => row.set(EXIT_CODE, (code >> 8 & 0xFF).into()),
@@ -217,7 +216,7 @@ fn set_code(row: &mut RowMut<'_>, code: u32) {
     }
 }
 
-/// A text up to the zero that ends it, if any.
+/// A text up to its terminating zero, if any.
 fn until_zero(text: &[u8]) -> &[u8] {
     text.split(|&byte| byte == 0).next().unwrap_or_default()
 }

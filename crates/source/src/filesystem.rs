@@ -1,12 +1,11 @@
 //! Volumes: space and inodes of every filesystem that has some.
 //!
-//! Reads `/proc/self/mountinfo` and asks each filesystem with one `statfs`, every 120 s unless
-//! told.  Nothing is kept open on a volume: that would keep it from being unmounted.
+//! Reads `/proc/self/mountinfo` and calls `statfs` for each filesystem, by default every 120 s.
+//! No file is kept open on a volume: that would prevent unmounting it.
 //!
-//! `statfs` on a network mount whose server is gone waits for ever, and nothing ends it: such
-//! filesystems are asked only when `RecordFilter::network_filesystems` says so.  Left out as well are
-//! those that have no space of their own (`proc`, `sysfs`, bind mounts of what is there already,
-//! overlays but for `/`).
+//! `statfs` on a network mount whose server is gone blocks forever and cannot be interrupted, so
+//! such filesystems are read only with `RecordFilter::network_filesystems`.  Filesystems without
+//! their own space are left out (`proc`, `sysfs`, bind mounts, overlays except `/`).
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Source, SourceContext};
 
-/// Volumes that are asked.  Hosts of containers have mounts by the thousand, but few volumes.
+/// The most volumes.  Container hosts have thousands of mounts, but few volumes.
 const VOLUMES_MAX: usize = 1024;
 
 const SIZE: usize = 0;
@@ -61,7 +60,7 @@ impl Source for Filesystem {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
         if !host.is_this_machine() {
-            // `statfs` would speak of this machine's volumes.
+            // `statfs` would return this machine's volumes.
             return State::Absent;
         }
         let text = match host.read(self.mountinfo) {
@@ -84,32 +83,32 @@ impl Source for Filesystem {
 fn fill(volume: &Volume, table: &mut Table) {
     let answer = rustix::fs::statvfs(volume.point.as_c_str());
     if answer.as_ref().is_ok_and(|space| space.f_blocks == 0) {
-        // Nothing can be stored there: a kernel's interface whose name we do not know.
+        // It cannot store anything: an unknown kernel interface.
         return;
     }
     let mut row = table.row(volume.point.as_bytes());
     row.set_text(KIND, &volume.kind);
     row.set_text(DEVICE, &volume.device);
-    // A volume that we may not ask (EACCES on the way to it) stands there with its cells missing.
+    // A volume that may not be examined (EACCES in its path) has a row with missing cells.
     let Ok(space) = answer else { return };
     let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
     row.set(SIZE, bytes(space.f_blocks));
     row.set(FREE, bytes(space.f_bfree));
     row.set(AVAILABLE, bytes(space.f_bavail));
     if space.f_files > 0 {
-        // btrfs and others make inodes as they need them and say 0.
+        // btrfs and others allocate inodes on demand and report 0.
         row.set(INODES, space.f_files);
         row.set(INODES_FREE, space.f_ffree);
     }
     row.set(READ_ONLY, space.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY).into());
 }
 
-/// The volumes to ask, each filesystem once, sorted by mount point.
+/// The volumes to read, each filesystem once, sorted by mount point.
 fn volumes(text: &[u8], network: bool) -> Vec<Volume> {
     let mut volumes: Vec<Volume> = Vec::new();
     for mount in parse_mountinfo(text) {
         let point = unescape(mount.point);
-        // What is mounted later on the same point hides what was there.
+        // A later mount on the same mount point hides the earlier one.
         volumes.retain(|volume| volume.point.as_bytes() != point);
         if !is_volume(&mount, network) || volumes.len() >= VOLUMES_MAX {
             continue;
@@ -125,7 +124,7 @@ fn volumes(text: &[u8], network: bool) -> Vec<Volume> {
             device: unescape(mount.source),
         };
         match same {
-            // The mount of a whole filesystem says more than a bind mount of a part of it.
+            // Prefer the mount of the whole filesystem to a bind mount of a part.
             Some(index) if whole && !volumes[index].whole => volumes[index] = volume,
             Some(_) => {}
             None => volumes.push(volume),
@@ -135,7 +134,7 @@ fn volumes(text: &[u8], network: bool) -> Vec<Volume> {
     volumes
 }
 
-/// Whether a mount has space of its own and answers without a network.
+/// Whether a mount has its own space, and does not depend on a network unless allowed.
 fn is_volume(mount: &Mount<'_>, network: bool) -> bool {
     match mount.kind {
         b"proc" | b"sysfs" | b"devtmpfs" | b"devpts" | b"cgroup" | b"cgroup2" | b"pstore"
@@ -143,11 +142,11 @@ fn is_volume(mount: &Mount<'_>, network: bool) -> bool {
         | b"mqueue" | b"hugetlbfs" | b"binfmt_misc" | b"rpc_pipefs" | b"efivarfs"
         | b"selinuxfs" | b"smackfs" | b"nsfs" | b"ramfs" | b"rootfs" | b"resctrl" | b"nfsd"
         | b"sockfs" | b"pipefs" | b"binder" | b"spufs" | b"xenfs" => false,
-        // Asking would mount what hides behind it.
+        // `statfs` would trigger the mount.
         b"autofs" => false,
         b"overlay" | b"aufs" => mount.point == b"/",
-        // A filesystem in a process may hang with it, as one on another machine may with that.
-        // `fuseblk` is one too, and the usual way to mount NTFS.
+        // Filesystems of other machines or of user-space processes may hang.  `fuseblk`, the usual
+        // way to mount NTFS, is one too.
         b"nfs" | b"nfs4" | b"cifs" | b"smb3" | b"smbfs" | b"9p" | b"afs" | b"ceph" | b"lustre"
         | b"gpfs" | b"beegfs" | b"orangefs" | b"pvfs2" | b"ncpfs" | b"coda" | b"virtiofs"
         | b"fuse" | b"fuseblk" | b"gfs2" | b"ocfs2" | b"glusterfs" => network,
@@ -163,7 +162,7 @@ fn inodes_used(row: &Row<'_>) -> Option<f64> {
     Some(row.gauge(INODES)? - row.gauge(INODES_FREE)?)
 }
 
-/// Used in per cent of what users can have, as `df` reckons: what is kept for root is in neither.
+/// Used space in per cent of the space available to users, as in `df`, without root's reserve.
 fn used_percent(row: &Row<'_>) -> Option<f64> {
     let (used, available) = (used(row)?, row.gauge(AVAILABLE)?);
     (used + available > 0.0).then(|| 100.0 * used / (used + available))
@@ -174,8 +173,7 @@ fn inodes_percent(row: &Row<'_>) -> Option<f64> {
     (inodes > 0.0).then(|| 100.0 * inodes_used(row).unwrap_or(0.0) / inodes)
 }
 
-/// Whether a volume counts in totals: memory is no volume, and an image that can only be read is
-/// always full.
+/// Whether a volume counts in totals: tmpfs does not, nor a read-only image, which is always full.
 fn counts(row: &Row<'_>) -> bool {
     let kind = row.text(KIND).unwrap_or_default();
     !matches!(kind, b"tmpfs" | b"squashfs" | b"erofs" | b"iso9660" | b"udf" | b"cramfs" | b"romfs")
@@ -194,7 +192,7 @@ fn total_percent(row: &Row<'_>) -> Option<f64> {
     (used + available > 0.0).then(|| 100.0 * used / (used + available))
 }
 
-/// The largest of a share over all volumes: the one that fills up first.
+/// The largest share of all volumes: that of the fullest one.
 fn fullest(row: &Row<'_>, of: fn(&Row<'_>) -> Option<f64>) -> Option<f64> {
     row.rows().filter(counts).filter_map(|volume| of(&volume)).reduce(f64::max)
 }

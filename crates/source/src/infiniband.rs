@@ -1,8 +1,8 @@
-//! What every InfiniBand or Omni-Path port has received and sent, its errors, speed and state.
+//! Traffic, errors, speed and state of every InfiniBand or Omni-Path port.
 //!
-//! Reads `/sys/class/infiniband/HCA/ports/N`.  The kernel asks the adapter for each counter, so
-//! the four of traffic are read every time and of all others (errors, rate, state) one a reading
-//! in turn.  No program is started: what only `perfquery` can tell is left out.
+//! Reads `/sys/class/infiniband/HCA/ports/N`.  The kernel queries the adapter for each counter, so
+//! only the four traffic counters are read every time; of all others (errors, rate, state) one is
+//! read per reading, in turn.  whit starts no program, so values of `perfquery` are not recorded.
 
 use layout::{
     Block, Cell, DisplayOrder, Layout, OptionKind, Options, Plot, PlotColumn, Row, Show,
@@ -22,7 +22,7 @@ const FIRST_SLOW: usize = 4;
 const SPEED: usize = 17;
 const STATE: usize = 18;
 
-/// The files of traffic: the short counter, then the long one that old adapters keep elsewhere.
+/// The files of the traffic counters: the short one, then the long one of old adapters.
 const TRAFFIC: [[&str; 2]; 4] = [
     ["counters/port_rcv_data", "counters_ext/port_rcv_data_64"],
     ["counters/port_xmit_data", "counters_ext/port_xmit_data_64"],
@@ -49,16 +49,16 @@ const SLOW: [&str; 15] = [
     "state",
 ];
 
-/// Of [`SLOW`], those that count errors (`port_xmit_wait` counts time).
+/// The fields of [`SLOW`] that count errors (`port_xmit_wait` counts time).
 const ERRORS: std::ops::Range<usize> = FIRST_SLOW..FIRST_SLOW + 12;
 
 /// Data counters count words of four bytes.
 const WORD_BYTES: u64 = 4;
 
-/// Readings between two looks for adapters that came or went.
-const LOOK_READS: u64 = 64;
+/// Readings between two searches for adapters that appeared or disappeared.
+const SEARCH_READS: u64 = 64;
 
-/// Ports read at most.  A machine has a few; each keeps up to 19 files open.
+/// The most ports.  A machine has a few; each keeps up to 19 files open.
 const PORTS_MAX: usize = 64;
 
 const BASE: &str = "/sys/class/infiniband";
@@ -80,9 +80,9 @@ struct Port {
 impl Source for Infiniband {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
-        // In memory, adapters can appear with any interval, and looking costs no call.
+        // In a recording adapters can appear in any interval, and the search costs no system call.
         let in_memory = host.root().is_none();
-        let looks = self.reads.is_multiple_of(LOOK_READS) || (in_memory && self.ports.is_empty());
+        let looks = self.reads.is_multiple_of(SEARCH_READS) || (in_memory && self.ports.is_empty());
         if looks
             && let Err(state) = self.look_for_ports(host)
             && self.ports.is_empty()
@@ -105,7 +105,7 @@ impl Source for Infiniband {
 }
 
 impl Infiniband {
-    /// Lists the ports.  Keeps those it knows; opens nothing yet.
+    /// Lists the ports.  Keeps known ones; opens no file yet.
     fn look_for_ports(&mut self, host: &mut Host) -> Result<(), State> {
         let mut found = Vec::new();
         for adapter in host.list(BASE)? {
@@ -162,7 +162,7 @@ impl Port {
         }
     }
 
-    /// Fills a row; none if the port tells nothing (an Ethernet port of the same family).
+    /// Adds a row, unless the port has no counters (an Ethernet port of the same adapter).
     fn fill(&self, host: &mut Host, table: &mut Table) {
         let traffic = self.traffic.map(|file| host.read(file).ok().and_then(parse_counter));
         if traffic.iter().all(Option::is_none) {
@@ -182,7 +182,7 @@ impl Port {
     }
 }
 
-/// The adapter's name.  collectl's recordings hold none, so it prints none.
+/// The adapter's name.  collectl's recordings have none, so it prints none.
 fn adapter<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
     Some(if is_nameless(row) { b"" } else { row.name() })
 }
@@ -207,13 +207,13 @@ fn kib_rate(row: &Row<'_>, field: usize) -> Option<f64> {
     row.per_second(kib(row, field))
 }
 
-/// Bytes a packet.
+/// Bytes per packet.
 fn size(bytes: Option<f64>, packets: Option<f64>) -> Option<f64> {
     let (kib, packets) = (bytes?, packets?);
     Some(if packets == 0.0 { 0.0 } else { kib * 1024.0 / packets })
 }
 
-/// Errors in the interval.  collectl knows none unless it runs `perfquery`.
+/// Errors in the interval.  collectl has them only from `perfquery`.
 fn errors(row: &Row<'_>) -> Option<f64> {
     if row.exact() {
         return Some(0.0);
@@ -351,7 +351,7 @@ const DETAIL: Layout = Layout {
     plot: Some(Plot {
         tag: "IB",
         extension: "ib",
-        // Before those of TCP, whose headings come first.
+        // Under `--exact` before the values of TCP, whose headings come first.
         exact_cells: Some(65),
         instance: Some(|row, out| {
             layout::text::escape_into(out, adapter(row).unwrap_or_default());
@@ -379,8 +379,8 @@ const DETAIL: Layout = Layout {
     ..Layout::EMPTY
 };
 
-/// What collectl prints for each port whenever it looks at their rates: a line left over from a
-/// search for an error, without the names, which its recordings do not hold.
+/// A leftover debug line that collectl prints for each port, without the name, which its recordings
+/// do not have.
 fn push_exact_lines(whole: &Row<'_>, out: &mut Vec<u8>) {
     for _ in whole.rows() {
         out.extend_from_slice(b"HCA:   1: \n");
@@ -494,9 +494,9 @@ mod tests {
             let state = source.read(host, &mut table);
             (state, table.get(0, RX_BYTES), table.get(0, FIRST_SLOW))
         };
-        let states: Vec<State> = (1..=LOOK_READS).map(|_| read(&mut host).0).collect();
-        assert_eq!(states[LOOK_READS as usize - 2], State::Absent);
-        assert_eq!(states[LOOK_READS as usize - 1], State::Ok);
+        let states: Vec<State> = (1..=SEARCH_READS).map(|_| read(&mut host).0).collect();
+        assert_eq!(states[SEARCH_READS as usize - 2], State::Absent);
+        assert_eq!(states[SEARCH_READS as usize - 1], State::Ok);
         std::fs::write(port.join("counters/symbol_error"), "9\n").unwrap();
         let seen: Vec<Option<u64>> = (0..=SLOW.len()).map(|_| read(&mut host).2).collect();
         assert_eq!(seen.last(), Some(&Some(9)));

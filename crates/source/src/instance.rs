@@ -1,17 +1,16 @@
-//! Names of instances with two labels (`0` and `DMA`, a process and when it began): put together
-//! while reading without allocating, taken apart while showing.
+//! Names of instances with two labels (`0` and `DMA`, process id and start time): built while
+//! reading, without allocating, and split for display.
 
 use layout::Row;
 use sample::SourceDef;
 
-/// Room for a name of two labels of any kind.  The kernel's own are far shorter; a longer one is no
-/// name.
+/// Size of a name of two labels of any kind.  The kernel's names are far shorter.
 pub(crate) const PAIR_BYTES: usize = 128;
 
-/// Room for a number of 32 bits, the separator and a number of 64.
+/// Size of a 32-bit number, the separator and a 64-bit number.
 pub(crate) const TASK_BYTES: usize = 11 + 1 + 20;
 
-/// A row's name, put together in place; what does not fit is left out.
+/// A row's name in a fixed buffer; parts that do not fit are left out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowName<const ROOM: usize> {
     bytes: [u8; ROOM],
@@ -25,7 +24,7 @@ impl<const ROOM: usize> Default for RowName<ROOM> {
 }
 
 impl RowName<TASK_BYTES> {
-    /// The name of a task: its number, and the ticks since boot at which it began.
+    /// The name of a task: its id, and its start time in ticks since boot.
     #[inline]
     pub(crate) fn of_task(number: i32, start_ticks: u64) -> Self {
         let mut name = RowName::default();
@@ -37,7 +36,7 @@ impl RowName<TASK_BYTES> {
 }
 
 impl<const ROOM: usize> RowName<ROOM> {
-    /// What has been put together.
+    /// The name so far.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
@@ -73,7 +72,7 @@ impl<const ROOM: usize> RowName<ROOM> {
     }
 }
 
-/// Writes a number to the end of `space` and gives its digits.
+/// Writes a number to the end of `space` and returns its digits.
 #[inline]
 pub(crate) fn digits(mut value: u64, space: &mut [u8; 20]) -> &[u8] {
     let mut at = space.len();
@@ -88,7 +87,7 @@ pub(crate) fn digits(mut value: u64, space: &mut [u8; 20]) -> &[u8] {
     }
 }
 
-/// The two labels of a name; the second is empty when it has but one.
+/// The two labels of a name; the second is empty if there is only one.
 pub(crate) fn split(name: &[u8]) -> (&[u8], &[u8]) {
     let separator = |byte: &u8| *byte == SourceDef::INSTANCE_SEPARATOR;
     match name.iter().position(separator) {

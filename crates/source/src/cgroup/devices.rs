@@ -1,16 +1,16 @@
-//! Which disks count in a group's traffic: what goes through a disk that stands on others (dm,
-//! md) is counted again on those, and a loop's on the disk its file is on.
+//! Which disks count in a group's traffic.  Traffic of a stacked device (dm, md) is counted again
+//! on the lower devices, and that of a loop device on the disk of its file.
 //!
-//! A device is looked at once, when a group first has traffic on it: one `getdents`.
+//! A device is examined once, when a group first has traffic on it: one `getdents`.
 
 use std::path::Path;
 
 use procfs::Host;
 
-/// Devices that are told apart; the traffic of those beyond it counts.
+/// The most devices examined; the traffic of further ones counts.
 const DEVICES_MAX: usize = 4096;
 
-/// What is known of the devices, by `major:minor`, sorted.
+/// The examined devices, sorted by `major:minor`.
 #[derive(Debug, Default)]
 pub(super) struct Devices(Vec<(Vec<u8>, bool)>);
 
@@ -30,7 +30,7 @@ impl Devices {
     }
 }
 
-/// The loop driver has a number of its own (kernel `Documentation/admin-guide/devices.txt`).
+/// The major number of the loop driver (kernel `Documentation/admin-guide/devices.txt`).
 const LOOP: &[u8] = b"7:";
 
 fn is_stacked(host: &mut Host, device: &[u8]) -> bool {

@@ -82,5 +82,9 @@ pub(super) const FIELDS: &[Field] = &[
     Field::counter("io_some", Unit::Microseconds, "Time some task waited for I/O"),
     Field::counter("io_full", Unit::Microseconds, "Time all tasks waited for I/O"),
     Field::gauge("groups", Unit::Count, "All groups of the machine; in the row / only"),
-    Field::gauge("groups_left_out", Unit::Count, "Those too many to read; in the row / only"),
+    Field::gauge(
+        "groups_left_out",
+        Unit::Count,
+        "Groups beyond the limit, not read; in the row / only",
+    ),
 ];

@@ -1,9 +1,9 @@
-//! Where the cgroups of this machine are, and which files say what there.
+//! The cgroup hierarchies of this machine, and the files of a group.
 //!
 //! Version 2 is one tree under one mount point; version 1 has a tree for each controller or set
-//! of controllers.  Both give the same fields where they mean the same thing.  A machine with
-//! both (systemd's "hybrid": version 2 for systemd's own book-keeping, the controllers in version
-//! 1) is read as what its CPU and memory controllers are.
+//! of controllers.  Files of equal meaning have the same fields.  If both are mounted (systemd's
+//! "hybrid": version 2 for systemd itself, the controllers in version 1), the version that has the
+//! CPU and memory controllers is read.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -14,7 +14,7 @@ use procfs::{FileId, Host, ReadMode};
 
 use super::fields::*;
 
-/// Which interface the kernel offers.
+/// The version of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
     One,
@@ -33,7 +33,7 @@ pub(super) struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// What is mounted; `None` without cgroups.  Allocates: for the first reading only.
+    /// Finds the mounted hierarchies; `None` without cgroups.  Allocates: for the first reading only.
     pub(super) fn find(host: &mut Host, mountinfo: FileId) -> Option<Hierarchy> {
         let (mut unified, mut ones) = (None, vec![None; CONTROLLERS.len()]);
         let path = |point: &[u8]| PathBuf::from(OsString::from_vec(unescape(point)));
@@ -97,7 +97,7 @@ fn controls(host: &mut Host, point: &std::path::Path) -> bool {
     words.split(u8::is_ascii_whitespace).any(|word| word == b"cpu" || word == b"memory")
 }
 
-/// A file of a group, and what it says.
+/// A file of a group, and its fields.
 #[derive(Debug)]
 pub(super) struct GroupFile {
     /// Its mount, as an index into [`Hierarchy::mounts`].
@@ -106,7 +106,7 @@ pub(super) struct GroupFile {
     pub(super) content: Content,
 }
 
-/// How a file is laid out.
+/// The form of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content {
     /// One number.
@@ -121,16 +121,16 @@ pub(super) enum Content {
     Pressure(usize, usize),
 }
 
-/// What makes a number of version 1 the same as that of version 2.
+/// The conversion of a number to the unit of the field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scale {
-    /// It is.
+    /// None.
     Same,
-    /// Nanoseconds, to be microseconds.
+    /// Nanoseconds to microseconds.
     Nanoseconds,
-    /// Ticks of `USER_HZ`, to be microseconds.
+    /// Ticks of `USER_HZ` to microseconds.
     Ticks,
-    /// A limit: what is near the largest number there is means none.
+    /// A limit: numbers near the maximum mean no limit.
     Limit,
 }
 
@@ -217,8 +217,8 @@ const fn one(mount: usize, name: &'static str, content: Content) -> GroupFile {
     GroupFile { mount, name, content }
 }
 
-/// The `total_` keys of `memory.stat` and the `_recursive` files of blkio count the groups below
-/// too, as everything in version 2 does.
+/// The `total_` keys of `memory.stat` and the `_recursive` files of blkio include descendants, as
+/// all files of version 2 do.
 const FILES_ONE: &[GroupFile] = &[
     one(CPUACCT, "cpuacct.usage", Number(CPU_USAGE, Nanoseconds)),
     one(

@@ -1,4 +1,4 @@
-//! Against a tree made by hand, and against this machine.
+//! Tests with a generated tree, and with this machine.
 
 use testkit::FakeHost;
 
@@ -60,7 +60,7 @@ fn groups_come_and_go() {
     assert_eq!((cell(&table, 2, PIDS), cell(&table, 2, GROUPS)), (None, None));
     assert_eq!(table.text(2, HIERARCHY), Some(&b"v2"[..]));
 
-    // The kernel's count tells that the tree has changed.
+    // The kernel's count shows that the tree has changed.
     fake.remove("/sys/fs/cgroup/c").unwrap();
     add_group(&fake, "/a.slice/d", 8);
     add_group(&fake, "/e", 9);
@@ -69,7 +69,7 @@ fn groups_come_and_go() {
     assert_eq!(source.read(&mut host, &mut table), State::Ok);
     assert_eq!(names(&table), ["/", "/a.slice", "/a.slice/b", "/a.slice/d", "/e"]);
 
-    // As long as it says nothing new, a reading walks nothing: one pread a file.
+    // While it does not change, a reading does not walk the tree: one pread a file.
     let files = 1 + 7 * 4 + 1;
     let calls = host.cost().calls;
     host.begin_tick();

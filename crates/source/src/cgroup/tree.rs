@@ -1,10 +1,10 @@
-//! The groups that exist, with a descriptor kept open for each of their files.
+//! The existing groups, with an open descriptor for each of their files.
 //!
-//! The tree is walked only when it has changed: version 2 counts its groups in the topmost
-//! `cgroup.stat`, version 1 in `/proc/cgroups`; a group that goes away answers ENODEV.  For what
-//! neither shows (a controller switched on) it is walked every [`WALK_READS`]th reading as well.
-//! A walk costs some five calls for each group; in a large tree that changes all the time it is
-//! put off so that its cost stays below that of reading.
+//! The tree is walked only when it has changed: version 2 counts its groups in the `cgroup.stat` of
+//! the root, version 1 in `/proc/cgroups`; reading a removed group returns ENODEV.  Other changes
+//! (a controller is enabled) are found by a walk at every [`WALK_READS`]th reading.  A walk costs
+//! about five system calls per group; in a large tree that changes constantly walks are delayed, so
+//! that they cost less than reading.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -22,13 +22,13 @@ use super::hierarchy::{Content, Hierarchy};
 /// Groups that are read.  A big container host has some thousand; a group is about 12 files.
 pub(super) const GROUPS_MAX: usize = 4096;
 
-/// Directories that a walk looks into, the groups beyond [`GROUPS_MAX`] being only counted.
+/// Directories that a walk visits; groups beyond [`GROUPS_MAX`] are only counted.
 const DIRECTORIES_MAX: usize = 65_536;
 
-/// Readings between two walks of a tree that does not seem to change.
+/// Readings between two walks of a tree whose count does not change.
 const WALK_READS: u64 = 256;
 
-/// Descriptors kept at most, whatever the limit allows.
+/// The most descriptors kept, even if `RLIMIT_NOFILE` allows more.
 const DESCRIPTORS_MAX: u64 = 65_536;
 
 /// A cgroup.
@@ -43,17 +43,17 @@ pub(super) struct Group {
 /// A file of a group.
 pub(super) struct Slot {
     pub(super) handle: Handle,
-    /// Where the keys stood the time before.
+    /// The offsets of the keys at the previous reading.
     pub(super) keys: Option<KeyIndex>,
 }
 
-/// How to get at a file.
+/// How to read a file.
 pub(super) enum Handle {
     /// By a descriptor kept open.
     Kept(OwnedFd),
-    /// By opening it each time: we may not have more descriptors.
+    /// By opening it each time: the limit of descriptors is reached.
     Reopen,
-    /// Not at all: it is not there, or not for us.
+    /// Not at all: it does not exist, or may not be read.
     Missing,
 }
 
@@ -67,16 +67,16 @@ pub(super) struct Tree {
     walked: bool,
     reads_since_walk: u64,
     walk_size: u64,
-    /// Paths still to walk, each with a NUL behind it, and the one being walked: kept, so that a
-    /// walk that finds nothing new allocates nothing.
+    /// Paths still to walk, each terminated by a NUL, and the current one: kept, so that a walk
+    /// without new groups allocates nothing.
     pending: Vec<u8>,
     current: Vec<u8>,
-    place: PathBuf,
+    path: PathBuf,
 }
 
 impl Tree {
     pub(super) fn new() -> Self {
-        // Half of what we may have is for others: the host's files, the recording.
+        // Half of the limit is for others: the host's files, the recording.
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         Tree::with_descriptors(limit.min(DESCRIPTORS_MAX * 2) / 2)
     }
@@ -92,15 +92,15 @@ impl Tree {
             walk_size: u64::MAX,
             pending: Vec::new(),
             current: Vec::new(),
-            place: PathBuf::new(),
+            path: PathBuf::new(),
         }
     }
 
-    /// Walks the tree if it must be: `size` is the kernel's count of groups, `gone` tells that a
-    /// group did not answer.
+    /// Walks the tree if necessary: `size` is the kernel's count of groups, `gone` says that a group
+    /// has disappeared.
     ///
     /// # Errors
-    /// That of the topmost directory.
+    /// Those of the root directory.
     pub(super) fn refresh(
         &mut self,
         host: &mut Host,
@@ -147,7 +147,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Walks one mount; an unreadable directory below its top is passed over.
+    /// Walks one mount; unreadable directories below its root are skipped.
     fn walk_mount(
         &mut self,
         host: &mut Host,
@@ -160,9 +160,9 @@ impl Tree {
         while self.pop() && directories < DIRECTORIES_MAX {
             directories += 1;
             self.note(hierarchy);
-            place(&mut self.place, mount, &self.current, None);
+            set_path(&mut self.path, mount, &self.current, None);
             let (pending, current) = (&mut self.pending, &self.current);
-            let looked = host.for_each_name(&self.place, |name, is_directory| {
+            let looked = host.for_each_name(&self.path, |name, is_directory| {
                 if is_directory {
                     pending.extend_from_slice(if current == b"/" { b"" } else { current });
                     pending.push(b'/');
@@ -189,7 +189,7 @@ impl Tree {
         true
     }
 
-    /// Notes that the group `current` exists.
+    /// Marks the group `current` as existing.
     fn note(&mut self, hierarchy: &Hierarchy) {
         let current = &self.current;
         match self.groups.binary_search_by(|group| group.path.cmp(current)) {
@@ -203,7 +203,7 @@ impl Tree {
         }
     }
 
-    /// Opens what is not open.
+    /// Opens the files that are not open.
     fn open_missing(&mut self, host: &mut Host, hierarchy: &Hierarchy) {
         for group in &mut self.groups {
             for (slot, file) in group.files.iter_mut().zip(hierarchy.files()) {
@@ -211,8 +211,8 @@ impl Tree {
                     continue;
                 }
                 let Some(mount) = &hierarchy.mounts[file.mount] else { continue };
-                place(&mut self.place, mount, &group.path, Some(file.name));
-                slot.handle = match host.open(&self.place) {
+                set_path(&mut self.path, mount, &group.path, Some(file.name));
+                slot.handle = match host.open(&self.path) {
                     Ok(file) if self.kept < self.kept_max => {
                         self.kept += 1;
                         Handle::Kept(file)
@@ -244,8 +244,8 @@ fn is_out_of_descriptors(errno: i32) -> bool {
     errno == Errno::MFILE.raw_os_error() || errno == Errno::NFILE.raw_os_error()
 }
 
-/// Puts together where a group or its file is, in a buffer that is kept.
-pub(super) fn place(out: &mut PathBuf, mount: &Path, group: &[u8], file: Option<&str>) {
+/// Builds the path of a group or its file in `out`, which is reused.
+pub(super) fn set_path(out: &mut PathBuf, mount: &Path, group: &[u8], file: Option<&str>) {
     out.clear();
     out.push(mount);
     let below = group.strip_prefix(b"/").unwrap_or(group);

@@ -1,19 +1,18 @@
-//! What a block device is and what it stands on: `/sys/dev/block/MAJOR:MINOR` and what is below
-//! it (kernel `Documentation/ABI/stable/sysfs-block`), or its name where there is no sysfs (a
-//! collectl recording).
+//! Kind and lower devices of a block device, from `/sys/dev/block/MAJOR:MINOR` (kernel
+//! `Documentation/ABI/stable/sysfs-block`), or from its name without sysfs (a collectl recording).
 //!
 //! Two to five small files, read once for each device.
 
 use procfs::Host;
 use procfs::diskstats::DiskLine;
 
-/// A device that stands on nothing else: its bytes are the machine's.
+/// A device that is not stacked on another: its bytes count in the totals.
 pub(super) const WHOLE: &str = "disk";
-/// A part of another device.
+/// A partition of another device.
 pub(super) const PARTITION: &str = "partition";
-/// One of several ways to an NVMe namespace, which has its own device.
+/// One of several paths to an NVMe namespace, which has its own device.
 pub(super) const PATH: &str = "path";
-/// Stands on no hardware of this machine, and on no other device either (a network disk).
+/// Neither hardware of this machine nor stacked on another device (a network disk).
 pub(super) const VIRTUAL: &str = "virtual";
 /// A CD or DVD drive.
 pub(super) const OPTICAL: &str = "optical";
@@ -30,30 +29,30 @@ const RAM: &str = "ram";
 const COMPRESSED_RAM: &str = "zram";
 const ZFS_VOLUME: &str = "zvol";
 
-/// Names of other devices that `parent` holds at most; 64 members are more than arrays have.
+/// The most names of devices in `parent`; arrays have fewer than 64 members.
 const PARENTS_MAX: usize = 64;
 
-/// What is known of a device.
+/// A device.
 pub(super) struct Device {
     pub(super) name: Vec<u8>,
     major: u64,
     minor: u64,
     pub(super) kind: &'static str,
-    /// The devices it stands on, with commas between; empty for none.
+    /// The lower devices, separated by commas; empty for none.
     pub(super) parent: Vec<u8>,
-    /// The device mapper's own name for it; empty for others.
+    /// The device mapper's name; empty for other devices.
     pub(super) label: Vec<u8>,
-    /// How often it was looked at.
-    pub(super) looks: u8,
+    /// The number of examinations.
+    pub(super) examinations: u8,
 }
 
 impl Device {
     fn new(major: u64, minor: u64, name: &[u8], kind: &'static str) -> Self {
         let (parent, label) = (Vec::new(), Vec::new());
-        Device { name: name.to_vec(), major, minor, kind, parent, label, looks: 0 }
+        Device { name: name.to_vec(), major, minor, kind, parent, label, examinations: 0 }
     }
 
-    /// Whether a line speaks of this device.
+    /// Whether a line is about this device.
     #[inline]
     pub(super) fn is(&self, disk: &DiskLine<'_>) -> bool {
         self.is_named(disk.name, disk.major, disk.minor)
@@ -64,22 +63,22 @@ impl Device {
         self.name == name && self.major == major && self.minor == minor
     }
 
-    /// Whether it should stand on something and has not said on what.
-    pub(super) fn is_worth_another_look(&self) -> bool {
+    /// Whether it is a kind of stacked device, but has no lower devices yet.
+    pub(super) fn is_incomplete(&self) -> bool {
         self.parent.is_empty()
             && matches!(self.kind, MAPPED | VOLUME | ENCRYPTED | MULTIPATH | ARRAY)
-            && self.looks < super::LOOKS_MAX
+            && self.examinations < super::EXAMINATIONS_MAX
     }
 }
 
-/// Whether a device of that kind stands on nothing that is counted itself, so that the sum over
-/// such devices counts each byte once.  Loops are files on other disks; RAM is no disk.
+/// Whether a device of that kind counts in totals: it is not stacked on a counted device, so the
+/// sum counts each byte once.  Loop devices are files on other disks; RAM disks are no disks.
 pub(super) fn is_counted(kind: &[u8]) -> bool {
     [WHOLE, VIRTUAL, OPTICAL, FLOPPY].iter().any(|counted| counted.as_bytes() == kind)
 }
 
-/// Asks the host about a device.
-pub(super) fn look_at(host: &mut Host, major: u64, minor: u64, name: &[u8]) -> Device {
+/// Reads kind and lower devices of a device from the host.
+pub(super) fn examine(host: &mut Host, major: u64, minor: u64, name: &[u8]) -> Device {
     let base = format!("/sys/dev/block/{major}:{minor}");
     let Ok(link) = host.link(&base) else { return by_name(major, minor, name) };
     let mut device = Device::new(major, minor, name, WHOLE);
@@ -110,13 +109,13 @@ pub(super) fn look_at(host: &mut Host, major: u64, minor: u64, name: &[u8]) -> D
     } else if guess.kind != WHOLE && guess.kind != PARTITION && guess.kind != PATH {
         device.kind = guess.kind;
     } else if contains(&link, b"/virtual/") && !name.starts_with(b"nvme") {
-        // An NVMe namespace with several paths is a virtual device, and a disk all the same.
+        // An NVMe namespace with several paths is a virtual device in sysfs, but a disk.
         device.kind = VIRTUAL;
     }
     device
 }
 
-/// The device mapper's users begin the identifiers they give out with their own name.
+/// The kind of a mapping: its UUID begins with the name of the program that made it.
 fn mapped_kind(uuid: &[u8]) -> &'static str {
     if uuid.starts_with(b"LVM-") {
         VOLUME
@@ -129,7 +128,7 @@ fn mapped_kind(uuid: &[u8]) -> &'static str {
     }
 }
 
-/// What a device's name says, where there is nothing else to go by.
+/// Kind and parent by the name, if there is no sysfs.
 pub(super) fn by_name(major: u64, minor: u64, name: &[u8]) -> Device {
     let stem = without_digits(name);
     let has_number = stem.len() < name.len();
@@ -151,7 +150,7 @@ pub(super) fn by_name(major: u64, minor: u64, name: &[u8]) -> Device {
         b"md" if has_number => ARRAY,
         b"sr" | b"scd" if has_number => OPTICAL,
         b"fd" if has_number => FLOPPY,
-        // EMC PowerPath, and what collectl knows as doubles of other disks.
+        // EMC PowerPath, and names that collectl treats as duplicates of other disks.
         _ if stem.starts_with(b"emcpower") || stem == b"psv" => MULTIPATH,
         _ if name.starts_with(b"md_") => ARRAY,
         _ if has_number && is_lettered(stem) => {
@@ -175,7 +174,7 @@ fn is_lettered(stem: &[u8]) -> bool {
     })
 }
 
-/// The namespace that an NVMe path leads to: `nvme0n1` for `nvme0c1n1`.
+/// The namespace of an NVMe path: `nvme0n1` for `nvme0c1n1`.
 fn nvme_head(name: &[u8]) -> Option<Vec<u8>> {
     let rest = name.strip_prefix(b"nvme")?;
     let subsystem = take_digits(rest)?;
@@ -287,7 +286,7 @@ mod tests {
         let root = tree();
         let mut host = Host::new(root.path());
         let mut check = |major, minor, name: &str, facts: [&str; 3]| {
-            let device = look_at(&mut host, major, minor, name.as_bytes());
+            let device = examine(&mut host, major, minor, name.as_bytes());
             let found = [
                 device.kind.to_owned(),
                 String::from_utf8(device.parent).unwrap(),

@@ -1,4 +1,4 @@
-//! What ended processes amount to: their whole lives, under the names that living ones have.
+//! Accounting of exited processes: total usage, under the same measures as for living processes.
 
 use layout::{Account, Grouping, Measure, Options, Role};
 use sample::{Cells, Kind, Unit};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::process::account::{number, write_text, write_user_of};
 
-/// Whether it is what children of a process used of whom nobody told.
+/// Whether the row is inferred from a parent's child times.
 pub(super) fn inferred(cells: &Cells<'_>) -> bool {
     cells.text(ORIGIN) == Some(INFERRED)
 }
@@ -20,12 +20,12 @@ fn cpu_ns(cells: &Cells<'_>) -> Option<f64> {
     cells.level(RUN_TIME).or_else(parts)
 }
 
-/// Writes the user's name, or the number.
+/// Writes the user's name, or the id.
 pub(super) fn write_user(cells: &Cells<'_>, options: &Options, out: &mut Vec<u8>) -> bool {
     write_user_of(cells, options, [USER, UID], out)
 }
 
-/// An amount of a whole life.
+/// A measure of the whole lifetime.
 const fn life(name: &'static str, unit: Unit, of: fn(&Cells<'_>) -> Option<f64>) -> Measure {
     Measure { name, unit, kind: Kind::Counter, heading: "", of }
 }

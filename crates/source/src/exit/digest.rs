@@ -1,5 +1,5 @@
-//! The last lines of ended processes in `--procanalyze`: the columns of living ones, in the same
-//! order, filled with what is known at the end.
+//! Exited processes in `--procanalyze`: the columns of living processes, in the same order, filled
+//! with the values known at exit.
 
 use ::layout::{Digest, DigestColumn, Fold, Form, Of, Role, Row};
 
@@ -21,7 +21,7 @@ const fn text(name: &'static str, value: for<'a> fn(&Row<'a>) -> Option<&'a [u8]
     DigestColumn { name, lead: "", width: 0, fold, form, value }
 }
 
-/// A size that is not told at the end.
+/// A size that is not known at exit.
 const fn unknown(name: &'static str, fold: Fold) -> DigestColumn {
     whole(name, fold, |_| None)
 }
@@ -34,7 +34,7 @@ fn kibibytes(row: &Row<'_>, field: usize) -> Option<f64> {
     Some(row.raw(field)? as f64 / 1024.0)
 }
 
-/// The user's name, or its number.
+/// The user's name, or the id.
 fn user(row: &Row<'_>, out: &mut Vec<u8>) {
     let mut name = Vec::new();
     super::account::write_user(&row.now(), row.options(), &mut name);

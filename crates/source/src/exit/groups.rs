@@ -1,7 +1,7 @@
 //! Paths of control groups by their ids: in the unified hierarchy, the inodes of directories.
 //!
-//! The hierarchy is walked when an id turns up that is not known, and no more often than every
-//! [`AGAIN_NS`]: some 10 µs a group.  A group that came and went in between has no path.
+//! The hierarchy is walked when an unknown id appears, at most once in [`AGAIN_NS`]: about 10 µs a
+//! group.  A group that existed only between two walks has no path.
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;

@@ -1,4 +1,4 @@
-//! Rows of what children used whose exits are inferred from their parents' child times.
+//! Rows of usage inferred from the child times of parents.
 
 use sample::Table;
 

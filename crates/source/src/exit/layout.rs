@@ -1,11 +1,11 @@
-//! How views show ended processes.
+//! How views show exited processes.
 
 use layout::{DisplayOrder, Layout};
 use sample::Level;
 
 use super::{account, digest};
 
-/// Ended processes have no lines of their own: they count in sums.
+/// Exited processes have no lines; sums include them.
 pub(super) const LAYOUT: Layout = Layout {
     level: Level::Detail,
     position: DisplayOrder {

@@ -1,7 +1,7 @@
-//! Command lines of processes that have begun a program, until they end.
+//! Command lines from exec events, kept until the processes exit.
 //!
-//! At most [`LINES_MAX`] of them, 1.2 MB: a process that began after so many others still live
-//! pushes the oldest out, which then ends without a command line.  Allocates nothing once full.
+//! At most [`LINES_MAX`] of them, 1.2 MB: if more processes live, a new one displaces the oldest,
+//! whose exit then has no command line.  Allocates nothing once full.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -11,12 +11,12 @@ use crate::process::attributed::KeyHasher;
 /// Command lines kept.
 const LINES_MAX: usize = 4096;
 
-/// Bytes kept of each: what the kernel's side sends.
+/// Bytes kept of each: the size that the BPF program sends.
 const LINE_BYTES: usize = 256;
 
 const NONE: u32 = u32::MAX;
 
-/// A process: its number and when it began, to the nanosecond.
+/// A process: its id and start time in nanoseconds.
 pub(super) type Key = (u32, u64);
 
 /// Command lines by process, oldest first.
@@ -53,12 +53,12 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Lines pushed out before their process ended.
+    /// Lines displaced before their process exited.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Keeps the line of a process that has begun a program.
+    /// Keeps the line of a process that has executed a program.
     pub(super) fn put(&mut self, key: Key, line: &[u8]) {
         let slot = match self.by_process.get(&key) {
             Some(&slot) => slot,
@@ -70,7 +70,7 @@ impl Lines {
         slot.length = kept as u16;
     }
 
-    /// The line of a process that has ended, which is forgotten with this.
+    /// Removes and returns the line of a process that has exited.
     pub(super) fn take(&mut self, key: Key) -> Option<&[u8]> {
         let slot = self.by_process.remove(&key)?;
         self.unlink(slot);
@@ -150,7 +150,7 @@ mod tests {
         for pid in 0..LINES_MAX as u32 {
             lines.put((pid, 0), b"a");
         }
-        // One in the middle ends: the next that comes pushes nobody out.
+        // One in the middle exits: the next new one displaces none.
         assert!(lines.take((7, 0)).is_some());
         lines.put((100_000, 0), b"b");
         assert_eq!(lines.dropped(), 0);

@@ -1,7 +1,7 @@
-//! Ends as BPF programs tell them, kept until the next tick.
+//! Exit events from the BPF ring buffer, kept until the next tick.
 //!
-//! Costs under a microsecond an end, and no system call but two after more events than fit into
-//! half the ring, to ask how many were lost.
+//! Costs less than a microsecond per exit.  No system calls, except two to read the number of lost
+//! events after more events than fit into half of the ring buffer.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -19,41 +19,41 @@ use crate::instance::RowName;
 use crate::process::attributed::{AttributedCpuTime, KeyHasher};
 use crate::{SourceContext, Wakeup, start_ticks};
 
-/// How long a row waits for its final CPU time.  The kernel frees a process some 20 ms after its
-/// parent has waited for it; one that nobody waits for is shown with what it had when it ended.
+/// How long a row waits for its final CPU time.  The kernel frees a process about 20 ms after its
+/// parent has waited for it; a process without a waiting parent is shown with its usage at exit.
 pub(super) const SETTLE_NS: u64 = 100_000_000;
 
-/// Ends of which the final CPU time is still to come.  Beyond it those that were shown are
-/// forgotten, and what they used at their very end stays unattributed.
+/// The most exits without final CPU time.  Beyond it those already shown are dropped, and their
+/// last CPU time stays unattributed.
 const UNSETTLED_MAX: usize = 2 * ENDS_MAX;
 
-/// Events in one go from which on some may have been lost: the ring of 1 MiB holds at least 3,400,
-/// and is emptied in one go.
+/// If one drain reads at least this many events, some may have been lost: the ring buffer of 1 MiB
+/// holds at least 3,400.
 const EVENTS_LOST_MIN: u64 = 3_000;
 
-/// No row waits for the final CPU time: it has been shown.
+/// Marks an exit whose row was already shown.
 const SHOWN: u32 = u32::MAX;
 
-/// The ring, and what came out of it since the last tick.
+/// The ring buffer, and the events read since the previous tick.
 pub(super) struct Ring {
     lives: ProcessEvents,
     waiting: Waiting,
     lost: LostEvents,
 }
 
-/// Ends that wait for the next tick.
+/// Exits that wait for the next tick.
 struct Waiting {
     context: Arc<SourceContext>,
     ends: Vec<End>,
-    /// Their command lines, one behind the other.
+    /// Their command lines, concatenated.
     texts: Vec<u8>,
-    /// Room for those that wait on.
+    /// Working memory for those that keep waiting.
     spare: Vec<u8>,
     lines: Lines,
     unsettled: HashMap<Key, Unsettled, BuildHasherDefault<KeyHasher>>,
-    /// Ends beyond what is kept.
+    /// Exits beyond [`ENDS_MAX`].
     refused: u64,
-    /// No reading comes after the next.
+    /// Whether the next reading is the last.
     is_last: bool,
 }
 
@@ -63,10 +63,10 @@ struct End {
     settled: bool,
 }
 
-/// A process that ended and may yet have used more than it is known to have.
+/// A process that exited, whose CPU time is not final.
 struct Unsettled {
     counted_ns: u64,
-    /// Its place among the ends, or [`SHOWN`].
+    /// Its index among the exits, or [`SHOWN`].
     index: u32,
 }
 
@@ -90,7 +90,7 @@ impl Ring {
         Wakeup::Descriptor(self.lives.as_fd())
     }
 
-    /// Takes over what is in the ring.
+    /// Reads all events from the ring buffer.
     pub(super) fn drain(&mut self) {
         let Ring { lives, waiting, lost } = self;
         let mut events = 0;
@@ -119,15 +119,15 @@ impl Ring {
         counters.execs_lost.set(lost.execs + waiting.lines.dropped());
     }
 
-    /// Lets every end be shown at the next reading, its CPU time final or not; whether there are
-    /// any.
+    /// Makes the next reading show every exit, with final CPU time or not; returns whether there
+    /// are any.
     pub(super) fn finish(&mut self) -> bool {
         self.drain();
         self.waiting.is_last = true;
         !self.waiting.ends.is_empty()
     }
 
-    /// A row for each end that has not been shown.
+    /// Adds a row for each exit that was not shown yet.
     pub(super) fn rows(&mut self, host: &Host, names: &mut Names, table: &mut Table) {
         self.drain();
         self.waiting.rows(host, names, table);
@@ -158,7 +158,7 @@ impl Waiting {
         }
     }
 
-    /// The process is gone for good, having used so much.
+    /// The kernel has freed the process; `run_ns` is its final CPU time.
     fn settled(&mut self, key: Key, run_ns: u64, attributed: &mut AttributedCpuTime) {
         let Some(unsettled) = self.unsettled.remove(&key) else { return };
         attributed.used_at_its_end(run_ns.saturating_sub(unsettled.counted_ns));
@@ -207,7 +207,7 @@ impl Waiting {
     }
 }
 
-/// The command line, its arguments ended by a zero each.
+/// Sets the command line, whose arguments are terminated by zeros.
 fn set_line(row: &mut RowMut<'_>, line: &[u8]) {
     let mut shown = [0; 256];
     let line = line.strip_suffix(b"\0").unwrap_or(line);
@@ -220,7 +220,7 @@ fn set_line(row: &mut RowMut<'_>, line: &[u8]) {
     }
 }
 
-/// What it was.
+/// Sets the identity of the process.
 fn set_facts(host: &Host, names: &mut Names, row: &mut RowMut<'_>, exit: &ExitEvent) {
     row.set_text(super::COMMAND, until_zero(&exit.command));
     row.set_text(super::ORIGIN, b"bpf");
@@ -233,7 +233,7 @@ fn set_facts(host: &Host, names: &mut Names, row: &mut RowMut<'_>, exit: &ExitEv
     set_code(row, exit.code);
 }
 
-/// What it used.
+/// Sets its usage.
 fn set_account(row: &mut RowMut<'_>, exit: &ExitEvent) {
     let sampled = CpuTime { user_ns: exit.user_ns, system_ns: exit.system_ns };
     let shown = CpuTime { user_ns: exit.previous_user_ns, system_ns: exit.previous_system_ns };

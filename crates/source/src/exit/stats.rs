@@ -1,13 +1,13 @@
 //! `struct taskstats` (linux/taskstats.h) and the netlink messages around it.
 //!
-//! The structure only grows, so a field is read where it has always stood if the record is long
-//! enough.  Everything is in the machine's own order.  Never panics on any bytes.
+//! The structure only grows: offsets never change, and a field exists if the record is long enough.
+//! Byte order is the machine's.  Never panics on any bytes.
 
 /// Record of a thread, as far as it is used here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stats {
     pub(super) pid: i32,
-    /// The process; known since version 12 (Linux 5.16), and records without it are not taken.
+    /// The process, since version 12 (Linux 5.16); records without it are ignored.
     pub(super) tgid: i32,
     /// Whether it is the last thread of its process.
     pub(super) is_last: bool,
@@ -15,14 +15,14 @@ pub(super) struct Stats {
     pub(super) command: [u8; 16],
     pub(super) uid: u32,
     pub(super) parent: i32,
-    /// When the thread began, whole seconds since the epoch.
+    /// Start of the thread, in seconds since the epoch.
     pub(super) start_s: u64,
-    /// How long the process has lived.
+    /// Lifetime of the process.
     pub(super) lifetime_us: u64,
     /// Time in user mode and in the kernel, as sampled by the tick.
     pub(super) user_us: u64,
     pub(super) system_us: u64,
-    /// Time on a CPU, exact; 0 where the kernel does not account for delays.
+    /// Exact time on a CPU; 0 without delay accounting.
     pub(super) run_ns: u64,
     pub(super) minor_faults: u64,
     pub(super) major_faults: u64,
@@ -39,7 +39,7 @@ pub(super) struct Stats {
 }
 
 impl Stats {
-    /// The record in these bytes; `None` if they are too few.
+    /// Parses a record; `None` if it is too short.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| -> Option<u64> {
             Some(u64::from_ne_bytes(*bytes.get(at..at + 8)?.first_chunk()?))
@@ -78,7 +78,7 @@ impl Stats {
         })
     }
 
-    /// Adds what an earlier thread of the process used.
+    /// Adds the usage of an earlier thread of the process.
     pub(super) fn add(&mut self, other: &Stats) {
         self.user_us = self.user_us.saturating_add(other.user_us);
         self.system_us = self.system_us.saturating_add(other.system_us);
@@ -99,7 +99,7 @@ impl Stats {
             self.involuntary_switches.saturating_add(other.involuntary_switches);
     }
 
-    /// CPU time, as well as it is known.
+    /// CPU time: exact if known, else sampled.
     pub(super) fn cpu_ns(&self) -> u64 {
         self.run_ns.max(self.user_us.saturating_add(self.system_us).saturating_mul(1000))
     }
@@ -111,7 +111,7 @@ const ERROR: u16 = 2;
 const TYPE_STATS: u16 = 3;
 const TYPE_AGGR_PID: u16 = 4;
 
-/// The messages of a datagram: their type and what follows netlink's header.
+/// The messages of a datagram: type, and payload after netlink's header.
 pub(super) fn messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
@@ -137,14 +137,14 @@ pub(super) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])>
 /// The records of threads in a datagram of the family `family`.
 pub(super) fn threads(bytes: &[u8], family: u16) -> impl Iterator<Item = Stats> {
     let of_family = messages(bytes).filter(move |(kind, _)| *kind == family);
-    // Behind netlink's header stands that of generic netlink, 4 bytes.
+    // The header of generic netlink, 4 bytes, follows that of netlink.
     let outer = of_family.flat_map(|(_, payload)| attributes(payload.get(4..).unwrap_or_default()));
     let of_thread = outer.filter(|(kind, _)| *kind == TYPE_AGGR_PID);
     let inner = of_thread.flat_map(|(_, content)| attributes(content));
     inner.filter(|(kind, _)| *kind == TYPE_STATS).filter_map(|(_, record)| Stats::parse(record))
 }
 
-/// The error number that a message tells; 0 is none.
+/// The error number of an error message; 0 for success.
 pub(super) fn error_of(kind: u16, payload: &[u8]) -> Option<i32> {
     (kind == ERROR).then(|| payload.first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes)))
 }

@@ -1,12 +1,12 @@
-//! Ends as taskstats tells them, where no BPF program may be loaded.
+//! Exits from taskstats, where BPF programs may not be loaded.
 //!
-//! The kernel sends a record for each thread that ends on a CPU somebody registered for
-//! (Documentation/accounting/taskstats.rst; `CAP_NET_ADMIN`).  Costs one call a thread that ends.
+//! The kernel sends a record for each thread that exits on a registered CPU
+//! (Documentation/accounting/taskstats.rst; `CAP_NET_ADMIN`).  Costs one system call per thread.
 //!
-//! What it does not know is missing: command line and control group, when exactly a process began
-//! and ended (whole seconds since the epoch only), unless a pass over all processes has seen it.
-//! CPU time is what the tick has sampled, in steps of 1 to 10 ms, unless the kernel accounts for
-//! delays (`kernel.task_delayacct`).  A row's name has a start to the second then.
+//! Records lack the command line, the control group, and exact start and exit times (only seconds
+//! since the epoch); the start time is exact if a pass over all processes has seen the process,
+//! otherwise the row's name has a start rounded to the second.  CPU time is sampled by the tick, in
+//! steps of 1 to 10 ms, unless delay accounting is on (`kernel.task_delayacct`).
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -24,15 +24,15 @@ use crate::instance::RowName;
 use crate::process::attributed::{KeyHasher, TICKS_A_SECOND, start_ns};
 use crate::{SourceContext, Wakeup};
 
-/// What the socket may hold, about 6,000 ends.
+/// Buffer of the socket: about 6,000 exits.
 const SOCKET_BYTES: usize = 16 << 20;
 
-/// How often the socket is emptied: any message makes it readable, so waiting for that would cost
-/// a wake-up for each end.
+/// Time between two reads of the socket: waiting until it is readable would cost a wake-up per
+/// exit.
 const EVERY_NS: u64 = 500_000_000;
 
-/// Processes of which some thread has ended and another has not.  Beyond it what the earlier
-/// threads used is missing in the account of their process.
+/// The most processes with exited and living threads.  Beyond it the usage of exited threads is
+/// missing in that of their process.
 const PROCESSES_MAX: usize = 16_384;
 
 const GENERIC_CONTROL: u16 = 16;
@@ -46,21 +46,21 @@ const FAMILY_ID: u16 = 1;
 const GET: u8 = 1;
 const REGISTER_CPUS: u16 = 3;
 
-/// The socket, and what came out of it since the last tick.
+/// The socket, and the exits read since the previous tick.
 pub(super) struct Taskstats {
     socket: OwnedFd,
     family: u16,
     context: Arc<SourceContext>,
     buffer: Box<[u8]>,
     ends: Vec<End>,
-    /// What threads of living processes used, by process.
+    /// Usage of exited threads of living processes, by process.
     earlier: HashMap<u32, Stats, BuildHasherDefault<KeyHasher>>,
     lost: u64,
 }
 
 struct End {
     stats: Stats,
-    /// When it began, if a pass has seen it; else to the second.
+    /// Its start: exact if a pass has seen it, else rounded to the second.
     start_ticks: u64,
     is_start_exact: bool,
 }
@@ -71,7 +71,7 @@ impl Taskstats {
         let generic = Some(netlink::GENERIC);
         let socket =
             rustix::net::socket_with(AddressFamily::NETLINK, kind, SocketFlags::CLOEXEC, generic)?;
-        // The second asks for no more than the administrator allows, and never fails.
+        // The second call is limited by `net.core.rmem_max` and never fails.
         if rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, SOCKET_BYTES).is_err() {
             rustix::net::sockopt::set_socket_recv_buffer_size(&socket, SOCKET_BYTES)?;
         }
@@ -97,13 +97,13 @@ impl Taskstats {
         Wakeup::Every(EVERY_NS)
     }
 
-    /// Takes over what is in the socket.
+    /// Reads all messages from the socket.
     pub(super) fn drain(&mut self) {
         loop {
             match rustix::net::recv(&self.socket, &mut *self.buffer, RecvFlags::DONTWAIT) {
                 Ok((length, _)) => self.take(length),
                 Err(Errno::INTR) => {}
-                // The kernel had no room for one record or more; it does not say how many.
+                // The socket's buffer overflowed; the number of lost records is unknown.
                 Err(Errno::NOBUFS) => self.lost += 1,
                 Err(_) => break,
             }
@@ -111,13 +111,13 @@ impl Taskstats {
         self.context.shared.processes.exits_lost.set(self.lost);
     }
 
-    /// Whether there are ends for one more reading; they never wait for longer than that.
+    /// Returns whether there are exits for one more reading.
     pub(super) fn finish(&mut self) -> bool {
         self.drain();
         !self.ends.is_empty()
     }
 
-    /// The records of a datagram.
+    /// Takes the records of a datagram.
     fn take(&mut self, length: usize) {
         let context = self.context.clone();
         let mut attributed = context.shared.processes.attributed();
@@ -136,7 +136,7 @@ impl Taskstats {
                 stats.add(&earlier);
             }
             let about = about_ticks(&stats);
-            // A second is rounded down twice.
+            // Both the start and the boot time are rounded down to a second.
             let exact = attributed.start_of(stats.tgid, about, 200);
             let start_ticks = exact.unwrap_or(about);
             attributed.ended(stats.tgid, start_ticks, stats.cpu_ns());
@@ -148,7 +148,7 @@ impl Taskstats {
         }
     }
 
-    /// A row for each end since the last tick.
+    /// Adds a row for each exit since the previous tick.
     pub(super) fn rows(&mut self, names: &mut Names, table: &mut Table) {
         self.drain();
         for end in &self.ends {
@@ -162,7 +162,7 @@ impl Taskstats {
     }
 }
 
-/// When the process began, in ticks since boot, from whole seconds since the epoch.
+/// The start of the process in ticks since boot, computed from seconds since the epoch.
 fn about_ticks(stats: &Stats) -> u64 {
     let seconds = |clock| rustix::time::clock_gettime(clock).tv_sec;
     let booted =
@@ -179,7 +179,7 @@ fn exchange<'a>(socket: &OwnedFd, ask: &[u8], buffer: &'a mut [u8]) -> io::Resul
     Ok(&buffer[..length])
 }
 
-/// Fails if an answer tells of an error.
+/// Fails if an answer is an error.
 fn check(answer: &[u8]) -> io::Result<()> {
     match messages(answer).find_map(|(kind, payload)| error_of(kind, payload)) {
         Some(number) if number != 0 => Err(io::Error::from_raw_os_error(number.wrapping_neg())),
@@ -195,7 +195,7 @@ fn family_in(answer: &[u8]) -> io::Result<u16> {
     id.map(u16::from_ne_bytes).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
 }
 
-/// What it was.
+/// Sets the identity of the process.
 fn set_facts(row: &mut RowMut<'_>, end: &End) {
     let stats = &end.stats;
     row.set_text(super::COMMAND, until_zero(&stats.command));
@@ -210,11 +210,11 @@ fn set_facts(row: &mut RowMut<'_>, end: &End) {
     set_code(row, stats.code);
 }
 
-/// What it used.
+/// Sets its usage.
 fn set_account(row: &mut RowMut<'_>, stats: &Stats) {
     row.set(super::USER_TIME, stats.user_us.saturating_mul(1000));
     row.set(super::SYSTEM_TIME, stats.system_us.saturating_mul(1000));
-    // Without accounting for delays the exact sum is not kept: it is missing, not 0.
+    // Without delay accounting the exact CPU time is unknown: missing, not 0.
     row.set_some(super::RUN_TIME, (stats.run_ns > 0).then_some(stats.run_ns));
     row.set(super::MINOR_FAULTS, stats.minor_faults);
     row.set(super::MAJOR_FAULTS, stats.major_faults);
