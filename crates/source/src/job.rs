@@ -1,11 +1,11 @@
 //! The jobs of `whit run`: how many began, ended and failed, and what they and the runner used.
 //!
-//! Reads no kernel file: the runner counts as it goes and hands the counts in through
-//! `SharedState::jobs`.  Where nobody runs jobs the source is absent.  Costs one `getrusage` a sample,
-//! about 0.3 µs; counting costs the runner a load and a store for each number.
+//! Reads no kernel file: the runner counts in `SharedState::jobs`.  Without a runner the source is
+//! absent.  Costs one `getrusage` a sample, about 0.3 µs; counting costs the runner a load and a
+//! store for each number.
 //!
-//! What jobs used is told when they have ended, so a job that runs for an hour adds its hour at
-//! its end.  The runner's own time is that of its whole process, recording included.
+//! The usage of a job is added when it ends, so a job that runs for an hour adds an hour at once.
+//! The runner's own time is that of its whole process, including the recording.
 
 use std::sync::Arc;
 
@@ -29,10 +29,9 @@ const SPAWN: usize = 9;
 const RUNNER_USER: usize = 10;
 const RUNNER_SYSTEM: usize = 11;
 
-/// What only the runner knows about its jobs.  It counts up from 0; this source puts the counts
-/// into the next sample.
+/// The runner's counters of its jobs, which start at 0; this source copies them into its samples.
 ///
-/// One thread writes, another one reads, no order between the counts is promised.
+/// One thread writes, another one reads; the counters are not synchronized with each other.
 #[derive(Debug, Default)]
 pub struct JobCounters {
     /// Programs started; each try of a job is one.

@@ -1,10 +1,9 @@
-//! What every network interface has received and sent, what kind of interface it is, its speed
-//! and whether it is up.
+//! Traffic, kind, speed and state of every network interface.
 //!
-//! Reads `/proc/net/dev`: one `pread` and no allocation.  What an interface is, is read from
-//! `/sys/class/net` when it is first seen.  Its speed and state can change: one of the two is read
-//! again for one interface on each reading, in turn, so that every reading costs at most one
-//! more call; some network cards take milliseconds to tell their speed.
+//! Reads `/proc/net/dev`: one `pread` and no allocation.  The kind of an interface is read from
+//! `/sys/class/net` when it first appears.  Speed and state can change: each reading reads one of
+//! the two for one interface, in turn, so that it costs at most one more system call; some network
+//! cards take milliseconds to return their speed.
 
 use std::sync::Arc;
 
@@ -42,11 +41,11 @@ const KIND: usize = 18;
 const MASTER: usize = 19;
 const LOWER: usize = 20;
 
-/// Readings for a full turn over the interfaces' speeds and states: the first 32 interfaces are
-/// asked every 64 readings.  Those beyond keep what was read when they were first seen.
+/// Readings for a full turn over the interfaces' speeds and states: those of the first 32
+/// interfaces are read every 64 readings, those of others only when they first appear.
 const TURN_READS: usize = 64;
 
-/// Time between two turns at least: nobody plugs cables faster, however often we read.
+/// The minimum time between two of these reads, however short the interval is.
 const TURN_NS_MIN: u64 = 500_000_000;
 
 struct Network {
@@ -64,7 +63,7 @@ struct Network {
 impl Source for Network {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
-        self.ask_the_next(host);
+        self.read_next_in_turn(host);
         let text = match host.read(self.file) {
             Ok(text) => text,
             Err(state) => return state,
@@ -83,7 +82,7 @@ impl Source for Network {
             }
         }
         if self.changed || self.interfaces.len() > table.rows() {
-            self.get_to_know(host, table);
+            self.update_interfaces(host, table);
         }
         State::Ok
     }
@@ -108,8 +107,8 @@ fn set_facts(row: &mut RowMut<'_>, interface: &Interface) {
 }
 
 impl Network {
-    /// Reads the speed or the state of the interface whose turn it is.
-    fn ask_the_next(&mut self, host: &mut Host) {
+    /// Reads the speed or the state of the next interface in turn.
+    fn read_next_in_turn(&mut self, host: &mut Host) {
         let now_ns = host.now_ns();
         let since_ns = self.asked_ns.map(|asked_ns| now_ns.saturating_sub(asked_ns));
         if now_ns > 0 && since_ns.is_some_and(|since_ns| since_ns < TURN_NS_MIN) {
@@ -127,19 +126,19 @@ impl Network {
         }
     }
 
-    /// Puts the interfaces into the order of the table and looks at those not seen before.  Runs
-    /// only when interfaces came, went or moved.
-    fn get_to_know(&mut self, host: &mut Host, table: &mut Table) {
+    /// Sorts the interfaces into the order of the table and examines new ones.  Runs only when
+    /// interfaces appeared, disappeared or moved.
+    fn update_interfaces(&mut self, host: &mut Host, table: &mut Table) {
         let mut known: Vec<Option<Interface>> = self.interfaces.drain(..).map(Some).collect();
         // Interfaces rarely change their order: the next one stands where the last one was found.
         let mut hint = 0;
         for row in 0..table.rows() {
             let name = table.name(row);
-            let is_it = |place: &usize| known[*place].as_ref().is_some_and(|i| i.name == name);
+            let is_it = |index: &usize| known[*index].as_ref().is_some_and(|i| i.name == name);
             let found = (hint..known.len()).chain(0..hint.min(known.len())).find(is_it);
-            let held = found.and_then(|place| {
-                hint = place + 1;
-                known[place].take()
+            let held = found.and_then(|index| {
+                hint = index + 1;
+                known[index].take()
             });
             let interface =
                 held.unwrap_or_else(|| Interface::look_at(host, name, row < TURN_READS / 2));

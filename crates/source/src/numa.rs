@@ -1,4 +1,4 @@
-//! Memory of each NUMA node, and how often allocations found room where they wanted it.
+//! Memory of each NUMA node, and on which node allocations were made.
 //!
 //! Reads `meminfo` and `numastat` under `/sys/devices/system/node/node*`.  Cost: two `pread`s and
 //! about 1 µs of parsing a node; which nodes there are is looked up once in [`LOOK_EVERY`]
@@ -114,7 +114,7 @@ fn total(row: &Row<'_>) -> Option<f64> {
     Some(row.gauge(USED)? + row.gauge(FREE)?)
 }
 
-/// Per cent of the allocations that found room where they wanted it; 100 if there were none.
+/// Per cent of the allocations made on the intended node; 100 if there were none.
 fn hit_percent(row: &Row<'_>) -> Option<f64> {
     let hits = row.delta(HITS)?;
     let all = hits + row.delta(FOREIGN)? + row.delta(MISSES)?;

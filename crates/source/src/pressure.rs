@@ -1,8 +1,8 @@
-//! Pressure: how much of the time tasks stood still for want of CPU, I/O or memory.
+//! Pressure: the share of time in which tasks were stalled on CPU, I/O or memory.
 //!
 //! Reads `/proc/pressure/*`: one `pread` each, three or four in all (`irq` needs a kernel with
-//! `CONFIG_IRQ_TIME_ACCOUNTING`).  Shown are shares of the interval, from the totals in µs, and
-//! not the kernel's averages, which trail behind by 10 s and more; those are kept beside them.
+//! `CONFIG_IRQ_TIME_ACCOUNTING`).  Views show shares of the interval, computed from the totals in
+//! µs.  The kernel's averages, which lag by 10 s and more, are recorded too.
 
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::pressure::{Stall, parse_pressure};

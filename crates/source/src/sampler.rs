@@ -1,8 +1,7 @@
-//! Reads a set of sources at one tick: the recorder's inner loop, and the player's over another
-//! program's text.
+//! Reads a set of sources at one tick: the inner loop of the recorder and of playing collectl's
+//! recordings.
 //!
-//! Costs two clock reads a source on top of the sources themselves, and no system call: the
-//! clocks are read in user space.
+//! Costs one read of both clocks per source, without a system call (vDSO).
 
 use std::sync::Arc;
 
@@ -14,9 +13,9 @@ use crate::{Entry, Source, SourceContext, Wakeup};
 /// Sources opened on a host, in the order of the feed.
 pub struct Sampler {
     opened: Vec<(Arc<SourceDef>, Box<dyn Source>)>,
-    /// In which order they are read.
+    /// The order in which they are read.
     order: Vec<usize>,
-    /// Room for which of them want a last look.
+    /// Which of them need a last reading; kept for its memory.
     waits: Vec<bool>,
 }
 
@@ -36,12 +35,12 @@ impl Sampler {
         self.opened.iter().map(|(def, _)| def.clone()).collect()
     }
 
-    /// What the sources want between two ticks.
+    /// When the sources must be served between two ticks.
     pub fn wakeups(&self) -> impl Iterator<Item = Wakeup<'_>> {
         self.opened.iter().filter_map(|(_, source)| source.wakeup())
     }
 
-    /// Lets every source read what its kernel buffer holds.
+    /// Makes every source drain its kernel buffer.
     pub fn drain_kernel_buffers(&mut self) {
         self.opened.iter_mut().for_each(|(_, source)| source.drain_kernel_buffer());
     }
@@ -57,9 +56,8 @@ impl Sampler {
         }
     }
 
-    /// Takes a last look into `snapshot` at the sources that have something to say which would be
-    /// lost otherwise; all others are left out.  False if there is none, and `snapshot` is as it
-    /// was.
+    /// Takes a last reading into `snapshot` of the sources whose data would otherwise be lost; the
+    /// others are not read.  Returns false, with `snapshot` unchanged, if there are none.
     pub fn finish(
         &mut self,
         host: &mut Host,
@@ -94,7 +92,7 @@ impl Sampler {
         self.sample_from(clock.now(), host, clock, due, snapshot);
     }
 
-    /// As [`sample`](Self::sample), for who has just looked at the clock.
+    /// Like [`sample`](Self::sample), for callers that have just read the clock.
     pub fn sample_from(
         &mut self,
         now: Moment,

@@ -1,9 +1,9 @@
 //! Kernel memory by slab cache.
 //!
-//! Reads `/proc/slabinfo` (slabinfo(5)), which only root may: others are told *denied*.  Cost:
-//! about 25 KiB and 250 lines, some 20 µs of parsing, and the kernel walks every cache's lists, so
-//! the source follows the second interval.  The tree under `/sys/kernel/slab`, six files a cache,
-//! is never read on a kernel: it says the same for hundreds of times the price.
+//! Reads `/proc/slabinfo` (slabinfo(5)), which only root may read.  Cost: about 25 KiB and 250
+//! lines, 20 µs of parsing, and the kernel walks every cache's lists, so the source follows the
+//! second interval.  `/sys/kernel/slab` has the same numbers in six files a cache, at hundreds of
+//! times the cost, and is not read.
 
 use procfs::slabinfo::parse_slabinfo;
 use procfs::{FileId, Host, ReadMode};

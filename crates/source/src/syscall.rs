@@ -1,22 +1,21 @@
-//! System calls of the whole machine, by name: how many, how many failed, and how long they took.
+//! System calls of the whole machine, by name: counts, errors and durations.
 //!
-//! Programs in the kernel count and time every call of every task but the recorder's own.  That
-//! costs each of those tasks some 200 ns a call, and costs it whether the counts are read or not:
-//! so this source is read only where its letter is given by name, neither by default nor for
-//! `--all` and `--ALL`, and `--budget` does not merely read it less often: what the programs take
-//! of the machine counts as its cost, and it is taken off for good when that is too much (see
-//! [`Source::overhead_ns`]).
+//! BPF programs count and time every call of every task except the recorder's own.  This costs each
+//! task about 200 ns a call, whether the counts are read or not.  So the source runs only if it is
+//! selected explicitly, not by default and not with `--all` or `--ALL`.  With `--budget` the
+//! overhead of the programs counts as the source's cost, and if it is too high the source is
+//! stopped for good (see [`Source::overhead_ns`]).
 //!
-//! Reads memory that is shared with the kernel, by no system call: a mark for each of 1024 calls, a
-//! word for each call that was ever made and each CPU, and 1.3 KB more for each CPU only for calls
-//! that were made since the reading before.  Allocates when a call is seen for the first time.
+//! Reads memory shared with the kernel, without system calls: a flag for each of 1024 calls, a word
+//! for each call that was ever made and each CPU, and 1.3 KB more per CPU for calls made since the
+//! previous reading.  Allocates when a call is seen for the first time.
 //!
-//! Counters begin when the recorder does.  A row appears in the reading after its call was first
-//! made; as it begins at nothing then, layouts take all of it for the interval's.  The times of an
-//! interval come from the difference of two histograms of four steps an octave: quantiles are right
-//! within an eighth, and the longest is exact if none was longer before, else too long by up to a
-//! quarter.  Without a call in the interval they are missing.  A call that does not return, because
-//! its task ended within it (`exit_group`), is not counted, nor is one that is under way.
+//! Counters begin at 0 when the recorder starts.  A row appears in the reading after the first call,
+//! and layouts count its whole value for that interval.  The durations of an interval come from the
+//! difference of two histograms with four buckets per octave: quantiles are within an eighth.  The
+//! longest duration is exact if it is the longest so far, otherwise too long by up to a quarter.
+//! Without a call in the interval they are missing.  A call that does not return (`exit_group`) or
+//! has not returned yet is not counted.
 
 use std::sync::Arc;
 
@@ -41,8 +40,8 @@ fields! {
     LONGEST = Field::gauge("longest", Nanoseconds, "Longest duration since the previous reading; exact if it is the longest so far, otherwise too long by up to a quarter");
 }
 
-/// What the programs take of a task's time at each call: 0.2 µs were measured on a machine of 2
-/// CPUs.  `whit doctor` measures it where it runs.
+/// The overhead of the programs per call: 0.2 µs, measured on a machine of 2 CPUs.  `whit doctor`
+/// measures it on this machine.
 const CALL_NS: u64 = 200;
 
 fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
@@ -59,7 +58,7 @@ fn open(host: &mut Host, context: &Arc<SourceContext>) -> Box<dyn Source> {
     Box::new(Syscalls { counting })
 }
 
-/// Who has no permission may get it; all else is the machine's own.
+/// A missing permission is `Denied`, which the user can change; other reasons are the machine's.
 fn state_of(error: &Error) -> State {
     match error {
         Error::Denied(_) => State::Denied,
@@ -75,10 +74,10 @@ struct Syscalls {
 
 struct Counting {
     counts: SyscallCounts,
-    /// The calls that were made so far, in the order in which they were seen.
+    /// The calls made so far, in the order of their first appearance.
     seen: Vec<Seen>,
     is_seen: [bool; SLOTS],
-    /// Calls since the burden was last asked for.
+    /// Calls since the overhead was last reported.
     calls: u64,
 }
 
@@ -161,7 +160,7 @@ impl Source for Syscalls {
     }
 }
 
-/// Sets what the calls between two counts took.
+/// Sets the durations of the calls between two counts.
 fn set_times(row: &mut RowMut<'_>, last: &CallCount, now: &CallCount) {
     let grown = |step: usize| now.steps[step].saturating_sub(last.steps[step]);
     let total: u64 = (0..STEPS).map(grown).sum();

@@ -1,7 +1,6 @@
-//! Which ways of reading processes and learning of their ends work here, found by trying each.
+//! Tries each method of reading processes and exits, for `whit doctor`.
 //!
-//! For a doctor: parses the kernel's types (100 ms, 30 MB for that long), loads the programs and
-//! takes them out again.
+//! Parses the kernel's types (100 ms, 30 MB meanwhile), loads the programs and unloads them again.
 
 use std::sync::Arc;
 
@@ -9,14 +8,14 @@ use bpf::{ProcessEvents, TaskIterator};
 
 use crate::{SourceContext, exit};
 
-/// What came of each way; the text says why it does not work.
+/// The result of each method; the text says why it does not work.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// Every process in one pass of a BPF iterator.
     pub iterator: Result<(), String>,
-    /// Ends from a ring that BPF programs fill.
+    /// Exits from a BPF ring buffer.
     pub ring: Result<(), String>,
-    /// Ends from taskstats over netlink.
+    /// Exits from taskstats over netlink.
     pub taskstats: Result<(), String>,
 }
 

@@ -1,15 +1,14 @@
-//! What whit itself costs: CPU, system calls, bytes read and written, memory, ticks it missed.
+//! The cost of whit itself: CPU time, system calls, bytes read and written, memory, missed ticks.
 //!
-//! Reads no kernel file but `/proc/self/statm`, and that only at every [`MEMORY_EVERY`]th sample.
+//! Reads only one kernel file, `/proc/self/statm`, at every [`MEMORY_EVERY`]th sample.
 //! Costs one `getrusage` a sample, about 0.3 µs.
 //!
-//! Why `getrusage` and not `/proc/self/schedstat`: both come from the scheduler's nanosecond
-//! clock, but the file tells of the first thread alone and has no user and system parts, and
-//! reading a file costs three times as much.  It is also what `time` and a waiting shell report,
-//! so an outside observer sees the same number.
+//! `getrusage` is better than `/proc/self/schedstat`: both use the scheduler's nanosecond clock, but
+//! the file covers only the first thread, does not separate user and system time, and costs three
+//! times as much.  `time` and shells report `getrusage` too, so an observer sees the same number.
 //!
-//! What only the recorder knows (what it wrote, what it missed) comes in through
-//! [`RecorderCounters`], which `cli` makes and hands to `SharedState::recorder`.
+//! The recorder's own counts (written bytes, missed ticks) come through [`RecorderCounters`], which
+//! `cli` creates and passes in `SharedState::recorder`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +20,7 @@ use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Source, SourceContext};
 
-/// Samples between two looks at our memory, which changes slowly; in between the latest value is
+/// Samples between two reads of our memory, which changes slowly; in between the latest value is
 /// repeated.
 const MEMORY_EVERY: u64 = 16;
 
@@ -40,16 +39,16 @@ const SWITCHES_VOLUNTARY: usize = 11;
 const SWITCHES_FORCED: usize = 12;
 const MAJOR_FAULTS: usize = 13;
 
-/// What only the recorder knows about itself.  It counts up from 0; this source puts the counts
-/// into the next sample.
+/// The recorder's counters of itself, which start at 0; this source copies them into its samples.
 ///
-/// One thread writes, the same or another one reads, no order between the counts is promised.
+/// One thread writes, the same or another one reads; the counters are not synchronized with each
+/// other.
 #[derive(Debug, Default)]
 pub struct RecorderCounters {
     /// System calls other than those that read kernel files (which [`Host`] counts): timer waits,
     /// writes, syncs.
     pub calls: Counter,
-    /// Bytes handed to `write` and its like.
+    /// Bytes passed to `write` and similar calls.
     pub written_bytes: Counter,
     /// Samples taken.
     pub samples: Counter,
@@ -72,7 +71,7 @@ impl Counter {
         self.0.store(self.get().wrapping_add(count), Ordering::Relaxed);
     }
 
-    /// Sets what is not a count but how things stand.
+    /// Sets a gauge.
     #[inline]
     pub fn set(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
@@ -153,7 +152,7 @@ fn percent_both(row: &Row<'_>) -> Option<f64> {
     Some(percent(row, USER)? + percent(row, SYSTEM)?)
 }
 
-/// All system calls; those of the recorder's own when it tells them.
+/// All system calls, including the recorder's own if it counts them.
 fn calls(row: &Row<'_>) -> Option<f64> {
     Some(row.rate(READ_CALLS)? + row.rate(OTHER_CALLS).unwrap_or(0.0))
 }
