@@ -20,6 +20,8 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 mod commands;
 mod compat;
 mod display;
+#[cfg(test)]
+mod every_option;
 mod export;
 mod help;
 mod memory;

@@ -122,6 +122,32 @@ fn a_count_of_samples_and_the_key_q_end_it() {
     session.ends(0);
 }
 
+/// What a session of two samples has shown.
+fn shown(options: &[&str]) -> String {
+    let mut session = Session::start(options, &[("NO_COLOR", "1")]);
+    session.ends(0);
+    session.seen.clone()
+}
+
+#[test]
+fn options_choose_what_is_shown() {
+    let two = ["--iterations", "2", "-d", "0.1", "--sort", "pid"];
+    let pid = std::process::id().to_string();
+    let only = shown(&[&two[..], &["--pid", &pid]].concat());
+    assert!(only.contains(&pid) && !only.contains("kthreadd"), "{only:?}");
+    let nobody = shown(&[&two[..], &["--user", "no-such-user"]].concat());
+    assert!(nobody.contains("no process to show"), "{nobody:?}");
+
+    let tree = shown(&[&two[..], &["--tree"]].concat());
+    assert!(tree.contains('└'), "{tree:?}");
+    // The test harness runs each test in a thread of its own.
+    let threads = shown(&[&two[..], &["--threads", "--pid", &pid]].concat());
+    assert!(threads.contains("options_choose"), "{threads:?}");
+    let mut session = Session::start(&["--at", "25:00", "/nonexistent.whit"], &[]);
+    session.until("whit: ");
+    assert_eq!(session.child.wait().unwrap().code(), Some(2));
+}
+
 #[test]
 fn signals_end_it_with_the_terminal_as_it_was() {
     for signal in [libc::SIGTERM, libc::SIGINT] {

@@ -353,7 +353,10 @@ impl RecordSettings {
             ensure_directory(&names)?;
             let options = RecordingOptions {
                 keeps_text: arguments.raw,
-                sync_ns: arguments.sync.map(|seconds| seconds.saturating_mul(1_000_000_000)),
+                sync_ns: arguments
+                    .sync
+                    .or(arguments.flush)
+                    .map(|seconds| seconds.saturating_mul(1_000_000_000)),
                 beside_others: false,
             };
             let recording = RecordingFile::create(
