@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "all of it is tests, helpers too")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,9 +15,10 @@ use std::time::{Duration, Instant};
 const THEIRS: &str = "/usr/bin/sem";
 
 /// Longer than anything here takes on a machine that is busy.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(120);
 
-/// A folder with `sem` in `bin/`, and the users' folder `home/`.
+/// A folder with `sem` and `hold FILE`, which waits for a file, in `bin/`, and the users' folder
+/// `home/`.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -24,6 +26,9 @@ impl Place {
         let place = Place(tempfile::tempdir().unwrap());
         fs::create_dir(place.path("bin")).unwrap();
         fs::create_dir(place.path("home")).unwrap();
+        let hold = place.path("bin/hold");
+        fs::write(&hold, "#!/bin/sh\nuntil [ -e \"$1\" ]; do sleep 0.05; done\n").unwrap();
+        fs::set_permissions(&hold, fs::Permissions::from_mode(0o755)).unwrap();
         // parallel tells nobody to cite it then.
         fs::write(place.path("home/will-cite"), "").unwrap();
         place
@@ -47,7 +52,7 @@ impl Place {
     fn shell(&self, text: &str) -> Command {
         let path = std::env::var("PATH").unwrap();
         let mut command = Command::new("timeout");
-        command.args(["-k1", "30", "sh", "-c", text]);
+        command.args(["-k1", "120", "sh", "-c", text]);
         command.current_dir(self.0.path()).stdin(Stdio::null());
         for name in ["PARALLEL", "PARALLEL_SHELL", "PARALLEL_ENV"] {
             command.env_remove(name);
@@ -171,17 +176,19 @@ sem --fg --id e --timeout 0.5 'sleep 5'; echo $?
 "#,
     r#"
 sem --id never --wait; echo $?
-sem --id b 'sleep 6; echo first'; echo started $?
+sem --id b 'hold b; echo first'; echo started $?
 sem --id b --st -1 echo no; echo gave up $?
 sem --id b --wait --st -1; echo no longer waited $?
-sem --id b 'sleep 2; echo second'; echo $?
+touch b; sem --id b 'sleep 2; echo second'; echo $?
 sem --id b --wait; echo $?
 "#,
     r#"
-sem --id c 'sleep 5; echo slow'; sem --id c --fg --st 1 echo anyway; echo $?; sem --wait --id c
-sem -j2 --id d 'sleep 5'; sem -j2 --id d 'sleep 5'; sem -j1 --st -1 --id d true; echo $?
-sem -j3 --st -1 --fg --id d echo third; echo $?
-sem --id 'we/ird Na.me' 'sleep 2'; ls home/semaphores | grep ^id-we; sem --id 'we/ird Na.me' --wait
+sem --id c 'hold c; echo slow'; sem --id c --fg --st 1 echo anyway; echo $?
+touch c; sem --wait --id c
+sem -j2 --id d 'hold d'; sem -j2 --id d 'hold d'; sem -j1 --st -1 --id d true; echo $?
+sem -j3 --st -60 --fg --id d echo third; echo $?; touch d
+sem --id 'we/ird Na.me' 'hold w'; ls home/semaphores | grep ^id-we
+touch w; sem --id 'we/ird Na.me' --wait
 "#,
 ];
 
@@ -208,9 +215,10 @@ fn parallels_and_ours_count_each_other() {
     }
     let place = Place::ours();
     let said = place.said(
-        "/usr/bin/sem --id x 'sleep 4; echo theirs'; sem --id x --st -1 echo no; echo $?
-        sem --id x --fg echo ours; sem --id x 'sleep 4; echo ours'
-        /usr/bin/sem --id x --st -1 echo no; echo $?; /usr/bin/sem --id x --fg echo theirs",
+        "/usr/bin/sem --id x 'hold a; echo theirs'; sem --id x --st -1 echo no; echo $?; touch a
+        sem --id x --fg echo ours; sem --id x 'hold b; echo ours'
+        /usr/bin/sem --id x --st -1 echo no; echo $?; touch b
+        /usr/bin/sem --id x --fg echo theirs",
     );
     assert_eq!(said, "1\ntheirs\nours\n1\nours\ntheirs\n");
 }
@@ -234,7 +242,7 @@ fn never_more_than_so_many_run_at_once() {
 #[test]
 fn a_killed_holder_gives_its_slot_back() {
     let place = Place::ours();
-    let mut holder = place.start(&["--fg", "--id", "x", "echo $$ > pid; exec sleep 20"]);
+    let mut holder = place.start(&["--fg", "--id", "x", "echo $$ > pid; exec sleep 120"]);
     let _command = place.pid("pid");
     let mut waiter = place.start(&["--fg", "--id", "x", "exit 7"]);
     wait_until(|| waits_for_a_slot(waiter.pid()));
