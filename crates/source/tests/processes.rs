@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, mpsc};
 
 use procfs::Host;
 use procfs::pid::{parse_io, parse_stat, parse_status};
@@ -506,36 +506,36 @@ fn a_process_that_holds_its_memorys_lock_holds_no_reading_up() {
 fn threads_have_rows_when_asked_for() {
     let _quiet = without_lock_holders();
     let options = || ProcessOptions { threads: true, ..ProcessOptions::default() };
-    let barrier = Arc::new(std::sync::Barrier::new(4));
     std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| (barrier.wait(), barrier.wait()));
-        }
-        barrier.wait();
+        // Each ends when its sender is dropped: at the end, or when an assertion fails.
+        let (tids, started) = mpsc::channel();
+        let _senders: Vec<mpsc::Sender<()>> = (0..3)
+            .map(|_| {
+                let (sender, receiver) = mpsc::channel();
+                let tids = tids.clone();
+                scope.spawn(move || {
+                    tids.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+                    receiver.recv()
+                });
+                sender
+            })
+            .collect();
         let own = i64::from(std::process::id());
+        let tids: Vec<i64> = started.iter().take(3).map(i64::from).chain([own]).collect();
+        let is_ours = |reader: &Reader, row| reader.get(row, "tgid") == Some(own);
         for mut reader in both_methods(options) {
             assert_eq!(reader.read(), State::Ok);
-            let of_us = |row: &usize| reader.get(*row, "tgid") == Some(own);
-            let rows: Vec<usize> = (0..reader.table.rows()).filter(of_us).collect();
-            assert!(rows.len() >= 4, "{}", rows.len());
-            let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
-            let tids: Vec<String> =
-                tasks.map(|task| task.file_name().to_string_lossy().into_owned()).collect();
-            for row in rows {
-                let name = String::from_utf8_lossy(reader.table.name(row)).into_owned();
-                let tid = name.split('\x1f').next().unwrap().to_owned();
-                assert!(tids.contains(&tid) || reader.get(row, "threads").is_some(), "{name}");
-                assert!(reader.get(row, "user_time").is_some());
+            for tid in &tids {
+                let row = reader.row(u32::try_from(*tid).unwrap()).unwrap();
+                assert!(is_ours(&reader, row) && reader.get(row, "user_time").is_some());
                 assert!(reader.get(row, "read_chars").is_some());
             }
         }
-        let mut without = both_methods(ProcessOptions::default);
-        for reader in &mut without {
+        for mut reader in both_methods(ProcessOptions::default) {
             reader.read();
             let rows = 0..reader.table.rows();
-            assert_eq!(rows.filter(|row| reader.get(*row, "tgid") == Some(own)).count(), 1);
+            assert_eq!(rows.filter(|&row| is_ours(&reader, row)).count(), 1);
         }
-        barrier.wait();
     });
 }
 
