@@ -625,8 +625,12 @@ fn on_a_terminal(columns: u16, arguments: &[&str]) -> Option<String> {
     }
     // SAFETY: openpty has just given us these descriptors, and nobody else has them.
     let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
-    let mut child =
-        whit(arguments).env("NO_COLOR", "1").stdout(theirs).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = whit(arguments)
+        .env("NO_COLOR", "1")
+        .stdout(theirs.try_clone().unwrap())
+        .stderr(theirs)
+        .spawn()
+        .unwrap();
     let mut said = Vec::new();
     // The other end closes with an error, which is how terminals end.
     let _ = std::fs::File::from(ours).read_to_end(&mut said);
@@ -643,5 +647,8 @@ fn a_narrow_terminal_without_colour() {
         };
         assert!(said.contains('#') && said.lines().count() >= 4, "{said}");
         assert!(!said.contains('\x1b'), "no escape sequences: {said:?}");
+        assert!(said.contains("waiting for 0.02 second sample"), "{said:?}");
     }
+    let quiet = on_a_terminal(40, &["-scdn", "-i0.02", "-c3", "--quiet"]).unwrap();
+    assert!(!quiet.contains("waiting for"), "{quiet:?}");
 }

@@ -138,11 +138,28 @@ fn options_choose_what_is_shown() {
     let nobody = shown(&[&two[..], &["--user", "no-such-user"]].concat());
     assert!(nobody.contains("no process to show"), "{nobody:?}");
 
-    let tree = shown(&[&two[..], &["--tree"]].concat());
+    let filtered = shown(&[&two[..], &["--filter", "no such text"]].concat());
+    // The program's own line has the text among its arguments.
+    assert!(filtered.contains("with 'no such text'"), "{filtered:?}");
+    assert!(!filtered.contains("kthreadd"), "{filtered:?}");
+    let users = shown(&["--iterations", "2", "--delay", "0.1", "--by", "user"]);
+    assert!(users.contains("PROCS"), "{users:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::start(&["--root", folder.path().to_str().unwrap()], &[]);
+    session.until("there is no folder proc");
+
+    // A child of ours stands below us, wherever the others are.
+    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    let both = format!("{pid},{}", child.id());
+    let tree = shown(&[&two[..], &["--pid", &both, "--tree"]].concat());
+    child.kill().unwrap();
+    child.wait().unwrap();
     assert!(tree.contains('└'), "{tree:?}");
     // The test harness runs each test in a thread of its own.
-    let threads = shown(&[&two[..], &["--threads", "--pid", &pid]].concat());
-    assert!(threads.contains("options_choose"), "{threads:?}");
+    let tid = rustix::thread::gettid().as_raw_nonzero().to_string();
+    assert!(shown(&[&two[..], &["--pid", &tid]].concat()).contains("no process to show"));
+    let threads = shown(&[&two[..], &["--threads", "--pid", &tid]].concat());
+    assert!(!threads.contains("no process to show"), "{threads:?}");
     let mut session = Session::start(&["--at", "25:00", "/nonexistent.whit"], &[]);
     session.until("whit: ");
     assert_eq!(session.child.wait().unwrap().code(), Some(2));

@@ -106,6 +106,7 @@ fn told(group: &Group, more: &[&str]) -> String {
     std::fs::read_to_string(&file).unwrap()
 }
 
+/// `--cgroup`.
 #[test]
 fn tasks_of_a_group_and_below_it_are_told_and_no_others() {
     let (true, Some(group)) = (is_allowed(), Group::new()) else { return };

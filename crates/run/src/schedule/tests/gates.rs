@@ -152,6 +152,7 @@ fn a_suspended_job_can_be_ended() {
     assert_eq!(run.schedule.suspended, 0);
 }
 
+/// `--noswap`.
 #[test]
 fn swapping_both_ways_holds_jobs_back() {
     let swaps = |in_pages, out_pages| {

@@ -1,0 +1,194 @@
+//! What each option changes: a command without it, the same with it, and what tells the outputs
+//! apart.  The cases stand in the text files here, `cases.rs` has their form.
+//!
+//! `src/every_option.rs` holds that each option of each verb has a case, or a test of its own that
+//! `elsewhere.txt` names.
+#![allow(clippy::unwrap_used, reason = "a test that cannot run must fail")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use regex::RegexBuilder;
+
+mod cases;
+
+/// Leads to another host's folder, with its environment, as `ssh HOST -- COMMAND` does.
+const THERE: &str = "#!/bin/sh
+cd \"${0%/*}/there.d\"; shift 2; exec env -i PATH=\"$PATH\" HOME=\"$PWD\" sh -c \"$*\"
+";
+
+/// The files that commands find in their folder.
+fn prepare(folder: &Path) {
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        if text.starts_with("#!") {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    };
+    write("values", "a\nb\n");
+    write("numbers", &(1..100).map(|number| format!("{number}\n")).collect::<String>());
+    write("passwd", "tester:x:0:0::/:/bin/sh\n");
+    write("remote", "#!/bin/sh\necho by ssh \"$1\"\n");
+    write("there", THERE);
+    fs::create_dir(folder.join("there.d")).unwrap();
+    // A machine of 64 CPUs, and one with an NFS client that does nothing.
+    let cpus: String = (0..64).map(|cpu| format!("cpu{cpu} 1 1 1 1\n")).collect();
+    write("many/proc/stat", &format!("cpu 1 1 1 1\n{cpus}btime 1\n"));
+    write("nfs/proc/stat", "cpu 1 1 1 1\ncpu0 1 1 1 1\nbtime 1\n");
+    write("nfs/proc/net/rpc/nfs", &format!("proc3 22{}\n", " 1".repeat(22)));
+}
+
+/// What a command line prints in a folder of its own, standard output and error together.
+fn printed(line: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path());
+    let bin = Path::new(env!("CARGO_BIN_EXE_whit")).parent().unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let testdata = tests.join("../../../testdata");
+    let recordings = testdata.join("recordings");
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("exec 2>&1 </dev/null\n{line}")]).current_dir(&folder);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PARALLEL") {
+            command.env_remove(name);
+        }
+    }
+    command.env_remove("XDG_CACHE_HOME").env_remove("NO_COLOR");
+    command.env("PATH", &path).env("HOME", folder.path()).env("LC_ALL", "C").env("TZ", "UTC");
+    command.env("TREE", testdata.join("proc/vm2")).env("RECORDED", &recordings);
+    command.env("ALPHA", recordings.join("alpha-20261121-093009.raw.gz"));
+    command.env("BETA", recordings.join("beta-20260301-235950.raw.gz"));
+    command.env("GAMMA", recordings.join("gamma-20260101-100000.raw"));
+    command.env("ZETA", recordings.join("zeta-20261121-131413.raw.gz"));
+    command.env("ENVRULES", tests.join("envrules.txt"));
+    command.env("TRACE", "whit trace --way ptrace -o -");
+    String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned()
+}
+
+/// What is wrong with a case, if the outputs do not differ as it says.
+fn failure(case: &cases::Case) -> Option<String> {
+    let pattern = RegexBuilder::new(case.pattern).multi_line(true).build().unwrap();
+    let (without, with) = (printed(case.without), printed(case.with));
+    let has = (pattern.is_match(&without), pattern.is_match(&with));
+    let (first, second) = (case.without, case.with);
+    (has != (!case.adds, case.adds))
+        .then(|| format!("{pattern}\n- {first}\n{without}\n+ {second}\n{with}"))
+}
+
+/// Holds of each case that the outputs differ as it says.  Many cases sleep: four at once.
+fn outputs_differ(text: &'static str) {
+    let cases: Vec<cases::Case> = cases::of(text).collect();
+    let next = AtomicUsize::new(0);
+    let check = || {
+        let cases = std::iter::from_fn(|| cases.get(next.fetch_add(1, Ordering::Relaxed)));
+        cases.filter_map(failure).collect::<Vec<String>>()
+    };
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let checks = [(); 4].map(|()| scope.spawn(check));
+        checks.into_iter().flat_map(|check| check.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whether a command can be traced; says so if not.
+fn can_trace(what: &str, options: &[&str]) -> bool {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    command.arg("trace").args(options).args(["-qq", "-o", "/dev/null", "true"]);
+    let output = command.output().unwrap();
+    if !output.status.success() {
+        testkit::skip(what, &String::from_utf8_lossy(&output.stderr));
+    }
+    output.status.success()
+}
+
+#[test]
+fn options_of_run() {
+    outputs_differ(cases::RUN);
+}
+
+#[test]
+fn options_of_record() {
+    outputs_differ(cases::RECORD);
+}
+
+#[test]
+fn options_of_play() {
+    outputs_differ(cases::PLAY);
+}
+
+#[test]
+fn options_of_doctor_and_link() {
+    outputs_differ(cases::REST);
+}
+
+#[test]
+fn options_of_bench() {
+    outputs_differ(cases::BENCH);
+}
+
+#[test]
+fn options_of_trace() {
+    if can_trace("ptrace", &["--way", "ptrace"]) {
+        outputs_differ(cases::TRACE);
+    }
+}
+
+#[test]
+fn options_of_trace_in_the_kernel() {
+    if can_trace("BPF programs", &["--way", "kernel", "-c"]) {
+        outputs_differ(cases::KERNEL);
+    }
+}
+
+#[test]
+fn samples_reach_the_disk_when_asked() {
+    if !can_trace("ptrace", &["--way", "ptrace"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let calls = |options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+        command.args(["trace", "--way", "ptrace", "-cf", "-e", "trace=fdatasync", "-o", "-"]);
+        command.args([env!("CARGO_BIN_EXE_whit"), "record", "-sc", "-i0.05", "-c2", "-f", "./"]);
+        command.args(options).current_dir(&folder);
+        let output = command.output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let row = text.lines().find(|line| line.ends_with(" fdatasync"));
+        let calls = row.map(|row| row.split_whitespace().nth(3).unwrap().parse().unwrap());
+        calls.unwrap_or(0u32)
+    };
+    let plain = calls(&[]);
+    for option in ["--sync", "--flush"] {
+        let synced = calls(&[option, "0", "--pname", option.trim_start_matches('-')]);
+        assert!(synced >= plain + 2, "{option}: {synced}, without {plain}");
+    }
+}
+
+#[test]
+fn an_option_that_changes_nothing_is_accepted() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+    let output = command.args(["record", "-sc", "-i0.05", "-c1", "--nohup"]).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert_eq!(output.stdout.iter().filter(|&&byte| byte == b'\n').count(), 3, "{output:?}");
+}
+
+#[test]
+fn the_kernels_text_is_kept_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = |name: &str, options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_whit"));
+        command.args(["record", "-sc", "-i0.05", "-c2", "-f", name]).args(options);
+        assert!(command.current_dir(&folder).status().unwrap().success());
+        let files = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap());
+        let is_ours = |file: &fs::DirEntry| file.file_name().to_string_lossy().starts_with(name);
+        files.filter(is_ours).map(|file| file.metadata().unwrap().len()).sum::<u64>()
+    };
+    let (plain, raw) = (bytes("plain", &[]), bytes("kept", &["--raw"]));
+    assert!(raw > plain + 300, "{raw} bytes, without the text {plain}");
+}
