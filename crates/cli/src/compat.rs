@@ -16,11 +16,11 @@ pub(crate) struct Incumbent {
     pub(crate) name: &'static str,
     /// Turns its arguments (without the name) into whit's (without `whit`).
     pub(crate) translate: fn(Vec<OsString>) -> Vec<OsString>,
-    /// What it ends with when something is wrong.
+    /// Its exit code for errors.
     pub(crate) failure: u8,
 }
 
-/// Every incumbent whose part exists.
+/// Every incumbent.
 pub(crate) static ALL: &[Incumbent] = &[
     Incumbent { name: "collectl", translate: collectl::translate, failure: 2 },
     Incumbent { name: "parallel", translate: parallel::translate, failure: 255 },

@@ -288,8 +288,8 @@ impl DisplayArguments {
         self.sources.idle(subsystems)
     }
 
-    /// Refuses letters of `-o` where they have no effect: exceptions go to plot files and to the
-    /// screen, header blocks to the screen, for plot files have them anyway.
+    /// Rejects letters of `-o` where they have no effect: exceptions go to plot files and to the
+    /// screen; plot files always have header blocks.
     pub(crate) fn check_places(&self, files: bool) -> anyhow::Result<()> {
         let letters = self.letters.as_deref().unwrap_or_default();
         ensure!(

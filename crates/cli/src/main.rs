@@ -31,7 +31,7 @@ mod run;
 mod usage;
 mod zone;
 
-/// Tests hold that a sample allocates nothing.
+/// Tests check that a sample allocates nothing.
 #[cfg(test)]
 #[global_allocator]
 static ALLOCATOR: testkit::CountingAllocator = testkit::CountingAllocator;
@@ -128,9 +128,9 @@ fn parse(words: &[OsString], abbreviates: bool) -> Result<Arguments, clap::Error
     Arguments::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
-/// The plain command line of a recorder, which stays for weeks with all that was touched at its
-/// start: read without making up the options of every other verb.  Help, and what is wrong, are
-/// left to the whole command, which prints them.
+/// Parses the plain command line of a recorder without building the options of every other verb: a
+/// recorder keeps all memory that its start has touched for weeks.  Help and errors are left to the
+/// whole command, which prints them.
 fn parse_recorder(words: &[OsString]) -> Option<commands::record::RecordArguments> {
     let (verb, given) = words.get(1..)?.split_first()?;
     if verb != "record" {
@@ -142,7 +142,7 @@ fn parse_recorder(words: &[OsString]) -> Option<commands::record::RecordArgument
     commands::record::RecordArguments::from_arg_matches(&matches).ok()
 }
 
-/// The same for a runner of jobs, which is started often.
+/// As [`parse_recorder`], for a job runner, which is started often.
 fn parse_runner(words: &[OsString]) -> Option<commands::run::RunArguments> {
     let (verb, given) = words.get(1..)?.split_first()?;
     if verb != "run" {
@@ -154,7 +154,7 @@ fn parse_runner(words: &[OsString]) -> Option<commands::run::RunArguments> {
     commands::run::RunArguments::from_arg_matches(&matches).ok()
 }
 
-/// Help, the version, or what is wrong with the command line.
+/// Prints help, the version, or what is wrong with the command line.
 fn refuse(error: &clap::Error, words: &[OsString], failure: u8) -> ExitCode {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into()).collect();
     match usage::explain(error, &words) {

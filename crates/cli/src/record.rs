@@ -1,5 +1,5 @@
-//! What `whit record` is beside the recorder itself: its arguments, signals, messages, and the
-//! background.
+//! The parts of `whit record` beside the recorder itself: arguments, signals, messages, and the
+//! daemon.
 
 pub(crate) mod arguments;
 pub(crate) mod daemon;

@@ -1,8 +1,8 @@
-//! What is wrong with a command line, in one line; and what to use in place of a switch that
-//! collectl, strace or GNU parallel has and whit has not.
+//! Errors of a command line in one line; and what to use instead of a switch that collectl, strace
+//! or GNU parallel has and whit has not.
 //!
-//! clap explains over several lines.  Scripts and logs want one, in the form of every other error
-//! of whit.
+//! clap explains over several lines.  Scripts and logs need one, in the form of whit's other
+//! errors.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -107,11 +107,11 @@ const REFUSED: &[(&[&str], Where, &str)] = &[
 
 /// strace's switches that `whit trace` does not have, and why or what to say instead.
 const REFUSED_OF_STRACE: &[(&[&str], &str)] = &[
-    (&["-k", "--stack-traces"], "stacks are not looked at; perf record -g does"),
+    (&["-k", "--stack-traces"], "stacks are not traced; perf record -g does"),
     (&["-D", "--daemonize"], "whit is the parent of the command, which ends with it"),
     (&["-b", "--detach-on"], "whit follows a process through execve; -p another one"),
     (&["-I", "--interruptible"], "a command gets the signals and is traced to its end"),
-    (&["--instruction-pointer"], "where a call was made from is not looked at"),
+    (&["--instruction-pointer"], "the address of a call is not shown"),
     (&["-X", "--const-print-style"], "constants have their names; -e raw= shows numbers"),
     (&["-O", "--summary-syscall-overhead"], "what tracing adds is measured and shown by itself"),
     (
@@ -119,11 +119,11 @@ const REFUSED_OF_STRACE: &[(&[&str], &str)] = &[
         "names of processes are not added to lines; --by command counts by them",
     ),
     (&["--decode-fds"], "it is -y, or -yy with details"),
-    (&["--inject", "--fault"], "whit watches and never changes what a program does"),
+    (&["--inject", "--fault"], "whit never changes what a program does"),
     (&["--read", "--write"], "whit dumps no data; -s shows more of it in the lines"),
-    (&["--verbose"], "structures are looked into; -e raw= shows words"),
-    (&["--kvm"], "exits of virtual CPUs are not looked at"),
-    (&["-d", "--debug"], "there is nothing of that kind"),
+    (&["--verbose"], "structures are decoded; -e raw= shows plain words"),
+    (&["--kvm"], "exits of virtual CPUs are not traced"),
+    (&["-d", "--debug"], "whit has no debug output"),
     (&["--tips"], "there are none"),
     (&["-F"], "it is -f"),
 ];
@@ -219,7 +219,7 @@ fn verb_of(arguments: &[String]) -> Option<&str> {
         .then_some(verb)
 }
 
-/// Why a switch of collectl's is not there, if that is what the error is about.
+/// Why whit does not have this switch, if the error is about one of another program.
 fn refusal(error: &clap::Error, verb: Option<&str>) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;

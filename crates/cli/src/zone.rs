@@ -1,20 +1,20 @@
 //! The time zone of this machine.
 //!
-//! Reads what `/etc/localtime` leads to: three system calls.  A look-up by name would first list
-//! all zones that there are, which takes two thousand calls and 100 KiB that stay.
+//! Reads the file that `/etc/localtime` links to: three system calls.  A lookup by name would first
+//! list all zones, which takes two thousand system calls and 100 KiB that stay allocated.
 
 use std::path::Path;
 
 use jiff::tz::TimeZone;
 
-/// The zone that times are shown in here: that of `TZ`, else the machine's, else UTC.
+/// The local time zone: that of `TZ`, otherwise the machine's, otherwise UTC.
 pub(crate) fn local() -> TimeZone {
     let asked = std::env::var_os("TZ").is_some();
     let machine = if asked { None } else { linked(Path::new("/etc/localtime")) };
     machine.unwrap_or_else(TimeZone::system)
 }
 
-/// The zone that a link into the zones' folder leads to, by its name there.
+/// The zone that a link into the zoneinfo directory names.
 fn linked(link: &Path) -> Option<TimeZone> {
     let target = std::fs::read_link(link).ok()?;
     let (_, name) = target.to_str()?.split_once("/zoneinfo/")?;

@@ -71,7 +71,7 @@ enum What {
 #[derive(clap::Args)]
 #[command(after_help = crate::help::BENCH)]
 pub(crate) struct BenchRecordArguments {
-    /// Turns of everybody; the tables show medians
+    /// Rounds in which each program runs once; the tables show medians
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
@@ -80,7 +80,7 @@ pub(crate) struct BenchRecordArguments {
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     case: Vec<String>,
 
-    /// Samples of a turn; 8640 stand for a day at 10 s
+    /// Samples of a round; 8640 are a day at 10 s
     #[arg(long, value_name = "N", default_value_t = 8640,
           value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
     samples: u64,
@@ -90,7 +90,7 @@ pub(crate) struct BenchRecordArguments {
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     slow_samples: u64,
 
-    /// Compare sizes over so many seconds at one sample a second [300 unless given; 0: not at all]
+    /// Compare sizes over this many seconds, one sample a second [300 without SECS; 0: do not]
     #[arg(long, value_name = "SECS", num_args = 0..=1, default_value_t = 0,
           default_missing_value = "300")]
     long: u64,
@@ -112,12 +112,12 @@ pub(crate) struct BenchRecordArguments {
 #[derive(clap::Args)]
 #[command(after_help = crate::help::BENCH)]
 pub(crate) struct BenchProcessesArguments {
-    /// Turns of everybody; the tables show medians
+    /// Rounds in which each program runs once; the tables show medians
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
 
-    /// Samples of a turn in collectl's own rows; every sixth reads processes
+    /// Samples of a round in the rows of collectl itself; every sixth reads processes
     #[arg(long, value_name = "N", default_value_t = 8640,
           value_parser = clap::value_parser!(u64).range(6..=10_000_000))]
     samples: u64,
@@ -126,8 +126,8 @@ pub(crate) struct BenchProcessesArguments {
     #[arg(long, alias = "crowds", value_name = "N,NxT,…", default_value = "100,1000,10000,1000x8")]
     sleepers: String,
 
-    /// Instead: start programs as fast as the machine can for so many seconds, and count those
-    /// that the recording has [300 unless given]
+    /// Instead: start programs as fast as the machine can for this many seconds, and count how many
+    /// the recording has [300 without SECS]
     #[arg(long, value_name = "SECS", num_args = 0..=1, default_missing_value = "300",
           value_parser = clap::value_parser!(u64).range(1..=86_400),
           conflicts_with_all = ["rounds", "samples", "sleepers", "quick"])]
@@ -141,7 +141,7 @@ pub(crate) struct BenchProcessesArguments {
     #[arg(long)]
     json: bool,
 
-    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-processes; of --long in its
+    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-processes; with --long in its
     /// folder flood
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
@@ -151,7 +151,7 @@ pub(crate) struct BenchProcessesArguments {
 #[derive(clap::Args)]
 #[command(after_help = crate::help::BENCH)]
 pub(crate) struct BenchTraceArguments {
-    /// Turns of everybody; the tables show medians
+    /// Rounds in which each program runs once; the tables show medians
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
@@ -173,12 +173,12 @@ pub(crate) struct BenchTraceArguments {
 #[derive(clap::Args)]
 #[command(after_help = crate::help::BENCH)]
 pub(crate) struct BenchSpawnArguments {
-    /// Turns of everybody; the tables show medians
+    /// Rounds in which each program runs once; the tables show medians
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     rounds: u16,
 
-    /// Jobs of a turn
+    /// Jobs of a round
     #[arg(long, value_name = "N", default_value_t = 10_000,
           value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     jobs: u64,
@@ -289,7 +289,7 @@ fn show(
     let is_terminal = std::io::stderr().is_terminal();
     let on_terminal = |text: &str| {
         if is_terminal {
-            // To the beginning of the line, and away with what stood there.
+            // Return to the beginning of the line and erase it.
             let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
         }
     };
@@ -342,7 +342,7 @@ impl BenchProcessesArguments {
     }
 }
 
-/// Programs that everybody starts in all rounds together.
+/// Programs that all rounds together start.
 const PROGRAMS_STARTED: u64 = 10_000;
 
 impl BenchTraceArguments {

@@ -16,7 +16,7 @@ use crate::compat;
 pub(crate) struct LinkArguments {
     /// Folder to make the links in; made if missing
     directory: PathBuf,
-    /// Replace whatever stands under these names
+    /// Replace existing files of these names
     #[arg(long)]
     force: bool,
 }

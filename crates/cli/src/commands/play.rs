@@ -35,7 +35,7 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
         eprintln!("whit: {complaint}");
     }
     let code = show(&arguments, &period, &recordings)?;
-    // What is left out is a loss, however well the rest is shown.
+    // Recordings that could not be read are an error, even if the rest is shown.
     Ok(if complaints.is_empty() { code } else { ExitCode::from(2) })
 }
 
@@ -116,7 +116,7 @@ fn grep(
     Ok(feed::search(recordings, period, &regex, column, escapes, out)?)
 }
 
-/// Says on stderr what the output cannot.
+/// Writes notes to stderr that the output cannot contain.
 fn finish(outcome: &Outcome, recordings: &[RecordedFile], period: &TimeSelection) -> ExitCode {
     for note in &outcome.notes {
         eprintln!("whit: {note}");

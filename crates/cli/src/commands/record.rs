@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
         return record(&arguments, None);
     }
     let parent = daemon::leave()?;
-    // From here on the command that was started reports errors for us.
+    // From here on the waiting parent reports errors.
     let mut parent = Some(parent);
     match record(&arguments, Some(&mut parent)) {
         Err(error) if parent.is_some() => {
@@ -248,7 +248,8 @@ impl RecordSettings {
             align: arguments.align || arguments.daemon,
             budget_percent: arguments.budget,
             seldom: (!self.entries.iter().any(is_asked_for)).then_some(OWN_SOURCE),
-            // As collectl: the first sample is only a base, so one more makes so many intervals.
+            // As in collectl: the first sample only starts rates, so N intervals need N + 1
+            // samples.
             samples: arguments.count.map(|count| count.saturating_add(1)),
             duration_ns: self.duration_ns,
         }
@@ -295,7 +296,7 @@ impl RecordSettings {
         Ok(())
     }
 
-    /// With its domain, which only an export may want and only a resolver knows.
+    /// The host name with its domain, which only exports need and only a resolver knows.
     fn full_host_name(&self, arguments: &RecordArguments) -> Option<String> {
         arguments.display.formats.export()?;
         let host = self.meta.host();
@@ -331,7 +332,7 @@ impl RecordSettings {
         Ok(LiveText::open(view, sink, counters.clone(), input)?)
     }
 
-    /// The recording, and the housekeeping of all files.
+    /// The recording, and the retention of all files.
     fn open_files(
         &self,
         arguments: &RecordArguments,
@@ -347,7 +348,7 @@ impl RecordSettings {
             .map(|text| Roll::parse(text).with_context(|| format!("-r {text}")));
         let roll = roll.transpose()?;
         let keep = arguments.keep.as_deref().map(Keep::parse).transpose().context("--keep")?;
-        // What --keep says is kept replaces the seven days that -r keeps.
+        // --keep replaces the seven days of -r.
         let roll = roll.map(|roll| if keep.is_some() { roll.without_days() } else { roll });
         if arguments.makes_recording() {
             ensure_directory(&names)?;
@@ -378,8 +379,8 @@ impl RecordSettings {
     }
 }
 
-/// Leaves out adapters and sensors that this machine does not have, and says so: only headings
-/// would be shown of them.  A recording keeps them, as they may be added later.
+/// Leaves out adapters and sensors that this machine does not have, with a message, because views
+/// would show only headings.  A recording keeps them: they may be added later.
 ///
 /// # Errors
 /// When nothing is left.
@@ -409,10 +410,10 @@ fn leave_out_missing(
         }
         state != State::Absent
     });
-    let told = missing.join("; ");
-    anyhow::ensure!(!entries.is_empty(), "no subsystems selected: {told}; see whit doctor");
+    let message = missing.join("; ");
+    anyhow::ensure!(!entries.is_empty(), "no subsystems selected: {message}; see whit doctor");
     if !missing.is_empty() {
-        eprintln!("whit: {told}; see whit doctor");
+        eprintln!("whit: {message}; see whit doctor");
     }
     Ok(())
 }
@@ -451,7 +452,7 @@ fn with_config(arguments: RecordArguments) -> anyhow::Result<RecordArguments> {
         format!("-C {}: no line 'DaemonCommands = …', which is all that is read", path.display())
     })?;
     let given: Vec<_> = std::env::args_os().collect();
-    // What stands before our switches are the program and the verb, in whatever way it was called.
+    // The first two words are the program and the verb, however it was called.
     let given = crate::compat::command_line(given);
     let (program, rest) = given.split_at(given.len().min(2));
     let all = program[..1].iter().cloned();

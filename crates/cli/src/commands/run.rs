@@ -1,7 +1,7 @@
 //! `whit run`: many jobs at once, by GNU parallel's command line.
 //!
-//! Exit codes are parallel's: 0 all jobs succeeded; 1 to 100 so many failed, 101 more than that;
-//! 255 something else went wrong.
+//! Exit codes are those of parallel: 0 all jobs succeeded; 1 to 100 the number of failed jobs, 101
+//! more than 100; 255 another error.
 
 use std::process::ExitCode;
 

@@ -25,7 +25,7 @@ pub(crate) struct TopArguments {
     #[arg(short = 'd', long = "delay", value_name = "SECS", default_value = "1")]
     delay: String,
 
-    /// End after so many samples
+    /// End after this many samples
     #[arg(short = 'n', long = "iterations", value_name = "COUNT",
           value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
@@ -59,7 +59,7 @@ pub(crate) struct TopArguments {
     #[arg(short = 'H', long)]
     threads: bool,
 
-    /// Look at /proc and /sys under this folder
+    /// Read /proc and /sys below this folder
     #[arg(long, value_name = "DIR", default_value = "/", conflicts_with = "file")]
     root: PathBuf,
 }
@@ -136,7 +136,7 @@ pub(crate) fn run(arguments: &TopArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the environment says of the terminal.
+/// The properties of the terminal, from the environment.
 fn terminal() -> TerminalKind {
     let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     TerminalKind {

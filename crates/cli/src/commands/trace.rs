@@ -24,7 +24,7 @@ use trace::{
 use self::arguments::EventArguments;
 pub(crate) use self::arguments::TraceArguments;
 
-/// Bytes of a text that are shown at most: above it a line is no line any more, and each is read
+/// Most bytes of a string that are shown: longer lines are not readable, and each string is read
 /// from the task.
 const TEXT_LIMIT_MAX: usize = 1 << 20;
 
@@ -330,8 +330,8 @@ fn exit_as(end: WaitStatus) -> ExitCode {
             ExitCode::from(u8::try_from(status & 0xff).unwrap_or(u8::MAX))
         }
         WaitStatus::Signaled { number, .. } => {
-            // SAFETY: plain system calls; the signal's own action is put back first, and no core
-            // is wanted of us.
+            // SAFETY: plain system calls; the default action of the signal is restored, and whit
+            // itself dumps no core.
             unsafe {
                 let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
                 libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
@@ -342,7 +342,7 @@ fn exit_as(end: WaitStatus) -> ExitCode {
                 libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
                 libc::raise(number);
             }
-            // A signal that ends nothing by itself.
+            // A signal that does not end a process.
             ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX))
         }
     }

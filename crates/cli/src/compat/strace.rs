@@ -1,8 +1,8 @@
 //! `strace`: its command line as one of `whit trace`.
 //!
-//! The letters are read as getopt reads them, since three of them mean something else to whit (`-a`,
-//! `-i`) or nothing at all; those go on under their long names, which whit takes, or refuses by name.
-//! Long names may be abbreviated as long as they stay unambiguous.
+//! The letters are parsed as getopt does, because some mean something else to whit (`-a`, `-i`) or
+//! nothing; these are passed on under their long names, which whit takes, or refuses by name. Long
+//! names may be abbreviated as long as they are unambiguous.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -81,7 +81,7 @@ pub(super) fn translate(arguments: Vec<OsString>) -> Vec<OsString> {
         } else if bytes.len() > 1 && bytes[0] == b'-' {
             letters(&bytes[1..], &mut given, &mut line)
         } else {
-            // The command, and whatever is its own.
+            // The command and its arguments.
             line.push(argument);
             break;
         };
@@ -93,7 +93,7 @@ pub(super) fn translate(arguments: Vec<OsString>) -> Vec<OsString> {
     line
 }
 
-/// Translates a long name; gives another command line if that is all that is asked for.
+/// Translates a long name; returns another command line if that is all that was asked for.
 fn long(
     given: &[u8],
     rest: &mut impl Iterator<Item = OsString>,
@@ -125,7 +125,7 @@ fn long(
     None
 }
 
-/// The long name that this is the begin of, if it is of one alone.
+/// The long name that this abbreviates, if it is unambiguous.
 fn in_full(short: &str) -> Option<(&'static str, bool)> {
     if let Some(exact) = LONG.iter().find(|(name, _)| *name == short) {
         return Some(*exact);
@@ -159,7 +159,7 @@ fn letters(
             b'D' => line.push("--daemonize".into()),
             b'd' => line.push("--debug".into()),
             b'Y' => line.push("--decode-pids=comm".into()),
-            // What -f was before it was.
+            // The older name of -f.
             b'F' => line.push("-f".into()),
             _ => line.push(OsString::from_vec(vec![b'-', letter])),
         }
@@ -173,7 +173,7 @@ fn with_value(letter: u8, value: Option<OsString>, line: &mut Vec<OsString>) {
         b'b' => "--detach-on=",
         b'I' => "--interruptible=",
         b'O' => "--summary-syscall-overhead=",
-        // The style that there is.
+        // The only supported style.
         b'X' if value.as_deref() == Some(OsStr::new("abbrev")) => return,
         b'X' => "--const-print-style=",
         _ => "",

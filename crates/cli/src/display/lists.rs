@@ -173,7 +173,7 @@ impl DisplayArguments {
         Ok(())
     }
 
-    /// Settles what a list looks like: `playing` or live, `sending` its lines somewhere.
+    /// Completes the options of a list: `playing` or live, `sending` its lines to a socket.
     pub(crate) fn settle_list(
         &self,
         options: &mut Options,

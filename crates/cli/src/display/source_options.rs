@@ -82,8 +82,8 @@ impl SourceArguments {
         Ok(())
     }
 
-    /// A sentence for each switch that has no effect on what is shown.  collectl takes them in
-    /// silence, so that they may stand in anybody's scripts; but nobody should wait for an effect.
+    /// A message for each switch that has no effect on what is shown.  collectl takes these
+    /// silently, so scripts may contain them; the message says that they have no effect.
     pub(super) fn idle(&self, subsystems: &Selection) -> Vec<String> {
         let idle = self.0.iter().filter(|(entry, option, _)| {
             // One that needs letters of -o is refused with them or without.

@@ -1,4 +1,4 @@
-//! What `whit play` is asked for.
+//! The arguments of `whit play`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -93,13 +93,13 @@ pub(crate) struct PlayArguments {
           conflicts_with_all = ["from", "thru", "extract", "grep", "stats"])]
     pub(crate) diff: Option<Vec<String>>,
 
-    /// `offsettime`, worked out.
+    /// `offsettime` in nanoseconds.
     #[arg(skip)]
     pub(crate) offset_ns: i64,
 }
 
 impl PlayArguments {
-    /// The options for a set of recordings; what the command line leaves open, they say.
+    /// The options for a set of recordings; the recordings supply the defaults.
     pub(crate) fn options_for(&self, set: &RecordingSet<'_>) -> anyhow::Result<Options> {
         let meta = &set.recordings[0].meta;
         let mut selection = set.selection.clone();
@@ -115,7 +115,7 @@ impl PlayArguments {
         Ok(options)
     }
 
-    /// How the recordings of a set that are shown so are read.
+    /// The settings for reading a set of recordings with these options.
     pub(crate) fn settings(&self, options: &Options) -> anyhow::Result<PlaySettings> {
         let given = &options.of_sources;
         let file = self.envrules.as_deref();
@@ -132,7 +132,7 @@ impl PlayArguments {
         })
     }
 
-    /// The digests that are made.
+    /// The digests that are asked for.
     pub(crate) fn digests(&self) -> Vec<&'static str> {
         let asked = [(self.procanalyze, "process"), (self.slabanalyze, "slab")];
         asked.iter().filter(|(asked, _)| *asked).map(|(_, name)| *name).collect()
@@ -143,7 +143,7 @@ impl PlayArguments {
         self.filename.is_some() && self.display.plot
     }
 
-    /// Refuses what does not go together.
+    /// Rejects options that cannot be combined.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(!self.display.home, "--home does not apply to play");
         self.display.sources.check_played()?;

@@ -12,18 +12,18 @@ use super::arguments::PlayArguments;
 use super::notes::{EndsLost, Presence};
 use crate::display;
 
-/// What a play came to.
+/// The result of a play.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// Frames shown.
     pub(crate) frames: u64,
-    /// Sentences for stderr.
+    /// Messages for stderr.
     pub(crate) notes: Vec<String>,
     /// Whether any of them is an error.
     pub(crate) failed: bool,
 }
 
-/// What shows frames.
+/// Receives frames.
 pub(crate) trait FrameConsumer {
     /// Another set of recordings begins, or one with other sources.
     fn begin(&mut self, set: &PlayedSet<'_>, out: &mut dyn Write) -> anyhow::Result<()>;
@@ -36,15 +36,15 @@ pub(crate) trait FrameConsumer {
     /// A frame.  False when enough was seen.
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> anyhow::Result<bool>;
 
-    /// No frame follows.  Returns sentences for stderr.
+    /// No frame follows.  Returns messages for stderr.
     fn end(&mut self, _out: &mut dyn Write) -> anyhow::Result<Vec<String>> {
         Ok(Vec::new())
     }
 }
 
-/// What a set of recordings is played with.
+/// How a set of recordings is played.
 pub(crate) struct PlayedSet<'a> {
-    /// The first recording's facts.
+    /// The metadata of the first recording.
     pub(crate) meta: &'a Meta,
     /// The sources, in the order of the samples.
     pub(crate) defs: &'a [Arc<SourceDef>],
@@ -120,7 +120,7 @@ pub(crate) fn play(
     Ok(outcome)
 }
 
-/// What lasts from one set to the next.
+/// State that is kept from one set to the next.
 struct Player<'a> {
     arguments: &'a PlayArguments,
     period: &'a TimeSelection,
@@ -173,8 +173,8 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// The zone to show times in, and what to add to them: collectl moves the times themselves
-    /// when it plays a recording of another zone, and prints them as if they were true.
+    /// The zone in which times are shown, and an offset to add: collectl shifts the times when it
+    /// plays a recording of another zone, and prints them as if they were true.
     fn clock_of(&self, recording: &RecordedFile) -> (TimeZone, i64) {
         let offset_ns = self.arguments.offset_ns;
         if !self.arguments.display.exact {

@@ -1,21 +1,21 @@
-//! What is said on stderr after the last frame, as no view can say it.
+//! Messages for stderr after the last frame, which no view can show.
 
 use std::sync::Arc;
 
 use layout::Frame;
 use sample::{SourceDef, State};
 
-/// Which of the sources that are shown were on the recorded machines: `false` as long as every
-/// reading says [`State::Absent`].
+/// Which of the shown sources the recorded machines had: `false` as long as every reading is
+/// [`State::Absent`].
 #[derive(Default)]
 pub(super) struct Presence(Vec<(Arc<SourceDef>, bool)>);
 
-/// Ends of processes of which nothing is known but that they happened.
+/// Exit events that were lost.
 #[derive(Default)]
 pub(super) struct EndsLost(f64);
 
 impl EndsLost {
-    /// Adds up those of a frame.
+    /// Adds those of a frame.
     pub(super) fn note(&mut self, frame: &Frame<'_>) {
         for track in frame.tracks.iter().filter(|track| track.fresh) {
             if !frame.options.subsystems.asks_for(&track.def) {
@@ -41,7 +41,7 @@ impl EndsLost {
 }
 
 impl Presence {
-    /// Looks at a frame.
+    /// Updates from a frame.
     pub(super) fn note(&mut self, frame: &Frame<'_>) {
         for track in frame.tracks {
             let state = track.current.state;
@@ -56,7 +56,7 @@ impl Presence {
         }
     }
 
-    /// A sentence about adapters and sensors that no machine had, and whether nothing else was
+    /// A message about adapters and sensors that no machine had, and whether nothing else was
     /// shown.
     pub(super) fn sentence(&self) -> (Option<String>, bool) {
         let is_missing = |(def, present): &&(Arc<SourceDef>, bool)| {

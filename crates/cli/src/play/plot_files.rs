@@ -1,7 +1,7 @@
 //! `-P -f PATH`: plot files of recordings, a set for each host and day.
 //!
-//! A file that is there already is not touched: `-oa` adds to it, `-oc` begins it anew, `-ou` makes
-//! a file for each recording.
+//! An existing file is not changed: `-oa` appends to it, `-oc` creates it anew, `-ou` makes a file
+//! for each recording.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -85,7 +85,7 @@ pub(crate) struct RecordArguments {
     #[arg(short = 'N', long = "nice")]
     pub(crate) nice: bool,
 
-    /// Sample at multiples of the interval since the epoch, as all machines do that have it
+    /// Sample at multiples of the interval since the epoch, at the same time on all machines
     #[arg(long)]
     pub(crate) align: bool,
 
@@ -169,7 +169,7 @@ pub(crate) struct RecordArguments {
 }
 
 impl RecordArguments {
-    /// Refuses what cannot be together.
+    /// Rejects options that cannot be combined.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let text = self.display.is_machine_format() || self.display.plot;
         self.display.check_places(self.filename.is_some())?;

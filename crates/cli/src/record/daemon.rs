@@ -1,8 +1,8 @@
-//! `-D` and what goes with it: leaving the terminal, the pid file, another user, a lower priority.
+//! `-D` and what belongs to it: the background, the pid file, another user, a lower priority.
 //!
-//! The command that starts a daemon waits until it has opened everything, and reports its error
-//! if it cannot: an init script learns the truth.  The pid file is held under a lock, so a stale
-//! one is known for what it is, whatever process has its number now.
+//! The command that starts a daemon waits until the daemon has opened everything, and otherwise
+//! reports its error, so an init script sees the true result.  The pid file is locked, so a stale
+//! one is recognized, whatever process has its number now.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -14,27 +14,27 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use rustix::fs::FlockOperation;
 
-/// What a daemon says when it is ready.
+/// Sent by a daemon when it is ready.
 const READY: &[u8] = b"\0";
 
-/// The way back to the command that started a daemon.
+/// The pipe to the command that started a daemon.
 pub(crate) struct Parent(File);
 
 impl Parent {
-    /// Lets the command that started us end well.
+    /// Lets the command that started us exit successfully.
     pub(crate) fn ready(mut self) {
-        // If it is gone already, nobody waits.
+        // If it has exited, nobody waits.
         let _ = self.0.write_all(READY);
     }
 
-    /// Has it end with our error.
+    /// Lets it exit with our error.
     pub(crate) fn failed(mut self, error: &anyhow::Error) {
         let _ = self.0.write_all(format!("{error:#}").as_bytes());
     }
 }
 
-/// Goes to the background.  In the command that was started this returns only by ending the
-/// process, once the daemon is ready or has failed.
+/// Goes to the background.  In the original process this does not return: it exits once the daemon
+/// is ready or has failed.
 pub(crate) fn leave() -> anyhow::Result<Parent> {
     let (read, write) = std::io::pipe().context("cannot make a pipe")?;
     // SAFETY: the process has one thread, so the child may do whatever the parent might have.
@@ -71,8 +71,8 @@ pub(crate) struct PidFile {
 }
 
 impl PidFile {
-    /// Writes the pid file of `name` (`whit` or `whit-PNAME`): under `/run`, or in `own` when
-    /// that may not be written or `prefer_own` is set (`--runas`).
+    /// Writes the pid file of `name` (`whit` or `whit-PNAME`): under `/run`, or in `own` if that is
+    /// not writable or `prefer_own` is set (`--runas`).
     pub(crate) fn write(name: &str, own: Option<&Path>, prefer_own: bool) -> anyhow::Result<Self> {
         let run = Path::new("/run").to_owned();
         let places = if prefer_own { vec![own] } else { vec![Some(run.as_path()), own] };
@@ -164,8 +164,8 @@ impl User {
             if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
         };
         let gid = self.gid.unwrap_or(self.uid);
-        // SAFETY: plain calls with numbers, and an empty list with its length 0.  The groups go
-        // first, as they cannot be changed any more once the user is.
+        // SAFETY: plain calls with numbers, and an empty list of length 0.  The groups come first,
+        // because they cannot be changed after the user.
         unsafe {
             check(libc::setgroups(0, std::ptr::null())).with_context(failed)?;
             check(libc::setgid(gid)).with_context(failed)?;
@@ -184,8 +184,8 @@ fn id(name: &str, file: &str) -> Option<u32> {
     line.split(':').nth(2)?.parse().ok()
 }
 
-/// `-N`: gives way to everything else, as collectl documents it: a nice value of 10.  One that is
-/// higher already is kept, as setting 10 would raise the priority.
+/// `-N`: sets a nice value of 10, as collectl documents.  A higher one is kept, because 10 would
+/// raise the priority.
 pub(crate) fn be_nice() -> anyhow::Result<()> {
     if rustix::process::getpriority_process(None).is_ok_and(|nice| nice >= 10) {
         return Ok(());

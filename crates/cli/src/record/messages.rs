@@ -1,5 +1,5 @@
-//! A recorder's messages: on standard error, with `-m` in a log beside the recordings, and the
-//! errors of a daemon in the system's log.
+//! A recorder's messages: to standard error, with `-m` to a log beside the recordings, and the
+//! errors of a daemon to syslog.
 //!
 //! The log is `host-whit-yyyymm.log` with lines like `20261121 04:35:02 W-text`, as collectl's.
 //! It is opened for each message: there are few, and a new month is a new file.

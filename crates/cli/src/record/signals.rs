@@ -1,9 +1,9 @@
 //! Signals: TERM and INT end a recorder cleanly, HUP has it begin new files, USR1 has it flush.
 //!
-//! A handler sets a bit; the loop looks at the bits once a tick, which costs a load.  A signal
-//! also ends the sleep.  One that comes between the look and the sleep would be seen a tick late,
-//! which can be an hour: so the handler also starts a timer that interrupts the sleep again every
-//! [`NUDGE_US`] until the loop has looked.  That costs no system call on a tick without a signal.
+//! A handler sets a bit; the loop reads the bits once a tick, which costs a load.  A signal also
+//! ends the sleep.  One that comes between the check and the sleep would be noticed a tick late,
+//! which can be an hour: so the handler also starts a timer that interrupts the sleep every
+//! [`NUDGE_US`] until the loop has read the bits.  Without a signal that costs no system call.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,7 +13,7 @@ const STOP: u32 = 1;
 const REOPEN: u32 = 2;
 const FLUSH: u32 = 4;
 
-/// Time between two interruptions of a sleep that a signal just missed.
+/// Time between two interruptions of the sleep after a signal.
 const NUDGE_US: libc::suseconds_t = 10_000;
 
 static PENDING: AtomicU32 = AtomicU32::new(0);
@@ -22,8 +22,8 @@ static PENDING: AtomicU32 = AtomicU32::new(0);
 pub(crate) struct Signals(());
 
 impl Signals {
-    /// Installs the handlers.  Without `reopen` HUP keeps its own meaning: the terminal went away,
-    /// so there is nobody to show anything to.
+    /// Installs the handlers.  Without `reopen` HUP keeps its default action: the terminal is gone,
+    /// so nobody reads the output.
     pub(crate) fn install(reopen: bool) -> Self {
         for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1, libc::SIGALRM] {
             handle(signal);
@@ -50,7 +50,7 @@ impl Control for Signals {
     }
 }
 
-/// Sets the repeating timer, or with 0 ends it.
+/// Starts the repeating timer, or stops it with 0.
 fn nudge(interval_us: libc::suseconds_t) {
     let time = libc::timeval { tv_sec: 0, tv_usec: interval_us };
     let timer = libc::itimerval { it_interval: time, it_value: time };

@@ -1,6 +1,6 @@
 //! The command line of `whit run`, which is GNU parallel's.
 //!
-//! The first word that is no option ends them: the command, or the first `:::`.  Options of GNU
+//! The first word that is not an option ends them: the command, or the first `:::`.  Options of GNU
 //! parallel that are not supported are refused by name ([`super::refused`]).
 
 use std::ffi::OsString;
@@ -61,7 +61,7 @@ pub(crate) struct InputArguments {
     #[arg(short = 'd', long, value_name = "DELIMITER", allow_hyphen_values = true)]
     pub(crate) delimiter: Option<OsString>,
 
-    /// Cut each value at this regular expression: {1}, {2} … are the columns
+    /// Split each value at this regular expression: {1}, {2} … are the columns
     #[arg(short = 'C', long, value_name = "REGEX", allow_hyphen_values = true)]
     pub(crate) colsep: Option<String>,
 
@@ -162,7 +162,7 @@ pub(crate) struct PackingArguments {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Blocks")]
 pub(crate) struct PipeArguments {
-    /// Cut standard input into blocks of whole records; each is the standard input of a job
+    /// Split standard input into blocks of whole records; each is the standard input of a job
     #[arg(long, visible_alias = "spreadstdin")]
     pub(crate) pipe: bool,
 

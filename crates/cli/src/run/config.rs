@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-/// The command line of `whit run`, with what is configured put before its own options; any other
-/// as it is.
+/// The command line of `whit run` with configured options before its own; any other command line
+/// unchanged.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub(crate) fn configured(words: Vec<OsString>) -> anyhow::Result<Vec<OsString>> 
                 home.as_ref().map(|home| home.join("config")),
             ];
             for file in files.into_iter().flatten() {
-                // A file that is not there says nothing.
+                // A missing file has no options.
                 if let Ok(text) = std::fs::read(&file) {
                     line.extend(options(&text));
                 }
@@ -50,7 +50,7 @@ pub(crate) fn configured(words: Vec<OsString>) -> anyhow::Result<Vec<OsString>> 
     Ok(line)
 }
 
-/// Where a user's files are.
+/// The directory of the user's files.
 pub(crate) fn home() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     set("PARALLEL_HOME")
@@ -67,7 +67,7 @@ fn profile(name: &OsStr, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// What must be known of a command line before it is read.
+/// Options that must be known before a command line is parsed.
 #[derive(Debug, Default, PartialEq)]
 struct Asked {
     plain: bool,
@@ -75,7 +75,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Looks at the options, up to the first word that is none.
+    /// Finds them among the options, up to the first word that is not one.
     fn of(words: &[OsString]) -> Self {
         let mut asked = Asked::default();
         let mut words = words.iter();
@@ -103,7 +103,7 @@ impl Asked {
     }
 }
 
-/// The options in a text: words as a shell would cut them, comment lines left out.
+/// The options in a text: words as a shell would split them, without comment lines.
 fn options(text: &[u8]) -> Vec<OsString> {
     let lines = text.split(|&byte| byte == b'\n');
     lines

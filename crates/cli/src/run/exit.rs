@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use run::collect::CollectError;
 use run::engine::{EngineError, RunOutcome};
 
-/// The exit code of everything that is not a job's failure.
+/// The exit code for errors other than failed jobs.
 pub(crate) const FAILURE: u8 = 255;
 
-/// Ends as the jobs did; `code` makes the exit code.
+/// Exits as the jobs did; `code` computes the exit code.
 pub(crate) fn as_jobs_did(
     done: Result<RunOutcome, EngineError>,
     code: impl FnOnce(&RunOutcome) -> u8,
@@ -22,7 +22,7 @@ pub(crate) fn as_jobs_did(
     }
 }
 
-/// Ends this process by `signal`, as if it had never been handled.
+/// Kills this process by `signal`, with its default action.
 fn die_of(signal: i32) -> anyhow::Result<ExitCode> {
     // SAFETY: plain calls; the set is valid once sigemptyset has written it.
     unsafe {

@@ -49,7 +49,7 @@ pub(crate) fn options(arguments: &RunArguments) -> anyhow::Result<HostOptions> {
     })
 }
 
-/// The options that are given and mean something on other hosts only.
+/// Given options that have a meaning only on other hosts.
 fn remote_only(hosts: &HostArguments) -> Vec<&'static str> {
     let given = [
         (!hosts.send.is_empty(), "--transferfile"),

@@ -14,11 +14,11 @@ use super::record;
 use super::trace::Tracer;
 use crate::memory;
 
-/// Makes jobs ready, and what observes them.
+/// Prepares the jobs and their observers.
 ///
 /// # Errors
 ///
-/// What of it cannot be had.
+/// Why that is not possible.
 pub(crate) fn prepare(
     settings: RunSettings,
     watch: &WatchArguments,
@@ -33,14 +33,14 @@ pub(crate) fn prepare(
     Ok((prepared, observers))
 }
 
-/// All observers.  Notices stand last: an observer that keeps lines on the terminal takes them away
+/// All observers.  Notices come last: an observer that keeps lines on the terminal removes them
 /// when it gets a warning, and draws them again at its next tick.
 ///
 /// # Errors
 ///
-/// What of the machine cannot be observed here.
+/// When something cannot be observed here.
 fn of(watch: &WatchArguments, progress: ProgressOptions) -> anyhow::Result<Observers> {
-    // Loading programs into the kernel takes its time, which is not the jobs'.
+    // Loading BPF programs takes time that does not belong to the jobs.
     let tracer = watch.trace.then(Tracer::begin).transpose()?;
     let recorder = watch.record.as_deref().map(record::Recorder::begin).transpose()?;
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
@@ -63,7 +63,7 @@ fn of(watch: &WatchArguments, progress: ProgressOptions) -> anyhow::Result<Obser
     Ok(Observers(observers))
 }
 
-/// Warnings that come from elsewhere than the engine.
+/// Warnings that do not come from the engine.
 fn warnings() -> Warnings {
     Warnings::new(|text| Notices::new(Box::new(stderr())).warn(text.as_bytes()))
 }

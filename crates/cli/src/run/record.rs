@@ -31,61 +31,61 @@ use source::{Entry, JobCounters, RecorderCounters, Sampler, SharedState, SourceC
 
 use crate::record::messages::Messages;
 
-/// Between two samples.
+/// Time between two samples.
 const INTERVAL_NS: u64 = 1_000_000_000;
 
 /// What is shown of it unless `-s` says otherwise: CPUs, disks, memory, network, jobs, pressure
 /// and the run queue, which together show what jobs waited for.
 const SHOWN: &str = "cdmnopr";
 
-/// What is recorded beside that: each CPU, as one job may keep one of many busy, and what
-/// recording costs.  With them among those shown there would be no brief lines.
+/// Recorded in addition: each CPU, since one job may keep one of many busy, and the cost of
+/// recording.  If these were shown, there would be no brief lines.
 const BESIDE: &str = "Cw";
 
 /// The recording thread, and the counters it reads.
 pub(crate) struct Recorder {
     counters: Arc<JobCounters>,
-    /// Set before `stop` is closed, which alone might be a signal's doing.
+    /// Set before `stop` is closed, because a signal alone also interrupts the sleep.
     is_over: Arc<AtomicBool>,
-    /// Closed when there is nothing more to be recorded.
+    /// Closed when recording is to end.
     stop: Option<PipeWriter>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Recorder {
-    /// Begins a recording at `path`, which means what it means to `whit record -f`; the first
-    /// sample has been taken when this returns.
+    /// Begins a recording at `path`, as in `whit record -f`; the first sample was taken when this
+    /// returns.
     ///
     /// # Errors
     ///
-    /// When there can be no recording: nothing has been run then.
+    /// When recording is not possible; nothing was run then.
     pub(crate) fn begin(path: &Path) -> anyhow::Result<Self> {
         let name = || format!("--record {}", path.display());
         let counters = Arc::new(JobCounters::default());
         let is_over = Arc::new(AtomicBool::new(false));
         let (stopped, stop) = std::io::pipe().with_context(name)?;
-        let (tell, told) = sync_channel(1);
+        let (result_sender, result) = sync_channel(1);
         let (jobs, over, path) = (Arc::clone(&counters), Arc::clone(&is_over), path.to_owned());
         let record = move || match Recording::begin(&path, jobs) {
             Ok(mut recording) => {
                 recording.take();
-                // Whoever began us waits for this.
-                let _ = tell.send(Ok(()));
-                recording.go_on(&stopped, &over);
+                // The caller of `begin` waits for this.
+                let _ = result_sender.send(Ok(()));
+                recording.run(&stopped, &over);
             }
-            Err(error) => drop(tell.send(Err(error))),
+            Err(error) => drop(result_sender.send(Err(error))),
         };
         let thread = thread::Builder::new().name("record".into()).spawn(record);
         let thread = Some(thread.with_context(name)?);
         let recorder = Recorder { counters, is_over, stop: Some(stop), thread };
-        match told.recv() {
+        match result.recv() {
             Ok(begun) => begun.with_context(name)?,
             Err(_) => return Err(anyhow!("{}: the thread that records has ended", name())),
         }
         Ok(recorder)
     }
 
-    /// Has the last sample taken and the recording ended.
+    /// Takes the last sample and ends the recording.
     fn end(&mut self) {
         self.is_over.store(true, Ordering::Release);
         drop(self.stop.take());
@@ -132,13 +132,13 @@ impl Observer for Recorder {
 }
 
 impl Drop for Recorder {
-    /// Something else could not be had, and no jobs are run.
+    /// Another part could not be set up, so no job runs.
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// What the thread works with.
+/// State of the thread.
 struct Recording {
     host: Host,
     sampler: Sampler,
@@ -146,7 +146,7 @@ struct Recording {
     file: RecordingFile,
     counters: Arc<RecorderCounters>,
     messages: Messages,
-    /// When the next sample is due, on the clock that counts suspended time.
+    /// When the next sample is due, on CLOCK_BOOTTIME.
     due_ns: u64,
 }
 
@@ -200,7 +200,7 @@ impl Recording {
         })
     }
 
-    /// Takes a sample now, and works out when the next one is due.
+    /// Takes a sample now, and computes when the next is due.
     fn take(&mut self) {
         let now = SystemClock.now();
         let missed = now.monotonic_ns.saturating_sub(self.due_ns) / INTERVAL_NS;
@@ -215,8 +215,8 @@ impl Recording {
         self.file.append(snapshot, host, &self.messages);
     }
 
-    /// Takes a sample whenever one is due, and a last one when all is over.
-    fn go_on(mut self, stopped: &PipeReader, is_over: &AtomicBool) {
+    /// Takes a sample whenever one is due, and a last one at the end.
+    fn run(mut self, stopped: &PipeReader, is_over: &AtomicBool) {
         loop {
             let wake = SystemClock.sleep_until_readable(self.due_ns, &[stopped.as_fd()]);
             self.counters.calls.add(2);

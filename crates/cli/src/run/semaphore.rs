@@ -63,7 +63,7 @@ pub(crate) fn run(mut arguments: RunArguments) -> anyhow::Result<ExitCode> {
             return Ok(timed_out());
         }
         Ok(WaitOutcome::Empty | WaitOutcome::Abandoned) => return Ok(ExitCode::from(TIMED_OUT)),
-        // The waiting parent takes an end of file for a failure.
+        // The waiting parent takes end-of-file for a failure.
         Err(error) => return Err(error.into()),
     };
     let (prepared, mut observers) = observers::prepare(settings, &watch)?;
@@ -119,7 +119,7 @@ fn go_to_background() -> anyhow::Result<ForkSide> {
     }
 }
 
-/// Ends with the exit code that the child sends; without one, the child has said why.
+/// Exits with the code that the child sends; without one, the child has printed the error.
 fn end_as(mut child: PipeReader) -> anyhow::Result<ExitCode> {
     let mut code = [0];
     match child.read_exact(&mut code) {
@@ -128,7 +128,7 @@ fn end_as(mut child: PipeReader) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Lets the parent end, if there is one.
+/// Lets the parent exit, if there is one.
 fn let_parent_end(parent: Option<PipeWriter>, code: u8) {
     if let Some(mut parent) = parent {
         // It may have ended already.

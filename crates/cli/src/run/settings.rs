@@ -62,7 +62,7 @@ pub(crate) fn of(arguments: RunArguments) -> anyhow::Result<RunSettings> {
     })
 }
 
-/// What this process was started in.
+/// The environment of this process.
 fn user_environment(arguments: &RunArguments) -> UserEnvironment {
     let is_named = arguments.jobs.shell != "auto" && arguments.jobs.shell != "never";
     let now = jiff::Timestamp::now();

@@ -1,4 +1,4 @@
-//! What the environment says of the user's shell.
+//! The user's shell according to the environment.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -16,8 +16,8 @@ use run::JobResult;
 use run::engine::{Observer, RunStatus, Running};
 use trace::{CallSummary, CallTally, ProcessGroupCalls, ProcessGroupCounts, duration};
 
-/// Jobs whose counts are left in the kernel's table: at some thirty different calls each, a small
-/// part of it.
+/// Jobs whose counts stay in the kernel's table: at some thirty different calls each, they fill a
+/// small part of it.
 const TAKE_JOBS: usize = 1024;
 
 /// Calls of the runner that are named.
@@ -43,7 +43,7 @@ impl Tracer {
     ///
     /// # Errors
     ///
-    /// Where programs may not be loaded into the kernel.
+    /// Without permission to load BPF programs.
     pub(crate) fn begin() -> anyhow::Result<Self> {
         let own = i32::try_from(std::process::id()).context("a process id")?;
         let groups = ProcessGroupCounts::of_process(own).context("--trace")?;
@@ -61,7 +61,7 @@ impl Tracer {
         })
     }
 
-    /// Takes the counts of jobs that have ended.
+    /// Takes the counts of ended jobs out of the kernel's table.
     fn take(&mut self) {
         self.ended = 0;
         let kept: HashSet<u32> = self.running.values().copied().chain([self.own_group]).collect();
@@ -111,7 +111,7 @@ impl Tracer {
         write_own(&mut own, per_job, &summary, to)?;
         match self.groups.lost() {
             Ok(0) => {}
-            Ok(lost) => writeln!(to, "not counted, for want of room: {lost} calls")?,
+            Ok(lost) => writeln!(to, "not counted, because the table was full: {lost} calls")?,
             Err(error) => self.error = self.error.take().or(Some(error)),
         }
         match &self.error {
@@ -133,7 +133,7 @@ fn write_own(
     summary: &CallSummary,
     to: &mut dyn Write,
 ) -> io::Result<()> {
-    // Nothing but this makes such calls.
+    // Nothing else here calls bpf(2).
     let reading: ProcessGroupCalls = ProcessGroupCalls {
         calls: own.calls.extract_if(.., |call, _| call.name() == "bpf").collect(),
     };

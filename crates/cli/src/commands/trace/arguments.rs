@@ -47,32 +47,32 @@ pub(crate) struct TraceArguments {
     #[arg(short = 'U', long = "summary-columns", value_name = "COLUMN,…")]
     pub(super) columns: Option<String>,
 
-    /// Times from begin to end of a call, not those on a CPU
+    /// Times from entry to exit of a call instead of time on a CPU
     #[arg(short = 'w', long = "summary-wall-clock")]
     pub(super) wall: bool,
 
-    /// Split by process, thread or command too
+    /// Also count by process, thread or command
     #[arg(long, value_name = "WHAT", value_parser = ["process", "thread", "command"])]
     pub(super) by: Option<String>,
 
-    /// Draw how the times of each call are spread
+    /// Draw histograms of the times of each call
     #[arg(long)]
     pub(super) histogram: bool,
 
-    /// Only calls that gave an error
+    /// Only calls that failed
     #[arg(short = 'Z', long = "failed-only")]
     pub(super) failed_only: bool,
 
-    /// Only calls that took at least so many seconds
+    /// Only calls that took at least this many seconds
     #[arg(long, value_name = "SECS", default_value = "0", hide_default_value = true,
           value_parser = seconds)]
     pub(super) slower_than: Duration,
 
-    /// A table each so many seconds
+    /// Write a table after each interval of this many seconds
     #[arg(short = 'i', long = "interval", value_name = "SECS", value_parser = interval)]
     pub(super) interval: Option<Duration>,
 
-    /// End after so many seconds; a command that still runs is let go on
+    /// End after this many seconds; a command that still runs continues
     #[arg(long = "for", value_name = "SECS", value_parser = interval)]
     pub(super) time: Option<Duration>,
 
@@ -84,7 +84,7 @@ pub(crate) struct TraceArguments {
     #[arg(short = 'A', long = "output-append-mode", requires = "output")]
     pub(super) append: bool,
 
-    /// Less: strace's table or lines and nothing else; -qq without ends of tasks
+    /// Only strace's table or lines; -qq: without exits of tasks too
     #[arg(short = 'q', action = clap::ArgAction::Count)]
     pub(super) quiet: u8,
 
@@ -99,7 +99,7 @@ pub(crate) struct TraceArguments {
     #[command(flatten)]
     pub(super) events: EventArguments,
 
-    /// No word that strace does not say
+    /// Write only what strace writes
     #[arg(long, hide = true)]
     pub(super) strace: bool,
 
@@ -111,7 +111,7 @@ pub(crate) struct TraceArguments {
     #[arg(short = 'u', long = "user", value_name = "USER", requires = "command")]
     pub(super) user: Option<String>,
 
-    /// What the command is told it is called
+    /// The name of the command, its argv[0]
     #[arg(long, value_name = "NAME", requires = "command")]
     pub(super) argv0: Option<String>,
 
@@ -120,13 +120,13 @@ pub(crate) struct TraceArguments {
     pub(super) command: Vec<OsString>,
 }
 
-/// Options that say how lines look stand together in the help.
+/// Help heading of the options for lines.
 const LINES: &str = "Lines (without -c)";
 
-/// How tasks are watched.
+/// How tasks are traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum WayWanted {
-    /// By programs in the kernel: the least weight; root
+    /// By BPF programs in the kernel: cheapest; needs root
     Kernel,
     /// By ptrace at selected calls only: a command and its children, with -e trace= and -f
     Seccomp,
@@ -170,15 +170,15 @@ pub(crate) struct EventArguments {
     #[arg(long, value_name = "SET", hide = true)]
     pub(super) abbrev: Vec<String>,
 
-    /// Only calls that name this path, or use a descriptor of it
+    /// Only calls that name this path, or use a descriptor that points to it
     #[arg(short = 'P', long = "trace-path", value_name = "PATH", help_heading = LINES)]
     pub(super) paths: Vec<String>,
 
-    /// Only calls that gave no error
+    /// Only calls that succeeded
     #[arg(short = 'z', long, overrides_with = "failed_only")]
     pub(super) successful_only: bool,
 
-    /// Time of the day before each line; -tt with microseconds, -ttt since 1970
+    /// Time of day before each line; -tt with microseconds, -ttt since 1970
     #[arg(short = 't', action = clap::ArgAction::Count, help_heading = LINES)]
     pub(super) stamps: u8,
 
@@ -196,7 +196,7 @@ pub(crate) struct EventArguments {
           default_missing_value = "us", help_heading = LINES)]
     pub(super) relative_timestamps: Option<String>,
 
-    /// Time in the call, behind each line
+    /// Time spent in the call, at the end of each line
     #[arg(short = 'T', help_heading = LINES)]
     pub(super) took: bool,
 
@@ -205,19 +205,19 @@ pub(crate) struct EventArguments {
           default_missing_value = "us", help_heading = LINES)]
     pub(super) syscall_times: Option<String>,
 
-    /// What descriptors point to; -yy with addresses of sockets and numbers of devices
+    /// Show what descriptors point to; -yy: with addresses of sockets and numbers of devices
     #[arg(short = 'y', action = clap::ArgAction::Count, help_heading = LINES)]
     pub(super) descriptors: u8,
 
-    /// Bytes of a text that are shown
+    /// Bytes of a string that are shown
     #[arg(short = 's', long, value_name = "BYTES", default_value_t = 32, help_heading = LINES)]
     pub(super) string_limit: usize,
 
-    /// Structures whole
+    /// Show structures whole
     #[arg(short = 'v', long = "no-abbrev", help_heading = LINES)]
     pub(super) whole: bool,
 
-    /// Texts in hexadecimal if not all of them is ASCII; -xx in any case
+    /// Strings in hexadecimal if they are not all ASCII; -xx: all strings
     #[arg(short = 'x', action = clap::ArgAction::Count, help_heading = LINES)]
     pub(super) hex: u8,
 
@@ -234,12 +234,12 @@ pub(crate) struct EventArguments {
     #[arg(long = "columns", value_name = "COLUMN", default_value_t = 40, help_heading = LINES)]
     pub(super) column: usize,
 
-    /// Leave unsaid: attach, exit, path-resolution, personality, thread-execve, all
+    /// Leave out messages: attach, exit, path-resolution, personality, thread-execve, all
     #[arg(long = "quiet", aliases = ["silent", "silence"], value_name = "WHAT", num_args = 0..=1,
           require_equals = true, default_missing_value = "attach,personality", help_heading = LINES)]
     pub(super) quiet_words: Option<String>,
 
-    /// How to watch: the best that is allowed, unless given
+    /// How to trace [default: the cheapest way that is allowed]
     #[arg(long, value_name = "WAY", conflicts_with = "seccomp")]
     pub(super) way: Option<WayWanted>,
 
@@ -264,7 +264,7 @@ impl TraceArguments {
         (self.follow > 1 || self.output_separately) && self.output.is_some()
     }
 
-    /// An option that was given and means nothing to lines.
+    /// A given option that has no meaning for lines.
     pub(super) fn of_counting(&self) -> Option<&'static str> {
         let table = self.events.summary;
         let given = [
@@ -302,7 +302,7 @@ impl EventArguments {
         short.chain(long)
     }
 
-    /// A word of -e that was given and means nothing to a table alone.
+    /// A given word of -e that has no meaning for a table alone.
     pub(super) fn of_lines_selected(&self) -> Option<&'static str> {
         let words = self.expressions.iter().filter_map(|text| Some(text.split_once('=')?.0));
         let mut of_lines = words.filter_map(|word| match word {
@@ -317,7 +317,7 @@ impl EventArguments {
         of_lines.next().or_else(|| long.next().map(|(_, word)| word))
     }
 
-    /// An option of lines that was given, which means nothing to a table alone.
+    /// A given option of lines, which has no meaning for a table alone.
     pub(super) fn of_lines(&self) -> Option<&'static str> {
         let given = [
             (self.stamps > 0, "-t"),
