@@ -1,4 +1,4 @@
-//! The house rules that a program can hold, one file for each in `tidy/`.
+//! The rules of the workspace that a program can check, one file each in `tidy/`.
 //!
 //! Reads the tree as git sees it and `cargo metadata`.  Takes well under a second.
 //! A rule is a function from the tree to complaints, and its test breaks it once.
@@ -25,7 +25,7 @@ mod unsafe_code;
 
 use tree::Tree;
 
-/// What a rule has to say: a line each.
+/// The complaints of the rules, a line each.
 type Complaints = Vec<String>;
 
 /// Checks everything and lists every complaint.

@@ -1,9 +1,9 @@
-//! Two modules of a crate that need each other, whether at once or by way of others.
+//! Modules of a crate that depend on each other, directly or indirectly.
 //!
-//! A module and what is in its folder are one job, so they count as one; modules beside each other
-//! are not, and a reader should be able to begin with one of them.  What is needed is read off the
-//! paths that begin with `crate` and `super`; names that a module hands on by `pub use` count for
-//! the module that they come from.
+//! A module and the files in its folder count as one; modules beside each other must not form a
+//! circle, so that a reader can begin with one of them.  Dependencies are taken from paths that
+//! begin with `crate` and `super`; names that a module re-exports by `pub use` count for the module
+//! that they come from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::Complaints;
 use super::rust::{self, Path};
 use super::tree::{Tree, crate_of};
 
-/// Circles that there still are, as `crate: module module`.  The list may only get shorter.
+/// Circles that still exist, as `crate: module module`.  The list may only get shorter.
 const KNOWN: &[&str] =
     &["layout: account frame layout number options", "source: context job process whit"];
 
@@ -48,7 +48,7 @@ fn circles(tree: &Tree, name: &str) -> Vec<String> {
         paths.insert(module, rust::paths(rust::without_tests(&code)));
     }
     let exports = exports(&paths);
-    // For each folder, who of those in it needs whom.
+    // For each folder, which of its modules depend on which.
     let mut needs: BTreeMap<Module, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
     for (from, paths_of) in &paths {
         for path in paths_of {
@@ -151,7 +151,7 @@ fn target(
     Some(at)
 }
 
-/// Groups of two and more that can all be reached from each other.
+/// Groups of two or more modules that can all be reached from each other.
 fn strongly_connected(needs: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     let reached = |start: &String| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![start]);

@@ -1,14 +1,14 @@
-//! Time comes from `Clock`, so that tests can put another in its place.
+//! Time comes from `Clock`, so that tests can replace it.
 //!
-//! Held by what is called: whatever a type is imported as, its clock is read by a `now`, by
-//! `elapsed`, or by a call of the system.
+//! Checked by calls: whatever a type is imported as, a clock is read by `now`, `elapsed` or a
+//! system call.
 
 use super::Complaints;
 use super::rust;
 use super::sources::is_below_cli;
 use super::tree::Tree;
 
-/// What reads a clock.
+/// Calls that read a clock.
 const READS: &[&str] =
     &["::now", ".elapsed()", "UNIX_EPOCH.elapsed", "clock_gettime", "gettimeofday", "libc::time("];
 

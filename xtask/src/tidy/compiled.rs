@@ -1,4 +1,4 @@
-//! No file is forgotten: each is named by a `mod`, or is a target that cargo finds by its place.
+//! No file is forgotten: each is named by a `mod`, or is a target that cargo finds by its path.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
