@@ -1,4 +1,4 @@
-//! What can go wrong while something is measured.
+//! Errors of benchmarks.
 
 use std::io;
 use std::num::{ParseIntError, TryFromIntError};
@@ -6,36 +6,36 @@ use std::num::{ParseIntError, TryFromIntError};
 /// Why a benchmark could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file, or a program that could not be started.
+    /// A file could not be read or written, or a program not started.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A recording that whit wrote and that cannot be read.
+    /// A recording that whit wrote could not be read.
     #[error(transparent)]
     Reading(#[from] recording::Error),
-    /// A recording that cannot be written again.
+    /// A recording could not be rewritten.
     #[error(transparent)]
     Writing(#[from] recording::WriteError),
-    /// A program in the kernel.
+    /// A BPF program could not be loaded or run.
     #[error(transparent)]
     Kernel(#[from] bpf::Error),
-    /// A number that a program or this machine gave, and that is none, or too large.
+    /// A program or this machine gave a text that is not a number, or too large a number.
     #[error("{0}")]
     Number(String),
-    /// What was wanted, with the error beneath it.
+    /// What was being done, with the error that ended it.
     #[error("{what}")]
     While {
         /// What was being done.
         what: String,
-        /// Why it did not work.
+        /// The error.
         source: Box<Error>,
     },
-    /// Anything else, in words.
+    /// Any other error, as text.
     #[error("{0}")]
     Failed(String),
 }
 
 impl Error {
-    /// The error and all beneath it, in one line.
+    /// The error and its causes, in one line.
     pub(crate) fn line(&self) -> String {
         match self {
             Error::While { what, source } => format!("{what}: {}", source.line()),
@@ -62,10 +62,10 @@ impl From<TryFromIntError> for Error {
     }
 }
 
-/// What every function here gives.
+/// The result of every function here.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// Says what was being done when something went wrong, or was not there.
+/// Adds what was being done to an error, or to a missing value.
 pub(crate) trait Context<T> {
     fn context(self, what: impl Into<String>) -> Result<T>;
     fn with_context<W: Into<String>>(self, what: impl FnOnce() -> W) -> Result<T>;
@@ -91,7 +91,7 @@ impl<T> Context<T> for Option<T> {
     }
 }
 
-/// Leaves with [`Error::Failed`] unless something holds.
+/// Returns [`Error::Failed`] unless a condition holds.
 macro_rules! ensure {
     ($holds:expr, $($words:tt)+) => {
         if !$holds {

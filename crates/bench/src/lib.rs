@@ -2,16 +2,16 @@
 //!
 //! - [`record`]: what recording costs, beside collectl, `sadc` and a loop of bare reads;
 //! - [`processes`]: what reading processes costs, with up to ten thousand of them;
-//! - [`trace`]: what a system call costs more while it is traced;
+//! - [`trace`]: the additional cost of a system call while it is traced;
 //! - [`spawn`]: what running a job costs, beside `xargs`, GNU parallel and a bare loop.
 //!
-//! Whit is the program that the caller names, started as a user would start it; so every number
-//! has its start, its options and its output in it.  All contestants take turns, round after round,
-//! and are compared by medians; cases that whit loses stay in the tables.  Each benchmark gives a
+//! Whit is the program that the caller names, started as a user would start it, so all numbers
+//! include its start, its options and its output.  All contestants take turns, round after round,
+//! and are compared by medians; cases that whit loses stay in the tables.  Each benchmark returns a
 //! [`Report`], and prints nothing.
 //!
-//! Uses: `source`, `procfs`, `recording` and `bpf`, for the floors: what nobody can go below who
-//! reads the same files, or has a program at the same tracepoints.
+//! Uses: `source`, `procfs`, `recording` and `bpf`, for the floors: the lowest possible cost of
+//! reading the same files, or of programs at the same tracepoints.
 //! Begin with `measure.rs`, which lets contestants take turns, then `record.rs`.
 
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub use error::Error;
 pub use programs::Programs;
 pub use report::Report;
 
-/// Where programs are looked for: the folders of `$PATH`.
+/// The folders in which programs are searched: those of `$PATH`.
 #[derive(Clone, Debug, Default)]
 pub struct SearchPath(Vec<PathBuf>);
 
@@ -45,7 +45,7 @@ impl SearchPath {
     }
 }
 
-/// Says what is being measured, for a person who waits; an empty text when it is done.
+/// Shows a waiting person what is being measured; an empty text when it is done.
 pub struct Progress<'a>(&'a dyn Fn(&str));
 
 impl<'a> Progress<'a> {
@@ -63,12 +63,12 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// How many parts of what is taken off a difference must reach to count.  The same work costs a
-/// tenth more or less from one turn to the next, so a smaller difference says nothing.
+/// The smallest difference that counts, as a part of what is subtracted.  The same work costs a
+/// tenth more or less from one turn to the next, so a smaller difference means nothing.
 const PART_THAT_COUNTS: f64 = 0.1;
 
-/// What is left of `whole` without `rest`; `None` where that is within what `rest` itself varies
-/// by, so that nobody reads noise, or a cost below nothing.
+/// `whole` less `rest`; `None` if the difference is within the variation of `rest` itself: it would
+/// be noise, or negative.
 pub(crate) fn beyond(whole: f64, rest: f64) -> Option<f64> {
     let left = whole - rest;
     (left > 0.0 && left >= rest * PART_THAT_COUNTS).then_some(left)
@@ -78,7 +78,7 @@ pub(crate) fn beyond(whole: f64, rest: f64) -> Option<f64> {
 mod tests {
     use super::beyond;
 
-    /// Where these tests look for programs.
+    /// The folders in which these tests search programs.
     pub(crate) fn search_path() -> super::SearchPath {
         super::SearchPath::new(std::env::split_paths(&std::env::var_os("PATH").unwrap()))
     }

@@ -1,37 +1,37 @@
 //! A small bench harness: contestants take turns, round after round, and are compared by medians.
 //!
-//! Turns, because a machine is faster in one minute than in the next: ratios of what ran side by
-//! side hold, absolute numbers do not.  CPU time comes from the kernel (`wait4` for a program,
-//! `getrusage` for code in this process), so start-up and children count.
+//! A machine is faster in one minute than in the next, so ratios of neighbouring turns are reliable
+//! and absolute numbers are not.  CPU time comes from the kernel (`wait4` for a program, `getrusage`
+//! for code in this process), so start-up and children are included.
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// What one turn cost.
+/// The cost of one turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measurement {
-    /// Time on the clock, in µs.
+    /// Elapsed time, in µs.
     pub(crate) wall_us: u64,
     /// CPU time in user mode, in µs.
     pub(crate) user_us: u64,
     /// CPU time in the kernel, in µs.
     pub(crate) system_us: u64,
-    /// The most memory held, in KiB; 0 for code in this process, where it means nothing.
+    /// The peak of resident memory, in KiB; 0 for code in this process, where it means nothing.
     pub(crate) resident_kib_max: u64,
 }
 
 impl Measurement {
-    /// CPU time in all, in µs.
+    /// User and system time, in µs.
     pub(crate) fn cpu_us(&self) -> u64 {
         self.user_us + self.system_us
     }
 }
 
-/// Somebody who takes turns.
+/// A program or code that takes turns.
 pub(crate) struct Contestant<'a> {
-    /// What it is called.
+    /// Its name in the tables.
     pub(crate) name: String,
     turn: Box<dyn FnMut() -> io::Result<Measurement> + 'a>,
 }
@@ -49,7 +49,7 @@ impl<'a> Contestant<'a> {
 /// All turns of one contestant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Series {
-    /// Whose.
+    /// The contestant's name.
     pub(crate) name: String,
     /// One for each round.
     pub(crate) turns: Vec<Measurement>,
@@ -62,11 +62,11 @@ impl Series {
     }
 }
 
-/// Lets the contestants take `rounds` turns each, one after the other in every round, and after
-/// each tells `progress` (who and which round): the harness itself prints nothing.
+/// Lets the contestants take `rounds` turns each, one after the other in every round, and calls
+/// `progress` after each turn with the name and the round.
 ///
 /// # Errors
-/// The first error of a turn ends it all.
+/// The first error of a turn ends the comparison.
 pub(crate) fn in_turn(
     rounds: usize,
     contestants: &mut [Contestant<'_>],
@@ -83,15 +83,15 @@ pub(crate) fn in_turn(
     Ok(series)
 }
 
-/// The median over the rounds of how many times more `this` costs than `base` in the same round;
-/// rounds in which `base` cost nothing are left out.
+/// The median over the rounds of the cost of `this` divided by that of `base` in the same round,
+/// without rounds in which `base` cost nothing.
 pub(crate) fn ratio(this: &Series, base: &Series, of: impl Fn(&Measurement) -> f64) -> f64 {
     let rounds = this.turns.iter().zip(&base.turns);
     let ratios = rounds.map(|(this, base)| of(this) / of(base)).filter(|ratio| ratio.is_finite());
     median(ratios.collect())
 }
 
-/// The middle value, the mean of the middle two for an even number, 0 for none.
+/// The middle value; the mean of the middle two for an even number; 0 without values.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -102,10 +102,10 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Runs a program to its end and measures it and all that it waited for.
+/// Runs a program to its end, and measures it with all children that it waited for.
 ///
 /// # Errors
-/// Those of starting and waiting, and a program that does not end with 0.
+/// Those of starting and waiting; and an exit code other than 0.
 pub(crate) fn run_command(command: &mut Command) -> io::Result<Measurement> {
     let (status, measurement) = run_any(command)?;
     if status.success() {
@@ -115,7 +115,7 @@ pub(crate) fn run_command(command: &mut Command) -> io::Result<Measurement> {
     Err(io::Error::other(format!("{program} ended with {status}")))
 }
 
-/// As [`run_command`], for a program that may end as it likes.
+/// As [`run_command`], for a program with any exit code.
 ///
 /// # Errors
 /// Those of starting and waiting.
@@ -126,15 +126,14 @@ pub(crate) fn run_any(command: &mut Command) -> io::Result<(ExitStatus, Measurem
     Ok((status, measured(start.elapsed(), &usage)))
 }
 
-/// As [`run_any`], with the CPU time of the program itself, all its threads, but not of those it
-/// started, in µs.
+/// As [`run_any`], with the CPU time of the program's own threads, without its children, in µs.
 ///
-/// The kernel's account of it is read when it has ended and nobody has waited for it yet
-/// (`/proc/PID/stat` of a zombie), so nothing is missed and nothing is disturbed.  It comes in
-/// ticks of some 10 ms, one for user and one for system time: enough for thousands of jobs.
+/// It is read from `/proc/PID/stat` when the program has ended and has not been waited for, so
+/// nothing is missed and nothing is disturbed.  The kernel counts it in ticks of some 10 ms, one
+/// number for user and one for system time: precise enough for thousands of jobs.
 ///
 /// # Errors
-/// Those of starting, waiting and reading the account.
+/// Those of starting and waiting, and of reading `/proc/PID/stat`.
 pub(crate) fn run_apart(command: &mut Command) -> io::Result<(ExitStatus, Measurement, u64)> {
     let start = Instant::now();
     let pid = started(command)?;
@@ -145,10 +144,10 @@ pub(crate) fn run_apart(command: &mut Command) -> io::Result<(ExitStatus, Measur
     Ok((status, measured(wall, &usage), own_us?))
 }
 
-/// CPU time of a process, all its threads, dead ones too, without that of its children, in µs.
+/// CPU time of a process and all its threads, ended ones too, without its children, in µs.
 ///
 /// # Errors
-/// Those of reading `/proc/PID/stat`; `InvalidData` for what is none.
+/// Those of reading `/proc/PID/stat`; `InvalidData` if it cannot be parsed.
 pub(crate) fn own_cpu_us(pid: libc::pid_t) -> io::Result<u64> {
     let text = std::fs::read(format!("/proc/{pid}/stat"))?;
     // SAFETY: asks for a number.
@@ -158,20 +157,20 @@ pub(crate) fn own_cpu_us(pid: libc::pid_t) -> io::Result<u64> {
     Ok(ticks * 1_000_000 / ticks_per_second)
 }
 
-/// `utime` and `stime` of `/proc/PID/stat` (proc(5)), together.
+/// The sum of `utime` and `stime` of `/proc/PID/stat` (proc(5)).
 fn own_ticks(text: &[u8]) -> Option<u64> {
-    // The name may hold anything, blanks and brackets too: numbers begin after the last of them.
+    // The name may contain anything, also blanks and parentheses: numbers follow the last `)`.
     let after = text.iter().rposition(|byte| *byte == b')')?;
     let mut words = std::str::from_utf8(&text[after + 1..]).ok()?.split_ascii_whitespace().skip(11);
     let mut number = || words.next()?.parse::<u64>().ok();
     number()?.checked_add(number()?)
 }
 
-/// Starts a program from a copy of this process.
+/// Starts a program by fork(2).
 ///
-/// Without a `pre_exec` the standard library lets the child share this process's memory until it
-/// runs its program (`vfork`), and the kernel then counts this process's size into the child's
-/// `ru_maxrss`, getrusage(2).  A copy begins with little mapped.
+/// Without a `pre_exec` the standard library uses `vfork`: the child shares this process's memory
+/// until its execve(2), and the kernel then counts this process's size into the child's
+/// `ru_maxrss`, getrusage(2).  After a fork little is mapped.
 fn started(command: &mut Command) -> io::Result<libc::pid_t> {
     // SAFETY: does nothing between fork and exec.
     unsafe { command.pre_exec(|| Ok(())) };
@@ -179,7 +178,7 @@ fn started(command: &mut Command) -> io::Result<libc::pid_t> {
     libc::pid_t::try_from(child.id()).map_err(io::Error::other)
 }
 
-/// Waits until a child has ended, and leaves it to be waited for.
+/// Waits until a child has ended, and leaves it a zombie.
 fn wait_for_end(pid: libc::pid_t) -> io::Result<()> {
     let id = libc::id_t::try_from(pid).map_err(io::Error::other)?;
     loop {
@@ -197,7 +196,7 @@ fn wait_for_end(pid: libc::pid_t) -> io::Result<()> {
     }
 }
 
-/// Waits for a child, which nobody else does: its `Child` was dropped without being waited for.
+/// Waits for a child.  Its `Child` was dropped, so nothing else waits for it.
 fn wait4(pid: libc::pid_t) -> io::Result<(ExitStatus, libc::rusage)> {
     let mut status = 0;
     // SAFETY: all zeros is a value of this plain structure.
@@ -228,8 +227,8 @@ pub(crate) fn measure<T>(work: impl FnOnce() -> T) -> (T, Measurement) {
     let (before, clock, start) = (cpu_of_thread(), thread_clock(), Instant::now());
     let value = work();
     let (after, cpu_us) = (cpu_of_thread(), microseconds(thread_clock().saturating_sub(clock)));
-    // `getrusage` of a thread that still runs is as old as the latest clock tick, which for a
-    // short turn is too old; it only tells how to split the exact time.
+    // `getrusage` of a running thread is as old as the latest clock tick, which for a short turn is
+    // too old; it only serves to split the exact time into user and system time.
     let user_us = after.user_us.saturating_sub(before.user_us).min(cpu_us);
     let measurement = Measurement {
         wall_us: microseconds(start.elapsed()),
@@ -240,7 +239,7 @@ pub(crate) fn measure<T>(work: impl FnOnce() -> T) -> (T, Measurement) {
     (value, measurement)
 }
 
-/// CPU time of this thread up to now.
+/// The CPU time of this thread.
 fn thread_clock() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live value of the type that the call fills.
@@ -316,7 +315,7 @@ mod tests {
         let run = |script: &str| run_apart(Command::new("sh").args(["-c", script])).unwrap();
         let (status, all, own_us) = run(&format!("{burn}; exit 3"));
         assert_eq!(status.code(), Some(3));
-        // A tick may be lost of each of the two times.
+        // Each of the two times may miss a tick.
         assert!(own_us + 20_000 >= all.cpu_us() && own_us <= all.cpu_us() + 20_000, "{own_us}");
         let (_, all, own_us) = run(&format!("({burn}) & wait"));
         assert!(all.cpu_us() > 50_000 && own_us <= 20_000, "{own_us} of {all:?}");

@@ -1,9 +1,9 @@
-//! The benchmark of processes: collectl's own rows on this machine, then sleeping processes, from a
-//! hundred to ten thousand, with and without threads.
+//! The benchmark of reading processes: collectl's own rows on this machine, then sleeping
+//! processes, from a hundred to ten thousand, with and without threads.
 //!
-//! Beside whit, by its best way and by `/proc`, stand collectl, a plain walk of `/proc` and a bare
-//! pass of the kernel's iterator.  At `-i0` processes are read at every sixth sample, as collectl
-//! does, so 8,640 samples read them 1,440 times.
+//! Whit by its best way and by `/proc` is compared with collectl, a plain walk of `/proc` and a
+//! bare pass of the kernel's iterator.  At `-i0` processes are read at every sixth sample, as
+//! collectl does, so 8,640 samples read them 1,440 times.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -25,25 +25,25 @@ mod sleepers;
 pub use flood::run as flood;
 pub use sleepers::keep as keep_sleepers;
 
-/// Every how many samples processes are read at `-i0`.
+/// The number of samples for each reading of processes at `-i0`.
 const SAMPLES_A_READING: u64 = 6;
 
-/// How much to do.
+/// The size of the benchmark.
 #[derive(Clone, Debug)]
 pub struct ProcessesPlan {
-    /// Turns of everybody.
+    /// Turns of each contestant.
     pub rounds: usize,
     /// Samples of a turn in the classic table; a sixth of them read processes.
     pub samples: u64,
-    /// Readings of a thousand sleeping processes; of more of them fewer.
+    /// Readings of a thousand sleeping processes; inversely fewer of more processes.
     pub sleeper_readings: u64,
-    /// How many processes sleep, and how many threads each has: a row each.
+    /// Numbers of sleeping processes, and of threads of each: a row each.
     pub sleepers: Vec<(usize, usize)>,
-    /// Whether to leave collectl out of these rows: to show that everything runs.
+    /// Whether to leave collectl out of these rows: a trial that everything works.
     pub quick: bool,
 }
 
-/// Everything that was measured.
+/// The results.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     pub(crate) cases: Vec<CaseResult>,
@@ -55,7 +55,7 @@ pub(crate) struct Results {
 #[derive(Debug)]
 pub(crate) struct CaseResult {
     pub(crate) name: String,
-    /// Processes there were.
+    /// The number of processes.
     pub(crate) processes: usize,
     pub(crate) contests: Vec<Contest>,
 }
@@ -64,15 +64,15 @@ pub(crate) struct CaseResult {
 #[derive(Debug)]
 pub(crate) struct Contest {
     pub(crate) series: Series,
-    /// Times that each turn read processes.
+    /// How often each turn read processes.
     pub(crate) readings: u64,
-    /// Turns that read them once, of a program: what its start and end cost.
+    /// Turns of a program that read them once: the cost of its start and end.
     pub(crate) start: Option<Series>,
 }
 
 impl Contest {
-    /// CPU of one reading of one process, start and end of a program taken off; `None` where that
-    /// is lost among them.
+    /// CPU time per reading and process, without start and end of the program; `None` if the
+    /// difference is too small.
     pub(crate) fn us_per_process(&self, processes: usize) -> Option<f64> {
         let cpu_us = |series: &Series| series.median(|one| one.cpu_us() as f64);
         let (cpu_us, readings) = match &self.start {
@@ -84,7 +84,7 @@ impl Contest {
 }
 
 impl CaseResult {
-    /// How many times the CPU of `base` the contestant `this` needs, per reading.
+    /// The CPU time of `this` per reading, as a multiple of that of `base`.
     pub(crate) fn times(&self, this: &str, base: &str) -> Option<f64> {
         let find = |name: &str| self.contests.iter().find(|one| one.series.name == name);
         let (this, base) = (find(this)?, find(base)?);
@@ -95,7 +95,7 @@ impl CaseResult {
 }
 
 impl Results {
-    /// Every turn of everybody.
+    /// All turns.
     pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
         let mut turns = Vec::new();
         for case in &self.cases {
@@ -112,14 +112,14 @@ impl Results {
     }
 }
 
-/// Who takes part, by the name in the tables.
+/// The contestants' names in the tables.
 pub(crate) const WHIT: &str = "whit";
 pub(crate) const WHIT_PROC: &str = "whit, by /proc";
 pub(crate) const COLLECTL: &str = "collectl";
 pub(crate) const WALK: &str = "walk of /proc";
 pub(crate) const ITERATOR: &str = "bare iterator";
 
-/// Runs everything that the plan asks for.
+/// Runs the benchmark.
 ///
 /// # Errors
 /// Those of the programs that take part, of files, and of the kernel.
@@ -157,7 +157,7 @@ fn measure_all(
     Ok(results)
 }
 
-/// What every case needs.
+/// What all cases need.
 struct Bench<'a> {
     plan: &'a ProcessesPlan,
     programs: &'a Programs,
@@ -165,18 +165,18 @@ struct Bench<'a> {
     tasks: Option<&'a mut bpf::TaskIterator>,
 }
 
-/// Which contestants a case has, and with what they are called.
+/// The contestants of a case, and their options.
 struct Case<'a> {
     name: String,
     what: &'a [&'a str],
-    /// Readings of everybody but collectl, and of collectl; 0 leaves it out.
+    /// Readings of the others, and of collectl; 0 leaves collectl out.
     readings: u64,
     collectl_readings: u64,
     with_floors: bool,
 }
 
 impl Bench<'_> {
-    /// collectl's own rows, on the machine as it is and one process to filter for.
+    /// collectl's own rows, on this machine with one additional process to filter for.
     fn classic(&mut self) -> Result<Vec<CaseResult>> {
         let _one = sleepers::Sleepers::start(&self.programs.whit, 1, 1)?;
         let filter = format!("c{}", sleepers::ONE);
@@ -201,7 +201,7 @@ impl Bench<'_> {
             .collect()
     }
 
-    /// Sleeping processes: all of them, and one that is filtered for.
+    /// Rows of sleeping processes: all of them, and one that is filtered for.
     fn sleepers(&mut self, processes: usize, threads: usize) -> Result<Vec<CaseResult>> {
         self.progress.show(&format!("{processes} processes of {threads} threads: starting them"));
         let _sleepers = sleepers::Sleepers::start(&self.programs.whit, processes, threads)?;
@@ -235,7 +235,7 @@ impl Bench<'_> {
 
     fn case(&mut self, case: &Case<'_>) -> Result<CaseResult> {
         let processes = Cell::new(0);
-        // The walk counts the processes, so there is always one.
+        // The walk counts the processes, so it always takes part.
         let passes = if case.with_floors { case.readings } else { 1 };
         let program = &self.programs.whit;
         let ways = [(WHIT, &[][..]), (WHIT_PROC, &["--process-way", "proc"])];
@@ -246,7 +246,7 @@ impl Bench<'_> {
             collectl.map(|program| (COLLECTL, program, &[][..], &[][..], case.collectl_readings));
         let (mut contestants, mut counts) = (Vec::new(), Vec::new());
         for (name, program, verb, way, readings) in whit.into_iter().chain(collectl) {
-            // First so often, then once: what start and end cost.
+            // First with all readings, then with one, for the cost of start and end.
             for count in [readings, 1] {
                 let turn = move || record(program, verb, case.what, way, count);
                 contestants.push(Contestant::new(name, turn));
@@ -282,7 +282,7 @@ impl Bench<'_> {
     }
 }
 
-/// Records so many readings of processes into a folder that is thrown away.
+/// Records so many readings of processes into a temporary folder.
 fn record(
     program: &Path,
     verb: &[&str],

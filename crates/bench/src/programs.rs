@@ -1,4 +1,4 @@
-//! The programs that take part: where they are, what they are called with, what they cost.
+//! The programs that take part: their paths, how they are called, and what they cost.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,10 +7,10 @@ use crate::SearchPath;
 use crate::error::{Context, Result, ensure};
 use crate::measure::{Measurement, run_command};
 
-/// Where Debian and others keep `sadc`.
-const SADC_PLACES: &[&str] = &["/usr/lib/sysstat/sadc", "/usr/lib/sa/sadc", "/usr/lib64/sa/sadc"];
+/// Paths of `sadc` in Debian and other distributions.
+const SADC_PATHS: &[&str] = &["/usr/lib/sysstat/sadc", "/usr/lib/sa/sadc", "/usr/lib64/sa/sadc"];
 
-/// The programs of this machine that take part, and whit.
+/// Whit and the programs of this machine that take part.
 #[derive(Debug)]
 pub struct Programs {
     pub(crate) whit: PathBuf,
@@ -23,13 +23,13 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Looks for all of them but `whit`, which is the program to be measured.
+    /// Finds the others in `path`; `whit` is the program to be measured.
     pub fn find(whit: PathBuf, path: SearchPath) -> Self {
         let perf = path.find("perf");
         Programs {
             whit,
             collectl: path.find("collectl"),
-            sadc: SADC_PLACES.iter().map(PathBuf::from).find(|path| path.exists()),
+            sadc: SADC_PATHS.iter().map(PathBuf::from).find(|path| path.exists()),
             strace: path.find("strace"),
             perf: perf.filter(|perf| task_clock(perf, &Command::new("true")).is_ok()),
             bpftrace: path.find("bpftrace"),
@@ -37,7 +37,7 @@ impl Programs {
         }
     }
 
-    /// Names and versions, for the record of a run.
+    /// Names and versions, for the description of a run.
     pub(crate) fn versions(&self) -> Vec<(String, String)> {
         let mut versions = vec![("whit".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
         if cfg!(debug_assertions) {
@@ -60,7 +60,7 @@ impl Programs {
     }
 }
 
-/// The first line that a program says when it is asked for its version.
+/// The first line of a program's output when it is called with `option`.
 pub(crate) fn first_line(program: &Path, option: &str) -> Option<String> {
     let output = Command::new(program).arg(option).output().ok()?;
     let text = [output.stdout, output.stderr].concat();
@@ -75,7 +75,7 @@ pub(crate) fn text_of(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs a command with its output thrown away, what it says in an error kept for the message.
+/// Runs a command and discards its output; on failure its stderr goes into the error.
 pub(crate) fn run_quietly(command: &mut Command) -> std::io::Result<Measurement> {
     let said = tempfile::tempfile()?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?);
@@ -84,12 +84,12 @@ pub(crate) fn run_quietly(command: &mut Command) -> std::io::Result<Measurement>
         let mut said = said;
         let mut text = String::new();
         let _ = said.rewind().and_then(|()| said.read_to_string(&mut text));
-        let first = text.lines().next().unwrap_or("it said nothing");
+        let first = text.lines().next().unwrap_or("no message");
         std::io::Error::other(format!("{}: {error}: {first}", text_of(command)))
     })
 }
 
-/// The CPU time of a command in milliseconds, as `perf stat -e task-clock` counts it.
+/// The CPU time of a command in milliseconds, counted by `perf stat -e task-clock`.
 pub(crate) fn task_clock(perf: &Path, command: &Command) -> Result<f64> {
     let answer = tempfile::NamedTempFile::new()?;
     let mut outer = Command::new(perf);
@@ -102,7 +102,7 @@ pub(crate) fn task_clock(perf: &Path, command: &Command) -> Result<f64> {
     value.with_context(|| format!("perf said '{}'", text.trim()))
 }
 
-/// System calls of a command and its children, as `strace -c -f` counts them.
+/// System calls of a command and its children, counted by `strace -c -f`.
 pub(crate) fn calls(strace: &Path, command: &Command) -> Result<u64> {
     let answer = tempfile::NamedTempFile::new()?;
     let mut outer = Command::new(strace);
@@ -119,7 +119,7 @@ fn calls_in(table: &str) -> Option<u64> {
     total.split_whitespace().nth(3)?.parse().ok()
 }
 
-/// The bytes of all files in a folder.
+/// The size of all files in a folder together.
 pub(crate) fn bytes_in(folder: &Path) -> std::io::Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
@@ -128,7 +128,7 @@ pub(crate) fn bytes_in(folder: &Path) -> std::io::Result<u64> {
     Ok(bytes)
 }
 
-/// The one file in a folder whose name ends so.
+/// The only file in a folder whose name ends with `ending`.
 pub(crate) fn file_in(folder: &Path, ending: &str) -> Result<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_program_is_told_with_what_it_said() {
+    fn a_failing_program_is_reported_with_its_stderr() {
         let error = run_quietly(Command::new("sh").args(["-c", "echo no such luck >&2; exit 3"]));
         let text = error.unwrap_err().to_string();
         assert!(text.starts_with("sh -c") && text.ends_with("no such luck"), "{text}");

@@ -1,9 +1,9 @@
 //! The benchmark of recording: the classic overhead tables, repeated on this machine.
 //!
-//! Whit is this very binary, started as a user would; collectl and sysstat's `sadc` run beside it
-//! where they are installed; **the floor** is what nobody can go below who reads the same files: a
-//! loop that does nothing but `pread` them.  Everybody takes turns, round after round, and is
-//! compared by medians; cases that whit loses stay in the tables.
+//! Whit is this binary, started as a user would; collectl and sysstat's `sadc` take part if they
+//! are installed; **the floor** is the least possible cost of reading the same files: a loop that
+//! only calls `pread`.  All take turns, round after round, and are compared by medians; cases that
+//! whit loses stay in the tables.
 
 use std::borrow::Cow;
 
@@ -17,33 +17,33 @@ mod suite;
 
 pub use suite::run;
 
-/// How much to do.
+/// The size of the benchmark.
 #[derive(Clone, Debug)]
 pub struct RecordPlan {
-    /// Only these lines of the recording table, and nothing but them; empty: everything.
+    /// Only these lines of the recording table; if empty, everything.
     pub cases: Vec<String>,
-    /// Turns of everybody in the tables.
+    /// Turns of each contestant in the tables.
     pub rounds: usize,
-    /// Samples of a turn: 8,640 stand for a day at 10 s.
+    /// Samples of a turn: 8,640 are a day at 10 s.
     pub samples: u64,
     /// Samples at an interval of a second.
     pub slow_samples: u64,
-    /// Samples between the two counts of system calls.
+    /// Samples for which system calls are counted, after those of the start.
     pub traced_samples: u64,
-    /// Seconds of the comparison of sizes; 0 leaves it out.
+    /// Duration of the comparison of sizes in seconds; 0 leaves it out.
     pub long_seconds: u64,
-    /// Turns of everybody in the play comparison.
+    /// Turns of each contestant when recordings are played.
     pub play_rounds: usize,
-    /// Leaves out what takes the incumbents long: to show that everything runs.
+    /// Leaves out what takes the incumbents long: a trial that everything works.
     pub quick: bool,
 }
 
-/// Who takes part, by the name in the tables.
+/// The contestants' names in the tables.
 pub(crate) const WHIT: &str = "whit";
 pub(crate) const COLLECTL: &str = "collectl";
 pub(crate) const FLOOR: &str = "floor";
 
-/// Everything that was measured.
+/// The results.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     pub(crate) cases: Vec<CaseResult>,
@@ -52,14 +52,14 @@ pub(crate) struct Results {
     pub(crate) play: Vec<Series>,
     pub(crate) play_letters: String,
     pub(crate) compression: Vec<compression::Stored>,
-    /// What the compression table was made from.
+    /// The recording from which the compression table was made.
     pub(crate) compression_of: String,
     /// What could not be measured, and why.
     pub(crate) notes: Vec<String>,
 }
 
 impl Results {
-    /// Every turn of everybody.
+    /// All turns.
     pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
         let mut turns = Vec::new();
         let mut push = |table, case, series| turns.push(Turns { table, case, series });
@@ -83,7 +83,7 @@ impl Results {
 #[derive(Debug)]
 pub(crate) struct CaseResult {
     pub(crate) name: String,
-    /// The letters that whit was given.
+    /// whit's subsystem letters.
     pub(crate) letters: String,
     pub(crate) files: usize,
     pub(crate) contestants: Vec<Contest>,
@@ -93,7 +93,7 @@ pub(crate) struct CaseResult {
 #[derive(Debug)]
 pub(crate) struct Contest {
     pub(crate) series: Series,
-    /// Bytes that the run of the last round left behind, all its files together.
+    /// Size of the files of the last round, together.
     pub(crate) bytes: Option<u64>,
     pub(crate) calls_per_sample: Option<f64>,
 }
@@ -123,10 +123,10 @@ impl CaseResult {
 pub(crate) struct SlowResult {
     pub(crate) name: String,
     pub(crate) command: String,
-    /// CPU of one sample by `wait4`, start and end of the program taken off; `None` where it is
-    /// lost among them.
+    /// CPU time of one sample by `wait4`, without start and end of the program, in µs; `None` if
+    /// the difference is too small.
     pub(crate) cpu_us: Option<f64>,
-    /// The same by `perf stat -e task-clock`, where there is one.
+    /// The same by `perf stat -e task-clock`, if perf is installed.
     pub(crate) task_clock_us: Option<f64>,
 }
 

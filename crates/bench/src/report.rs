@@ -1,5 +1,5 @@
-//! What a benchmark gives: its tables as text, the same as JSON, and every turn of everybody; and
-//! how a run is kept, in `bench/runs/<date>-<machine>/`.
+//! The result of a benchmark: its tables as text and as JSON, and all turns; and how a run is
+//! stored, in `bench/runs/<date>-<machine>/`.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::programs::Programs;
 
-/// What the numbers depend on.
+/// The machine on which the numbers depend.
 pub(crate) fn machine(programs: &Programs) -> Value {
     let uname = rustix::system::uname();
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -38,27 +38,27 @@ pub(crate) fn machine(programs: &Programs) -> Value {
     })
 }
 
-/// All turns of one contestant, and where they belong.
+/// All turns of one contestant, and their table.
 pub(crate) struct Turns<'a> {
     /// The table.
     pub(crate) table: &'static str,
     /// The case in it.
     pub(crate) case: &'a str,
-    /// Whose turns, and what each cost.
+    /// The contestant's name, and the cost of each turn.
     pub(crate) series: Cow<'a, Series>,
 }
 
-/// What a benchmark found.
+/// The result of a benchmark.
 #[derive(Debug)]
 pub struct Report {
     /// The tables, for people.
     pub summary: String,
     /// The same numbers as one object.
     pub json: Value,
-    /// What the name of its folder ends in.
+    /// The end of the folder's name.
     kind: &'static str,
     machine: Value,
-    /// Every turn as a line; empty where nobody took turns.
+    /// Every turn as a line; empty for benchmarks without turns.
     raw: String,
 }
 
@@ -74,14 +74,14 @@ impl Report {
         Report { summary, json, kind, machine, raw }
     }
 
-    /// Keeps it below `base`, with the command line that it was made by; gives the folder.
+    /// Stores it below `base`, with the command line that produced it; returns the folder.
     ///
     /// # Errors
-    /// Those of making the folder and writing its files.
+    /// Those of creating the folder and writing its files.
     pub fn save(&self, base: &Path, command: &str) -> Result<PathBuf> {
         let now = jiff::Zoned::now();
         let name = self.machine["name"].as_str().unwrap_or("machine");
-        // A host's name may hold what a folder's should not.
+        // A host's name may contain characters that a folder's should not.
         let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c), "_");
         let folder = base.join(format!("{}-{name}{}", now.strftime("%Y-%m-%d"), self.kind));
         std::fs::create_dir_all(&folder)
@@ -102,7 +102,7 @@ impl Report {
     }
 }
 
-/// A number, or `-` where there is none.
+/// A number, or `-` if there is none.
 pub(crate) fn optional(value: Option<f64>, digits: usize) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
 }
@@ -121,7 +121,7 @@ fn readme(command: &str, machine: &Value, now: &jiff::Zoned, has_turns: bool) ->
         let _ = writeln!(text, "| {} | {} |", part("program"), part("version"));
     }
     text.push_str(match has_turns {
-        true => "\n`summary.txt` holds the tables, `raw.csv` every turn of everybody.\n",
+        true => "\n`summary.txt` holds the tables, `raw.csv` all turns.\n",
         false => "\n`summary.txt` holds the numbers.\n",
     });
     text

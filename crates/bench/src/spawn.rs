@@ -1,12 +1,11 @@
-//! The benchmark of running jobs: the blog's experiment and its relatives, under `whit run`,
-//! `xargs -P`, GNU parallel where it is installed, and the floor (a bare loop of clone and exec).
+//! The benchmark of running jobs: the blog's experiment and similar ones, with `whit run`, `xargs
+//! -P`, GNU parallel if it is installed, and the floor (a bare loop of clone and exec).
 //!
-//! Everybody is a program of its own, started in turn, round after round, with the same arguments
-//! from the same file, and compared by medians.  CPU of a job is that of the runner and of all it
-//! waited for; the runner's own is the kernel's account of that one process at its end
-//! (`/proc/PID/stat`, all threads), so a child counts as a job from its very beginning, whoever
-//! made it.  System calls are counted in runs of their own, as the difference between few jobs and
-//! some more.
+//! Each contestant is a program of its own.  They take turns, round after round, with the same
+//! arguments from the same file, and are compared by medians.  CPU time of a job is that of the
+//! runner and of all children; the runner's own is what the kernel counts for that process alone
+//! (`/proc/PID/stat`, all threads), so a child counts as a job from its start.  System calls are
+//! counted in separate runs, as the difference between few jobs and some more.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -36,30 +35,30 @@ use pipe::PipeResult;
 use sleepers::SleepersResult;
 use timeout::TimeoutResult;
 
-/// How much to do.
+/// The size of the benchmark.
 #[derive(Clone, Debug)]
 pub struct SpawnPlan {
-    /// Turns of everybody.
+    /// Turns of each contestant.
     pub rounds: usize,
     /// Jobs of a turn.
     pub jobs: u64,
-    /// Jobs of the two runs between which system calls are counted; `None` leaves that out.
+    /// The two numbers of jobs for which system calls are counted; `None`: they are not.
     pub counted_jobs: Option<(u64, u64)>,
-    /// How many run at once: a row of the table each.
+    /// Numbers of jobs that run at once: a row of the table each.
     pub at_once: Vec<usize>,
-    /// What is measured.
+    /// The loads.
     pub loads: Vec<SpawnLoad>,
     /// Whether GNU parallel takes part.
     pub rival: bool,
-    /// Size of the file that jobs are handed in blocks.
+    /// Size of the file that jobs read in blocks.
     pub pipe_bytes: u64,
-    /// Jobs that sleep.
+    /// Number of sleeping jobs.
     pub sleepers: usize,
-    /// How long the sleeping jobs are watched.
+    /// How long the sleeping jobs are observed.
     pub watched_ms: u64,
 }
 
-/// Everything that was measured.
+/// The results.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     pub(crate) cases: Vec<CaseResult>,
@@ -72,7 +71,7 @@ pub(crate) struct Results {
     pub(crate) notes: Vec<String>,
 }
 
-/// One load, with so many jobs at once.
+/// One load, with a number of jobs at once.
 #[derive(Debug)]
 pub(crate) struct CaseResult {
     pub(crate) load: SpawnLoad,
@@ -89,7 +88,7 @@ pub(crate) struct Contest {
     pub(crate) series: Series,
     /// The runner's own CPU time of each round.
     pub(crate) own_us: Vec<u64>,
-    /// System calls that one more job costs.
+    /// System calls of an additional job.
     pub(crate) calls: Option<f64>,
 }
 
@@ -98,7 +97,7 @@ impl CaseResult {
         self.contests.iter().find(|contest| contest.who == who)
     }
 
-    /// How many times as long a contestant takes as another, by rounds.
+    /// The elapsed time of `this` as a multiple of that of `base`, by rounds.
     pub(crate) fn times(&self, this: JobRunner, base: JobRunner) -> Option<f64> {
         let (this, base) = (self.find(this)?, self.find(base)?);
         let times = ratio(&this.series, &base.series, |one| one.wall_us as f64);
@@ -126,7 +125,7 @@ impl Contest {
 }
 
 impl Results {
-    /// Every turn of everybody.
+    /// All turns.
     pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
         let mut turns = Vec::new();
         for case in &self.cases {
@@ -143,17 +142,17 @@ impl Results {
     }
 }
 
-/// What every measurement needs.
+/// What all measurements need.
 struct Bench<'a> {
     plan: &'a SpawnPlan,
     tools: &'a Tools,
     who: &'a [JobRunner],
     progress: &'a Progress<'a>,
-    /// Where jobs write.
+    /// The folder in which jobs write.
     folder: &'a Path,
 }
 
-/// Runs everything that the plan asks for.
+/// Runs the benchmark.
 ///
 /// # Errors
 /// Those of the programs that take part, of files, and of the kernel.
@@ -197,7 +196,7 @@ fn measure_all(plan: &SpawnPlan, programs: &Programs, progress: &Progress<'_>) -
     Ok(results)
 }
 
-/// Mounts a file system in memory for what jobs write, where that is allowed; says where it is.
+/// Mounts a tmpfs for the files of jobs, if that is allowed; returns a description.
 fn place(plan: &SpawnPlan, folder: &Path) -> String {
     if !plan.loads.contains(&SpawnLoad::Blog) {
         return String::new();
@@ -208,7 +207,7 @@ fn place(plan: &SpawnPlan, folder: &Path) -> String {
     }
 }
 
-/// Everybody who can take part, and why others cannot.
+/// The available contestants; notes why others are not.
 fn contestants(plan: &SpawnPlan, tools: &Tools, notes: &mut Vec<String>) -> Result<Vec<JobRunner>> {
     let mut all = vec![JobRunner::Floor, JobRunner::Vfork];
     probe(tools.runner(JobRunner::Whit)).context("whit runs no jobs here")?;
@@ -226,21 +225,21 @@ fn contestants(plan: &SpawnPlan, tools: &Tools, notes: &mut Vec<String>) -> Resu
     Ok(all)
 }
 
-/// Whether a runner of jobs is here and runs one.
+/// Checks that a runner is installed and can run a job.
 fn probe(runner: Option<Command>) -> Result<()> {
     let mut runner = runner.context("it is not installed")?;
     crate::programs::run_quietly(runner.args(["-j1", "true", ":::", "1"]))?;
     Ok(())
 }
 
-/// Writes 1, 2, 3 … as lines.
+/// Writes the numbers from 1 as lines.
 fn write_arguments(path: &Path, jobs: u64) -> std::io::Result<()> {
     let lines: String = (1..=jobs).map(|number| format!("{number}\n")).collect();
     std::fs::write(path, lines)
 }
 
 impl Bench<'_> {
-    /// Whether somebody takes part.
+    /// Whether a contestant takes part.
     fn has(&self, who: JobRunner) -> bool {
         self.who.contains(&who)
     }
@@ -274,7 +273,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Runs a command in a fresh folder, and looks whether its jobs have done their work.
+    /// Runs a command in an empty folder, and checks the results of its jobs.
     fn turn(
         &self,
         load: SpawnLoad,
@@ -297,8 +296,8 @@ impl Bench<'_> {
         Ok(folder)
     }
 
-    /// System calls that one more job of a load costs each contestant, two at once, so that what
-    /// is made once for each slot is not counted.
+    /// System calls of an additional job for each contestant, with two jobs at once, so that calls
+    /// made once for each slot are not counted.
     fn count_calls(
         &self,
         load: SpawnLoad,
@@ -337,8 +336,8 @@ impl Bench<'_> {
     }
 }
 
-/// Runs a command with its output thrown away, to a good end; gives what all of it cost and what
-/// itself did.
+/// Runs a command successfully and discards its output; returns its cost with that of its children,
+/// and its own CPU time in µs.
 fn run_apart(command: &mut Command) -> Result<(Measurement, u64)> {
     let mut said = tempfile::tempfile()?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?);
@@ -347,14 +346,14 @@ fn run_apart(command: &mut Command) -> Result<(Measurement, u64)> {
         let mut text = String::new();
         std::io::Seek::rewind(&mut said)?;
         std::io::Read::read_to_string(&mut said, &mut text)?;
-        let first = text.lines().next().unwrap_or("it said nothing");
+        let first = text.lines().next().unwrap_or("no message");
         let text = text_of(command);
         return Err(Error::Failed(format!("{text} ended with {status}: {first}")));
     }
     Ok((measurement, own_us))
 }
 
-/// Names and versions of those that take part, for the record of a run.
+/// Names and versions of the other contestants, for the description of a run.
 fn versions(programs: &Programs) -> Vec<(String, String)> {
     let Ok(tools) = Tools::find(programs) else { return Vec::new() };
     let mut versions = Vec::new();

@@ -1,9 +1,9 @@
-//! The benchmark of tracing: what a system call costs more under whit, strace, perf and bpftrace,
-//! and under two programs in the kernel that do nothing.
+//! The benchmark of tracing: the additional cost of a system call under whit, strace, perf and
+//! bpftrace, and under two empty BPF programs.
 //!
-//! Loads of calls time themselves, so a tracer's start and end count in the time of the whole but
-//! not in what is added to a call.  Tracers that stop a program at each call get a smaller load:
-//! what a call costs is the same.  How many calls a load makes, whit counts once beforehand.
+//! Loads of calls time themselves, so a tracer's start and end count only in the time of the whole.
+//! Tracers that stop a program at each call get a smaller load: the cost of a call is the same.
+//! Whit counts the calls of a load beforehand.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -23,18 +23,18 @@ mod tracers;
 pub use load::{TraceLoad, run as run_load};
 use tracers::{Beside, How, Tracer};
 
-/// How much to do.
+/// The size of the benchmark.
 #[derive(Clone, Debug)]
 pub struct TracePlan {
-    /// Turns of everybody.
+    /// Turns of each contestant.
     pub rounds: usize,
-    /// What is traced; under those that cost much, as the second size says.
+    /// The loads, each with its size, and with the size for slow tracers.
     pub loads: Vec<(TraceLoad, TraceSize, TraceSize)>,
-    /// Files that `find` looks at.
+    /// Files that `find` visits.
     pub files: usize,
 }
 
-/// How large a load is.
+/// The size of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceSize {
     /// Units of a slice.
@@ -43,7 +43,7 @@ pub struct TraceSize {
     pub slices: u64,
 }
 
-/// Everything that was measured.
+/// The results.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     pub(crate) cases: Vec<CaseResult>,
@@ -51,12 +51,12 @@ pub(crate) struct Results {
     pub(crate) notes: Vec<String>,
 }
 
-/// One load, of one size.
+/// One load of one size.
 #[derive(Debug)]
 pub(crate) struct CaseResult {
     pub(crate) what: TraceLoad,
     pub(crate) name: String,
-    /// Calls of one slice.
+    /// System calls of one slice.
     pub(crate) calls: u64,
     pub(crate) slices: u64,
     pub(crate) contests: Vec<Contest>,
@@ -70,16 +70,16 @@ pub(crate) struct Contest {
     pub(crate) whole: Series,
     /// The load's slices, one list for each round.
     pub(crate) slices_ns: Vec<Vec<u64>>,
-    /// Events lost in all rounds, of those that tell.
+    /// Events lost in all rounds, if the tracer reports them.
     pub(crate) lost: Option<u64>,
 }
 
-/// What a call costs more.
+/// The additional cost of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Added {
     /// The median over the rounds.
     pub(crate) ns: f64,
-    /// Whether every round says so: else the load itself varies by as much.
+    /// Whether it is positive in every round; otherwise the load itself varies by as much.
     pub(crate) firm: bool,
 }
 
@@ -89,12 +89,12 @@ impl Contest {
         Contest { name: name.to_owned(), whole, slices_ns: Vec::new(), lost: None }
     }
 
-    /// The middle slice of each round.
+    /// The median slice of each round.
     fn middle_ns(&self) -> impl Iterator<Item = f64> {
         self.slices_ns.iter().map(|slices| median(slices.iter().map(|ns| *ns as f64).collect()))
     }
 
-    /// The time of the load in seconds, all its slices, by the median.
+    /// The time of all slices of the load in seconds, the median of the rounds.
     pub(crate) fn load_s(&self) -> f64 {
         let sums = self.slices_ns.iter().map(|slices| slices.iter().sum::<u64>() as f64 / 1e9);
         median(sums.collect())
@@ -106,7 +106,7 @@ impl CaseResult {
         self.contests.iter().find(|contest| contest.name == name)
     }
 
-    /// How many times longer than bare the load took, by the middle slices of each round.
+    /// The time of the load as a multiple of the bare one, by the median slices of each round.
     pub(crate) fn times(&self, contest: &Contest) -> Option<f64> {
         let bare = self.find(tracers::BARE)?;
         let times: Vec<f64> =
@@ -132,15 +132,15 @@ impl CaseResult {
 }
 
 impl Results {
-    /// What a contestant adds to each call of a load, if every round says so.
+    /// What a contestant adds to each call of a load in ns, if it is firm.
     pub(crate) fn firm_ns(&self, what: TraceLoad, name: &str) -> Option<f64> {
         let mut cases = self.cases.iter().filter(|case| case.what == what);
         let added = cases.find_map(|case| case.added(case.find(name)?))?;
         added.firm.then_some(added.ns)
     }
 
-    /// How many times more strace adds to each call than whit: for each load where both are firm,
-    /// and over all these.
+    /// What strace adds to a call as a multiple of what whit adds: over all loads where both are
+    /// firm, and for each of these.
     pub(crate) fn strace_times(&self) -> Option<(f64, Vec<(TraceLoad, f64)>)> {
         let mut each: Vec<(TraceLoad, f64)> = Vec::new();
         let (mut of_strace, mut of_whit) = (0.0, 0.0);
@@ -157,7 +157,7 @@ impl Results {
         (!each.is_empty()).then(|| (of_strace / of_whit, each))
     }
 
-    /// Every turn of everybody: of the whole, and of the load by its middle slice.
+    /// All turns: of the whole, and of the load by its median slice.
     pub(crate) fn turns(&self) -> Vec<Turns<'_>> {
         let mut turns = Vec::new();
         for case in &self.cases {
@@ -178,7 +178,7 @@ impl Results {
     }
 }
 
-/// Runs everything that the plan asks for.
+/// Runs the benchmark.
 ///
 /// # Errors
 /// Those of the programs that take part, of files, and of the kernel.
@@ -226,7 +226,7 @@ fn measure_all(plan: &TracePlan, programs: &Programs, progress: &Progress<'_>) -
     Ok(results)
 }
 
-/// What every case needs.
+/// What all cases need.
 struct Bench<'a> {
     plan: &'a TracePlan,
     programs: &'a Programs,
@@ -292,7 +292,7 @@ impl Bench<'_> {
         beside.map_or(Ok(()), Beside::stop)?;
         contest.slices_ns.push(load::take_slices(self.folder)?);
         contest.whole.turns.push(whole);
-        if tracer.tells_lost {
+        if tracer.reports_lost {
             *contest.lost.get_or_insert(0) += tracers::lost_in(&said);
         }
         Ok(())

@@ -1,9 +1,9 @@
-//! Programs started as fast as the machine can, with a recorder beside them: what it costs, and
-//! whether it tells of every one.
+//! Programs started as fast as the machine can beside a recorder: the recorder's cost, and whether
+//! it recorded each of them.
 //!
 //! `/bin/true` is started and waited for by a thread on each CPU; whit records processes at one
-//! sample a second.  Afterwards the recording is read: the ends of our own children that are in
-//! it, and those that it calls lost, must add up to those that were started.
+//! sample a second.  Afterwards the recording is read: the exits of our own children in it, and
+//! those that it counts as lost, must add up to the number of starts.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -20,26 +20,26 @@ use crate::Progress;
 use crate::programs::{Programs, bytes_in, file_in};
 use crate::report::Report;
 
-/// What is started.
+/// The program that is started.
 const PROGRAM: &str = "/bin/true";
 
-/// Before the first start and after the last end, so that the recorder has its first sample, and
-/// the last ends are settled.
+/// Pause before the first start and after the last end, so that the recorder has taken its first
+/// sample, and writes the last exits.
 const QUIET: Duration = Duration::from_millis(2_500);
 
-/// What a flood came to.
+/// The result of a flood.
 #[derive(Debug)]
 struct Flood {
     seconds: f64,
     /// Programs started, all of which ended.
     started: u64,
-    /// Of these the ends that are in the recording.
-    told: u64,
-    /// Ends of anybody that the recording calls lost.
+    /// Exits of these that are in the recording.
+    recorded: u64,
+    /// Exits of all processes that the recording counts as lost.
     lost: u64,
-    /// How ends were told.
+    /// The recorder's way to learn of exits.
     way: String,
-    /// CPU of the recorder while they ran.
+    /// CPU time of the recorder during the flood.
     user_seconds: f64,
     system_seconds: f64,
     resident_kib_max: u64,
@@ -48,11 +48,11 @@ struct Flood {
     file_bytes: u64,
 }
 
-/// Starts programs as fast as the machine can for so many seconds, and counts those whose ends are
-/// in the recording.
+/// Starts programs as fast as the machine can for `seconds`, and counts those whose exits are in
+/// the recording.
 ///
 /// # Errors
-/// When the recorder does not start or its recording cannot be read.
+/// If the recorder cannot be started or its recording cannot be read.
 pub fn run(programs: &Programs, seconds: u64, progress: &Progress<'_>) -> Result<Report> {
     let machine = crate::report::machine(programs);
     let flood = measure(programs, seconds, progress)?;
@@ -76,7 +76,7 @@ fn measure(programs: &Programs, seconds: u64, progress: &Progress<'_>) -> Result
     let mut flood = Flood {
         seconds: took.as_secs_f64(),
         started,
-        told: 0,
+        recorded: 0,
         lost: 0,
         way: "none".to_owned(),
         user_seconds: user - user_before,
@@ -90,7 +90,7 @@ fn measure(programs: &Programs, seconds: u64, progress: &Progress<'_>) -> Result
     Ok(flood)
 }
 
-/// Starts programs on every CPU and waits for each; says how many there were.
+/// Starts programs on every CPU and waits for each; returns their number.
 fn start_all(duration: Duration) -> Result<u64> {
     let started = AtomicU64::new(0);
     let failed = AtomicBool::new(false);
@@ -111,11 +111,11 @@ fn start_all(duration: Duration) -> Result<u64> {
             });
         }
     });
-    ensure!(!failed.into_inner(), "cannot start {PROGRAM}, or not wait for it");
+    ensure!(!failed.into_inner(), "cannot start {PROGRAM}, or wait for it");
     Ok(started.into_inner())
 }
 
-/// The recorder, ended with this.
+/// The recorder, which ends when this is dropped.
 struct Recorder(Child);
 
 impl Recorder {
@@ -126,11 +126,11 @@ impl Recorder {
         Ok(Recorder(command.spawn().context("cannot start the recorder")?))
     }
 
-    /// User and system time in seconds, and the most memory in KiB.
+    /// User and system time in seconds, and the peak of memory in KiB.
     fn usage(&self) -> Result<(f64, f64, u64)> {
         let file = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", self.0.id()));
         let stat = file("stat").context("the recorder is gone")?;
-        // utime and stime are the fields 14 and 15; the name, field 2, may hold anything.
+        // utime and stime are the fields 14 and 15; field 2, the name, may contain anything.
         let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
         let mut fields = behind.split_whitespace().skip(11).map(str::parse::<u64>);
         let a_second = rustix::param::clock_ticks_per_second() as f64;
@@ -159,7 +159,7 @@ impl Drop for Recorder {
 }
 
 impl Flood {
-    /// Counts what the recording has.
+    /// Counts the exits in the recording.
     fn read(&mut self, path: &Path) -> Result<()> {
         let known: Vec<Arc<SourceDef>> = source::definitions();
         let mut reader = Reader::open(path, &known)?;
@@ -183,38 +183,38 @@ impl Flood {
             };
             if let Some(table) = table(exit) {
                 let ours = |&row: &usize| table.get(row, parent) == Some(own);
-                self.told += (0..table.rows()).filter(ours).count() as u64;
+                self.recorded += (0..table.rows()).filter(ours).count() as u64;
             }
             if let Some(table) = table(total) {
                 self.lost = table.get(0, lost).unwrap_or(0);
-                let told_by = table.text(0, way).unwrap_or(b"none");
-                self.way = String::from_utf8_lossy(told_by).into_owned();
+                let recorded_by = table.text(0, way).unwrap_or(b"none");
+                self.way = String::from_utf8_lossy(recorded_by).into_owned();
             }
         }
         Ok(())
     }
 
-    /// Share of one CPU that the recorder took.
+    /// CPU time of the recorder as a part of one CPU.
     fn share(&self) -> f64 {
         (self.user_seconds + self.system_seconds) / self.seconds
     }
 
-    /// What is wrong, if anything: fewer ends than starts that nobody called lost, or more.
+    /// The result in words: the exits recorded and lost must add up to the starts.
     fn verdict(&self) -> &'static str {
-        match self.started.checked_sub(self.told) {
+        match self.started.checked_sub(self.recorded) {
             Some(0) if self.lost == 0 => "every one is in the recording",
             Some(missing) if missing <= self.lost => "those in the recording and those lost add up",
             _ => "WRONG: they do not add up",
         }
     }
 
-    /// For people.
+    /// The summary for people.
     fn human(&self) -> String {
         format!(
             "{PROGRAM} as fast as it can be started, whit record -sZ -i1:1 beside it\n\n\
              seconds               {:>12.1}\n\
              started               {:>12}  ({:.0} a second)\n\
-             ends in the recording {:>12}  (told by {})\n\
+             ends in the recording {:>12}  (reported by {})\n\
              ends lost             {:>12}\n\
              recorder, CPU s       {:>12.2}  (user {:.2}, system {:.2})\n\
              of one CPU            {:>11.2}%\n\
@@ -226,7 +226,7 @@ impl Flood {
             self.seconds,
             self.started,
             self.started as f64 / self.seconds,
-            self.told,
+            self.recorded,
             self.way,
             self.lost,
             self.user_seconds + self.system_seconds,
@@ -238,18 +238,18 @@ impl Flood {
             self.samples,
             self.ticks_missed,
             self.file_bytes,
-            self.file_bytes as f64 / self.told.max(1) as f64,
+            self.file_bytes as f64 / self.recorded.max(1) as f64,
             self.verdict(),
         )
     }
 
-    /// As one JSON object.
+    /// The results as a JSON object.
     fn json(&self, machine: &Value) -> Value {
         json!({
             "machine": machine,
             "seconds": self.seconds,
             "started": self.started,
-            "told": self.told,
+            "told": self.recorded,
             "lost": self.lost,
             "told_by": self.way,
             "user_seconds": self.user_seconds,

@@ -1,5 +1,5 @@
-//! What reading processes costs at least: a plain walk of `/proc`, and a bare pass of the kernel's
-//! iterator; both do nothing with what they read.
+//! The least cost of reading processes: a plain walk of `/proc`, and a bare pass of the kernel's
+//! iterator; neither uses what it reads.
 
 use std::io;
 
@@ -8,8 +8,8 @@ use crate::measure::{Measurement, measure};
 /// Files that a walk reads of each process.
 const FILES: [&str; 3] = ["stat", "status", "io"];
 
-/// Walks `/proc` `passes` times, and reads three files of each process.  Gives how many processes
-/// there were the last time.
+/// Walks `/proc` `passes` times, and reads three files of each process.  Also returns the number of
+/// processes of the last pass.
 pub(crate) fn walk(passes: u64) -> io::Result<(Measurement, usize)> {
     let mut buffer = vec![0; 16 * 1024];
     let mut processes = 0;
@@ -24,7 +24,7 @@ pub(crate) fn walk(passes: u64) -> io::Result<(Measurement, usize)> {
                 }
                 processes += 1;
                 for file in FILES {
-                    // One that ends meanwhile is gone.
+                    // A process that ends meanwhile has no files.
                     if let Ok(file) = std::fs::File::open(path.join(file)) {
                         let _ = rustix::io::pread(&file, buffer.as_mut_slice(), 0);
                     }

@@ -1,4 +1,4 @@
-//! The tables of processes, for people and as JSON.
+//! The tables of processes, as text and as JSON.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{COLLECTL, CaseResult, Contest, ProcessesPlan, Results, WHIT, WHIT_PROC};
 use crate::report::optional;
 
-/// Everything as text.  Writing to a string cannot fail.
+/// The tables as text.  Writing to a string cannot fail.
 pub(crate) fn human(plan: &ProcessesPlan, results: &Results) -> String {
     let mut out = String::new();
     let _ = write_human(plan, results, &mut out);
@@ -68,7 +68,7 @@ fn cpu_ms(series: &Series) -> f64 {
     series.median(|one| one.cpu_us() as f64) / 1e3
 }
 
-/// Everything as one JSON object.
+/// The tables as a JSON object.
 pub(crate) fn json(plan: &ProcessesPlan, results: &Results, machine: &Value) -> Value {
     let contest = |case: &CaseResult, contest: &Contest| {
         json!({

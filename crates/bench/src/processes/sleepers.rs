@@ -1,8 +1,8 @@
-//! Sleeping processes, to be watched: as many as asked for, each with so many threads.
+//! Starts sleeping processes to be read, each with a given number of threads.
 //!
-//! A keeper, this very binary under a hidden verb, forks them before it has any thread and waits
-//! for the end of its input.  They die with it, whatever ends it (`PR_SET_PDEATHSIG`), and they
-//! share its memory: ten thousand of them take some 2 GB of page tables and stacks.
+//! A keeper, this binary under a hidden verb, forks them while it is single-threaded, and waits for
+//! end-of-file of its input.  They die with it, however it ends (`PR_SET_PDEATHSIG`), and share its
+//! memory: ten thousand of them take some 2 GB of page tables and stacks.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -10,25 +10,25 @@ use std::process::{Child, Command, Stdio};
 
 use crate::error::{Context, Result, ensure};
 
-/// What one of them is called: for `--procfilt`.
+/// The name of one of them, for `--procfilt`.
 pub(crate) const ONE: &str = "whit-one";
 
-/// What all others are called.
+/// The name of the others.
 const OTHERS: &str = "whit-sleeper";
 
-/// Says that all are there.
+/// The keeper writes this when all are started.
 const READY: &str = "ready";
 
-/// They live as long as this.
+/// The sleeping processes; they end when this is dropped.
 pub(crate) struct Sleepers {
     keeper: Child,
 }
 
 impl Sleepers {
-    /// Starts `processes` of them with `threads` threads each, and waits until all are asleep.
+    /// Starts `processes` with `threads` threads each, and waits until all sleep.
     ///
     /// # Errors
-    /// When they cannot be started: a limit on processes, most likely.
+    /// If they cannot be started: most likely because of a limit on processes.
     pub(crate) fn start(whit: &Path, processes: usize, threads: usize) -> Result<Self> {
         let mut keeper = Command::new(whit)
             .args(["bench", "sleepers", &processes.to_string(), &threads.to_string()])
@@ -48,17 +48,17 @@ impl Sleepers {
 
 impl Drop for Sleepers {
     fn drop(&mut self) {
-        // The end of its input ends the keeper, and its end that of all others.
+        // End-of-file of its input ends the keeper, and its end that of the others.
         drop(self.keeper.stdin.take());
         let _ = self.keeper.wait();
     }
 }
 
-/// The keeper: forks them, says so on `output`, and waits for the end of `input`.  The process that
-/// calls it must have one thread.
+/// The keeper: forks them, writes to `output` when all are started, and waits for end-of-file of
+/// `input`.  The calling process must have one thread.
 ///
 /// # Errors
-/// When one cannot be forked; those that are there end with us.
+/// If fork(2) fails; the processes that exist end with this one.
 pub fn keep(
     processes: usize,
     threads: usize,
@@ -67,7 +67,7 @@ pub fn keep(
 ) -> Result<()> {
     let (ready, asleep) = std::io::pipe()?;
     for number in 0..processes {
-        // SAFETY: this process has one thread, so the child may do whatever it likes.
+        // SAFETY: this process has one thread, so the child may call anything.
         match unsafe { libc::fork() } {
             -1 => {
                 return Err(std::io::Error::last_os_error())
@@ -78,7 +78,7 @@ pub fn keep(
         }
     }
     drop(asleep);
-    // Each says one byte when its threads are there.
+    // Each process writes a byte when its threads have started.
     std::io::copy(&mut ready.take(processes as u64), &mut std::io::sink())?;
     writeln!(output, "{READY}")?;
     output.flush()?;
@@ -86,14 +86,14 @@ pub fn keep(
     Ok(())
 }
 
-/// One of them: never comes back.
+/// The sleeping process; never returns.
 fn sleep(name: &str, threads: usize, mut asleep: std::io::PipeWriter) -> ! {
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     if let Ok(name) = std::ffi::CString::new(name) {
         let _ = rustix::thread::set_name(&name);
     }
     for _ in 1..threads {
-        // The smallest stack there is: it only sleeps.
+        // The smallest possible stack: the thread only sleeps.
         let _ = std::thread::Builder::new().stack_size(16 * 1024).spawn(forever);
     }
     let _ = asleep.write_all(b".");

@@ -1,7 +1,7 @@
-//! What compression is worth: one recording, written again in every way there is.
+//! What compression saves and costs: one recording, rewritten with every compression.
 //!
-//! The pros and cons of compression are what the measurements of 2012 left open.  Bytes and the
-//! time of the writer for each sample, against what the recorder does.
+//! The measurements of 2012 left this open.  Bytes and CPU time of the writer per sample, compared
+//! with those of the recorder's default.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::measure::measure;
 use recording::{Compression, ReadOutcome, Reader, Writer, WriterOptions};
 use sample::Snapshot;
 
-/// The ways, by name.
+/// The compressions, by name.
 const WAYS: &[(&str, Compression)] = &[
     ("as sampled", Compression::FramesOnly),
     ("columns, none", Compression::None),
@@ -20,20 +20,20 @@ const WAYS: &[(&str, Compression)] = &[
     ("zstd 19", Compression::Zstd(19)),
 ];
 
-/// One way to store it.
+/// The recording with one compression.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) way: &'static str,
     pub(crate) is_default: bool,
     pub(crate) samples: u64,
     pub(crate) bytes: u64,
-    /// CPU of writing, reading the source file not counted; `None` where it is lost in that.
+    /// CPU time of writing in µs, without that of reading; `None` if the difference is too small.
     pub(crate) cpu_us: Option<f64>,
 }
 
-/// Writes the recording at `path` again in every way, into `folder`.
+/// Rewrites the recording at `path` with every compression, into `folder`.
 pub(crate) fn table(path: &Path, folder: &Path) -> Result<Vec<Stored>> {
-    // Reading is part of every pass, so one pass without writing is taken off.
+    // Reading is part of every pass, so the cost of a pass without writing is subtracted.
     let (read, reading) = measure(|| each_sample(path, |_| Ok(())));
     read?;
     let mut stored = Vec::with_capacity(WAYS.len());
@@ -67,7 +67,7 @@ fn open(path: &Path) -> Result<Reader> {
     Ok(Reader::open(path, &known)?)
 }
 
-/// Calls `each` for every sample; how many there were.
+/// Calls `each` for every sample; returns their number.
 fn each_sample(path: &Path, mut each: impl FnMut(&Snapshot) -> Result<()>) -> Result<u64> {
     let mut reader = open(path)?;
     let mut snapshot = Snapshot::new(&reader.defs());

@@ -1,7 +1,7 @@
-//! The floor: the same files, `pread` into a buffer, and nothing else.
+//! The floor: the same files, read by `pread` into a buffer, and nothing else.
 //!
-//! Which files those are the sources tell: they are opened on a probed host, which notes what is
-//! read at each tick.  What is read less often (i2 and i3) is read as often by the floor.
+//! The files are found by opening the sources on a probed host, which notes what is read at each
+//! tick.  Sources with longer intervals (i2 and i3) are read as rarely by the floor.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -13,17 +13,17 @@ use rustix::fs::{Mode, OFlags};
 use sample::{Cadence, State, Table};
 use source::Entry;
 
-/// Ticks watched to learn which files are read at each.
+/// Ticks after which the files of each are known.
 const WATCHED_TICKS: u64 = 8;
 
-/// Every how many samples the second and the third interval are due at `-i0`.
+/// Number of samples between those of the second and the third interval at `-i0`.
 const SECOND_EVERY: u64 = 6;
 const THIRD_EVERY: u64 = 30;
 
-/// Larger than any file read here, so that one call is enough where the kernel lets it be.
+/// Larger than any file here, so that one call is enough unless the kernel returns less.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// The open files of a selection.
+/// The open files of some sources.
 pub(crate) struct Floor {
     files: Vec<Opened>,
     buffer: Vec<u8>,
@@ -32,12 +32,12 @@ pub(crate) struct Floor {
 struct Opened {
     fd: OwnedFd,
     every: u64,
-    /// Calls that one reading takes: more than one for long files of records.
+    /// System calls of a reading: more than one for long files of records.
     calls: u64,
 }
 
 impl Floor {
-    /// Finds and opens the files that `entries` read at every tick.
+    /// Opens the files that `entries` read at every tick.
     pub(crate) fn open(entries: &[&'static Entry]) -> std::io::Result<Self> {
         let mut files: Vec<(String, Opened)> = Vec::new();
         for entry in entries {
@@ -60,17 +60,17 @@ impl Floor {
         Ok(Floor { files, buffer: vec![0; BUFFER_BYTES] })
     }
 
-    /// How many files are read at every sample.
+    /// The number of files that are read at every sample.
     pub(crate) fn files(&self) -> usize {
         self.files.iter().filter(|file| file.every == 1).count()
     }
 
-    /// Calls of one sample, of what is read at every one.
+    /// System calls for the files that are read at every sample.
     pub(crate) fn calls(&self) -> u64 {
         self.files.iter().filter(|file| file.every == 1).map(|file| file.calls).sum()
     }
 
-    /// Reads everything `samples` times.
+    /// Reads the files of `samples` samples.
     pub(crate) fn run(&mut self, samples: u64) -> std::io::Result<Measurement> {
         let Floor { files, buffer } = self;
         let (done, measurement) = measure(|| -> rustix::io::Result<()> {
@@ -90,14 +90,14 @@ impl Floor {
     }
 }
 
-/// The files that a source reads at every one of its ticks, with the calls each takes.
+/// The files that a source reads at every tick, with the number of calls for each.
 fn files_of(entry: &'static Entry) -> Vec<(String, u64)> {
     let mut host = Host::new("/");
     host.probe_for(entry.name);
     let mut source = (entry.open)(&mut host, &Arc::default());
     let mut table = Table::new(entry.fields.len());
     for tick in 0..WATCHED_TICKS + 2 {
-        // Two ticks to open the files and to learn the lengths of records.
+        // Two ticks: to open the files, and to learn the lengths of records.
         if tick == 2 {
             host.forget_touches();
         }

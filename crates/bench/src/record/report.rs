@@ -1,4 +1,4 @@
-//! The tables, for people and as JSON.
+//! The tables of recording, as text and as JSON.
 
 use std::fmt::Write;
 
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use super::compression::Stored;
 use super::{COLLECTL, CaseResult, Contest, FLOOR, RecordPlan, Results, WHIT};
 
-/// How many times the CPU time of `base` a contestant needs, by rounds; `None` where one of them
-/// cost nothing that the clock saw.
+/// The CPU time of `this` as a multiple of that of `base`, by rounds; `None` if one of them was
+/// below the clock's resolution.
 fn cpu_ratio(case: &CaseResult, this: &str, base: &str) -> Option<f64> {
     let cpu = |one: &Measurement| one.cpu_us() as f64;
     let times = ratio(&case.find(this)?.series, &case.find(base)?.series, cpu);
     (times > 0.0).then_some(times)
 }
 
-/// Everything as text.  Writing to a string cannot fail.
+/// The tables as text.  Writing to a string cannot fail.
 pub(crate) fn human(plan: &RecordPlan, results: &Results) -> String {
     let mut out = String::new();
     let _ = write_human(plan, results, &mut out);
@@ -120,7 +120,7 @@ fn compression(results: &Results, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// CPU of the writer for a sample.
+/// CPU time of the writer for a sample.
 fn writer_us(one: &Stored) -> Option<f64> {
     one.cpu_us.map(|us| us / one.samples.max(1) as f64)
 }
@@ -149,7 +149,7 @@ fn wall_ms(series: &Series) -> f64 {
     series.median(|one| one.wall_us as f64) / 1e3
 }
 
-/// Everything as one JSON object.
+/// The tables as a JSON object.
 pub(crate) fn json(plan: &RecordPlan, results: &Results, machine: &Value) -> Value {
     let contest = |case: &CaseResult, contest: &Contest| {
         json!({

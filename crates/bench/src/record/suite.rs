@@ -16,28 +16,28 @@ use super::{
 use crate::programs::{self, Programs, bytes_in, file_in, run_quietly, text_of};
 use crate::{Progress, beyond};
 
-/// collectl's letters but processes, Lustre and sensors (which need another program there).
+/// collectl's letters except processes, Lustre and sensors (which need another program there).
 const COLLECTL_ALL: &str = "bcdfijmnstxCDFJMNTXY";
 
-/// Those that plot format has columns for, and that collectl can play without slabs.
+/// Those that have columns in plot format, and that collectl can play without slabs.
 const COLLECTL_PLAYED: &str = "bcdfimnstxCDMNX";
 
 /// What `sadc -S XALL` records, in letters.
 const SADC_ALL: &str = "cCjJmdDnNfFstTiEvpq";
 
-/// Samples of the short turn that is taken off the long one, so that start and end do not count.
+/// Samples of the short turn that is subtracted from the long one, to exclude start and end.
 const SHORT_SAMPLES: u64 = 2;
 
 /// A line of the classic table.
 struct Case {
     name: &'static str,
     whit: Vec<String>,
-    /// `None` when collectl has nothing like it.
+    /// `None` if collectl has no counterpart.
     collectl: Option<Vec<String>>,
     letters: String,
 }
 
-/// Runs everything that the plan asks for.
+/// Runs the benchmark.
 ///
 /// # Errors
 /// Those of the programs that take part, of files, and of the kernel.
@@ -70,7 +70,7 @@ fn measure_all(plan: &RecordPlan, programs: &Programs, progress: &Progress<'_>) 
     Ok(results)
 }
 
-/// Says why a figure is missing that was asked for.
+/// Adds a note for each requested figure that is missing.
 fn note_what_is_lost(plan: &RecordPlan, results: &mut Results) {
     if results.slow.iter().any(|one| one.cpu_us.is_none()) {
         let count = plan.slow_samples;
@@ -88,7 +88,7 @@ fn note_what_is_lost(plan: &RecordPlan, results: &mut Results) {
     }
 }
 
-/// The letters of `asked` that some source serves.
+/// The letters of `asked` that a source has.
 fn served(asked: &str) -> String {
     let serves = |letter: &char| source::ALL.iter().copied().any(|e| e.letters.contains(*letter));
     asked.chars().filter(serves).collect()
@@ -102,8 +102,8 @@ fn cases() -> Vec<Case> {
         collectl: Some(words(name)),
         letters: letters.to_owned(),
     };
-    // What `--all` records: a source of this process that traces would also swell the memory that
-    // the programs it starts are found to have had.
+    // What `--all` records: a source that traces would add this process's memory to the peaks of
+    // the programs that it starts.
     let is_of_all = |letter: &char| {
         let mut of_all = source::ALL.iter().copied().filter(|entry| entry.is_of_all());
         *letter != 'y' && of_all.any(|entry| entry.letters.contains(*letter))
@@ -129,11 +129,11 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// The lines that were asked for: all of them unless some are named.
+/// The selected lines: all unless some are named.
 ///
 /// # Errors
 ///
-/// When a name is none of a line's.
+/// If no line has such a name.
 fn chosen(plan: &RecordPlan) -> Result<Vec<Case>> {
     let mut cases = cases();
     for name in &plan.cases {
@@ -147,7 +147,7 @@ fn chosen(plan: &RecordPlan) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// A recording command: program, what to record, how fast, how many samples, where to.
+/// A recording command: the program, what to record, the interval, the samples, the output.
 fn record(
     program: &Path,
     is_whit: bool,
@@ -165,7 +165,7 @@ fn record(
     command
 }
 
-/// One turn in a folder of its own, and what it left there.
+/// Runs one turn in a folder of its own, and notes the size of its files.
 fn recorded(
     make: impl Fn(u64, &Path) -> Command,
     samples: u64,
@@ -230,7 +230,7 @@ fn run_case(
     })
 }
 
-/// System calls of a sample: those of a longer turn less those of a short one.
+/// System calls of a sample: those of a long turn less those of a short one.
 fn traced(
     plan: &RecordPlan,
     programs: &Programs,
@@ -241,15 +241,15 @@ fn traced(
         let folder = tempfile::tempdir()?;
         programs::calls(strace, &make(samples, folder.path()))
     };
-    // Enough samples that buffers are grown and files are found before counting begins.
+    // Enough samples that buffers are allocated and files are open when counting begins.
     let base = 20;
     let (few, many) = (count(base)?, count(base + plan.traced_samples)?);
-    // A count varies by retries of interrupted calls, never by a tenth of a start.
+    // Counts vary by retries of interrupted calls, never by a tenth of those of a start.
     let more = many.checked_sub(few).filter(|more| *more > 0);
     Ok(more.map(|more| more as f64 / plan.traced_samples as f64))
 }
 
-/// Whit and sadc at an interval of a second.
+/// whit and sadc at an interval of a second.
 fn slow(
     plan: &RecordPlan,
     programs: &Programs,
@@ -306,7 +306,7 @@ fn slow_one(
     Ok(SlowResult { name: name.to_owned(), command, cpu_us, task_clock_us })
 }
 
-/// Whit and collectl beside each other at 1 s, for the sizes of what they write.
+/// whit and collectl side by side at 1 s, to compare the sizes of their files.
 fn long(
     plan: &RecordPlan,
     programs: &Programs,
@@ -318,7 +318,7 @@ fn long(
     let whit_folder = folder.join(WHIT);
     std::fs::create_dir(&whit_folder)?;
     if plan.long_seconds == 0 {
-        // The compression table needs something to store.
+        // The compression table needs a recording.
         let mut command = record(&programs.whit, true, &what, "0", plan.samples, &whit_folder);
         run_quietly(&mut command)?;
         results.compression_of = format!("{} (samples in a burst)", text_of(&command));
@@ -336,7 +336,7 @@ fn long(
                 .into_iter()
                 .filter_map(|(name, folder, command)| Some((name, folder, command?)))
                 .map(|(name, folder, command)| {
-                    // Both run at once, each watched by a thread, so that they see the same machine.
+                    // Both run at once, each in a thread, so that they see the same machine.
                     let text = text_of(&command);
                     (name, folder, text, std::thread::spawn(move || run_quietly(&mut { command })))
                 })

@@ -1,4 +1,4 @@
-//! System calls of a runner and all its jobs, as whit counts them.
+//! System calls of a runner and all its jobs, counted by whit.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::programs::text_of;
 
-/// Counts them in the kernel where that is allowed, else by stopping at each.
+/// Counts in the kernel if that is allowed, otherwise by ptrace.
 pub(super) fn count(whit: &Path, command: &Command) -> Result<u64> {
     let answer = tempfile::NamedTempFile::new()?;
     let mut outer = Command::new(whit);
@@ -25,7 +25,7 @@ pub(super) fn count(whit: &Path, command: &Command) -> Result<u64> {
     }
     let output = outer.stdin(Stdio::null()).output()?;
     let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().next().unwrap_or("it said nothing");
+    let said = said.lines().next().unwrap_or("no message");
     let (text, status) = (text_of(command), output.status);
     ensure!(status.success(), "'{text}' under whit trace ended with {status}: {said}");
     let object: Option<Value> = serde_json::from_slice(&std::fs::read(answer.path())?).ok();

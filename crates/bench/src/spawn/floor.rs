@@ -1,12 +1,11 @@
-//! The floor of running jobs: what nobody can go below who starts the same programs.
+//! The floor of running jobs: the least possible cost of starting the same programs.
 //!
 //! A loop of `clone(CLONE_VM)`, `execve` and `wait4`, and nothing else: two system calls of the
-//! parent and one of the child for each job.  No shell, no look-up of paths, no pipes, no signals,
-//! no process groups, no joblog; all strings are made beforehand.  A runner that does more is
-//! measured by how much more that costs.
+//! parent and one of the child for each job.  No shell, no search of `$PATH`, no pipes, no signals,
+//! no process groups, no joblog; all strings are made beforehand.
 //!
-//! There are two: the loop that everybody knows, which stands still until the child has become its
-//! program (`CLONE_VFORK`, as `vfork` and `posix_spawn` have it), and one that goes on meanwhile.
+//! There are two: the well-known loop, which is suspended until the child calls `execve`
+//! (`CLONE_VFORK`, as `vfork` and `posix_spawn`), and one that continues meanwhile.
 
 use std::collections::HashMap;
 use std::ffi::{CString, OsStr, OsString, c_char, c_int, c_void};
@@ -16,26 +15,26 @@ use std::path::Path;
 use std::ptr;
 
 /// Stack of a child between `clone` and `execve`: one frame of ours and one of the C library, with
-/// room for whatever the latter puts there.
+/// room for its locals.
 const STACK_BYTES: usize = 16 * 1024;
 
-/// The alignment of stacks that the ABIs of x86-64 and AArch64 ask for.
+/// The stack alignment of the ABIs of x86-64 and AArch64.
 const STACK_ALIGNMENT: usize = 16;
 
-/// A program to be started: where it is and its words, as the kernel wants them.
+/// A program to be started: its path and arguments as C strings.
 #[derive(Debug)]
 pub(crate) struct Program {
     path: CString,
-    /// What the pointers of `argv` point into.
+    /// The strings to which `argv` points.
     _words: Vec<CString>,
     argv: Pointers,
 }
 
-/// Pointers to strings of C, with a null one at the end.
+/// Pointers to C strings, with a null pointer at the end.
 #[derive(Debug)]
 struct Pointers(Vec<*const c_char>);
 
-// SAFETY: nobody changes the pointers or what they point to, which lives as long as they do.
+// SAFETY: the pointers and their targets are never changed, and the targets live as long.
 unsafe impl Sync for Pointers {}
 
 impl Pointers {
@@ -46,10 +45,10 @@ impl Pointers {
 }
 
 impl Program {
-    /// A program by its path and its words, of which the first is its own name.
+    /// A program by its path and its arguments, the first of which is its name.
     ///
     /// # Errors
-    /// `InvalidInput` for a NUL in one of them.
+    /// `InvalidInput` if one of them contains a NUL.
     pub(crate) fn new<W: AsRef<OsStr>>(
         path: &Path,
         words: impl IntoIterator<Item = W>,
@@ -57,29 +56,29 @@ impl Program {
         let path = CString::new(path.as_os_str().as_bytes())?;
         let words = words.into_iter().map(|word| CString::new(word.as_ref().as_bytes()));
         let words = words.collect::<Result<Vec<_>, _>>()?;
-        // The strings live on the heap and stay where they are when their list moves.
+        // The strings are on the heap, so they do not move with their list.
         let argv = Pointers::to(&words);
         Ok(Program { path, _words: words, argv })
     }
 }
 
-/// Whether the loop waits for a child to become its program.
+/// Whether the loop waits for the `execve` of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loop {
-    /// It stands still for so long.
+    /// The loop is suspended until then.
     Waits,
-    /// It goes on: each child has a stack of its own.
+    /// The loop continues: each child has a stack of its own.
     GoesOn,
 }
 
-/// Runs every program once, `at_once` at a time, with the environment given; gives how many
-/// did not end with 0, those that could not be started among them.
+/// Runs every program once, `at_once` at a time, with the given environment; returns how many
+/// failed, including those that could not be started.
 ///
-/// SIGPIPE, which Rust's runtime ignores and `execve` would hand down so, is at its default
-/// meanwhile.  Children of other threads are left alone.
+/// Rust's runtime ignores SIGPIPE, and `execve` would keep that, so SIGPIPE has its default action
+/// meanwhile.  Children of other threads are not touched.
 ///
 /// # Errors
-/// Those of `clone` and `wait4`.  What runs then is left running.
+/// Those of `clone` and `wait4`.  Programs that run then continue.
 pub(crate) fn run(
     programs: &[Program],
     environment: impl Iterator<Item = (OsString, OsString)>,
@@ -91,10 +90,10 @@ pub(crate) fn run(
     });
     let variables = variables.collect::<io::Result<Vec<_>>>()?;
     let environment = Pointers::to(&variables);
-    // SAFETY: changes what a signal does; no handler of ours is involved.
+    // SAFETY: changes the action of a signal; there is no handler.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     let result = run_loop(programs, &environment, at_once.clamp(1, programs.len().max(1)), how);
-    // SAFETY: puts back what was there.
+    // SAFETY: restores the action.
     unsafe { libc::signal(libc::SIGPIPE, before) };
     result
 }
@@ -128,13 +127,13 @@ fn run_loop(
     };
     let result = run();
     if result.is_err() {
-        // Children may still be on their way to their programs.
+        // Children may not have reached their `execve`.
         std::mem::forget(places);
     }
     result
 }
 
-/// What one child at a time has of our memory.
+/// The memory of ours that a child uses: one at a time.
 struct Child<'a> {
     stack: Vec<u8>,
     program: Option<&'a Program>,
@@ -147,17 +146,17 @@ impl<'a> Child<'a> {
     }
 }
 
-/// Starts a program; gives its process.
+/// Starts a program; returns its pid.
 fn start<'a>(place: &mut Child<'a>, program: &'a Program, how: Loop) -> io::Result<i32> {
     place.program = Some(program);
     let end = place.stack.as_mut_ptr_range().end;
     let end = end.wrapping_sub(end.addr() % STACK_ALIGNMENT);
     let wait = if how == Loop::Waits { libc::CLONE_VFORK } else { 0 };
     let flags = libc::CLONE_VM | wait | libc::SIGCHLD;
-    // SAFETY: `execute` runs on the place's stack, of which `end` is the aligned end that grows
-    // downwards, and in our memory: nobody else uses the place until this child has been waited
-    // for, when it has left both by `execve` or `_exit`.  No signal handler can run on the stack:
-    // this crate installs none.
+    // SAFETY: `execute` runs on the stack of `place`, whose aligned end is `end` (stacks grow
+    // down), in our memory: nothing else uses `place` until this child has been waited for, when it
+    // has left both by `execve` or `_exit`.  No signal handler can run on the stack: this crate has
+    // none.
     let pid =
         unsafe { libc::clone(execute, end.cast(), flags, ptr::from_ref(place).cast_mut().cast()) };
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
@@ -165,24 +164,24 @@ fn start<'a>(place: &mut Child<'a>, program: &'a Program, how: Loop) -> io::Resu
 
 /// All that a child does.
 extern "C" fn execute(place: *mut c_void) -> c_int {
-    // SAFETY: it is what `start` handed to `clone`, and nobody changes it while we need it.
+    // SAFETY: this is what `start` passed to `clone`, and it is not changed meanwhile.
     let Child { program, environment, .. } = unsafe { &*place.cast_const().cast::<Child<'_>>() };
     let Some(program) = program else { return 127 };
-    // SAFETY: the path is a string of C, and both lists end in a null pointer.  Neither call
-    // allocates or touches anything that the parent relies on, but for `errno`, which it reads
-    // only after a call that failed itself.
+    // SAFETY: the path is a C string, and both lists end with a null pointer.  Neither call
+    // allocates or changes memory that the parent uses, except `errno`, which the parent reads only
+    // after a call of its own failed.
     unsafe {
         libc::execve(program.path.as_ptr(), program.argv.0.as_ptr(), environment.0.as_ptr());
         libc::_exit(127)
     }
 }
 
-/// Waits for any child of this thread; gives its process and whether it ended well.
+/// Waits for any child of this thread; returns its pid and whether it succeeded.
 fn wait() -> io::Result<(i32, bool)> {
     let mut status = 0;
     loop {
-        // SAFETY: the pointer is to a live value of the type that the call fills; the account of
-        // resources is not asked for.
+        // SAFETY: the pointer is to a live value of the type that the call fills; a null pointer
+        // for the resource usage is allowed.
         let pid = unsafe { libc::wait4(-1, &raw mut status, libc::__WNOTHREAD, ptr::null_mut()) };
         if pid >= 0 {
             return Ok((pid, status == 0));
@@ -238,7 +237,7 @@ mod tests {
         assert_eq!(run(&programs, 3, Loop::GoesOn).unwrap(), 0);
         let took = start.elapsed().as_secs_f64();
         assert!(took > 0.39, "{took}");
-        // A shell that was started with the signal ignored would not die of it.
+        // A shell cannot die of a signal that was ignored when it started.
         assert_eq!(run(&[shell("kill -PIPE $$; exit 0")], 1, Loop::Waits).unwrap(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! What is run many times, and the command line by which each contestant runs it.
+//! The jobs, and the command line by which each contestant runs them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::error::{Context, Error, Result, ensure};
 use crate::SearchPath;
 use crate::programs::Programs;
 
-/// The blog's job: two programs, a shell and a file for each.
+/// The blog's job: two programs, and a shell and a file for each.
 const BLOG: &str = "echo {} $(date) > log.{}.txt";
 
 /// What can be measured.
@@ -41,7 +41,7 @@ impl SpawnLoad {
         SpawnLoad::Pipe,
     ];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             SpawnLoad::Blog => "blog",
@@ -65,7 +65,7 @@ impl SpawnLoad {
         }
     }
 
-    /// The job as it is typed; `None` of those that are no short job.
+    /// The job as it is typed; `None` for loads without a short job.
     pub(crate) fn job(self) -> Option<&'static str> {
         match self {
             SpawnLoad::Blog => Some(BLOG),
@@ -76,12 +76,12 @@ impl SpawnLoad {
     }
 }
 
-/// Who runs jobs.
+/// The contestants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobRunner {
     /// The bare loop.
     Floor,
-    /// The same, standing still until each child has become its program.
+    /// The same loop, suspended until each child has called `execve`.
     Vfork,
     Whit,
     Xargs,
@@ -89,7 +89,7 @@ pub(crate) enum JobRunner {
 }
 
 impl JobRunner {
-    /// Its name in the tables.
+    /// The name in the tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             JobRunner::Floor => "floor",
@@ -101,7 +101,7 @@ impl JobRunner {
     }
 }
 
-/// The programs that start and are started.
+/// The programs that run jobs, and those that jobs run.
 #[derive(Clone, Debug)]
 pub(crate) struct Tools {
     pub(crate) whit: PathBuf,
@@ -121,12 +121,12 @@ impl Tools {
         })
     }
 
-    /// A runner of jobs with its own options taken from nowhere but here; `None` of those that
-    /// are not installed, and of those that have no such options.
+    /// A runner without options from elsewhere; `None` if it is not installed, or is one of the
+    /// loops.
     ///
-    /// Programs that do nothing open a dozen files of a language that is not installed, so
-    /// everybody runs without one.  Both are given the same shell: left alone they take the one that
-    /// they were started from, and bash costs twice as much as dash.
+    /// Even programs that do nothing open a dozen files of a locale that is not installed, so no
+    /// locale is set.  Both runners get the same shell: by default they take the one from which
+    /// they were started, and bash costs twice as much as dash.
     pub(crate) fn runner(&self, who: JobRunner) -> Option<Command> {
         let mut command = match who {
             JobRunner::Whit => {
@@ -142,8 +142,8 @@ impl Tools {
         Some(command)
     }
 
-    /// The command that runs `jobs` jobs of a load, with their arguments from a file; `None` where
-    /// the contestant is not here.
+    /// The command that runs `jobs` jobs of a load, with their arguments from a file; `None` if the
+    /// contestant is not available.
     pub(crate) fn command(
         &self,
         who: JobRunner,
@@ -172,7 +172,7 @@ impl Tools {
             JobRunner::Whit | JobRunner::Parallel => {
                 let mut command = self.runner(who)?;
                 command.arg("-a").arg(of.arguments).args(["-j", &at_once, job]);
-                // A shell that is named is used even where none is needed.
+                // A configured shell is used even for jobs that need none.
                 if who == JobRunner::Whit && load != SpawnLoad::Blog {
                     command.env_remove("PARALLEL_SHELL");
                 }
@@ -184,14 +184,14 @@ impl Tools {
     }
 }
 
-/// How many jobs, and a file with the argument of each on a line: 1, 2, 3 …
+/// The number of jobs, and a file with the argument of each on a line: 1, 2, 3 …
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Jobs<'a> {
     pub(crate) count: u64,
     pub(crate) arguments: &'a Path,
 }
 
-/// Whether the jobs of a load have done what they should have in `folder`.
+/// Checks that the jobs of a load have written what they should into `folder`.
 pub(crate) fn check(load: SpawnLoad, jobs: u64, folder: &Path) -> Result<()> {
     if load != SpawnLoad::Blog {
         return Ok(());
@@ -207,11 +207,11 @@ pub(crate) fn check(load: SpawnLoad, jobs: u64, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The floor's turn: in a process of its own, as all the others.  With `wait` the loop stands still
-/// until each child has become its program.  The jobs get `environment`.
+/// The floor's turn, in a process of its own as the others'.  With `wait` the loop is suspended
+/// until each child has called `execve`.  The jobs get `environment`.
 ///
 /// # Errors
-/// When a program is not there, or a job fails; for a load that is no short job.
+/// If a program is not found or a job fails; for a load without a short job.
 pub fn run_floor(
     load: SpawnLoad,
     jobs: u64,

@@ -1,7 +1,7 @@
-//! A file handed to jobs in blocks: `--pipe` and `--pipe-part`.
+//! A file that jobs read in blocks: `--pipe` and `--pipe-part`.
 //!
-//! Every job counts lines, and the sum must be right.  The yardstick is one `wc -l` that reads the
-//! file by itself.
+//! Every job counts lines, and the sum must be right.  The baseline is one `wc -l` that reads the
+//! file alone.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,13 +14,13 @@ use crate::measure::{Measurement, Series, ratio};
 use super::{Bench, JobRunner};
 use crate::programs::text_of;
 
-/// Text of a line: the length of an access log's.
+/// Length of a line: that of an access log.
 const LINE_BYTES: usize = 100;
 
-/// One way to hand the file over, by one runner.
+/// One combination of options, with one runner.
 #[derive(Debug)]
 pub(crate) struct PipeResult {
-    /// The options, or what is counted by itself.
+    /// The options, or the command that runs alone.
     pub(crate) name: String,
     pub(crate) who: Option<JobRunner>,
     pub(crate) bytes: u64,
@@ -28,18 +28,18 @@ pub(crate) struct PipeResult {
 }
 
 impl PipeResult {
-    /// Bytes a second, by the median of the rounds.
+    /// Bytes per second, by the median of the rounds.
     pub(crate) fn rate(&self) -> f64 {
         self.bytes as f64 / (self.series.median(|one| one.wall_us as f64) / 1e6)
     }
 
-    /// How many times faster than another in the same round.
+    /// How many times as fast as `other` in the same round.
     pub(crate) fn times_faster(&self, other: &PipeResult) -> f64 {
         ratio(&other.series, &self.series, |one| one.wall_us as f64)
     }
 }
 
-/// The ways to hand a file over, and whether it is standard input.
+/// The options, and whether they read standard input.
 const WAYS: [(&str, &[&str], bool); 4] = [
     ("--pipe", &["--pipe"], true),
     ("--pipe --block 10M", &["--pipe", "--block", "10M"], true),
@@ -99,7 +99,7 @@ pub(super) fn run(
     Ok(results)
 }
 
-/// Writes a file of lines; gives how many.
+/// Writes a file of lines; returns their number.
 fn write(path: &Path, bytes: u64) -> std::io::Result<u64> {
     let lines = (bytes / LINE_BYTES as u64).max(1);
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
@@ -110,7 +110,7 @@ fn write(path: &Path, bytes: u64) -> std::io::Result<u64> {
     Ok(lines)
 }
 
-/// Runs a command and adds up the numbers that its jobs print.
+/// Runs a command and adds the numbers that its jobs print.
 fn turn(command: &mut Command, input: Option<&Path>, lines: u64) -> Result<Measurement> {
     let text = text_of(command);
     let input = input.map(File::open).transpose()?;
@@ -119,13 +119,13 @@ fn turn(command: &mut Command, input: Option<&Path>, lines: u64) -> Result<Measu
     command.stdout(printed.try_clone()?).stderr(Stdio::null());
     let (status, measurement) = crate::measure::run_any(command)?;
     ensure!(status.success(), "'{text}' ended with {status}");
-    let mut said = String::new();
+    let mut printed_text = String::new();
     std::io::Seek::rewind(&mut printed)?;
-    std::io::Read::read_to_string(&mut printed, &mut said)?;
-    let numbers = said.lines().map(|line| line.trim().parse::<u64>());
+    std::io::Read::read_to_string(&mut printed, &mut printed_text)?;
+    let numbers = printed_text.lines().map(|line| line.trim().parse::<u64>());
     let sum = numbers
         .sum::<std::result::Result<u64, _>>()
-        .with_context(|| format!("'{text}' said '{said}'"))?;
+        .with_context(|| format!("'{text}' printed '{printed_text}'"))?;
     ensure!(sum == lines, "'{text}' counted {sum} lines of {lines}");
     Ok(measurement)
 }

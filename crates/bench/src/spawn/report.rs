@@ -1,15 +1,15 @@
-//! The tables of running jobs, for people and as JSON.
+//! The tables of running jobs, as text and as JSON.
 
 use std::fmt::Write;
 
 use serde_json::{Value, json};
 
 use super::load::SpawnLoad;
-use super::timeout::middle_and_worst;
+use super::timeout::median_and_max;
 use super::{CaseResult, Contest, JobRunner, Results, SpawnPlan};
 use crate::report::optional;
 
-/// Everything as text.  Writing to a string cannot fail.
+/// The tables as text.  Writing to a string cannot fail.
 pub(crate) fn human(plan: &SpawnPlan, results: &Results) -> String {
     let mut out = String::new();
     let _ = write_human(plan, results, &mut out);
@@ -27,7 +27,7 @@ fn write_human(plan: &SpawnPlan, results: &Results, out: &mut String) -> std::fm
     Ok(())
 }
 
-/// A number of a job.
+/// A number per job.
 fn each(plan: &SpawnPlan, number: f64) -> f64 {
     number / plan.jobs as f64
 }
@@ -37,7 +37,7 @@ fn jobs(plan: &SpawnPlan, results: &Results, out: &mut String) -> std::fmt::Resu
         return Ok(());
     }
     let SpawnPlan { jobs, rounds, .. } = plan;
-    writeln!(out, "Running {jobs} jobs: medians of {rounds} rounds, everybody in turn\n")?;
+    writeln!(out, "Running {jobs} jobs: medians of {rounds} rounds, in turns\n")?;
     writeln!(
         out,
         "{:<18} {:>9} {:>8} {:>11} {:>11} {:>10} {:>8} {:>11}",
@@ -65,7 +65,7 @@ fn jobs(plan: &SpawnPlan, results: &Results, out: &mut String) -> std::fmt::Resu
     out.push_str(
         "\nCPU: of the runner and all its jobs.  own: of the runner's process alone, by the \
          kernel's\naccount of it at its end.  calls: what one more job costs, runner and job.  \
-         x floor: how many\ntimes as long as the bare loop; the vfork loop stands still until each child \
+         x floor: how many\ntimes as long as the bare loop; the vfork loop is suspended until each child \
          runs its program.\nx parallel: how many times faster than GNU parallel.  LC_ALL=C for everybody, and sh \
          for those that choose a shell.\n",
     );
@@ -76,11 +76,11 @@ fn timeouts(results: &Results, out: &mut String) -> std::fmt::Result {
     if results.timeouts.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nHow late --timeout 0.5 ends a job, in ms: the middle one and the latest\n")?;
+    writeln!(out, "\nHow late --timeout 0.5 ends a job, in ms: median and maximum\n")?;
     writeln!(out, "{:<16} {:>20} {:>20}", "", "by its joblog", "as the job sees it")?;
     for one in &results.timeouts {
         let text = |late_ms: &[f64]| {
-            let (middle, worst) = middle_and_worst(late_ms);
+            let (middle, worst) = median_and_max(late_ms);
             format!("{middle:.1} {worst:.1}")
         };
         let (logged, seen) = (text(&one.logged_ms), text(&one.seen_ms));
@@ -94,7 +94,7 @@ fn sleepers(plan: &SpawnPlan, results: &Results, out: &mut String) -> std::fmt::
         return Ok(());
     }
     let seconds = plan.watched_ms as f64 / 1e3;
-    writeln!(out, "\n{} jobs that sleep, all at once, watched for {seconds} s\n", plan.sleepers)?;
+    writeln!(out, "\n{} jobs that sleep, all at once, observed for {seconds} s\n", plan.sleepers)?;
     writeln!(out, "{:<16} {:>12} {:>12} {:>12}", "", "all run s", "CPU %", "RSS KiB")?;
     for one in &results.sleepers {
         let (name, start_s, percent) = (one.who.name(), one.start_s, one.cpu_percent);
@@ -107,10 +107,7 @@ fn sleepers(plan: &SpawnPlan, results: &Results, out: &mut String) -> std::fmt::
 fn pipes(plan: &SpawnPlan, results: &Results, out: &mut String) -> std::fmt::Result {
     let Some(first) = results.pipes.first() else { return Ok(()) };
     let (mib, rounds) = (first.bytes >> 20, plan.rounds);
-    writeln!(
-        out,
-        "\nA file of {mib} MiB handed to `wc -l` in blocks: medians of {rounds} rounds\n"
-    )?;
+    writeln!(out, "\nA file of {mib} MiB read by `wc -l` in blocks: medians of {rounds} rounds\n")?;
     writeln!(
         out,
         "{:<26} {:<14} {:>8} {:>9} {:>8} {:>11}",
@@ -135,7 +132,7 @@ fn pipes(plan: &SpawnPlan, results: &Results, out: &mut String) -> std::fmt::Res
     Ok(())
 }
 
-/// Everything as one JSON object.
+/// The tables as a JSON object.
 pub(crate) fn json(plan: &SpawnPlan, results: &Results, machine: &Value) -> Value {
     let contest = |case: &CaseResult, contest: &Contest| {
         json!({
@@ -158,7 +155,7 @@ pub(crate) fn json(plan: &SpawnPlan, results: &Results, machine: &Value) -> Valu
         })
     };
     let timeout = |one: &super::TimeoutResult| {
-        let (logged, seen) = (middle_and_worst(&one.logged_ms), middle_and_worst(&one.seen_ms));
+        let (logged, seen) = (median_and_max(&one.logged_ms), median_and_max(&one.seen_ms));
         json!({
             "name": one.who.name(),
             "late_ms_logged": { "median": logged.0, "max": logged.1 },

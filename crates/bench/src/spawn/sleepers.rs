@@ -1,4 +1,4 @@
-//! What a runner costs while a thousand jobs do nothing: it should do nothing either.
+//! The cost of a runner while a thousand jobs sleep: it should be none.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Bench, JobRunner};
 
-/// How long a job sleeps unless it is ended: longer than anybody needs to start all of them, and
-/// not for ever, should nobody be left to end it.
+/// How long a job sleeps unless it is ended: longer than all of them need to start, and limited in
+/// case nothing ends it.
 const SLEEP_S: &str = "300";
 
-/// How long all of them may take to start.
+/// Limit for starting all of them.
 const START_LIMIT: Duration = Duration::from_secs(240);
 
-/// How often is looked how many run, and how long the runner may calm down when all do.
+/// Interval of checks how many run, and how long the runner settles when all do.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const CALM: Duration = Duration::from_millis(1_000);
 
@@ -24,11 +24,11 @@ const CALM: Duration = Duration::from_millis(1_000);
 pub(crate) struct SleepersResult {
     pub(crate) who: JobRunner,
     pub(crate) jobs: usize,
-    /// Until all of them ran.
+    /// Time until all of them ran.
     pub(crate) start_s: f64,
     /// The runner's CPU time while they slept, in percent of one CPU.
     pub(crate) cpu_percent: f64,
-    /// The runner's memory while they slept.
+    /// The runner's resident memory while they slept.
     pub(crate) resident_kib: u64,
 }
 
@@ -58,7 +58,7 @@ fn command(bench: &Bench<'_>, who: JobRunner) -> Option<Command> {
         }
         _ => {
             let mut command = bench.tools.runner(who)?;
-            // Here a shell would only stand in for the job.
+            // Here a shell would only replace itself by the job.
             command.env_remove("PARALLEL_SHELL").args(["-j", &jobs, "sleep"]);
             command
         }
@@ -94,19 +94,19 @@ fn watch(bench: &Bench<'_>, who: JobRunner, mut command: Command) -> Result<Slee
     Ok(SleepersResult { who, jobs, start_s, cpu_percent, resident_kib })
 }
 
-/// A runner that ends with all its jobs when it is dropped.
+/// A runner that is ended with all its jobs when this is dropped.
 struct Runner(Child);
 
 impl Runner {
-    /// The processes named `sleep` below the runner.
+    /// The descendants of the runner that are named `sleep`.
     fn sleepers(&self) -> std::io::Result<Vec<i32>> {
         let all = processes()?;
         let below = below(&all, self.0.id().cast_signed());
         Ok(below.into_iter().filter(|one| one.name == b"sleep").map(|one| one.pid).collect())
     }
 
-    /// CPU time of all threads that live, as the scheduler counts it; in ticks of 10 ms where it
-    /// does not tell.
+    /// CPU time of all live threads from the scheduler; in ticks of 10 ms if the kernel has no
+    /// scheduler statistics.
     fn cpu_ns(&self) -> std::io::Result<u64> {
         let pid = self.0.id();
         let mut sum_ns = 0;
@@ -131,8 +131,8 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // Those below are found before the runner ends, as they are nobody's afterwards; it ends
-        // first, so that it starts no more.
+        // Descendants are collected before the runner ends, because then they lose their parent; it
+        // ends first, so that it starts no more.
         let all = processes().unwrap_or_default();
         let below = below(&all, self.0.id().cast_signed());
         let _ = self.0.kill();
@@ -143,7 +143,7 @@ impl Drop for Runner {
     }
 }
 
-/// What is to be known of a process.
+/// Facts of a process.
 #[derive(Debug, PartialEq)]
 struct Process {
     pid: i32,
@@ -151,14 +151,14 @@ struct Process {
     name: Vec<u8>,
 }
 
-/// All processes that there are.
+/// All processes.
 fn processes() -> std::io::Result<Vec<Process>> {
     let folders = std::fs::read_dir("/proc")?.flatten().map(|entry| entry.path().join("stat"));
-    // What has ended meanwhile, and what is no process, has no such file.
+    // A process that has ended, and a folder of no process, has no such file.
     Ok(folders.filter_map(|path| parse(&std::fs::read(path).ok()?)).collect())
 }
 
-/// A process in the form of `/proc/PID/stat`.
+/// Parses `/proc/PID/stat`.
 fn parse(text: &[u8]) -> Option<Process> {
     let open = text.iter().position(|byte| *byte == b'(')?;
     let close = text.iter().rposition(|byte| *byte == b')')?;
@@ -168,7 +168,7 @@ fn parse(text: &[u8]) -> Option<Process> {
     Some(Process { pid, parent, name: text.get(open + 1..close)?.to_owned() })
 }
 
-/// Those below a process, children of children too.
+/// The descendants of a process.
 fn below(all: &[Process], root: i32) -> Vec<&Process> {
     let mut found: Vec<&Process> = Vec::new();
     let mut parents = vec![root];
@@ -215,7 +215,7 @@ mod tests {
         assert!(runner.resident_kib().unwrap() > 100 && runner.cpu_ns().unwrap() > 0);
         drop(runner);
         for pid in pids {
-            // They may be nobody's for a moment, but they no longer sleep.
+            // They may be orphans for a moment, but they no longer sleep.
             let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             assert!(!text.contains(") S "), "{text}");
         }

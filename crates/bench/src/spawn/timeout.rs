@@ -1,4 +1,4 @@
-//! How late `--timeout` ends a job: by the runner's own joblog, and as the job itself sees it.
+//! How late `--timeout` ends a job: by the runner's joblog, and as the job sees it.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -8,15 +8,15 @@ use crate::measure::median;
 
 use super::{Bench, JobRunner};
 
-/// The time that is asked for, and how long the jobs would run without it.
+/// The timeout, and how long the jobs would run without it.
 const TIMEOUT_S: f64 = 0.5;
 const SLEEP_S: u32 = 3;
 
 /// Jobs of a turn, all at once.
 const JOBS: u32 = 4;
 
-/// A job that notes when it starts and when it is asked to end.  A shell that waits hears the
-/// signal at once.
+/// A job that notes when it starts and when it gets SIGTERM.  A shell in `wait` runs its trap at
+/// once.
 const JOB: &str = "date +%s%N > start.$1\n\
     trap 'date +%s%N > end.$1; exit 0' TERM\n\
     sleep $2 &\n\
@@ -26,14 +26,14 @@ const JOB: &str = "date +%s%N > start.$1\n\
 #[derive(Debug)]
 pub(crate) struct TimeoutResult {
     pub(crate) who: JobRunner,
-    /// Milliseconds after the time that was asked for, for each job: by the joblog.
+    /// Milliseconds after the timeout for each job, by the joblog.
     pub(crate) logged_ms: Vec<f64>,
     /// By the job, which starts a little later and needs a millisecond or two to note its end.
     pub(crate) seen_ms: Vec<f64>,
 }
 
-/// The median and the worst.
-pub(crate) fn middle_and_worst(late_ms: &[f64]) -> (f64, f64) {
+/// The median and the maximum.
+pub(crate) fn median_and_max(late_ms: &[f64]) -> (f64, f64) {
     (median(late_ms.to_vec()), late_ms.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }
 
@@ -59,7 +59,7 @@ fn turn(bench: &Bench<'_>, result: &mut TimeoutResult) -> Result<()> {
     command.args(["--joblog", "log", &format!("sh job {{}} {SLEEP_S}"), ":::"]);
     command.args((1..=JOBS).map(|number| number.to_string()));
     command.current_dir(&folder).stdin(Stdio::null());
-    // It ends with the number of jobs that failed, as it should, and may say which.
+    // The exit code is the number of failed jobs, as it should, and stderr may name them.
     command.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     let log = std::fs::read_to_string(folder.join("log"))?;
     for number in 1..=JOBS {
@@ -72,7 +72,7 @@ fn turn(bench: &Bench<'_>, result: &mut TimeoutResult) -> Result<()> {
     Ok(())
 }
 
-/// `JobRuntime` of a job that was ended, in a joblog.
+/// `JobRuntime` in a joblog of a job that was ended.
 fn logged_s(log: &str, seq: u32) -> Result<f64> {
     let mut lines = log.lines().map(|line| line.split('\t').collect::<Vec<_>>());
     let line = lines.find(|line| line.first() == Some(&seq.to_string().as_str()));
@@ -83,11 +83,11 @@ fn logged_s(log: &str, seq: u32) -> Result<f64> {
     runtime.with_context(|| format!("job {seq} has no time in the joblog"))
 }
 
-/// A time in nanoseconds, as a job noted it, in seconds.
+/// Reads a time that a job noted in nanoseconds; in seconds.
 fn stamp_s(path: &Path) -> Result<f64> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("a job wrote no {}", path.display()))?;
-    // To the microsecond: so many nanoseconds since 1970 are more than a float holds.
+    // In µs: a float cannot hold the nanoseconds since 1970.
     Ok((text.trim().parse::<i64>()? / 1_000) as f64 / 1e6)
 }
 
@@ -103,6 +103,6 @@ mod tests {
         assert_eq!(logged_s(log, 2).unwrap(), 0.911);
         assert!(logged_s(log, 1).unwrap_err().to_string().contains("was not ended"));
         assert!(logged_s(log, 3).is_err());
-        assert_eq!(middle_and_worst(&[1.0, 9.0, 2.0]), (2.0, 9.0));
+        assert_eq!(median_and_max(&[1.0, 9.0, 2.0]), (2.0, 9.0));
     }
 }

@@ -1,4 +1,4 @@
-//! A file system in memory that only this process and its children see.
+//! A tmpfs that only this process and its children see.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -7,25 +7,25 @@ use std::path::Path;
 use std::ptr;
 
 /// Mounts an empty tmpfs on a folder, for this thread and the processes and threads that it starts
-/// from now on: a mount namespace of their own, so nobody else sees it, and the kernel takes it
-/// away when the last of them ends, however it ends.
+/// afterwards: in a mount namespace of their own, so nothing else sees it, and the kernel removes
+/// it when the last of them ends, however it ends.
 ///
 /// # Errors
-/// Those of unshare(2) and mount(2): `PermissionDenied` where mounting is not allowed.
+/// Those of unshare(2) and mount(2): `PermissionDenied` if mounting is not allowed.
 pub(crate) fn mount_private(folder: &Path) -> io::Result<()> {
     let folder = CString::new(folder.as_os_str().as_bytes())?;
-    // SAFETY: no memory is handed over; files that are open stay so.
+    // SAFETY: no memory is passed; open files stay open.
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // What is mounted from now on must not reach the namespace that this one was copied from.
+    // Later mounts must not propagate to the original namespace.
     mount(c"none", c"/", libc::MS_REC | libc::MS_PRIVATE)?;
     mount(c"tmpfs", &folder, libc::MS_NOSUID | libc::MS_NODEV)
 }
 
 fn mount(kind: &CStr, target: &CStr, flags: libc::c_ulong) -> io::Result<()> {
     let (source, data) = (kind.as_ptr(), ptr::null());
-    // SAFETY: all strings are strings of C that live, and no data are asked for by a null pointer.
+    // SAFETY: all strings are live C strings, and a null pointer means no data.
     match unsafe { libc::mount(source, target.as_ptr(), kind.as_ptr(), flags, data) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -1,9 +1,9 @@
-//! What is traced: loads of system calls that time themselves, so that the start and the end of a
-//! tracer do not count.
+//! The traced loads: system calls that time themselves, so that the start and the end of a tracer
+//! are not included.
 //!
-//! A load runs in slices, this very binary under a hidden verb, and writes how long each took.
-//! The middle slice says what a call costs.  Slices are shorter than the scheduler lets a task
-//! run at a time, so that on a machine with other work most are not interrupted.
+//! A load is this binary under a hidden verb.  It runs in slices and writes the time of each; the
+//! median slice gives the cost of a call.  Slices are shorter than the scheduler's time slice, so
+//! that on a busy machine most are not preempted.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use crate::error::{Context, Result, ensure};
 use super::TraceSize;
 use crate::SearchPath;
 
-/// What a load does.
+/// The kinds of loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceLoad {
-    /// The cheapest call there is, over and over.
+    /// The cheapest system call, repeated.
     Getppid,
     /// `dd bs=1` from `/dev/zero` to `/dev/null`: a read and a write for each byte.
     Dd,
-    /// `true`, started and waited for, with no shell between.
+    /// `true`, started and waited for without a shell.
     True,
-    /// `find` over a tree made for it, with a look at every file.
+    /// `find` over a tree made for it, with a stat of every file.
     Find,
 }
 
@@ -33,7 +33,7 @@ impl TraceLoad {
     pub const ALL: [TraceLoad; 4] =
         [TraceLoad::Getppid, TraceLoad::Dd, TraceLoad::True, TraceLoad::Find];
 
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             TraceLoad::Getppid => "getppid",
@@ -43,7 +43,7 @@ impl TraceLoad {
         }
     }
 
-    /// So many of it, for people.
+    /// The load and its size, for people.
     pub(crate) fn describe(self, units: u64, files: usize) -> String {
         match self {
             TraceLoad::Getppid => format!("getppid, {units} times"),
@@ -61,7 +61,7 @@ const SLICES: &str = "slices";
 /// Files in each folder of the tree.
 const FILES_PER_FOLDER: usize = 20;
 
-/// Makes the tree that `find` walks.
+/// Creates the tree that `find` walks.
 pub(crate) fn plant(folder: &Path, files: usize) -> std::io::Result<()> {
     for number in 0..files {
         let inner = folder.join(TREE).join((number / FILES_PER_FOLDER).to_string());
@@ -73,10 +73,10 @@ pub(crate) fn plant(folder: &Path, files: usize) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Runs a load and writes into `folder` how many nanoseconds each slice took.
+/// Runs a load and writes the nanoseconds of each slice into `folder`.
 ///
 /// # Errors
-/// When its program is not there or fails, or the file cannot be written.
+/// If its program is not found or fails, or the file cannot be written.
 pub fn run(what: TraceLoad, size: TraceSize, folder: &Path, path: &SearchPath) -> Result<()> {
     let slices_ns = run_here(what, size, folder, path)?;
     let mut text = String::new();
@@ -88,7 +88,7 @@ pub fn run(what: TraceLoad, size: TraceSize, folder: &Path, path: &SearchPath) -
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Runs a load in this process and gives the nanoseconds of each slice.
+/// Runs a load in this process and returns the nanoseconds of each slice.
 pub(crate) fn run_here(
     what: TraceLoad,
     size: TraceSize,
@@ -138,7 +138,7 @@ fn finish(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Reads what a load has written, and removes it, so that it cannot be read twice.
+/// Reads the slices that a load has written, and removes them, so that they are not read twice.
 pub(crate) fn take_slices(folder: &Path) -> Result<Vec<u64>> {
     let path = folder.join(SLICES);
     let text = std::fs::read_to_string(&path).context("the load has written nothing")?;

@@ -1,4 +1,4 @@
-//! The tables of tracing, for people and as JSON.
+//! The tables of tracing, as text and as JSON.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::tracers::{AFTER, BESIDE, FLOOR, WHIT};
 use super::{CaseResult, Contest, Results, TraceLoad, TracePlan};
 use crate::report::optional;
 
-/// Everything as text.  Writing to a string cannot fail.
+/// The tables as text.  Writing to a string cannot fail.
 pub(crate) fn human(plan: &TracePlan, results: &Results) -> String {
     let mut out = String::new();
     let _ = write_human(plan, results, &mut out);
@@ -58,21 +58,21 @@ fn line(case: &CaseResult, contest: &Contest, out: &mut String) -> std::fmt::Res
     )
 }
 
-/// What the table comes to.
+/// The conclusions of the table.
 fn conclude(results: &Results, out: &mut String) -> std::fmt::Result {
     // The cheapest call shows best what is added to it.
     let added = |name: &str| {
         let mut cases = results.cases.iter().filter(|case| case.what == TraceLoad::Getppid);
         Some(cases.find_map(|case| case.added(case.find(name)?))?.ns)
     };
-    let told = [
+    let conclusions = [
         (WHIT, "a call that whit counts"),
         (BESIDE, "a call of another process than the one counted"),
-        (FLOOR, "of these, the kernel for asking two programs that do nothing"),
-        (AFTER, "a call after whit has let go"),
+        (FLOOR, "of these, the kernel's for calling two empty programs"),
+        (AFTER, "a call after whit has detached"),
     ];
     writeln!(out)?;
-    for (name, text) in told {
+    for (name, text) in conclusions {
         if let Some(ns) = added(name) {
             writeln!(out, "{ns:>8.0} ns more: {text}")?;
         }
@@ -85,7 +85,7 @@ fn conclude(results: &Results, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// Everything as one JSON object.
+/// The tables as a JSON object.
 pub(crate) fn json(plan: &TracePlan, results: &Results, machine: &Value) -> Value {
     let contest = |case: &CaseResult, contest: &Contest| {
         let added = case.added(contest);

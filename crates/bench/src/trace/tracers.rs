@@ -1,5 +1,5 @@
-//! Who traces: the programs with their command lines, a whit that watches somebody else, and the
-//! kernel's own part.
+//! The tracers: programs with their command lines, a whit that traces another process, and the cost
+//! of the kernel alone.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
@@ -21,40 +21,41 @@ pub(crate) const AFTER: &str = "after detach";
 pub(crate) const WHIT: &str = "whit -c";
 pub(crate) const STRACE: &str = "strace -c -f";
 
-/// The question to bpftrace: calls by command and number.
+/// bpftrace's program: calls by command and number.
 const ONE_LINER: &str = "tracepoint:raw_syscalls:sys_enter { @[comm, args->id] = count(); }";
 
-/// One that takes part.
+/// A tracer that takes part.
 #[derive(Debug)]
 pub(crate) struct Tracer {
     pub(crate) name: String,
     pub(crate) how: How,
     /// Whether it costs so much that it gets the small load.
     pub(crate) slow: bool,
-    /// Whether it says what it has lost.
-    pub(crate) tells_lost: bool,
+    /// Whether it reports lost events.
+    pub(crate) reports_lost: bool,
 }
 
 /// How a load is run under it.
 #[derive(Debug)]
 pub(crate) enum How {
-    /// Nobody traces.
+    /// Not traced.
     Bare,
-    /// The kernel asks two programs that do nothing.
+    /// With two empty BPF programs at the tracepoints.
     Floor,
-    /// Whit watches another process.
+    /// While whit traces another process.
     Beside,
-    /// In this very process, which was there while others were traced, and is traced by nobody.
+    /// In this process, which existed while others were traced, and is not traced now.
     After,
-    /// A program that starts the load: it, and its arguments before the load's.
+    /// By a program that starts the load: its path, and its arguments before the load's.
     Program(PathBuf, Vec<OsString>),
     /// The same, with the load's command line as one last argument.
     Joined(PathBuf, Vec<OsString>),
 }
 
-/// Everybody who can take part here, and why others cannot.
+/// The available tracers; notes why others are not.
 pub(crate) fn find(programs: &Programs, kernel: bool, notes: &mut Vec<String>) -> Vec<Tracer> {
-    let tracer = |name: &str, how, slow| Tracer { name: name.into(), how, slow, tells_lost: false };
+    let tracer =
+        |name: &str, how, slow| Tracer { name: name.into(), how, slow, reports_lost: false };
     let mut all = vec![tracer(BARE, How::Bare, false), tracer(BARE, How::Bare, true)];
     if kernel {
         all.push(tracer(FLOOR, How::Floor, false));
@@ -65,11 +66,14 @@ pub(crate) fn find(programs: &Programs, kernel: bool, notes: &mut Vec<String>) -
     let whit = |arguments: &str| How::Program(programs.whit.clone(), words(arguments));
     let counted = whit("trace -c -f -o /dev/stderr");
     let name = if kernel { WHIT } else { "whit -c by ptrace" };
-    all.push(Tracer { tells_lost: true, ..tracer(name, counted, !kernel) });
-    // The kernel hands events over where it can; else whit stops the command at each.
+    all.push(Tracer { reports_lost: true, ..tracer(name, counted, !kernel) });
+    // By BPF programs if that is allowed; otherwise whit stops the command at each call.
     let events = ["kernel", "ptrace"].map(|way| {
         let how = whit(&format!("trace -f -o /dev/null -e raw=all --way {way}"));
-        Tracer { tells_lost: true, ..tracer(&format!("whit events, {way}"), how, way == "ptrace") }
+        Tracer {
+            reports_lost: true,
+            ..tracer(&format!("whit events, {way}"), how, way == "ptrace")
+        }
     });
     let mut refused = String::new();
     let found = events.into_iter().find(|tracer| match probe(tracer, &programs.path) {
@@ -97,7 +101,7 @@ pub(crate) fn find(programs: &Programs, kernel: bool, notes: &mut Vec<String>) -
         let joined = program == "bpftrace";
         let how = if joined { How::Joined(path, arguments) } else { How::Program(path, arguments) };
         let mut found = tracer(name, how, !joined);
-        found.tells_lost = program == "perf";
+        found.reports_lost = program == "perf";
         match probe(&found, &programs.path) {
             Ok(()) => all.push(found),
             Err(error) => notes.push(format!("{name} is left out: {}", error.line())),
@@ -106,15 +110,15 @@ pub(crate) fn find(programs: &Programs, kernel: bool, notes: &mut Vec<String>) -
     all
 }
 
-/// Whether a program can trace here at all.
+/// Checks that a program can trace here.
 fn probe(tracer: &Tracer, path: &SearchPath) -> Result<()> {
     let command = path.find("true").context("there is no program `true` to try it with")?;
     tracer.run(&Command::new(command)).map(|_| ())
 }
 
 impl Tracer {
-    /// Runs a command under a program that starts it; gives what all of it cost, and what the
-    /// tracer said.
+    /// Runs a command under a program that starts it; returns the cost of both, and the tracer's
+    /// output.
     pub(crate) fn run(&self, load: &Command) -> Result<(Measurement, String)> {
         let mut command = match &self.how {
             How::Program(program, arguments) => {
@@ -126,7 +130,7 @@ impl Tracer {
                 let words = std::iter::once(load.get_program()).chain(load.get_args());
                 let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>();
                 let cut = words.iter().any(|word| word.contains(char::is_whitespace));
-                ensure!(!cut, "it cannot be given words with blanks: {}", words.join(" "));
+                ensure!(!cut, "words with blanks are not supported: {}", words.join(" "));
                 let mut command = Command::new(program);
                 command.args(arguments).arg(words.join(" "));
                 command
@@ -144,13 +148,13 @@ impl Tracer {
         std::io::Seek::rewind(&mut said)?;
         said.read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let first = text.lines().next().unwrap_or("it said nothing");
+        let first = text.lines().next().unwrap_or("no message");
         ensure!(status.success(), "{} ended with {status}: {first}", text_of(&command));
         Ok((measurement, text))
     }
 }
 
-/// Events that a tracer says it has lost, in any of the ways in which whit and perf say it.
+/// The number of lost events in a tracer's output, in any of the forms of whit and perf.
 pub(crate) fn lost_in(said: &str) -> u64 {
     let Ok(pattern) = Regex::new(r"(?i)\blost:? (\d+)|(\d+) (?:events )?were lost") else {
         return 0;
@@ -162,10 +166,10 @@ pub(crate) fn lost_in(said: &str) -> u64 {
     pattern.captures_iter(said).filter_map(number).sum()
 }
 
-/// Calls of a command and all that it starts, as whit counts them.
+/// Calls of a command and all its children, counted by whit.
 pub(crate) fn calls(whit: &Path, load: &Command) -> Result<u64> {
     let how = How::Program(whit.to_owned(), ["trace", "-c", "-f", "--json"].map(Into::into).into());
-    let counter = Tracer { name: WHIT.into(), how, slow: false, tells_lost: true };
+    let counter = Tracer { name: WHIT.into(), how, slow: false, reports_lost: true };
     let (_, said) = counter.run(load)?;
     let object = said.lines().find(|line| line.starts_with('{'));
     let object: Option<serde_json::Value> = object.and_then(|line| serde_json::from_str(line).ok());
@@ -173,17 +177,17 @@ pub(crate) fn calls(whit: &Path, load: &Command) -> Result<u64> {
     calls.with_context(|| format!("whit trace said '{}'", said.trim()))
 }
 
-/// A whit that watches a process that sleeps, until this is dropped.
+/// A whit that traces a sleeping process until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Beside {
     whit: Child,
     sleeper: Child,
-    /// Held so that what it says at its end has somewhere to go.
+    /// Kept open, so that whit can write at its end.
     output: Option<BufReader<ChildStdout>>,
 }
 
 impl Beside {
-    /// Starts both, and waits until whit watches.
+    /// Starts both, and waits until whit traces.
     pub(crate) fn start(whit: &Path) -> Result<Self> {
         let null = |command: &mut Command| -> std::io::Result<Child> {
             command.stdin(Stdio::null()).stderr(Stdio::null()).spawn()
@@ -202,16 +206,16 @@ impl Beside {
         };
         let output = whit.stdout.take().map(BufReader::new);
         let mut beside = Beside { whit, sleeper, output };
-        // The heading comes when the programs are attached.
+        // The heading is printed when the programs are attached.
         let mut heading = String::new();
         if let Some(output) = &mut beside.output {
             output.read_line(&mut heading)?;
         }
-        ensure!(!heading.is_empty(), "whit trace -p did not begin to watch");
+        ensure!(!heading.is_empty(), "whit trace -p did not begin to trace");
         Ok(beside)
     }
 
-    /// Has whit let go.
+    /// Ends whit's trace.
     pub(crate) fn stop(mut self) -> Result<()> {
         let pid = rustix::process::Pid::from_child(&self.whit);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
@@ -255,7 +259,7 @@ mod tests {
             name: "echo".into(),
             how: how("/bin/echo".into(), vec!["before".into()]),
             slow: false,
-            tells_lost: false,
+            reports_lost: false,
         };
         let mut load = Command::new("load");
         load.args(["one", "two"]);
