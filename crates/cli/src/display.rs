@@ -15,7 +15,7 @@ pub(crate) use formats::{FormatArguments, switches};
 #[cfg(test)]
 pub(crate) use letters::known_letters;
 pub(crate) use letters::{merge, named};
-pub(crate) use source_options::SourceArguments;
+pub(crate) use source_options::{RecordSourceArguments, SourceArguments};
 
 mod formats;
 mod letters;

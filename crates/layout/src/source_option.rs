@@ -51,6 +51,10 @@ pub struct SourceOption {
     pub name: &'static str,
     /// A switch of one letter that means the same.
     pub short: Option<char>,
+    /// Another name that means the same.
+    pub alias: Option<&'static str>,
+    /// Whether it says what to record, not what to show.
+    pub is_of_record: bool,
     /// What the help calls its value.
     pub value_name: &'static str,
     /// Its line in the help, without a full stop.
@@ -79,6 +83,8 @@ impl SourceOption {
     pub const EMPTY: SourceOption = SourceOption {
         name: "",
         short: None,
+        alias: None,
+        is_of_record: false,
         value_name: "LETTERS",
         help: "",
         kind: OptionKind::Letters { known: "", default: "" },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use layout::NameFilter;
+use layout::SourceValues;
 
 use crate::job::JobCounters;
 use crate::kernel::{Refusals, SharedKernel};
@@ -33,13 +33,11 @@ impl SourceContext {
     }
 }
 
-/// What is recorded and what is left out: collectl's `--rawdskfilt` and its like.
+/// What is recorded and what is left out.
 #[derive(Default)]
 pub struct RecordFilter {
-    /// Which disks to record.
-    pub disks: NameFilter,
-    /// Which interfaces to record.
-    pub interfaces: NameFilter,
+    /// What was given for the options of sources, of which some say what to record.
+    pub given: SourceValues,
     /// Whether to read the space of network and FUSE filesystems.  A server that does not answer
     /// blocks the recorder forever.
     pub network_filesystems: bool,

@@ -6,10 +6,12 @@
 
 use std::sync::Arc;
 
+use ::layout::{OptionKind, SourceOption};
 use procfs::diskstats::{DiskLine, parse_diskstats};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
+use crate::option::{names_to_ignore, names_to_record};
 use crate::rename::DISK_NAMES;
 use crate::{Entry, Source, SourceContext};
 
@@ -70,7 +72,7 @@ impl Source for Disk {
         };
         self.unmatched.clear();
         for disk in parse_diskstats(text) {
-            if !self.context.filter.disks.keeps(disk.name) {
+            if !is_recorded(&self.context, disk.name) {
                 continue;
             }
             let index = table.rows();
@@ -152,6 +154,34 @@ impl Disk {
     }
 }
 
+/// What `record` reads of disks.
+static RECORDED_DISKS: SourceOption = SourceOption {
+    name: "rawdskfilt",
+    alias: Some("rawdskfilter"),
+    is_of_record: true,
+    value_name: "REGEX",
+    help: "Record only these disks: a regular expression",
+    kind: OptionKind::Custom(|given| names_to_record("rawdskfilt", given)),
+    letters: "dD",
+    ..SourceOption::EMPTY
+};
+
+static IGNORED_DISKS: SourceOption = SourceOption {
+    name: "rawdskignore",
+    is_of_record: true,
+    value_name: "REGEX",
+    help: "Do not record these disks",
+    kind: OptionKind::Custom(|given| names_to_ignore("rawdskignore", given)),
+    letters: "dD",
+    ..SourceOption::EMPTY
+};
+
+/// Whether one of that name is recorded.
+fn is_recorded(context: &SourceContext, name: &[u8]) -> bool {
+    let given = &context.filter.given;
+    given.of(&RECORDED_DISKS).keeps(name) && given.of(&IGNORED_DISKS).keeps(name)
+}
+
 pub(crate) static ENTRY: Entry = Entry {
     name: "disk",
     about: "Reads, writes, latency and underlying devices of every block device",
@@ -190,7 +220,14 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
-    options: &[&layout::DISK_FILTER, &layout::DISK_OPTIONS, &DISK_NAMES, &limits::DISK_LIMITS],
+    options: &[
+        &RECORDED_DISKS,
+        &IGNORED_DISKS,
+        &layout::DISK_FILTER,
+        &layout::DISK_OPTIONS,
+        &DISK_NAMES,
+        &limits::DISK_LIMITS,
+    ],
     open: |host, context| {
         let file = host.file("/proc/diskstats", ReadMode::Records);
         Box::new(Disk {
@@ -206,9 +243,9 @@ pub(crate) static ENTRY: Entry = Entry {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use ::layout::NameFilter;
+    use ::layout::SourceValues;
 
+    use super::*;
     use crate::RecordFilter;
 
     fn read(source: &mut dyn Source, host: &mut Host, table: &mut Table) -> Vec<String> {
@@ -261,11 +298,12 @@ mod tests {
     fn what_is_left_out_is_not_recorded() {
         let mut host = Host::in_memory();
         host.put("/proc/diskstats", Some(b"8 0 sda 1\n8 16 sdb 2\n"));
-        let disks = NameFilter::new(|name| name != b"sda");
+        let ignored = names_to_ignore("rawdskignore", "sda").unwrap();
+        let given = SourceValues::default().with(&IGNORED_DISKS, ignored);
         let mut source = open(
             &mut host,
             SourceContext {
-                filter: RecordFilter { disks, ..RecordFilter::default() },
+                filter: RecordFilter { given, ..RecordFilter::default() },
                 ..SourceContext::default()
             },
         );

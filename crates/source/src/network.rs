@@ -7,10 +7,12 @@
 
 use std::sync::Arc;
 
+use ::layout::{OptionKind, SourceOption};
 use procfs::net_dev::{InterfaceLine, parse_net_dev};
 use procfs::{FileId, Host, ReadMode};
 use sample::{Cadence, Field, RowMut, State, Table, Unit};
 
+use crate::option::{names_to_ignore, names_to_record};
 use crate::{Entry, Source, SourceContext};
 
 mod kind;
@@ -70,7 +72,7 @@ impl Source for Network {
         };
         self.changed = false;
         for line in parse_net_dev(text) {
-            if !self.context.filter.interfaces.keeps(line.name) {
+            if !is_recorded(&self.context, line.name) {
                 continue;
             }
             let index = table.rows();
@@ -151,6 +153,34 @@ impl Network {
     }
 }
 
+/// What `record` reads of interfaces.
+static RECORDED_INTERFACES: SourceOption = SourceOption {
+    name: "rawnetfilt",
+    alias: Some("rawnetfilter"),
+    is_of_record: true,
+    value_name: "REGEX",
+    help: "Record only these interfaces: a regular expression",
+    kind: OptionKind::Custom(|given| names_to_record("rawnetfilt", given)),
+    letters: "nN",
+    ..SourceOption::EMPTY
+};
+
+static IGNORED_INTERFACES: SourceOption = SourceOption {
+    name: "rawnetignore",
+    is_of_record: true,
+    value_name: "REGEX",
+    help: "Do not record these interfaces",
+    kind: OptionKind::Custom(|given| names_to_ignore("rawnetignore", given)),
+    letters: "nN",
+    ..SourceOption::EMPTY
+};
+
+/// Whether one of that name is recorded.
+fn is_recorded(context: &SourceContext, name: &[u8]) -> bool {
+    let given = &context.filter.given;
+    given.of(&RECORDED_INTERFACES).keeps(name) && given.of(&IGNORED_INTERFACES).keeps(name)
+}
+
 pub(crate) static ENTRY: Entry = Entry {
     name: "network",
     about: "Traffic, kind, speed and state of every network interface",
@@ -185,7 +215,12 @@ pub(crate) static ENTRY: Entry = Entry {
     ],
     cadence: Cadence::First,
     layouts: &[layout::SUMMARY, layout::DETAIL],
-    options: &[&layout::INTERFACE_FILTER, &layout::NETWORK_OPTIONS],
+    options: &[
+        &RECORDED_INTERFACES,
+        &IGNORED_INTERFACES,
+        &layout::INTERFACE_FILTER,
+        &layout::NETWORK_OPTIONS,
+    ],
     open: |host, context| {
         let file = host.file("/proc/net/dev", ReadMode::Records);
         Box::new(Network {

@@ -187,9 +187,7 @@ fn parts_of(given: &str) -> (bool, Vec<&str>) {
 
 fn patterns(option: &'static str, given: &str) -> Result<NameFilter, OptionError> {
     let (leaves_out, parts) = parts_of(given);
-    let pattern = parts.join("|");
-    let regex =
-        Regex::new(&pattern).map_err(|source| OptionError::Pattern { option, pattern, source })?;
+    let regex = expression(option, &parts.join("|"))?;
     Ok(NameFilter::new(move |name| regex.is_match(name) != leaves_out))
 }
 
@@ -211,6 +209,33 @@ fn numbers(option: &'static str, given: &str) -> Result<NameFilter, OptionError>
             digits.parse().is_ok_and(|number| ranges.iter().any(|range| range.contains(&number)));
         is_listed != leaves_out
     }))
+}
+
+/// Names to record: one regular expression, commas and all.  A `+` in front adds to collectl's own
+/// list; whit records every name, so there is nothing to add to.
+pub(crate) fn names_to_record(
+    option: &'static str,
+    given: &str,
+) -> Result<OptionValue, Box<dyn std::error::Error + Send + Sync>> {
+    if given.starts_with('+') {
+        return Ok(OptionValue::Names(NameFilter::default()));
+    }
+    let regex = expression(option, given)?;
+    Ok(OptionValue::Names(NameFilter::new(move |name| regex.is_match(name))))
+}
+
+/// Names not to record: one regular expression.
+pub(crate) fn names_to_ignore(
+    option: &'static str,
+    given: &str,
+) -> Result<OptionValue, Box<dyn std::error::Error + Send + Sync>> {
+    let regex = expression(option, given)?;
+    Ok(OptionValue::Names(NameFilter::new(move |name| !regex.is_match(name))))
+}
+
+fn expression(option: &'static str, pattern: &str) -> Result<Regex, OptionError> {
+    let pattern = pattern.to_owned();
+    Regex::new(&pattern).map_err(|source| OptionError::Pattern { option, pattern, source })
 }
 
 /// Beginnings, as collectl's `--slabfilt`.
@@ -276,6 +301,20 @@ mod tests {
         assert!(keeps(&NUMBERS, "0-2,7", b"cpu2") && keeps(&NUMBERS, "0-2,7", b"7"));
         assert!(!keeps(&NUMBERS, "0-2,7", b"cpu10"));
         assert!(parsed(&NUMBERS, "x").unwrap_err().starts_with("--cpufilt: 'x' is no number"));
+    }
+
+    #[test]
+    fn names_to_record_are_one_expression() {
+        let keeps = |value: OptionValue, name: &[u8]| match value {
+            OptionValue::Names(filter) => filter.keeps(name),
+            _ => unreachable!(),
+        };
+        assert!(keeps(names_to_record("x", "sd{1,2}").unwrap(), b"sda"));
+        assert!(!keeps(names_to_record("x", "sd").unwrap(), b"dm-0"));
+        assert!(keeps(names_to_record("x", "+sd").unwrap(), b"dm-0"));
+        assert!(!keeps(names_to_ignore("x", "sd").unwrap(), b"sda"));
+        assert!(keeps(names_to_ignore("x", "sd").unwrap(), b"dm-0"));
+        assert!(names_to_ignore("x", "(").is_err());
     }
 
     #[test]

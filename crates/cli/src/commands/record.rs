@@ -134,6 +134,7 @@ impl RecordSettings {
         let mut options = arguments.display.options(selection.clone())?;
         // As many lines as with the hardware that is missing.
         options.verbose = verbose;
+        arguments.sources.add_to(&mut options.of_sources)?;
         let runtime = arguments.runtime.as_deref().map(parse_duration);
         let zone = crate::zone::local();
         let command_line: Vec<String> = std::env::args().collect();
@@ -194,8 +195,7 @@ impl RecordSettings {
     ) -> anyhow::Result<(Recorder, Outputs)> {
         let counters = Arc::new(RecorderCounters::default());
         let filter = RecordFilter {
-            disks: arguments.disks()?,
-            interfaces: arguments.interfaces()?,
+            given: self.options.of_sources.clone(),
             process: ProcessOptions {
                 method: arguments.process_way.map(Into::into),
                 ..ProcessOptions::of(&self.options, arguments.display.plot)

@@ -18,11 +18,11 @@ impl SourceArguments {
     #[cfg(test)]
     pub(crate) fn of(given: &[(&str, &str)]) -> Self {
         let text = |name| given.iter().find(|(given, _)| *given == name).map(|(_, text)| *text);
-        Self::from_texts(|name| text(name).map(str::to_owned))
+        Self::from_texts(false, |name| text(name).map(str::to_owned))
     }
 
-    fn from_texts(text_of: impl Fn(&'static str) -> Option<String>) -> Self {
-        let given = source::options()
+    fn from_texts(is_of_record: bool, text_of: impl Fn(&'static str) -> Option<String>) -> Self {
+        let given = options(is_of_record)
             .filter_map(|(entry, option)| Some((entry, option, text_of(option.name)?)));
         SourceArguments(given.collect())
     }
@@ -33,10 +33,15 @@ impl SourceArguments {
     /// One line about a value that its option does not take.
     pub(crate) fn values(&self) -> anyhow::Result<SourceValues> {
         let mut values = SourceValues::default();
+        self.add_to(&mut values)?;
+        Ok(values)
+    }
+
+    fn add_to(&self, values: &mut SourceValues) -> anyhow::Result<()> {
         for (_, option, text) in &self.0 {
             values.set(option, source::parse_option(option, text)?);
         }
-        Ok(values)
+        Ok(())
     }
 
     /// Each switch with a rule about letters that it was given, and those letters.
@@ -210,23 +215,53 @@ fn listed(words: impl Iterator<Item = impl std::fmt::Display>) -> String {
     }
 }
 
+/// The options that say what to record, or the others.
+fn options(is_of_record: bool) -> impl Iterator<Item = (&'static Entry, &'static SourceOption)> {
+    source::options().filter(move |(_, option)| option.is_of_record == is_of_record)
+}
+
+fn arguments(is_of_record: bool) -> impl Iterator<Item = Arg> {
+    options(is_of_record).map(|(_, option)| {
+        let hint =
+            if option.value_name == "FILE" { ValueHint::FilePath } else { ValueHint::Unknown };
+        Arg::new(option.name)
+            .long(option.name)
+            .short(option.short)
+            .visible_aliases(option.alias)
+            .value_name(option.value_name)
+            .value_hint(hint)
+            .help(option.help)
+            .help_heading("Options of single subsystems")
+    })
+}
+
+/// Those of `whit record` alone, which say what to record.
+#[derive(Debug, Default)]
+pub(crate) struct RecordSourceArguments(SourceArguments);
+
+impl RecordSourceArguments {
+    /// Adds their values to those of the others.
+    ///
+    /// # Errors
+    /// One line about a value that its option does not take.
+    pub(crate) fn add_to(&self, values: &mut SourceValues) -> anyhow::Result<()> {
+        self.0.add_to(values)
+    }
+}
+
 impl clap::Args for SourceArguments {
     fn augment_args(command: Command) -> Command {
-        command.args(source::options().map(|(_, option)| {
-            let argument = Arg::new(option.name)
-                .long(option.name)
-                .value_name(option.value_name)
-                .help(option.help)
-                .help_heading("Options of single subsystems");
-            let argument = match option.short {
-                Some(letter) => argument.short(letter),
-                None => argument,
-            };
-            match option.value_name {
-                "FILE" => argument.value_hint(ValueHint::FilePath),
-                _ => argument,
-            }
-        }))
+        command.args(arguments(false))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::Args for RecordSourceArguments {
+    fn augment_args(command: Command) -> Command {
+        command.args(arguments(true))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -236,7 +271,19 @@ impl clap::Args for SourceArguments {
 
 impl clap::FromArgMatches for SourceArguments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self::from_texts(|name| matches.get_one(name).cloned()))
+        Ok(Self::from_texts(false, |name| matches.get_one(name).cloned()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::FromArgMatches for RecordSourceArguments {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = SourceArguments::from_texts(true, |name| matches.get_one(name).cloned());
+        Ok(RecordSourceArguments(given))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

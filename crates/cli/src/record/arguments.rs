@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::ensure;
-use layout::NameFilter;
-use regex::bytes::Regex;
 
-use crate::display::DisplayArguments;
+use crate::display::{DisplayArguments, RecordSourceArguments};
 
 /// `--process-way`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -109,22 +107,6 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "MASK")]
     pub(crate) umask: Option<String>,
 
-    /// Record only these disks: a regular expression
-    #[arg(long, visible_alias = "rawdskfilter", value_name = "REGEX")]
-    pub(crate) rawdskfilt: Option<String>,
-
-    /// Do not record these disks
-    #[arg(long, value_name = "REGEX")]
-    pub(crate) rawdskignore: Option<String>,
-
-    /// Record only these interfaces
-    #[arg(long, visible_alias = "rawnetfilter", value_name = "REGEX")]
-    pub(crate) rawnetfilt: Option<String>,
-
-    /// Do not record these interfaces
-    #[arg(long, value_name = "REGEX")]
-    pub(crate) rawnetignore: Option<String>,
-
     /// With -P or --export: make the recording, too
     #[arg(long, requires = "filename")]
     pub(crate) rawtoo: bool,
@@ -166,6 +148,9 @@ pub(crate) struct RecordArguments {
 
     #[command(flatten)]
     pub(crate) display: DisplayArguments,
+
+    #[command(flatten)]
+    pub(crate) sources: RecordSourceArguments,
 }
 
 impl RecordArguments {
@@ -231,42 +216,4 @@ impl RecordArguments {
     pub(crate) fn makes_text(&self) -> bool {
         self.address.is_some() || self.filename.is_none() || self.display.is_machine_format()
     }
-
-    /// Which disks to record.
-    pub(crate) fn disks(&self) -> anyhow::Result<NameFilter> {
-        let (only, never) = (self.rawdskfilt.as_deref(), self.rawdskignore.as_deref());
-        name_filter(("--rawdskfilt", only), ("--rawdskignore", never))
-    }
-
-    /// Which interfaces to record.
-    pub(crate) fn interfaces(&self) -> anyhow::Result<NameFilter> {
-        let (only, never) = (self.rawnetfilt.as_deref(), self.rawnetignore.as_deref());
-        name_filter(("--rawnetfilt", only), ("--rawnetignore", never))
-    }
-}
-
-/// Keeps the names that match `only`, if it is given, and do not match `never`.  A `+` before
-/// `only` adds to collectl's own list; whit records every name, so there is nothing to add to.
-fn name_filter(
-    (only_name, only): (&str, Option<&str>),
-    (never_name, never): (&str, Option<&str>),
-) -> anyhow::Result<NameFilter> {
-    let compile = |name: &str, text: &str| {
-        Regex::new(text).map_err(|error| {
-            // The library draws a picture of several lines; the last one says it in words.
-            let error = error.to_string();
-            let why = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            anyhow::anyhow!("{name}: '{text}' is no regular expression: {why}")
-        })
-    };
-    let only = only.filter(|only| !only.starts_with('+'));
-    let only = only.map(|only| compile(only_name, only)).transpose()?;
-    let never = never.map(|never| compile(never_name, never)).transpose()?;
-    if only.is_none() && never.is_none() {
-        return Ok(NameFilter::default());
-    }
-    Ok(NameFilter::new(move |name| {
-        only.as_ref().is_none_or(|only| only.is_match(name))
-            && never.as_ref().is_none_or(|never| !never.is_match(name))
-    }))
 }
