@@ -1,10 +1,9 @@
-//! EventKind `cat /proc/stat` asks of the kernel, and what watching system calls costs here.
+//! The system calls of `cat /proc/stat`, and what counting system calls costs here.
 //!
 //! The first is the test by which slow kernel files were once found (`strace -c cat /proc/stat`),
-//! without strace: counted by programs in the kernel, by ptrace where they may not be loaded.  The
-//! second is a loop of a cheap call: alone, with the programs in their places but not for this
-//! process, and counted.  Together they take some hundred milliseconds, most of it for reading the
-//! kernel's types.
+//! without strace: calls are counted by BPF programs, or by ptrace if those may not be loaded.  The
+//! second is a loop of a cheap call: alone, with the programs attached but not for this process,
+//! and counted.  Together they take some hundred milliseconds, mostly for reading BTF.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -15,29 +14,29 @@ use bpf::{CountSettings, KernelTypes, SyscallCounts};
 use trace::engine::{CallFilter, FollowScope, PtraceEngine, RunResult, TraceEngine as _};
 use trace::{CallId, CallStats, CallTally, EventKind, Memory, SLOTS, TraceEvent};
 
-/// EventKind is counted.
+/// The command whose calls are counted.
 pub(crate) const COMMAND: &str = "cat /proc/stat";
 
-/// Where `cat` stands; the shell must not look for it, as that would be counted.
+/// The paths of `cat`; if the shell searched for it, that would be counted.
 const PROGRAMS: [&str; 2] = ["/bin/cat", "/usr/bin/cat"];
 
 /// Longest that `cat` may take, traced.
 const TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Calls of one loop, and loops of which the fastest tells: 15 ms for all at 0.1 µs a call.
+/// Calls of one loop, and loops of which the fastest counts: 15 ms for all at 0.1 µs a call.
 const LOOP_CALLS: u32 = 10_000;
 const LOOPS: u32 = 5;
 
-/// All that was found out.
+/// The results.
 #[derive(Debug)]
 pub(crate) struct SystemCalls {
-    /// The way by which it was: `kernel` or `ptrace`.
+    /// How calls were counted: `kernel` or `ptrace`.
     pub(crate) way: &'static str,
-    /// Why not in the kernel; empty if it was.
+    /// Why not in the kernel; empty if they were.
     pub(crate) why: String,
-    /// The calls of the command, those that took longest first; or why they could not be counted.
+    /// The calls of the command, the longest first; or why they could not be counted.
     pub(crate) calls: Result<Vec<Calls>, String>,
-    /// EventKind watching costs, if it can be done in the kernel.
+    /// The cost of counting, if that is possible in the kernel.
     pub(crate) price: Option<Price>,
 }
 
@@ -50,18 +49,18 @@ pub(crate) struct Calls {
     pub(crate) wall_ns: u64,
 }
 
-/// A call of `getppid`, in nanoseconds.
+/// The time of a `getppid` call, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Price {
-    /// While nobody watches.
+    /// Without BPF programs.
     pub(crate) bare_ns: f64,
-    /// While others are watched.
+    /// With programs that count other processes.
     pub(crate) not_selected_ns: f64,
     /// Counted.
     pub(crate) counted_ns: f64,
 }
 
-/// Finds it out on this machine.
+/// Measures on this machine.
 pub(crate) fn examine() -> SystemCalls {
     let bare_ns = getppid_ns();
     match KernelTypes::open().and_then(|kernel| by_kernel(&kernel, bare_ns)) {
@@ -141,7 +140,7 @@ fn sorted(mut calls: Vec<Calls>) -> Vec<Calls> {
     calls
 }
 
-/// A shell that waits for a word and then becomes the command.
+/// A shell that waits for a line and then becomes the command.
 struct Held {
     shell: Child,
     word: Option<ChildStdin>,
@@ -167,7 +166,7 @@ impl Held {
         self.shell.id().cast_signed()
     }
 
-    /// Lets the shell go on: the end of its input is a word as good as any.
+    /// Lets the shell continue: end-of-file ends its `read` too.
     fn release(&mut self) {
         self.word = None;
     }
@@ -190,14 +189,14 @@ impl Held {
 }
 
 impl Drop for Held {
-    /// Ends it, if it has not ended by itself.
+    /// Kills the command if it still runs.
     fn drop(&mut self) {
         let _ = self.shell.kill();
         let _ = self.shell.wait();
     }
 }
 
-/// EventKind a call takes that does next to nothing: the fastest of some loops.
+/// The time of a call that does almost nothing: that of the fastest loop.
 fn getppid_ns() -> f64 {
     let one_loop = || {
         let start = Instant::now();
@@ -217,10 +216,10 @@ mod tests {
     fn check(calls: &[Calls]) {
         let of = |name: &str| calls.iter().find(|calls| calls.name == name).unwrap();
         assert_eq!(of("execve").calls, 1, "{calls:?}");
-        // The file itself, until its end.
+        // Reads until end-of-file.
         assert!(of("read").calls >= 2 && of("openat").calls >= 1 && of("close").calls >= 1);
         assert!(calls.is_sorted_by_key(|calls| std::cmp::Reverse(calls.wall_ns)));
-        // Those of the shell before are not among them.
+        // The calls of the shell before its execve(2) are not counted.
         assert!(calls.iter().all(|calls| calls.name != "restart_syscall"));
         assert!(calls.iter().all(|calls| calls.errors <= calls.calls && calls.wall_ns > 0));
     }
@@ -262,7 +261,7 @@ mod tests {
             counts.sort();
             counts
         };
-        // An allocator may ask for memory once more or less, as addresses are chosen at random.
+        // Addresses are random, so an allocator may need a system call more or less.
         let steady = |calls: &[Calls]| {
             let mut counts = counts(calls);
             counts.retain(|(name, ..)| !["brk", "mmap", "munmap"].contains(&name.as_str()));

@@ -1,8 +1,8 @@
-//! What this machine and this process allow: capabilities, clock, BPF, cgroups, and the switches
-//! of the kernel that decide which data there is.
+//! What this machine and this process allow: capabilities, clock, BPF, cgroups, and the kernel
+//! options that decide which data exist.
 //!
-//! Read once, with ordinary file calls below the root; what concerns the process (capabilities,
-//! netlink) is asked only on this machine.
+//! Read once, with plain file calls below the root; facts about the process (capabilities, netlink)
+//! only for this machine.
 
 use std::path::Path;
 
@@ -11,17 +11,17 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 /// One fact.
 #[derive(Debug)]
 pub(crate) struct Fact {
-    /// What it is about, a stable word.
+    /// What it is about: a word that does not change between versions.
     pub(crate) name: &'static str,
-    /// How it stands.
+    /// The finding.
     pub(crate) value: String,
-    /// What follows for whoever watches; empty if nothing does.
+    /// The consequence for the user; empty if there is none.
     pub(crate) note: &'static str,
     /// Whether nothing is lost by it.
     pub(crate) good: bool,
 }
 
-/// A capability and what it is for.
+/// A capability and its purpose.
 #[derive(Debug)]
 pub(crate) struct Capability {
     pub(crate) name: &'static str,
@@ -29,7 +29,7 @@ pub(crate) struct Capability {
     pub(crate) unlocks: &'static str,
 }
 
-/// Number (linux/capability.h), name, what it unlocks.
+/// Number (linux/capability.h), name, purpose.
 const CAPABILITIES: &[(u32, &str, &str)] = &[
     (2, "CAP_DAC_READ_SEARCH", "files that only root may read: /proc/slabinfo (-s yY)"),
     (12, "CAP_NET_ADMIN", "exit records (taskstats) and fork/exec/exit events"),
@@ -72,7 +72,7 @@ fn effective_capabilities(status: &[u8]) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(line).ok()?.trim(), 16).ok()
 }
 
-/// Everything else.
+/// The other facts.
 pub(crate) fn facts(root: &Path, capabilities: &[Capability]) -> Vec<Fact> {
     let tree = Tree { root };
     let here = root == Path::new("/");
@@ -134,7 +134,7 @@ impl Tree<'_> {
         let has = |name: &str| capabilities.iter().any(|c| c.name == name && c.present);
         let privileged = has("CAP_SYS_ADMIN") || (has("CAP_BPF") && has("CAP_PERFMON"));
         let sysctl = self.text("/proc/sys/kernel/unprivileged_bpf_disabled");
-        // `none [integrity] confidentiality`: the word in brackets holds.
+        // `none [integrity] confidentiality`: the word in brackets is the current one.
         let lockdown = self.text("/sys/kernel/security/lockdown").unwrap_or_default();
         let lockdown = lockdown.split(['[', ']']).nth(1).unwrap_or("none").to_owned();
         let (value, good, note) = match (sysctl.as_deref(), lockdown.as_str()) {
@@ -247,7 +247,7 @@ impl Tree<'_> {
     }
 }
 
-/// Whether the kernel knows the generic netlink family of taskstats, by asking it.
+/// Whether the kernel has the generic netlink family of taskstats.
 fn taskstats() -> Fact {
     let (value, good) = match has_family("TASKSTATS") {
         Ok(true) => ("present".to_owned(), true),
@@ -297,7 +297,7 @@ fn process_ways(trial: &source::Trial) -> [Fact; 3] {
     ]
 }
 
-/// Asks the controller of generic netlink for a family by its name (`CTRL_CMD_GETFAMILY`).
+/// Asks the generic netlink controller for a family by name (`CTRL_CMD_GETFAMILY`).
 fn has_family(name: &str) -> rustix::io::Result<bool> {
     const GENL_ID_CTRL: u16 = 16;
     const NLM_F_REQUEST: u16 = 1;
@@ -323,13 +323,13 @@ fn has_family(name: &str) -> rustix::io::Result<bool> {
     let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, generic)?;
     rustix::net::send(&socket, &request, SendFlags::empty())?;
     let mut answer = [0u8; 4096];
-    // The kernel answers a request before `send` returns, so there is something or nothing.
+    // The kernel answers before `send` returns, so there is no need to wait.
     let (length, _) = rustix::net::recv(&socket, &mut answer[..], RecvFlags::DONTWAIT)?;
-    // NLMSG_ERROR is 2; the family's description comes as the controller's own type.
+    // NLMSG_ERROR is 2; the description of the family has the controller's own type.
     Ok(length >= 6 && u16::from_ne_bytes([answer[4], answer[5]]) == GENL_ID_CTRL)
 }
 
-/// How many files may be open: cgroups and devices keep theirs open.
+/// Limit of open files: those of cgroups and devices are kept open.
 fn open_files() -> Fact {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let text = |value: Option<u64>| value.map_or("unlimited".to_owned(), |n| n.to_string());

@@ -1,8 +1,9 @@
 //! What reading this machine costs, file by file, and whether that is too much.
 //!
-//! `whit doctor` shows all of it; `whit record` asks [`check`] when it starts on a big machine.
-//! A kernel file is made anew for each reading, so its cost grows with the machine: on 48 CPUs
-//! Linux 2.6.32 needed 15 ms for one `/proc/stat`.  Nobody should find that out from a graph.
+//! `whit doctor` shows all of it; `whit record` calls [`check`] when it starts on a big machine.
+//! The kernel generates such a file at each reading, so its cost grows with the machine: on 48 CPUs
+//! Linux 2.6.32 needed 15 ms for one `/proc/stat`.  Users should learn that before they see it in a
+//! graph.
 //!
 //! Uses: `source` for what is read, `procfs` to read it, `trace` and `bpf` to count system calls.
 //! Begin with [`examine`], then `measure.rs`, which takes the times, and `verdict.rs`, which judges.
@@ -26,7 +27,7 @@ mod verdict;
 pub use print::Findings;
 pub use verdict::{Slow, Verdict};
 
-/// CPUs from which on `whit record` checks at its start, as collectl does.
+/// Number of CPUs from which on `whit record` checks at its start, as collectl does.
 pub const CHECK_CPUS_MIN: usize = 32;
 
 /// Readings of each file in the check at the start of a recording.
@@ -38,9 +39,8 @@ const CHECK_TIME: Duration = Duration::from_millis(300);
 /// Longest that the readings of [`examine`] may take, however many were asked for.
 const EXAMINE_TIME: Duration = Duration::from_secs(5);
 
-/// Reads every kernel file that some source reads `reads` times, and looks at what the machine
-/// below `root` and this process allow.  The verdict is about samples every `interval_ns`; 0 counts
-/// as a second.
+/// Reads every kernel file of any source `reads` times, and finds what the machine below `root` and
+/// this process allow.  The verdict is for samples every `interval_ns` (0: a second).
 pub fn examine(root: &Path, interval_ns: u64, reads: u32) -> Findings {
     let interval_ns = if interval_ns == 0 { 1_000_000_000 } else { interval_ns };
     let of_all = |entry: &&Entry| entry.is_of_all();
@@ -70,8 +70,8 @@ pub fn examine(root: &Path, interval_ns: u64, reads: u32) -> Findings {
     }
 }
 
-/// Reads what `entries` read a few times, on a host of its own, and returns what is dear or too
-/// slow for the intervals at which each is read (see [`Cadence`]; 0 counts as a second).
+/// Reads the files of `entries` a few times, on a host of its own, and returns those that are dear
+/// or too slow for the intervals at which they are read (see [`Cadence`]; 0: a second).
 pub fn check(
     root: &Path,
     entries: &[&'static Entry],
@@ -137,7 +137,7 @@ mod tests {
         let text = slow[0].to_string();
         assert!(text.contains("/proc/stat takes 15."), "{text}");
         assert!(text.contains("c") && text.contains("C") && text.contains("-i"), "{text}");
-        // The same file is dear, not too slow, every 10 s; and fine every minute.
+        // The same file is dear every 10 s, and fine every minute.
         assert_eq!(check_with(15_000_000, 10 * SECOND)[0].verdict, verdict::Verdict::Dear);
         assert!(check_with(15_000_000, 60 * SECOND).is_empty());
         assert!(check_with(0, SECOND).is_empty());

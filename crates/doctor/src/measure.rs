@@ -1,8 +1,7 @@
-//! Reads every file that some sources read, many times, and notes what each costs.
+//! Reads every file of some sources many times, and measures each.
 //!
-//! The sources themselves do the reading, through a host with a probe, so the list of files is
-//! what they really touch on this machine.  Times are of the kernel's work and the calls alone;
-//! what parsing adds is in [`SourceCost`].
+//! The sources themselves read, through a host with a probe, so the list of files is what they read
+//! on this machine.  Times are those of the system calls alone; [`SourceCost`] includes parsing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,30 +11,30 @@ use procfs::{Host, SystemClock, Touch};
 use sample::{Clock, State, Table};
 use source::{Entry, Source, SourceContext};
 
-/// Rounds before anything is noted: the first opens files and grows buffers, the second learns
-/// how long records are.
+/// Rounds before measuring: the first opens files and allocates buffers, the second learns how long
+/// records are.
 const WARM_ROUNDS: u32 = 2;
 
-/// Fewest rounds, whatever the time: a median of less means little.
+/// Fewest rounds, even if they take long: a median of fewer means little.
 const ROUNDS_MIN: u32 = 3;
 
-/// All that was measured.
+/// The results.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    /// Files and groups of files, the dearest first; then those that could not be read.
+    /// Files and groups of files, the most expensive first; then those that could not be read.
     pub(crate) files: Vec<FileCost>,
-    /// The sources, in the order they were given.
+    /// The sources, in the order in which they were given.
     pub(crate) sources: Vec<SourceCost>,
-    /// Rounds that were noted.
+    /// Rounds that were measured.
     pub(crate) reads: u32,
 }
 
-/// What one file, or the files of one pattern, cost in one tick.
+/// The cost of one file, or of the files of one pattern, per tick.
 #[derive(Debug)]
 pub(crate) struct FileCost {
     /// The path, or the pattern that groups several.
     pub(crate) path: String,
-    /// How many files it stands for.
+    /// The number of files.
     pub(crate) files: usize,
     pub(crate) bytes: u64,
     pub(crate) calls: u64,
@@ -48,7 +47,7 @@ pub(crate) struct FileCost {
     pub(crate) letters: String,
 }
 
-/// What one source costs in one tick, parsing included.
+/// The cost of one source per tick, parsing included.
 #[derive(Debug)]
 pub(crate) struct SourceCost {
     pub(crate) def: &'static Entry,
@@ -57,13 +56,13 @@ pub(crate) struct SourceCost {
 }
 
 impl Measured {
-    /// All reading of one tick.
+    /// Time of reading all files in one tick, in ns.
     pub(crate) fn total_ns(&self) -> u64 {
         self.files.iter().map(|file| file.median_ns).sum()
     }
 }
 
-/// Reads all sources `reads` times, or as often as fits into `time_max`.
+/// Reads all sources `reads` times, or as often as `time_max` allows.
 pub(crate) fn measure(
     host: &mut Host,
     entries: &[&'static Entry],
@@ -126,13 +125,13 @@ fn round(host: &mut Host, opened: &mut [Opened]) {
     }
 }
 
-/// The median; 0 of nothing.
+/// The median; 0 without values.
 pub(crate) fn median(values: &mut [u64]) -> u64 {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
-/// Touches that make one line.
+/// The readings that are shown in one line.
 #[derive(Default)]
 struct Group<'a> {
     touches: Vec<&'a Touch>,
@@ -186,7 +185,7 @@ impl Group<'_> {
     }
 }
 
-/// The line a file belongs to: the pattern of one of its readers, or itself.
+/// The line of a file: the pattern of one of its readers, or its own path.
 fn group_of(path: &str, touch: &Touch, entries: &[&'static Entry]) -> String {
     let readers = entries.iter().filter(|entry| touch.readers.contains(&entry.name));
     for pattern in readers.flat_map(|entry| entry.reads) {
@@ -194,7 +193,7 @@ fn group_of(path: &str, touch: &Touch, entries: &[&'static Entry]) -> String {
         if matches(pattern, path) {
             return (*pattern).to_owned();
         }
-        // Directories that are walked to find the files.
+        // Directories that are read to find the files.
         let above = &pattern[..pattern[..star].rfind('/').map_or(0, |slash| slash + 1)];
         if path.ends_with('/') && path.len() > above.len() && path.starts_with(above) {
             return format!("{above}*/");
@@ -203,7 +202,7 @@ fn group_of(path: &str, touch: &Touch, entries: &[&'static Entry]) -> String {
     same_name_below(path, touch, entries).unwrap_or_else(|| path.to_owned())
 }
 
-/// For a file that its reader does not list, deep in a tree where it lists others (a controller of
+/// For a file that its reader does not list, in a tree in which it lists others (a controller of
 /// cgroup v1): the pattern of all files of that name in the tree.
 fn same_name_below(path: &str, touch: &Touch, entries: &[&'static Entry]) -> Option<String> {
     let readers = entries.iter().filter(|entry| touch.readers.contains(&entry.name));
@@ -219,7 +218,7 @@ fn same_name_below(path: &str, touch: &Touch, entries: &[&'static Entry]) -> Opt
     (!name.is_empty()).then(|| format!("{tree}*/{name}"))
 }
 
-/// Whether a path fits a pattern in which `*` stands for anything.
+/// Whether a path matches a pattern in which `*` matches any string.
 fn matches(pattern: &str, path: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| path.strip_prefix(first)) else {

@@ -8,7 +8,7 @@
 //!   interrupts, which needed 474 µs a read in 2019.
 //! - `/proc/interrupts` has a cell of 11 characters for each CPU in each row, at [`CELL_NS`].
 //!
-//! Interrupts are taken to grow by [`INTERRUPTS_PER_CPU`]: a network card and a few NVMe disks
+//! Interrupts are assumed to grow by [`INTERRUPTS_PER_CPU`]: a network card and a few NVMe disks
 //! with a queue for each CPU.
 
 use std::time::Duration;
@@ -28,27 +28,26 @@ const CELL_NS: f64 = 12.0;
 /// Characters of one cell.
 const CELL_BYTES: u64 = 11;
 
-/// Interrupts that each further CPU brings.
+/// Interrupts for each additional CPU.
 const INTERRUPTS_PER_CPU: u64 = 4;
 
 /// Bytes of a CPU's line in `/proc/stat` on a machine that has been up for a while.
 const CPU_LINE_BYTES: u64 = 60;
 
-/// Machines the model is asked about.
+/// The machines for which costs are estimated.
 const CPUS: [u64; 2] = [48, 256];
 
-/// Readings that the base is the median of.
+/// Readings of whose times the median is taken.
 const READS: usize = 15;
 
-/// What a 48-CPU machine needed for one `/proc/stat` under Linux 2.6.32, which is what made
-/// collectl check for it.
+/// The time of one `/proc/stat` on 48 CPUs under Linux 2.6.32, for which collectl began to check.
 pub(crate) const REGRESSION: (u64, Duration) = (48, Duration::from_millis(15));
 
-/// The model, with its base.
+/// The model, with the numbers of this machine.
 #[derive(Debug)]
 pub(crate) struct Model {
     pub(crate) cpus: u64,
-    /// Interrupt lines that the kernel knows (the numbers in the `intr` line).
+    /// Interrupt lines of the kernel (the numbers in the `intr` line).
     pub(crate) interrupts: u64,
     pub(crate) rows: Vec<Row>,
 }
@@ -61,12 +60,11 @@ pub(crate) struct Row {
     pub(crate) interrupts: u64,
     pub(crate) bytes: u64,
     pub(crate) nanoseconds: u64,
-    /// False for what was measured here.
+    /// False if it was measured here.
     pub(crate) estimated: bool,
 }
 
-/// Measures the two files here and works out what they would be elsewhere.  `None` without a
-/// `/proc/stat`.
+/// Measures the two files here and estimates their cost elsewhere.  `None` without a `/proc/stat`.
 pub(crate) fn model(host: &mut Host) -> Option<Model> {
     let stat = read(host, "/proc/stat", ReadMode::Whole)?;
     let cpus = count(&stat.text, |line| {
@@ -74,7 +72,7 @@ pub(crate) fn model(host: &mut Host) -> Option<Model> {
     });
     let numbers = |line: &[u8]| line.split(|byte| *byte == b' ').count() as u64;
     let intr = stat.text.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"intr "));
-    // The word itself and the total stand before the single ones.
+    // The word itself and the total precede the single interrupts.
     let interrupts = intr.map_or(0, numbers).saturating_sub(2);
     let mut rows = vec![Row {
         file: "/proc/stat",
@@ -114,7 +112,7 @@ pub(crate) fn model(host: &mut Host) -> Option<Model> {
             let more = wanted.saturating_sub(cpus);
             let all = lines + more * INTERRUPTS_PER_CPU;
             let cells = (all * wanted).saturating_sub(lines * cpus);
-            // A row has some 30 characters beside its cells.
+            // A row has some 30 characters besides its cells.
             let bytes = table.text.len() as u64 + cells * CELL_BYTES + (all - lines) * 30;
             rows.push(Row {
                 file: "/proc/interrupts",

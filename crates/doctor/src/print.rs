@@ -11,10 +11,10 @@ use super::measure::{FileCost, Measured};
 use super::model::{Model, REGRESSION};
 use super::verdict::{self, Slow, Verdict};
 
-/// Columns that the human output stays within.
+/// Width of the human output, in columns.
 const COLUMNS: usize = 80;
 
-/// Everything the doctor found.
+/// The doctor's findings.
 #[derive(Debug)]
 pub struct Findings {
     pub(crate) host: String,
@@ -22,12 +22,12 @@ pub struct Findings {
     pub(crate) interval_ns: u64,
     pub(crate) measured: Measured,
     pub(crate) model: Option<Model>,
-    /// `None` for another machine's tree.
+    /// `None` for the files of another machine.
     pub(crate) calls: Option<SystemCalls>,
-    /// Empty for another machine's tree.
+    /// Empty for the files of another machine.
     pub(crate) capabilities: Vec<Capability>,
     pub(crate) facts: Vec<Fact>,
-    /// On all files together.
+    /// The verdict on all files together.
     pub verdict: Verdict,
     pub(crate) slow: Vec<Slow>,
 }
@@ -41,7 +41,7 @@ impl Findings {
         human(self, colour, out)
     }
 
-    /// Everything as one object.
+    /// The findings as one object.
     pub fn json(&self) -> Value {
         json(self)
     }
@@ -120,7 +120,7 @@ fn files(found: &Findings, colour: bool, out: &mut dyn Write) -> io::Result<()> 
     )
 }
 
-/// The path, with the number of files that a pattern stands for.
+/// The path, with the number of files of a pattern.
 fn label(file: &FileCost) -> String {
     match file.files {
         1 => file.path.clone(),
@@ -205,7 +205,7 @@ fn capabilities(found: &Findings, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes text behind a head, broken between words at the screen's edge.
+/// Writes text after a head, wrapped between words at the screen's edge.
 fn wrapped(out: &mut dyn Write, head: &str, text: &str) -> io::Result<()> {
     let indent = head.chars().count();
     let mut column = indent;
@@ -227,7 +227,7 @@ fn wrapped(out: &mut dyn Write, head: &str, text: &str) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Characters of a word without the colour around it.
+/// Characters of a word without escape sequences of colours.
 fn visible_length(word: &str) -> usize {
     let mut length = 0;
     let mut escape = false;
@@ -251,7 +251,7 @@ fn paint(verdict: Verdict, text: &str, colour: bool) -> String {
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// The end of a text that is too long, which is the part that tells.
+/// The end of a text that is too long, which is the significant part.
 fn shortened(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -302,7 +302,7 @@ fn system_calls_json(found: &SystemCalls) -> Value {
     })
 }
 
-/// Everything as one JSON object.
+/// The findings as a JSON object.
 fn json(found: &Findings) -> Value {
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
     let file = |file: &FileCost| {

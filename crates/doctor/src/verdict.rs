@@ -10,19 +10,19 @@ use sample::State;
 
 use super::measure::{FileCost, Measured};
 
-/// The part of the interval from which on one file is dear.
+/// The share of the interval from which on one file is dear.
 const DEAR_SHARE: f64 = 0.001;
 
-/// The part of the interval from which on one file is too slow.
+/// The share of the interval from which on one file is too slow.
 const SLOW_SHARE: f64 = 0.01;
 
 /// How much more all files together may cost.
 const TOTAL_FACTOR: f64 = 5.0;
 
-/// What an interval of 0 is taken for.
+/// The value for an interval of 0.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How much reading costs.
+/// The verdict on the cost of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Below a thousandth of the interval.
@@ -34,7 +34,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// In words.
+    /// The verdict in words.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Verdict::Fine => "fine",
@@ -52,7 +52,7 @@ impl Verdict {
     }
 }
 
-/// The part of an interval that some reading takes.
+/// The time of a reading as a share of the interval.
 pub(crate) fn share(nanoseconds: u64, interval_ns: u64) -> f64 {
     let interval_ns = if interval_ns == 0 { SECOND_NS } else { interval_ns };
     nanoseconds as f64 / interval_ns as f64
@@ -63,7 +63,7 @@ pub(crate) fn of_file(file: &FileCost, interval_ns: u64) -> Verdict {
     Verdict::of_share(share(file.median_ns, interval_ns))
 }
 
-/// The verdict on everything: that on the worst file, or on all together.
+/// The verdict on everything: that on the slowest file, or on all together.
 pub(crate) fn of_all(measured: &Measured, interval_ns: u64) -> Verdict {
     let files = measured.files.iter().map(|file| of_file(file, interval_ns)).max();
     let total = Verdict::of_share(share(measured.total_ns(), interval_ns) / TOTAL_FACTOR);
@@ -77,13 +77,13 @@ pub struct Slow {
     pub(crate) path: String,
     pub(crate) verdict: Verdict,
     pub(crate) median_ns: u64,
-    /// The letters that lead to its reading.
+    /// The letters of the subsystems that read it.
     pub(crate) letters: String,
     /// The interval at which it would be fine.
     pub(crate) fine_interval_seconds: u64,
 }
 
-/// What is not fine, the dearest first.
+/// The files that are not fine, the most expensive first.
 pub(crate) fn slow(measured: &Measured, interval_ns: u64) -> Vec<Slow> {
     let read = measured.files.iter().filter(|file| file.state == State::Ok);
     let files = read.filter_map(|file| {
@@ -112,7 +112,7 @@ pub(crate) fn slow(measured: &Measured, interval_ns: u64) -> Vec<Slow> {
 }
 
 fn fine_interval_seconds(nanoseconds: f64) -> u64 {
-    // Strictly below the bound, with a little room.
+    // Strictly below the limit, with a margin.
     (nanoseconds / (DEAR_SHARE * SECOND_NS as f64) * 1.05).ceil() as u64
 }
 

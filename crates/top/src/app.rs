@@ -1,5 +1,5 @@
-//! The state of `whit top` and what each action does to it: no terminal here, so that all of it
-//! is tested without one.
+//! The state of `whit top` and what each action does to it: without a terminal, so that all of it
+//! can be tested.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::list::{ListSettings, ProcessList};
 use crate::machine::{MachineValues, Panel};
 use crate::values::{GroupBy, TickValues};
 
-/// Shortest interval: below, the screen is all there is to see.
+/// Shortest interval: below it, drawing would dominate.
 pub(crate) const INTERVAL_SECONDS_MIN: f64 = 0.1;
 
 /// Longest interval: a day.
@@ -29,7 +29,7 @@ pub(crate) const INTERVAL_SECONDS_MAX: f64 = 86_400.0;
 /// Longest text that can be typed.
 const TYPED_MAX: usize = 200;
 
-/// The latest samples, and where their columns stand.
+/// The latest samples, and the indexes of their columns.
 pub(crate) struct Readings {
     pub(crate) history: History,
     pub(crate) meta: Meta,
@@ -38,7 +38,7 @@ pub(crate) struct Readings {
 }
 
 impl Readings {
-    /// An empty one for a feed of these sources.
+    /// Empty readings for a feed of these sources.
     pub(crate) fn new(defs: &[Arc<SourceDef>], meta: Meta) -> Self {
         let sources = ScreenSources::of(defs);
         Readings {
@@ -57,17 +57,17 @@ impl Readings {
         Frame::new(&self.history, &self.meta, &self.options)
     }
 
-    /// The same, with what the numbers of the list are made of.
+    /// The latest tick, with the inputs of the list's numbers.
     pub(crate) fn values(&self) -> TickValues<'_> {
         TickValues::new(self.frame(), &self.sources)
     }
 }
 
-/// Where samples come from.
+/// The origin of samples.
 pub(crate) enum SampleFeed {
     Live(Box<LiveFeed>),
     Recorded(Box<Cursor>),
-    /// Tests hand them in.
+    /// Tests supply them.
     #[cfg(test)]
     Given(Vec<Arc<SourceDef>>),
 }
@@ -84,7 +84,7 @@ impl SampleFeed {
     }
 }
 
-/// What is asked of the user.
+/// The question to the user.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Prompt {
     None,
@@ -113,7 +113,7 @@ pub(crate) enum Prompt {
     },
 }
 
-/// All there is to `whit top` but the terminal.
+/// The state of `whit top` except the terminal.
 pub(crate) struct App {
     pub(crate) readings: Readings,
     pub(crate) feed: SampleFeed,
@@ -121,7 +121,7 @@ pub(crate) struct App {
     pub(crate) panel: Panel,
     pub(crate) machine: MachineValues,
     pub(crate) prompt: Prompt,
-    /// Said in the last line until the next key.
+    /// Shown in the last line until the next key.
     pub(crate) notice: Option<String>,
     pub(crate) interval_seconds: f64,
     pub(crate) paused: bool,
@@ -133,7 +133,7 @@ pub(crate) struct App {
     pub(crate) root: PathBuf,
     /// The zone of the times shown.
     pub(crate) zone: TimeZone,
-    /// What the live feed reads into.
+    /// The sample that the live feed fills.
     snapshot: Snapshot,
 }
 
@@ -178,16 +178,16 @@ impl App {
         }
     }
 
-    /// Whether it is a recording.
+    /// Whether a recording is shown.
     pub(crate) fn is_recorded(&self) -> bool {
         matches!(self.feed, SampleFeed::Recorded(_))
     }
 
-    /// The next sample; false at a recording's end.
+    /// Takes the next sample; false at the end of a recording.
     pub(crate) fn tick(&mut self) -> Result<bool, TopError> {
         match &mut self.feed {
             SampleFeed::Live(live) => {
-                // What is not on the screen is not read.
+                // What is not shown is not read.
                 let left_out = if self.shows_machine { &[] } else { fields::PANEL_ONLY };
                 live.leave_out(left_out);
                 live.next(&mut self.snapshot)?;
@@ -202,14 +202,14 @@ impl App {
         Ok(true)
     }
 
-    /// Takes note of the sample just pushed.
+    /// Processes the sample just added.
     fn took(&mut self) {
         let frame = self.readings.frame();
         self.panel.note(&frame, &self.readings.sources);
         self.list.ended.take(&frame, &self.readings.sources);
     }
 
-    /// Goes somewhere in a recording; false at either end.
+    /// Moves in a recording; false at either end.
     pub(crate) fn go(&mut self, motion: Motion) -> Result<bool, TopError> {
         let SampleFeed::Recorded(recorded) = &mut self.feed else { return Ok(false) };
         let Readings { history, meta, options, sources } = &mut self.readings;
@@ -229,14 +229,14 @@ impl App {
         Ok(moved)
     }
 
-    /// Works out what is shown of the latest sample.
+    /// Computes what is shown of the latest sample.
     pub(crate) fn refresh(&mut self) {
         self.machine =
             self.panel.values(&self.readings.history, &self.readings.meta, &self.readings.sources);
         self.list.update(&self.readings.values());
     }
 
-    /// Does what an event asks for.
+    /// Handles an event.
     pub(crate) fn event(&mut self, event: &Event) -> Result<NextStep, TopError> {
         if matches!(event, Event::Resize(..)) {
             return Ok(NextStep::Draw);
@@ -263,7 +263,7 @@ impl App {
             Action::Suspend => return Ok(NextStep::Suspend),
             Action::Redraw => return Ok(NextStep::Redraw),
             Action::Step(lines) => match self.list.selected {
-                // The first step selects where the cursor is.
+                // The first step selects the line of the cursor.
                 None => self.list.select(&values, self.list.first),
                 Some(_) => self.list.step(&values, lines),
             },
@@ -302,7 +302,7 @@ impl App {
         Ok(NextStep::Draw)
     }
 
-    /// Actions that set how the list is made, or open a prompt.
+    /// Actions that change the list's settings, or open a prompt.
     fn set(&mut self, action: Action) {
         let settings = &mut self.list.settings;
         match action {
@@ -350,7 +350,7 @@ impl App {
         }
     }
 
-    /// Threads of this machine are read only when they are wanted, so the sources open anew.
+    /// Threads of this machine are read only if they are shown, so the sources are opened again.
     fn toggle_threads(&mut self) -> NextStep {
         let threads = !self.list.settings.threads;
         self.list.settings.threads = threads;
@@ -448,7 +448,7 @@ impl App {
         NextStep::Draw
     }
 
-    /// Takes what was typed.
+    /// Accepts the typed text.
     fn accept(&mut self) -> NextStep {
         match std::mem::replace(&mut self.prompt, Prompt::None) {
             Prompt::Filter(text) => self.list.settings.filter = text,
@@ -474,7 +474,7 @@ impl App {
 
 /// Opens the sources of a live screen under `root`.
 pub(crate) fn open_live(root: &Path, threads: bool) -> LiveFeed {
-    // The exact time and the delay have columns.
+    // The exact CPU time and the delay are columns.
     let process = ProcessOptions { threads, schedstat: true, ..ProcessOptions::default() };
     let shown = |entry: &&'static Entry| fields::SOURCES.contains(&entry.name);
     let entries: Vec<_> = source::ALL.iter().copied().filter(shown).collect();
@@ -494,13 +494,13 @@ pub(crate) fn open_recording(path: &Path, local: TimeZone) -> Result<(Cursor, Me
     Ok((cursor, meta))
 }
 
-/// Letters whose sources a screen over collectl's recording shows.
+/// Letters of the sources that are shown of collectl's recordings.
 const COLLECTL_LETTERS: &str = "cdmnZ";
 
-/// Reads an interval in seconds.
+/// Parses an interval in seconds.
 ///
 /// # Errors
-/// A sentence about what was given.
+/// What is wrong with the text.
 pub fn interval(text: &str) -> Result<f64, String> {
     let allowed = INTERVAL_SECONDS_MIN..=INTERVAL_SECONDS_MAX;
     text.trim().parse().ok().filter(|seconds| allowed.contains(seconds)).ok_or_else(|| {
@@ -508,7 +508,7 @@ pub fn interval(text: &str) -> Result<f64, String> {
     })
 }
 
-/// Moves in a list; false when it is given up.
+/// Moves in a list of choices; false if it is closed.
 fn choose(chosen: &mut usize, count: usize, edit: Edit) -> bool {
     match edit {
         Edit::Up => *chosen = chosen.checked_sub(1).unwrap_or(count - 1),
@@ -518,7 +518,7 @@ fn choose(chosen: &mut usize, count: usize, edit: Edit) -> bool {
     true
 }
 
-/// The same among signals, where a digit or a letter goes to the next that begins with it.
+/// As [`choose`], for signals: a digit or a letter selects the next that begins with it.
 fn choose_signal(chosen: &mut usize, edit: Edit) -> bool {
     let Edit::Put(letter) = edit else { return choose(chosen, kill::SIGNALS.len(), edit) };
     let begins = |&index: &usize| {

@@ -1,7 +1,7 @@
-//! The columns of the list: what they are called, how wide they are, when they give way on a
-//! narrow screen, and what the list can be sorted by.
+//! The columns of the list: their names and widths, at which screen widths they are hidden, and
+//! what the list can be sorted by.
 //!
-//! Only lines that are on the screen are made into text; sorting asks for one number a line.
+//! Only lines on the screen are formatted; sorting needs one number for each line.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use super::format;
 use super::values::{ListItem, TickValues};
 
-/// A column; each can be sorted by.
+/// A column; the list can be sorted by each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// Process number.
@@ -64,7 +64,7 @@ pub(crate) struct Appearance {
     pub(crate) width: u16,
     /// Whether text stands at the left.
     pub(crate) left: bool,
-    /// Screens narrower than this do without.
+    /// The narrowest screen on which it is shown.
     pub(crate) from_width: u16,
 }
 
@@ -108,19 +108,19 @@ const OF_GROUPS: &[Column] = &[
     Column::Command,
 ];
 
-/// Those of a screen of that width, in order.
+/// The columns for a screen of that width, in order.
 pub(crate) fn shown(groups: bool, width: u16) -> impl Iterator<Item = Column> {
     let all = if groups { OF_GROUPS } else { OF_PROCESSES };
     let fits = move |column: &Column| {
         let from = column.appearance().from_width;
-        // Groups have fewer columns, so that more of them fit.
+        // Groups have fewer columns, so more of them fit.
         width >= if groups { from.saturating_sub(20) } else { from }
     };
     all.iter().copied().filter(fits)
 }
 
 impl Column {
-    /// All of them: everything the list can be sorted by.
+    /// All columns.
     pub const ALL: &[Column] = &[
         Column::Pid,
         Column::User,
@@ -146,7 +146,7 @@ impl Column {
         Column::Command,
     ];
 
-    /// Its name on the command line, and what it shows.
+    /// The name on the command line, and what the column shows.
     #[must_use]
     pub const fn named(self) -> (&'static str, &'static str) {
         match self {
@@ -175,7 +175,7 @@ impl Column {
         }
     }
 
-    /// Another name that is understood.
+    /// Another accepted name.
     #[must_use]
     pub const fn alias(self) -> Option<&'static str> {
         match self {
@@ -188,7 +188,7 @@ impl Column {
         }
     }
 
-    /// How it looks.
+    /// The appearance of the column.
     pub(crate) const fn appearance(self) -> Appearance {
         let (title, width, left, from_width) = match self {
             Column::Pid => ("PID", 7, false, 0),
@@ -217,7 +217,7 @@ impl Column {
         Appearance { title, width, left, from_width }
     }
 
-    /// Whether small values come first when one begins to sort by it.
+    /// Whether sorting by it begins with small values.
     #[must_use]
     pub const fn rises(self) -> bool {
         matches!(self, Column::Pid | Column::User | Column::Command | Column::State)
@@ -266,7 +266,7 @@ impl Column {
         }
     }
 
-    /// The text to sort by, of columns that are text.
+    /// The text to sort by, for columns of text.
     pub(crate) fn text<'s>(
         self,
         values: &TickValues<'_>,
@@ -317,7 +317,7 @@ impl Column {
     }
 }
 
-/// How an ended process ended, as a shell would say it.
+/// How a process ended, as a shell would print it.
 pub(crate) fn write_end(out: &mut String, ended: &super::ended::Ended) {
     out.push('[');
     match (ended.signal, ended.exit_code) {
@@ -333,7 +333,7 @@ pub(crate) fn write_end(out: &mut String, ended: &super::ended::Ended) {
     out.push_str("] ");
 }
 
-/// Orders by number, the missing behind all others whichever way is up.
+/// Compares numbers; missing ones are last in either order.
 pub(crate) fn by_number(one: Option<f64>, other: Option<f64>, rising: bool) -> Ordering {
     match (one, other) {
         (Some(one), Some(other)) if rising => one.total_cmp(&other),

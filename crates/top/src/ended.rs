@@ -1,8 +1,8 @@
-//! Processes that ended in the interval shown, so that their use is in every sum.
+//! Processes that ended in the shown interval, so that sums include them.
 //!
-//! Exits come at every tick, processes perhaps only at every sixtieth: what ended since the
-//! reading before is kept until the next reading of the processes closes the interval.
-//! Costs a copy of each exit; at most [`ENDED_MAX`] are kept, the rest are counted.
+//! Exits come at every tick, processes perhaps only at every sixtieth: exits since the last reading
+//! are kept until the next reading of processes ends the interval.  Each exit is copied; at most
+//! [`ENDED_MAX`] are kept, the others are counted.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use sample::State;
 
 use super::fields::ScreenSources;
 
-/// Ended processes kept of one interval.
+/// Most ended processes that are kept of one interval.
 const ENDED_MAX: usize = 20_000;
 
 /// A process that ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ended {
-    /// Number and beginning, as the instance's name has them.
+    /// Pid and start time, as in the instance's name.
     pub(crate) name: Vec<u8>,
     pub(crate) command: Option<Vec<u8>>,
     pub(crate) command_line: Option<Vec<u8>>,
@@ -31,18 +31,18 @@ pub(crate) struct Ended {
     pub(crate) peak_resident_kib: Option<f64>,
     /// CPU time of its whole life.
     pub(crate) cpu_seconds: Option<f64>,
-    /// That of the interval; `None` while the interval is open, or if it is not known.
+    /// CPU time in the interval; `None` until the interval ends, or if it is not known.
     pub(crate) cpu_share_seconds: Option<f64>,
     pub(crate) read_bytes: Option<f64>,
     pub(crate) write_bytes: Option<f64>,
     pub(crate) faults: Option<f64>,
-    /// When it began, on the clock that never steps.
+    /// Start time on the monotonic clock.
     start_ns: Option<u64>,
-    /// Whether this is no process, but the sum of what several used whose exits were not seen.
+    /// Whether this is not a process, but the sum of several without exit events.
     pub(crate) inferred: bool,
 }
 
-/// What ended in the interval shown, and after it.
+/// Processes that ended in the shown interval, and after it.
 #[derive(Debug, Default)]
 pub(crate) struct EndedList {
     closed: Vec<Ended>,
@@ -51,7 +51,7 @@ pub(crate) struct EndedList {
 }
 
 impl EndedList {
-    /// All that are known, the latest last.
+    /// All that are kept, the latest last.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Ended> {
         self.closed.iter().chain(&self.open)
     }
@@ -61,22 +61,22 @@ impl EndedList {
         self.closed.get(index).or_else(|| self.open.get(index - self.closed.len()))
     }
 
-    /// Those whose use belongs to the interval that the processes' rates are of.
+    /// Those whose usage belongs to the interval of the processes' rates.
     pub(crate) fn closed(&self) -> &[Ended] {
         &self.closed
     }
 
-    /// How many were not kept, for lack of room.
+    /// The number of those that were not kept, because there were too many.
     pub(crate) fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Forgets all, as after a jump in time.
+    /// Removes all, as after a jump in time.
     pub(crate) fn forget(&mut self) {
         *self = EndedList::default();
     }
 
-    /// Takes the ends of the latest tick.
+    /// Takes the exits of the latest tick.
     pub(crate) fn take(&mut self, frame: &Frame<'_>, sources: &ScreenSources) {
         let exits = sources.exit.track(frame).filter(|track| {
             track.fresh && track.current.state == State::Ok && track.current.table.rows() > 0
@@ -103,7 +103,7 @@ impl EndedList {
         }
     }
 
-    /// Works out what of their CPU time fell into the interval that was closed.
+    /// Computes how much of their CPU time is within the interval that ended.
     fn share(&mut self, frame: &Frame<'_>, sources: &ScreenSources) {
         let Some(track) = sources.process.track(frame) else { return };
         let table = &track.previous.table;
@@ -135,7 +135,7 @@ fn ended(row: &Row<'_>, sources: &ScreenSources) -> Ended {
     let exact = number(fields.run_time);
     let sampled = || Some(number(fields.user_time)? + number(fields.system_time)?);
     let tick_ns = 1_000_000_000 / row.frame.meta.ticks_per_second().max(1);
-    // The tick that it began in has ended by then: it began no later.
+    // Start times are whole ticks: it began before the end of that tick.
     let start_ns = |ticks: u64| ticks.saturating_add(1).saturating_mul(tick_ns);
     Ended {
         name: row.name().to_vec(),

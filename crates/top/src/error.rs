@@ -5,25 +5,25 @@ use std::path::PathBuf;
 
 use feed::{FeedError, TimeError};
 
-/// What to use where a screen cannot be drawn.
+/// What to use without a screen.
 const INSTEAD: &str = "whit record --top and whit play --top give plain lines";
 
 /// Why there is no screen.
 #[derive(Debug, thiserror::Error)]
 pub enum TopError {
-    /// Input or output is no terminal.
+    /// Input or output is not a terminal.
     #[error("whit top needs a terminal; {INSTEAD}")]
     NoTerminal,
-    /// It is not known which terminal it is.
+    /// `TERM` is not set.
     #[error("TERM is not set, so nothing is known of the terminal; {INSTEAD}")]
     UnknownTerminal,
-    /// The terminal can only append text.
+    /// The terminal cannot move its cursor.
     #[error("the terminal (TERM=dumb) cannot place text; {INSTEAD}")]
     DumbTerminal,
     /// The terminal failed.
     #[error("cannot {what}")]
     Terminal {
-        /// What was tried.
+        /// What was attempted.
         what: &'static str,
         /// The system's reason.
         #[source]
@@ -46,7 +46,7 @@ pub enum TopError {
         /// The letters of what is in it.
         recorded: String,
     },
-    /// The recording cannot be read at the moment asked for.
+    /// The recording cannot be read at the requested time.
     #[error("cannot read {}", path.display())]
     Read {
         /// The recording.
@@ -55,10 +55,10 @@ pub enum TopError {
         #[source]
         source: Box<TopError>,
     },
-    /// No samples can be had.
+    /// The feed failed.
     #[error(transparent)]
     Feed(#[from] FeedError),
-    /// A time that is none.
+    /// An invalid time.
     #[error(transparent)]
     Time(#[from] TimeError),
 }

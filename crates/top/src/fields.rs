@@ -1,5 +1,5 @@
-//! Where the columns that `whit top` shows stand in their sources: looked up by name once, at the
-//! start, so that a recording of any version is shown with what it has.
+//! The indexes of the columns that `whit top` shows: found by name once, at the start, so that a
+//! recording of any version is shown with the columns it has.
 //!
 //! Costs some hundred comparisons of short strings, once.
 
@@ -89,7 +89,7 @@ impl<P> SourceFields<P> {
     }
 }
 
-/// Every source that the screen shows.
+/// The sources that the screen shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ScreenSources {
     pub(crate) process: SourceFields<ProcessFields>,
@@ -100,15 +100,15 @@ pub(crate) struct ScreenSources {
     pub(crate) own: SourceFields<OwnFields>,
 }
 
-/// The sources that a live screen reads, in no order.
+/// The sources that a live screen reads, in any order.
 pub(crate) const SOURCES: &[&str] =
     &["cpu", "memory", "pressure", "disk", "network", "process", "exit", "process_total", "whit"];
 
-/// Those of them that only the lines above the list show.
+/// Those that only the lines above the list show.
 pub(crate) const PANEL_ONLY: &[&str] = &["disk", "network", "pressure"];
 
 impl ScreenSources {
-    /// Looks everything up in a feed's sources.
+    /// Finds all indexes in a feed's sources.
     pub(crate) fn of(defs: &[Arc<SourceDef>]) -> Self {
         ScreenSources {
             process: SourceFields::find(defs, "process", ProcessFields::of),
@@ -121,7 +121,7 @@ impl ScreenSources {
     }
 }
 
-/// The process's number and the ticks at which it began, from an instance's name.
+/// The pid and the start time in ticks, from an instance's name.
 pub(crate) fn identity(name: &[u8]) -> Option<(i32, Option<u64>)> {
     let mut parts = name.split(|&byte| byte == SourceDef::INSTANCE_SEPARATOR);
     let number = std::str::from_utf8(parts.next()?).ok()?.parse().ok()?;
@@ -133,7 +133,7 @@ pub(crate) fn identity(name: &[u8]) -> Option<(i32, Option<u64>)> {
 mod tests {
     use super::*;
 
-    /// A field renamed in a source would leave its column empty without a word.
+    /// A field renamed in a source would silently leave its column empty.
     #[test]
     fn every_column_is_there() {
         let defs: Vec<_> = SOURCES.iter().filter_map(|name| source::find(name)).collect();

@@ -1,4 +1,4 @@
-//! Numbers as short text, in a buffer that is kept.  Missing is `-`, never 0.
+//! Numbers as short text, in a reused buffer.  A missing number is `-`, never 0.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ pub(crate) fn size(out: &mut String, bytes: Option<f64>) {
     const UNITS: [char; 7] = ['B', 'K', 'M', 'G', 'T', 'P', 'E'];
     let Some(bytes) = bytes else { return out.push('-') };
     let (mut value, mut unit) = (bytes.max(0.0), 0);
-    // Three digits and the unit: what would be rounded up to 1000 is already one unit more.
+    // Three digits and the unit: what would be rounded up to 1000 gets the next unit.
     while value >= 999.5 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
@@ -19,13 +19,13 @@ pub(crate) fn size(out: &mut String, bytes: Option<f64>) {
     }
 }
 
-/// Appends a per cent number: `0.0`, `12.3`, from 1000 on without decimals.
+/// Appends a percentage: `0.0`, `12.3`, from 1000 on without decimals.
 pub(crate) fn percent(out: &mut String, value: Option<f64>) {
     let Some(value) = value else { return out.push('-') };
     let digits = usize::from(value.abs() < 999.95);
     let text_at = out.len();
     let _ = write!(out, "{value:.digits$}");
-    // A difference of two clocks may be a hair below nothing.
+    // A difference of two clocks may be slightly negative.
     if &out[text_at..] == "-0.0" {
         out.remove(text_at);
     }
@@ -58,7 +58,7 @@ pub(crate) fn time(out: &mut String, seconds: Option<f64>) {
     };
 }
 
-/// Appends a stretch of time in one or two units: `0.3s`, `12s`, `3m04`, `5h06`, `7d08`.
+/// Appends a duration in one or two units: `0.3s`, `12s`, `3m04`, `5h06`, `7d08`.
 pub(crate) fn stretch(out: &mut String, seconds: Option<f64>) {
     let Some(seconds) = seconds else { return out.push('-') };
     let whole = seconds.max(0.0) as u64;
@@ -71,10 +71,10 @@ pub(crate) fn stretch(out: &mut String, seconds: Option<f64>) {
     };
 }
 
-/// Appends a name so that no terminal acts on it; where the terminal knows ASCII alone, other
-/// characters become `?`.
+/// Appends a name, escaped so that terminals do not interpret it; with `ascii` other characters
+/// become `?`.
 pub(crate) fn name(out: &mut String, bytes: &[u8], scratch: &mut Vec<u8>, ascii: bool) {
-    // The common case needs no look at characters.
+    // The common case: plain ASCII.
     let plain = |&byte: &u8| (0x20..0x7f).contains(&byte) && byte != b'\\';
     if bytes.iter().all(plain) {
         return out.push_str(std::str::from_utf8(bytes).unwrap_or_default());

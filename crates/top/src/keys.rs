@@ -1,15 +1,15 @@
-//! What the keys mean: an event in, an action out.  Keys are those of top and htop where they
-//! have one.
+//! What the keys mean: from an event to an action.  Keys are those of top and htop where these have
+//! one.
 
 use feed::Motion;
 use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::columns::Column;
 
-/// A minute, by which the page keys move in a recording.
+/// A minute: the step of the page keys in a recording.
 const MINUTE_NS: i64 = 60_000_000_000;
 
-/// What to do.
+/// An action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Quit,
@@ -45,15 +45,15 @@ pub(crate) enum Action {
     Fold,
     /// The next grouping.
     Group,
-    /// Stop or go on: time in a recording, samples of this machine.
+    /// Stop or continue: time in a recording, samples of this machine.
     Pause,
-    /// In a recording.
+    /// Move in a recording.
     Go(Motion),
-    /// A sample right now.
+    /// Take a sample now.
     Now,
 }
 
-/// What a key does to a line being typed, or a list being chosen from.
+/// What a key does to a typed line, or to a list of choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edit {
     Put(char),
@@ -65,7 +65,7 @@ pub(crate) enum Edit {
     Cancel,
 }
 
-/// The key of an event, if it is one that was pressed.
+/// The key of an event, if it was pressed and not released.
 fn pressed(event: &Event) -> Option<&KeyEvent> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => Some(key),
@@ -73,7 +73,7 @@ fn pressed(event: &Event) -> Option<&KeyEvent> {
     }
 }
 
-/// What a key does to the list; in a recording (`recorded`) the arrow keys move in time.
+/// The action of a key on the list; in a recording (`recorded`) the arrow keys move in time.
 pub(crate) fn action(event: &Event, recorded: bool) -> Option<Action> {
     let key = pressed(event)?;
     if key.modifiers.contains(KeyModifiers::CONTROL) {
@@ -158,7 +158,7 @@ fn letter_action(letter: char) -> Option<Action> {
     })
 }
 
-/// What a key does while something is being typed or chosen.
+/// The effect of a key on a prompt.
 pub(crate) fn edit(event: &Event) -> Option<Edit> {
     let key = pressed(event)?;
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -177,8 +177,7 @@ pub(crate) fn edit(event: &Event) -> Option<Edit> {
     })
 }
 
-/// The help: a key and what it does.  Those marked with `true` are of a recording alone, with
-/// `false` of this machine alone.
+/// The help: keys and their actions.  `true`: only in a recording, `false`: only on this machine.
 pub(crate) const HELP: &[(&str, &str, Option<bool>)] = &[
     ("q  F10  Ctrl-C", "end", None),
     ("Up Down", "select a line; Esc selects none", None),

@@ -1,14 +1,14 @@
-//! Signals to processes, sent so that a number used again is never hit.
+//! Signals to processes; a signal never reaches another process with a reused pid.
 //!
 //! A process file descriptor (pidfd_open(2)) is opened first; then the start time of the process is
-//! compared with that of the selected one, and the signal goes to the descriptor.  Whatever happens
-//! in between, the signal reaches the process that was compared, or none.
+//! compared with that of the selected one, and the signal is sent to the descriptor.  So the signal
+//! reaches the process that was compared, or none.
 
 use std::fmt;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// Signals to choose from, the usual ones first.
+/// Signals to choose from, the common ones first.
 pub(crate) const SIGNALS: &[(&str, i32)] = &[
     ("TERM", libc::SIGTERM),
     ("KILL", libc::SIGKILL),
@@ -24,17 +24,17 @@ pub(crate) const SIGNALS: &[(&str, i32)] = &[
     ("WINCH", libc::SIGWINCH),
 ];
 
-/// What became of a signal.
+/// The result of sending a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SignalOutcome {
     Sent,
-    /// It ended before.
+    /// The process has ended before.
     Gone,
-    /// The number now belongs to another process.
+    /// The pid now belongs to another process.
     Reused,
-    /// It belongs to another user.
+    /// The process belongs to another user.
     Denied,
-    /// Anything else.
+    /// Another error.
     Failed(i32),
 }
 
@@ -54,15 +54,15 @@ impl fmt::Display for SignalOutcome {
     }
 }
 
-/// Sends a signal to the process of that number if it began at `start`, in ticks since boot.
+/// Sends a signal to the process `pid` if it started at `start`, in ticks since boot.
 pub(crate) fn send(pid: i32, start: u64, signal: i32) -> SignalOutcome {
-    // To kill(2), 0 and negative numbers are process groups, which cannot be selected.
+    // For kill(2), 0 and negative numbers are process groups, which cannot be selected.
     let process = if pid > 0 { Pid::from_raw(pid) } else { None };
     let Some(process) = process else { return SignalOutcome::Gone };
     let held = match pidfd_open(process, PidfdFlags::empty()) {
         Ok(held) => Some(held),
         Err(rustix::io::Errno::SRCH) => return SignalOutcome::Gone,
-        // Before Linux 5.3, or forbidden by a seccomp filter: the comparison comes right before the signal.
+        // Before Linux 5.3, or forbidden by a seccomp filter: compared right before the signal.
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => None,
         Err(error) => return SignalOutcome::Failed(error.raw_os_error()),
     };
@@ -86,10 +86,10 @@ pub(crate) fn send(pid: i32, start: u64, signal: i32) -> SignalOutcome {
     }
 }
 
-/// When a process began, in ticks since boot (proc_pid_stat(5), field 22).
+/// When a process started, in ticks since boot (proc_pid_stat(5), field 22).
 fn began(pid: i32) -> Option<u64> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // A name may hold brackets; the last one closes it.
+    // A name may contain parentheses; the last one ends it.
     let end = text.iter().rposition(|&byte| byte == b')')?;
     let mut fields = text.get(end + 2..)?.split(|&byte| byte == b' ');
     std::str::from_utf8(fields.nth(19)?).ok()?.parse().ok()

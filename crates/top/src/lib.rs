@@ -1,14 +1,14 @@
 //! `whit top`: processes on a terminal, of this host or of a recording at any moment.
 //!
-//! `app` holds the state and does what a key asks for; it knows no terminal.  Samples come from
-//! `feed`, `list` orders them into lines, `screen` draws them into a buffer, `keys` says what each
-//! key means, `show` is the loop, and `terminal` alone talks to the terminal.
+//! `app` holds the state and handles keys; it does not use the terminal.  Samples come from `feed`,
+//! `list` arranges them in lines, `screen` draws these into a buffer, `keys` maps keys to actions,
+//! `show` is the loop, and only `terminal` uses the terminal.
 //!
 //! May use `sample`, `layout`, `procfs`, `source`, `feed`.  The environment (`TERM`, the locale)
 //! is handed in as [`TerminalKind`].  Begin reading with `app`.
 //!
-//! Cost: one pass over the tasks a tick, one number a process to sort by, text for the lines on
-//! the screen, and as many bytes to the terminal as changed.
+//! Cost: one pass over the tasks per tick, a number for each process to sort by, text for the lines
+//! on the screen, and as many bytes to the terminal as changed.
 
 mod app;
 mod columns;

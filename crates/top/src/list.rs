@@ -1,8 +1,8 @@
-//! What the list shows: which lines, in which order, which one is selected.
+//! The lines of the list, their order, and the selection.
 //!
-//! Rows stay in the tables; a line is the index of a row.  The selection is kept by a process's
-//! number and start time, not by its line, so that it follows the process through every sort and
-//! never passes to another process that was given the same number.
+//! Rows stay in the tables; a line is the index of a row.  The selection is a pid and a start time,
+//! not a line, so it follows the process through every sort, and never selects another process with
+//! a reused pid.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,10 +11,10 @@ use super::ended::EndedList;
 use super::fields::identity;
 use super::values::{GroupBy, ListItem, ProcessGroup, TickValues};
 
-/// Deepest branch that is indented.
+/// Deepest indented level.
 const DEPTH_MAX: u16 = 24;
 
-/// How the list is made; the keys change it.
+/// The settings of the list; keys change them.
 #[derive(Clone, Debug)]
 pub struct ListSettings {
     /// The column to sort by.
@@ -59,7 +59,7 @@ impl Default for ListSettings {
     }
 }
 
-/// What a line stands for: a number in its table or list.
+/// The content of a line: an index in its table or list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineKind {
     Process(u32),
@@ -71,9 +71,9 @@ pub(crate) enum LineKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) of: LineKind,
-    /// How far it is indented.
+    /// The level of indentation.
     pub(crate) depth: u16,
-    /// Lines that are folded away below it.
+    /// Whether lines below it are hidden.
     pub(crate) folded: bool,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct ProcessList {
     groups: Vec<ProcessGroup>,
     /// Name of the selected instance.
     pub(crate) selected: Option<Vec<u8>>,
-    /// Where it stands.
+    /// The index of its line.
     pub(crate) cursor: usize,
     /// The first line that is on the screen.
     pub(crate) first: usize,
@@ -96,12 +96,12 @@ pub(crate) struct ProcessList {
 }
 
 impl ProcessList {
-    /// A list made so.
+    /// A list with these settings.
     pub(crate) fn new(settings: ListSettings) -> Self {
         ProcessList { settings, ..ProcessList::default() }
     }
 
-    /// What a line shows.
+    /// The content of a line.
     pub(crate) fn item<'a>(&'a self, values: &TickValues<'a>, line: &Line) -> Option<ListItem<'a>> {
         match line.of {
             LineKind::Process(index) => {
@@ -114,7 +114,7 @@ impl ProcessList {
         }
     }
 
-    /// The name by which a line's instance is known.
+    /// The name of a line's instance.
     fn name<'a>(&'a self, values: &TickValues<'a>, line: &Line) -> Option<&'a [u8]> {
         Some(match self.item(values, line)? {
             ListItem::Process(row) => row.name(),
@@ -123,12 +123,12 @@ impl ProcessList {
         })
     }
 
-    /// What is selected.
+    /// The content of the selected line.
     pub(crate) fn selection<'a>(&'a self, values: &TickValues<'a>) -> Option<ListItem<'a>> {
         self.item(values, self.lines.get(self.cursor)?)
     }
 
-    /// Makes the list of a tick.
+    /// Creates the list of a tick.
     pub(crate) fn update(&mut self, values: &TickValues<'_>) {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
@@ -177,7 +177,7 @@ impl ProcessList {
         }
     }
 
-    /// Whether the filters let a line through.
+    /// Whether a line passes the filters.
     fn keeps(&self, values: &TickValues<'_>, item: &ListItem<'_>) -> bool {
         let settings = &self.settings;
         if settings.hide_idle && values.cpu(item).is_none_or(|cpu| cpu < 0.05) {
@@ -207,7 +207,7 @@ impl ProcessList {
         settings.filter.is_empty() || self.matches(values, item, &settings.filter)
     }
 
-    /// Whether a line has a text in its command, arguments, user or control group.
+    /// Whether a line contains a text in its command, arguments, user or control group.
     fn matches(&self, values: &TickValues<'_>, item: &ListItem<'_>, text: &str) -> bool {
         let texts = [
             values.command(item, true),
@@ -236,11 +236,11 @@ impl ProcessList {
         });
     }
 
-    /// Puts each line below its parent's.  A recording may hold any numbers: a process that is
-    /// its own ancestor is shown as a root.
+    /// Puts each line below that of its parent.  A recording may contain any numbers: a process
+    /// that is its own ancestor is shown as a root.
     fn grow(&mut self, values: &TickValues<'_>, keys: &[(Option<f64>, Line)]) {
         let mut at: HashMap<i32, usize> = HashMap::with_capacity(keys.len());
-        // The number of a process that ended may belong to another by now, which then counts.
+        // The pid of an ended process may have been reused; then it counts as the new process.
         for ended in [true, false] {
             for (index, (_, line)) in keys.iter().enumerate() {
                 if matches!(line.of, LineKind::Ended(_)) == ended
@@ -264,7 +264,7 @@ impl ProcessList {
         }
         let mut seen = vec![false; keys.len()];
         let mut lines = Vec::with_capacity(keys.len());
-        // Those on a circle hang below no root; they come last.
+        // Processes in a circle have no root; they come last.
         for root in roots.into_iter().chain(0..keys.len()) {
             let mut stack = vec![(root, 0, true)];
             while let Some((index, depth, shown)) = stack.pop() {
@@ -291,7 +291,7 @@ impl ProcessList {
         values.pid(&self.item(values, line)?)
     }
 
-    /// The number of what a line hangs below: the process of a thread, the parent of a process.
+    /// The pid of the line above: the process of a thread, the parent of a process.
     fn parent(&self, values: &TickValues<'_>, line: &Line) -> Option<i32> {
         let row = match self.item(values, line)? {
             ListItem::Process(row) => row,
@@ -313,7 +313,7 @@ impl ProcessList {
                 return;
             }
         }
-        // What was selected is gone.  The cursor stays, and the line there is not selected instead.
+        // The selected process has ended.  The cursor stays, but its line is not selected.
         self.selected = None;
         self.cursor = self.cursor.min(self.lines.len().saturating_sub(1));
     }
@@ -330,8 +330,8 @@ impl ProcessList {
         self.select(values, self.cursor.saturating_add_signed(lines));
     }
 
-    /// Selects the next line, from the cursor on (itself included with `here`) and around, that
-    /// has a text.  False if none has.
+    /// Selects the next line that contains a text, from the cursor on (with `here` inclusive) and
+    /// then from the top.  False if there is none.
     pub(crate) fn search(&mut self, values: &TickValues<'_>, text: &str, here: bool) -> bool {
         let count = self.lines.len();
         let from = self.cursor + usize::from(!here);
@@ -345,20 +345,20 @@ impl ProcessList {
         found.is_some()
     }
 
-    /// Folds the selected branch, or unfolds it.
+    /// Hides or shows the lines below the selected one.
     pub(crate) fn fold(&mut self, values: &TickValues<'_>) {
         let Some(line) = self.lines.get(self.cursor).copied() else { return };
         let Some(name) = self.name(values, &line).map(<[u8]>::to_vec) else { return };
         if !self.folded.remove(&name) {
             self.folded.insert(name);
         }
-        // Those that ended long ago are not kept.
+        // Drops the names of processes that ended long ago.
         if self.folded.len() > 4096 {
             self.folded.clear();
         }
     }
 
-    /// Sorts by a column; by the same one again, the other way round.
+    /// Sorts by a column; by the same one again, in reverse.
     pub(crate) fn sort_by(&mut self, column: Column) {
         let again = self.settings.sort == column;
         self.settings.rising = if again { !self.settings.rising } else { column.rises() };
@@ -377,12 +377,12 @@ impl ProcessList {
         }
     }
 
-    /// The process that a signal to the selected line would go to.
+    /// The process that would get a signal to the selected line.
     pub(crate) fn target(&self, values: &TickValues<'_>) -> Option<(i32, u64, Vec<u8>)> {
         let ListItem::Process(row) = self.selection(values)? else { return None };
         let mut name = row.name();
         if values.is_thread(&row) {
-            // A thread's signals are its process's.
+            // A thread's signals go to its process.
             let group = row.raw(values.sources.process.fields.tgid?)?;
             let of_group = |row: &layout::Row<'_>| {
                 identity(row.name()).is_some_and(|(pid, _)| i64::from(pid) == group.cast_signed())
@@ -395,7 +395,7 @@ impl ProcessList {
     }
 }
 
-/// Whether a field has a text in it, small and capital letters alike.
+/// Whether a field contains a text, ignoring case.
 fn contains(field: &[u8], text: &str) -> bool {
     let text = text.as_bytes();
     text.is_empty() || field.windows(text.len()).any(|part| part.eq_ignore_ascii_case(text))

@@ -1,8 +1,8 @@
 //! The machine above the list: CPU with its history, memory, swap, pressure, disks, networks,
-//! what begins and ends, and what whit itself costs.
+//! starts and ends of processes, and the cost of whit itself.
 //!
-//! Numbers of disks, networks and pressure are those of the sources' own plot columns, so that
-//! they are the same in every view.
+//! Numbers of disks, networks and pressure come from the plot columns of the sources, so that all
+//! views show the same numbers.
 
 use sample::Level;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ const HISTORY_MAX: usize = 512;
 /// CPU time by state, in the order of the bar.
 pub(crate) const CPU_STATES: [&str; 8] = ["us", "ni", "sy", "hi", "si", "st", "wa", "id"];
 
-/// How many of them are busy; the rest is waiting.
+/// The number of busy states; the others are waiting.
 pub(crate) const CPU_BUSY: usize = 6;
 
 /// What the panel shows of one tick.
@@ -37,9 +37,9 @@ pub(crate) struct MachineValues {
     pub(crate) memory_cached: Option<f64>,
     pub(crate) swap_total: Option<f64>,
     pub(crate) swap_free: Option<f64>,
-    /// Share of time in which some task stood still: CPU, I/O, memory.
+    /// Share of time in which some task waited: CPU, I/O, memory.
     pub(crate) pressure: [Option<f64>; 3],
-    /// Bytes a second.
+    /// Bytes per second.
     pub(crate) disk_read: Option<f64>,
     pub(crate) disk_write: Option<f64>,
     pub(crate) net_in: Option<f64>,
@@ -47,7 +47,7 @@ pub(crate) struct MachineValues {
     pub(crate) processes: Option<f64>,
     pub(crate) threads: Option<f64>,
     pub(crate) running: Option<f64>,
-    /// A second.
+    /// Per second.
     pub(crate) births: Option<f64>,
     pub(crate) execs: Option<f64>,
     pub(crate) exits: Option<f64>,
@@ -56,9 +56,9 @@ pub(crate) struct MachineValues {
     pub(crate) unattributed: Option<f64>,
     /// How processes are read.
     pub(crate) way: Option<String>,
-    /// Why there are none, if so.
+    /// The state of the source of processes.
     pub(crate) process_state: Option<State>,
-    /// What whit costs: per cent of one CPU, bytes, system calls a second.
+    /// The cost of whit: percent of one CPU, bytes, system calls per second.
     pub(crate) own_cpu: Option<f64>,
     pub(crate) own_resident: Option<f64>,
     pub(crate) own_calls: Option<f64>,
@@ -93,7 +93,7 @@ impl Total {
     }
 }
 
-/// Where the panel's numbers come from.
+/// The columns from which the panel's numbers are computed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Panel {
     disk_read: Option<Total>,
@@ -101,15 +101,14 @@ pub(crate) struct Panel {
     net_in: Option<Total>,
     net_out: Option<Total>,
     pressure: Option<(usize, usize)>,
-    /// Busy per cent of the latest ticks, the latest last; a tick of which nothing is known is
-    /// [`None`].
+    /// Busy percentage of the latest ticks, the latest last; `None` if it is not known.
     pub(crate) history: VecDeque<Option<f64>>,
-    /// The same of memory that is in use.
+    /// The same for used memory.
     pub(crate) memory_history: VecDeque<Option<f64>>,
 }
 
 impl Panel {
-    /// Looks the columns up in a feed's sources.
+    /// Finds the columns in a feed's sources.
     pub(crate) fn new(defs: &[Arc<SourceDef>]) -> Self {
         let pressure = defs.iter().position(|def| def.name == "pressure");
         Panel {
@@ -122,7 +121,7 @@ impl Panel {
         }
     }
 
-    /// Takes note of a tick in the history.
+    /// Adds a tick to the history.
     pub(crate) fn note(&mut self, frame: &Frame<'_>, sources: &ScreenSources) {
         let busy = busy(&cpu(frame, sources));
         let mut machine = MachineValues::default();
@@ -137,7 +136,7 @@ impl Panel {
         }
     }
 
-    /// Forgets the history, as after a jump in time.
+    /// Clears the history, as after a jump in time.
     pub(crate) fn forget(&mut self) {
         self.history.clear();
         self.memory_history.clear();
@@ -150,7 +149,7 @@ impl Panel {
         meta: &Meta,
         sources: &ScreenSources,
     ) -> MachineValues {
-        // Plot columns depend on options; these are the defaults.
+        // Plot columns depend on options; the defaults are used.
         let options = Options::default();
         let frame = layout::Frame::new(history, meta, &options);
         let kib = |total| Total::value(total, &frame).map(|kib| kib * 1024.0);
@@ -198,7 +197,7 @@ impl MachineValues {
     }
 }
 
-/// Time since boot, if it is known when that was.
+/// Time since boot, if the boot time is known.
 fn uptime(frame: &Frame<'_>) -> Option<f64> {
     let boot_ns: i64 = frame.meta.get("boot_ns")?.parse().ok()?;
     Some(frame.realtime_ns.saturating_sub(boot_ns) as f64 / 1e9).filter(|&seconds| seconds >= 0.0)
@@ -213,7 +212,7 @@ fn cpu(frame: &Frame<'_>, sources: &ScreenSources) -> [Option<f64>; 8] {
     parts.map(|part| part.filter(|_| total > 0.0).map(|part| part / total * 100.0))
 }
 
-/// The busy part of the CPU's time.
+/// The busy share of the CPU time.
 pub(crate) fn busy(cpu: &[Option<f64>; 8]) -> Option<f64> {
     let known = cpu[..CPU_BUSY].iter().any(Option::is_some);
     known.then(|| cpu[..CPU_BUSY].iter().flatten().sum())
@@ -280,7 +279,7 @@ fn count_tasks(machine: &mut MachineValues, frame: &Frame<'_>, sources: &ScreenS
         let origin = sources.exit.fields.origin;
         let is_told = |row: &Row<'_>| origin.and_then(|field| row.text(field)) != Some(b"inferred");
         let ends = row.rows().filter(is_told).count();
-        // Where only the use of children is known, their number is not.
+        // If only the usage of children is known, their number is not.
         let known = seconds.filter(|_| ends > 0 || row.rows().next().is_none());
         machine.exits = known.map(|seconds| ends as f64 / seconds);
     }

@@ -1,7 +1,7 @@
-//! The screen: the machine, the list, a line that says what can be done.
+//! The screen: the machine, the list, and a line of messages.
 //!
-//! Everything is put into ratatui's buffer, which is compared with the one before: what did not
-//! change is not sent.  Only lines on the screen are made into text, in one string that is kept.
+//! Everything is drawn into ratatui's buffer, which is compared with the last one, and only
+//! differences are sent.  Only lines on the screen are formatted, in one reused string.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -150,7 +150,7 @@ fn cut(text: &mut String, width: u16) {
     }
 }
 
-/// What draws the eye: much CPU, a process that waits for a disk.
+/// Highlights: much CPU, a process that waits for a disk.
 fn mark(theme: Theme, column: Column, values: &TickValues<'_>, item: &ListItem<'_>) -> Style {
     match column {
         Column::Cpu => match values.cpu(item) {
@@ -188,10 +188,10 @@ fn command(
     if let ListItem::Ended(ended) = item {
         columns::write_end(text, ended);
     }
-    // A program without arguments of its own is one of the kernel's, or a zombie.
+    // A process without arguments is a kernel thread, or a zombie.
     let full = settings.full && !matches!(item, ListItem::Process(row) if values.is_thread(row));
     let name = values.command(item, full).unwrap_or(b"-");
-    // What is cut off anyway is not escaped first.
+    // Text that does not fit is not escaped.
     let room = usize::from(canvas.area.width) * 4;
     let name = &name[..name.len().min(room)];
     format::name(text, name, &mut canvas.bytes, ascii);

@@ -15,15 +15,15 @@ use crate::list::ListSettings;
 use crate::screen::{self, Theme};
 use crate::terminal::{TakenTerminal, TerminalEvent, TerminalKind};
 
-/// A screen of processes, not yet shown.
+/// A screen of processes, before it is shown.
 pub struct TopScreen(App);
 
 impl TopScreen {
-    /// The processes under `root`, which is `/` for this host; `meta` are the facts of it, `zone`
-    /// is that of the times shown.
+    /// The processes under `root`, which is `/` for this host; `meta` are its facts, `zone` is for
+    /// displayed times.
     ///
     /// # Errors
-    /// There is no `/proc` under `root`.
+    /// If there is no `/proc` under `root`.
     pub fn live(
         root: &Path,
         meta: Meta,
@@ -42,7 +42,7 @@ impl TopScreen {
     /// A recording, at its first sample that has rates or at `at` (`[yyyymmdd:]hh:mm[:ss]`).
     ///
     /// # Errors
-    /// It cannot be read or holds no processes; `at` is no time.
+    /// If it cannot be read or has no processes; if `at` is not a time.
     pub fn recorded(
         file: &Path,
         at: Option<&str>,
@@ -60,7 +60,7 @@ impl TopScreen {
         let failed = |source| TopError::Read { path: file.to_owned(), source: Box::new(source) };
         app.go(motion).map_err(failed)?;
         if at.is_none() {
-            // The first sample alone has no rates.
+            // The first sample has no rates.
             app.go(Motion::Forward)?;
         }
         Ok(TopScreen(app))
@@ -82,7 +82,7 @@ impl TopScreen {
     }
 }
 
-/// Time from the first sample of this machine to the second, so that rates are there at once.
+/// Time from the first live sample to the second, so that rates are shown at once.
 const FIRST_PAUSE_NS: u64 = 250_000_000;
 
 /// Shows `app` until the user ends it, or `count` samples have been shown.
@@ -116,7 +116,7 @@ fn show(app: &mut App, count: Option<u64>, kind: &TerminalKind) -> Result<(), To
                 if !app.tick()? {
                     app.paused = true;
                 }
-                // Sources that were opened anew have no rates before their second sample.
+                // Sources that were opened again have no rates before their second sample.
                 due_ns = match app.readings.history.ticks() {
                     1 => now_ns() + FIRST_PAUSE_NS,
                     _ => next_tick(due_ns, app.interval_seconds),
@@ -133,12 +133,12 @@ fn show(app: &mut App, count: Option<u64>, kind: &TerminalKind) -> Result<(), To
     }
 }
 
-/// The clock that ticks go by, in nanoseconds.
+/// The clock of the ticks, in nanoseconds.
 fn now_ns() -> u64 {
     SystemClock.now().monotonic_ns
 }
 
-/// The next tick: a whole number of intervals on, or from now where one was missed.
+/// The time of the next tick: an interval later, or from now if one was missed.
 fn next_tick(due_ns: u64, seconds: f64) -> u64 {
     let interval_ns = (seconds * 1e9) as u64;
     let next_ns = due_ns.saturating_add(interval_ns);
@@ -150,7 +150,7 @@ fn next_tick(due_ns: u64, seconds: f64) -> u64 {
     }
 }
 
-/// Does what all events ask for, and what the most far-reaching of them leaves to the loop.
+/// Handles all events; returns the most far-reaching step that is left to the loop.
 fn events_done(app: &mut App, events: &[Event]) -> Result<NextStep, TopError> {
     let mut next = NextStep::Nothing;
     for event in events {
@@ -167,11 +167,11 @@ fn events_done(app: &mut App, events: &[Event]) -> Result<NextStep, TopError> {
 fn draw(app: &mut App, terminal: &mut TakenTerminal, theme: Theme) -> Result<(), TopError> {
     terminal.screen.draw(|frame| screen::draw(app, frame.buffer_mut(), theme))?;
     if let SampleFeed::Live(live) = &app.feed {
-        // The wait, the terminal's size (which is asked of the terminal itself), the write.
+        // Waiting, the terminal's size (three calls), and writing.
         live.counters().calls.add(CALLS_A_SCREEN);
     }
     Ok(())
 }
 
-/// System calls that a screen takes: the wait, three for the terminal's size, a write.
+/// System calls for drawing: the wait, three for the terminal's size, a write.
 const CALLS_A_SCREEN: u64 = 5;

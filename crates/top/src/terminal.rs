@@ -1,8 +1,8 @@
-//! The terminal: taken over at the start, given back at every end there is (return, error, panic,
-//! TERM, HUP, INT) and while the process is stopped.
+//! The terminal: taken over at the start, and restored at every end (return, error, panic, TERM,
+//! HUP, INT) and while the process is stopped.
 //!
-//! A signal handler writes a byte to a pipe that the loop waits on together with the keyboard, so
-//! no signal is seen late and none is polled for.
+//! A signal handler writes a byte to a pipe; the loop waits for this pipe and the keyboard, so
+//! signals are handled at once and need no polling.
 
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write as _};
 use std::mem::ManuallyDrop;
@@ -19,8 +19,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::TopError;
 
-/// Bytes gathered before they are written: more than one screen's changes, so that they leave in
-/// one call.
+/// Size of the output buffer: more than the changes of a screen, so that these are written by one
+/// call.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 const STOP: u32 = 1;
@@ -32,15 +32,15 @@ static PENDING: AtomicU32 = AtomicU32::new(0);
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// What the screen is drawn with.
+/// The type of the screen.
 pub(crate) type Screen = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
-/// What the loop was woken by.
+/// Why the loop was woken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TerminalEvent {
     /// The time is up.
     Time,
-    /// Keys and the like.
+    /// Keys and other events.
     Events(Vec<Event>),
     /// Draw everything again: another program had the terminal, or its size changed.
     Redraw,
@@ -50,25 +50,25 @@ pub(crate) enum TerminalEvent {
 
 /// The terminal while this program draws on it.
 pub(crate) struct TakenTerminal {
-    /// Never dropped: its own end would complain on stderr when the terminal is gone, and what it
-    /// would restore is restored by [`give_back`].
+    /// Never dropped: its destructor would print to stderr if the terminal is gone, and
+    /// [`give_back`] restores the terminal already.
     pub(crate) screen: ManuallyDrop<Screen>,
     signals: OwnedFd,
 }
 
-/// What the environment says of the terminal.
+/// What the environment says about the terminal.
 #[derive(Clone, Debug, Default)]
 pub struct TerminalKind {
     /// `TERM`, if it is set.
     pub name: Option<String>,
-    /// Whether colours are refused: `NO_COLOR` is set to something.
+    /// Whether colours are disabled: `NO_COLOR` is not empty.
     pub no_colour: bool,
-    /// The locale of characters: the first of `LC_ALL`, `LC_CTYPE` and `LANG` that says something.
+    /// The character locale: the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is not empty.
     pub locale: String,
 }
 
 impl TerminalKind {
-    /// Whether there is a terminal that a screen can be drawn on.
+    /// Checks that there is a terminal that can show a screen.
     pub(crate) fn check(&self) -> Result<(), TopError> {
         if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
             return Err(TopError::NoTerminal);
@@ -80,14 +80,14 @@ impl TerminalKind {
         }
     }
 
-    /// Whether colours are wanted and can be had.
+    /// Whether colours are enabled and supported.
     pub(crate) fn has_colour(&self) -> bool {
         let name = self.name.as_deref().unwrap_or_default();
         let plain = name.starts_with("vt") || name.ends_with("-m") || name.ends_with("-mono");
         !self.no_colour && !plain
     }
 
-    /// Whether the terminal shows ASCII alone: the locale says so, or it is an old one.
+    /// Whether the terminal shows only ASCII: by the locale, or because it is an old one.
     pub(crate) fn is_ascii(&self) -> bool {
         let locale = self.locale.to_ascii_lowercase();
         let name = self.name.as_deref().unwrap_or_default();
@@ -155,7 +155,7 @@ impl TakenTerminal {
         Ok(if pending & RESIZED != 0 { TerminalEvent::Redraw } else { TerminalEvent::Time })
     }
 
-    /// Gives the terminal back, stops, and takes it again when the process is continued.
+    /// Restores the terminal, stops, and takes it over again when the process is continued.
     pub(crate) fn suspend(&mut self) -> Result<(), TopError> {
         give_back();
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)
@@ -165,14 +165,14 @@ impl TakenTerminal {
     }
 
     fn again(&mut self) -> Result<(), TopError> {
-        // The program that had the terminal meanwhile may have left it in any state.
+        // Another program may have left the terminal in any state.
         let _ = terminal::disable_raw_mode();
         enter().map_err(failed("take the terminal over again"))?;
         self.screen.clear()?;
         Ok(())
     }
 
-    /// Forgets what is on the screen, so that all is drawn again.
+    /// Forgets the content of the screen, so that all is drawn again.
     pub(crate) fn clear(&mut self) -> Result<(), TopError> {
         self.screen.clear()?;
         Ok(())
@@ -185,7 +185,7 @@ impl Drop for TakenTerminal {
     }
 }
 
-/// Says what was tried with the terminal.
+/// Adds to an error what was attempted.
 fn failed(what: &'static str) -> impl Fn(io::Error) -> TopError {
     move |source| TopError::Terminal { what, source }
 }
@@ -196,7 +196,7 @@ fn enter() -> io::Result<()> {
     execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)
 }
 
-/// Gives the terminal back.  Never fails: there is nowhere left to report to.
+/// Restores the terminal.  Errors are ignored: they could not be shown.
 fn give_back() {
     if TAKEN.swap(false, Ordering::Relaxed) {
         let mut out = io::stdout();
@@ -206,7 +206,7 @@ fn give_back() {
     }
 }
 
-/// A panic's message must be readable, and the shell behind it usable.
+/// Restores the terminal before the message of a panic.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -221,7 +221,7 @@ fn restore_on_panic() {
 fn install_handlers() -> io::Result<OwnedFd> {
     use rustix::pipe::{PipeFlags, pipe_with};
     let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-    // The handlers write to it as long as the process lives.
+    // The handlers write to it until the process ends.
     WAKE.store(write.as_fd().as_raw_fd(), Ordering::Relaxed);
     std::mem::forget(write);
     let signals = [

@@ -1,4 +1,4 @@
-//! The whole of `whit top` without a terminal: tables made by hand and a kernel tree of
+//! All of `whit top` without a terminal: with tables made by hand, and a kernel tree of
 //! `testdata/proc`, drawn into a buffer.
 
 use ratatui_core::backend::TestBackend;
@@ -128,7 +128,7 @@ fn draw(app: &mut App, width: u16, height: u16, theme: Theme) -> String {
     text
 }
 
-/// Two ticks of a small machine with names as bad as they get.
+/// Two ticks of a small machine with hostile names.
 fn hostile() -> Made {
     let mut made = Made::new(ListSettings::default());
     for tick in 0..2 {
@@ -152,7 +152,8 @@ fn hostile() -> Made {
             let texts: [(&str, &[u8]); 3] =
                 [("command", b"cc1"), ("user", b"ann"), ("cgroup", b"/user.slice")];
             made.row("exit", b"200\x1f100020", &cells, &texts);
-            // This one began before: what it used in the interval is its life less what it had.
+            // This one started before: its usage in the interval is that of its life less the
+            // earlier part.
             let cells = [("run_time", 900_000_000), ("signal", 9), ("start_time", 106)];
             made.row("exit", b"106\x1f106", &cells, &[("command", b"old")]);
         } else {
@@ -185,7 +186,7 @@ fn a_tree_and_groups() {
     let tree = made.draw(80, 20);
     made.keys("g");
     let groups = made.draw(80, 20);
-    // What ended is in the sum: 10 ms of the shell's and 250 ms of the compiler's.
+    // Ended processes are in the sum: 10 ms of the shell and 250 ms of the compiler.
     assert!(groups.lines().any(|l| l.contains("26.0") && l.ends_with("/user.slice")), "{groups}");
     compare("top-tree", &tree);
     compare("top-groups", &groups);
@@ -249,7 +250,7 @@ fn the_selection_holds_to_its_process() {
     made.keys("N");
     assert_ne!(made.app.list.cursor, before);
     assert_eq!(made.app.list.selected.as_deref(), Some(b"100\x1f100".as_slice()));
-    // The same number, another beginning: another process.
+    // The same pid with another start time: another process.
     made.row("process", b"100\x1f999", &[("tgid", 100)], &[("command", b"bash")]);
     made.tick();
     assert_eq!(made.app.list.selected, None);
@@ -289,7 +290,7 @@ fn branches_fold_and_circles_end() {
     let mut made = Made::new(ListSettings { tree: true, ..ListSettings::default() });
     made.process(1, 0, 0, 1, &[]);
     made.process(2, 1, 0, 1, &[]);
-    // Each other's parents, as no kernel would say.
+    // Each is the other's parent, which no kernel would report.
     made.process(3, 4, 0, 1, &[]);
     made.process(4, 3, 0, 1, &[]);
     made.tick();
@@ -429,7 +430,7 @@ fn another_machines_tree_shows_that_machine() {
     let meminfo = std::fs::read_to_string(app.root.join("proc/meminfo")).unwrap();
     assert!(meminfo.contains(&format!("{total:.0} kB")), "{total}");
     assert!(!text.contains("load -"), "{text}");
-    // Its processes are not ours to signal.
+    // Processes of a recording cannot be signalled.
     app.list.selected = Some(b"1\x1f1".to_vec());
     app.event(&Event::Key(KeyCode::Char('k').into())).unwrap();
     assert_eq!(app.prompt, Prompt::None);

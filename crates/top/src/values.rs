@@ -1,7 +1,7 @@
-//! What a line of the list shows: a process, one that ended, or a group of them; and its numbers.
+//! The content of a line of the list (a process, an ended one, or a group), and its numbers.
 //!
-//! A process that began within the interval did everything within it.  Of one that began earlier
-//! and is missing from the reading before, nothing is known.
+//! The counters of a process that started within the interval are all of the interval.  For one
+//! that started earlier and is missing from the last reading, nothing is known.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use layout::{Frame, Row};
 use super::ended::{Ended, EndedList};
 use super::fields::{ScreenSources, identity};
 
-/// What a line of the list shows.
+/// The content of a line of the list.
 #[derive(Clone, Copy)]
 pub(crate) enum ListItem<'a> {
     Process(Row<'a>),
@@ -18,7 +18,7 @@ pub(crate) enum ListItem<'a> {
     Group(&'a ProcessGroup),
 }
 
-/// What processes are put together by.
+/// What processes are grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupBy {
     /// Control groups.
@@ -33,7 +33,7 @@ impl GroupBy {
     /// All of them.
     pub const ALL: &[GroupBy] = &[GroupBy::Cgroup, GroupBy::User, GroupBy::Command];
 
-    /// Its name on the command line, and what it means.
+    /// The name on the command line, and what it means.
     #[must_use]
     pub const fn named(self) -> (&'static str, &'static str) {
         match self {
@@ -62,21 +62,21 @@ pub(crate) struct ProcessGroup {
     pub(crate) faults: Option<f64>,
 }
 
-/// A tick, with what the numbers of every line are made of.
+/// A tick, with the inputs of the numbers of all lines.
 #[derive(Clone, Copy)]
 pub(crate) struct TickValues<'a> {
     pub(crate) frame: Frame<'a>,
     pub(crate) sources: &'a ScreenSources,
-    /// Of the processes' two readings.
+    /// Time between the two readings of processes.
     pub(crate) seconds: Option<f64>,
-    /// When the reading before was, on the clock that never steps.
+    /// Time of the last reading on the monotonic clock.
     before_ns: Option<u64>,
     memory_kib: Option<f64>,
     ticks_per_second: f64,
 }
 
 impl<'a> TickValues<'a> {
-    /// Finds what the numbers of a tick are made of.
+    /// Finds the inputs of a tick.
     pub(crate) fn new(frame: Frame<'a>, sources: &'a ScreenSources) -> Self {
         let process = sources.process.row(&frame);
         let before = process.map(|row| &row.track.previous);
@@ -94,7 +94,7 @@ impl<'a> TickValues<'a> {
         }
     }
 
-    /// How far a counter of a process went in the interval.
+    /// The increase of a process's counter in the interval.
     fn amount(&self, row: &Row<'_>, field: Option<usize>) -> Option<f64> {
         let field = field?;
         row.delta(field).or_else(|| {
@@ -103,7 +103,7 @@ impl<'a> TickValues<'a> {
         })
     }
 
-    /// Whether a process that the reading before lacks began after it.
+    /// Whether a process that is missing from the last reading started after it.
     fn amount_since_birth(&self, row: &Row<'_>) -> Option<bool> {
         if !row.is_new() {
             return None;
@@ -116,7 +116,7 @@ impl<'a> TickValues<'a> {
         Some(amount? / self.seconds?)
     }
 
-    /// CPU use, per cent of one CPU.
+    /// CPU usage, in percent of one CPU.
     pub(crate) fn cpu(&self, item: &ListItem<'_>) -> Option<f64> {
         let fields = &self.sources.process.fields;
         let used_seconds = match item {
@@ -134,7 +134,7 @@ impl<'a> TickValues<'a> {
         self.per_second(used_seconds).map(|share| share * 100.0)
     }
 
-    /// CPU time of its life, in seconds.
+    /// CPU time of the process's life, in seconds.
     pub(crate) fn time(&self, item: &ListItem<'_>) -> Option<f64> {
         let fields = &self.sources.process.fields;
         match item {
@@ -149,7 +149,7 @@ impl<'a> TickValues<'a> {
         }
     }
 
-    /// Time ready to run without a CPU, per cent of the interval.
+    /// Time ready to run without a CPU, in percent of the interval.
     pub(crate) fn delay(&self, item: &ListItem<'_>) -> Option<f64> {
         match item {
             ListItem::Group(group) => group.delay,
@@ -161,7 +161,7 @@ impl<'a> TickValues<'a> {
         }
     }
 
-    /// Memory that is in use, in KiB; the most of its life for one that ended.
+    /// Resident memory in KiB; the peak for an ended process.
     pub(crate) fn resident(&self, item: &ListItem<'_>) -> Option<f64> {
         match item {
             ListItem::Group(group) => group.resident_kib,
@@ -170,13 +170,13 @@ impl<'a> TickValues<'a> {
         }
     }
 
-    /// The same as a share of the machine's memory.
+    /// Resident memory in percent of the machine's memory.
     pub(crate) fn memory(&self, item: &ListItem<'_>) -> Option<f64> {
         let total = self.memory_kib.filter(|&total| total > 0.0)?;
         Some(self.resident(item)? / total * 100.0)
     }
 
-    /// Bytes fetched from storage in a second.
+    /// Bytes read from storage per second.
     pub(crate) fn read(&self, item: &ListItem<'_>) -> Option<f64> {
         match item {
             ListItem::Group(group) => group.read,
@@ -187,7 +187,7 @@ impl<'a> TickValues<'a> {
         }
     }
 
-    /// Bytes sent to storage in a second.
+    /// Bytes written to storage per second.
     pub(crate) fn write(&self, item: &ListItem<'_>) -> Option<f64> {
         match item {
             ListItem::Group(group) => group.write,
@@ -198,7 +198,7 @@ impl<'a> TickValues<'a> {
         }
     }
 
-    /// Page faults with I/O in a second.
+    /// Page faults with I/O per second.
     pub(crate) fn faults(&self, item: &ListItem<'_>) -> Option<f64> {
         match item {
             ListItem::Group(group) => group.faults,
@@ -209,7 +209,7 @@ impl<'a> TickValues<'a> {
         }
     }
 
-    /// A level of a process, as it is.
+    /// A level of a process.
     pub(crate) fn level(&self, item: &ListItem<'_>, field: Option<usize>) -> Option<f64> {
         match item {
             ListItem::Process(row) => row.gauge(field?),
@@ -217,7 +217,7 @@ impl<'a> TickValues<'a> {
         }
     }
 
-    /// The process's number.
+    /// The pid.
     pub(crate) fn pid(&self, item: &ListItem<'_>) -> Option<i32> {
         match item {
             ListItem::Process(row) => Some(identity(row.name())?.0),
@@ -244,7 +244,7 @@ impl<'a> TickValues<'a> {
         }
     }
 
-    /// The command: its name, or with `full` program and arguments where there are any.
+    /// The command: its name, or with `full` the program and its arguments if it has any.
     pub(crate) fn command<'s>(&self, item: &ListItem<'s>, full: bool) -> Option<&'s [u8]> {
         let (line, name) = match item {
             ListItem::Process(row) => {
@@ -269,7 +269,7 @@ impl<'a> TickValues<'a> {
         }
     }
 
-    /// Puts processes together, those that ended included.  Threads are in their process.
+    /// Groups processes, including ended ones.  Threads are part of their process.
     pub(crate) fn groups(&self, by: GroupBy, ended: &EndedList) -> Vec<ProcessGroup> {
         let mut groups: Vec<ProcessGroup> = Vec::new();
         let mut known: HashMap<Vec<u8>, usize> = HashMap::new();

@@ -46,7 +46,7 @@ struct Brief {
     scratch: Vec<u8>,
 }
 
-/// What of the options is needed when there is no frame to ask.
+/// The options that are needed without a frame.
 #[derive(Default)]
 struct Settings {
     stats: bool,
@@ -70,7 +70,7 @@ impl Brief {
         }
     }
 
-    /// Whether this line wants a header before it.
+    /// Whether this line gets a header before it.
     fn wants_header(&self) -> bool {
         match self.settings.header_repeat {
             _ if self.settings.home => true,
@@ -150,8 +150,8 @@ impl Brief {
     fn push_body(&mut self, frame: &Frame<'_>) {
         let out = &mut self.buffer;
         for part in &self.parts {
-            // A source that was left out at this tick has no values for it.  One that is read less
-            // often by design shows its latest reading until the next, as its own interval says.
+            // A source that was not read at this tick has no values for it.  One with a longer
+            // interval shows its latest reading until the next one.
             let is_slow = part.def.cadence != Cadence::First;
             let track = part.track(frame).filter(|track| track.fresh || is_slow);
             let row = track.map(|track| frame.whole(track));
@@ -188,7 +188,7 @@ impl Brief {
     }
 }
 
-/// The blocks that these options ask for, with their parts.
+/// The blocks that these options select, with their parts.
 fn blocks<'a>(
     parts: &'a [Part],
     options: &'a Options,

@@ -1,11 +1,11 @@
-//! Two periods side by side: what each field was on average and at most, and how it changed.
+//! Two periods side by side: mean and maximum of each field, and their change.
 //!
 //! A [`Period`] adds up frames; [`write_comparison`] prints two of them as a table for people, as
-//! CSV, or as JSON lines.  Means are weighted by the time each value stands for, so periods of
-//! different intervals compare.  Numbers are those of CSV and JSON: base units, counters per
-//! second, missing left out.
+//! CSV, or as JSON lines.  Means are weighted by the duration of each value, so periods with
+//! different intervals can be compared.  Numbers are those of CSV and JSON: base units, counters
+//! per second; missing ones are left out.
 //!
-//! Costs one map look-up a value; a day of samples of everything takes a few seconds.
+//! Costs a map look-up for each value; a day of samples of everything takes a few seconds.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::TableForm;
 use crate::fields::{Plan, Selection, instance_text, keeps, number};
 
-/// What one field of one instance did in a period.
+/// The values of one field of one instance in a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Course {
     weighted: f64,
@@ -43,7 +43,7 @@ impl Course {
 /// Source index in the feed, escaped instance, field index.
 type Key = (usize, String, usize);
 
-/// What every chosen field did in a stretch of time.
+/// The values of every selected field in a period.
 #[derive(Debug)]
 pub struct Period {
     defs: Vec<Arc<SourceDef>>,
@@ -53,10 +53,10 @@ pub struct Period {
 }
 
 impl Period {
-    /// An empty period over these sources; `--fields`, or `-s`, chooses among them.
+    /// An empty period of these sources; `--fields`, or `-s`, selects among them.
     ///
     /// # Errors
-    /// `InvalidInput` for a name in `--fields` that nothing has.
+    /// `InvalidInput` for a name in `--fields` that does not exist.
     pub fn new(options: &Options, defs: &[Arc<SourceDef>]) -> io::Result<Self> {
         let selection = Selection::of(options, defs)?;
         let plans = defs.iter().map(|def| selection.plan(def)).collect();
@@ -99,7 +99,7 @@ struct Line {
 }
 
 impl Line {
-    /// How much more `b` is than `a`, in per cent; `None` when there is nothing to compare with.
+    /// How much more `b` is than `a`, in percent; `None` if one is missing, or `a` is 0.
     fn change_percent(&self) -> Option<f64> {
         let (a, b) = (self.a?.mean(), self.b?.mean());
         (a != 0.0).then(|| 100.0 * (b - a) / a.abs())
@@ -130,11 +130,11 @@ fn lines(a: &Period, b: &Period) -> Vec<Line> {
     keys.into_iter().map(line).collect()
 }
 
-/// Writes two periods over the same sources side by side.  The table leaves out fields that were
-/// 0 throughout both; CSV and JSON have them all.
+/// Writes two periods of the same sources side by side.  The table leaves out fields that were 0
+/// throughout both; CSV and JSON have all fields.
 ///
 /// # Errors
-/// Those of `out`; `InvalidInput` when the periods are of different sources.
+/// Those of `out`; `InvalidInput` if the periods have different sources.
 pub fn write_comparison(
     a: &Period,
     b: &Period,

@@ -1,14 +1,13 @@
 //! CSV (RFC 4180, but lines end with a line feed alone).
 //!
 //! **Long form**, the default: `time,host,source,instance,field,value`, a line for each value.
-//! Instances come and go and sources are read at different intervals: a value that is not there
-//! has no line.
+//! Instances come and go and sources are read at different intervals: a missing value has no line.
 //!
-//! **Wide form**, with `--fields`: `time,host` and a column for each field chosen, headed
-//! `source.field` or `source[instance].field`; a line for each tick, empty where missing.  A
-//! header cannot change in the middle of a file, so its columns are fixed at the first line:
-//! instances named in `--fields` always have theirs, others only if they were there then.  What
-//! came later is named by [`View::notes`]; the long form has them all.
+//! **Wide form**, with `--fields`: `time,host` and a column for each selected field, headed
+//! `source.field` or `source[instance].field`; a line for each tick, empty where missing.  A header
+//! cannot change in the middle of a file, so the columns are fixed at the first line: those of
+//! instances named in `--fields`, and of others that exist then.  [`View::notes`] names the later
+//! ones; the long form has all.
 //!
 //! Times are UTC with milliseconds; with `--utc`, seconds since the epoch.  Numbers follow
 //! `fields`: base units, counters as rates per second.
@@ -33,10 +32,10 @@ pub(crate) static ENTRY: ViewEntry = ViewEntry {
     ..ViewEntry::EMPTY
 };
 
-/// Instances without a column that are named in a note; the rest is only counted.
+/// Instances without a column that are named in a note; further ones are only counted.
 const LATE_NAMES_MAX: usize = 8;
 
-/// The view; one for all the feeds of a play.
+/// The view; one for all feeds of a play.
 #[derive(Default)]
 pub struct Csv {
     selection: Selection,
@@ -74,7 +73,7 @@ impl View for Csv {
     }
 
     fn frame(&mut self, frame: &Frame<'_>, out: &mut dyn Write) -> io::Result<()> {
-        // The first tick is only a base for rates.
+        // The first tick has no rates.
         if frame.seconds == 0.0 {
             return Ok(());
         }
@@ -197,7 +196,7 @@ impl Csv {
         out.write_all(&self.line)
     }
 
-    /// Notes the chosen instances that came after the header.
+    /// Remembers the selected instances that came after the header.
     fn remember_late(&mut self, frame: &Frame<'_>, rows: &[Vec<(Row<'_>, String)>]) {
         for ((track, plan), rows) in frame.tracks.iter().zip(&self.plans).zip(rows) {
             for (_, instance) in rows {
@@ -219,7 +218,7 @@ impl Csv {
     }
 }
 
-/// The rows of a source that were read at this tick and that filters keep, with their names.
+/// The rows of a source that were read at this tick and pass the filters, with their names.
 fn shown<'a>(
     frame: &Frame<'a>,
     track: &'a Track,
@@ -229,7 +228,7 @@ fn shown<'a>(
     rows.map(|row| (row, instance_text(row.name())))
 }
 
-/// Appends the cell's value; false if there is none.
+/// Appends the value of a cell; false if there is none.
 fn push_value(line: &mut Vec<u8>, row: &Row<'_>, field: usize) -> bool {
     if row.track.def.fields[field].kind == Kind::Text {
         let Some(text) = row.text(field) else { return false };
@@ -241,7 +240,7 @@ fn push_value(line: &mut Vec<u8>, row: &Row<'_>, field: usize) -> bool {
     write!(line, "{value}").is_ok()
 }
 
-/// Appends a field, in quotes where the format needs them.
+/// Appends a field, quoted if necessary.
 pub(crate) fn quote_into(line: &mut Vec<u8>, field: &[u8]) {
     if !field.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
         return line.extend_from_slice(field);

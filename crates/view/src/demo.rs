@@ -1,5 +1,5 @@
-//! A small made-up feed for the tests of views: two sources, three ticks, an instance that goes,
-//! one that comes with a hostile name, a counter that is reset, a source that is absent.
+//! A small artificial feed for the tests of views: two sources, three ticks, an instance that ends,
+//! one that begins and has a hostile name, a counter that is reset, an absent source.
 
 use layout::LayoutLookup;
 use sample::Level;
@@ -86,7 +86,7 @@ static NFS: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
     })
 });
 
-/// The hostile name: a comma, an escape, a byte that is no UTF-8, a quotation mark.
+/// The hostile name: a comma, an escape, a byte that is not UTF-8, a quotation mark.
 pub(crate) const HOSTILE: &[u8] = b"x,\x1b\xff\"";
 
 /// A feed of three ticks at 10, 11 and 12 s after the epoch.
@@ -116,7 +116,7 @@ impl Feed {
         view.end(out)
     }
 
-    /// What the view writes for the whole feed.
+    /// The view's output for the whole feed.
     pub(crate) fn show(&mut self, view: &mut dyn View) -> String {
         self.try_show(view).unwrap()
     }

@@ -1,11 +1,11 @@
 //! One line for each instance over a whole recording (`--procanalyze`, `--slabanalyze`).
 //!
-//! What stands in a line is data of the source ([`layout::Digest`]).  As in collectl the first
-//! interval shown is where counting begins; an instance that comes later counts from its birth.
-//! Where another source tells of ended instances, theirs go on with what came after they were
-//! seen last, and those that no reading ever saw have lines, too.
+//! The columns of a line are data of the source ([`layout::Digest`]).  As in collectl, counting
+//! begins with the first interval shown; an instance that comes later counts from its start.  If
+//! another source has exit events, they add what came after the last reading, and instances that no
+//! reading has seen get lines, too.
 //!
-//! Holds one entry for each instance ever seen.
+//! Keeps one entry for each instance ever seen.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use sample::{SourceDef, State};
 
 use crate::time::LocalTime;
 
-/// Instances that are told apart; what comes beyond it is counted and left out.
+/// Most instances; readings of further ones are counted and left out.
 const INSTANCES_MAX: usize = 1_000_000;
 
 /// Takes the extension and the text of a file.
 pub type WriteFile<'a, E> = &'a mut dyn FnMut(&str, &[u8]) -> Result<(), E>;
 
-/// Digests of a recording, open.
+/// The digests of a recording.
 pub struct Digests {
     zone: TimeZone,
     parts: Vec<Part>,
@@ -37,7 +37,7 @@ struct Part {
     places: HashMap<Vec<u8>, usize>,
     intervals: u64,
     left_out: u64,
-    /// Whether the numbers shown are collectl's, to whom missing is 0.
+    /// Whether the numbers are shown as collectl's, which has 0 for missing ones.
     zeros: bool,
 }
 
@@ -49,12 +49,12 @@ struct Entry {
     values: Vec<Option<f64>>,
     /// Escaped.
     texts: Vec<Option<Vec<u8>>>,
-    /// What counters stood at when they were seen last.
+    /// The counters at the last reading.
     last: Vec<Option<f64>>,
 }
 
 impl Digests {
-    /// The digests of these names that a feed has.
+    /// The digests with these names that a feed has.
     pub fn of(names: &[&str], defs: &[Arc<SourceDef>], options: &Options, zone: TimeZone) -> Self {
         let mut parts: Vec<Part> = Vec::new();
         let all = |role: Role| {
@@ -78,19 +78,19 @@ impl Digests {
         Digests { zone, parts }
     }
 
-    /// Whether there is anything to sum up.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// Takes an interval.
+    /// Adds an interval.
     pub fn take(&mut self, frame: &Frame<'_>) {
         if frame.seconds > 0.0 {
             self.parts.iter_mut().for_each(|part| part.take(frame));
         }
     }
 
-    /// Writes the files: extension and text each.
+    /// Writes the files, each by its extension and text.
     ///
     /// # Errors
     /// Those of `write`.
@@ -115,7 +115,7 @@ impl Digests {
     }
 }
 
-/// How collectl's switch begins.
+/// The beginning of collectl's switch.
 fn short(name: &str) -> &str {
     if name == "process" { "proc" } else { name }
 }
@@ -132,7 +132,7 @@ impl Part {
                 self.fold(&row, digest, frame.realtime_ns);
             }
         }
-        // Before anything was seen alive nobody knows what of an account belongs here.
+        // Before the first reading it is unknown which part of an account belongs here.
         let Some((source, digest)) = self.ended.filter(|_| self.intervals > 1) else { return };
         let Some(track) = frame.tracks.get(source).filter(|track| track.fresh) else { return };
         if track.current.state != State::Ok {
@@ -181,7 +181,7 @@ impl Part {
             if at > 0 {
                 out.extend_from_slice(separator);
             }
-            // Where there are separators, headings are not padded.
+            // With separators headings are not padded.
             let width = if digest.has_times { 0 } else { column.width };
             push_padded(&mut out, column, width, |out| {
                 out.extend_from_slice(column.name.as_bytes());
@@ -259,7 +259,7 @@ fn push_padded(
 }
 
 impl Entry {
-    /// An instance at its first sight; `is_base` if its counters count from there.
+    /// An instance when it is first seen; `is_base` if its counters count from there.
     fn new(row: &Row<'_>, digest: &'static Digest, now_ns: i64, is_base: bool) -> Self {
         let count = digest.columns.len();
         let mut entry = Entry {
@@ -294,7 +294,7 @@ impl Entry {
             Fold::Least => Some(held.map_or(value, |held| held.min(value))),
             Fold::Most => Some(held.map_or(value, |held| held.max(value))),
             Fold::Gain => {
-                // A counter that went back was reset: that interval has no gain.
+                // A counter that decreased was reset: that interval has no gain.
                 let gain = self.last[at].map(|last| (value - last).max(0.0));
                 self.last[at] = Some(value);
                 match (held, gain) {

@@ -1,5 +1,4 @@
-//! What the registry says of a view: how it is opened, and all that the command line must know to
-//! offer it.
+//! The registry entry of a view: how it is opened, and what the command line needs to offer it.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -9,24 +8,23 @@ use sample::{Meta, SourceDef};
 
 use crate::{Setup, View};
 
-/// A view: its name, what the command line says of it, and how to open it.
+/// A view: its name, its description for the command line, and how to open it.
 #[derive(Debug)]
 pub struct ViewEntry {
-    /// A view of values for programs is chosen by a switch of this name.
+    /// The name; a view of values for programs is selected by a switch of this name.
     pub name: &'static str,
     /// One sentence without a full stop: the help of that switch.
     pub about: &'static str,
-    /// What it is chosen by, and which switches change it.
+    /// How it is selected, and which switches change it.
     pub class: ViewClass,
-    /// Switches that cannot stand beside its own, as long names (`stats`), besides those that
-    /// its class excludes.
+    /// Switches that exclude it, as long names (`stats`), besides those that its class excludes.
     pub conflicts: &'static [&'static str],
     /// Which of its lines are headings, for `--showcolheaders`.
     pub headings: HeadingLines,
-    /// How `--by` and `--diff` write their tables when it is chosen; `None`: it refuses them.
+    /// How `--by` and `--diff` write their tables if it is selected; `None`: it refuses them.
     pub table: Option<TableForm>,
-    /// Whether it says itself which sources a machine lacks.  If not, `record` leaves them out,
-    /// and `play` names them on stderr.
+    /// Whether its output names the sources that a machine lacks.  If not, `record` leaves them
+    /// out, and `play` names them on stderr.
     pub shows_states: bool,
     /// Whether `--utc` changes its times.
     pub takes_utc: bool,
@@ -35,7 +33,7 @@ pub struct ViewEntry {
 }
 
 impl ViewEntry {
-    /// What holds unless an entry says otherwise: values for programs, without headings.
+    /// The defaults of an entry: values for programs, without headings.
     pub const EMPTY: ViewEntry = ViewEntry {
         name: "",
         about: "",
@@ -49,17 +47,17 @@ impl ViewEntry {
     };
 }
 
-/// What a view is chosen by, and which switches change it.
+/// How a view is selected, and which switches change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViewClass {
-    /// A line of all subsystems for each interval: shown unless anything else is asked for.
+    /// A line of all subsystems for each interval: the default.
     Lines,
     /// A block of lines for each subsystem: `--verbose`.
     Blocks,
     /// Columns of plain numbers: `-P`.
     Columns,
-    /// Values for programs: a switch of the view's own name.  `--fields` chooses among them;
-    /// switches that change how lines look are refused.
+    /// Values for programs: a switch of the view's own name.  `--fields` selects among them;
+    /// switches that change the format of lines are refused.
     Values,
 }
 

@@ -1,12 +1,12 @@
 //! collectl's `--export` formats: other programs' lines and packets.  [`ALL`] lists them.
 //!
-//! An [`Export`] is a view and the place its bytes go to; the caller opens the place, since
-//! nothing here does I/O.  `lexpr` and `vmstat` write text; `graphite` writes lines for a TCP
-//! connection to carbon; `gexpr` writes packets for Ganglia's gmond, each with one call of
-//! `write`, so that a writer that sends a datagram for each call is all that is needed.
+//! An [`Export`] is a view and the destination of its bytes; the caller opens the destination,
+//! because nothing here does I/O.  `lexpr` and `vmstat` write text; `graphite` writes lines for a
+//! TCP connection to carbon; `gexpr` writes packets for Ganglia's gmond, each by one call of
+//! `write`, so a writer can send a datagram for each call.
 //!
-//! Names and values come from [`layout::Layout::metrics`]; what other formats than `lexpr` call
-//! them is in `names`; the options that all share are in `report`.
+//! Names and values come from [`layout::Layout::metrics`]; the names in formats other than `lexpr`
+//! are in `names`; the common options are in `report`.
 
 use std::path::{Path, PathBuf};
 
@@ -22,16 +22,16 @@ mod vmstat;
 
 use report::Report;
 
-/// An export as the command line knows it.
+/// The registry entry of an export.
 #[derive(Debug)]
 pub struct ExportEntry {
-    /// Its name behind `--export`.
+    /// Its name after `--export`.
     pub name: &'static str,
-    /// Whether a switch of its name chooses it, too.
+    /// Whether it is also selected by a switch of its name.
     pub has_switch: bool,
     /// The subsystems that it shows.
     pub subsystems: ExportSubsystems,
-    /// Opens it with the options that followed its name.
+    /// Opens it with the options that follow its name.
     pub open: fn(&[&str], &Setup, &Setting) -> Result<Export, ExportError>,
 }
 
@@ -40,7 +40,7 @@ pub struct ExportEntry {
 pub enum ExportSubsystems {
     /// Those of `-s`.
     Chosen,
-    /// These letters, which stand for `about`; `-s` is refused.
+    /// These letters, described by `about`; `-s` is refused.
     Fixed {
         /// The letters.
         letters: &'static str,
@@ -91,12 +91,12 @@ pub static ALL: &[ExportEntry] = &[
     },
 ];
 
-/// The entry of an export by its name.
+/// The entry of the export with this name.
 pub fn find(name: &str) -> Option<&'static ExportEntry> {
     ALL.iter().find(|entry| entry.name == name)
 }
 
-/// The names of all exports as a sentence has them: `a, b or c`.
+/// The names of all exports as in a sentence: `a, b or c`.
 pub fn list_names(last: &str) -> String {
     let names: Vec<&str> = ALL.iter().map(|entry| entry.name).collect();
     match names.split_last() {
@@ -105,25 +105,25 @@ pub fn list_names(last: &str) -> String {
     }
 }
 
-/// An export, ready to be begun.
+/// An open export.
 pub struct Export {
-    /// What turns frames into bytes.
+    /// Makes bytes of frames.
     pub view: Box<dyn View>,
-    /// Where they go.
+    /// The destination of the bytes.
     pub destination: Destination,
-    /// Whether they are shown on the terminal too.
+    /// Whether they are also shown on the terminal.
     pub echo: Echo,
-    /// Graphite's `r=`: before what one frame gave is sent, wait a random time up to this, so
-    /// that many machines do not speak at once.
+    /// Graphite's `r=`: the bytes of each frame are sent after a random time up to this, so that
+    /// many machines do not send at once.
     pub delay_max_seconds: u32,
 }
 
-/// Where an export's bytes go.
+/// The destination of an export's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// To the terminal, or to the socket of `-A`.
     Output,
-    /// To a file that is replaced as a whole each time a frame gives bytes.
+    /// To a file that is replaced as a whole for each frame with bytes.
     Snapshot(PathBuf),
     /// To a TCP connection, which is opened again when it breaks.
     Tcp {
@@ -143,7 +143,7 @@ pub enum Destination {
     Nowhere,
 }
 
-/// What an export shows on the terminal beside sending it.
+/// What an export shows on the terminal in addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Echo {
     /// Nothing.
@@ -154,7 +154,7 @@ pub enum Echo {
     Hex,
 }
 
-/// What an export must know of the command it is part of.
+/// What an export must know about the command.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     /// Whether recordings are played, rather than this machine sampled.
@@ -163,9 +163,9 @@ pub struct Setting {
     pub aligned: bool,
     /// `-f`, if given: `lexpr` keeps its snapshot beside it.
     pub file: Option<PathBuf>,
-    /// Whether `-A` sends the output somewhere.
+    /// Whether `-A` sends the output.
     pub sending: bool,
-    /// Whether `-P` or `--rawtoo` asks for files beside the export.
+    /// Whether `-P` or `--rawtoo` asks for files in addition.
     pub writing: bool,
     /// The machine's name with its domain, for graphite's `f`.
     pub full_host_name: Option<String>,
@@ -180,7 +180,7 @@ pub enum ExportError {
     /// `h`: the text to show instead of running.
     #[error("{0}")]
     Help(String),
-    /// An option that the export does not have, or a value it cannot take.
+    /// An unknown option, or an invalid value.
     #[error("--export {export}: {text}")]
     Option {
         /// The export.
@@ -193,7 +193,7 @@ pub enum ExportError {
 /// Opens an export by its name and the options that followed it.
 ///
 /// # Errors
-/// [`ExportError`]; its [`Help`](ExportError::Help) is no failure.
+/// [`ExportError`]; [`Help`](ExportError::Help) is not a failure.
 pub fn open(
     name: &str,
     options: &[&str],
@@ -211,7 +211,7 @@ fn split(option: &str) -> (&str, &str) {
     option.split_once('=').unwrap_or((option, ""))
 }
 
-/// A debugging mask, of which only `known` bits mean anything here.
+/// A debugging mask, of which only the bits of `known` are supported.
 fn mask(export: &'static str, value: &str, known: u32) -> Result<u32, ExportError> {
     let mask = value.parse::<u32>().ok().filter(|mask| mask & !known == 0);
     mask.ok_or_else(|| ExportError::Option {
@@ -230,7 +230,7 @@ fn address(
     let given = given.filter(|given| !given.is_empty() && !given.contains('='));
     let given =
         *given.ok_or_else(|| wrong("give the address first: --export NAME,HOST:PORT".into()))?;
-    // An IPv6 address stands in brackets when a port follows.
+    // An IPv6 address before a port is in brackets.
     let (host, number) = match given.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, rest)) => (host, rest.strip_prefix(':')),
         None => match given.split_once(':') {
@@ -247,7 +247,7 @@ fn address(
     Ok((host.to_owned(), port))
 }
 
-/// Exports that send by themselves keep files only when told what to keep.
+/// Exports that send write files only if an option says which.
 fn check_files(export: &'static str, setting: &Setting) -> Result<(), ExportError> {
     let text = match (setting.file.is_some(), setting.writing) {
         (true, false) => "-f needs -P or --rawtoo beside it: an export writes no recording",

@@ -1,14 +1,14 @@
-//! The buffer that is drawn into, and how things are marked in it.
+//! The buffer for drawing, and styles.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
-/// How things are marked: with colours, or where there are none by weight and inversion.
+/// Styles: with colours, otherwise by weight and inversion.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Theme {
     pub(crate) colour: bool,
-    /// No character but those of ASCII.
+    /// Only ASCII characters.
     pub(crate) ascii: bool,
 }
 
@@ -42,7 +42,7 @@ impl Theme {
     }
 }
 
-/// Where text goes, with the strings that are used again.
+/// The target of text, with reused strings.
 pub(crate) struct Canvas<'b> {
     pub(super) buffer: &'b mut Buffer,
     pub(super) area: Rect,
@@ -52,7 +52,7 @@ pub(crate) struct Canvas<'b> {
 }
 
 impl Canvas<'_> {
-    /// Puts text at a position, cut at the right edge; returns the column behind it.
+    /// Puts text at a position, cut at the right edge; returns the column after it.
     pub(super) fn put(&mut self, x: u16, y: u16, text: &str, style: Style) -> u16 {
         if y >= self.area.height || x >= self.area.width {
             return x;
@@ -61,7 +61,7 @@ impl Canvas<'_> {
         self.buffer.set_stringn(x, y, text, room, style).0
     }
 
-    /// Puts text into a field of `width` columns, at its right or left.
+    /// Puts text into a field of `width` columns, right- or left-aligned.
     pub(super) fn field(
         &mut self,
         x: u16,
@@ -81,7 +81,7 @@ impl Canvas<'_> {
         self.buffer.set_stringn(x + skip, y, text, usize::from(room - skip), style);
     }
 
-    /// The string that is kept, empty; give it back with [`give`](Self::give).
+    /// The reused string, empty; return it by [`give`](Self::give).
     pub(super) fn lend(&mut self) -> String {
         let mut text = std::mem::take(&mut self.text);
         text.clear();

@@ -1,4 +1,4 @@
-//! The machine above the list, in as many lines as the screen can spare.
+//! The machine above the list, in as many lines as fit.
 
 use std::fmt::Write as _;
 
@@ -9,23 +9,23 @@ use crate::app::App;
 use crate::format;
 use crate::machine::{CPU_BUSY, CPU_STATES, MachineValues};
 
-/// Screens lower than this show the first line of the machine alone.
+/// On lower screens only the first line of the machine is shown.
 const HEIGHT_FOR_ALL: u16 = 16;
 
-/// Lower than this: not even CPU and memory.
+/// On lower screens CPU and memory are hidden.
 const HEIGHT_FOR_SOME: u16 = 9;
 
 /// Eighths of a character, for bars and histories.
 const BLOCKS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const PLAIN_BLOCKS: [&str; 9] = [" ", ".", ".", ":", ":", "-", "=", "+", "#"];
 
-/// Instead of a row of dashes, where nothing is recorded or the machine has no such file.
+/// Instead of a row of dashes, if nothing is recorded or the machine has no such file.
 const NOT_KNOWN: &str = "not known";
 
 /// Columns before the numbers of the lines with bars.
 const BAR_WIDTH: u16 = 20;
 
-/// Draws it and says how many lines it took.
+/// Draws the panel; returns its number of lines.
 pub(super) fn draw(app: &App, canvas: &mut Canvas<'_>) -> u16 {
     title(app, canvas);
     let height = canvas.area.height;
@@ -44,7 +44,7 @@ pub(super) fn draw(app: &App, canvas: &mut Canvas<'_>) -> u16 {
     6
 }
 
-/// Machine, time and load at the left, whit's own cost in the corner.
+/// Machine, time and load at the left, the cost of whit at the right.
 fn title(app: &App, canvas: &mut Canvas<'_>) {
     let machine = &app.machine;
     let mut own = String::from("whit ");
@@ -55,7 +55,7 @@ fn title(app: &App, canvas: &mut Canvas<'_>) {
     format::whole(&mut own, machine.own_calls);
     own.push_str(" calls/s");
     let width = canvas.area.width;
-    // The corner is whit's whatever the width; where it is too narrow, the CPU alone.
+    // The right end is always whit's; on narrow screens only its CPU.
     if width < 48 {
         own.truncate(own.find('%').map_or(own.len(), |at| at + 1));
     }
@@ -83,7 +83,7 @@ fn title(app: &App, canvas: &mut Canvas<'_>) {
         &mut text,
         machine.uptime_seconds.map(|seconds| (seconds / 60.0).floor() * 60.0),
     );
-    // Whole characters that fit before the corner.
+    // The characters that fit before it.
     let room = usize::from(own_at.saturating_sub(1));
     let strong = canvas.theme.strong();
     canvas.buffer.set_stringn(0, 0, &text, room, strong);
@@ -118,7 +118,7 @@ fn cpu(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     let mut x = canvas.put(5 + BAR_WIDTH, y, "", Style::new()) + 1;
     let mut text = canvas.lend();
     for (name, share) in CPU_STATES.iter().zip(machine.cpu) {
-        // Interrupts and stolen time only where there are any, or room for all.
+        // Interrupts and stolen time only if there are any, or if all fit.
         let rare = matches!(*name, "hi" | "si" | "st" | "ni");
         if rare && canvas.area.width < 100 && share.is_none_or(|share| share < 0.05) {
             continue;
@@ -148,7 +148,7 @@ fn history(app: &App, canvas: &mut Canvas<'_>, from: u16, y: u16, to: u16) {
     }
 }
 
-/// Which block stands for a share; anything above nothing is seen.
+/// The block character of a share; anything above 0 is visible.
 fn level(share: Option<f64>) -> usize {
     match share {
         Some(share) if share > 0.0 => ((share / 100.0 * 8.0).ceil() as usize).clamp(1, 8),
@@ -156,7 +156,7 @@ fn level(share: Option<f64>) -> usize {
     }
 }
 
-/// A bar of several parts, each in its colour; per cent of the whole.
+/// A bar of several parts, each in its colour; in percent of the whole.
 fn bar(canvas: &mut Canvas<'_>, x: u16, y: u16, parts: &[(f64, Color)]) {
     let Theme { ascii, .. } = canvas.theme;
     canvas.put(x, y, "[", Style::new());
@@ -217,7 +217,7 @@ fn swap(machine: &MachineValues, canvas: &mut Canvas<'_>, y: u16) {
     canvas.give(text);
 }
 
-/// Named sizes in KiB behind a bar; returns the column behind them.
+/// Named sizes in KiB after a bar; returns the column after them.
 fn sizes(canvas: &mut Canvas<'_>, y: u16, parts: &[(&str, Option<f64>)]) -> u16 {
     let mut text = canvas.lend();
     for (name, kib) in parts {
@@ -288,7 +288,7 @@ fn tasks(app: &App, canvas: &mut Canvas<'_>, y: u16) {
         format::rate(&mut text, number);
         text.push_str(name);
     }
-    // What is missing from the list is said before how it came to be.
+    // Lost exits are more important than the way of reading.
     let lost = machine.exits_lost.unwrap_or(0.0) + app.list.ended.refused() as f64;
     if lost > 0.0 {
         let _ = write!(text, " {lost:.0} ends lost");

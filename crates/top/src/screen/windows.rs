@@ -1,4 +1,4 @@
-//! Windows over the list: help, what to sort by, which signal, and whether to send it.
+//! Windows over the list: help, sort column, signal, and its confirmation.
 
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
@@ -10,7 +10,7 @@ use crate::format;
 use crate::keys::HELP;
 use crate::kill::SIGNALS;
 
-/// Draws the window that is open, if one is.
+/// Draws the open window, if there is one.
 pub(super) fn draw(app: &App, canvas: &mut Canvas<'_>) {
     match &app.prompt {
         Prompt::Help { first } => help(app, canvas, *first),
@@ -58,7 +58,7 @@ fn help(app: &App, canvas: &mut Canvas<'_>, first: usize) {
     window(canvas, title, &lines[first..], usize::MAX);
 }
 
-/// A list with one line chosen, which is always on the screen.
+/// A list with one chosen line, which is always visible.
 fn choice(canvas: &mut Canvas<'_>, title: &str, lines: &[String], chosen: usize) {
     let height = usize::from(canvas.area.height.saturating_sub(4)).max(1);
     let first = (chosen + 1).saturating_sub(height).min(lines.len().saturating_sub(1));

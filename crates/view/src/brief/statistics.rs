@@ -1,13 +1,13 @@
 //! Totals (`T`) and averages (`A`) of brief mode's columns, for `--stats`.
 //!
-//! collectl divides a rate's total by the length of one interval, not of all: at one second it is
-//! a total, at ten a tenth of one.  So does this.  Unlike collectl's, the mean of a CPU column is
-//! that of the column as printed, and the time is that of the intervals shown; `--exact` has both
-//! collectl's way.
+//! collectl divides a rate's total by the length of one interval, not of all: at one second it is a
+//! total, at ten a tenth of one.  whit does the same.  Unlike collectl's, the mean of a CPU column
+//! is that of the column as printed, and the time is that of the intervals shown; `--exact`
+//! computes both as collectl does.
 //!
-//! Columns made up from a source's fields have totals too: a counter as a rate, a level as a mean.
-//! A source that is read less often than the others shows its latest level in between, and the
-//! mean is that of the column as printed; its rates count once for each reading.
+//! Columns derived from a source's fields have totals too: a counter as a rate, a level as a mean.
+//! A source with a longer interval shows its latest level in between, and the mean is that of the
+//! column as printed; its rates count once for each reading.
 
 use layout::{Block, Cell, Frame, Options, Part, Row, Show, Stat};
 use sample::{Cadence, Field, Kind};
@@ -15,7 +15,7 @@ use sample::{Cadence, Field, Kind};
 use crate::parts;
 use crate::time::{self, LocalTime};
 
-/// What the shown cells came to over the intervals.
+/// The sums of the shown cells over the intervals.
 #[derive(Default)]
 pub(super) struct Statistics {
     groups: Vec<Group>,
@@ -30,12 +30,11 @@ pub(super) struct Statistics {
 #[derive(Default)]
 struct Group {
     cells: &'static [Cell],
-    /// The fields of a block that is made up from them; it has no cells.
+    /// The fields of a derived block, which has no cells.
     fields: Vec<(usize, Field)>,
-    /// Whether the one cell stands once for each sum, with a blank behind each.
+    /// Whether the one cell is repeated for each sum, with a blank after each.
     repeated: bool,
-    /// Width of a block that a function writes: nothing is known of its values, so its place is
-    /// left blank.
+    /// Width of a block that a function writes: its values are not known, so blanks are written.
     blank: usize,
     sums: Vec<Sum>,
 }
@@ -44,7 +43,7 @@ struct Group {
 struct Sum {
     /// Of the values as shown.
     values: f64,
-    /// Of the values times their interval: what a rate amounts to.
+    /// Of the values times their interval: the total of a rate.
     amounts: f64,
     count: u64,
 }
@@ -60,7 +59,7 @@ impl Statistics {
         self.elapsed_seconds = 0.0;
     }
 
-    /// Counts an interval in.
+    /// Adds an interval.
     pub(super) fn add(&mut self, frame: &Frame<'_>, parts: &[parts::Part], local: LocalTime) {
         self.intervals += 1;
         self.elapsed_seconds += match frame.lasted_seconds {
@@ -162,7 +161,7 @@ impl Group {
         }
     }
 
-    /// The columns that are made up from a source's fields.
+    /// The columns derived from a source's fields.
     fn derived(part: &parts::Part) -> Self {
         let fields: Vec<_> = parts::derived_brief_fields(&part.def)
             .map(|(index, field)| (index, field.clone()))
@@ -171,7 +170,7 @@ impl Group {
         Group { fields, sums, ..Group::default() }
     }
 
-    /// Counts an interval of made-up columns in; unless it is `fresh`, only its levels.
+    /// Adds an interval of derived columns; if it is not `fresh`, only its levels.
     fn add_derived(&mut self, whole: &Row<'_>, fresh: bool) {
         let seconds = whole.seconds().unwrap_or(0.0);
         for ((index, field), sum) in self.fields.iter().zip(&mut self.sums) {
@@ -181,7 +180,7 @@ impl Group {
         }
     }
 
-    /// Counts an interval of the block in; unless it is `fresh`, only its levels.
+    /// Adds an interval of the block; if it is not `fresh`, only its levels.
     fn add(&mut self, block: &Block, row: &Row<'_>, fresh: bool) {
         let seconds = row.seconds().unwrap_or(0.0);
         if let Show::Repeated(_, _, numbers) = block.show {
@@ -190,7 +189,7 @@ impl Group {
             }
             let mut values = Vec::new();
             numbers(&row.frame, &mut values);
-            // A CPU that is new gets a column at the end.
+            // A new CPU gets a column at the end.
             self.sums.resize(self.sums.len().max(values.len()), Sum::default());
             for (sum, value) in self.sums.iter_mut().zip(values) {
                 sum.add(value, seconds);
@@ -220,7 +219,7 @@ impl Sum {
     }
 }
 
-/// How a made-up column sums up.
+/// How a derived column is summed.
 fn derived_stat(field: &Field) -> Stat {
     if field.kind == Kind::Counter { Stat::Rate } else { Stat::Mean }
 }

@@ -1,5 +1,5 @@
-//! A made-up feed of instances that come, go and end, for the tests of sums, lists, trees and
-//! digests: readings of the living at ticks 0, 1 and 3, ends at every tick.
+//! An artificial feed of instances that begin and end, for the tests of sums, lists, trees and
+//! digests: readings of the living at ticks 0, 1 and 3, exits at every tick.
 
 use layout::LayoutLookup;
 use sample::Level;
@@ -220,7 +220,7 @@ static TOTAL: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {
     })
 });
 
-/// A name that would end a line, move a cursor and is no UTF-8.
+/// A name with a newline and a cursor movement that is not UTF-8.
 pub(crate) const HOSTILE: &[u8] = b"ev) R 1\n\x1b[2J\xff";
 
 pub(crate) static DEFS: LazyLock<Vec<Arc<SourceDef>>> =
@@ -229,7 +229,7 @@ pub(crate) static DEFS: LazyLock<Vec<Arc<SourceDef>>> =
 /// A row: number, start, CPU seconds, memory, command, parent.
 type Instance = (u64, u64, f64, Option<i64>, &'static [u8], u64);
 
-/// The living, if they are read, and the ends.
+/// The living, if they are read, and the exits.
 type Tick = (Option<Vec<Instance>>, Vec<Instance>);
 
 fn fill(table: &mut Table, instances: &[Instance]) {
@@ -244,7 +244,7 @@ fn fill(table: &mut Table, instances: &[Instance]) {
     }
 }
 
-/// What there is at a tick: the living if they are read, and the ends.
+/// The state at a tick: the living if they are read, and the exits.
 fn instances(tick: u64) -> Tick {
     let init: Instance = (1, 0, 1.0, Some(100), b"init", 0);
     match tick {
@@ -254,7 +254,8 @@ fn instances(tick: u64) -> Tick {
             vec![(2, 1, 99.0, None, b"old", 1)],
         ),
         1 => (
-            // 7 gained half a second; 8 is gone and told; 9 is new; 10 lived and ended between.
+            // 7 gained half a second; 8 ended with an exit event; 9 is new; 10 began and ended
+            // between.
             Some(vec![
                 init,
                 (7, 5, 10.5, Some(60), b"work", 1),
@@ -264,11 +265,11 @@ fn instances(tick: u64) -> Tick {
         ),
         2 => (
             None,
-            // 9's end is told between the readings.
+            // The exit event of 9 comes between the readings.
             vec![(9, 50, 0.75, Some(20), HOSTILE, 7)],
         ),
         _ => (
-            // 7's number is used again; 7 itself ended untold, 11 is told dead and still listed.
+            // 7's number is reused; 7 had no exit event, 11 had one and is still listed.
             Some(vec![
                 init,
                 (7, 90, 0.125, Some(1), b"again", 1),
@@ -279,8 +280,8 @@ fn instances(tick: u64) -> Tick {
     }
 }
 
-/// The same where nobody tells of ends: of 8 nothing is known but that it is gone, and what the
-/// children of 1 used is inferred.
+/// The same without exit events: of 8 it is only known that it ended, and the usage of the children
+/// of 1 is inferred.
 fn instances_inferred(tick: u64) -> Tick {
     let init: Instance = (1, 0, 1.0, Some(100), b"init", 0);
     match tick {
@@ -336,7 +337,7 @@ pub(crate) fn with_layouts(options: &Options) -> Options {
     Options { layouts: LayoutLookup(layouts_of), ..options.clone() }
 }
 
-/// What a view writes where ends are inferred.
+/// The view's output if exits are inferred.
 pub(crate) fn show_inferred(view: &mut dyn View, options: &Options) -> io::Result<String> {
     let options = &with_layouts(options);
     let mut out = Vec::new();
@@ -348,7 +349,7 @@ pub(crate) fn show_inferred(view: &mut dyn View, options: &Options) -> io::Resul
     Ok(String::from_utf8(out).expect("views write UTF-8"))
 }
 
-/// What a view writes for the whole feed.
+/// The view's output for the whole feed.
 pub(crate) fn show(view: &mut dyn View, options: &Options) -> io::Result<String> {
     let options = &with_layouts(options);
     let mut out = Vec::new();

@@ -1,16 +1,16 @@
 //! `gexpr`: packets to Ganglia's gmond (UDP, also to a multicast group).
 //!
-//! For each metric a packet that says what it is and one with its value, in gmond's format since
-//! 3.1, which is XDR (RFC 4506): numbers are 4 bytes, big-endian; texts have their length before
-//! them and are filled with zeros to a multiple of 4.
+//! For each metric a packet with its description and one with its value, in gmond's format since
+//! 3.1, which is XDR (RFC 4506): numbers have 4 bytes, big-endian; texts follow their length and
+//! are padded with zeros to a multiple of 4.
 //!
 //! | packet | content |
 //! |---|---|
 //! | 0x80 | host, name, spoof = 0, type, name, units, slope = 3, tmax, dmax, extras: (key, value) … |
 //! | 0x85 | host, name, spoof = 0, format, value as text |
 //!
-//! Each packet is written with one call of `write`.  Values are whole numbers as collectl sends
-//! them, except load averages, which collectl cuts (`--exact` cuts them too).
+//! Each packet is written by one call of `write`.  Values are whole numbers as collectl sends them,
+//! except load averages, which collectl truncates (`--exact` also truncates them).
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::View;
 
 const METADATA: u32 = 0x80;
 const VALUE: u32 = 0x85;
-/// The slope of a metric that goes both ways.
+/// The slope of a metric that both rises and falls.
 const SLOPE_BOTH: u32 = 3;
 
 const HELP: &str = "\
@@ -38,7 +38,7 @@ const HELP: &str = "\
   h         show this text
 ";
 
-/// Which names are used.
+/// The names that are used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
     Collectl,
@@ -141,7 +141,7 @@ impl View for Gexpr {
     }
 }
 
-/// What a metric is called, its unit, its group and its value; `None` if it is not sent.
+/// The name, unit, group and value of a metric; `None` if it is not sent.
 fn named(told: &Told, names: Names) -> Option<(String, &'static str, &'static str, f64)> {
     let Some(known) = told.known else {
         let own = (told.name.clone(), "", "whit", told.value);
@@ -176,7 +176,7 @@ fn push_text(packet: &mut Vec<u8>, text: &str) {
     packet.resize(packet.len().next_multiple_of(4), 0);
 }
 
-/// One call for one packet.
+/// Sends a packet by one call.
 fn send(out: &mut dyn Write, packet: &[u8]) -> io::Result<()> {
     match out.write(packet)? {
         sent if sent == packet.len() => Ok(()),
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::demo::Feed;
 
-    /// Collects each packet apart, as datagrams are.
+    /// Collects each packet separately, as datagrams.
     #[derive(Default)]
     struct Packets(Vec<Vec<u8>>);
 
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// Reads XDR; checks the filling.
+    /// Reads XDR; checks the padding.
     struct Reader<'a>(&'a [u8]);
 
     impl Reader<'_> {

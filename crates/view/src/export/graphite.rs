@@ -1,7 +1,7 @@
 //! `graphite`: lines `host.name value seconds` for carbon's plain-text port (TCP 2003).
 //!
-//! Values are whole, as collectl sends them, but for load averages.  The time is that of the
-//! sample.  Lines are written in one piece for each report.
+//! Values are whole numbers as collectl sends them, except load averages.  The time is that of the
+//! sample.  All lines of a report are written by one call.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -92,7 +92,7 @@ pub(super) fn open(options: &[&str], setting: &Setting) -> Result<Export, Export
     Ok(Export { view, destination, echo, delay_max_seconds })
 }
 
-/// Checks the random wait against the interval, which is known only when a feed begins.
+/// Checks the random delay against the interval, which is known only when a feed begins.
 struct Checked {
     view: Graphite,
     delay_max_seconds: u32,
@@ -146,11 +146,11 @@ impl View for Checked {
     }
 }
 
-/// What graphite and Ganglia call a metric; `None` if collectl does not send it to them.
+/// The name of a metric for graphite and Ganglia; `None` if collectl does not send it to them.
 pub(super) fn sent_name(told: &Told) -> Option<String> {
     let Some(known) = told.known else { return Some(told.name.clone()) };
     let sent = known.sent?;
-    // The instance and what stands before it (`.cpu0`) follow the name.
+    // The instance and what precedes it (`.cpu0`) follow the name.
     Some(format!("{sent}{}", told.name.strip_prefix(known.name)?))
 }
 

@@ -1,8 +1,8 @@
 //! `lexpr`: a line `name value` for each metric, after a line with the time.
 //!
-//! To the terminal or the socket of `-A`; with `f=FILE`, or beside `-f`, to a snapshot file that
-//! is replaced at each report.  Whole numbers are rounded (`%d` of the value plus one half), load
-//! averages have two digits after the point.
+//! To the terminal or the socket of `-A`; with `f=FILE`, or beside `-f`, to a snapshot file that is
+//! replaced at each report.  Whole numbers are rounded (`%d` of the value plus one half), load
+//! averages have two decimals.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ impl View for Lexpr {
         text.clear();
         let mut time = format!("sample.time {}", epoch_text(frame.realtime_ns));
         if frame.single_clock {
-            // collectl tells its own times as numbers: 12 and not 12.000.
+            // collectl prints its own times as numbers: 12 and not 12.000.
             time.truncate(time.trim_end_matches('0').trim_end_matches('.').len());
         }
         time.push('\n');

@@ -1,4 +1,4 @@
-//! What graphite and Ganglia call collectl's own metrics, which the layouts name as `lexpr` does.
+//! The names of collectl's own metrics in graphite and Ganglia; layouts have the names of `lexpr`.
 //!
 //! Metrics that are not in this table (whit's own) go to every format under their own name,
 //! without a unit.
@@ -6,11 +6,11 @@
 /// One of collectl's metrics.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Known {
-    /// The `lexpr` name; for a detail metric without the instance (`diskinfo.reads`).
+    /// The name in `lexpr`; of a detail metric without the instance (`diskinfo.reads`).
     pub(super) name: &'static str,
-    /// Whether `lexpr` tells it.
+    /// Whether `lexpr` writes it.
     pub(super) lexpr: bool,
-    /// What graphite and Ganglia call it, if collectl sends it to graphite at all.
+    /// The name in graphite and Ganglia, if collectl sends it to graphite at all.
     pub(super) sent: Option<&'static str>,
     /// Ganglia's group; empty if collectl does not send it to Ganglia.
     pub(super) group: &'static str,
@@ -21,7 +21,7 @@ pub(super) struct Known {
     pub(super) standard: Option<(&'static str, &'static str, f64)>,
 }
 
-/// A metric that only `lexpr` tells.
+/// A metric of `lexpr` only.
 const fn metric(name: &'static str) -> Known {
     Known { name, lexpr: true, sent: None, group: "", unit: "", standard: None }
 }
@@ -43,9 +43,9 @@ impl Known {
     }
 }
 
-/// The entry of a metric, by the name its layout gives it.
+/// The entry of a metric, by its name in the layout.
 pub(super) fn find(name: &str) -> Option<&'static Known> {
-    // `diskinfo.reads.{}` and `cpuinfo.user.cpu{}` are filed without their last part.
+    // The keys of `diskinfo.reads.{}` and `cpuinfo.user.cpu{}` lack the last part.
     let key = match name.find("{}") {
         Some(at) if name.len() == at + 2 => &name[..name.rfind('.').unwrap_or(at)],
         _ => name,

@@ -1,9 +1,9 @@
-//! What `lexpr`, `graphite` and `gexpr` have in common: which metrics are asked for, how often
-//! they are told, and what is told when several samples fall into one report.
+//! The common part of `lexpr`, `graphite` and `gexpr`: which metrics are selected, how often they
+//! are reported, and how several samples become one report.
 //!
-//! Where collectl differs without a reason, this follows the truth, and `--exact` follows
-//! collectl: a level has a minimum and a maximum too (collectl gives 0), `co` leaves out a
-//! rounded value that did not change (collectl compares it with one that it rounded).
+//! Where collectl differs without a reason, this is correct, and `--exact` follows collectl: levels
+//! also have minimum and maximum (collectl's are 0), `co` leaves out a rounded value that did not
+//! change (collectl compares it with one that it rounded).
 
 use std::collections::HashMap;
 use std::io;
@@ -16,12 +16,12 @@ use super::ExportError;
 use super::names::{self, Known};
 use crate::parts::{self, Part};
 
-/// What `h` answers: an export's own help and that of the options which all three understand.
+/// The answer to `h`: an export's own help and that of the common options.
 pub(super) fn help(own: &str) -> ExportError {
     ExportError::Help(format!("{own}{COMMON_HELP}"))
 }
 
-/// The options that all three understand.
+/// The common options.
 const COMMON_HELP: &str = "\
   align     report on whole minutes of the clock, whatever the first sample's time
   co        report only what changed since it was last reported
@@ -33,7 +33,7 @@ const COMMON_HELP: &str = "\
             smallest, or total (levels: average)
 ";
 
-/// How the samples of one report become one value.
+/// How the samples of a report become one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reduce {
     Average,
@@ -42,31 +42,31 @@ enum Reduce {
     Total,
 }
 
-/// Where a source stands in a report: small numbers first.
+/// The position of a source in a report: small numbers first.
 pub(super) type Order = fn(&DisplayOrder) -> u16;
 
-/// A metric, ready to be told.
+/// A metric with its value.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
-    /// Whether it is one of those that `lexpr` writes behind the time.
+    /// Whether `lexpr` writes it after the time, as it does details.
     pub(super) is_detail: bool,
     /// The name in `lexpr`.
     pub(super) name: String,
-    /// The instance, for formats that put it elsewhere.
+    /// The instance, for formats that need it separately.
     pub(super) instance: Option<String>,
     /// The value.
     pub(super) value: f64,
     /// Digits after the point; `None` for a whole number.
     pub(super) digits: Option<u8>,
-    /// Whether the value is told as it is (`%s`).
+    /// Whether the value is printed as it is (`%s`).
     pub(super) plain: bool,
     /// Whether it is a level: totals of levels are averages.
     pub(super) level: bool,
-    /// What is known of collectl's own metrics.
+    /// The entry of a metric of collectl's.
     pub(super) known: Option<&'static Known>,
 }
 
-/// What is remembered of a metric between reports.
+/// State of a metric between reports.
 struct Held {
     minimum: f64,
     maximum: f64,
@@ -117,7 +117,7 @@ impl Report {
         }
     }
 
-    /// Takes an option that all share; false when it is none of them.
+    /// Parses a common option; false if it is none.
     pub(super) fn option(&mut self, name: &str, value: &str) -> Result<bool, ExportError> {
         let reduce = match name {
             "align" => {
@@ -162,7 +162,7 @@ impl Report {
         ExportError::Option { export: self.export, text }
     }
 
-    /// Checks what can be checked before the first sample.
+    /// Checks the options before the first sample.
     pub(super) fn set(&mut self, playing: bool, aligned: bool) -> Result<(), ExportError> {
         self.playing = playing;
         if self.align && playing {
@@ -179,12 +179,12 @@ impl Report {
         self.every_seconds
     }
 
-    /// How many reports an unchanged value lives.
+    /// For how many reports an unchanged value is left out.
     pub(super) fn ttl(&self) -> u32 {
         self.ttl
     }
 
-    /// What collectl writes of the sources before their names, under `--exact`.
+    /// Under `--exact`: lines that collectl writes before those of the sources.
     pub(super) fn push_exact_lines(&self, frame: &Frame<'_>, out: &mut Vec<u8>) {
         for part in &self.parts {
             let lines = part.layout.and_then(|layout| layout.lexpr_exact_lines);
@@ -194,7 +194,7 @@ impl Report {
         }
     }
 
-    /// Whether every tick is looked at, not only those that are told.
+    /// Whether every tick is used, not only those that are reported.
     pub(super) fn reduces(&self) -> bool {
         self.reduce.is_some()
     }
