@@ -9,7 +9,7 @@
 //! Costs some 30 s for a boot of 4 CPUs: the emulator translates every instruction, as KVM cannot be
 //! counted on.  Guest clocks run with the emulated CPUs, so ratios within one boot are valid.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{bail, ensure};
 

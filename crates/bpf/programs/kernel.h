@@ -50,8 +50,10 @@ struct mm_struct {
 	struct percpu_counter rss_stat[4];
 };
 
-/* Before 6.2 the counts were in a plain array. */
-struct mm_rss_stat { s64 count[4]; };
+/* Before 6.2 the counts were in an array of atomic_long_t, which is a structure: a number in its
+ * place does not match. */
+struct atomic_long { s64 counter; };
+struct mm_rss_stat { struct atomic_long count[4]; };
 struct mm_struct___before_6_2 { struct mm_rss_stat rss_stat; };
 
 struct atomic { s32 counter; };

@@ -110,12 +110,14 @@ INLINE void fill_memory(struct group *to, struct mm_struct *mm)
 		to->swap_pages = mm->rss_stat[2].count;
 		to->shared_pages = mm->rss_stat[3].count;
 	} else {
+		/* The verifier of these kernels does not follow the typedef of the array's
+		 * elements, so these are copied. */
 		struct mm_struct___before_6_2 *old = (void *)mm;
 
-		to->file_pages = old->rss_stat.count[0];
-		to->anonymous_pages = old->rss_stat.count[1];
-		to->swap_pages = old->rss_stat.count[2];
-		to->shared_pages = old->rss_stat.count[3];
+		READ(to->file_pages, old->rss_stat.count[0]);
+		READ(to->anonymous_pages, old->rss_stat.count[1]);
+		READ(to->swap_pages, old->rss_stat.count[2]);
+		READ(to->shared_pages, old->rss_stat.count[3]);
 	}
 }
 
