@@ -137,7 +137,7 @@ fn what_means_nothing_for_blocks_is_refused_by_name() {
         (&["--pipe", "-X", "wc"], "leave out -X"),
         (&["--pipe", "wc", ":::", "a"], "values cannot be given"),
         (&["--pipe", "-a", "file", "wc"], "--pipe-part -a file"),
-        (&["--pipe-part", "wc"], "name them by -a"),
+        (&["--pipe-part", "wc"], "name them with -a"),
         (&["--pipe-part", "-a", "/no/such", "wc"], "/no/such"),
         (&["--pipe", "--block", "-1", "wc"], "--pipe-part"),
         (&["--pipe", "--round-robin", "--retries", "2", "wc"], "leave out --retries"),

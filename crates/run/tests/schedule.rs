@@ -17,7 +17,7 @@ use run::schedule::{
     Timeout,
 };
 
-/// ScheduleOptions of ours, and the same as words.
+/// Options of ours, and the same as words.
 struct Case {
     name: &'static str,
     options: ScheduleOptions,

@@ -147,7 +147,7 @@ fn options() -> impl Strategy<Value = LineOptions> {
     )
 }
 
-/// StructBytes of one event's lines at most: 16 MiB of data, of which the last piece has four letters for a
+/// Bytes of one event's lines at most: 16 MiB of data, of which the last piece has four letters for a
 /// byte, and twice if a call is told whole.
 const LINE_MAX: usize = 160 << 20;
 

@@ -145,11 +145,11 @@ fn what_cannot_be_had_is_refused() {
         (vec!["-S", "a", "--nice", "5", "echo", ":::", "1"], "--nice"),
         (vec!["-S", "a", "--memfree", "1G", "echo", ":::", "1"], "--memfree"),
         (vec!["-S", "a", "--load", "9", "echo", ":::", "1"], "--load"),
-        (vec!["-S", "a", "--limit", "mem 1G", "echo", ":::", "1"], "--limit of load, mem or io"),
+        (vec!["-S", "a", "--limit", "mem 1G", "echo", ":::", "1"], "--limit with load, mem or io"),
         (vec!["-S", "a", "--env", "_", "echo", ":::", "1"], "--env _"),
         (vec!["-S", "me:secret@a", "echo", ":::", "1"], "password"),
         (vec!["-S", "a,:", "--wd", "...", "echo", ":::", "1"], "--workdir ..."),
-        (vec!["-S", "a,@nobody", "echo", ":::", "1"], "no host is left"),
+        (vec!["-S", "a,@nobody", "echo", ":::", "1"], "hosts is left"),
     ] {
         let output = world.whit(&line);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -14,7 +14,7 @@ use trace::{
 use super::programs::command;
 use super::script;
 
-/// StructBytes of one piece that are copied.
+/// Bytes of one piece that are copied.
 const PIECE_MAX: usize = 64 << 10;
 
 /// Pieces of a task's memory; later ones count more.
@@ -38,7 +38,7 @@ impl Memory for Pieces {
 }
 
 impl Pieces {
-    /// CopiedMemory what a call's table line says, at one of its two times.
+    /// Copies what a call's table line says, at one of its two times.
     fn copy(&mut self, call: &Call, result: Option<i64>, memory: &dyn Memory) {
         let now = if result.is_some() { CapturePhase::Exit } else { CapturePhase::Enter };
         for capture in captures(call.id) {
