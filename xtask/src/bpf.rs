@@ -14,6 +14,10 @@ use crate::{finish, root};
 /// What programs include: every object is taken for made of all of them.
 const HEADERS: [&str; 2] = ["kernel.h", "calls.h"];
 
+/// What a program is compiled as: the suffix of the object's name, and the macro that is defined.
+/// The second is for programs that store calls; see `calls.h`.
+const VARIANTS: [(&str, &str); 2] = [("", ""), ("_before_5_11", "BEFORE_5_11")];
+
 /// Compiles every program.
 pub(crate) fn run() -> anyhow::Result<()> {
     let home = root().join("crates/bpf");
@@ -21,15 +25,20 @@ pub(crate) fn run() -> anyhow::Result<()> {
     for entry in std::fs::read_dir(&programs).context("reading crates/bpf/programs")? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if let Some(stem) = name.strip_suffix(".c") {
-            compile(&programs, &name, &home.join("objects").join(format!("{stem}.o")))?;
-            println!("bpf: {stem}.o");
+        let Some(stem) = name.strip_suffix(".bpf.c") else { continue };
+        let text = std::fs::read_to_string(&path).with_context(|| name.clone())?;
+        for (suffix, define) in VARIANTS {
+            if define.is_empty() || text.contains("#include \"calls.h\"") {
+                let object = format!("{stem}{suffix}.bpf.o");
+                compile(&programs, &name, define, &home.join("objects").join(&object))?;
+                println!("bpf: {object}");
+            }
         }
     }
     Ok(())
 }
 
-fn compile(programs: &Path, name: &str, object: &Path) -> anyhow::Result<()> {
+fn compile(programs: &Path, name: &str, define: &str, object: &Path) -> anyhow::Result<()> {
     let mut source = Vec::new();
     for part in HEADERS.into_iter().chain([name]) {
         source
@@ -39,6 +48,9 @@ fn compile(programs: &Path, name: &str, object: &Path) -> anyhow::Result<()> {
     clang
         .current_dir(programs)
         .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror"]);
+    if !define.is_empty() {
+        clang.arg(format!("-D{define}"));
+    }
     clang.arg(format!("-DSOURCE_CHECKSUM=0x{:08x}", crc32c::crc32c(&source)));
     // The types name the sources that they come from; an object is the same wherever it is made.
     clang.arg(format!("-fdebug-prefix-map={}=.", programs.display()));

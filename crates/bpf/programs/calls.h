@@ -2,7 +2,7 @@
  * calls are wanted, and what is stored for a task while it is in a call.
  *
  * The call that a task is in is kept in task storage, which is found without a hash and
- * without a lock.  A task without storage is not watched.  Storage is created for the tasks that
+ * without a lock (see below for kernels that have none).  A task without storage is not watched.  Storage is created for the tasks that
  * user space names (`seeds`), for their children if `follow` is set, or for every task.
  *
  * A program that has to store more defines `MORE_OF_A_CALL`: the members that it adds to
@@ -46,12 +46,100 @@ struct begun {
 	MORE_OF_A_CALL
 };
 
+/* Where calls are stored, and how the current task is read.
+ *
+ * 5.10 has neither task storage nor a pointer to the current task that the verifier trusts (both
+ * came in 5.11), nor an atomic exchange (5.12).  `BEFORE_5_11` makes the programs for it: a hash by
+ * the task's address, which is the task's own until it is freed; fields that are copied; and an
+ * exchange that two CPUs may do at once.  Such a race can repeat an ignored signal or the exit of a
+ * task, never lose one. */
+#ifndef BEFORE_5_11
+
 struct {
 	int (*type)[MAP_TASK_STORAGE];
 	int (*map_flags)[NO_PREALLOC];
 	int *key;
 	struct begun *value;
 } tasks SEC(".maps");
+
+#define GET(pointer, field) ((pointer)->field)
+#define EXCHANGE(pointer, value) __sync_lock_test_and_set(pointer, value)
+
+INLINE struct task_struct *current_task(void)
+{
+	return bpf_get_current_task_btf();
+}
+
+/* What is stored for a task; NULL if nothing is. */
+INLINE struct begun *stored(struct task_struct *task)
+{
+	return bpf_task_storage_get(&tasks, task, NULL, 0);
+}
+
+/* The same, created if nothing is; NULL without memory. */
+INLINE struct begun *stored_or_new(struct task_struct *task)
+{
+	return bpf_task_storage_get(&tasks, task, NULL, STORAGE_CREATE);
+}
+
+#else
+
+#define TASKS_MAX 32768
+
+struct {
+	int (*type)[MAP_HASH];
+	int (*max_entries)[TASKS_MAX];
+	u64 *key;
+	struct begun *value;
+} tasks SEC(".maps");
+
+static const struct begun nothing_stored = {};
+
+#define GET(pointer, field) \
+	({ \
+		__typeof__(pointer) from_ = (pointer); \
+		__typeof__(from_->field) value_ = 0; \
+		READ(value_, from_->field); \
+		value_; \
+	})
+#define EXCHANGE(pointer, value) \
+	({ \
+		__typeof__(*(pointer)) old_ = *(volatile __typeof__(*(pointer)) *)(pointer); \
+		*(pointer) = (value); \
+		old_; \
+	})
+
+INLINE struct task_struct *current_task(void)
+{
+	return (void *)bpf_get_current_task();
+}
+
+INLINE struct begun *stored(struct task_struct *task)
+{
+	u64 key = (u64)task;
+
+	return bpf_map_lookup_elem(&tasks, &key);
+}
+
+INLINE struct begun *stored_or_new(struct task_struct *task)
+{
+	u64 key = (u64)task;
+
+	bpf_map_update_elem(&tasks, &key, &nothing_stored, NEW_ELEMENT);
+	return bpf_map_lookup_elem(&tasks, &key);
+}
+
+/* The address of a freed task may become that of a new one. */
+SEC("tp_btf/sched_process_free")
+int forget(u64 *context)
+{
+	u64 key = context[0];
+
+	bpf_map_delete_elem(&tasks, &key);
+	return 0;
+}
+
+#endif
 
 /* Numbers of tasks or processes that `seed` makes watched. */
 struct {
@@ -68,13 +156,13 @@ static struct begun *watch(struct task_struct *task);
  * watched. */
 INLINE struct begun *begun_by(struct task_struct *task)
 {
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct begun *begun = stored(task);
 
 	if (begun || !settings.everybody)
 		return begun;
 	begun = watch(task);
 	if (begun)
-		begun->ignored = task->tgid == settings.own_process ? ALWAYS : NOT;
+		begun->ignored = GET(task, tgid) == settings.own_process ? ALWAYS : NOT;
 	return begun;
 }
 
@@ -82,7 +170,7 @@ INLINE u32 slot_of(struct task_struct *task, u64 number)
 {
 	u32 slot = number < SLOTS_PER_ABI - 1 ? number : SLOTS_PER_ABI - 1;
 
-	return task->thread_info.status & TS_COMPAT ? SLOTS_PER_ABI + slot : slot;
+	return GET(task, thread_info.status) & TS_COMPAT ? SLOTS_PER_ABI + slot : slot;
 }
 
 /* Whether the current task is one of those that are wanted. */
@@ -92,8 +180,11 @@ INLINE int is_wanted_task(struct task_struct *task)
 	    bpf_get_current_ancestor_cgroup_id(settings.cgroup_level) != settings.cgroup)
 		return 0;
 	if (settings.by_command) {
+		char command[16] = {};
+
+		bpf_probe_read_kernel(command, sizeof(command), task->comm);
 		for (int i = 0; i < 16; i++) {
-			if (task->comm[i] != settings.command[i])
+			if (command[i] != settings.command[i])
 				return 0;
 			if (!settings.command[i])
 				break;
@@ -120,12 +211,12 @@ INLINE int is_wanted(struct task_struct *task, u32 slot)
  * stays. */
 INLINE u64 off_cpu_ns(struct task_struct *task)
 {
-	u64 away_ns = task->se.exec_start - task->se.sum_exec_runtime;
+	u64 away_ns = GET(task, se.exec_start) - GET(task, se.sum_exec_runtime);
 
 	if (FIELD_EXISTS(((struct sched_entity *)0)->cfs_rq)) {
-		struct rq *rq = task->se.cfs_rq->rq;
+		struct rq *rq = GET(GET(task, se.cfs_rq), rq);
 
-		away_ns += rq->clock - rq->clock_task;
+		away_ns += GET(rq, clock) - GET(rq, clock_task);
 	}
 	return away_ns;
 }
@@ -133,7 +224,7 @@ INLINE u64 off_cpu_ns(struct task_struct *task)
 /* Whether a task's number, or its process's, is in `seeds`. */
 INLINE int is_named(struct task_struct *task)
 {
-	u32 id = settings.seed_threads ? task->tgid : task->pid;
+	u32 id = settings.seed_threads ? GET(task, tgid) : GET(task, pid);
 
 	return bpf_map_lookup_elem(&seeds, &id) != NULL;
 }

@@ -81,7 +81,7 @@ static void count_lost(u32 kind)
 
 INLINE struct begun *watch(struct task_struct *task)
 {
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, STORAGE_CREATE);
+	struct begun *begun = stored_or_new(task);
 
 	if (!begun)
 		count_lost(LOST_TASKS);
@@ -91,7 +91,7 @@ INLINE struct begun *watch(struct task_struct *task)
 SEC("tp_btf/sys_enter")
 int enter(u64 *context)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct begun *begun = begun_by(task);
 	u32 slot;
 
@@ -150,11 +150,11 @@ INLINE u32 unit_id(struct task_struct *task)
 {
 	switch (settings.split) {
 	case BY_PROCESS:
-		return task->tgid;
+		return GET(task, tgid);
 	case BY_THREAD:
-		return task->pid;
+		return GET(task, pid);
 	case BY_GROUP:
-		return task->signal->pids[2 /* PIDTYPE_PGID */]->numbers[0].nr;
+		return GET(GET(GET(task, signal), pids[2 /* PIDTYPE_PGID */]), numbers[0].nr);
 	}
 	return 0;
 }
@@ -165,7 +165,7 @@ INLINE void count_unit(struct task_struct *task, u32 slot, int failed, u64 wall_
 	struct unit_stats *stats, none = { .shortest_ns = ~0ULL };
 
 	if (settings.split == BY_PROCESS)
-		bpf_probe_read_kernel(unit.command, sizeof(unit.command), task->group_leader->comm);
+		bpf_probe_read_kernel(unit.command, sizeof(unit.command), GET(task, group_leader)->comm);
 	else if (settings.split != BY_GROUP)
 		bpf_probe_read_kernel(unit.command, sizeof(unit.command), task->comm);
 	stats = bpf_map_lookup_elem(&units, &unit);
@@ -207,8 +207,8 @@ INLINE void mark_used(u32 slot)
 SEC("tp_btf/sys_exit")
 int leave(u64 *context)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct task_struct *task = current_task();
+	struct begun *begun = stored(task);
 	u64 wall_ns, away_ns, cpu_ns;
 	s64 result = context[1];
 	struct stats *stats;
@@ -256,7 +256,7 @@ int fork(u64 *context)
 {
 	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
 
-	if (bpf_task_storage_get(&tasks, parent, NULL, 0))
+	if (stored(parent))
 		watch(child);
 	return 0;
 }
@@ -265,8 +265,8 @@ int fork(u64 *context)
 SEC("tp_btf/sched_process_exit")
 int end(u64 *context)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct task_struct *task = current_task();
+	struct begun *begun = stored(task);
 	struct stats *stats;
 
 	if (!begun || !begun->start_ns)
@@ -294,7 +294,7 @@ int seed(struct bpf_iter__task *context)
 		if (!begun)
 			return 0;
 		begun->ignored = settings.from_exec ? UNTIL_EXEC : NOT;
-		id = task->pid;
+		id = GET(task, pid);
 		bpf_seq_write(context->meta->seq, &id, sizeof(id));
 	}
 	return 0;
@@ -309,7 +309,7 @@ int pending(struct bpf_iter__task *context)
 
 	if (!task)
 		return 0;
-	begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	begun = stored(task);
 	if (begun && begun->start_ns)
 		bpf_seq_write(context->meta->seq, &begun->slot, sizeof(begun->slot));
 	return 0;

@@ -407,8 +407,8 @@ GLOBAL int capture(u32 slot, u32 index, u32 phase)
 
 INLINE void fill_head(struct head *head, struct task_struct *task, u32 kind, u64 time_ns)
 {
-	head->thread = task->pid;
-	head->process = task->tgid;
+	head->thread = GET(task, pid);
+	head->process = GET(task, tgid);
 	head->kind = kind;
 	head->flags = 0;
 	head->time_ns = time_ns;
@@ -512,11 +512,11 @@ INLINE void send_call(struct task_struct *task, struct begun *begun, u32 kind, u
 /* Makes a task watched. */
 INLINE struct begun *watch(struct task_struct *task)
 {
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, STORAGE_CREATE);
+	struct begun *begun = stored_or_new(task);
 
 	if (!begun)
 		count(LOST_TASKS, 1);
-	else if (!__sync_lock_test_and_set(&begun->counted, 1))
+	else if (!EXCHANGE(&begun->counted, 1))
 		count(ALIVE, 1);
 	return begun;
 }
@@ -572,7 +572,7 @@ INLINE void send_signal(struct task_struct *task, const void *siginfo, s32 numbe
  * the next entry to or exit from the kernel. */
 INLINE void send_ignored(struct task_struct *task, struct begun *begun)
 {
-	if (!begun->is_ignored || !__sync_lock_test_and_set(&begun->is_ignored, 0))
+	if (!begun->is_ignored || !EXCHANGE(&begun->is_ignored, 0))
 		return;
 	if (!begun->ignored && is_wanted_task(task))
 		send_signal(task, begun->ignored_siginfo, *(s32 *)begun->ignored_siginfo, 0);
@@ -581,7 +581,7 @@ INLINE void send_ignored(struct task_struct *task, struct begun *begun)
 SEC("tp_btf/sys_enter")
 int enter(u64 *context)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct begun *begun = begun_by(task);
 	struct outcome nothing = {};
 	u32 slot;
@@ -618,10 +618,10 @@ INLINE int is_cut_off(struct task_struct *task)
 {
 	s32 number = 0;
 
-	if (!(task->pending.signal.sig[0] >> (SIGKILL - 1) & 1))
+	if (!(GET(task, pending.signal.sig[0]) >> (SIGKILL - 1) & 1))
 		return 0;
-	if (task->signal->flags & SIGNAL_GROUP_EXIT)
-		number = task->signal->group_exit_code & 0x7f;
+	if (GET(GET(task, signal), flags) & SIGNAL_GROUP_EXIT)
+		number = GET(GET(task, signal), group_exit_code) & 0x7f;
 	return !number || number == SIGKILL;
 }
 
@@ -666,8 +666,8 @@ INLINE void leave_call(struct task_struct *task, struct begun *begun, struct pt_
 SEC("tp_btf/sys_exit")
 int leave(u64 *context)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct task_struct *task = current_task();
+	struct begun *begun = stored(task);
 
 	if (!begun || begun->ignored == ALWAYS || begun->ignored == UNTIL_EXEC)
 		return 0;
@@ -694,22 +694,22 @@ SEC("tp_btf/sched_process_fork")
 int fork(u64 *context)
 {
 	struct task_struct *parent = (void *)context[0], *child = (void *)context[1];
-	struct begun *begun = bpf_task_storage_get(&tasks, parent, NULL, 0);
+	struct begun *begun = stored(parent);
 
 	if (!begun || begun->ignored)
 		return 0;
-	if (settings.threads_only && child->tgid != parent->tgid)
+	if (settings.threads_only && GET(child, tgid) != GET(parent, tgid))
 		return 0;
 	/* A child of a task that is not wanted may become wanted later. */
 	if (watch(child) && is_wanted_task(parent))
-		send_value(child, BEGAN, parent->tgid);
+		send_value(child, BEGAN, GET(parent, tgid));
 	return 0;
 }
 
 /* The storage of the first thread, which holds what concerns the whole process. */
 INLINE struct begun *of_process(struct task_struct *task)
 {
-	return bpf_task_storage_get(&tasks, task->group_leader, NULL, 0);
+	return stored(GET(task, group_leader));
 }
 
 /* A signal that kills a process without a core dump is never delivered itself: the kernel sends
@@ -735,11 +735,11 @@ int generate(u64 *context)
 	if (number == SIGKILL)
 		return 0;
 	if ((s32)context[4] == RESULT_IGNORED) {
-		begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+		begun = stored(task);
 		if (!begun || begun->ignored)
 			return 0;
 		keep_siginfo(begun->ignored_siginfo, number, (void *)context[1]);
-		__sync_lock_test_and_set(&begun->is_ignored, 1);
+		EXCHANGE(&begun->is_ignored, 1);
 		return 0;
 	}
 	begun = of_process(task);
@@ -751,8 +751,8 @@ int generate(u64 *context)
 SEC("tp_btf/signal_deliver")
 int deliver(u64 *context)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0), *process;
+	struct task_struct *task = current_task();
+	struct begun *begun = stored(task), *process;
 	struct k_sigaction *action = (void *)context[2];
 	s32 number = context[0];
 
@@ -769,12 +769,12 @@ int deliver(u64 *context)
 	}
 	/* The exit event reports SIGKILL itself.  Another signal that kills the process is sent
 	 * here, unless it was delivered to one of its threads. */
-	if (!process || !(task->signal->flags & SIGNAL_GROUP_EXIT))
+	if (!process || !(GET(GET(task, signal), flags) & SIGNAL_GROUP_EXIT))
 		return 0;
-	number = task->signal->group_exit_code & 0x7f;
+	number = GET(GET(task, signal), group_exit_code) & 0x7f;
 	if (!number || number == SIGKILL || *(s32 *)process->siginfo != number)
 		return 0;
-	if (__sync_lock_test_and_set(&process->fatal, number) != number)
+	if (EXCHANGE(&process->fatal, number) != number)
 		send_signal(task, process->siginfo, number, DEFAULT);
 	return 0;
 }
@@ -784,18 +784,18 @@ SEC("tp_btf/sched_process_exec")
 int exec(u64 *context)
 {
 	struct task_struct *task = (void *)context[0];
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct begun *begun = stored(task);
 	s32 former = context[1];
 
-	if (begun && !begun->ignored && former != task->pid && is_wanted_task(task))
+	if (begun && !begun->ignored && former != GET(task, pid) && is_wanted_task(task))
 		send_value(task, SUPERSEDED, former);
 	return 0;
 }
 
 INLINE void send_exit(struct task_struct *task, struct begun *begun)
 {
-	if (!__sync_lock_test_and_set(&begun->ended, 1) && !begun->ignored && is_wanted_task(task))
-		send_value(task, ENDED, task->exit_code);
+	if (!EXCHANGE(&begun->ended, 1) && !begun->ignored && is_wanted_task(task))
+		send_value(task, ENDED, GET(task, exit_code));
 }
 
 /* The exit of a process's first thread is sent with that of the last: nobody can wait for it
@@ -803,18 +803,18 @@ INLINE void send_exit(struct task_struct *task, struct begun *begun)
 SEC("tp_btf/sched_process_exit")
 int end(u64 *context)
 {
-	struct task_struct *task = bpf_get_current_task_btf(), *leader;
-	struct begun *begun = bpf_task_storage_get(&tasks, task, NULL, 0);
-	int is_last = !task->signal->live.counter, is_first = task->pid == task->tgid;
+	struct task_struct *task = current_task(), *leader;
+	struct begun *begun = stored(task);
+	int is_last = !GET(GET(task, signal), live.counter), is_first = GET(task, pid) == GET(task, tgid);
 
 	if (begun && (is_last || !is_first))
 		send_exit(task, begun);
-	if (begun && __sync_lock_test_and_set(&begun->counted, 0))
+	if (begun && EXCHANGE(&begun->counted, 0))
 		count(ALIVE, -1);
 	if (!is_last || is_first)
 		return 0;
-	leader = task->group_leader;
-	begun = bpf_task_storage_get(&tasks, leader, NULL, 0);
+	leader = GET(task, group_leader);
+	begun = stored(leader);
 	if (begun)
 		send_exit(leader, begun);
 	return 0;
@@ -829,9 +829,9 @@ int seed(struct bpf_iter__task *context)
 	struct begun *begun;
 	u32 id;
 
-	if (!task || task->flags & PF_EXITING || !is_named(task))
+	if (!task || GET(task, flags) & PF_EXITING || !is_named(task))
 		return 0;
-	begun = bpf_task_storage_get(&tasks, task, NULL, 0);
+	begun = stored(task);
 	if (!begun) {
 		begun = watch(task);
 		if (!begun)
@@ -841,10 +841,10 @@ int seed(struct bpf_iter__task *context)
 		begun->off_cpu_ns = off_cpu_ns(task);
 		begun->start_ns = bpf_ktime_get_ns();
 		/* `end` may have run for it meanwhile. */
-		if (task->flags & PF_EXITING && __sync_lock_test_and_set(&begun->counted, 0))
+		if (GET(task, flags) & PF_EXITING && EXCHANGE(&begun->counted, 0))
 			count(ALIVE, -1);
 	}
-	id = task->pid;
+	id = GET(task, pid);
 	bpf_seq_write(context->meta->seq, &id, sizeof(id));
 	return 0;
 }

@@ -132,6 +132,7 @@ struct linux_binprm;
 #define MAP_PERCPU_HASH 5
 #define MAP_RING 27
 #define MAP_TASK_STORAGE 29
+#define NEW_ELEMENT 1
 #define NO_PREALLOC 1
 #define MMAPABLE 1024
 #define STORAGE_CREATE 1
@@ -146,7 +147,9 @@ static long (*bpf_ringbuf_output)(void *map, void *data, u64 size, u64 flags) = 
 static void *(*bpf_ringbuf_reserve)(void *map, u64 size, u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static u64 (*bpf_get_current_task)(void) = (void *)35;
 static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
 static u64 (*bpf_get_current_ancestor_cgroup_id)(int level) = (void *)123;
 static void *(*bpf_task_storage_get)(void *map, struct task_struct *task, void *value, u64 flags) = (void *)156;

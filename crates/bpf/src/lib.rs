@@ -51,5 +51,5 @@ pub use syscall_events::{
     CAPTURES_MAX, CallRecord, CaptureKind, CaptureLength, EventHeader, EventRecord, EventSettings,
     MemoryCapture, MemoryPiece, MemoryPieces, PIECE_BYTES, SyscallEvents,
 };
-pub use syscall_programs::ProgramRunTime;
+pub use syscall_programs::{CallStorage, ProgramRunTime};
 pub use task_iterator::TaskIterator;

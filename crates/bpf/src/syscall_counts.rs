@@ -14,11 +14,14 @@ use aya::{Ebpf, Pod, include_bytes_aligned};
 use crate::loader::take_map;
 use crate::mapped::MappedArray;
 use crate::settings::{CountSettings, Split};
-use crate::syscall_programs::{self, ProgramRunTime, WatchedTasks, words, wrong};
+use crate::syscall_programs::{self, CallStorage, ProgramRunTime, WatchedTasks, words, wrong};
 use crate::{Error, KernelTypes, SLOTS, STEPS};
 
 /// The object made of `programs/count.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/count.bpf.o");
+/// The same without task storage.
+pub(crate) static OBJECT_BEFORE_5_11: &[u8] =
+    include_bytes_aligned!("../objects/count_before_5_11.bpf.o");
 
 /// Pairs of unit and call that are kept, of about 80 bytes each; more are counted as lost.
 const UNITS_MAX: u32 = 1 << 18;
@@ -137,6 +140,7 @@ pub struct SyscallCounts {
     failures: PerCpuHashMap<MapData, Failure, u64>,
     units: HashMap<MapData, RawUnit, RawUnitStats>,
     watched: WatchedTasks,
+    storage: CallStorage,
     lost: Array<MapData, u64>,
     pending: OwnedFd,
     // Dropping it detaches the programs.
@@ -159,16 +163,33 @@ impl SyscallCounts {
     /// # Errors
     /// [`Error::Denied`] without permission; [`Error::Refused`] when the kernel rejects a program.
     pub fn open(kernel: &KernelTypes, settings: &CountSettings) -> Result<Self, Error> {
+        CallStorage::first(|storage| Self::open_with(kernel, settings, storage))
+    }
+
+    /// The same with this storage.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        kernel: &KernelTypes,
+        settings: &CountSettings,
+        storage: CallStorage,
+    ) -> Result<Self, Error> {
+        let object = match storage {
+            CallStorage::Task => OBJECT,
+            CallStorage::Hash => OBJECT_BEFORE_5_11,
+        };
         let raw = settings.raw();
         let cpus = aya::util::nr_cpus().map_err(|(_, error)| Error::Read(error))?;
         let slots = u32::try_from(cpus * SLOTS).unwrap_or(u32::MAX);
         let units = if settings.split == Split::None { 1 } else { UNITS_MAX };
-        let mut object = kernel.load_with(OBJECT, |loader| {
+        let mut object = kernel.load_with(object, |loader| {
             loader.allow_unsupported_maps();
             loader.override_global("settings", &raw, true);
             loader.map_max_entries("counts", slots).map_max_entries("units", units);
         })?;
         let pending = kernel.iterator(&mut object, "pending")?;
+        storage.attach(kernel, &mut object)?;
         for (name, tracepoint) in TRACEPOINTS {
             if name != "fork" || settings.follow {
                 kernel.attach(&mut object, name, tracepoint)?;
@@ -183,10 +204,16 @@ impl SyscallCounts {
             failures: take_map(&mut object, "failures")?.try_into().map_err(wrong)?,
             units: take_map(&mut object, "units")?.try_into().map_err(wrong)?,
             watched,
+            storage,
             lost: take_map(&mut object, "lost")?.try_into().map_err(wrong)?,
             pending,
             programs: object,
         })
+    }
+
+    /// Where the call that a task is in is stored on this kernel.
+    pub fn storage(&self) -> CallStorage {
+        self.storage
     }
 
     /// Watches these tasks from their next call on; returns the numbers of the threads that exist.
@@ -303,9 +330,9 @@ impl SyscallCounts {
     /// When the kernel cannot be asked.
     pub fn uncounted(&self) -> Result<Uncounted, Error> {
         let of_kind = |kind: u32| self.lost.get(&kind, 0).map_err(|error| wrong(&error));
-        let missed = syscall_programs::info(&self.programs, "leave", "recursion_misses")?;
+        let missed = syscall_programs::recursion_misses(&self.programs, "leave")?;
         Ok(Uncounted {
-            calls: missed.max(syscall_programs::info(&self.programs, "enter", "recursion_misses")?),
+            calls: missed.max(syscall_programs::recursion_misses(&self.programs, "enter")?),
             errors: of_kind(0)?,
             units: of_kind(1)?,
             tasks: of_kind(2)?,

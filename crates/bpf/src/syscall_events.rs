@@ -18,7 +18,7 @@ use crate::loader::take_map;
 use crate::mapped::MappedArray;
 use crate::ring_buffer::RingBuffer;
 use crate::settings::CountSettings;
-use crate::syscall_programs::{self, ProgramRunTime, WatchedTasks, wrong};
+use crate::syscall_programs::{self, CallStorage, ProgramRunTime, WatchedTasks, wrong};
 use crate::{Error, KernelTypes, SLOTS};
 
 use capture::RawCaptures;
@@ -27,6 +27,9 @@ pub use record::{CallRecord, EventHeader, EventRecord, MemoryPiece, MemoryPieces
 
 /// The object made of `programs/events.bpf.c`.
 pub(crate) static OBJECT: &[u8] = include_bytes_aligned!("../objects/events.bpf.o");
+/// The same without task storage.
+pub(crate) static OBJECT_BEFORE_5_11: &[u8] =
+    include_bytes_aligned!("../objects/events_before_5_11.bpf.o");
 
 /// `enum count` of the program.
 const ALIVE: usize = 0;
@@ -79,6 +82,7 @@ pub struct SyscallEvents {
     ring: RingBuffer,
     counts: MappedArray<u64>,
     watched: WatchedTasks,
+    storage: CallStorage,
     // Dropping it detaches the programs.
     programs: Ebpf,
 }
@@ -90,6 +94,22 @@ impl SyscallEvents {
     /// # Errors
     /// [`Error::Denied`] without permission; [`Error::Refused`] when the kernel rejects a program.
     pub fn open(kernel: &KernelTypes, settings: &EventSettings) -> Result<Self, Error> {
+        CallStorage::first(|storage| Self::open_with(kernel, settings, storage))
+    }
+
+    /// The same with this storage.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        kernel: &KernelTypes,
+        settings: &EventSettings,
+        storage: CallStorage,
+    ) -> Result<Self, Error> {
+        let object = match storage {
+            CallStorage::Task => OBJECT,
+            CallStorage::Hash => OBJECT_BEFORE_5_11,
+        };
         let mut raw = settings.calls.raw();
         raw.threads_only = u32::from(settings.threads_only);
         let reporting = RawReporting {
@@ -99,7 +119,7 @@ impl SyscallEvents {
             unused: 0,
         };
         let cpus = aya::util::nr_cpus().map_err(|(_, error)| Error::Read(error))?;
-        let mut object = kernel.load_with(OBJECT, |loader| {
+        let mut object = kernel.load_with(object, |loader| {
             loader.allow_unsupported_maps();
             loader.override_global("settings", &raw, true);
             loader.override_global("reporting", &reporting, true);
@@ -113,6 +133,7 @@ impl SyscallEvents {
         for (slot, captures) in settings.captures.iter().filter(|(slot, _)| *slot < SLOTS) {
             plans.set(*slot as u32, RawCaptures::of(captures), 0).map_err(|error| wrong(&error))?;
         }
+        storage.attach(kernel, &mut object)?;
         for (name, tracepoint) in TRACEPOINTS {
             if name != "fork" || settings.calls.follow {
                 kernel.attach(&mut object, name, tracepoint)?;
@@ -123,8 +144,14 @@ impl SyscallEvents {
             ring: RingBuffer::map(take_map(&mut object, "events")?, settings.ring_bytes)?,
             counts: MappedArray::map(&take_map(&mut object, "counts")?, COUNTS)?,
             watched,
+            storage,
             programs: object,
         })
+    }
+
+    /// Where the call that a task is in is stored on this kernel.
+    pub fn storage(&self) -> CallStorage {
+        self.storage
     }
 
     /// Watches these tasks from now on; returns the numbers of the threads that exist.
@@ -162,8 +189,8 @@ impl SyscallEvents {
     /// When the kernel cannot be asked.
     pub fn lost(&self) -> Result<u64, Error> {
         let count = |index| self.counts.read(index).unwrap_or(0);
-        let missed = syscall_programs::info(&self.programs, "leave", "recursion_misses")?
-            + syscall_programs::info(&self.programs, "enter", "recursion_misses")?;
+        let missed = syscall_programs::recursion_misses(&self.programs, "leave")?
+            + syscall_programs::recursion_misses(&self.programs, "enter")?;
         Ok(count(LOST) + count(LOST_TASKS) + missed)
     }
 

@@ -10,6 +10,38 @@ use aya::maps::{HashMap, MapData};
 use crate::loader::{open_iterator, take_map};
 use crate::{Error, KernelTypes};
 
+/// Where the programs store the call that a task is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallStorage {
+    /// In the task's own storage, found without a hash and without a lock.  Linux 5.12 and later.
+    Task,
+    /// In a hash by the task's address, for at most 32,768 tasks at once.  Linux 5.8 to 5.11.
+    Hash,
+}
+
+impl CallStorage {
+    /// Opens with the first storage that the kernel has.
+    pub(crate) fn first<T>(open: impl Fn(CallStorage) -> Result<T, Error>) -> Result<T, Error> {
+        match open(CallStorage::Task) {
+            Err(Error::Refused(reason)) => open(CallStorage::Hash).map_err(|error| match error {
+                Error::Refused(other) if other != reason => {
+                    Error::Refused(format!("{reason}; without task storage: {other}"))
+                }
+                error => error,
+            }),
+            other => other,
+        }
+    }
+
+    /// Attaches what removes freed tasks from the hash.  Task storage is freed with its task.
+    pub(crate) fn attach(self, kernel: &KernelTypes, object: &mut Ebpf) -> Result<(), Error> {
+        match self {
+            CallStorage::Task => Ok(()),
+            CallStorage::Hash => kernel.attach(object, "forget", "sched_process_free"),
+        }
+    }
+}
+
 /// The run time of the programs, while the kernel measured it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramRunTime {
@@ -71,16 +103,28 @@ pub(crate) fn wrong(error: &aya::maps::MapError) -> Error {
     Error::from_loader(error)
 }
 
-/// A field of `/proc/self/fdinfo` for the descriptor of a program, such as `run_time_ns`.
-pub(crate) fn info(object: &Ebpf, name: &str, field: &str) -> Result<u64, Error> {
+/// How often the kernel did not run a program because it ran on this CPU already.  Before 5.12 the
+/// kernel neither counts such runs nor leaves any out.
+pub(crate) fn recursion_misses(object: &Ebpf, name: &str) -> Result<u64, Error> {
+    Ok(program_value(object, name, "recursion_misses")?.unwrap_or(0))
+}
+
+/// A number that the kernel reports of a program; an error if it does not.
+fn info(object: &Ebpf, name: &str, field: &str) -> Result<u64, Error> {
     let absent = || Error::Refused(format!("the kernel does not report {field} of `{name}`"));
+    program_value(object, name, field)?.ok_or_else(absent)
+}
+
+/// A number of a program, by its descriptor's entry in `/proc`; `None` if it is not there.
+fn program_value(object: &Ebpf, name: &str, field: &str) -> Result<Option<u64>, Error> {
+    let absent = || Error::Refused(format!("the object has no program `{name}`"));
     let program = object.program(name).ok_or_else(absent)?;
     let descriptor = program.fd().map_err(|error| Error::from_loader(&error))?;
     let path = format!("/proc/self/fdinfo/{}", descriptor.as_fd().as_raw_fd());
     let text = std::fs::read_to_string(path).map_err(Error::Read)?;
     let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-    let value = lines.find(|(key, _)| *key == field).ok_or_else(absent)?.1;
-    value.trim().parse().map_err(|_| absent())
+    let value = lines.find(|(key, _)| *key == field).map(|(_, value)| value.trim().parse());
+    Ok(value.and_then(Result::ok))
 }
 
 /// Makes the kernel measure the run time of its programs while the descriptor is open, which costs

@@ -3,13 +3,19 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 #![allow(clippy::unwrap_used, reason = "all of it is tests")]
 
-use bpf::{CountSettings, Error, KernelTypes, Split, SyscallCounts};
+use bpf::{CallStorage, CountSettings, Error, KernelTypes, Split, SyscallCounts};
 
 const GETPPID: usize = 110;
 const CHDIR: usize = 80;
 
 fn open(settings: &CountSettings) -> Option<SyscallCounts> {
-    match KernelTypes::open().and_then(|kernel| SyscallCounts::open(&kernel, settings)) {
+    opened(|kernel| SyscallCounts::open(kernel, settings))
+}
+
+fn opened(
+    open: impl FnOnce(&KernelTypes) -> Result<SyscallCounts, Error>,
+) -> Option<SyscallCounts> {
+    match KernelTypes::open().and_then(|kernel| open(&kernel)) {
         Ok(counts) => Some(counts),
         Err(error @ (Error::Denied(_) | Error::NoBtf(_) | Error::Namespace)) => {
             testkit::skip("BPF programs", &error.to_string());
@@ -31,8 +37,20 @@ fn getppid(times: u64) {
 
 #[test]
 fn every_call_of_a_seeded_thread_is_counted_and_no_other() {
+    every_call_is_counted_with(CallStorage::Task);
+}
+
+/// The programs for kernels without task storage run on newer ones too.
+#[test]
+fn every_call_is_counted_without_task_storage() {
+    every_call_is_counted_with(CallStorage::Hash);
+}
+
+fn every_call_is_counted_with(storage: CallStorage) {
     let settings = CountSettings { split: Split::Thread, ..CountSettings::default() };
-    let Some(mut counts) = open(&settings) else { return };
+    let open = |kernel: &KernelTypes| SyscallCounts::open_with(kernel, &settings, storage);
+    let Some(mut counts) = opened(open) else { return };
+    assert_eq!(counts.storage(), storage);
     getppid(1_000);
     let own = own_thread();
     assert_eq!(counts.watch(&[own]).unwrap(), [own]);
