@@ -19,13 +19,13 @@ pub(crate) fn open(
     let export = match view::export::open(name, options, setup, setting) {
         Ok(export) => export,
         Err(ExportError::Help(text)) => {
-            print!("{text}");
+            crate::stderr::print(&text)?;
             return Ok(None);
         }
         Err(error) => return Err(error.into()),
     };
     let clock = (!setting.playing).then(|| Box::new(SystemClock) as Box<dyn Clock + Send>);
-    let notify = Box::new(|text: &str| eprintln!("whit: {text}"));
+    let notify = Box::new(|text: &str| crate::stderr::message(text));
     Ok(Some(recorder::open_export(export, clock, notify).context("--export")?))
 }
 

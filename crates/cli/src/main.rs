@@ -6,7 +6,6 @@
 //! Uses every other crate of ours but `testkit`; nothing uses it.  What a verb does is in a library:
 //! this crate turns options into plain structs and the errors it gets into sentences.
 //! Begin with this file, then `commands/doctor.rs`, the shortest of the verbs.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this crate is the one that prints")]
 #![allow(
     rustdoc::broken_intra_doc_links,
     reason = "help texts write optional parts in brackets, as manuals do"
@@ -28,6 +27,7 @@ mod memory;
 mod play;
 mod record;
 mod run;
+mod stderr;
 mod usage;
 mod zone;
 
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
     let words = match run::config::configured(words) {
         Ok(words) => words,
         Err(error) => {
-            eprintln!("whit: {}", usage::in_one_line(&format!("{error:#}")));
+            stderr::message(usage::in_one_line(&format!("{error:#}")));
             return ExitCode::from(failure);
         }
     };
@@ -104,7 +104,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("whit: {}", usage::in_one_line(&format!("{error:#}")));
+            stderr::message(usage::in_one_line(&format!("{error:#}")));
             ExitCode::from(failure)
         }
     }
@@ -158,9 +158,14 @@ fn parse_runner(words: &[OsString]) -> Option<commands::run::RunArguments> {
 fn refuse(error: &clap::Error, words: &[OsString], failure: u8) -> ExitCode {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into()).collect();
     match usage::explain(error, &words) {
-        Some(text) => eprintln!("whit: {text}"),
-        // A closed pipe is no error here, either.
-        None => drop(error.print()),
+        Some(text) => stderr::message(text),
+        None => match error.print() {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                stderr::message(error);
+                return ExitCode::from(failure);
+            }
+            _ => {}
+        },
     }
     if error.exit_code() == 0 { ExitCode::SUCCESS } else { ExitCode::from(failure) }
 }

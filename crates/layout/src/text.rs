@@ -75,9 +75,27 @@ pub fn escape(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// A message for a terminal, in one line: as [`escape`], but backslashes stay as they are, because
+/// a message may quote text that is escaped already.
+pub fn escape_message(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    for (index, part) in text.split('\\').enumerate() {
+        if index > 0 {
+            out.push(b'\\');
+        }
+        escape_into(&mut out, part.as_bytes());
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_keeps_its_backslashes() {
+        assert_eq!(escape_message("a\\x1b \x1b[2Jb\n"), "a\\x1b \\x1b[2Jb\\x0a");
+    }
 
     #[test]
     fn escapes_what_a_terminal_would_act_on() {

@@ -302,7 +302,7 @@ fn show(
     let Some(base) = base else { return Ok(()) };
     let command: Vec<String> = std::env::args().skip(1).collect();
     let folder = report.save(base, &format!("whit {}", command.join(" ")))?;
-    eprintln!("kept in {}", folder.display());
+    crate::stderr::line(format_args!("kept in {}", folder.display()));
     Ok(())
 }
 

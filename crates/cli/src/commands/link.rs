@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &LinkArguments) -> anyhow::Result<ExitCode> {
     for incumbent in compat::ALL {
         let link = directory.join(incumbent.name);
         place(&binary, &link, arguments.force)?;
-        println!("{} -> {}", link.display(), binary.display());
+        crate::stderr::print(&format!("{} -> {}\n", link.display(), binary.display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -14,11 +14,12 @@ use crate::play::digests::DigestFiles;
 use crate::play::frames::{self, Outcome};
 use crate::play::plot_files::PlotFileSets;
 use crate::play::views::{Headings, OneView};
+use crate::stderr;
 
 /// Runs the verb.
 pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     if arguments.display.lists.showtopopts {
-        print!("{}", crate::display::lists::sort_types());
+        stderr::print(&crate::display::lists::sort_types())?;
         return Ok(ExitCode::SUCCESS);
     }
     arguments.check()?;
@@ -32,7 +33,7 @@ pub(crate) fn run(mut arguments: PlayArguments) -> anyhow::Result<ExitCode> {
     let (recordings, complaints) =
         feed::find(&arguments.files, arguments.pattern.as_deref(), &now)?;
     for complaint in &complaints {
-        eprintln!("whit: {complaint}");
+        stderr::message(complaint);
     }
     let code = show(&arguments, &period, &recordings)?;
     // Recordings that could not be read are an error, even if the rest is shown.
@@ -54,7 +55,8 @@ fn show(
     if let Some(to) = &arguments.extract {
         feed::extract(recordings, period, to, &mut |done| {
             let count = done.samples.map(|samples| format!("{samples} samples "));
-            eprintln!("whit: extracted {}to {}", count.unwrap_or_default(), done.path.display());
+            let count = count.unwrap_or_default();
+            stderr::message(format_args!("extracted {count}to {}", done.path.display()));
         })?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -78,7 +80,7 @@ fn show(
     let mut shown = Selection::default();
     sets.iter().for_each(|set| shown.add(&set.selection));
     for note in arguments.display.idle_switches(&shown) {
-        eprintln!("whit: {note}");
+        stderr::message(note);
     }
     let mut consumer: Box<dyn frames::FrameConsumer + '_> = match &arguments.filename {
         _ if arguments.showcolheaders => Box::new(Headings::new(arguments)),
@@ -119,7 +121,7 @@ fn grep(
 /// Writes notes to stderr that the output cannot contain.
 fn finish(outcome: &Outcome, recordings: &[RecordedFile], period: &TimeSelection) -> ExitCode {
     for note in &outcome.notes {
-        eprintln!("whit: {note}");
+        stderr::message(note);
     }
     if outcome.failed {
         return ExitCode::from(2);
@@ -130,8 +132,8 @@ fn finish(outcome: &Outcome, recordings: &[RecordedFile], period: &TimeSelection
             false => "no samples in this period; are --from and --thru right?",
         };
         match recordings {
-            [only] => eprintln!("whit: {}: {why}", only.path.display()),
-            _ => eprintln!("whit: {why}"),
+            [only] => stderr::message(format_args!("{}: {why}", only.path.display())),
+            _ => stderr::message(why),
         }
         return ExitCode::from(1);
     }

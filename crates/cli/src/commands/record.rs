@@ -29,12 +29,13 @@ pub(crate) use crate::record::arguments::RecordArguments;
 use crate::record::daemon::{self, Parent, PidFile, User};
 use crate::record::messages::Messages;
 use crate::record::signals::Signals;
+use crate::stderr;
 
 /// Runs the verb.
 pub(crate) fn run(arguments: RecordArguments) -> anyhow::Result<ExitCode> {
     let arguments = with_config(arguments)?;
     if arguments.display.lists.showtopopts {
-        print!("{}", crate::display::lists::sort_types());
+        stderr::print(&crate::display::lists::sort_types())?;
         return Ok(ExitCode::SUCCESS);
     }
     arguments.check()?;
@@ -106,7 +107,7 @@ impl RecordSettings {
         let default = if arguments.daemon { RECORDED_SUBSYSTEMS } else { LIVE_SUBSYSTEMS };
         let mut selection = arguments.display.selection(&default.into())?;
         for note in arguments.display.idle_switches(&selection) {
-            eprintln!("whit: {note}");
+            stderr::message(note);
         }
         let verbose = arguments.display.forces_verbose(&selection);
         let recording = arguments.makes_recording();
@@ -208,7 +209,7 @@ impl RecordSettings {
             let intervals = &self.intervals;
             let intervals_ns = [intervals.first_ns, intervals.second_ns(), intervals.third_ns()];
             for slow in doctor::check(&arguments.root, &self.entries, &context, intervals_ns) {
-                eprintln!("whit: {slow}");
+                stderr::message(slow);
             }
         }
         let mut host = Host::new(&arguments.root);
@@ -413,7 +414,7 @@ fn leave_out_missing(
     let message = missing.join("; ");
     anyhow::ensure!(!entries.is_empty(), "no subsystems selected: {message}; see whit doctor");
     if !missing.is_empty() {
-        eprintln!("whit: {message}; see whit doctor");
+        stderr::message(format_args!("{message}; see whit doctor"));
     }
     Ok(())
 }
@@ -427,7 +428,10 @@ const OWN_SOURCE: &str = "whit";
 /// Says on a terminal that the first line takes two samples.
 fn announce(intervals: Intervals) {
     if daemon::is_terminal(rustix::stdio::stdout()) {
-        eprintln!("waiting for {} second sample...", intervals.first_ns as f64 / 1e9);
+        stderr::line(format_args!(
+            "waiting for {} second sample...",
+            intervals.first_ns as f64 / 1e9
+        ));
     }
 }
 

@@ -240,7 +240,9 @@ fn paths(given: &[String], quiet: Option<Quiet>) -> anyhow::Result<Vec<Vec<u8>>>
         let Ok(resolved) = std::fs::canonicalize(path) else { continue };
         if resolved.as_os_str() != path.as_str() {
             if !quiet.is_some_and(Quiet::path_resolution) {
-                eprintln!("whit: requested path {path:?} resolved into {resolved:?}");
+                crate::stderr::message(format_args!(
+                    "requested path {path:?} resolved into {resolved:?}"
+                ));
             }
             paths.push(resolved.as_os_str().as_bytes().to_vec());
         }

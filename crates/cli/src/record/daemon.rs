@@ -58,7 +58,11 @@ pub(crate) fn leave() -> anyhow::Result<Parent> {
                 std::process::exit(0);
             }
             let said = String::from_utf8_lossy(&said);
-            eprintln!("whit: {}", if said.is_empty() { "the daemon ended at once" } else { &said });
+            crate::stderr::message(if said.is_empty() {
+                "the daemon ended at once"
+            } else {
+                &said
+            });
             std::process::exit(2);
         }
     }

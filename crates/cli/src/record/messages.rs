@@ -42,7 +42,7 @@ impl MessageLog for Messages {
             Severity::Error => true,
         };
         if shown && !self.daemon {
-            eprintln!("whit: {text}");
+            crate::stderr::message(text);
         }
         if self.logged
             && let Some(names) = &self.names

@@ -92,7 +92,7 @@ impl Recorder {
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            eprintln!("whit run: --record: the thread that records has ended early");
+            crate::stderr::line("whit run: --record: the thread that records has ended early");
         }
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn run(mut arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let slot = match semaphore.wait(WaitFor::Slot(slots), limit, waiting) {
         Ok(WaitOutcome::Taken(slot)) => slot,
         Ok(WaitOutcome::TakenAnyway(slot)) => {
-            eprintln!("whit run: the semaphore was not free in time: taken anyway");
+            crate::stderr::line("whit run: the semaphore was not free in time: taken anyway");
             slot
         }
         Ok(WaitOutcome::TimedOut) => {
@@ -93,7 +93,7 @@ fn terminal() -> OsString {
 }
 
 fn timed_out() -> ExitCode {
-    eprintln!("whit run: the semaphore was not free in time");
+    crate::stderr::line("whit run: the semaphore was not free in time");
     ExitCode::from(TIMED_OUT)
 }
 
