@@ -34,7 +34,7 @@ pub struct PlaySettings {
 pub enum Step {
     /// A recording begins.
     Recording {
-        /// Whether it has the same sources as the previous one of this set.
+        /// Whether it has the same sources, with the same fields, as the previous one of this set.
         same_sources: bool,
     },
     /// A sample with a previous one: [`Playback::frame`] returns it.
@@ -51,9 +51,9 @@ pub struct Playback<'a> {
     /// The number of recordings begun.
     begun: usize,
     /// The sources of the latest one of this set.
-    shown: Option<Vec<String>>,
+    shown: Option<Vec<Arc<SourceDef>>>,
     playing: Option<Playing>,
-    history: Option<(Vec<String>, History)>,
+    history: Option<(Vec<Arc<SourceDef>>, History)>,
     end: Option<Position>,
     complaints: Vec<Complaint>,
 }
@@ -135,10 +135,9 @@ impl<'a> Playback<'a> {
             let follow = self.settings.follow && next.is_none();
             let mut feed = self.open(recording, range.base_ns, follow)?;
             let defs = feed.defs();
-            let sources: Vec<String> = defs.iter().map(|def| def.name.to_string()).collect();
-            self.take_over(&sources, &defs, feed.as_mut())?;
-            let same_sources = self.shown.as_ref() == Some(&sources);
-            self.shown = Some(sources);
+            self.take_over(&defs, feed.as_mut())?;
+            let same_sources = self.shown.as_ref() == Some(&defs);
+            self.shown = Some(defs.clone());
             let is_collectls = recording.origin != Origin::Whit;
             let names = InstanceNames::of(&self.settings.names, is_collectls);
             let snapshot = Snapshot::new(&defs);
@@ -167,19 +166,14 @@ impl<'a> Playback<'a> {
     }
 
     /// Keeps the latest sample as a base if this recording continues the previous one.
-    fn take_over(
-        &mut self,
-        sources: &[String],
-        defs: &[Arc<SourceDef>],
-        feed: &mut dyn Feed,
-    ) -> Result<(), FeedError> {
-        let same_sources = self.history.as_ref().is_some_and(|(held, _)| held == sources);
+    fn take_over(&mut self, defs: &[Arc<SourceDef>], feed: &mut dyn Feed) -> Result<(), FeedError> {
+        let same_sources = self.history.as_ref().is_some_and(|(held, _)| held == defs);
         let continues = match &self.end {
             Some(end) if same_sources => feed.continues(end)?,
             _ => false,
         };
         if !same_sources {
-            self.history = Some((sources.to_vec(), History::new(defs)));
+            self.history = Some((defs.to_vec(), History::new(defs)));
         } else if !continues && let Some((_, history)) = &mut self.history {
             history.forget();
         }

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use layout::{Frame, Options};
-use sample::SourceDef;
+use sample::{SourceDef, Unit};
 use serde_json::json;
 
 use crate::TableForm;
@@ -40,43 +40,66 @@ impl Course {
     }
 }
 
-/// Source index in the feed, escaped instance, field index.
+/// A source as a period has seen it: recordings that meet in a period may have other sources, in
+/// another order and with other fields, so that only names say what is the same.
+#[derive(Debug)]
+struct SeenSource {
+    name: String,
+    /// Name and unit of each field.
+    fields: Vec<(String, Unit)>,
+}
+
+/// Index of the source among those seen, escaped instance, index of its field.
 type Key = (usize, String, usize);
 
-/// The values of every selected field in a period.
+/// A source of the feed that is added now.
 #[derive(Debug)]
+struct FedSource {
+    plan: Plan,
+    /// Its index among those seen.
+    seen: usize,
+    /// For each field of the feed its index in the source as it was seen.
+    fields: Vec<usize>,
+}
+
+/// The values of every selected field in a period.
+#[derive(Debug, Default)]
 pub struct Period {
-    defs: Vec<Arc<SourceDef>>,
-    plans: Vec<Plan>,
+    seen: Vec<SeenSource>,
+    fed: Vec<FedSource>,
     courses: BTreeMap<Key, Course>,
     frame_count: u64,
 }
 
 impl Period {
-    /// An empty period of these sources; `--fields`, or `-s`, selects among them.
+    /// A feed with these sources follows; `--fields`, or `-s`, selects among them.
     ///
     /// # Errors
     /// `InvalidInput` for a name in `--fields` that does not exist.
-    pub fn new(options: &Options, defs: &[Arc<SourceDef>]) -> io::Result<Self> {
+    pub fn begin(&mut self, options: &Options, defs: &[Arc<SourceDef>]) -> io::Result<()> {
         let selection = Selection::of(options, defs)?;
-        let plans = defs.iter().map(|def| selection.plan(def)).collect();
-        Ok(Period { defs: defs.to_vec(), plans, courses: BTreeMap::new(), frame_count: 0 })
+        self.fed.clear();
+        for def in defs {
+            let (seen, fields) = see(&mut self.seen, def);
+            self.fed.push(FedSource { plan: selection.plan(def), seen, fields });
+        }
+        Ok(())
     }
 
-    /// Adds one frame of a feed with the same sources in the same order.
+    /// Adds one frame of the feed that was begun.
     pub fn add(&mut self, frame: &Frame<'_>) {
         self.frame_count += 1;
-        for (index, track) in frame.tracks.iter().enumerate() {
-            if !track.fresh || self.plans[index].fields.is_empty() {
+        for (track, fed) in frame.tracks.iter().zip(&self.fed) {
+            if !track.fresh || fed.plan.fields.is_empty() {
                 continue;
             }
             let whole = frame.whole(track);
             for row in whole.rows().filter(keeps) {
                 let seconds = row.interval_seconds().unwrap_or(1.0);
                 let instance = instance_text(row.name());
-                for field in self.plans[index].of(&instance) {
+                for field in fed.plan.of(&instance) {
                     if let Some(value) = number(&row, field) {
-                        let key = (index, instance.clone(), field);
+                        let key = (fed.seen, instance.clone(), fed.fields[field]);
                         self.courses.entry(key).or_default().add(value, seconds);
                     }
                 }
@@ -88,6 +111,31 @@ impl Period {
     pub fn frame_count(&self) -> u64 {
         self.frame_count
     }
+}
+
+/// Finds a source and its fields among those seen; what is new is added.
+fn see(seen: &mut Vec<SeenSource>, def: &SourceDef) -> (usize, Vec<usize>) {
+    let fields = def.fields.iter().map(|field| (field.name.to_string(), field.unit));
+    see_fields(seen, &def.name, fields)
+}
+
+fn see_fields(
+    seen: &mut Vec<SeenSource>,
+    name: &str,
+    fields: impl Iterator<Item = (String, Unit)>,
+) -> (usize, Vec<usize>) {
+    let index = seen.iter().position(|source| source.name == name).unwrap_or_else(|| {
+        seen.push(SeenSource { name: name.to_owned(), fields: Vec::new() });
+        seen.len() - 1
+    });
+    let known = &mut seen[index].fields;
+    let place = |field: (String, Unit)| {
+        known.iter().position(|other| *other == field).unwrap_or_else(|| {
+            known.push(field);
+            known.len() - 1
+        })
+    };
+    (index, fields.map(place).collect())
 }
 
 /// One line of a comparison.
@@ -112,41 +160,40 @@ impl Line {
 }
 
 fn lines(a: &Period, b: &Period) -> Vec<Line> {
-    let mut keys: Vec<&Key> = a.courses.keys().chain(b.courses.keys()).collect();
-    keys.sort();
-    keys.dedup();
-    let line = |key: &Key| {
-        let (source, instance, field) = key;
-        let def = &a.defs[*source];
-        let field = &def.fields[*field];
-        let place = if instance.is_empty() { String::new() } else { format!("[{instance}]") };
-        Line {
-            name: format!("{}{place}.{}", def.name, field.name),
-            unit: field.unit.base_name(),
-            a: a.courses.get(key).copied(),
-            b: b.courses.get(key).copied(),
+    let mut seen = Vec::new();
+    let mut courses: BTreeMap<Key, [Option<Course>; 2]> = BTreeMap::new();
+    for (side, period) in [a, b].into_iter().enumerate() {
+        let places: Vec<_> = period
+            .seen
+            .iter()
+            .map(|source| see_fields(&mut seen, &source.name, source.fields.iter().cloned()))
+            .collect();
+        for ((source, instance, field), course) in &period.courses {
+            let (index, fields) = &places[*source];
+            let key = (*index, instance.clone(), fields[*field]);
+            courses.entry(key).or_default()[side] = Some(*course);
         }
+    }
+    let line = |((source, instance, field), [a, b]): (Key, [Option<Course>; 2])| {
+        let source = &seen[source];
+        let (field, unit) = &source.fields[field];
+        let instance = if instance.is_empty() { instance } else { format!("[{instance}]") };
+        Line { name: format!("{}{instance}.{field}", source.name), unit: unit.base_name(), a, b }
     };
-    keys.into_iter().map(line).collect()
+    courses.into_iter().map(line).collect()
 }
 
-/// Writes two periods of the same sources side by side.  The table leaves out fields that were 0
-/// throughout both; CSV and JSON have all fields.
+/// Writes two periods side by side; what only one of them has stands alone in its line.  The table
+/// leaves out fields that were 0 throughout both; CSV and JSON have all fields.
 ///
 /// # Errors
-/// Those of `out`; `InvalidInput` if the periods have different sources.
+/// Those of `out`.
 pub fn write_comparison(
     a: &Period,
     b: &Period,
     form: TableForm,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let names =
-        |period: &Period| period.defs.iter().map(|def| def.name.clone()).collect::<Vec<_>>();
-    if names(a) != names(b) {
-        let text = "the two periods are of different sources: choose some with -s";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-    }
     let lines = lines(a, b);
     match form {
         TableForm::Text => write_table(a, b, &lines, out),
@@ -257,7 +304,7 @@ fn write_json(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use sample::{Cadence, Field, History, Meta, Snapshot, State, Unit};
+    use sample::{Cadence, Field, History, Meta, Snapshot, State};
     use std::sync::LazyLock;
 
     use super::*;
@@ -280,7 +327,8 @@ mod tests {
     /// A period with a reading of (reads, queue) each second.
     fn period(readings: &[(u64, Option<u64>)]) -> Period {
         let (meta, options) = (Meta::new(), Options::default());
-        let mut period = Period::new(&options, std::slice::from_ref(&DEF)).unwrap();
+        let mut period = Period::default();
+        period.begin(&options, std::slice::from_ref(&DEF)).unwrap();
         let mut history = History::new(std::slice::from_ref(&DEF));
         for (second, (reads, queue)) in readings.iter().enumerate() {
             let mut snapshot = Snapshot::new(std::slice::from_ref(&DEF));

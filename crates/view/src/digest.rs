@@ -78,6 +78,22 @@ impl Digests {
         Digests { zone, parts }
     }
 
+    /// A recording with other sources follows: instances of the same digest continue.
+    pub fn continue_with(&mut self, names: &[&str], defs: &[Arc<SourceDef>], options: &Options) {
+        let next = Digests::of(names, defs, options, self.zone.clone());
+        // A digest that this recording does not have keeps its entries, and finds no source.
+        for part in &mut self.parts {
+            (part.living.0, part.ended) = (usize::MAX, None);
+        }
+        for part in next.parts {
+            let name = part.living.1.name;
+            match self.parts.iter_mut().find(|known| known.living.1.name == name) {
+                Some(known) => (known.living, known.ended) = (part.living, part.ended),
+                None => self.parts.push(part),
+            }
+        }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()

@@ -12,21 +12,16 @@ use super::frames::{self, FrameConsumer, Outcome, PlayedSet};
 /// Gathers the frames of one period.
 #[derive(Default)]
 struct Gatherer {
-    period: Option<view::Period>,
+    period: view::Period,
 }
 
 impl FrameConsumer for Gatherer {
     fn begin(&mut self, set: &PlayedSet<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
-        if self.period.is_none() {
-            self.period = Some(view::Period::new(set.options, set.defs)?);
-        }
-        Ok(())
+        Ok(self.period.begin(set.options, set.defs)?)
     }
 
     fn frame(&mut self, frame: &Frame<'_>, _out: &mut dyn Write) -> anyhow::Result<bool> {
-        if let Some(period) = &mut self.period {
-            period.add(frame);
-        }
+        self.period.add(frame);
         Ok(true)
     }
 }
@@ -49,7 +44,7 @@ pub(crate) fn diff(
         outcome.frames += part.frames;
         outcome.failed |= part.failed;
         outcome.notes.extend(part.notes);
-        gathered.extend(gatherer.period);
+        gathered.push(gatherer.period);
     }
     outcome.notes.dedup();
     let [a, b] = gathered.as_slice() else { anyhow::bail!("--diff needs two periods") };

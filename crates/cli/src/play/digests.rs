@@ -40,10 +40,19 @@ impl DigestFiles {
 
 impl FrameConsumer for DigestFiles {
     fn begin(&mut self, set: &PlayedSet<'_>, _out: &mut dyn Write) -> anyhow::Result<()> {
-        self.close()?;
         let names = FileNames::new(&self.path, set.meta.host());
-        ensure_directory(&names)?;
         let at = set.recordings[0].started(set.zone);
+        // Recordings of one host and day share a file, whatever their sources are.
+        if let Some((digests, open, since, options)) = &mut self.open
+            && *open == names
+            && since.date() == at.date()
+        {
+            digests.continue_with(&self.names, set.defs, set.options);
+            options.clone_from(set.options);
+            return Ok(());
+        }
+        self.close()?;
+        ensure_directory(&names)?;
         let digests = Digests::of(&self.names, set.defs, set.options, set.zone.clone());
         self.open = Some((digests, names, at, set.options.clone()));
         Ok(())

@@ -1,0 +1,88 @@
+//! Recordings with other sources, played one after the other or beside each other: values belong to
+//! a source and a field by their names, not by their position.
+#![allow(clippy::unwrap_used, reason = "a test that cannot run must fail")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn whit(words: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_whit")).args(words).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+/// Records four samples of `subsystems` in a folder of their own.
+fn record(folder: &Path, name: &str, subsystems: &str) -> PathBuf {
+    let to = format!("{}/{name}/", folder.display());
+    let words = ["record", "-s", subsystems, "-i0.05:0.05", "-c4", "--quiet", "-f", &to];
+    let (code, _, error) = whit(&words);
+    assert_eq!(code, 0, "{error}");
+    std::fs::read_dir(to).unwrap().next().unwrap().unwrap().path()
+}
+
+/// Mean of A, mean of B by field.
+fn compare(files: &[&Path], subsystems: &str) -> Vec<(String, String, String)> {
+    let mut words = vec!["play"];
+    words.extend(files.iter().map(|path| path.to_str().unwrap()));
+    // All days of recordings in `testdata` and of today.
+    let all = "20200101:00:00-20991231:00:00";
+    words.extend(["-s", subsystems, "--csv", "--diff", all, all]);
+    let (code, text, error) = whit(&words);
+    assert_eq!(code, 0, "{error}");
+    let line = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        (cells[0].to_owned(), cells[2].to_owned(), cells[3].to_owned())
+    };
+    text.lines().skip(1).map(line).collect()
+}
+
+#[test]
+fn a_comparison_goes_by_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let cpu = record(folder.path(), "cpu", "c");
+    let memory = record(folder.path(), "memory", "m");
+    let both = record(folder.path(), "both", "cdm");
+    let alone = compare(&[&memory], "m");
+    assert!(alone.iter().all(|(name, ..)| name.starts_with("memory")), "{alone:?}");
+    let rows = compare(&[&cpu, &memory, &both], "cdm");
+    for name in ["cpu.user", "memory.free"] {
+        assert_eq!(rows.iter().filter(|row| row.0 == name).count(), 1, "{rows:?}");
+    }
+    // Two CPUs at most have seconds a second; memory has bytes.
+    let value =
+        |name: &str| -> f64 { rows.iter().find(|row| row.0 == name).unwrap().1.parse().unwrap() };
+    assert!(value("cpu.user") < 4096.0, "{}", value("cpu.user"));
+    assert!(value("memory.free") > 1e6, "{}", value("memory.free"));
+    assert!(rows.iter().any(|row| row.0.starts_with("disk[")), "{rows:?}");
+}
+
+#[test]
+fn a_comparison_takes_recordings_of_older_versions() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = record(folder.path(), "memory", "m");
+    let released = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/recordings");
+    let old = ["version-1-closed.whit", "version-2-closed.whit"].map(|name| released.join(name));
+    let rows = compare(&[&old[0], &old[1], &memory], "cdmn");
+    let value =
+        |name: &str| -> f64 { rows.iter().find(|row| row.0 == name).unwrap().1.parse().unwrap() };
+    // As `version-1-closed.txt` says; memory was added to it.
+    assert!((value("single.ticks") - 1.0).abs() < 0.001, "{rows:?}");
+    assert!(value("memory.free") > 1e6, "{rows:?}");
+}
+
+#[test]
+fn a_digest_of_a_day_has_all_its_recordings() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = record(folder.path(), "first", "cZ");
+    let second = record(folder.path(), "second", "Z");
+    let to = format!("{}/digest/", folder.path().display());
+    let names: Vec<&str> = [&first, &second].map(|path| path.to_str().unwrap()).to_vec();
+    let (code, _, error) = whit(&["play", names[0], names[1], "--procanalyze", "-oz", "-f", &to]);
+    assert_eq!(code, 0, "{error}");
+    let path = std::fs::read_dir(&to).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(path).unwrap();
+    for folder in ["/first/", "/second/"] {
+        let has = |line: &str| line.contains("whit record") && line.contains(folder);
+        assert!(text.lines().any(has), "no process of {folder}");
+    }
+}
