@@ -20,6 +20,14 @@ pub enum CallStorage {
 }
 
 impl CallStorage {
+    /// In words: `task storage` or `a hash`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CallStorage::Task => "task storage",
+            CallStorage::Hash => "a hash",
+        }
+    }
+
     /// Opens with the first storage that the kernel has.
     pub(crate) fn first<T>(open: impl Fn(CallStorage) -> Result<T, Error>) -> Result<T, Error> {
         match open(CallStorage::Task) {

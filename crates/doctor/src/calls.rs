@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use bpf::{CountSettings, KernelTypes, SyscallCounts};
+use bpf::{CallStorage, CountSettings, KernelTypes, SyscallCounts};
 use trace::engine::{CallFilter, FollowScope, PtraceEngine, RunResult, TraceEngine as _};
 use trace::{CallId, CallStats, CallTally, EventKind, Memory, SLOTS, TraceEvent};
 
@@ -58,6 +58,8 @@ pub(crate) struct Price {
     pub(crate) not_selected_ns: f64,
     /// Counted.
     pub(crate) counted_ns: f64,
+    /// Where the programs store the call that a task is in.
+    pub(crate) storage: CallStorage,
 }
 
 /// Measures on this machine.
@@ -79,7 +81,8 @@ fn by_kernel(kernel: &KernelTypes, bare_ns: f64) -> Result<Found, bpf::Error> {
     let mut counts = SyscallCounts::open(kernel, &CountSettings::default())?;
     let not_selected_ns = getppid_ns();
     counts.watch(&[rustix::thread::gettid().as_raw_nonzero().get()])?;
-    let price = Price { bare_ns, not_selected_ns, counted_ns: getppid_ns() };
+    let storage = counts.storage();
+    let price = Price { bare_ns, not_selected_ns, counted_ns: getppid_ns(), storage };
     drop(counts);
     let settings = CountSettings { from_exec: true, ..CountSettings::default() };
     let mut counts = SyscallCounts::open(kernel, &settings)?;

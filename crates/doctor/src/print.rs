@@ -182,13 +182,16 @@ fn system_calls(found: &Findings, out: &mut dyn Write) -> io::Result<()> {
         }
         Err(error) => wrapped(out, "! ", &format!("not counted: {error}"))?,
     }
-    let Some(Price { bare_ns, not_selected_ns, counted_ns }) = price else { return Ok(()) };
+    let Some(Price { bare_ns, not_selected_ns, counted_ns, storage }) = price else {
+        return Ok(());
+    };
     let more = |ns: f64| (ns - bare_ns).max(0.0);
     let text = format!(
         "A system call takes {bare_ns:.0} ns here, {:.0} ns more while whit trace counts those of \
-         others, {:.0} ns more while it is counted itself.",
+         others, {:.0} ns more while it is counted itself.  The programs store calls in {}.",
         more(*not_selected_ns),
-        more(*counted_ns)
+        more(*counted_ns),
+        storage.name()
     );
     wrapped(out, "  ", &text)
 }
@@ -289,6 +292,7 @@ fn system_calls_json(found: &SystemCalls) -> Value {
             "bare_ns": price.bare_ns,
             "not_selected_ns": price.not_selected_ns,
             "counted_ns": price.counted_ns,
+            "storage": price.storage.name(),
         })
     };
     let calls = found.calls.as_ref().map(|calls| calls.iter().map(call).collect::<Vec<_>>());

@@ -1,21 +1,78 @@
 # What whit must do on every kernel, run by the guest's shell.  A check prints `ok NAME` or
 # `FAIL NAME: WHY`.
 echo "kernel $(uname -r), $(nproc) CPUs"
-check() { # NAME, then a command that must succeed
+
+# check NAME COMMAND...: the command must succeed.
+check() {
     name=$1
     shift
-    if "$@" >/tmp/output 2>&1; then echo "ok $name"; else echo "FAIL $name: $(tail -n 3 /tmp/output | tr '\n' ' ')"; fi
+    if "$@" >/tmp/output 2>&1 </dev/null; then
+        echo "ok $name"
+    else
+        echo "FAIL $name: $(tail -n 4 /tmp/output | tr '\n' ' ')"
+    fi
 }
-says() { # PATTERN, then a command whose output must hold it
+
+# says PATTERN COMMAND...: the command's output must match.
+says() {
     pattern=$1
     shift
-    "$@" >/tmp/said 2>&1 </dev/null
-    grep -qE -e "$pattern" /tmp/said || { cat /tmp/said; return 1; }
+    "$@" >/tmp/said 2>&1
+    grep -qE -e "$pattern" /tmp/said && return
+    tail -n 4 /tmp/said
+    return 1
 }
-check record whit record -scdmn -i0.1 -c5 -f /tmp/r
-check play says 'cpu sys' whit play /tmp/r-*
-check doctor says 'iterator' whit doctor -n 3
-check iterator says 'PID' whit record -sZ -i0.2 -c2 --process-way iterator
-check trace-count says 'getppid' whit trace -c -o /dev/stderr sh -c 'echo $PPID'
-check trace-kernel says 'execve' whit trace --way kernel true
-check run says '^3$' whit run echo ::: 3
+
+# The way that a list of processes names at its end.
+processes_by() {
+    says "$1\\+bpf" whit record -sZ -i0.3 -c2 --process-way "$2"
+}
+
+# 1,000 processes that end at once: each is in the recording, once.
+short_lives() {
+    whit record -s exit -i1 -f /tmp/lives >/dev/null 2>/tmp/err &
+    recorder=$!
+    sleep 2
+    i=0
+    while [ $i -lt 1000 ]; do
+        /bin/true
+        i=$((i + 1))
+    done
+    sleep 2
+    kill $recorder
+    wait $recorder
+    seen=$(whit play /tmp/lives-* -s EXIT --csv | grep -c ",command,true$")
+    [ "$seen" = 1000 ] || { echo "$seen of 1000 seen"; cat /tmp/err; return 1; }
+}
+
+# A program of known calls: dd reads and writes one byte at a time.
+exact_counts() {
+    whit trace --way kernel -c --json -o /tmp/counts dd if=/dev/zero of=/dev/null bs=1 count=1000 2>/tmp/err ||
+        { cat /tmp/err; return 1; }
+    for call in read write; do
+        count=$(tr '{' '\n' </tmp/counts | grep "\"$call\"" | grep -o '"calls": *[0-9]*' | grep -o '[0-9]*$')
+        [ "${count:-0}" -ge 1000 ] && [ "$count" -le 1010 ] || { echo "$call: $count"; return 1; }
+    done
+}
+
+# The lines in the kernel are those by ptrace.  Without random addresses malloc asks for memory alike.
+same_lines() {
+    echo 0 >/proc/sys/kernel/randomize_va_space
+    for way in kernel ptrace; do
+        whit trace --way $way -o /tmp/lines.$way cat /etc/passwd /nowhere >/dev/null 2>&1
+        [ $? = 1 ] || { echo "$way: exit status"; return 1; }
+        sed -E 's/0x[0-9a-f]+/ADDRESS/g; s/set_tid_address.*//; s/getrandom.*//; s/ +/ /g' /tmp/lines.$way >/tmp/same.$way
+    done
+    [ -s /tmp/same.kernel ] && diff /tmp/same.kernel /tmp/same.ptrace
+}
+
+check record whit record -scdmnjxstE -i0.1 -c5 -f /tmp/all
+check play says '[0-9]' whit play /tmp/all-*
+check play-csv says '^[0-9]' whit play /tmp/all-* --csv
+check doctor says 'process iterator +works' whit doctor -n 3
+check iterator processes_by iterator iterator
+check walk processes_by proc proc
+check lives short_lives
+check counts exact_counts
+check lines same_lines
+check run says '^3$' whit run echo ::: 1 2 3
