@@ -9,8 +9,8 @@ mod circles;
 mod clock;
 mod commits;
 mod compiled;
-mod floors;
 mod heads;
+mod layers;
 mod leftovers;
 mod names;
 mod options;
@@ -37,7 +37,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     clock::check(&tree, &mut complaints);
     commits::check(&mut complaints)?;
     compiled::check(&tree, &mut complaints);
-    floors::check(&metadata, &mut complaints);
+    layers::check(&metadata, &mut complaints);
     heads::check(&tree, &mut complaints);
     leftovers::check(&tree, &mut complaints);
     names::check(&tree, &mut complaints);

@@ -1,11 +1,11 @@
-//! Floors: a crate uses only crates of floors below its own, and none beside it.
+//! Layers: a crate uses only crates of the layers below its own, and none of its own layer.
 
 use serde_json::Value;
 
 use super::Complaints;
 
-/// The floors, lowest first.  Some of these crates do not exist yet.
-const FLOORS: &[&[&str]] = &[
+/// The layers, lowest first.  Some of these crates do not exist yet.
+const LAYERS: &[&[&str]] = &[
     &["sample"],
     &["procfs", "layout", "template", "spawn", "bpf"],
     &["source", "recording", "rrd", "view", "sink", "snmp"],
@@ -14,10 +14,10 @@ const FLOORS: &[&[&str]] = &[
     &["cli"],
 ];
 
-/// For tests alone: a dev-dependency of others, and itself a user of these.
+/// `testkit` is a dev-dependency of other crates and may use these.
 const TESTKIT: (&str, &[&str]) = ("testkit", &["sample"]);
 
-/// The chores: use nothing of ours, and are used by nobody.
+/// Uses no crate of whit, and no crate uses it.
 const XTASK: &str = "xtask";
 
 pub(super) fn check(metadata: &Value, complaints: &mut Complaints) {
@@ -36,22 +36,22 @@ pub(super) fn check(metadata: &Value, complaints: &mut Complaints) {
 }
 
 fn check_packages(packages: &[(&str, Vec<&str>)], complaints: &mut Complaints) {
-    let floor = |name: &str| FLOORS.iter().position(|floor| floor.contains(&name));
+    let layer = |name: &str| LAYERS.iter().position(|layer| layer.contains(&name));
     for (name, used) in packages {
-        let own = floor(name);
+        let own = layer(name);
         if own.is_none() && *name != TESTKIT.0 && *name != XTASK {
-            complaints.push(format!("crate {name}: give it a floor in xtask/src/tidy/floors.rs"));
+            complaints.push(format!("crate {name}: give it a layer in xtask/src/tidy/layers.rs"));
             continue;
         }
         for other in used {
-            let may = match (own, floor(other)) {
+            let may = match (own, layer(other)) {
                 (Some(own), Some(other)) => other < own,
                 _ => *name == TESTKIT.0 && TESTKIT.1.contains(other),
             };
             if !may {
-                let why = match floor(other) == own {
-                    true if own.is_some() => "they are on one floor",
-                    _ => "it is not on a floor below",
+                let why = match layer(other) == own {
+                    true if own.is_some() => "they are on one layer",
+                    _ => "it is not on a layer below",
                 };
                 complaints.push(format!("crate {name} may not use {other}: {why}"));
             }
@@ -78,10 +78,10 @@ mod tests {
         assert_eq!(
             complaints,
             [
-                "crate view may not use source: they are on one floor",
-                "crate procfs may not use run: it is not on a floor below",
-                "crate cli may not use testkit: it is not on a floor below",
-                "crate new: give it a floor in xtask/src/tidy/floors.rs",
+                "crate view may not use source: they are on one layer",
+                "crate procfs may not use run: it is not on a layer below",
+                "crate cli may not use testkit: it is not on a layer below",
+                "crate new: give it a layer in xtask/src/tidy/layers.rs",
             ]
         );
     }
