@@ -1,11 +1,11 @@
-//! What instances that come and go amount to: sums by group, trees, rankings, one line for a whole
-//! recording.  Data beside the layouts, so that the views that use it know no source by name.
+//! Sums of instances that come and go: by group, as trees, as rankings, over a whole recording.
+//! They are data beside the layouts, so that the views that use them know no source by name.
 //!
-//! An [`Account`] says of a source which numbers of its instances can be added up, by what they
-//! can be grouped and what they descend from.  Two sources can speak of the same instances: one of
-//! those that live, one of those that have ended ([`Role`]); they match by the instance's name and
-//! by the names of their [`Measure`]s.  A [`Balance`] is the counter-check: what the machine says
-//! there was in all.  [`Top`] ranks instances, [`Digest`] sums each one up over a recording.
+//! An [`Account`] lists the numbers of a source's instances that can be added up, the criteria by
+//! which instances can be grouped, and their parents.  Two sources can have the same instances: one
+//! those that exist, one those that ended ([`Role`]); they match by the instance's name and by the
+//! names of their [`Measure`]s.  A [`Balance`] has the machine's own totals, to compare with.
+//! [`Top`] ranks instances, [`Digest`] has a line for each instance of a recording.
 
 use std::cmp::Ordering;
 
@@ -13,47 +13,47 @@ use sample::{Cells, Kind, Unit};
 
 use crate::{Block, Form, Of, Options, Row, SourceOption};
 
-/// Which instances a source tells of.
+/// The instances that a source has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Those that live, each with its counters so far.
+    /// Those that exist, with their counters so far.
     Living,
-    /// Those that ended since the tick before, each once, with the account of its whole life.
+    /// Those that ended since the previous tick, each once, with the totals of its whole life.
     Ended,
 }
 
-/// What a source's instances amount to.
+/// How a source's instances are added up.
 #[derive(Debug)]
 pub struct Account {
-    /// Which instances.
+    /// The instances that the source has.
     pub role: Role,
-    /// What an instance is called in headings (`PROCESSES`).
+    /// The name of the instances in headings (`PROCESSES`).
     pub title: &'static str,
-    /// Whether a row counts: what is a part of another row does not.
+    /// Whether to add up a row; false for a row that is part of another one (a thread).
     pub counts: fn(&Cells<'_>) -> bool,
-    /// By what they can be grouped.
+    /// The criteria by which instances can be grouped.
     pub groupings: &'static [Grouping],
-    /// Whether a row is no instance but what several of them used that nobody told of: it counts
-    /// in sums, and neither as a life nor as an end.
+    /// Whether a row is not one instance, but the usage of several whose ends were not reported.
+    /// It is added to sums and counts neither as an instance nor as an end.
     pub inferred: fn(&Cells<'_>) -> bool,
-    /// The number that others name as their parent.
+    /// The number by which children refer to this instance as their parent.
     pub number: fn(&Cells<'_>) -> Option<u64>,
     /// The parent's number.
     pub parent: fn(&Cells<'_>) -> Option<u64>,
-    /// What an instance is called in a tree.
+    /// The text for an instance in a tree.
     pub label: for<'a> fn(&Cells<'a>) -> Option<&'a [u8]>,
-    /// What can be added up.
+    /// The numbers that can be added up.
     pub measures: &'static [Measure],
-    /// By what groups can be sorted, in the words of [`Top`].
+    /// The orders in which groups can be sorted; [`Top`] uses the same names.
     pub orders: &'static [Order],
 }
 
-/// Something that instances have in common.
+/// A criterion by which instances are grouped (user, command).
 #[derive(Debug)]
 pub struct Grouping {
     /// Its name on the command line and in headings.
     pub name: &'static str,
-    /// Writes what the instance has; false if that is not known.
+    /// Writes the group of the instance; false if it is not known.
     pub write: fn(&Cells<'_>, &Options, &mut Vec<u8>) -> bool,
 }
 
@@ -64,11 +64,11 @@ pub struct Measure {
     pub name: &'static str,
     /// Its unit.
     pub unit: Unit,
-    /// A counter is shown per second; a level as the sum of those of the latest reading.
+    /// A counter is shown per second; a level as the sum over the latest reading.
     pub kind: Kind,
-    /// The heading for people; empty if only machines get it.
+    /// The heading on the screen; empty if only output for programs has the column.
     pub heading: &'static str,
-    /// The value: of an ended instance, that of its whole life.
+    /// The value; for an ended instance, that of its whole life.
     pub of: fn(&Cells<'_>) -> Option<f64>,
 }
 
@@ -77,64 +77,64 @@ pub struct Measure {
 pub struct Order {
     /// Its name on the command line.
     pub name: &'static str,
-    /// The measures that are added up for it.
+    /// The measures whose sum is the sort key.
     pub measures: &'static [&'static str],
-    /// Whether all that the instances ever had counts, not only what this interval added.
+    /// Whether to sort by totals since the instances began, not by the change in this interval.
     pub whole_life: bool,
 }
 
-/// What the machine says there was in all, to hold sums against.
+/// The machine's own totals, with which sums of instances are compared.
 #[derive(Debug)]
 pub struct Balance {
-    /// CPU time since the reading before, in ns, by the machine's own count.
+    /// CPU time of the whole machine since the previous reading, in ns.
     pub busy_ns: fn(&Row<'_>) -> Option<f64>,
-    /// The part of it that instances account for.
+    /// The part of it that is attributed to instances.
     pub attributed_ns: fn(&Row<'_>) -> Option<f64>,
-    /// Ends since the reading before of which nothing else is known.
+    /// Ends since the previous reading of which only the number is known.
     pub ends_lost: fn(&Row<'_>) -> Option<f64>,
-    /// Whether each end is told by itself.
-    pub ends_told: fn(&Cells<'_>) -> bool,
+    /// Whether the kernel reports each end.
+    pub reports_each_end: fn(&Cells<'_>) -> bool,
 }
 
 /// A list of the first few instances, sorted: collectl's `--top`.
 #[derive(Debug)]
 pub struct Top {
-    /// The title without `# `; `$order` stands for the rank's name, `$clock` for the time of day.
+    /// The title without `# `; `$order` is replaced by the rank's name, `$clock` by the time of day.
     pub title: fn(&Options) -> &'static str,
-    /// Headings and cells; empty for the layout's verbose blocks.
+    /// Headings and cells; empty to use the layout's verbose blocks.
     pub blocks: &'static [Block],
-    /// Whether an instance can be in the list at all; the value is that of the rank asked for.
+    /// Whether an instance can be in the list; the number is its value in the selected rank.
     pub keep: fn(&Row<'_>, Option<f64>) -> bool,
-    /// Which of two that rank alike comes first.
+    /// The order of two instances with equal values.
     pub tie: fn(&Row<'_>, &Row<'_>) -> Ordering,
-    /// By what it can be sorted.
+    /// The criteria by which it can be sorted.
     pub ranks: &'static [Rank],
 }
 
-/// By what instances can be sorted.
+/// A criterion by which instances can be sorted.
 #[derive(Debug)]
 pub struct Rank {
     /// Its name on the command line.
     pub name: &'static str,
-    /// A few words for the list of all of them.
+    /// A description of a few words, for the list of all ranks.
     pub about: &'static str,
-    /// The heading it stands under in that list.
+    /// The heading above it in that list.
     pub kind: &'static str,
-    /// What it sorts by.
+    /// The sort key.
     pub by: By,
-    /// The option and its letter that show the column it sorts by.
+    /// The option and its letter that show the column of the sort key.
     pub shown_by: Option<(&'static SourceOption, char)>,
 }
 
-/// What a rank sorts by.
+/// The sort key of a rank.
 #[derive(Clone, Copy, Debug)]
 pub enum By {
     /// The greatest first; instances without a value last.
     Most(fn(&Row<'_>) -> Option<f64>),
     /// The smallest first; instances without a value last.
     Least(fn(&Row<'_>) -> Option<f64>),
-    /// The layout's own order, or that of the table.
-    Place,
+    /// No key: the layout's own order, or that of the table.
+    LayoutOrder,
 }
 
 /// One line for each instance over a whole recording: collectl's `--procanalyze`.
@@ -142,18 +142,18 @@ pub enum By {
 pub struct Digest {
     /// Its name on the command line (`process`, `slab`).
     pub name: &'static str,
-    /// Whether these are the ended ones of another source's digest of that name, whose columns
-    /// these are, in the same order.
+    /// [`Role::Ended`] if its instances are added to the digest of another source with this name,
+    /// which has the same columns in the same order.
     pub role: Role,
     /// The file's extension.
     pub extension: &'static str,
-    /// Whether a line begins with date, first and last time; columns then have separators between.
+    /// Whether a line begins with date, first and last time; the columns then have separators.
     pub has_times: bool,
-    /// Whether lines are sorted by name; else by first appearance.
+    /// Whether lines are sorted by name; otherwise by first appearance.
     pub is_sorted: bool,
-    /// Which instances count.
+    /// Whether an instance is in the digest.
     pub counts: fn(&Row<'_>) -> bool,
-    /// Which lines are written, by their folded values.
+    /// Whether to write the line with these values.
     pub keep: fn(&Folded<'_>) -> bool,
     /// The columns.
     pub columns: &'static [DigestColumn],
@@ -164,13 +164,13 @@ pub struct Digest {
 pub struct DigestColumn {
     /// The heading.
     pub name: &'static str,
-    /// What stands before it, where there are no separators.
+    /// The text before it, if columns have no separators.
     pub lead: &'static str,
-    /// Padded to so many characters.
+    /// The width to which it is padded, in characters.
     pub width: usize,
-    /// How readings become one value.
+    /// How the values of all readings become one.
     pub fold: Fold,
-    /// How that is written.
+    /// How that value becomes text.
     pub form: Form,
     /// The value of one reading.
     pub value: Of,
@@ -187,9 +187,9 @@ pub enum Fold {
     Least,
     /// The greatest one.
     Most,
-    /// How far a counter went from reading to reading; of an ended instance, all that it had.
+    /// The increase of a counter over all readings; for an ended instance, its total.
     Gain,
-    /// Worked out from other columns, at the end.
+    /// Computed from other columns, at the end.
     From(fn(&Folded<'_>) -> Option<f64>),
 }
 
@@ -198,9 +198,9 @@ pub enum Fold {
 pub struct Folded<'a> {
     /// The columns' values so far.
     pub values: &'a [Option<f64>],
-    /// From its first to its last sight.
+    /// Seconds from its first to its last reading.
     pub seconds: f64,
-    /// Intervals that were looked at in all.
+    /// The number of intervals of the whole digest.
     pub intervals: u64,
     /// `--exact`.
     pub exact: bool,

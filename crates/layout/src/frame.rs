@@ -1,35 +1,35 @@
-//! One look at a history: a [`Frame`] is a tick; a [`Row`] is one instance in it (or the whole
-//! source), with the questions that layouts ask: a level, a difference, a rate.
+//! The values that layouts use: a [`Frame`] is one tick of a history; a [`Row`] is one instance in
+//! it (or the whole source) and gives its levels, differences and rates.
 //!
-//! A counter that went back was reset: the interval has no rate.  Under `--exact` it is taken to
-//! have wrapped at 2³², as collectl does.
+//! A counter that became smaller was reset: that interval has no rate.  Under `--exact` it is taken
+//! to have wrapped at 2³², as collectl does.
 
 use sample::{Cells, History, Meta, State, Track};
 
 use crate::Options;
 
-/// One look at a tick: every source with its two latest readings.
+/// One tick: every source with its two latest readings.
 #[derive(Clone, Copy)]
 pub struct Frame<'a> {
     /// The sources, in the feed's order.
     pub tracks: &'a [Track],
     /// When the tick began, since the epoch.
     pub realtime_ns: i64,
-    /// From the tick before to this one; 0 at the first.
+    /// Seconds since the previous tick; 0 at the first.
     pub seconds: f64,
-    /// From this tick to the next (`Snapshot::lasted_ns`); 0 if unknown.
+    /// Seconds until the next tick (`Snapshot::lasted_ns`); 0 if unknown.
     pub lasted_seconds: f64,
-    /// The recording and its machine.
+    /// Facts about the recording and its machine.
     pub meta: &'a Meta,
-    /// How to show it.
+    /// The display options.
     pub options: &'a Options,
-    /// Whether all sources of a tick share one wall-clock stamp
-    /// ([`Meta::has_single_clock`], asked once).
+    /// Whether all sources of a tick share one wall-clock time stamp ([`Meta::has_single_clock`],
+    /// kept here because that searches the meta).
     pub single_clock: bool,
 }
 
 impl<'a> Frame<'a> {
-    /// One look at the latest tick of `history`.
+    /// The latest tick of `history`.
     pub fn new(history: &'a History, meta: &'a Meta, options: &'a Options) -> Self {
         let single_clock = meta.has_single_clock();
         Frame {
@@ -49,7 +49,7 @@ impl<'a> Frame<'a> {
         Some(self.whole(track))
     }
 
-    /// A source as a whole: the row of a single-row source, the sums over an instanced one.
+    /// A source as a whole: its row if it has one row, else the sums over its instances.
     pub fn whole(&self, track: &'a Track) -> Row<'a> {
         Row { frame: *self, track, index: 0 }
     }
@@ -62,34 +62,34 @@ pub struct Row<'a> {
     pub frame: Frame<'a>,
     /// The source.
     pub track: &'a Track,
-    /// Which instance; 0 for a single-row source.
+    /// The index of the instance in the table; 0 for a source with one row.
     pub index: usize,
 }
 
 impl<'a> Row<'a> {
-    /// How to show it.
+    /// The display options.
     pub fn options(&self) -> &'a Options {
         self.frame.options
     }
 
-    /// Whether collectl's digits are asked for even where they are wrong.
+    /// Whether to print collectl's digits even where they are wrong (`--exact`).
     pub fn exact(&self) -> bool {
         self.frame.options.exact
     }
 
-    /// Whether the columns that collectl fills in a way of its own should hold its digits: always
-    /// under `--exact`, and when the feed is a collectl recording, whose readers know them so.
+    /// Whether to compute columns as collectl does where the two programs differ: under `--exact`,
+    /// and for a collectl recording, whose users expect these numbers.
     pub fn collectl_digits(&self) -> bool {
         self.exact() || self.frame.single_clock
     }
 
-    /// The instance's name; empty for a source as a whole, and when the reading has no such row.
+    /// The instance's name; empty for a source as a whole, and if the reading has no such row.
     pub fn name(&self) -> &'a [u8] {
         let table = &self.track.current.table;
         if self.index < table.rows() { table.name(self.index) } else { b"" }
     }
 
-    /// Every instance of the same source.
+    /// All instances of the same source.
     pub fn rows(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
         let (frame, track) = (self.frame, self.track);
         (0..track.current.table.rows()).map(move |index| Row { frame, track, index })
@@ -100,18 +100,18 @@ impl<'a> Row<'a> {
         self.frame.source(source)
     }
 
-    /// The same instance in the reading before.
+    /// The index of the same instance in the previous reading.
     #[inline]
     fn previous_index(&self) -> Option<usize> {
         self.track.previous_row(self.index)
     }
 
-    /// The row without the reading before.
+    /// The row in the latest reading.
     pub fn now(&self) -> Cells<'a> {
         Cells { table: &self.track.current.table, row: self.index }
     }
 
-    /// The same instance in the reading before, if it has it.
+    /// The same instance in the previous reading, if it was there.
     pub fn before(&self) -> Option<Cells<'a>> {
         let row = self.previous_index()?;
         Some(Cells { table: &self.track.previous.table, row })
@@ -123,21 +123,21 @@ impl<'a> Row<'a> {
         (current.state == State::Ok).then(|| current.table.get(self.index, field)).flatten()
     }
 
-    /// A level, as it is; 0 for a missing one under `--exact`.
+    /// A level, unchanged; under `--exact` 0 if it is missing.
     pub fn gauge(&self, field: usize) -> Option<f64> {
         let value = self.raw(field).map(|raw| raw.cast_signed() as f64);
         if self.exact() { Some(value.unwrap_or(0.0)) } else { value }
     }
 
-    /// A level's change since the reading before.
+    /// The change of a level since the previous reading.
     pub fn change(&self, field: usize) -> Option<f64> {
         let current = self.raw(field)?.cast_signed();
         let previous = self.track.previous.table.get(self.previous_index()?, field)?.cast_signed();
         Some((current - previous) as f64)
     }
 
-    /// How far a counter went since the reading before: `None` when either reading lacks it or
-    /// the counter was reset.  Under `--exact` a missing one is 0 and a smaller one is taken to
+    /// The increase of a counter since the previous reading; `None` if either reading lacks it or
+    /// the counter was reset.  Under `--exact` a missing counter is 0 and a smaller one is taken to
     /// have wrapped at 2³².
     pub fn delta(&self, field: usize) -> Option<f64> {
         if !self.exact() {
@@ -145,15 +145,15 @@ impl<'a> Row<'a> {
             return self.raw(field)?.checked_sub(previous).map(|delta| delta as f64);
         }
         let current = self.raw(field).unwrap_or(0);
-        // An instance that was not there before begins at nothing.
+        // An instance that was not there before has no increase yet.
         let Some(previous) = self.previous_index() else { return Some(0.0) };
         let previous = self.track.previous.table.get(previous, field);
         let delta = current as f64 - previous.unwrap_or(0) as f64;
         Some(if delta < 0.0 { delta + 4_294_967_296.0 } else { delta })
     }
 
-    /// How far a counter of a row that is always there went in the interval before this one, the
-    /// way `--exact` counts; all that it held if that was the first.
+    /// The increase of a counter in the previous interval, as `--exact` counts; the row must be in
+    /// all readings.  In the first interval it is the whole counter.
     pub fn delta_before(&self, field: usize) -> Option<f64> {
         let previous = self.track.previous.table.get(self.previous_index()?, field)?;
         let older = &self.track.older;
@@ -162,15 +162,15 @@ impl<'a> Row<'a> {
         Some(if delta < 0.0 { delta + 4_294_967_296.0 } else { delta })
     }
 
-    /// Whether the counter went back since the reading before.
+    /// Whether the counter became smaller since the previous reading.
     pub fn was_reset(&self, field: usize) -> bool {
         let previous = self.previous_index();
         let previous = previous.and_then(|index| self.track.previous.table.get(index, field));
         matches!((self.raw(field), previous), (Some(now), Some(then)) if now < then)
     }
 
-    /// The time to divide by: that between the two readings of this source; 1 when rates per
-    /// interval are asked for.
+    /// The seconds by which rates are divided: the time between the two readings of this source; 1
+    /// for rates per interval (`-on`).
     pub fn seconds(&self) -> Option<f64> {
         if self.options().per_interval() {
             return Some(1.0);
@@ -178,7 +178,7 @@ impl<'a> Row<'a> {
         self.track.seconds(self.frame.single_clock)
     }
 
-    /// The true time between the two readings of this source, whatever `-on` says: for shares.
+    /// The time between the two readings of this source even with `-on`: for shares.
     pub fn interval_seconds(&self) -> Option<f64> {
         self.track.seconds(self.frame.single_clock)
     }
@@ -189,20 +189,20 @@ impl<'a> Row<'a> {
         self.delta(field).filter(|_| seconds > 0.0).map(|delta| delta / seconds)
     }
 
-    /// An amount of this interval per second (or per interval, with `-on`).  Sums are made first
-    /// and divided here, as collectl does: the order decides the last digit.
+    /// An amount of this interval per second (or per interval, with `-on`).  As in collectl,
+    /// callers add amounts up before this division: the order decides the last digit.
     pub fn per_second(&self, amount: Option<f64>) -> Option<f64> {
         let seconds = if self.exact() { self.seconds().or(Some(1.0)) } else { self.seconds() };
         Some(amount? / seconds.filter(|&seconds| seconds > 0.0)?)
     }
 
-    /// Whether the reading before lacks this instance, so that nothing can be said of its rates.
+    /// Whether the previous reading lacks this instance, so that it has no rates.
     pub fn is_new(&self) -> bool {
         self.previous_index().is_none()
     }
 
-    /// A sum of `of` over the instances that `keep` keeps; missing parts add nothing, and a sum
-    /// of nothing but missing parts is missing.
+    /// The sum of `of` over the instances that `keep` accepts.  Missing values are left out; if all
+    /// are missing, so is the sum.
     pub fn sum(
         &self,
         keep: impl Fn(&Row<'a>) -> bool,

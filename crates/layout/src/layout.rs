@@ -1,15 +1,15 @@
-//! How collectl shows a source, as data inside the source's own file: headings, columns, widths.
+//! How collectl shows a source, as data in the source's own file: headings, columns, widths.
 //!
 //! Views interpret these tables and know nothing else about a source.  A cell's value is a small
-//! function over a [`Row`]; what is left over (a column for each CPU, say) is a [`Show::Custom`]
-//! part, a function that writes text.
+//! function over a [`Row`].  What tables cannot express (a column for each CPU, say) is a
+//! [`Show::Custom`] block: a function that writes text.
 //!
 //! Write a [`Layout`] and a [`Plot`] with `..Layout::EMPTY` and `..Plot::EMPTY`, and cells and
-//! columns with their constructors: what is added here later then costs no source a change.
+//! columns with their constructors, so that a member added here changes no source.
 //!
-//! Words in titles, headings and plot column names that views replace: `$rate` by `/sec` (`/int`
-//! with `-on`), `$hyper` by `[HYPER]` when the feed's meta says so, `$page_kb` by the page size
-//! in KiB.
+//! Views replace these words in titles, headings and plot column names: `$rate` by `/sec` (`/int`
+//! with `-on`), `$hyper` by `[HYPER]` if the recorded machine has hyper-threading, `$page_kb` by
+//! the page size in KiB.
 
 use std::cmp::Ordering;
 
@@ -19,54 +19,51 @@ use crate::number::{self, Scale};
 use crate::text::escape_into;
 use crate::{Account, Balance, Digest, Frame, Options, Row, Top};
 
-/// How a source looks at one level (as a whole, or by instances) in each of collectl's formats.
+/// How a source looks at one level in each of collectl's formats.
 #[derive(Debug)]
 pub struct Layout {
-    /// Whether it shows the source as a whole or its instances.
+    /// The source as a whole (summary), or its instances (detail).
     pub level: Level,
-    /// Where its columns and blocks stand among those of other sources.
+    /// The position of its columns and blocks among those of other sources.
     pub position: DisplayOrder,
-    /// Brief mode: one group of columns among others on a line.  Every block whose `when` holds
-    /// is shown, one to the right of the other.  Empty for detail letters.
+    /// Brief mode: groups of columns.  Every block whose `when` holds is shown, from left to right.
+    /// Empty for detail letters.
     pub brief: &'static [Block],
-    /// Verbose mode: a block of its own, with headings.  For an upper-case letter the cells are
-    /// printed once for each instance that `keep` keeps.  A [`Show::Cells`] block whose title is
-    /// empty stands to the right of the one shown before it: its heading lines and cells are
-    /// appended to that one's.
+    /// Verbose mode: blocks with headings.  At detail level the cells are printed once for each
+    /// instance that `keep` accepts.  The heading lines and cells of a [`Show::Cells`] block with
+    /// an empty title are appended to those of the block shown before it.
     pub verbose: &'static [Block],
-    /// Plot columns; `None` when collectl has none for this letter.
+    /// Plot columns; `None` if collectl has none for this letter.
     pub plot: Option<Plot>,
-    /// Which instances a detail letter prints: filters, and options that leave out idle rows.  For
-    /// a summary letter, asked of the source as a whole: whether the interval is worth a line at
-    /// all (an option that asks for faulty ones alone).
+    /// At detail level, which instances to print: filters, and options that leave out idle rows. At
+    /// summary level it is called for the source as a whole and decides whether the interval is
+    /// printed at all (an option can ask for intervals with errors only).
     pub keep: fn(&Row<'_>) -> bool,
-    /// The order of a detail letter's instances on the screen; `None` leaves the table's.
+    /// The order of a detail letter's instances on the screen; `None` keeps the table's.
     pub order: Option<fn(&Row<'_>, &Row<'_>) -> Ordering>,
-    /// Which instances of a detail letter `-ox` and `-oX` single out; `None` if they have no
-    /// meaning for it.
+    /// The instances of a detail letter that `-ox` and `-oX` select; `None` if these options do not
+    /// apply to it.
     pub exceptions: Option<Exceptions>,
-    /// Verbose mode: the source in whose table of instances this one is shown when both are asked
-    /// for, so that the two are one table.
+    /// Verbose mode: the source whose table of instances this one joins if both are selected.
     pub shares_table_with: Option<&'static str>,
-    /// Verbose mode: whether these options make several tables of it, with headings of their own.
+    /// Verbose mode: whether it prints several tables, each with headings, with these options.
     pub has_several_tables: fn(&Options) -> bool,
     /// Verbose mode, for instances that come and go: every interval has headings and a record line,
-    /// unless the function says that these options filter the instances.
+    /// unless the function returns true because these options filter the instances.
     pub headings_each_time: Option<fn(&Options) -> bool>,
-    /// `lexpr`: whether a detail level stands among the summaries, whose names come before the
-    /// time.
+    /// `lexpr`: whether a detail level is printed with the summaries, whose names precede the time.
     pub is_lexpr_summary: bool,
-    /// `lexpr --exact`: what collectl writes before all names of this source.
+    /// `lexpr --exact`: writes the lines that collectl prints before all names of this source.
     pub lexpr_exact_lines: Option<fn(&Row<'_>, &mut Vec<u8>)>,
-    /// Whether verbose, detail and plot lines begin only with the source's second reading
-    /// (slabs), as for a source that says nothing without a change.
+    /// Whether verbose, detail and plot lines begin only with the source's second reading, as for
+    /// slabs, of which collectl shows only those that changed.
     pub from_second_reading: bool,
-    /// `lexpr`, `graphite` and `gexpr` names (`cputotals.user`) and values; for a detail letter
-    /// `{}` in the name stands for the instance.
+    /// Names (`cputotals.user`) and values for `lexpr`, `graphite` and `gexpr`; at detail level
+    /// `{}` in a name is replaced by the instance.
     pub metrics: &'static [PlotColumn],
-    /// What its instances amount to, if they can be added up.
+    /// How its instances are added up, if they can be.
     pub account: Option<&'static Account>,
-    /// What such sums are held against.
+    /// The machine's totals, with which such sums are compared.
     pub balance: Option<&'static Balance>,
     /// The first few instances, sorted (`--top`).
     pub top: Option<&'static Top>,
@@ -75,7 +72,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A layout of nothing, to be completed: `Layout { level: Level::Detail, ..Layout::EMPTY }`.
+    /// A layout without content: `Layout { level: Level::Detail, ..Layout::EMPTY }` completes it.
     pub const EMPTY: Layout = Layout {
         level: Level::Summary,
         position: DisplayOrder::LAST,
@@ -99,8 +96,8 @@ impl Layout {
     };
 }
 
-/// Where a layout stands among others: small numbers first, and equal ones in the feed's order.
-/// collectl has an order of its own for each format.
+/// The position of a layout among others: smallest number first, equal numbers in the feed's order.
+/// collectl has its own order in each format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DisplayOrder {
     /// Among the groups of columns of a brief line.
@@ -116,7 +113,7 @@ pub struct DisplayOrder {
 }
 
 impl DisplayOrder {
-    /// After all that have a position: that of sources which say nothing, in the feed's order.
+    /// After all layouts with a position, in the feed's order: for sources that set none.
     pub const LAST: DisplayOrder = DisplayOrder {
         brief: u16::MAX,
         verbose: u16::MAX,
@@ -126,109 +123,108 @@ impl DisplayOrder {
     };
 }
 
-/// Instances out of the ordinary.  On the screen the layout's `keep` heeds `-ox`; in plot files
-/// each exception is a line of its own, with the plot columns of the letter.
+/// Exceptional instances.  On the screen the layout's `keep` applies `-ox`; in plot files each
+/// exception is a line of its own, with the plot columns of the letter.
 #[derive(Debug)]
 pub struct Exceptions {
-    /// What they are exceptions among (`disks`), for messages.
+    /// What is examined for exceptions (`disks`), for messages.
     pub among: &'static str,
-    /// Whether an instance is one.
+    /// Whether an instance is an exception.
     pub is: fn(&Row<'_>) -> bool,
     /// The extension of their plot file.
     pub extension: &'static str,
-    /// What stands in brackets before the name of each column.
+    /// The text in brackets before the name of each column.
     pub tag: &'static str,
-    /// collectl's heading in place of the columns' own names, for `--exact`.
+    /// collectl's heading in place of the names of the columns, for `--exact`.
     pub exact_heading: &'static [&'static str],
 }
 
 /// A group of columns under common headings.
 #[derive(Debug)]
 pub struct Block {
-    /// Whether these options ask for this block: variants of one block exclude each other.
+    /// Whether it is shown with these options.  Variants of a block exclude each other.
     pub when: fn(&Options) -> bool,
-    /// Brief: the upper heading (`<--------CPU-------->`).  Verbose: the line that begins with
-    /// `# ` (`DISK SUMMARY ($rate)`, where `$rate` becomes `/sec` or `/int`).
+    /// Brief: the upper heading (`<--------CPU-------->`).  Verbose: the text of the title line,
+    /// without its `# ` (`DISK SUMMARY ($rate)`).
     pub title: &'static str,
-    /// The heading line or lines, without the leading `#` and time column.  Views put the name of
-    /// the time column (`Time     `) before the last line and blanks of its width before the
-    /// others; a last line that begins with `$blank` gets blanks too.
+    /// The heading lines, without the leading `#` and the time column.  Views put the name of the
+    /// time column (`Time     `) before the last line and as many blanks before the others; a last
+    /// line that begins with `$blank` gets blanks, too.
     pub headings: &'static [&'static str],
-    /// What is printed below.
+    /// The values below the headings.
     pub show: Show,
 }
 
-/// What stands below a heading.
+/// The values below a heading.
 #[derive(Debug)]
 pub enum Show {
-    /// Cells one after the other.  In brief mode the view puts a blank behind the last one.
+    /// Cells from left to right.  In brief mode the view adds a blank after the last one.
     Cells(&'static [Cell]),
-    /// Cells under a title and headings that a function writes ([`Part::Title`],
-    /// [`Part::Heading`]; never asked for a body), for what depends on options in more than one
-    /// place or on the machine.  It may use the `$` words.  Heading lines end with a newline each.
+    /// Cells under a title and headings that a function writes ([`Part::Title`] and
+    /// [`Part::Heading`]; it is never called for a body), because they depend on several options or
+    /// on the machine.  The text may contain the `$` words.  Each heading line ends with a newline.
     Headed(fn(&Frame<'_>, Part, &mut Vec<u8>), &'static [Cell]),
-    /// Text written by a function, for what depends on the machine (a column for each CPU).  In
-    /// brief mode each part ends with a blank; in verbose mode each body line with a newline.
+    /// Text written by a function, because it depends on the machine (a column for each CPU).  In
+    /// brief mode each part ends with a blank; in verbose mode each body line ends with a newline.
     Custom(fn(&Frame<'_>, Part, &mut Vec<u8>)),
-    /// The same for tables of one line, one below the other: in verbose mode each heading line
-    /// stands above its body line.
+    /// [`Show::Custom`] for one-line tables, one below the other: in verbose mode each heading line
+    /// is followed by its body line.
     Stacked(fn(&Frame<'_>, Part, &mut Vec<u8>)),
-    /// The same in brief mode, for numbers that all look like one cell and of which there are as
-    /// many as the machine has something.  The last function gives the numbers, for `--stats`.
+    /// [`Show::Custom`] in brief mode for a number of columns that depends on the machine, all of
+    /// which look like the cell.  The last function gives the numbers, for `--stats`.
     Repeated(fn(&Frame<'_>, Part, &mut Vec<u8>), &'static Cell, Numbers),
 }
 
-/// Gives the numbers of a block whose columns depend on the machine.
+/// Appends the numbers of a block whose columns depend on the machine.
 pub type Numbers = fn(&Frame<'_>, &mut Vec<Option<f64>>);
 
-/// Which part of a custom block is asked for.
+/// The part of a custom block to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The title line's text.
     Title,
     /// The heading line, or the lines with a newline after each.
     Heading,
-    /// The values: brief, the cells; verbose, whole lines without the time column.
+    /// The values: in brief mode the cells; in verbose mode whole lines without the time column.
     Body,
-    /// Brief only: a line above the headings, as when CPUs are offline.  Write nothing if there
-    /// is nothing to say.
+    /// Brief mode only: a line above the headings, for example if CPUs are offline.  May be empty.
     Notice,
 }
 
-/// Where a printed value comes from.
+/// The origin of a printed value.
 #[derive(Clone, Copy, Debug)]
 pub enum Of {
     /// A number; `None` when it is missing: `-` on the screen, empty in CSV, absent in JSON.
     Number(fn(&Row<'_>) -> Option<f64>),
-    /// Bytes as the kernel gave them; views escape them.
+    /// Bytes from the kernel, unchanged; views escape them.
     Text(for<'a> fn(&Row<'a>) -> Option<&'a [u8]>),
-    /// The instance's ordinal among those shown in this frame, from 0.
+    /// The index of the instance among those shown in this frame, from 0.
     Position,
-    /// Text that a function writes: times, and whole lines whose columns hang on options.  It
-    /// escapes what the kernel gave, and says itself what stands for a missing value.
+    /// Text that a function writes: times, and whole lines whose columns depend on options.  The
+    /// function escapes text from the kernel and chooses the text for a missing value.
     Written(fn(&Row<'_>, &mut Vec<u8>)),
 }
 
-/// How `--stats` sums up the values that a brief cell showed over the intervals.
+/// How `--stats` combines the values that a brief cell showed in the intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stat {
-    /// A rate: what it amounts to over all intervals, divided by the time (`A`) or by the length
-    /// of one interval (`T`), as collectl's totals are.
+    /// A rate: its integral over all intervals, divided by the total time (`A`) or by the length of
+    /// one interval (`T`), as in collectl's totals.
     Rate,
     /// A level: the mean.
     Mean,
-    /// A level: the mean, cut to a whole number.
+    /// A level: the mean, truncated to an integer.
     WholeMean,
-    /// A number of events in the interval, not divided by time: their sum, divided as a rate is.
+    /// A number of events in the interval, not per second: their sum, divided as for a rate.
     Events,
-    /// A number of events: their plain sum.
+    /// A number of events: their sum, not divided.
     Sum,
     /// The quotient of the totals of two cells of the same block (by index), times `factor`.
     Ratio {
         /// The dividend's index in the block.
-        over: usize,
+        dividend: usize,
         /// The divisor's index in the block.
-        under: usize,
+        divisor: usize,
         /// What the quotient is multiplied by.
         factor: f64,
     },
@@ -237,25 +233,25 @@ pub enum Stat {
 /// One printed cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
-    /// What stands before it: separators are collectl's, so they differ from cell to cell.
+    /// The separator before it.  collectl's separators differ from cell to cell.
     pub lead: &'static str,
-    /// The width it is padded to, right-aligned unless the form says otherwise.
+    /// The width to which it is padded; right-aligned, except with [`Form::Left`].
     pub width: usize,
-    /// The width of a text where it depends on the machine (the longest interface name).
+    /// Gives the width of a text if it depends on the machine (the longest interface name).
     pub fit: Option<fn(&Row<'_>) -> usize>,
     /// How a number becomes text.
     pub form: Form,
     /// The value.
     pub value: Of,
-    /// How `--stats` sums it up.  The constructors choose [`Stat::Rate`] for scaled numbers that
-    /// are in no unit yet, [`Stat::Mean`] for all others; see [`Cell::stat`].
+    /// How `--stats` combines its values.  The constructors choose [`Stat::Rate`] for scaled
+    /// numbers without a unit, [`Stat::Mean`] for all others; [`Cell::stat`] changes it.
     pub stat: Stat,
-    /// What `--stats` sums up under `--exact` instead of the value, where collectl does.
+    /// What `--stats` adds up under `--exact` instead of the value, where collectl does so.
     pub summed: Option<fn(&Row<'_>) -> Option<f64>>,
 }
 
 impl Cell {
-    /// A number cut to a whole one (`%{width}d`).
+    /// A number truncated to an integer (`%{width}d`).
     pub const fn whole(
         lead: &'static str,
         width: usize,
@@ -290,7 +286,7 @@ impl Cell {
         }
     }
 
-    /// A number scaled by thousands to fit `width`.
+    /// A number divided by powers of 1,000 to fit `width`.
     pub const fn scaled(
         lead: &'static str,
         width: usize,
@@ -308,7 +304,7 @@ impl Cell {
         }
     }
 
-    /// A number scaled by 1,024 to fit `width`; `unit` steps are already applied (1: it is in K).
+    /// A number divided by powers of 1,024 to fit `width`; `unit` 1 means that it is in K already.
     pub const fn binary(
         lead: &'static str,
         width: usize,
@@ -334,7 +330,7 @@ impl Cell {
         }
     }
 
-    /// The instance's ordinal among those shown (`%{width}d`).
+    /// The index of the instance among those shown, from 0 (`%{width}d`).
     pub const fn position(lead: &'static str, width: usize) -> Self {
         Cell {
             lead,
@@ -364,7 +360,7 @@ impl Cell {
         }
     }
 
-    /// Text that a function writes, as it is.
+    /// Text that a function writes, without padding.
     pub const fn written(lead: &'static str, write: fn(&Row<'_>, &mut Vec<u8>)) -> Self {
         Cell {
             lead,
@@ -377,7 +373,7 @@ impl Cell {
         }
     }
 
-    /// The same cell, padded to `width` though it is scaled to fit another one.
+    /// The same cell, padded to `width`; a scaled number still fits its own width.
     pub const fn padded_to(mut self, width: usize) -> Self {
         self.width = width;
         self
@@ -389,18 +385,18 @@ impl Cell {
         self
     }
 
-    /// The width to pad to in a row.
+    /// The width of the cell in a row.
     pub fn width_in(&self, row: &Row<'_>) -> usize {
         self.fit.map_or(self.width, |fit| fit(row))
     }
 
-    /// The same cell, summed up in another way.
+    /// The same cell, whose values `--stats` combines in this way.
     pub const fn stat(mut self, stat: Stat) -> Self {
         self.stat = stat;
         self
     }
 
-    /// The same cell, of which collectl sums up something else.
+    /// The same cell, for which collectl's `--stats` adds up this value instead.
     pub const fn summed(mut self, summed: fn(&Row<'_>) -> Option<f64>) -> Self {
         self.summed = Some(summed);
         self
@@ -427,53 +423,52 @@ impl Cell {
 /// How a number becomes text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Whole, cut towards zero, as `%d` does.
+    /// An integer, truncated towards zero, as with `%d`.
     Whole,
-    /// So many digits after the point, as `%.Nf` does.
+    /// This number of digits after the point, as with `%.Nf`.
     Fixed(u8),
-    /// Scaled to fit so many characters with K, M, G, T or P behind it, as collectl's own
-    /// conversion does: the first unit already applied (`0`, or `1` when the value is in K), and
-    /// whether a step is 1,024 (true) or 1,000.
+    /// Scaled as collectl does: divided until it fits `width` characters with K, M, G, T or P
+    /// after it.
     Scaled {
-        /// Characters to fit.
+        /// The most characters.
         width: u8,
-        /// Units already applied: 0 none, 1 K, 2 M.
+        /// The unit of the value itself: 0 none, 1 K, 2 M.
         unit: u8,
         /// Steps of 1,024 instead of 1,000.
         binary: bool,
     },
-    /// One character for the order of magnitude, as collectl shows how fragmented memory is:
-    /// `0` to `9` as they are, `a` to `i` for tens, `j` to `r` for hundreds, `s` to `z` for
+    /// One character for the order of magnitude, as collectl shows fragmentation of memory:
+    /// `0` to `9` for these numbers, `a` to `i` for tens, `j` to `r` for hundreds, `s` to `z` for
     /// thousands, ten thousands and so on.
     Magnitude,
     /// Text, left-aligned.
     Left,
-    /// Text or number as it is, right-aligned.
+    /// Text, or a number as Perl prints it, right-aligned.
     Plain,
     /// Seconds as `hours:mm:ss`.
     Clock,
-    /// Plot: whole, or with the decimals that `-o1` and `-o2` ask for.
+    /// Plot: an integer, or with one or two decimals (`-o1`, `-o2`).
     PlotNumber,
 }
 
 /// Plot columns of a letter.
 #[derive(Debug)]
 pub struct Plot {
-    /// The tag in brackets before each column's name (`CPU`, `DSK`); a detail column has
+    /// The tag in brackets before each column's name (`CPU`, `DSK`); at detail level
     /// `[TAG:instance]`.
     pub tag: &'static str,
     /// The file's extension: `tab` for summaries, which share a file; `cpu`, `dsk`, … for detail.
     pub extension: &'static str,
     /// How the columns become lines.
     pub shape: Shape,
-    /// Writes what stands for the instance in `[TAG:instance]`; `None` for its name as it is.
-    /// An instance without a name has no colon either (`[TAG]`).
+    /// Writes the instance in `[TAG:instance]`; `None` for its name.  Without a name the colon is
+    /// left out, too (`[TAG]`).
     pub instance: Option<fn(&Row<'_>, &mut Vec<u8>)>,
-    /// Asked of the source as a whole: whether the interval gives no line, as with an option
-    /// that wants errors alone.  A line is left out if every letter that has an opinion says so.
+    /// Called for the source as a whole: whether to leave out the line of this interval, as with
+    /// an option that shows errors only.  A line is left out if all functions return true.
     pub left_out: Option<fn(&Row<'_>) -> bool>,
-    /// Under `--exact`, where its cells stand among those of others, if collectl has them elsewhere
-    /// than its headings.
+    /// Under `--exact`, the position of its cells, if collectl's order of cells differs from its
+    /// order of headings.
     pub exact_cells: Option<u16>,
     /// The order of the lines of [`Shape::Lines`]; `None` leaves the table's.
     pub order: Option<fn(&Row<'_>, &Row<'_>) -> Ordering>,
@@ -482,7 +477,7 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// A plot of nothing, to be completed: `Plot { tag: "CPU", ..Plot::EMPTY }`.
+    /// A plot without columns: `Plot { tag: "CPU", ..Plot::EMPTY }` completes it.
     pub const EMPTY: Plot = Plot {
         tag: "",
         extension: "tab",
@@ -498,7 +493,7 @@ impl Plot {
 /// How a letter's plot columns become lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// One line an interval, with the columns of all instances in it.
+    /// One line for each interval, with the columns of all instances.
     Columns,
     /// One line for each instance in each interval (`.slb`); the column names have no tag.
     Lines,
@@ -509,14 +504,14 @@ pub enum Shape {
 pub struct PlotColumn {
     /// The column's name, without tag.
     pub name: &'static str,
-    /// How the number becomes text.  Metrics round [`Form::PlotNumber`] to a whole one.
+    /// How the number becomes text.  Metrics round [`Form::PlotNumber`] to an integer.
     pub form: Form,
     /// The value.
     pub value: Of,
-    /// Metrics: whether the value is a level (collectl's gauge), so that a total over several
-    /// intervals is its mean and not its sum.
+    /// Metrics: whether the value is a level (collectl's gauge).  A total over several intervals is
+    /// the mean of levels, and the sum of other values.
     pub level: bool,
-    /// Whether the instance has this column at all; asked when the header is written.
+    /// Whether the instance has this column; called when the header is written.
     pub applies: fn(&Row<'_>) -> bool,
 }
 
@@ -525,22 +520,22 @@ impl PlotColumn {
         PlotColumn { name, form, value, level: false, applies: |_| true }
     }
 
-    /// A column in the usual form: whole, or with the decimals asked for.
+    /// A column of numbers with the decimals that `-o1` and `-o2` set, none by default.
     pub const fn new(name: &'static str, value: fn(&Row<'_>) -> Option<f64>) -> Self {
         PlotColumn::from_parts(name, Form::PlotNumber, Of::Number(value))
     }
 
-    /// A column that is always whole (`%d`).
+    /// A column of integers (`%d`).
     pub const fn whole(name: &'static str, value: fn(&Row<'_>) -> Option<f64>) -> Self {
         PlotColumn::from_parts(name, Form::Whole, Of::Number(value))
     }
 
-    /// A column with so many digits after the point.
+    /// A column of numbers with a fixed number of digits after the point.
     pub const fn fixed(name: &'static str, digits: u8, value: fn(&Row<'_>) -> Option<f64>) -> Self {
         PlotColumn::from_parts(name, Form::Fixed(digits), Of::Number(value))
     }
 
-    /// A column with a number as Perl prints it (up to 15 digits, no more than it has).
+    /// A column of numbers as Perl prints them: up to 15 significant digits, no trailing zeros.
     pub const fn plain(name: &'static str, value: fn(&Row<'_>) -> Option<f64>) -> Self {
         PlotColumn::from_parts(name, Form::Plain, Of::Number(value))
     }
@@ -561,7 +556,7 @@ impl PlotColumn {
         self
     }
 
-    /// The same column, for those instances only.
+    /// The same column, only for instances for which `applies` is true.
     pub const fn applies(mut self, applies: fn(&Row<'_>) -> bool) -> Self {
         self.applies = applies;
         self
@@ -587,7 +582,7 @@ impl Form {
 }
 
 impl Cell {
-    /// Writes the cell of a row that is the `position`th shown: what stands before it, the value,
+    /// Writes the cell of the row with the index `position` among those shown: separator, value,
     /// padding.  A missing number is `-`, under `--exact` 0.
     pub fn write(&self, row: &Row<'_>, position: usize, out: &mut Vec<u8>) {
         if let Of::Written(write) = self.value {
@@ -634,7 +629,7 @@ impl Cell {
 }
 
 impl PlotColumn {
-    /// Writes the column's value; nothing for a missing one, under `--exact` 0.
+    /// Writes the column's value; a missing number is empty, under `--exact` 0.
     pub fn write(&self, row: &Row<'_>, position: usize, out: &mut Vec<u8>) {
         let value = match self.value {
             Of::Text(text) => return escape_into(out, text(row).unwrap_or_default()),

@@ -1,7 +1,7 @@
-//! How rows become columns: what a source looks like as data ([`Layout`]), the looks at a history
-//! that layouts ask ([`Frame`], [`Row`]), number formats, and the display options.
+//! How rows become columns: layouts as data ([`Layout`]), the values that layouts read from a
+//! history ([`Frame`], [`Row`]), number formats, and the display options.
 //!
-//! Uses `sample` alone, does no I/O and parses no command line.  Sources hold layouts as data, views
+//! Uses only `sample`, does no I/O and parses no command line.  Sources hold layouts as data, views
 //! interpret them, and neither knows the other.
 //!
 //! Begin with [`Layout`], then [`Row`].

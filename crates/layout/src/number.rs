@@ -1,13 +1,13 @@
-//! Numbers as C's `printf`, Perl and collectl print them, into a reused buffer.
+//! Numbers as C's `printf`, Perl and collectl print them, appended to a reused buffer.
 //!
-//! Nothing here allocates once the buffer is warm.  A whole number costs about 10 ns and one with
-//! two digits after the point about 20 ns, which is what playing a day of samples is made of.
+//! Nothing here allocates once the buffer is large enough.  An integer costs about 10 ns and a
+//! number with two decimals about 20 ns; these are most of the cost of playing a day of samples.
 
 use std::io::Write;
 
 use crate::Options;
 
-/// Right-aligns what `out` holds from `start` on to `width` characters.
+/// Right-aligns the text of `out` that begins at `start` to `width` characters.
 pub fn pad_left(out: &mut Vec<u8>, start: usize, width: usize) {
     let missing = width.saturating_sub(characters(&out[start..]));
     if missing > 0 {
@@ -18,18 +18,18 @@ pub fn pad_left(out: &mut Vec<u8>, start: usize, width: usize) {
     }
 }
 
-/// Left-aligns what `out` holds from `start` on to `width` characters.
+/// Left-aligns the text of `out` that begins at `start` to `width` characters.
 pub fn pad_right(out: &mut Vec<u8>, start: usize, width: usize) {
     let missing = width.saturating_sub(characters(&out[start..]));
     out.resize(out.len() + missing, b' ');
 }
 
-/// Characters of UTF-8 text: bytes that do not continue one.
+/// The number of characters in UTF-8 text: of bytes that are not continuation bytes.
 fn characters(text: &[u8]) -> usize {
     text.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
 }
 
-/// A whole number in decimal.
+/// An integer in decimal.
 #[inline]
 pub fn push_u64(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0_u8; 20];
@@ -45,7 +45,7 @@ pub fn push_u64(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// `%d` of a double: cut towards zero; what does not fit is the nearest that does.
+/// `%d` of a double: truncated towards zero; a value beyond `i64` becomes its nearest limit.
 #[inline]
 pub fn push_whole(out: &mut Vec<u8>, value: f64) {
     let whole = value as i64;
@@ -55,8 +55,8 @@ pub fn push_whole(out: &mut Vec<u8>, value: f64) {
     push_u64(out, whole.unsigned_abs());
 }
 
-/// `%.{digits}f`: the decimal that is nearest to the double's exact value, the even one of two
-/// that are equally near.
+/// `%.{digits}f`: the decimal nearest to the double's exact value; of two equally near ones the
+/// even one.
 #[inline]
 pub fn push_fixed(out: &mut Vec<u8>, value: f64, digits: u8) {
     const LARGEST: f64 = 1e9;
@@ -67,8 +67,8 @@ pub fn push_fixed(out: &mut Vec<u8>, value: f64, digits: u8) {
     let power: u64 = [1, 10, 100, 1000][usize::from(digits)];
     let scaled = size * power as f64;
     let whole = scaled.round_ties_even();
-    // The product is rounded; only near a tie can that decide the last digit.  Without digits
-    // after the point there is no product.
+    // `scaled` is a rounded product; the rounding can change the last digit only near a tie.
+    // Without decimals there is no product.
     if digits > 0 && ((scaled - scaled.floor()) - 0.5).abs() < 1e-5 {
         return push_fixed_slowly(out, value, digits);
     }
@@ -92,7 +92,7 @@ fn push_fixed_slowly(out: &mut Vec<u8>, value: f64, digits: u8) {
     write!(out, "{value:.*}", usize::from(digits)).expect("writing to memory cannot fail");
 }
 
-/// Seconds as `hours:mm:ss`, cut to whole ones.
+/// Seconds as `hours:mm:ss`, truncated to whole seconds.
 pub fn push_clock(out: &mut Vec<u8>, seconds: f64) {
     let seconds = seconds as i64;
     if seconds < 0 {
@@ -106,7 +106,7 @@ pub fn push_clock(out: &mut Vec<u8>, seconds: f64) {
     }
 }
 
-/// A number as Perl prints it (`%.15g`): up to 15 digits, none that are not needed.
+/// A number as Perl prints it (`%.15g`): up to 15 significant digits, no trailing zeros.
 pub fn push_perl(out: &mut Vec<u8>, value: f64) {
     const WHOLE_BELOW: f64 = 1e15;
     if value == value.trunc() && value.abs() < WHOLE_BELOW {
@@ -140,7 +140,7 @@ pub fn push_perl(out: &mut Vec<u8>, value: f64) {
     push_digits(out, &digits[..kept], exponent);
 }
 
-/// Digits with the point behind the first, times ten to the `exponent`, as `%g` writes them.
+/// Digits with the point after the first one, times ten to the power `exponent`, as `%g` does.
 fn push_digits(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
     if !(-4..15).contains(&exponent) {
         out.push(digits[0]);
@@ -173,19 +173,19 @@ fn push_digits(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
     }
 }
 
-/// How collectl's conversion to a few characters is asked for.
+/// How collectl scales a number to a few characters.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Characters to fit.
+    /// The most characters.
     pub width: usize,
-    /// Units already applied: 0 none, 1 K, 2 M.
+    /// The unit of the value itself: 0 none, 1 K, 2 M.
     pub unit: usize,
     /// Steps of 1,024 instead of 1,000.
     pub binary: bool,
 }
 
-/// A number scaled to fit, with K, M, G, T or P behind it, as collectl does it; `-w` leaves it
-/// whole, `-og` and `-oG` give more digits from G on.
+/// A number scaled to fit, with K, M, G, T or P after it, as collectl does it.  `-w` leaves it
+/// unscaled; `-og` and `-oG` give more digits from G on.
 pub fn push_scaled(out: &mut Vec<u8>, value: f64, scale: Scale, options: &Options) {
     let mut field = if value > 0.0 { (value + 0.5).trunc() } else { value };
     let mut unit = scale.unit;
@@ -216,8 +216,8 @@ pub fn push_scaled(out: &mut Vec<u8>, value: f64, scale: Scale, options: &Option
     out.extend(letter);
 }
 
-/// What `-og` (`1g23`) and `-oG` (`1.2G`) make of `field` steps, of which the last division was
-/// of `last`.
+/// Writes a scaled number as `-og` (`1g23`) and `-oG` (`1.2G`) show it: `field` is the result of
+/// the last division by `step`, `last` was divided.
 fn push_precise(
     out: &mut Vec<u8>,
     mut field: f64,
@@ -261,10 +261,9 @@ fn push_three_digits(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// One character for the order of magnitude: a digit below ten, a letter for each ten, each
-/// hundred, and from a thousand on for each power of ten.  With `exact` the power is reckoned by
-/// quotients of logarithms, which put 1,000 below itself (`z`) and a million at its lower
-/// neighbour, as collectl does.
+/// One character for the order of magnitude: a digit below 10, a letter for each ten, each hundred,
+/// and from 1,000 on each power of ten.  With `exact` the power is a quotient of logarithms, as in
+/// collectl: their rounding gives 1,000 a `z`, and 1,000,000 the letter of 100,000.
 pub fn push_magnitude(out: &mut Vec<u8>, value: f64, exact: bool) {
     let whole = value.max(0.0) as u64;
     let letter = |first: u8, step: u64| first + u8::try_from(step.min(25)).unwrap_or(25);
@@ -282,9 +281,9 @@ pub fn push_magnitude(out: &mut Vec<u8>, value: f64, exact: bool) {
     out.push(character);
 }
 
-/// The least numbers whose `ln(x) / ln(10)` in double precision reaches 3, 4, … 11.  Kept as a table,
-/// since the one logarithm of the whole program would bring the C library's mathematics into
-/// the memory of every recorder.
+/// The least numbers for which `ln(x) / ln(10)` in double precision reaches 3, 4, … 11.  A table,
+/// because a single logarithm would map the C library's mathematics into the memory of every
+/// recorder.
 const LOGARITHMS_REACH: [f64; 9] = [
     1_000.000_000_000_000_2,
     10_000.0,
@@ -297,7 +296,7 @@ const LOGARITHMS_REACH: [f64; 9] = [
     99_999_999_999.999_98,
 ];
 
-/// How many characters Perl prints of a number.
+/// The number of characters that Perl prints for a number.
 #[inline]
 fn perl_length(out: &mut Vec<u8>, value: f64) -> usize {
     const WHOLE_BELOW: f64 = 1e15;
@@ -354,7 +353,7 @@ mod tests {
 
     #[test]
     fn fast_and_slow_ways_agree() {
-        // An interpreter that checks every access takes minutes for the small steps.
+        // Miri takes minutes with small steps.
         let step = if cfg!(miri) { 1.37 } else { 1.003_7 };
         let mut value = 0.000_1;
         while value < 1e9 {

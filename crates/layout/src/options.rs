@@ -1,5 +1,5 @@
-//! How to show samples: collectl's display switches, resolved.  Filled by `cli`, read by views and
-//! by the layouts inside sources.
+//! How to show samples: collectl's display options, parsed.  `cli` fills them; views and the
+//! layouts of sources read them.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use sample::{Level, SourceDef};
 
 use crate::{Given, Layout, Selection, SourceOption, SourceValues};
 
-/// Local time as seconds to add to those since the epoch; UTC unless told.  The zones are handed
-/// in, so that this crate needs to know none.
+/// Local time as an offset from UTC, in seconds; UTC by default.  The caller provides the time
+/// zone, so this crate knows none.
 #[derive(Clone, Default)]
 pub struct LocalOffset(Option<OffsetAt>);
 
 type OffsetAt = Arc<dyn Fn(i64) -> i32 + Send + Sync>;
 
 impl LocalOffset {
-    /// The offset in seconds at a moment in seconds since the epoch.
+    /// A function that gives the offset in seconds at a time in seconds since the epoch.
     pub fn new(at: impl Fn(i64) -> i32 + Send + Sync + 'static) -> Self {
         LocalOffset(Some(Arc::new(at)))
     }
 
-    /// The offset in seconds at a moment in seconds since the epoch.
+    /// The offset in seconds at a time in seconds since the epoch.
     pub fn at(&self, seconds: i64) -> i32 {
         self.0.as_ref().map_or(0, |at| at(seconds))
     }
@@ -32,27 +32,26 @@ impl std::fmt::Debug for LocalOffset {
     }
 }
 
-/// `--top`: which list, and how much of it.
+/// `--top`: the order and the size of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
     /// The name of a rank, or of an order of groups.
     pub order: String,
-    /// Most lines.
+    /// The most lines.
     pub count: usize,
-    /// On a terminal: the last line of the area above, in which other subsystems scroll; 0 if
-    /// there is none.  `None`: one list below the other.
+    /// On a terminal: the last line of the upper area, in which other subsystems scroll; 0 without
+    /// such an area.  `None`: lists are printed one below the other.
     pub scroll_end: Option<usize>,
-    /// Whether a record line stands above each list.
+    /// Whether each list begins with a record line.
     pub records: bool,
 }
 
-/// Where views find how a source looks: its layouts, by its name.  Handed in, so that views know no
-/// source.
+/// Finds the layouts of a source by its name.  The caller provides it, so views know no source.
 #[derive(Clone, Copy)]
 pub struct LayoutLookup(pub fn(&str) -> &'static [Layout]);
 
 impl LayoutLookup {
-    /// All layouts of a source; none for one that this program does not have.
+    /// All layouts of a source; none if this program does not have the source.
     pub fn of(self, def: &SourceDef) -> &'static [Layout] {
         (self.0)(&def.name)
     }
@@ -75,81 +74,81 @@ impl std::fmt::Debug for LayoutLookup {
     }
 }
 
-/// Display switches.  Strings of letters keep collectl's letters; see `collectl(1)`.
+/// Display options.  Strings of letters contain collectl's letters; see `collectl(1)`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// How sources look.
+    /// The layouts of sources.
     pub layouts: LayoutLookup,
     /// `-s`: the sources to show.
     pub subsystems: Selection,
     /// `-o`: `d D T U m g G x X n a c u 1 2 z i A`.
     pub letters: String,
-    /// `--verbose`, or detail letters that force it.
+    /// `--verbose`, or detail letters that imply it.
     pub verbose: bool,
     /// `--iosize`: sizes of transfers in brief mode.
     pub iosize: bool,
     /// `-w`: wide numbers, never scaled.
     pub wide: bool,
-    /// `--exact`: collectl's digits even where collectl is wrong: missing as 0, counter wraps
-    /// guessed, totals by its name lists.
+    /// `--exact`: collectl's digits even where collectl is wrong: 0 for missing values, guessed
+    /// counter wraps, totals by its lists of names.
     pub exact: bool,
-    /// `--hr`, `--headerrepeat`: lines between headers; `None` means the mode's own default.
+    /// `--hr`, `--headerrepeat`: lines between headers; `None` for the default of the format.
     pub header_repeat: Option<i64>,
-    /// `--home`: each interval at the top of the screen.
+    /// `--home`: each interval begins at the top of the screen.
     pub home: bool,
-    /// `--full`: verbose, with a record line before each interval whatever the columns are.
+    /// `--full`: verbose, with a record line before each interval, whatever the columns are.
     pub full: bool,
     /// `--stats`: totals and averages after the last interval (brief mode, playback).
     pub stats: bool,
-    /// `--statopts`: a averages, i intervals too, s for each file.
+    /// `--statopts`: a averages, i also intervals, s for each file.
     pub statopts: String,
     /// `--utc`: plot times as seconds since the epoch.
     pub utc: bool,
-    /// `--sep`: what stands between plot columns.
+    /// `--sep`: the separator of plot columns.
     pub separator: String,
-    /// Characters between the columns of a terminal of this width; `None` when not a terminal.
+    /// Characters in a line of the terminal; `None` without a terminal.
     pub terminal_columns: Option<usize>,
-    /// `--fields`: `source`, `source.field` or `source[instance].field`, each; empty for all that
-    /// `subsystems` asks for.  CSV, JSON and OpenMetrics heed it.
+    /// `--fields`: each is `source`, `source.field` or `source[instance].field`; empty for all that
+    /// `subsystems` selects.  CSV, JSON and OpenMetrics use it.
     pub fields: Vec<String>,
     /// `--top`: instances or groups, sorted.
     pub list: Option<List>,
-    /// `--by`: what instances are grouped by.
+    /// `--by`: the criterion by which instances are grouped.
     pub by: String,
-    /// The options that sources declare, as far as they were given.
+    /// The values of options that sources declare.
     pub of_sources: SourceValues,
-    /// Local time, where a layout shows a date.
+    /// Local time, for layouts that show a date.
     pub local_offset: LocalOffset,
 }
 
 impl Options {
-    /// What was given for an option that a source declares.
+    /// The value of an option that a source declares.
     pub fn value(&self, option: &'static SourceOption) -> Given<'_> {
         self.of_sources.of(option)
     }
 
-    /// Whether `-o` has the letter.
+    /// Whether `-o` contains the letter.
     pub fn has(&self, letter: char) -> bool {
         self.letters.contains(letter)
     }
 
-    /// Whether `-s` asks for a source at a level.
+    /// Whether `-s` selects a source at a level.
     pub fn asks(&self, def: &SourceDef, level: Level) -> bool {
         self.subsystems.asks(def, level)
     }
 
-    /// Whether `-s` has the letter.
+    /// Whether `-s` contains the letter.
     pub fn shows(&self, letter: char) -> bool {
         self.subsystems.has(letter)
     }
 
-    /// Decimals of plot numbers: `-o1`, `-o2`.
+    /// The number of decimals in plot format: `-o1`, `-o2`.
     pub fn precision(&self) -> u8 {
         let digits = self.letters.bytes().find(u8::is_ascii_digit);
         digits.map_or(0, |digit| digit - b'0')
     }
 
-    /// Rates per interval instead of per second (`-on`).
+    /// Whether rates are per interval and not per second (`-on`).
     pub fn per_interval(&self) -> bool {
         self.has('n')
     }

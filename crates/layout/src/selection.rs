@@ -1,14 +1,13 @@
-//! What `-s` asks for: sources by letters, as collectl has them, and by names.
+//! What `-s` selects: sources by letters, as in collectl, and by names.
 //!
-//! As text, which recordings keep too: the letters, and behind a comma each name
-//! (`cdn,softnet,CGROUP`).  As with letters, small ones ask for the source as a whole and capitals
-//! for its instances.
+//! The text form, which recordings also contain, has the letters, and each name after a comma
+//! (`cdn,softnet,CGROUP`).  Lower case selects the source as a whole, upper case its instances.
 
 use std::fmt;
 
 use sample::{Level, SourceDef};
 
-/// Sources and levels that are asked for.
+/// The selected sources and levels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     letters: String,
@@ -21,33 +20,33 @@ impl Selection {
         &self.letters
     }
 
-    /// The names, in the order they were given; in capitals for instances.
+    /// The names, in the order they were given; upper case for instances.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
-    /// Whether nothing is asked for.
+    /// Whether nothing is selected.
     pub fn is_empty(&self) -> bool {
         self.letters.is_empty() && self.names.is_empty()
     }
 
-    /// How many letters and names there are.
+    /// The number of letters and names.
     pub fn len(&self) -> usize {
         self.letters.chars().count() + self.names.len()
     }
 
-    /// Whether the letter is among them.
+    /// Whether it contains the letter.
     pub fn has(&self, letter: char) -> bool {
         self.letters.contains(letter)
     }
 
-    /// Whether any of the letters is among them.
+    /// Whether it contains any of the letters.
     pub fn has_any(&self, letters: &[char]) -> bool {
         self.letters.contains(letters)
     }
 
-    /// Whether a source is asked for at a level.  The name of a source that is shown by its
-    /// instances alone asks for those, in whatever case it is given.
+    /// Whether a source is selected at a level.  If a source has instances only, its name selects
+    /// them in upper and lower case.
     pub fn asks(&self, def: &SourceDef, level: Level) -> bool {
         if def.letter(level).is_some_and(|letter| self.has(letter)) {
             return true;
@@ -55,13 +54,13 @@ impl Selection {
         self.names.iter().any(|name| Self::level_of(name, def) == Some(level))
     }
 
-    /// Whether a source is asked for at any level.
+    /// Whether a source is selected at any level.
     pub fn asks_for(&self, def: &SourceDef) -> bool {
         def.letters.chars().any(|letter| self.has(letter))
             || self.names.iter().any(|name| name.eq_ignore_ascii_case(&def.name))
     }
 
-    /// The level at which a name asks for a source; `None` if it is another source's.
+    /// The level at which a name selects a source; `None` if it is the name of another source.
     fn level_of(name: &str, def: &SourceDef) -> Option<Level> {
         if !name.eq_ignore_ascii_case(&def.name) {
             return None;
@@ -71,7 +70,7 @@ impl Selection {
         def.levels().find(|&level| level == wanted).or_else(|| def.levels().next())
     }
 
-    /// Adds letters and names that are not among them.
+    /// Adds letters and names that it does not contain yet.
     pub fn add(&mut self, other: &Selection) {
         for letter in other.letters.chars() {
             if !self.letters.contains(letter) {
@@ -81,13 +80,13 @@ impl Selection {
         other.names().for_each(|name| self.push_name(name));
     }
 
-    /// Takes letters and names away.
+    /// Removes letters and names.
     pub fn remove(&mut self, other: &Selection) {
         self.letters.retain(|letter| !other.has(letter));
         self.names.retain(|name| !other.names.contains(name));
     }
 
-    /// Takes away all that asks for a source; true if anything did.
+    /// Removes everything that selects a source; true if there was anything.
     pub fn remove_source(&mut self, def: &SourceDef) -> bool {
         let before = self.len();
         self.letters.retain(|letter| !def.letters.contains(letter));
@@ -100,12 +99,12 @@ impl Selection {
         self.letters.retain(keep);
     }
 
-    /// Adds a letter at the end, whether or not it is there.
+    /// Adds a letter at the end, even if it is there already.
     pub fn push_letter(&mut self, letter: char) {
         self.letters.push(letter);
     }
 
-    /// Adds a name, in capitals for instances.
+    /// Adds a name, unless it is there; upper case for instances.
     pub fn push_name(&mut self, name: &str) {
         if !self.names.iter().any(|known| known == name) {
             self.names.push(name.to_owned());

@@ -1,8 +1,8 @@
-//! Options of one source (`--dskopts`, `--cpufilt` and their like): what they are, as data that the
-//! source declares ([`SourceOption`]), and what was given for them ([`SourceValues`]).
+//! Options of one source (`--dskopts`, `--cpufilt` and so on): the definition, which the source
+//! declares as data ([`SourceOption`]), and the values that were given ([`SourceValues`]).
 //!
-//! An option is a `static`; its address is its identity.  A source asks for its own by
-//! [`Options::value`](crate::Options::value), which passes over the few that were given: no
+//! An option is a `static` and is identified by its address.  A source gets its own value by
+//! [`Options::value`](crate::Options::value), which searches the few options that were given: no
 //! look-up by name, no allocation.
 
 use std::any::Any;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use sample::Meta;
 
-/// Decides which instances a view shows: collectl's `--dskfilt`, `--netfilt` and their like.
-/// The matching itself is handed in, so that this crate needs no regular expressions.
+/// Decides which instances a view shows: collectl's `--dskfilt`, `--netfilt` and so on. The caller
+/// provides the matching, so this crate needs no regular expressions.
 #[derive(Clone, Default)]
 pub struct NameFilter(Option<Keep>);
 
@@ -30,7 +30,7 @@ impl NameFilter {
         self.0.as_ref().is_none_or(|keep| keep(name))
     }
 
-    /// Whether anything was asked for.
+    /// Whether there is a filter.
     pub fn is_set(&self) -> bool {
         self.0.is_some()
     }
@@ -47,34 +47,34 @@ impl fmt::Debug for NameFilter {
 /// Write it with `..SourceOption::EMPTY`, so that a new member changes no source.
 #[derive(Debug)]
 pub struct SourceOption {
-    /// The switch without its hyphens; unique among all sources.
+    /// The name without its hyphens; unique among all sources.
     pub name: &'static str,
-    /// A switch of one letter that means the same.
+    /// A one-letter form of the option.
     pub short: Option<char>,
-    /// Another name that means the same.
+    /// Another name of the option.
     pub alias: Option<&'static str>,
-    /// Whether it says what to record, not what to show.
+    /// Whether it selects what to record, not what to show.
     pub is_of_record: bool,
-    /// What the help calls its value.
+    /// The name of its value in the help.
     pub value_name: &'static str,
     /// Its line in the help, without a full stop.
     pub help: &'static str,
-    /// How its value is read.
+    /// How its value is parsed.
     pub kind: OptionKind,
-    /// The `-s` letters with which it has an effect; empty for the source that declares it, at
-    /// every level.
+    /// The `-s` letters with which it has an effect; empty if it has one whenever its own source is
+    /// shown.
     pub letters: &'static str,
-    /// What happens where none of them is shown.
+    /// What happens if none of them is shown.
     pub idle: Idle,
-    /// Letters of `-o` without any of which it is refused, and what is said then.
+    /// Letters of `-o` of which at least one must be given, and the error message otherwise.
     pub needs: Option<(&'static str, &'static str)>,
-    /// What is to be known of its letters, for [`OptionKind::Letters`].
+    /// Rules for its letters, for [`OptionKind::Letters`].
     pub rules: &'static [LetterRule],
-    /// Whether it goes with lists and sums of instances.
+    /// Whether it can be combined with lists and sums of instances.
     pub lists: Lists,
-    /// What a recording says in place of an option that is not given.
+    /// The value that a recording implies if the option is not given.
     pub recorded: fn(&Meta) -> Option<OptionValue>,
-    /// Two `-s` letters: when the option is given and the first is played, the second is read too.
+    /// Two `-s` letters: if the option is given and the first is played, the second is read, too.
     pub reads_too: Option<(char, char)>,
 }
 
@@ -97,7 +97,7 @@ impl SourceOption {
         reads_too: None,
     };
 
-    /// What its text is when it is not given.
+    /// The text of its value if it is not given.
     fn default_text(&self) -> &'static str {
         match self.kind {
             OptionKind::Letters { default, .. } => default,
@@ -106,72 +106,71 @@ impl SourceOption {
     }
 }
 
-/// How the value of an option is read.
+/// How the value of an option is parsed.
 #[derive(Clone, Copy, Debug)]
 pub enum OptionKind {
-    /// Letters, each a switch of its own.
+    /// Letters, each with a meaning of its own.
     Letters {
-        /// All that there are.
+        /// All valid letters.
         known: &'static str,
-        /// Those that stand for an option that is not given.
+        /// The letters that apply if the option is not given.
         default: &'static str,
     },
-    /// Words with commas between them, in capitals or not.
+    /// Words separated by commas, in upper or lower case.
     Words(&'static [&'static str]),
-    /// Names of instances: regular expressions with commas between them, any of which is enough; a
-    /// `^` in front leaves out what matches.
+    /// Names of instances: regular expressions separated by commas, one of which must match; with a
+    /// `^` in front, instances that match are left out.
     NamePatterns,
-    /// Names of instances: beginnings with commas between them.
+    /// Names of instances: prefixes separated by commas.
     NamePrefixes,
-    /// Names of instances: numbers and ranges (`0-3,8`) for the digits that a name ends in; a `^`
-    /// in front leaves them out.
+    /// Names of instances: numbers and ranges (`0-3,8`), compared with the digits at the end of a
+    /// name; with a `^` in front, these instances are left out.
     NameNumbers,
-    /// What the source itself reads.
+    /// Parsed by a function of the source.
     Custom(ParseOption),
 }
 
-/// Reads the text of an option; an error names the switch and says what is wrong.
+/// Parses the text of an option; an error names the option and says what is wrong.
 pub type ParseOption = fn(&str) -> Result<OptionValue, Box<dyn Error + Send + Sync>>;
 
-/// What happens to an option where nothing is shown that it has an effect on.
+/// What happens to an option if nothing is shown on which it has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
-    /// It is taken, and a sentence on stderr says so: collectl takes it in silence.
+    /// It is accepted with a note on stderr; collectl accepts it silently.
     Noted,
-    /// It is refused, as collectl does; the text says what it is for (`processes`).
+    /// It is refused, as by collectl; the text is what the option is for (`processes`).
     Refused(&'static str),
 }
 
-/// What is to be known of some letters of an option.
+/// A rule for some letters of an option.
 #[derive(Clone, Copy, Debug)]
 pub enum LetterRule {
-    /// The letters have an effect with these `-s` letters only, and are refused without them.
+    /// The letters (first) have an effect only with these `-s` letters, else they are refused.
     For(&'static str, &'static str),
     /// The letter excludes each of the others.
     Excludes(char, &'static str),
-    /// A width stands behind the letter.
+    /// A width follows the letter.
     Width {
         /// The letter.
         letter: char,
-        /// The smallest.
+        /// The smallest width.
         least: u32,
-        /// The greatest.
+        /// The greatest width.
         most: u32,
-        /// Whether the letter cannot stand without one.
+        /// Whether the width must be given.
         is_required: bool,
     },
-    /// What the letters show does not fit on one line with other subsystems.
+    /// The columns of these letters do not fit on one line with those of other subsystems.
     NeedsLines(&'static str),
-    /// The letters leave out instances that do nothing.  Views that give each instance a column
-    /// pay no heed to them.
+    /// The letters leave out idle instances.  Views that give each instance a column ignore them.
     LeavesOutIdle(&'static str),
-    /// The letters are for `--top` only.
+    /// The letters apply to `--top` only.
     OfTop(&'static str),
-    /// The letters say what to record, not how to show it.
+    /// The letters select what to record, not how to show it.
     OfRecord(&'static str),
 }
 
-/// Whether an option goes with lists and sums of instances.
+/// Whether an option can be combined with lists and sums of instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
     /// With all of them.
@@ -182,14 +181,14 @@ pub enum Lists {
     None,
 }
 
-/// What was given for an option.
+/// The value of an option.
 #[derive(Clone)]
 pub enum OptionValue {
-    /// Letters or words, as they were given.
+    /// Letters or words, unchanged.
     Text(String),
-    /// Which instances to show.
+    /// The instances to show.
     Names(NameFilter),
-    /// What the source itself read ([`OptionKind::Custom`]).
+    /// The value that a function of the source parsed ([`OptionKind::Custom`]).
     Custom(Arc<dyn Any + Send + Sync>),
 }
 
@@ -210,12 +209,12 @@ impl fmt::Debug for OptionValue {
     }
 }
 
-/// The options of sources that have a value, and those values.
+/// The options of sources that were given, with their values.
 #[derive(Clone, Debug, Default)]
 pub struct SourceValues(Vec<(&'static SourceOption, OptionValue)>);
 
 impl SourceValues {
-    /// Gives an option a value, in place of the one it has.
+    /// Sets the value of an option, in place of an earlier one.
     pub fn set(&mut self, option: &'static SourceOption, value: OptionValue) {
         match self.0.iter_mut().find(|(known, _)| std::ptr::eq(*known, option)) {
             Some((_, held)) => *held = value,
@@ -223,14 +222,14 @@ impl SourceValues {
         }
     }
 
-    /// The same, for making a table.
+    /// Like [`set`](Self::set), for chained calls.
     #[must_use]
     pub fn with(mut self, option: &'static SourceOption, value: OptionValue) -> Self {
         self.set(option, value);
         self
     }
 
-    /// Adds a letter to those of an option, unless it has it.
+    /// Adds a letter to an option that does not contain it.
     pub fn add_letter(&mut self, option: &'static SourceOption, letter: char) {
         let given = self.of(option);
         if !given.has(letter) {
@@ -239,7 +238,7 @@ impl SourceValues {
         }
     }
 
-    /// What was given for an option.
+    /// The value of an option.
     pub fn of(&self, option: &'static SourceOption) -> Given<'_> {
         let held = self.0.iter().find(|(known, _)| std::ptr::eq(*known, option));
         Given { option, value: held.map(|(_, value)| value) }
@@ -262,7 +261,7 @@ impl SourceValues {
     }
 }
 
-/// What was given for one option, or what stands for it when nothing was.
+/// The value of one option, or its default if it was not given.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
     option: &'static SourceOption,
@@ -270,12 +269,12 @@ pub struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// Whether it has a value.
+    /// Whether it was given.
     pub fn is_set(self) -> bool {
         self.value.is_some()
     }
 
-    /// Its letters or words; empty for one of another kind.
+    /// Its letters or words; empty for an option of another kind.
     pub fn text(self) -> &'a str {
         match self.value {
             Some(OptionValue::Text(text)) => text,
@@ -284,24 +283,24 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// Whether it has the letter.
+    /// Whether it contains the letter.
     pub fn has(self, letter: char) -> bool {
         self.text().contains(letter)
     }
 
-    /// Whether it has any of the letters.
+    /// Whether it contains any of the letters.
     pub fn has_any(self, letters: &[char]) -> bool {
         self.text().contains(letters)
     }
 
-    /// The number that stands behind a letter.
+    /// The number that follows a letter.
     pub fn number_behind(self, letter: char) -> Option<usize> {
         let (_, rest) = self.text().split_once(letter)?;
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         rest[..digits].parse().ok()
     }
 
-    /// Whether it shows the instance of that name: all, unless names were given.
+    /// Whether it shows the instance with this name; true if no names were given.
     pub fn keeps(self, name: &[u8]) -> bool {
         match self.value {
             Some(OptionValue::Names(filter)) => filter.keeps(name),
@@ -329,7 +328,7 @@ mod tests {
         ..SourceOption::EMPTY
     };
 
-    /// The same in every member: only its address tells it from the other.
+    /// Equal in every member; only the address differs.
     static OTHER: SourceOption = SourceOption {
         name: "letters",
         kind: OptionKind::Letters { known: "awz", default: "a" },

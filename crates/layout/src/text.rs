@@ -1,8 +1,8 @@
-//! Text that is safe and text that fits: escapes for hostile names, and collectl's scaling.
+//! Safe text: escapes for names that may contain any bytes.
 
-/// Appends `bytes` so that no terminal acts on them and no reader is misled: printable UTF-8 as it
-/// is; control characters, those that nobody sees ([`INVISIBLE`]) and bytes that are no UTF-8 as
-/// `\xNN`, the backslash as `\\`.
+/// Appends `bytes` so that no terminal acts on them and no reader is misled.  Printable UTF-8 is
+/// unchanged; control characters, [`INVISIBLE`] characters and bytes that are not UTF-8 become
+/// `\xNN`, the backslash `\\`.
 pub fn escape_into(out: &mut Vec<u8>, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
@@ -26,11 +26,11 @@ pub fn escape_into(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Characters that take no room of their own, or look like a blank that is none: what turns the
-/// order of writing round (U+061C, U+200E, U+202A, U+2066 and those behind each), what joins and
-/// parts, line ends beyond ASCII, fillers, selectors of a variant, tags.  Two names that differ in
-/// one of these look alike, and one that turns the order round shows the rest of its line in
-/// another.  Nearly Unicode's `Default_Ignorable_Code_Point`; in ascending order.
+/// Characters without a width of their own, and characters that look like a blank and are none:
+/// changes of the writing direction (in the ranges from U+061C, U+200B, U+2028 and U+2060),
+/// joiners, fillers, line ends beyond ASCII, variation selectors, tags.  Names that differ only in
+/// these look the same, and a change of direction reorders the rest of its line.  Nearly Unicode's
+/// `Default_Ignorable_Code_Point`; in ascending order.
 const INVISIBLE: [(char, char); 19] = [
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn escapes_what_a_reader_would_not_see() {
-        // What it says is not what it shows: `txt.exe`, written from right to left.
+        // Without the escape this would look like `txt.exe`, from right to left.
         assert_eq!(escape("a\u{202e}exe.txt".as_bytes()), "a\\xe2\\x80\\xaeexe.txt");
         let turns = ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}');
         let marks = ['\u{200e}', '\u{200f}', '\u{61c}'];

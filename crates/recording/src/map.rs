@@ -12,7 +12,7 @@ use crate::storage::Bytestore;
 
 /// A block and its offset.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BlockPlace {
+pub(crate) struct BlockLocation {
     pub(crate) at: u64,
     pub(crate) first_sequence: u64,
     /// Latest `realtime_ns` in this and all earlier blocks; `i64::MAX` while it is open.
@@ -27,7 +27,7 @@ pub(crate) struct BlockPlace {
 #[derive(Debug, Default)]
 pub(crate) struct BlockMap {
     /// All blocks found, in the order of the file.
-    pub(crate) blocks: Vec<BlockPlace>,
+    pub(crate) blocks: Vec<BlockLocation>,
     /// The offset of the next header, which may not exist yet.
     pub(crate) next_at: u64,
     /// Whether the recording was closed.
@@ -54,7 +54,7 @@ impl BlockMap {
         let before = self.blocks.last().map_or(i64::MIN, |block| block.latest_realtime_ns);
         let open = header.kind == BlockKind::Open;
         let latest = if open { i64::MAX } else { header.latest_realtime_ns.max(before) };
-        self.blocks.push(BlockPlace {
+        self.blocks.push(BlockLocation {
             at,
             first_sequence: header.first_sequence,
             latest_realtime_ns: latest,

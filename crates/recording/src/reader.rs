@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::format::{BlockHeader, BlockKind, Prelude, crc};
 use crate::frame::{BlockState, Walker};
 use crate::lock;
-use crate::map::{BlockMap, BlockPlace};
+use crate::map::{BlockLocation, BlockMap};
 use crate::scan;
 use crate::schema::Mapping;
 use crate::storage::Bytestore;
@@ -227,13 +227,13 @@ impl Reader {
 
     /// Goes to the first sample, in the order of the file, at or after a time.
     pub fn seek(&mut self, realtime_ns: i64) {
-        let before = |block: &BlockPlace| block.latest_realtime_ns < realtime_ns;
+        let before = |block: &BlockLocation| block.latest_realtime_ns < realtime_ns;
         let index = self.map.blocks.partition_point(before);
         self.cursor = Cursor::Before(index);
         self.from_realtime_ns = realtime_ns;
         self.lost = 0;
         self.tail = Tail::default();
-        let end = |block: &BlockPlace| block.first_sequence + u64::from(block.samples);
+        let end = |block: &BlockLocation| block.first_sequence + u64::from(block.samples);
         let behind = || self.map.blocks.last().map_or(0, end);
         self.sequence = self.map.blocks.get(index).map_or_else(behind, |b| b.first_sequence);
         self.wanted = self.sequence;

@@ -1,7 +1,7 @@
-//! How fragmented free memory is: free blocks of 1, 2, 4, … pages, zone by zone.
+//! Fragmentation of free memory: free blocks of 1, 2, 4, … pages in each zone.
 //!
 //! Reads `/proc/buddyinfo` (proc_buddyinfo(5)).  Cost: one `pread` and about 0.1 µs a zone; the
-//! kernel walks no list, but takes each zone's lock for a moment.
+//! kernel walks no list, but briefly takes the lock of each zone.
 
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::buddyinfo::parse_buddyinfo;
@@ -11,11 +11,11 @@ use sample::{Cadence, Field, Level, State, Table, Unit};
 use crate::instance::{self, PAIR_BYTES, RowName};
 use crate::{Entry, Source};
 
-/// Sizes of blocks that are kept.  Kernels have 11 unless built for larger pages; none has more
-/// than this.  collectl's columns are the first 11.
+/// Sizes of blocks that are recorded.  Kernels have 11 unless built for larger pages; none has more
+/// than 16.  collectl's columns are the first 11.
 const ORDERS: usize = 16;
 
-/// Most zones that are read: five on each of the 1,024 nodes that Linux allows.
+/// The most zones: five on each of the 1,024 nodes that Linux allows.
 const ZONES_MAX: usize = 5 * 1024;
 
 struct Buddy {
@@ -46,7 +46,7 @@ fn free(row: &Row<'_>, order: usize) -> Option<f64> {
     row.sum(|_| true, |zone| zone.gauge(order))
 }
 
-/// Writes `Normal-0`: how collectl names a zone in plot files.
+/// Writes `Normal-0`, as collectl names a zone in plot files.
 fn zone_and_node(row: &Row<'_>, out: &mut Vec<u8>) {
     let (node, zone) = instance::split(row.name());
     out.extend_from_slice(zone);
@@ -105,7 +105,7 @@ const BRIEF: &[Block] = &[
         headings: &["  Fragments "],
         show: Show::Cells(MAGNITUDES),
     },
-    // The title of the letter `m` is long enough for both.
+    // The title of the letter `m` spans both blocks.
     Block {
         when: |options| options.shows('m'),
         title: "",
@@ -146,7 +146,7 @@ const ZONE_COLUMNS: &[PlotColumn] = &[
 
 pub(crate) static ENTRY: Entry = Entry {
     name: "buddy",
-    about: "Free memory by size of block, zone by zone",
+    about: "Free blocks of memory by size, for each zone",
     letters: "bB",
     reads: &["/proc/buddyinfo"],
     instance: &["node", "zone"],

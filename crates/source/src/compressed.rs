@@ -21,7 +21,7 @@ use crate::{Entry, Source};
 /// Readings between two searches for zram disks.
 const RESCAN_READS: u64 = 64;
 
-/// zram disks that are read; they are numbered, and a handful is usual.
+/// The most zram disks that are read; usually there are a few.
 const DISKS_MAX: usize = 64;
 
 const ORIGINAL: usize = 0;
@@ -238,7 +238,11 @@ pub(crate) static ENTRY: Entry = Entry {
         ),
         Field::counter("compacted", Unit::Pages, "Pages freed by compaction"),
         Field::gauge("huge", Unit::Pages, "Pages that did not compress"),
-        Field::counter("huge_since", Unit::Pages, "Pages that did not compress, since the start"),
+        Field::counter(
+            "huge_since",
+            Unit::Pages,
+            "Pages that did not compress since the disk was set up",
+        ),
         Field::counter("failed_reads", Unit::Count, "Reads that failed"),
         Field::counter("failed_writes", Unit::Count, "Writes that failed"),
         Field::counter("invalid", Unit::Count, "Requests that were not aligned to pages"),

@@ -36,7 +36,7 @@ impl SourceContext {
 /// What is recorded and what is left out.
 #[derive(Default)]
 pub struct RecordFilter {
-    /// What was given for the options of sources, of which some say what to record.
+    /// The values of the options of sources; some of them select what to record.
     pub given: SourceValues,
     /// Whether to read the space of network and FUSE filesystems.  A server that does not answer
     /// blocks the recorder forever.

@@ -304,7 +304,7 @@ pub(crate) static ENTRY: Entry = Entry {
         Field::gauge("load_1m", Unit::Hundredths, "Load average over a minute"),
         Field::gauge("load_5m", Unit::Hundredths, "Load average over 5 minutes"),
         Field::gauge("load_15m", Unit::Hundredths, "Load average over 15 minutes"),
-        Field::gauge("tasks_running", Unit::Count, "Tasks runnable now, as loadavg counts"),
+        Field::gauge("tasks_running", Unit::Count, "Tasks runnable now, from /proc/loadavg"),
         Field::gauge("tasks", Unit::Count, "Tasks that exist"),
     ],
     cadence: Cadence::First,

@@ -122,7 +122,7 @@ fn keeps(row: &Row<'_>) -> bool {
 fn heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     if part == Part::Title {
         out.extend_from_slice(b"SINGLE CPU$hyper STATISTICS");
-        // collectl notices offline CPUs only if the totals are shown too.
+        // collectl reports offline CPUs only if the totals are shown, too.
         if frame.options.shows('c') && has_disabled(frame) {
             out.push(b':');
             out.extend_from_slice(DISABLED);

@@ -46,12 +46,12 @@ use Unit::{Bytes, Count, Kibibytes, Nanoseconds, Ticks};
 
 fields! {
     COMMAND = Field::text("command", "Its name at exit; for an inferred row, the parent's");
-    COMMAND_LINE = Field::text("command_line", "Program and arguments, blanks between them; no more than 256 bytes");
-    USER = Field::text("user", "Name of the real user, or the number if it has none");
+    COMMAND_LINE = Field::text("command_line", "Program and arguments, separated by blanks; at most 256 bytes");
+    USER = Field::text("user", "Name of the real user, or the id if it has none");
     CGROUP = Field::text("cgroup", "Path of its control group, if it still exists");
     ORIGIN = Field::text("origin", "Where the row comes from: bpf or taskstats; inferred, if it is what a parent's children used");
-    PARENT = Field::gauge("parent", Count, "The process that it was a child of");
-    UID = Field::gauge("uid", Count, "Number of the real user");
+    PARENT = Field::gauge("parent", Count, "Process id of the parent");
+    UID = Field::gauge("uid", Count, "Real user id");
     CGROUP_ID = Field::gauge("cgroup_id", Count, "Id of its control group in the unified hierarchy");
     START_TIME = Field::gauge("start_time", Ticks, "Start time, since boot");
     LIFETIME = Field::gauge("lifetime", Nanoseconds, "Time from start to exit");

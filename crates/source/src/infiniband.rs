@@ -284,11 +284,11 @@ const SUMMARY: Layout = Layout {
                 Cell::binary("", 7, 0, |row| total_kib_rate(row, RX_BYTES)),
                 Cell::scaled(" ", 6, |row| total_rate(row, RX_PACKETS)),
                 Cell::binary(" ", 4, 0, |row| total_size(row, RX_BYTES, RX_PACKETS))
-                    .stat(Stat::Ratio { over: 0, under: 1, factor: 1024.0 }),
+                    .stat(Stat::Ratio { dividend: 0, divisor: 1, factor: 1024.0 }),
                 Cell::binary(" ", 7, 0, |row| total_kib_rate(row, TX_BYTES)),
                 Cell::scaled(" ", 6, |row| total_rate(row, TX_PACKETS)),
                 Cell::binary(" ", 4, 0, |row| total_size(row, TX_BYTES, TX_PACKETS))
-                    .stat(Stat::Ratio { over: 3, under: 4, factor: 1024.0 }),
+                    .stat(Stat::Ratio { dividend: 3, divisor: 4, factor: 1024.0 }),
                 BRIEF_ERRORS,
             ]),
         },

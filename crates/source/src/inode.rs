@@ -1,7 +1,7 @@
-//! What the virtual file system holds: cached directory entries, inodes, open file handles.
+//! Caches of the virtual file system: directory entries, inodes, open file handles.
 //!
-//! Reads `/proc/sys/fs/dentry-state`, `inode-nr` and `file-nr` (proc_sys_fs(5)).  Cost: one
-//! `pread` each, of a few bytes.
+//! Reads `/proc/sys/fs/dentry-state`, `inode-nr` and `file-nr` (proc_sys_fs(5)).  Cost: one `pread`
+//! each, of a few bytes.
 
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show, Stat};
 use procfs::inode::{parse_dentry_state, parse_file_nr, parse_inode_nr};
@@ -58,7 +58,7 @@ fn inodes_used(row: &Row<'_>) -> Option<f64> {
     Some(row.gauge(INODES)? - row.gauge(INODES_FREE)?)
 }
 
-/// Per cent of the handles that may be open.
+/// Open file handles in per cent of their limit.
 fn files_percent(row: &Row<'_>) -> Option<f64> {
     let (open, max) = (row.gauge(FILES)?, row.gauge(FILES_MAX)?);
     Some(if max == 0.0 { 0.0 } else { open * 100.0 / max })

@@ -1,13 +1,13 @@
 //! Names of instances with two labels (`0` and `DMA`, process id and start time): built while
-//! reading, without allocating, and split for display.
+//! reading, without allocation, and split for display.
 
 use layout::Row;
 use sample::SourceDef;
 
-/// Size of a name of two labels of any kind.  The kernel's names are far shorter.
+/// Size of any name with two labels.  The kernel's names are far shorter.
 pub(crate) const PAIR_BYTES: usize = 128;
 
-/// Size of a 32-bit number, the separator and a 64-bit number.
+/// Size of the name of a task: a 32-bit number, the separator and a 64-bit number.
 pub(crate) const TASK_BYTES: usize = 11 + 1 + 20;
 
 /// A row's name in a fixed buffer; parts that do not fit are left out.
@@ -42,7 +42,7 @@ impl<const ROOM: usize> RowName<ROOM> {
         &self.bytes[..self.length]
     }
 
-    /// Adds bytes to the label; false, and nothing added, if they do not fit.
+    /// Adds bytes to the label; false, and nothing is added, if they do not fit.
     #[inline]
     pub(crate) fn put(&mut self, bytes: &[u8]) -> bool {
         let end = self.length + bytes.len();
@@ -78,7 +78,7 @@ pub(crate) fn digits(mut value: u64, space: &mut [u8; 20]) -> &[u8] {
     let mut at = space.len();
     loop {
         at -= 1;
-        // A digit, so it fits.
+        // Less than 10, so it fits.
         space[at] = b'0' + (value % 10) as u8;
         value /= 10;
         if value == 0 {

@@ -1,10 +1,10 @@
 //! Interrupts by number or name and by CPU.
 //!
-//! Reads `/proc/interrupts` (proc_interrupts(5)), and only when asked for by `j` or `J`: it is the
-//! dearest host file there is, 59 µs for two CPUs and 40 lines, and it grows with CPUs times
-//! interrupts.  Parsing costs about 30 ns a CPU and interrupt (4 ms for 256 CPUs with 500).  A row
-//! is an interrupt on a CPU; `ERR` and `MIS`, which the kernel counts for the whole machine, have
-//! no CPU in their name.
+//! Reads `/proc/interrupts` (proc_interrupts(5)), only if `j` or `J` selects it: of the host's
+//! files it is the most expensive, 59 µs for two CPUs and 40 lines, and its cost grows with the
+//! number of CPUs times interrupts.  Parsing costs about 30 ns for each CPU and interrupt (4 ms for
+//! 256 CPUs with 500).  A row is an interrupt on a CPU.  The kernel counts `ERR` and `MIS` for the
+//! whole machine, so their names have no CPU.
 
 use procfs::interrupts::{Interrupt, cpus, parse_interrupts};
 use procfs::{FileId, Host, ReadMode};
@@ -21,16 +21,16 @@ const COUNT: usize = 0;
 const KIND: usize = 1;
 const DEVICE: usize = 2;
 
-/// CPUs that are read: the most that Linux can be built for.
+/// The most CPUs that are read, and the most for which Linux can be built.
 const CPUS_MAX: usize = 8192;
 
-/// Rows that are kept, some 100 MB of them: 256 CPUs with 4,096 interrupts.  With more, the
-/// reading has failed: sums of a part would be wrong.
+/// The most rows, about 100 MB of them: 256 CPUs with 4,096 interrupts.  With more, the reading
+/// fails, because sums over a part would be wrong.
 const ROWS_MAX: usize = 1 << 20;
 
 struct Interrupts {
     file: FileId,
-    /// The heading as it was the time before, and the CPUs that it named.
+    /// The heading of the previous reading, and the CPUs that it names.
     heading: Vec<u8>,
     cpus: Vec<Vec<u8>>,
     name: RowName<PAIR_BYTES>,
@@ -77,7 +77,7 @@ impl Interrupts {
             if column == self.cpus.len() {
                 self.cpus.push(column.to_string().into_bytes());
             }
-            // A name that is too long is none that a kernel would write.
+            // The kernel has no names that are too long.
             if let Some(name) = self.name.join(interrupt.name, &self.cpus[column]) {
                 table.row(name).set(COUNT, count);
             }
@@ -94,7 +94,7 @@ impl Interrupts {
             }
             row.set_text(DEVICE, device);
         }
-        // The other CPUs' rows point at the same texts.
+        // The rows of the other CPUs refer to the same texts.
         let texts = [KIND, DEVICE].map(|field| (field, table.get(first, field)));
         for row in first + 1..table.rows() {
             let mut row = table.row_mut(row);
@@ -105,13 +105,13 @@ impl Interrupts {
         Some(())
     }
 
-    /// Columns to read: those of the heading, or without one as many as there are.
+    /// The number of columns to read: as many as the heading has; without a heading, all.
     fn columns(&self) -> usize {
         if self.heading.is_empty() { CPUS_MAX } else { self.cpus.len() }
     }
 
-    /// The chip and the rest of an interrupt's description, single blanks between its words.
-    /// One with a name instead of a number has no chip.
+    /// The interrupt controller and the rest of an interrupt's description, with single blanks
+    /// between words.  An interrupt with a name has no controller.
     fn describe<'a>(&'a mut self, interrupt: Interrupt<'a>) -> (&'a [u8], &'a [u8]) {
         let mut words = interrupt.description();
         let kind = match interrupt.name.first() {

@@ -34,25 +34,25 @@ const RUNNER_SYSTEM: usize = 11;
 /// One thread writes, another one reads; the counters are not synchronized with each other.
 #[derive(Debug, Default)]
 pub struct JobCounters {
-    /// Programs started; each try of a job is one.
+    /// Programs started; each attempt of a job counts.
     pub started: Counter,
-    /// Jobs that have ended for good, their output written.
+    /// Jobs that ended and whose output is written.
     pub ended: Counter,
-    /// Those of them that did not end well.
+    /// Jobs that ended with an error.
     pub failed: Counter,
-    /// Tries that ended without counting, mostly to be run again.
+    /// Attempts that were discarded, mostly to be retried.
     pub again: Counter,
-    /// Jobs that run.
+    /// Jobs that run now.
     pub running: Counter,
-    /// How many jobs there are in all; 0: not known.
+    /// The number of all jobs; 0 if unknown.
     pub total: Counter,
-    /// User time of jobs that have ended, microseconds.
+    /// User time of jobs that ended, in microseconds.
     pub user_us: Counter,
-    /// System time of jobs that have ended, microseconds.
+    /// System time of jobs that ended, in microseconds.
     pub system_us: Counter,
-    /// How long they ran, nanoseconds.
+    /// Run time of jobs that ended, in nanoseconds.
     pub wall_ns: Counter,
-    /// From the order to start each of them to its program running, nanoseconds.
+    /// Time to start the programs of jobs that ended, in nanoseconds.
     pub spawn_ns: Counter,
 }
 
@@ -88,19 +88,20 @@ impl Source for Job {
     }
 }
 
-/// CPU time in microseconds as a share of one CPU, in per cent of the true interval.
+/// CPU time in microseconds as a share of the interval between the readings, in per cent of one
+/// CPU.
 fn percent(row: &Row<'_>, field: usize) -> Option<f64> {
     let seconds = row.interval_seconds().filter(|seconds| *seconds > 0.0)?;
     Some(row.delta(field)? / (seconds * 1e4))
 }
 
-/// A sum of nanoseconds over what it is the sum of, in milliseconds; nothing when there was none.
+/// The mean of a time in nanoseconds, in milliseconds; missing without events.
 fn mean_ms(row: &Row<'_>, sum: usize, count: usize) -> Option<f64> {
     let count = row.delta(count).filter(|count| *count > 0.0)?;
     Some(row.delta(sum)? / (count * 1e6))
 }
 
-/// CPU time of the jobs that ended, for each of them, in milliseconds.
+/// CPU time per job that ended, in milliseconds.
 fn cpu_ms(row: &Row<'_>) -> Option<f64> {
     let ended = row.delta(ENDED).filter(|ended| *ended > 0.0)?;
     Some((row.delta(USER)? + row.delta(SYSTEM)?) / (ended * 1e3))

@@ -1,12 +1,13 @@
-//! The kernel's types, parsed once for all sources that load a program, and why one could not.
+//! The kernel's types, parsed once for all sources that load a BPF program, and the reasons why
+//! sources have nothing to read.
 //!
-//! Parsing takes 100 ms and 30 MB; they are given back when the sampler has opened its sources.
+//! Parsing takes 100 ms and 30 MB; the memory is freed when the sampler has opened its sources.
 
 use std::sync::{Mutex, PoisonError};
 
 use bpf::{Error, KernelTypes};
 
-/// The kernel's types while sources are being opened: [`SourceContext`](crate::SourceContext) holds it.
+/// The kernel's types while sources are being opened, in [`SourceContext`](crate::SourceContext).
 #[derive(Default)]
 pub struct SharedKernel(Mutex<Option<KernelTypes>>);
 
@@ -24,25 +25,26 @@ impl SharedKernel {
         load(held.insert(kernel))
     }
 
-    /// Gives the memory back.  Loading another program later parses them again.
+    /// Frees the memory.  Loading another program later parses the types again.
     pub fn release(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// Why sources have nothing to read, set when they are opened: [`SourceContext`](crate::SourceContext) holds it.
+/// The reasons why sources have nothing to read, in [`SourceContext`](crate::SourceContext); set
+/// when sources are opened.
 #[derive(Default)]
 pub struct Refusals(Mutex<Vec<(&'static str, String)>>);
 
 impl Refusals {
-    /// Sets why the source of this name has nothing.
+    /// Sets the reason why the source of this name has nothing to read.
     pub(crate) fn set(&self, source: &'static str, why: String) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|(name, _)| *name != source);
         held.push((source, why));
     }
 
-    /// Why the source of this name has nothing, if there is a reason.
+    /// The reason why the source of this name has nothing to read, if there is one.
     pub fn of(&self, source: &str) -> Option<String> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.iter().find(|(name, _)| *name == source).map(|(_, why)| why.clone())

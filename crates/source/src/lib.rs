@@ -4,9 +4,9 @@
 //! recordings nor views; how views show it is data in its [`Entry`].  `docs/adding-a-source.md`
 //! describes how to add one.
 //!
-//! Uses `sample`, `layout`, `procfs` and `bpf`.
-//! Begin with [`Source`] and [`Entry`], then `softirq.rs`, a source of one file; [`Sampler`] reads
-//! sources, and [`SourceContext`] is what they are opened with.
+//! Uses `sample`, `layout`, `procfs` and `bpf`. Begin with [`Source`] and [`Entry`], then
+//! `softirq.rs`, a source in one file; [`Sampler`] reads sources, and each is opened with a
+//! [`SourceContext`].
 #![forbid(unsafe_code)]
 
 use layout::{Layout, Selection, SourceOption};
@@ -64,49 +64,49 @@ pub use whit::{Counter, RecorderCounters};
 
 /// A source that has been opened on a host.
 pub trait Source {
-    /// Takes one reading into `table`, which [`read`](Self::read) begins itself.  Anything but
-    /// [`State::Ok`] means that the table holds nothing.
+    /// Takes one reading into `table`, which it first empties with [`Table::begin`].  If the result
+    /// is not [`State::Ok`], the contents of the table have no meaning.
     ///
-    /// Must not allocate once warm, must not read a file twice, must not panic on any text.
+    /// It must not allocate once warm, must not read a file twice, and must not panic on any text.
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State;
 
-    /// When [`drain_kernel_buffer`](Self::drain_kernel_buffer) is to be called between two readings,
+    /// When to call [`drain_kernel_buffer`](Self::drain_kernel_buffer) between two readings,
     /// however long the interval is; `None` for a source without a buffer in the kernel.
     fn wakeup(&self) -> Option<Wakeup<'_>> {
         None
     }
 
-    /// Reads what the kernel has buffered since, and keeps it for the next reading.
+    /// Reads what the kernel has buffered since the last call, and keeps it for the next reading.
     fn drain_kernel_buffer(&mut self) {}
 
-    /// Whether it must be read after all other sources of a tick, because it uses what they found.
+    /// Whether to read it after all other sources of a tick, because it uses their results.
     fn reads_last(&self) -> bool {
         false
     }
 
-    /// The next reading is the last: data that the source holds back goes into it.  Returns whether
-    /// there is any, which would otherwise be lost.
+    /// Announces that the next reading is the last, which then contains data that the source holds
+    /// back.  Returns whether there is any; without another reading it would be lost.
     fn finish(&mut self) -> bool {
         false
     }
 
     /// CPU time, in nanoseconds, that the source has cost all other tasks since the last call,
-    /// besides its readings: an estimate, for `--budget`.  0 for a source that only reads.
+    /// besides its readings: an estimate, for `--budget`.  0 for a source that only reads files.
     fn overhead_ns(&mut self) -> u64 {
         0
     }
 
-    /// Stops for good what slows other tasks: its samples are [`State::Skipped`] from now on.  Only
-    /// for sources with an [`overhead_ns`](Self::overhead_ns).
+    /// Stops for good the work that slows other tasks: from now on its samples are
+    /// [`State::Skipped`].  Only for sources with an [`overhead_ns`](Self::overhead_ns).
     fn stop(&mut self) {}
 }
 
-/// When a source is to be called between two readings.
+/// When to call a source between two readings.
 #[derive(Clone, Copy, Debug)]
 pub enum Wakeup<'a> {
     /// When this descriptor is readable.
     Descriptor(std::os::fd::BorrowedFd<'a>),
-    /// Every so many nanoseconds.
+    /// Every this many nanoseconds.
     Every(u64),
 }
 
@@ -116,7 +116,7 @@ impl std::fmt::Debug for Entry {
     }
 }
 
-/// What a source is, how it looks, and how it is opened.
+/// What a source is, how views show it, and how to open it.
 ///
 /// Write it with `..Entry::EMPTY`, so that a new member changes no source.
 pub struct Entry {
@@ -124,7 +124,8 @@ pub struct Entry {
     pub name: &'static str,
     /// One sentence without a full stop, for the reference.
     pub about: &'static str,
-    /// The `-s` letters that select it too ([`SourceDef::letters`]); new sources have none.
+    /// The `-s` letters that select it, besides its name ([`SourceDef::letters`]); new sources have
+    /// none.
     pub letters: &'static str,
     /// The kernel files it reads, as patterns under `/proc` and `/sys`; `*` stands for any name.
     pub reads: &'static [&'static str],
@@ -132,19 +133,19 @@ pub struct Entry {
     pub instance: &'static [&'static str],
     /// The columns.
     pub fields: &'static [Field],
-    /// How often it is read.
+    /// The interval at which it is read.
     pub cadence: Cadence,
-    /// How it looks at each level; without one, views show all fields in columns.
+    /// How views show it at each level; without a layout, they show all fields in columns.
     pub layouts: &'static [Layout],
-    /// The options that it has on the command line, as statics.
+    /// Its options on the command line.
     pub options: &'static [&'static SourceOption],
-    /// Whether it is opened only where it is selected by name or letter: a source that slows every
+    /// Whether it is opened only if it is selected by name or letter: a source that slows every
     /// task of the machine, or that has data only in recordings of `whit run`.
     pub by_name_only: bool,
-    /// The hardware that a machine must have for it (`InfiniBand adapter`).  `None` for what may
-    /// come with a module or a mount at any time.
+    /// The hardware that the machine must have (`InfiniBand adapter`).  `None` if a module or a
+    /// mount can make the source available at any time.
     pub hardware: Option<&'static str>,
-    /// Opens it on a host.  Never fails: what is missing shows as a state when read.
+    /// Opens it on a host.  Never fails: what is missing becomes a state of its readings.
     pub open: fn(&mut Host, &std::sync::Arc<SourceContext>) -> Box<dyn Source>,
 }
 
@@ -165,7 +166,7 @@ impl Entry {
         open: |_, _| Box::new(NotOpened),
     };
 
-    /// What recordings and readers know of it.
+    /// The definition for recordings and their readers.
     #[must_use]
     pub fn def(&self) -> SourceDef {
         SourceDef {
@@ -184,13 +185,13 @@ impl Entry {
         self.fields.iter().position(|field| field.name == name)
     }
 
-    /// The letter that selects it at a level, if it has one.
+    /// The letter that selects it at a level, if there is one.
     #[must_use]
     pub fn letter(&self, level: Level) -> Option<char> {
         self.letters.chars().find(|&letter| Level::of_letter(letter) == level)
     }
 
-    /// Whether a selection asks for this source, at any level.
+    /// Whether a selection selects this source, at any level.
     #[must_use]
     pub fn asked_by(&self, selection: &Selection) -> bool {
         selection.asks_for(&self.def())

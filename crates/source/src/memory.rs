@@ -1,10 +1,10 @@
-//! Memory of the whole machine: what it holds, swap, paging, reclaim.
+//! Memory of the whole machine: use, swap, paging, reclaim.
 //!
-//! Reads `/proc/meminfo` and `/proc/vmstat`.  Cost: one `pread` each; the fields are found where
-//! they stood the time before, 1.4 µs for both files.  `vmstat` adds up the counters of all CPUs,
-//! so the kernel's part grows with their number.
+//! Reads `/proc/meminfo` and `/proc/vmstat`.  Cost: one `pread` each; fields are looked for first
+//! where the previous reading found them, 1.4 µs for both files.  For `vmstat` the kernel adds up
+//! the counters of all CPUs, so its part of the cost grows with their number.
 //!
-//! The fields hold the kernel's numbers; what collectl makes of them is in `memory/layout.rs`.
+//! The fields are the kernel's numbers; `memory/layout.rs` computes collectl's columns from them.
 
 mod fields;
 mod layout;
@@ -35,7 +35,7 @@ impl Source for Memory {
         let mut row = table.row(b"");
         self.meminfo_index.scan(text, |key, value| row.set(key, value));
         let first = meminfo::KEYS.len();
-        // A kernel without it has the rest all the same.
+        // A kernel without vmstat still has the fields of meminfo.
         let _ = self.vmstat.read(host, |key, value| row.set(first + key, value));
         State::Ok
     }

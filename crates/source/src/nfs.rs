@@ -1,8 +1,8 @@
-//! What the NFS client and the NFS server of this machine do, by version of the protocol.
+//! Calls of this machine's NFS client and NFS server, by version of the protocol.
 //!
-//! Reads `/proc/net/rpc/nfs` and `/proc/net/rpc/nfsd`: one `pread` each, no allocation.  There is
-//! a row for each side and version, and one for each side's transport, whether or not the file
-//! has it: what it lacks is missing.
+//! Reads `/proc/net/rpc/nfs` and `/proc/net/rpc/nfsd`: one `pread` each, no allocation.  Each side
+//! always has a row for each version and one for its transport; the cells of lines that its file
+//! lacks are missing.
 
 use procfs::rpc_nfs::parse_rpc;
 use procfs::{FileId, Host, ReadMode};
@@ -18,7 +18,7 @@ use fields::{
     V4_SERVER, V4_SERVER_CALLS,
 };
 
-/// The rows, in the table's order: a side and the transport or a version.
+/// The rows, in the table's order: a side, and the transport or a version.
 const ROWS: [&[u8]; 8] = [
     b"client\x1frpc",
     b"server\x1frpc",
@@ -30,7 +30,7 @@ const ROWS: [&[u8]; 8] = [
     b"server\x1fv4",
 ];
 
-/// Where a side's rows begin; the others follow at every second place.
+/// The first row of a side; its other rows follow at every second index.
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
@@ -81,7 +81,7 @@ fn read_side(side: usize, text: &[u8], table: &mut Table) {
     }
 }
 
-/// Stores numbers at the fields for their places.
+/// Stores each number in the field at the same index.
 fn set(mut row: RowMut<'_>, fields: &[Option<Index>], numbers: impl Iterator<Item = u64>) {
     for (field, value) in fields.iter().zip(numbers) {
         if let Some(field) = field {
@@ -92,7 +92,7 @@ fn set(mut row: RowMut<'_>, fields: &[Option<Index>], numbers: impl Iterator<Ite
 
 pub(crate) static ENTRY: Entry = Entry {
     name: "nfs",
-    about: "What the NFS client and the NFS server do, by version",
+    about: "Calls of the NFS client and the NFS server, by version of the protocol",
     letters: "fF",
     reads: &["/proc/net/rpc/nfs", "/proc/net/rpc/nfsd"],
     instance: &["side", "version"],

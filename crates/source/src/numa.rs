@@ -1,8 +1,8 @@
-//! Memory of each NUMA node, and on which node allocations were made.
+//! Memory of each NUMA node, and the nodes on which allocations were made.
 //!
 //! Reads `meminfo` and `numastat` under `/sys/devices/system/node/node*`.  Cost: two `pread`s and
-//! about 1 µs of parsing a node; which nodes there are is looked up once in [`LOOK_EVERY`]
-//! readings, for nodes come and go only with memory hotplug.
+//! about 1 µs of parsing a node.  The nodes are searched at every [`LOOK_EVERY`]th reading, since
+//! they change only with memory hotplug.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use sample::{Cadence, Field, Level, State, Table, Unit};
 use crate::memory::MEMORY_OPTIONS;
 use crate::{Entry, Source};
 
-// The fields stand in the order of the parser's keys, first those of meminfo, then of numastat.
+// The fields are in the order of the parser's keys: first those of meminfo, then of numastat.
 const FREE: usize = 1;
 const USED: usize = 2;
 const ACTIVE: usize = 4;
@@ -28,17 +28,17 @@ const HITS: usize = 30;
 const MISSES: usize = 31;
 const FOREIGN: usize = 32;
 
-/// Readings between two looks at which nodes there are.
+/// Readings between two searches for nodes.
 const LOOK_EVERY: u64 = 64;
 
-/// Most nodes that are read: Linux itself allows 1,024.
+/// The most nodes; Linux allows 1,024.
 const NODES_MAX: usize = 1024;
 
 const NODES: &str = "/sys/devices/system/node";
 
 struct Numa {
     nodes: Vec<Node>,
-    /// What became of the latest look.
+    /// The result of the latest search.
     state: State,
     readings: u64,
 }
@@ -51,7 +51,7 @@ struct Node {
 }
 
 impl Numa {
-    /// Finds the nodes, in the order of their numbers.  Allocates only for new ones.
+    /// Finds new nodes and sorts all by number.  Allocates only for new ones.
     fn look(&mut self, host: &mut Host) {
         let (nodes, mut found) = (&self.nodes, Vec::<u32>::new());
         let looked = host.for_each_name(Path::new(NODES), |name, _| {
@@ -82,7 +82,7 @@ impl Numa {
 impl Source for Numa {
     fn read(&mut self, host: &mut Host, table: &mut Table) -> State {
         table.begin();
-        // A host in memory is given its files as a recording has them, so none may be there yet.
+        // A host in memory gets its files in the order of the recording: there may be no node yet.
         if self.readings.is_multiple_of(LOOK_EVERY)
             || self.nodes.is_empty() && host.root().is_none()
         {
@@ -91,7 +91,7 @@ impl Source for Numa {
         self.readings += 1;
         let mut state = self.state;
         for node in &self.nodes {
-            // A node that was taken out has no files any more, and gets no row.
+            // A removed node has no files and gets no row.
             let text = match host.read(node.meminfo) {
                 Ok(text) => text,
                 Err(error) => {
@@ -109,7 +109,7 @@ impl Source for Numa {
     }
 }
 
-/// Free and used together, which is what collectl calls the total.
+/// Free and used memory together, which collectl calls the total.
 fn total(row: &Row<'_>) -> Option<f64> {
     Some(row.gauge(USED)? + row.gauge(FREE)?)
 }
@@ -121,18 +121,18 @@ fn hit_percent(row: &Row<'_>) -> Option<f64> {
     Some(if all == 0.0 { 100.0 } else { hits / all * 100.0 })
 }
 
-/// A level's change since the reading before, not divided by time.
+/// The change of a level since the previous reading, not divided by the time.
 fn change(row: &Row<'_>, field: usize) -> Option<f64> {
     let change = row.change(field);
     if row.exact() { Some(change.unwrap_or(0.0)) } else { change }
 }
 
-/// collectl shows the level of huge pages even among changes.
+/// collectl shows the size of huge pages, not its change, even among changes.
 fn huge_change(row: &Row<'_>) -> Option<f64> {
     if row.collectl_digits() { row.gauge(ANONYMOUS_HUGE) } else { change(row, ANONYMOUS_HUGE) }
 }
 
-/// A cell of KiB, scaled to seven characters in a column of eight.
+/// A cell with a number of KiB, scaled to seven characters, in a column of eight.
 const fn kib(value: fn(&Row<'_>) -> Option<f64>) -> Cell {
     Cell::binary(" ", 7, 1, value).padded_to(8)
 }
@@ -166,7 +166,7 @@ const CHANGES: [Cell; 10] = [
     kib(|row| change(row, INACTIVE)),
 ];
 
-/// collectl's form has no room for the last column, though its heading is there.
+/// collectl prints the heading of the last column but not the column.
 const CHANGES_EXACT: &[Cell] = CHANGES.split_at(9).0;
 
 const CHANGE_TITLE: &str = "MEMORY STATISTICS  change";

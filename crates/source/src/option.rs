@@ -1,5 +1,5 @@
-//! Reads the options that sources declare ([`Entry::options`]): a text from the command line
-//! becomes an [`OptionValue`], or an error that names the switch and what is wrong.
+//! Parses the values of options that sources declare ([`Entry::options`]): a text from the command
+//! line becomes an [`OptionValue`], or an error that names the option and the mistake.
 
 use layout::{LetterRule, NameFilter, OptionKind, OptionValue, SourceOption};
 use regex::bytes::Regex;
@@ -11,39 +11,39 @@ pub fn options() -> impl Iterator<Item = (&'static Entry, &'static SourceOption)
     ALL.iter().flat_map(|&entry| entry.options.iter().map(move |&option| (entry, option)))
 }
 
-/// The value of an option that cannot be used.
+/// An invalid value of an option.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionError {
-    /// A letter that it does not have.
+    /// A letter that the option does not have.
     #[error("--{option} {given}: unknown letter '{letter}'; known are {known}")]
     Letter {
         /// The switch.
         option: &'static str,
-        /// All that was given.
+        /// The whole value.
         given: String,
         /// The letter.
         letter: char,
-        /// Those that it has.
+        /// The letters that it has.
         known: &'static str,
     },
-    /// A word that it does not have.
+    /// A word that the option does not have.
     #[error("--{option}: '{word}' is none of {known}")]
     Word {
         /// The switch.
         option: &'static str,
         /// The word.
         word: String,
-        /// Those that it has.
+        /// The words that it has.
         known: String,
     },
-    /// Two letters that cannot be together.
+    /// Two letters that exclude each other.
     #[error("--{option}: {letter} and {other} exclude each other")]
     Exclusive {
         /// The switch.
         option: &'static str,
-        /// The one.
+        /// One letter.
         letter: char,
-        /// The other.
+        /// The other letter.
         other: char,
     },
     /// A letter without its width.
@@ -53,7 +53,7 @@ pub enum OptionError {
         option: &'static str,
         /// The letter.
         letter: char,
-        /// A width that it may have.
+        /// A width in the valid range.
         example: u32,
     },
     /// A width out of range.
@@ -63,41 +63,41 @@ pub enum OptionError {
         option: &'static str,
         /// The letter.
         letter: char,
-        /// The digits behind it.
+        /// The digits after the letter.
         width: String,
-        /// The smallest.
+        /// The smallest width.
         least: u32,
-        /// The greatest.
+        /// The greatest width.
         most: u32,
     },
-    /// An expression that is none.
-    #[error("--{option}: '{pattern}' is no regular expression")]
+    /// An invalid regular expression.
+    #[error("--{option}: '{pattern}' is not a regular expression")]
     Pattern {
         /// The switch.
         option: &'static str,
         /// The expression.
         pattern: String,
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         #[source]
         source: regex::Error,
     },
-    /// A number or range that is none.
-    #[error("--{option}: '{part}' is no number or range")]
+    /// An invalid number or range.
+    #[error("--{option}: '{part}' is not a number or range")]
     Number {
         /// The switch.
         option: &'static str,
         /// What was given.
         part: String,
     },
-    /// What the source itself says.
+    /// The error of the source's own parser.
     #[error(transparent)]
     Own(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Reads what is given for an option.
+/// Parses the value of an option.
 ///
 /// # Errors
-/// One line that names the switch and what is wrong.
+/// One line that names the option and the mistake.
 pub fn parse_option(option: &SourceOption, given: &str) -> Result<OptionValue, OptionError> {
     match option.kind {
         OptionKind::Letters { known, .. } => letters(option, known, given),
@@ -130,7 +130,7 @@ fn letters(
     Ok(OptionValue::Text(given.to_owned()))
 }
 
-/// The letters without the widths behind them.
+/// The letters without the widths that follow them.
 fn without_widths(option: &SourceOption, given: &str) -> Result<String, OptionError> {
     let name = option.name;
     let mut letters = String::new();
@@ -175,7 +175,7 @@ fn words(
     }
 }
 
-/// Splits `^a,b` into whether to leave out, and its parts.
+/// Splits `^a,b` into whether to leave out the matches, and the parts.
 fn parts_of(given: &str) -> (bool, Vec<&str>) {
     let given = given.trim_matches(['\'', '"']);
     let (leaves_out, list) = match given.strip_prefix('^') {
@@ -211,8 +211,8 @@ fn numbers(option: &'static str, given: &str) -> Result<NameFilter, OptionError>
     }))
 }
 
-/// Names to record: one regular expression, commas and all.  A `+` in front adds to collectl's own
-/// list; whit records every name, so there is nothing to add to.
+/// Names to record: one regular expression, which may contain commas.  With a `+` in front collectl
+/// adds it to its own list; whit then records every name, as by default.
 pub(crate) fn names_to_record(
     option: &'static str,
     given: &str,
@@ -238,7 +238,7 @@ fn expression(option: &'static str, pattern: &str) -> Result<Regex, OptionError>
     Regex::new(&pattern).map_err(|source| OptionError::Pattern { option, pattern, source })
 }
 
-/// Beginnings, as collectl's `--slabfilt`.
+/// Prefixes of names, as in collectl's `--slabfilt`.
 fn prefixes(given: &str) -> NameFilter {
     let starts: Vec<Vec<u8>> = given.split(',').map(|part| part.as_bytes().to_vec()).collect();
     NameFilter::new(move |name| starts.iter().any(|start| name.starts_with(start)))

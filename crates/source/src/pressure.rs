@@ -35,7 +35,7 @@ impl Source for Pressure {
             let text = match host.read(file) {
                 Ok(text) => text,
                 Err(error) => {
-                    // The first that is there and cannot be read speaks for all.
+                    // The first state other than absent is that of the source.
                     if state == State::Absent {
                         state = error;
                     }
@@ -65,7 +65,7 @@ fn set(row: &mut RowMut<'_>, stall: Option<Stall>, total: usize, averages: [usiz
     }
 }
 
-/// Share of the true interval, in per cent.
+/// Share of the interval between the readings, in per cent.
 fn percent(row: &Row<'_>, resource: &[u8], field: usize) -> Option<f64> {
     let row = row.rows().find(|row| row.name() == resource)?;
     Some(row.delta(field)? / (row.interval_seconds()? * 1e4))

@@ -163,7 +163,7 @@ static BALANCE: Balance = Balance {
     busy_ns: |row| row.delta(BUSY),
     attributed_ns: |row| row.delta(ATTRIBUTED),
     ends_lost: |row| row.delta(EXITS_LOST),
-    ends_told: |cells| matches!(cells.text(EXIT_WAY), Some(b"bpf" | b"taskstats")),
+    reports_each_end: |cells| matches!(cells.text(EXIT_WAY), Some(b"bpf" | b"taskstats")),
 };
 
 pub(crate) static ENTRY: Entry = Entry {

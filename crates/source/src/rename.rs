@@ -1,9 +1,8 @@
-//! Other names for what is shown: `--dskremap` for disks, `--envremap` and `--envrules` for
-//! sensors.
+//! Other names for instances: `--dskremap` for disks, `--envremap` and `--envrules` for sensors.
 //!
-//! Names are changed in a snapshot on its way to the views, so that filters, totals and headings
-//! all see the new ones; a recording keeps the kernel's.  Each expression is tried once for each
-//! name; afterwards a name costs one look into a table.
+//! Names are changed in snapshots before views get them, so that filters, totals and headings all
+//! use the new ones; a recording keeps the kernel's.  Each expression is tried once for each name;
+//! after that a name costs one look-up in a table.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -19,7 +18,7 @@ use crate::options;
 pub(crate) static DISK_NAMES: SourceOption = SourceOption {
     name: "dskremap",
     value_name: "LIST",
-    help: "Other names for disks: what matches a regular expression becomes a text, PATTERN:TEXT",
+    help: "Rename disks: replace the first match of a regular expression by a text, PATTERN:TEXT,…",
     kind: OptionKind::Custom(|given| Ok(OptionValue::custom(Rules(disk_rules(given)?)))),
     letters: "dD",
     ..SourceOption::EMPTY
@@ -28,7 +27,7 @@ pub(crate) static DISK_NAMES: SourceOption = SourceOption {
 pub(crate) static SENSOR_NAMES: SourceOption = SourceOption {
     name: "envremap",
     value_name: "LIST",
-    help: "Other names for sensors: /PATTERN/TEXT/,…",
+    help: "Rename sensors: /PATTERN/TEXT/,…",
     kind: OptionKind::Custom(|given| Ok(OptionValue::custom(Rules(sensor_rules(given)?)))),
     letters: "E",
     ..SourceOption::EMPTY
@@ -37,19 +36,19 @@ pub(crate) static SENSOR_NAMES: SourceOption = SourceOption {
 /// The value of an option that gives instances other names.
 struct Rules(Vec<Rule>);
 
-/// Names that are remembered.  No machine has as many disks; a recording that does is played with
-/// the names beyond it as they are.
+/// The most names that are remembered.  No machine has as many disks; in a recording with more, the
+/// others keep their names.
 const NAMES_MAX: usize = 65_536;
 
-/// Bytes that a file of rules may have: collectl's own has 4 KiB.
+/// The largest file of rules, in bytes; collectl's own has 4 KiB.
 const RULES_BYTES_MAX: u64 = 1 << 20;
 
-/// What matches, and what stands for it.
+/// A pattern and its replacement.
 #[derive(Clone, Debug)]
 struct Rule {
     pattern: Regex,
     with: Vec<u8>,
-    /// Whether `${1}` in `with` stands for what the first group matched.
+    /// Whether `${1}` in `with` is replaced by the text that the first group matched.
     expands: bool,
 }
 
@@ -74,24 +73,24 @@ fn compile(what: &'static str, pattern: &str) -> Result<Regex, RenameError> {
     })
 }
 
-/// A rule for names that cannot be used.
+/// A rule for names that is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum RenameError {
-    /// An expression that is none.
-    #[error("{what}: '{pattern}' is no regular expression")]
+    /// An invalid regular expression.
+    #[error("{what}: '{pattern}' is not a regular expression")]
     Pattern {
-        /// The option, or that it is a rule of a file.
+        /// The option, or `a rule` of a file.
         what: &'static str,
         /// The expression.
         pattern: String,
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         #[source]
         source: regex::Error,
     },
-    /// A rule for disks of another form.
+    /// A rule for disks that has another form.
     #[error("--dskremap: '{0}' is not PATTERN:TEXT (sd:disk_)")]
     DiskRule(String),
-    /// A rule for sensors of another form.
+    /// A rule for sensors that has another form.
     #[error("--envremap: '{0}' is not /PATTERN/TEXT/ (/Temp/T/)")]
     SensorRule(String),
     /// The file of rules cannot be read.
@@ -99,44 +98,44 @@ pub enum RenameError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The system's reason.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// The file of rules is not one.
+    /// The file of rules is too large.
     #[error("--envrules: {}: larger than {RULES_BYTES_MAX} bytes", .0.display())]
     FileTooLarge(PathBuf),
-    /// A line of the file of rules is wrong.
+    /// The file of rules has an invalid line.
     #[error("--envrules: {}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The line and the reason.
         #[source]
         source: RuleError,
     },
 }
 
-/// A line of a file of rules that is none.
+/// An invalid line of a file of rules.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
     /// A rule before any heading.
     #[error("line {0}: [pre], [post] or [ignore] must come first")]
     NoHeading(usize),
-    /// A line of another form.
+    /// A line that has another form.
     #[error("line {line}: '{text}' is not /PATTERN/TEXT/")]
     Form {
-        /// Its number.
+        /// The number of the line.
         line: usize,
         /// The line.
         text: String,
     },
-    /// Its expression is none.
+    /// A line with an invalid regular expression.
     #[error("line {line}")]
     Pattern {
-        /// Its number.
+        /// The number of the line.
         line: usize,
-        /// What is wrong with it.
+        /// The reason why the expression is invalid.
         #[source]
         source: Box<RenameError>,
     },
@@ -152,16 +151,16 @@ pub struct InstanceNames {
 struct NamesOf {
     source: &'static str,
     rules: Vec<Rule>,
-    /// What each name met became.
+    /// The new name of each name seen so far.
     known: HashMap<Vec<u8>, Vec<u8>>,
-    /// The names given: two disks must not become one.
+    /// All new names: two disks must not get the same one.
     taken: HashSet<Vec<u8>>,
 }
 
 impl InstanceNames {
-    /// What the options say: `--dskremap aaa:bbb,…`, the first match of an expression becomes a
-    /// text; and `--envremap /aaa/bbb/,…`.  The sensors of a recording of collectl get their names
-    /// as they are read ([`SensorRules`]).
+    /// The names that the options give: with `--dskremap PATTERN:TEXT,…` the first match of an
+    /// expression is replaced by the text, with `--envremap /PATTERN/TEXT/,…` likewise.  The
+    /// sensors of a collectl recording get their names when they are read ([`SensorRules`]).
     #[must_use]
     pub fn of(given: &SourceValues, is_collectls: bool) -> Self {
         let later = |option: &SourceOption| !(is_collectls && std::ptr::eq(option, &SENSOR_NAMES));
@@ -200,7 +199,7 @@ impl NamesOf {
         }
         let Some(parent) = parent else { return };
         for row in 0..table.rows() {
-            // What a partition is part of has a new name too.
+            // The parent of a partition has a new name, too.
             let new = table.text(row, parent).and_then(|held| self.known.get(held)).cloned();
             if let Some(new) = new {
                 table.row_mut(row).set_text(parent, &new);
@@ -253,8 +252,8 @@ fn sensor_rules(given: &str) -> Result<Vec<Rule>, RenameError> {
     given.split(',').map(rule).collect()
 }
 
-/// The rules of `--envrules` and `--envremap` for the sensors of a collectl recording, which are
-/// what `ipmitool` printed.
+/// The rules of `--envrules` and `--envremap` for the sensors of a collectl recording, which
+/// contains the output of `ipmitool`.
 #[derive(Debug, Default)]
 pub struct SensorRules {
     ignored: Vec<Regex>,
@@ -287,19 +286,19 @@ impl SensorRules {
         Ok(Some(rules))
     }
 
-    /// Whether to pass over a line that `ipmitool` printed.
+    /// Whether to skip a line of the output of `ipmitool`.
     #[must_use]
     pub fn ignores(&self, line: &[u8]) -> bool {
         self.ignored.iter().any(|pattern| pattern.is_match(line))
     }
 
-    /// What to take for the name that the line begins with.
+    /// The name in place of the one at the beginning of a line.
     #[must_use]
     pub fn before(&self, name: &[u8]) -> Vec<u8> {
         apply_all(&self.before, name)
     }
 
-    /// What to take for the short name that was made of it, still without its number.
+    /// The short name in place of the one that was made from the name, still without its number.
     #[must_use]
     pub fn after(&self, short: &[u8]) -> Vec<u8> {
         apply_all(&self.after, short)
@@ -314,7 +313,8 @@ impl SensorRules {
             }
             let number = at + 1;
             if line.contains('>') && line.contains('<') && !line.starts_with('/') {
-                // collectl's own file begins a machine's rules so; another machine's end ours.
+                // In collectl's own file such a line begins the rules of a machine; those of the
+                // next machine end ours.
                 if heading.is_empty() { continue } else { break }
             }
             match line {
@@ -349,7 +349,7 @@ impl SensorRules {
     }
 }
 
-/// Perl's `$1D` is the first group and a `D`; here that is written `${1}D`.
+/// Perl's `$1D` is the first group and a `D`; the crate `regex` needs `${1}D`.
 fn in_braces(with: &str) -> String {
     let mut text = String::new();
     let mut rest = with;

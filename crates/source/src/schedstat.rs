@@ -1,8 +1,8 @@
-//! The run queue: how long tasks ran on each CPU, and how long they waited for their turn.
+//! The run queue: how long tasks ran on each CPU, and how long they waited to run.
 //!
-//! Reads `/proc/schedstat` with one `pread` (needs a kernel with `CONFIG_SCHEDSTATS`).  On big
-//! machines the file is mostly lines about scheduling domains, some 300 bytes each and several
-//! for every CPU, which are passed over; making them is what the kernel spends its time on.
+//! Reads `/proc/schedstat` with one `pread` (needs a kernel with `CONFIG_SCHEDSTATS`).  On large
+//! machines most of the file describes scheduling domains, about 300 bytes each and several for
+//! every CPU.  The parser skips them; printing them is most of the kernel's cost.
 
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::schedstat::parse_schedstat;
@@ -20,7 +20,7 @@ const WAKEUPS: usize = 5;
 const WAKEUPS_LOCAL: usize = 6;
 const YIELDS: usize = 7;
 
-/// CPUs that are read: 8,192 is the most that Linux can be built for.
+/// The most CPUs that are read, and the most for which Linux can be built.
 const CPUS_MAX: usize = 8192;
 
 struct Schedstat {
@@ -50,7 +50,7 @@ impl Source for Schedstat {
     }
 }
 
-/// How far a counter went: on one CPU, or on all of them.
+/// The increase of a counter: on one CPU, or on all of them.
 type Delta = fn(&Row<'_>, usize) -> Option<f64>;
 
 fn of_one(row: &Row<'_>, field: usize) -> Option<f64> {
@@ -61,24 +61,24 @@ fn of_all(row: &Row<'_>, field: usize) -> Option<f64> {
     row.sum(|_| true, |cpu| cpu.delta(field))
 }
 
-/// A time as a share of the true interval, in per cent of one CPU.
+/// A time as a share of the interval between the readings, in per cent of one CPU.
 fn percent(row: &Row<'_>, delta: Delta, field: usize) -> Option<f64> {
     Some(delta(row, field)? / (row.interval_seconds()? * 1e7))
 }
 
-/// As [`percent`], as a mean over the CPUs.
+/// Like [`percent`], as a mean over the CPUs.
 fn percent_mean(row: &Row<'_>, field: usize) -> Option<f64> {
     Some(percent(row, of_all, field)? / row.rows().count().max(1) as f64)
 }
 
-/// Mean length of a turn, or of the wait for one, in µs.  Without turns there is none.
+/// Mean length of a timeslice, or of the wait for one, in µs; missing without timeslices.
 fn per_turn_us(row: &Row<'_>, delta: Delta, field: usize) -> Option<f64> {
     let turns = delta(row, TIMESLICES)?;
     let time = delta(row, field)?;
     (turns > 0.0).then(|| time / turns / 1e3)
 }
 
-/// Wake-ups that stayed on the CPU that did them, in per cent.
+/// Wake-ups by a CPU of tasks that then run on it, in per cent of its wake-ups.
 fn local(row: &Row<'_>, delta: Delta) -> Option<f64> {
     let wakeups = delta(row, WAKEUPS)?;
     let local = delta(row, WAKEUPS_LOCAL)?;
@@ -99,10 +99,14 @@ pub(crate) static ENTRY: Entry = Entry {
         Field::counter("run", Unit::Nanoseconds, "Time tasks ran"),
         Field::counter("wait", Unit::Nanoseconds, "Time tasks waited in the run queue"),
         Field::counter("timeslices", Unit::Count, "Timeslices given to tasks"),
-        Field::counter("schedules", Unit::Count, "Times the scheduler was called"),
-        Field::counter("schedules_idle", Unit::Count, "Times the CPU went idle"),
+        Field::counter("schedules", Unit::Count, "Times schedule() was called"),
+        Field::counter("schedules_idle", Unit::Count, "Times schedule() left the CPU idle"),
         Field::counter("wakeups", Unit::Count, "Tasks that this CPU woke up"),
-        Field::counter("wakeups_local", Unit::Count, "Tasks that it woke up to run on this CPU"),
+        Field::counter(
+            "wakeups_local",
+            Unit::Count,
+            "Tasks that this CPU woke up to run on itself",
+        ),
         Field::counter("yields", Unit::Count, "Times a task yielded the CPU"),
     ],
     cadence: Cadence::First,

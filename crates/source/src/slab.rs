@@ -21,7 +21,7 @@ const PAGES_PER_SLAB: usize = 4;
 const SLABS_ACTIVE: usize = 5;
 const SLABS: usize = 6;
 
-/// Most caches that are read; machines with thousands of control groups had some ten thousand
+/// The most caches that are read; machines with thousands of control groups had about ten thousand
 /// before Linux 5.9.
 const SLABS_MAX: usize = 65_536;
 
@@ -59,7 +59,7 @@ pub(crate) static ENTRY: Entry = Entry {
     instance: &["slab"],
     fields: &[
         Field::gauge("objects_active", Unit::Count, "Objects in use"),
-        Field::gauge("objects", Unit::Count, "Objects that fit into the slabs"),
+        Field::gauge("objects", Unit::Count, "Objects, in use or not"),
         Field::gauge("object_size", Unit::Bytes, "Size of an object, padding included"),
         Field::gauge("objects_per_slab", Unit::Count, "Objects in a slab"),
         Field::gauge("pages_per_slab", Unit::Pages, "Size of a slab"),

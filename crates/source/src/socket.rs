@@ -46,7 +46,7 @@ impl Source for Socket {
                         }
                     }
                 }
-                // A kernel without IPv6 has no second file, and misses nothing.
+                // A kernel without IPv6 has no second file; the fields of the first are complete.
                 Err(absent) if index == 0 => state = absent,
                 Err(_) => {}
             }
@@ -79,8 +79,8 @@ fn field_of(count: &SocketCount<'_>) -> Option<usize> {
     })
 }
 
-/// UDP sockets.  collectl takes the last number of the last line that begins with `UDP`: that of
-/// UDP-Lite, or UDP's memory.
+/// UDP sockets.  collectl takes the last number of the last line that begins with `UDP`: the number
+/// of UDP-Lite sockets, or UDP's memory.
 fn udp(row: &Row<'_>) -> Option<f64> {
     let field = if !row.exact() {
         UDP_INUSE
@@ -94,12 +94,12 @@ fn udp(row: &Row<'_>) -> Option<f64> {
     row.gauge(field)
 }
 
-/// Memory of fragments.  collectl prints the number of fragmented packets once more.
+/// Memory of fragments.  collectl prints the number of fragmented packets again.
 fn fragment_memory(row: &Row<'_>) -> Option<f64> {
     row.gauge(if row.exact() { FRAGMENTS } else { FRAGMENT_BYTES })
 }
 
-/// What stands below `Tcp` in brief mode, where collectl prints all sockets.
+/// The value of `Tcp` in brief mode, where collectl prints all sockets.
 fn brief_tcp(row: &Row<'_>) -> Option<f64> {
     row.gauge(if row.exact() { USED } else { TCP_INUSE })
 }
@@ -121,14 +121,14 @@ pub(crate) static ENTRY: Entry = Entry {
         Field::gauge("udp_memory", Unit::Pages, "Memory of UDP buffers"),
         Field::gauge("udplite_inuse", Unit::Count, "UDP-Lite sockets in use"),
         Field::gauge("raw_inuse", Unit::Count, "Raw sockets in use"),
-        Field::gauge("fragments", Unit::Count, "Fragmented packets being put together"),
-        Field::gauge("fragment_bytes", Unit::Bytes, "Memory of their fragments"),
+        Field::gauge("fragments", Unit::Count, "IPv4 packets being reassembled from fragments"),
+        Field::gauge("fragment_bytes", Unit::Bytes, "Memory of these IPv4 fragments"),
         Field::gauge("tcp6_inuse", Unit::Count, "TCP sockets in use over IPv6"),
         Field::gauge("udp6_inuse", Unit::Count, "UDP sockets in use over IPv6"),
         Field::gauge("udplite6_inuse", Unit::Count, "UDP-Lite sockets in use over IPv6"),
         Field::gauge("raw6_inuse", Unit::Count, "Raw sockets in use over IPv6"),
-        Field::gauge("fragments6", Unit::Count, "Fragmented IPv6 packets being put together"),
-        Field::gauge("fragment6_bytes", Unit::Bytes, "Memory of their fragments"),
+        Field::gauge("fragments6", Unit::Count, "IPv6 packets being reassembled from fragments"),
+        Field::gauge("fragment6_bytes", Unit::Bytes, "Memory of these IPv6 fragments"),
     ],
     cadence: Cadence::First,
     layouts: &[Layout {

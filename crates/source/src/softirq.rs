@@ -1,8 +1,8 @@
-//! Soft interrupts: the work that hardware interrupts put off, by kind and by CPU.
+//! Soft interrupts, the deferred work of hardware interrupts, by kind and by CPU.
 //!
-//! Reads `/proc/softirqs` with one `pread`: ten lines, a column for each CPU that could exist
-//! (110 bytes a CPU).  A row is a CPU and a field a kind: the ten kinds are fixed in the kernel,
-//! and rows of ten cells store better than a row for each kind and CPU.
+//! Reads `/proc/softirqs` with one `pread`: ten lines with a column for each possible CPU (110
+//! bytes a CPU).  A row is a CPU and a field a kind: the kernel has ten fixed kinds, and rows of
+//! ten cells take less space in a recording than a row for each kind and CPU.
 
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show};
 use procfs::softirqs::parse_softirqs;
@@ -11,7 +11,7 @@ use sample::{Cadence, Field, Level, State, Table, Unit};
 
 use crate::{Entry, Source};
 
-/// Columns that are read: 8,192 is the most that Linux can be built for.
+/// The most columns that are read; Linux can be built for 8,192 CPUs.
 const CPUS_MAX: usize = 8192;
 
 const HI: usize = 0;
@@ -68,7 +68,7 @@ fn field_of(kind: &[u8]) -> Option<usize> {
     })
 }
 
-/// Of all CPUs together.
+/// The rate of all CPUs together.
 fn total(row: &Row<'_>, field: usize) -> Option<f64> {
     row.sum(|_| true, |cpu| cpu.rate(field))
 }
@@ -80,16 +80,16 @@ pub(crate) static ENTRY: Entry = Entry {
     reads: &["/proc/softirqs"],
     instance: &["cpu"],
     fields: &[
-        Field::counter("hi", Unit::Count, "High-priority tasklets"),
-        Field::counter("timer", Unit::Count, "Timers that expired"),
-        Field::counter("net_tx", Unit::Count, "Rounds of sending packets"),
-        Field::counter("net_rx", Unit::Count, "Rounds of receiving packets"),
-        Field::counter("block", Unit::Count, "Disk requests finished"),
-        Field::counter("irq_poll", Unit::Count, "Rounds of polling a disk or an adapter"),
-        Field::counter("tasklet", Unit::Count, "Tasklets"),
-        Field::counter("sched", Unit::Count, "Rounds of balancing load between CPUs"),
-        Field::counter("hrtimer", Unit::Count, "High-resolution timers that expired"),
-        Field::counter("rcu", Unit::Count, "Rounds of read-copy-update work"),
+        Field::counter("hi", Unit::Count, "Runs of the handler of high-priority tasklets"),
+        Field::counter("timer", Unit::Count, "Runs of the handler of timers"),
+        Field::counter("net_tx", Unit::Count, "Runs of the handler that transmits packets"),
+        Field::counter("net_rx", Unit::Count, "Runs of the handler that receives packets"),
+        Field::counter("block", Unit::Count, "Runs of the handler of completed block requests"),
+        Field::counter("irq_poll", Unit::Count, "Runs of the handler that polls block devices"),
+        Field::counter("tasklet", Unit::Count, "Runs of the handler of tasklets"),
+        Field::counter("sched", Unit::Count, "Runs of the handler that balances load between CPUs"),
+        Field::counter("hrtimer", Unit::Count, "Runs of the handler of high-resolution timers"),
+        Field::counter("rcu", Unit::Count, "Runs of the handler of RCU callbacks"),
     ],
     cadence: Cadence::First,
     layouts: &[

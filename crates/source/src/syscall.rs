@@ -36,7 +36,7 @@ fields! {
     WALL_TIME = Field::counter("wall_time", Nanoseconds, "Time from start to end of the calls, summed, waiting included");
     CPU_TIME = Field::counter("cpu_time", Nanoseconds, "Time of the calls on a CPU");
     MEDIAN = Field::gauge("median", Nanoseconds, "Median duration since the previous reading, to within an eighth");
-    PERCENTILE_99 = Field::gauge("percentile_99", Nanoseconds, "99 of 100 since the reading before took no longer; right within an eighth");
+    PERCENTILE_99 = Field::gauge("percentile_99", Nanoseconds, "99th percentile of the durations since the previous reading, to within an eighth");
     LONGEST = Field::gauge("longest", Nanoseconds, "Longest duration since the previous reading; exact if it is the longest so far, otherwise too long by up to a quarter");
 }
 

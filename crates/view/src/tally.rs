@@ -233,7 +233,7 @@ impl Tally {
         let Some((source, balance)) = self.balance else { return true };
         let table = frame.tracks.get(source).map(|track| &track.current.table);
         let Some(table) = table.filter(|table| table.rows() > 0) else { return true };
-        (balance.ends_told)(&Cells { table, row: 0 })
+        (balance.reports_each_end)(&Cells { table, row: 0 })
     }
 
     fn take_living(

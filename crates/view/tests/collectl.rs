@@ -70,7 +70,7 @@ static DISK_LAYOUTS: &[Layout] = &[
                 Cell::whole(" ", 2, |row| {
                     Some(row.sum(|_| true, kilobytes)? / row.sum(|_| true, reads)?)
                 })
-                .stat(Stat::Ratio { over: 0, under: 1, factor: 1.0 }),
+                .stat(Stat::Ratio { dividend: 0, divisor: 1, factor: 1.0 }),
             ]),
         }],
         verbose: &[

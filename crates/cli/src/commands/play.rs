@@ -107,7 +107,7 @@ fn grep(
     out: &mut dyn Write,
 ) -> anyhow::Result<u64> {
     let regex = Regex::new(pattern)
-        .with_context(|| format!("--grep: '{pattern}' is no regular expression"))?;
+        .with_context(|| format!("--grep: '{pattern}' is not a regular expression"))?;
     let letters = arguments.display.letters.as_deref().unwrap_or_default();
     let column = TimeColumn {
         day: letters.contains('d'),

@@ -19,7 +19,7 @@ use crate::format::{
 use crate::frame::{self, FRAME_HEADER_BYTES, Replay};
 use crate::index::IndexEntry;
 use crate::lock::lock_or_refuse;
-use crate::map::{BlockMap, BlockPlace};
+use crate::map::{BlockLocation, BlockMap};
 use crate::scan;
 use crate::storage::{Bytestore, read_full_at, write_all_at};
 
@@ -117,10 +117,10 @@ fn take_up(
 /// The index of the blocks in the file; values of a damaged header are taken from the map.
 fn index(
     store: &dyn Bytestore,
-    blocks: &[BlockPlace],
+    blocks: &[BlockLocation],
     file_id: u64,
 ) -> std::io::Result<Vec<IndexEntry>> {
-    let entry = |block: &BlockPlace| {
+    let entry = |block: &BlockLocation| {
         let header = scan::header_at(store, block.at, file_id)?;
         let header = header.filter(|header| header.number == block.number);
         Ok(IndexEntry {
@@ -138,7 +138,7 @@ fn index(
 
 /// Begins an open block after everything in the file.
 fn begin_behind(writer: &mut Writer, map: &BlockMap, length: u64) -> std::io::Result<()> {
-    let end = |block: &BlockPlace| block.first_sequence + u64::from(block.samples);
+    let end = |block: &BlockLocation| block.first_sequence + u64::from(block.samples);
     let sequence = map.blocks.last().map_or(0, end);
     let number = map.blocks.last().map_or(0, |block| block.number) + 1;
     // The end block of a closed recording is overwritten; other bytes stay.
@@ -155,22 +155,22 @@ fn begin_behind(writer: &mut Writer, map: &BlockMap, length: u64) -> std::io::Re
 fn take_up_open(
     writer: &mut Writer,
     store: &File,
-    place: &BlockPlace,
+    block: &BlockLocation,
     file_id: u64,
     resumed: &mut Resumed,
 ) -> std::io::Result<Result<(), WriteError>> {
-    let header = scan::header_at(store, place.at, file_id)?;
-    let header = header.filter(|header| header.number == place.number);
+    let header = scan::header_at(store, block.at, file_id)?;
+    let header = header.filter(|header| header.number == block.number);
     let open = header.unwrap_or_else(|| {
-        let lost = BlockHeader::new(BlockKind::Open, place.number, place.first_sequence);
-        let body_at = place.frames_at.unwrap_or(place.at) - place.at;
+        let lost = BlockHeader::new(BlockKind::Open, block.number, block.first_sequence);
+        let body_at = block.frames_at.unwrap_or(block.at) - block.at;
         BlockHeader { body_at: u32::try_from(body_at).unwrap_or(u32::MAX), ..lost }
     });
     if header.is_none() {
-        write_all_at(writer.storage.as_mut(), &open.encode(file_id), place.at)?;
+        write_all_at(writer.storage.as_mut(), &open.encode(file_id), block.at)?;
     }
-    writer.set_open(open, place.at, place.first_sequence, 0);
-    let at = place.at + u64::from(open.body_at);
+    writer.set_open(open, block.at, block.first_sequence, 0);
+    let at = block.at + u64::from(open.body_at);
     let length = store.length()?.saturating_sub(at).min(BODY_BYTES_MAX as u64);
     let mut bytes = vec![0; length as usize];
     let count = read_full_at(store, &mut bytes, at)?;

@@ -1,30 +1,30 @@
-//! How cgroups are shown: `g` the machine's groups together, `G` each of them.
+//! How cgroups are shown: `g` all groups together, `G` each group.
 
 use layout::{Block, Cell, DisplayOrder, Layout, Plot, PlotColumn, Row, Show, Stat};
 use sample::Level;
 
 use super::fields::*;
 
-/// Whether a group stands directly below the root.
+/// Whether a group is directly below the root.
 fn is_topmost(row: &Row<'_>) -> bool {
     let path = row.name();
     path.len() > 1 && !path[1..].contains(&b'/')
 }
 
-/// Of all groups together, for what a group counts with the groups below it: the root's own
-/// number where it has one, else the sum over the groups directly below it.
+/// The total of all groups, for a number that includes the descendants of a group: the root's
+/// number, or without it the sum over the groups directly below the root.
 fn whole(row: &Row<'_>, of: impl Fn(&Row<'_>) -> Option<f64>) -> Option<f64> {
     let root = row.rows().find(|row| row.name() == b"/");
     let own = root.and_then(|root| of(&root));
     own.or_else(|| row.sum(is_topmost, of))
 }
 
-/// Of all groups together, for what a group counts for itself alone.
+/// The total of all groups, for a number that does not include descendants.
 fn each(row: &Row<'_>, of: impl Fn(&Row<'_>) -> Option<f64>) -> Option<f64> {
     row.sum(|_| true, of)
 }
 
-/// A time as a share of the true interval, in per cent of one CPU.
+/// A time as a share of the interval between the readings, in per cent of one CPU.
 fn percent(row: &Row<'_>, field: usize) -> Option<f64> {
     Some(row.delta(field)? / (row.interval_seconds()? * 1e4))
 }
@@ -48,7 +48,7 @@ fn fullest(row: &Row<'_>) -> Option<f64> {
     row.rows().filter_map(|group| memory_percent(&group)).reduce(f64::max)
 }
 
-/// Groups in which nothing lives are left out of the detail.
+/// False for a group without tasks, memory and CPU time, which the detail leaves out.
 fn is_in_use(row: &Row<'_>) -> bool {
     let holds = |field| row.raw(field).is_some_and(|value| value > 0);
     holds(PIDS) || holds(MEMORY_CURRENT) || row.delta(CPU_USAGE).is_some_and(|delta| delta > 0.0)

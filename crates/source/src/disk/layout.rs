@@ -1,6 +1,7 @@
 //! How collectl shows disks: `-sd` (all together) and `-sD` (each).
 //!
-//! Sums are made of differences and divided by time last, as collectl does, so that digits agree.
+//! As in collectl, differences are added up before they are divided by the time, so that the digits
+//! agree.
 
 use layout::{
     Block, Cell, DisplayOrder, Exceptions, Layout, LetterRule, OptionKind, Options, Plot,
@@ -36,7 +37,7 @@ fn shows_sizes(options: &Options) -> bool {
     options.iosize || options.value(&DISK_OPTIONS).has('i')
 }
 
-/// How far a counter went.  A disk that just appeared has done nothing yet, as collectl sees it.
+/// The increase of a counter.  For collectl a new disk has done nothing yet.
 fn delta(row: &Row<'_>, field: usize) -> Option<f64> {
     if row.exact() && row.is_new() { Some(0.0) } else { row.delta(field) }
 }
@@ -46,18 +47,18 @@ fn kib(row: &Row<'_>, field: usize) -> Option<f64> {
     delta(row, field).map(|sectors| sectors / 2.0)
 }
 
-/// One number that is missing if either part is.
+/// The sum of two numbers; missing if either is.
 fn plus(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     Some(a? + b?)
 }
 
-/// `over / under`, and 0 when nothing happened.
-fn ratio(over: Option<f64>, under: Option<f64>) -> Option<f64> {
-    let (over, under) = (over?, under?);
-    Some(if under == 0.0 { 0.0 } else { over / under })
+/// `dividend / divisor`; 0 if nothing happened.
+fn ratio(dividend: Option<f64>, divisor: Option<f64>) -> Option<f64> {
+    let (dividend, divisor) = (dividend?, divisor?);
+    Some(if divisor == 0.0 { 0.0 } else { dividend / divisor })
 }
 
-/// Whether a disk counts towards the totals.
+/// Whether a disk is included in the totals.
 fn is_counted(row: &Row<'_>) -> bool {
     if !row.options().value(&DISK_FILTER).keeps(row.name()) {
         return false;
@@ -73,7 +74,7 @@ fn is_counted(row: &Row<'_>) -> bool {
             guess.as_bytes()
         }
     };
-    // Before Linux 6.4 a namespace with several paths counted nothing: its paths did.
+    // Before Linux 6.4 the kernel counted the I/O of a multipath NVMe namespace at its paths.
     topology::is_counted(kind)
         || kind == topology::PATH.as_bytes()
             && row.text(PARENT).is_some_and(|head| is_idle(row, head))
@@ -84,8 +85,8 @@ fn is_idle(row: &Row<'_>, name: &[u8]) -> bool {
     row.rows().find(|other| other.name() == name).is_some_and(|other| is_unused(&other))
 }
 
-/// collectl 4.3.1's rule: no `dm-` or `psv`, and nothing that ends in a digit unless it stands
-/// right behind `nvme`, one digit and `n`.
+/// collectl 4.3.1's rule: no name that begins with `dm-` or `psv`, and none that ends in a digit,
+/// unless `nvme`, one digit and `n` precede that digit.
 fn collectl_counts(name: &[u8]) -> bool {
     if name.starts_with(b"dm-") || name.starts_with(b"psv") {
         return false;
@@ -142,11 +143,11 @@ fn request_size(row: &Row<'_>) -> Option<f64> {
     ratio(plus(kib(row, READ_SECTORS), kib(row, WRITE_SECTORS)), requests(row))
 }
 
-/// Requests in flight while there were any.
+/// The mean number of requests in flight while the disk was busy.
 fn queue_length(row: &Row<'_>) -> Option<f64> {
     let mut weighted = delta(row, WEIGHTED_MS);
     if row.exact() && row.was_reset(WEIGHTED_MS) {
-        // collectl knows that this one counter can go back, and takes the distance.
+        // For this counter collectl handles a decrease: it takes the difference.
         weighted = weighted.map(|wrapped| 4_294_967_296.0 - wrapped);
     }
     ratio(weighted, delta(row, BUSY_MS))
@@ -168,19 +169,19 @@ fn service_time(row: &Row<'_>) -> Option<f64> {
     ratio(delta(row, BUSY_MS), requests(row))
 }
 
-/// Per cent of the time with at least one request in flight.
+/// Per cent of the time in which at least one request was in flight.
 fn utilisation(row: &Row<'_>) -> Option<f64> {
     let hundredths = row.interval_seconds()? * 100.0;
     Some(delta(row, BUSY_MS)? * 10.0 / hundredths)
 }
 
-/// Whether a device has never done anything: `loop0` to `loop7` on many machines.
+/// Whether a device has never done any I/O: `loop0` to `loop7` on many machines.
 fn is_unused(row: &Row<'_>) -> bool {
     [READS, WRITES, DISCARDS, FLUSHES].iter().all(|&field| row.raw(field).unwrap_or(0) == 0)
 }
 
-/// Which disks `-sD` shows: those the filter asks for; without one, all that collectl recorded,
-/// or those that have been used and are not parts of a disk shown already.
+/// Whether `-sD` shows a disk: with a filter, if the filter keeps it; in a collectl recording
+/// always; otherwise if it has been used and is not a partition (`--dskopts p` adds these).
 fn is_shown(row: &Row<'_>) -> bool {
     let options = row.options();
     let filter = options.value(&DISK_FILTER);
@@ -214,8 +215,8 @@ fn is_busy(row: &Row<'_>) -> bool {
     })
 }
 
-/// What `-ox` and `-oX` single out.  collectl's plot files take hundredths of a millisecond of
-/// service time for milliseconds.
+/// Whether `-ox` and `-oX` select the disk.  In plot files collectl compares hundredths of a
+/// millisecond of service time with milliseconds.
 fn is_exception(row: &Row<'_>) -> bool {
     let limits = limits(row);
     let slow = match (service_time(row), row.exact()) {
@@ -225,7 +226,7 @@ fn is_exception(row: &Row<'_>) -> bool {
     if limits.both { is_busy(row) && slow } else { is_busy(row) || slow }
 }
 
-/// The same on the screen, where collectl looks at reads and writes alone.
+/// The same on the screen, where collectl compares only reads and writes.
 fn is_exception_on_screen(row: &Row<'_>) -> bool {
     if row.exact() { is_busy(row) } else { is_exception(row) }
 }
@@ -270,15 +271,15 @@ pub(super) const SUMMARY: Layout = Layout {
                 Cell::binary("", 6, 0, |row| total_kib_rate(row, READ_SECTORS)),
                 Cell::scaled(" ", 6, |row| total_rate(row, READS)),
                 Cell::scaled(" ", 4, total_read_size).stat(Stat::Ratio {
-                    over: 0,
-                    under: 1,
+                    dividend: 0,
+                    divisor: 1,
                     factor: 1.0,
                 }),
                 Cell::binary(" ", 6, 0, |row| total_kib_rate(row, WRITE_SECTORS)),
                 Cell::scaled(" ", 6, |row| total_rate(row, WRITES)),
                 Cell::scaled(" ", 4, total_write_size).stat(Stat::Ratio {
-                    over: 3,
-                    under: 4,
+                    dividend: 3,
+                    divisor: 4,
                     factor: 1.0,
                 }),
             ]),
@@ -418,7 +419,7 @@ pub(super) const DETAIL: Layout = Layout {
         is: is_exception,
         extension: "dskX",
         tag: "DISKX",
-        // collectl names neither the columns that it writes nor as many.
+        // collectl's heading has other names than its columns, and another number of them.
         exact_heading: &[
             "Num",
             "[DISKX]Name",
@@ -450,8 +451,7 @@ pub(super) const DETAIL: Layout = Layout {
     ..Layout::EMPTY
 };
 
-/// An average for exports.  collectl divides it by the interval once more, which only the first
-/// of its users can have wanted.
+/// An average for exports.  collectl divides it by the interval again, by mistake.
 fn average(row: &Row<'_>, of: fn(&Row<'_>) -> Option<f64>) -> Option<f64> {
     if row.exact() { row.per_second(of(row)) } else { of(row) }
 }

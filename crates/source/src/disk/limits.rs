@@ -1,4 +1,4 @@
-//! `-l`: the limits from which `-ox` and `-oX` take a disk for an exception.
+//! `-l`: the limits above which `-ox` and `-oX` select a disk as an exception.
 
 use layout::{OptionKind, OptionValue, SourceOption};
 
@@ -6,15 +6,15 @@ pub(super) static DISK_LIMITS: SourceOption = SourceOption {
     name: "limits",
     short: Some('l'),
     value_name: "LIMITS",
-    help: "From where on a disk is an exception for -ox and -oX: SVC:30 milliseconds of service \
-           time, IOS:10 reads or writes a second, OR (either) or AND (both), hyphens between",
+    help: "Limits from which a disk is an exception for -ox and -oX: SVC:30 milliseconds of service \
+           time, IOS:10 reads or writes a second, OR (either) or AND (both), separated by hyphens",
     kind: OptionKind::Custom(|given| Ok(OptionValue::custom(parse(given)?))),
     letters: "D",
     needs: Some(("xX", "-l is for exceptions: -ox or -oX")),
     ..SourceOption::EMPTY
 };
 
-/// From where on a disk is an exception.
+/// The limits at which a disk is an exception.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Limits {
     /// `SVC`: milliseconds of service time.
@@ -31,7 +31,7 @@ impl Default for Limits {
     }
 }
 
-/// Limits that cannot be used.
+/// An invalid value of `-l`.
 #[derive(Debug, thiserror::Error)]
 enum LimitsError {
     #[error("-l: '{0}': {1} has no value")]
@@ -44,7 +44,7 @@ enum LimitsError {
     Unknown(String),
 }
 
-/// Reads `SVC:30-IOS:10-OR`: limits by name, in any order, hyphens between.
+/// Parses `SVC:30-IOS:10-OR`: limits by name, in any order, separated by hyphens.
 fn parse(given: &str) -> Result<Limits, LimitsError> {
     let mut limits = Limits::default();
     for part in given.split('-') {

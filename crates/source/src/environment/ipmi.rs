@@ -1,18 +1,16 @@
-//! The sensors of a collectl recording: what `ipmitool -c sdr` printed, a line each.
+//! The sensors of a collectl recording: the output of `ipmitool -c sdr`, a line for each.
 //!
-//! ```text
-//! Fan 1,35.28,percent,ok
-//! CPU1 Temp,23,degrees C,ok
-//! ```
+//! ```text Fan 1,35.28,percent,ok CPU1 Temp,23,degrees C,ok ```
 //!
-//! Names are shortened as collectl does; its rules files (`--envrules`) change them before and after.
+//! Names are shortened as collectl does; its file of rules (`--envrules`) changes them before and
+//! after.
 
 use sample::Table;
 
 use super::{DIGITS, KIND, READING};
 use crate::SensorRules;
 
-/// What a sensor measures, in the order of the table.
+/// The kind of a sensor; the table is in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Fan,
@@ -20,11 +18,11 @@ enum Kind {
     Temperature,
 }
 
-/// The words that tell a sensor apart, in lower case, with what they mean.
+/// The words by which sensors are recognized, in lower case.
 const WORDS: [(&[u8], Kind); 3] =
     [(b"fan", Kind::Fan), (b"temp", Kind::Temperature), (b"power meter", Kind::Power)];
 
-/// Sensors in a line-by-line listing; no machine has as many.
+/// The most lines that are read; no machine has as many sensors.
 const LINES_MAX: usize = 1024;
 
 /// Fills a row for each sensor that collectl shows: fans, then power, then temperatures.
@@ -37,7 +35,7 @@ pub(super) fn fill(text: &[u8], rules: Option<&SensorRules>, table: &mut Table) 
     sensors.sort_by_key(|(kind, ..)| *kind);
     let mut power_seen = false;
     for (kind, name, hundredths, digits) in sensors {
-        // collectl keeps one meter.
+        // collectl keeps only the first power meter.
         if kind == Kind::Power && std::mem::replace(&mut power_seen, true) {
             continue;
         }
@@ -59,17 +57,17 @@ pub(super) fn fill(text: &[u8], rules: Option<&SensorRules>, table: &mut Table) 
 fn parse_line(line: &[u8], rules: Option<&SensorRules>) -> Option<(Kind, Vec<u8>, i64, u64)> {
     let mut columns = line.split(|&b| b == b',');
     let (name, value) = (columns.next()?, columns.next().unwrap_or_default());
-    // A value in hexadecimal stands in the first column; the second then tells a state.
+    // If this column has a number in hexadecimal, the value is two columns further.
     let value = if value.ends_with(b"h") { columns.nth(1).unwrap_or_default() } else { value };
     let (kind, name) = short_name(name, rules)?;
     let hundredths = hundredths(value);
     let point = value.iter().position(|&byte| byte == b'.');
     let digits = point.map_or(0, |at| value[at + 1..].trim_ascii().len() as u64);
-    // What is no reading has none; more than two are not kept.
+    // Without a reading there are no digits; at most two are kept.
     Some((kind, name, hundredths, if hundredths == -100 { 0 } else { digits.min(2) }))
 }
 
-/// A value in hundredths.  What is no reading is -1, as collectl has it.
+/// A value in hundredths.  -1 stands for a missing reading, as in collectl.
 fn hundredths(value: &[u8]) -> i64 {
     let text = std::str::from_utf8(value).unwrap_or_default().trim();
     let number = text.parse::<f64>().ok().filter(|number| number.abs() < 1e15);
@@ -77,7 +75,7 @@ fn hundredths(value: &[u8]) -> i64 {
     number.map_or(-100, |number| (number * 100.0).round() as i64)
 }
 
-/// collectl's short name: the first letter of what stands before the word, the word, its number.
+/// collectl's short name: the first letter of the text before the word, the word, its number.
 fn short_name(name: &[u8], rules: Option<&SensorRules>) -> Option<(Kind, Vec<u8>)> {
     let mut name: Vec<u8> = name.iter().copied().filter(|b| !matches!(b, b'.' | b'/')).collect();
     if let Some(rules) = rules {

@@ -29,14 +29,14 @@ pub(super) static SENSOR_FILTER: SourceOption = SourceOption {
     ..SourceOption::EMPTY
 };
 
-/// A sensor's value in the unit that people use.
+/// The value of a sensor in the unit that is shown.
 fn value(row: &Row<'_>) -> Option<f64> {
     const SCALES: [(usize, f64); 5] =
         [(FAN, 1.0), (POWER, 1e6), (TEMPERATURE, 1e3), (VOLTAGE, 1e3), (READING, 1e2)];
     let stored = |field: usize| row.raw(field).map(|raw| raw.cast_signed() as f64);
     let mut value = SCALES.iter().find_map(|&(field, scale)| Some(stored(field)? / scale))?;
     let given = row.options().value(&SENSOR_OPTIONS);
-    // What ipmitool could not read is -1, and no temperature.
+    // -1 means that ipmitool could not read the sensor; it is not a temperature.
     let is_read = row.raw(READING).is_none() || value != -1.0;
     if row.text(KIND) == Some(b"temperature") && given.has('F') && is_read {
         value = value * 1.8 + 32.0;
@@ -44,7 +44,7 @@ fn value(row: &Row<'_>) -> Option<f64> {
     Some(if given.has('T') { value.trunc() } else { value })
 }
 
-/// Digits after the point: those that `ipmitool` told, 0 for as many as the value has.
+/// Digits after the point: as many as `ipmitool` printed; 0 to print the value as Perl does.
 fn digits(row: &Row<'_>) -> u8 {
     let given = row.options().value(&SENSOR_OPTIONS);
     let converts = is_kind(row, b"temperature") && given.has('F');
@@ -52,7 +52,7 @@ fn digits(row: &Row<'_>) -> u8 {
     told.filter(|_| !converts && !given.has('T')).unwrap_or(0)
 }
 
-/// Whether a sensor is of a kind, and its values have so many digits.
+/// Whether a sensor is of this kind and its values have this number of digits.
 fn has(row: &Row<'_>, kind: &[u8], wanted: u8) -> bool {
     is_kind(row, kind) && digits(row) == wanted
 }
@@ -64,7 +64,7 @@ fn push_value(row: &Row<'_>, value: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether `--envopts` asks for a sensor of that kind.
+/// Whether `--envopts` selects sensors of that kind.
 fn is_kept(row: &Row<'_>) -> bool {
     let given = row.options().value(&SENSOR_OPTIONS);
     let kinds = ['f', 'p', 't'];
@@ -72,7 +72,7 @@ fn is_kept(row: &Row<'_>) -> bool {
         Some(b"fan") => given.has('f'),
         Some(b"power") => given.has('p'),
         Some(b"temperature") => given.has('t'),
-        // collectl has no letter for others: they show unless something is left out.
+        // collectl has no letter for other kinds: it shows them only if no kind is left out.
         _ => kinds.iter().all(|&kind| given.has(kind)),
     };
     (asked || !given.has_any(&kinds)) && row.options().value(&SENSOR_FILTER).keeps(row.name())
@@ -82,8 +82,8 @@ fn is_kind(row: &Row<'_>, kind: &[u8]) -> bool {
     row.text(KIND) == Some(kind)
 }
 
-/// Writes a cell for each sensor; with `--envopts M` a line for each kind.  A line of a collectl
-/// recording begins with `lead`.
+/// Writes a cell for each sensor; with `--envopts M` a line for each kind.  In a collectl recording
+/// each line begins with `lead`.
 fn each(
     frame: &Frame<'_>,
     lead: &[u8],
@@ -131,7 +131,7 @@ fn sensors(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
                 Some(value) => push_value(row, value, out),
                 None => out.push(b'-'),
             }
-            // A collectl recording keeps collectl's columns, too narrow for long names.
+            // For a collectl recording the columns are collectl's, too narrow for long names.
             let is_ours = row.frame.meta.origin() != "collectl";
             number::pad_left(out, start, if is_ours { width(row) } else { WIDTH });
         }),
@@ -145,7 +145,7 @@ pub(super) const DETAIL: Layout = Layout {
     is_lexpr_summary: true,
     has_several_tables: |options| options.value(&SENSOR_OPTIONS).has('M'),
     position: DisplayOrder { verbose: 95, plot: 30, lexpr: 100, gexpr: 150, ..DisplayOrder::LAST },
-    // collectl's plots have all sensors.
+    // Plots of collectl recordings have all sensors, as in collectl.
     keep: |row| match row.frame.meta.origin() {
         "collectl" => row.options().value(&SENSOR_FILTER).keeps(row.name()),
         _ => is_kept(row),

@@ -1,6 +1,6 @@
-//! How collectl shows interrupts: a column for each CPU, and by interrupt a line for each that
-//! was served; `--cpufilt` and `--intfilt`.  In plot format collectl has a column among those of
-//! each CPU and none by interrupt; those are whit's own, and only in its own recordings.
+//! How collectl shows interrupts: `-sj` has a column for each CPU, `-sJ` a line for each interrupt
+//! that occurred; `--cpufilt` and `--intfilt` apply.  In plot format collectl has a column among
+//! those of each CPU, and none for interrupts; whit has these for its own recordings.
 //!
 //! `--intfilt` is matched against `24: IO-APIC 5-edge ACPI:Ged`: the line of the file without its
 //! counts.
@@ -17,7 +17,7 @@ use super::{COUNT, DEVICE, KIND};
 use crate::cpu::{CPU_FILTER, DISABLED, has_disabled};
 use crate::instance;
 
-/// Columns at most, as many as CPUs are read.
+/// The most columns: as many as CPUs are read.
 const COLUMNS_MAX: usize = super::CPUS_MAX;
 
 pub(super) static INTERRUPT_FILTER: SourceOption = SourceOption {
@@ -29,7 +29,7 @@ pub(super) static INTERRUPT_FILTER: SourceOption = SourceOption {
     ..SourceOption::EMPTY
 };
 
-/// Interrupts that a CPU served since the reading before, filtered by `--intfilt`.  `row` is the
+/// Interrupts that a CPU served since the previous reading, filtered by `--intfilt`.  `row` is the
 /// source as a whole (`row.other("interrupt")`), `cpu` the CPU's number.
 pub(crate) fn served(row: &Row<'_>, cpu: &[u8]) -> Option<f64> {
     let mut filter = Filter::new(row);
@@ -48,7 +48,7 @@ pub(crate) fn served_rate(row: &Row<'_>, cpu: &[u8]) -> Option<f64> {
     served(row, cpu).map(|count| count / seconds)
 }
 
-/// `--intfilt`, asked once for each interrupt and not for each of its CPUs.
+/// `--intfilt`, evaluated once for each interrupt, not for each of its CPUs.
 struct Filter {
     is_set: bool,
     name: Vec<u8>,
@@ -83,22 +83,22 @@ impl Filter {
     }
 }
 
-/// A CPU's number in decimal.
+/// The number of the row's CPU.
 fn number_of(row: &Row<'_>) -> Option<usize> {
     let (name, cpu) = instance::split(row.name());
-    // The machine's own counts are added to the first CPU's by collectl.
+    // collectl adds the counts of the whole machine to those of the first CPU.
     if cpu.is_empty() && row.collectl_digits() && matches!(name, b"ERR" | b"MIS") {
         return Some(0);
     }
     std::str::from_utf8(cpu).ok()?.parse().ok().filter(|&cpu| cpu < COLUMNS_MAX)
 }
 
-/// One column: a CPU.
+/// The column of a CPU.
 #[derive(Clone, Copy, Default)]
 struct Column {
-    /// Whether the kernel has a column for it: it is online.
+    /// Whether the kernel has a column for the CPU, that is, whether it is online.
     is_online: bool,
-    /// What it served since the reading before.
+    /// Interrupts that it served since the previous reading.
     served: Option<f64>,
 }
 
@@ -108,7 +108,7 @@ fn columns(frame: &Frame<'_>) -> Vec<Column> {
     let mut columns = vec![Column::default(); cpus];
     let Some(whole) = frame.source("interrupt") else { return columns };
     if whole.track.current.state != State::Ok {
-        // Nothing is known: not that CPUs were offline, either.
+        // Without a reading it is unknown whether CPUs are offline.
         columns.fill(Column { is_online: true, served: None });
         return columns;
     }
@@ -127,7 +127,7 @@ fn columns(frame: &Frame<'_>) -> Vec<Column> {
     columns
 }
 
-/// The columns that `--cpufilt` lets through, with their numbers.
+/// The columns that `--cpufilt` accepts, with their numbers.
 fn shown(frame: &Frame<'_>) -> impl Iterator<Item = (usize, Column)> {
     let filter = frame.options.value(&CPU_FILTER);
     columns(frame).into_iter().enumerate().filter(move |(cpu, _)| filter.keeps(&digits(*cpu)))
@@ -139,12 +139,12 @@ fn digits(cpu: usize) -> Vec<u8> {
     out
 }
 
-/// The reading's length in seconds, if it was taken at this tick.
+/// The seconds between the two readings, if the latest was taken at this tick.
 fn seconds(frame: &Frame<'_>) -> Option<f64> {
     frame.source("interrupt").filter(|row| row.track.fresh)?.seconds()
 }
 
-/// A whole number of `width` characters; `-` when it is missing, under `--exact` 0.
+/// An integer, padded to `width`; `-` if it is missing, under `--exact` 0.
 fn push_count(out: &mut Vec<u8>, frame: &Frame<'_>, value: Option<f64>, width: usize) {
     let start = out.len();
     match value.or(frame.options.exact.then_some(0.0)) {
@@ -154,7 +154,7 @@ fn push_count(out: &mut Vec<u8>, frame: &Frame<'_>, value: Option<f64>, width: u
     pad_left(out, start, width);
 }
 
-/// Brief mode: `Cpu0 Cpu1`, and below them what each served.
+/// Brief mode: `Cpu0 Cpu1`, and below each the interrupts that it served.
 fn brief(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     match part {
         Part::Notice if !frame.options.shows('c') && has_disabled(frame) => {
@@ -186,16 +186,16 @@ fn brief(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     }
 }
 
-/// How each number of brief mode looks.
+/// The format of the numbers of brief mode.
 const BRIEF_CELL: Cell = Cell::scaled("", 4, |_| None);
 
-/// The numbers of brief mode.
+/// Appends the numbers of brief mode.
 fn brief_numbers(frame: &Frame<'_>, out: &mut Vec<Option<f64>>) {
     let seconds = seconds(frame);
     out.extend(shown(frame).map(|(_, column)| Some(column.served? / seconds?)));
 }
 
-/// Four characters for a CPU: `Cpu0`, `Cp10`, `C100`; of one that is offline `CpuX` and so on.
+/// Four characters for a CPU: `Cpu0`, `Cp10`, `C100`; if it is offline, `CpuX` and so on.
 fn push_short_name(out: &mut Vec<u8>, cpu: usize, is_online: bool) {
     let (letters, crosses): (&[u8], &[u8]) = match cpu {
         0..10 => (b"Cpu", b"X"),
@@ -258,7 +258,7 @@ fn verbose(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     }
 }
 
-/// Detail: a line for each interrupt that was served.
+/// Detail: a line for each interrupt that occurred.
 fn detail(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     match part {
         Part::Notice => {}
@@ -266,7 +266,7 @@ fn detail(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
         Part::Heading => {
             out.extend_from_slice(b" Int ");
             for (cpu, column) in shown(frame) {
-                // Without the CPUs' own source collectl does not know who is offline.
+                // collectl knows only from the source of CPUs which ones are offline.
                 let is_online = column.is_online || !frame.options.subsystems.has_any(&['c', 'C']);
                 push_long_name(out, cpu, is_online);
             }
@@ -284,16 +284,16 @@ fn detail(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     }
 }
 
-/// One interrupt in detail.
+/// A line of the detail: one interrupt.
 struct Line {
-    /// What it is sorted by and called: numbers have three digits.
+    /// The sort key, which is also printed: numbers have at least three digits.
     key: Vec<u8>,
-    /// Its rows in the table.
+    /// The range of its rows in the table.
     first: usize,
     end: usize,
 }
 
-/// The interrupts that `--intfilt` lets through, in the table's order.
+/// The interrupts that `--intfilt` accepts, in the table's order.
 fn lines(whole: &Row<'_>) -> Vec<Line> {
     let mut filter = Filter::new(whole);
     let mut lines: Vec<Line> = Vec::new();
@@ -346,8 +346,8 @@ impl Line {
     }
 }
 
-/// What stands behind the counts: the chip, padded, and the devices without their blanks; of an
-/// interrupt with a name only what it is for, without the word at its end.
+/// The text after the counts: the interrupt controller, padded, and the devices without blanks; for
+/// an interrupt with a name only its description, without the word `interrupts` at the end.
 fn push_description(out: &mut Vec<u8>, row: &Row<'_>) {
     let device = row.text(DEVICE).unwrap_or_default();
     let words: Vec<u8> = device.iter().copied().filter(|byte| *byte != b' ').collect();
@@ -383,7 +383,7 @@ pub(super) const SUMMARY: Layout = Layout {
         show: Show::Repeated(brief, &BRIEF_CELL, brief_numbers),
     }],
     verbose: &[Block {
-        // The detail of the CPUs has a column for it.
+        // The detail of CPUs has a column for interrupts.
         when: |options| !options.shows('C'),
         title: "",
         headings: &[],

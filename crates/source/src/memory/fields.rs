@@ -1,6 +1,6 @@
-//! The columns of the source `memory`: first what `/proc/meminfo` has, in the order of
-//! [`procfs::meminfo::KEYS`], then what `/proc/vmstat` has, in the order of
-//! [`procfs::vmstat::KEYS`].  The index of a key is thereby the index of its field.
+//! The columns of the source `memory`: first those of `/proc/meminfo`, in the order of
+//! [`procfs::meminfo::KEYS`], then those of `/proc/vmstat`, in the order of
+//! [`procfs::vmstat::KEYS`].  So the index of a key is the index of its field.
 
 use sample::{Field, Unit};
 
@@ -44,7 +44,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field::gauge(
         "hardware_corrupted",
         Unit::Kibibytes,
-        "Memory that the kernel withdrew after hardware errors",
+        "Memory taken out of use after hardware errors",
     ),
     Field::gauge("anonymous_huge", Unit::Kibibytes, "Anonymous memory in huge pages"),
     Field::gauge("shared_huge", Unit::Kibibytes, "Shared memory in huge pages"),
@@ -58,24 +58,24 @@ pub(super) const FIELDS: &[Field] = &[
     Field::counter(
         "refaults",
         Unit::Pages,
-        "Pages read again soon after they were dropped, kernels before 5.9",
+        "Pages read again soon after their eviction, kernels before 5.9",
     ),
     Field::counter(
         "refaults_anon",
         Unit::Pages,
-        "Anonymous pages read again soon after they were swapped out",
+        "Anonymous pages swapped in again soon after their eviction",
     ),
-    Field::counter(
-        "refaults_file",
-        Unit::Pages,
-        "File pages read again soon after they were dropped",
+    Field::counter("refaults_file", Unit::Pages, "File pages read again soon after their eviction"),
+    Field::gauge("shared_pages", Unit::Pages, "Shared memory and tmpfs, from /proc/vmstat"),
+    Field::gauge(
+        "shared_huge_pages",
+        Unit::Count,
+        "Shared memory in huge pages, from /proc/vmstat",
     ),
-    Field::gauge("shared_pages", Unit::Pages, "Shared memory and tmpfs, as vmstat counts"),
-    Field::gauge("shared_huge_pages", Unit::Count, "Shared memory in huge pages, as vmstat counts"),
     Field::gauge(
         "shared_pmd_pages",
         Unit::Count,
-        "Shared memory mapped as huge pages, as vmstat counts",
+        "Shared memory mapped as huge pages, from /proc/vmstat",
     ),
     Field::counter("dirtied", Unit::Pages, "Pages made dirty"),
     Field::counter("written", Unit::Pages, "Pages written back"),
@@ -118,17 +118,25 @@ pub(super) const FIELDS: &[Field] = &[
     Field::counter("faults", Unit::Count, "Page faults"),
     Field::counter("major_faults", Unit::Count, "Page faults that needed a disk"),
     Field::counter("refilled", Unit::Pages, "Pages of active lists scanned for reclaim"),
-    Field::counter("refilled_dma", Unit::Pages, "The same in the zone DMA, kernels before 4.8"),
-    Field::counter("refilled_dma32", Unit::Pages, "The same in the zone DMA32, kernels before 4.8"),
+    Field::counter(
+        "refilled_dma",
+        Unit::Pages,
+        "Active pages of the zone DMA scanned for reclaim, kernels before 4.8",
+    ),
+    Field::counter(
+        "refilled_dma32",
+        Unit::Pages,
+        "Active pages of the zone DMA32 scanned for reclaim, kernels before 4.8",
+    ),
     Field::counter(
         "refilled_normal",
         Unit::Pages,
-        "The same in the zone Normal, kernels before 4.8",
+        "Active pages of the zone Normal scanned for reclaim, kernels before 4.8",
     ),
     Field::counter(
         "refilled_movable",
         Unit::Pages,
-        "The same in the zone Movable, kernels before 4.8",
+        "Active pages of the zone Movable scanned for reclaim, kernels before 4.8",
     ),
     Field::counter("stolen_dma", Unit::Pages, "Pages reclaimed in the zone DMA, old kernels"),
     Field::counter("stolen_dma32", Unit::Pages, "Pages reclaimed in the zone DMA32, old kernels"),
@@ -149,42 +157,42 @@ pub(super) const FIELDS: &[Field] = &[
     Field::counter(
         "scanned_kswapd_dma",
         Unit::Pages,
-        "Pages of the zone DMA looked at by kswapd, kernels before 4.8",
+        "Pages of the zone DMA scanned by kswapd, kernels before 4.8",
     ),
     Field::counter(
         "scanned_kswapd_dma32",
         Unit::Pages,
-        "Pages of the zone DMA32 looked at by kswapd, kernels before 4.8",
+        "Pages of the zone DMA32 scanned by kswapd, kernels before 4.8",
     ),
     Field::counter(
         "scanned_kswapd_normal",
         Unit::Pages,
-        "Pages of the zone Normal looked at by kswapd, kernels before 4.8",
+        "Pages of the zone Normal scanned by kswapd, kernels before 4.8",
     ),
     Field::counter(
         "scanned_kswapd_movable",
         Unit::Pages,
-        "Pages of the zone Movable looked at by kswapd, kernels before 4.8",
+        "Pages of the zone Movable scanned by kswapd, kernels before 4.8",
     ),
     Field::counter(
         "scanned_direct_dma",
         Unit::Pages,
-        "Pages of the zone DMA looked at by allocating tasks, kernels before 4.8",
+        "Pages of the zone DMA scanned by allocating tasks, kernels before 4.8",
     ),
     Field::counter(
         "scanned_direct_dma32",
         Unit::Pages,
-        "Pages of the zone DMA32 looked at by allocating tasks, kernels before 4.8",
+        "Pages of the zone DMA32 scanned by allocating tasks, kernels before 4.8",
     ),
     Field::counter(
         "scanned_direct_normal",
         Unit::Pages,
-        "Pages of the zone Normal looked at by allocating tasks, kernels before 4.8",
+        "Pages of the zone Normal scanned by allocating tasks, kernels before 4.8",
     ),
     Field::counter(
         "scanned_direct_movable",
         Unit::Pages,
-        "Pages of the zone Movable looked at by allocating tasks, kernels before 4.8",
+        "Pages of the zone Movable scanned by allocating tasks, kernels before 4.8",
     ),
     Field::counter("scan_throttled", Unit::Count, "Times an allocating task waited for reclaim"),
     Field::counter("slabs_scanned", Unit::Count, "Slab objects scanned for reclaim"),
@@ -193,25 +201,29 @@ pub(super) const FIELDS: &[Field] = &[
     Field::counter("drop_page_cache", Unit::Count, "Times the page cache was dropped on request"),
     Field::counter("drop_slab", Unit::Count, "Times slabs were dropped on request"),
     Field::counter("oom_kills", Unit::Count, "Tasks killed by the OOM killer"),
-    Field::counter("numa_migrated", Unit::Pages, "Pages moved to another NUMA node"),
-    Field::counter("migrated", Unit::Pages, "Pages moved within memory"),
-    Field::counter("migrate_failures", Unit::Pages, "Pages that could not be moved"),
+    Field::counter("numa_migrated", Unit::Pages, "Pages migrated to another NUMA node"),
+    Field::counter("migrated", Unit::Pages, "Pages migrated"),
+    Field::counter("migrate_failures", Unit::Pages, "Pages that could not be migrated"),
     Field::counter("compact_stalls", Unit::Count, "Allocations that had to compact memory first"),
-    Field::counter("compact_failures", Unit::Count, "Compactions that gave nothing"),
-    Field::counter("compact_successes", Unit::Count, "Compactions that gave what was asked"),
+    Field::counter("compact_failures", Unit::Count, "Compactions that failed"),
+    Field::counter("compact_successes", Unit::Count, "Compactions that succeeded"),
     Field::counter("compact_wakes", Unit::Count, "Times kcompactd was woken"),
     Field::counter("huge_faults", Unit::Count, "Page faults served with a huge page"),
-    Field::counter("huge_fallbacks", Unit::Count, "Page faults that found no huge page"),
+    Field::counter("huge_fallbacks", Unit::Count, "Page faults for which no huge page was free"),
     Field::counter("huge_collapses", Unit::Count, "Small pages collapsed into a huge one"),
     Field::counter("huge_splits", Unit::Count, "Huge pages split"),
-    Field::counter("swap_readahead", Unit::Pages, "Pages swapped in ahead of need"),
-    Field::counter("swap_readahead_hits", Unit::Pages, "Pages swapped in ahead that were needed"),
+    Field::counter("swap_readahead", Unit::Pages, "Pages swapped in by readahead"),
+    Field::counter(
+        "swap_readahead_hits",
+        Unit::Pages,
+        "Pages swapped in by readahead that were used",
+    ),
     Field::counter("zswap_in", Unit::Pages, "Pages loaded from zswap"),
     Field::counter("zswap_out", Unit::Pages, "Pages stored in zswap"),
     Field::counter("zswap_written", Unit::Pages, "Pages written from zswap to the swap device"),
 ];
 
-/// The index of a field, found by the compiler: a name that is none does not compile.
+/// The index of a field, computed at compile time: an unknown name does not compile.
 pub(super) const fn at(name: &str) -> usize {
     let mut index = 0;
     while index < FIELDS.len() {

@@ -1,18 +1,19 @@
 //! How collectl shows memory: brief, verbose with the groups of `--memopts`, plot, metrics.
 //!
-//! Columns that collectl fills in a way of its own (see [`inactive`], [`shared`], [`swapped`],
-//! [`pages`]) hold its digits when a collectl recording is played, and the truth otherwise.
+//! Some columns of collectl are wrong or unusual (see [`inactive`], [`shared`], [`swapped`],
+//! [`pages`]).  They have collectl's digits when a collectl recording is played, and the correct
+//! value otherwise.
 
 use layout::{Block, Cell, LetterRule, OptionKind, Options, PlotColumn, Row, Show, SourceOption};
 
-/// The index of a field, found while compiling.
+/// The index of a field, computed at compile time.
 macro_rules! at {
     ($name:literal) => {
         const { super::fields::at($name) }
     };
 }
 
-/// What is not free, as collectl reckons it: buffers and cache count as used.
+/// Memory that is not free.  As in collectl, buffers and cache count as used.
 fn used(row: &Row<'_>) -> Option<f64> {
     Some(row.gauge(at!("total"))? - row.gauge(at!("free"))?)
 }
@@ -21,16 +22,16 @@ fn swap_used(row: &Row<'_>) -> Option<f64> {
     Some(row.gauge(at!("swap_total"))? - row.gauge(at!("swap_free"))?)
 }
 
-/// The field of the column `Inac`.  collectl takes the last line that begins with `Inactive`,
-/// which since Linux 2.6.28 is that of the page cache alone.
+/// The field of the column `Inac`.  collectl takes the last line that begins with `Inactive`, which
+/// since Linux 2.6.28 is `Inactive(file)`.
 fn inactive(row: &Row<'_>) -> usize {
     let last = [at!("inactive_file"), at!("inactive_anon")];
     let last = last.into_iter().find(|&field| row.raw(field).is_some());
     last.filter(|_| row.collectl_digits()).unwrap_or(at!("inactive"))
 }
 
-/// Shared memory in KiB.  collectl takes the last line of vmstat that begins with `nr_shmem`,
-/// which since Linux 4.8 counts what is mapped as huge pages, and reckons four KiB to a page.
+/// Shared memory in KiB.  collectl takes the last line of vmstat that begins with `nr_shmem`, which
+/// since Linux 4.8 counts memory mapped as huge pages, and assumes pages of 4 KiB.
 fn shared(row: &Row<'_>) -> Option<f64> {
     if !row.collectl_digits() {
         return row.gauge(at!("shared"));
@@ -40,7 +41,7 @@ fn shared(row: &Row<'_>) -> Option<f64> {
     Some(4.0 * row.gauge(last.unwrap_or(at!("shared_pages")))?)
 }
 
-/// Swapped in or out, per second, in KiB; collectl counts bytes and yet shows them as KiB.
+/// Swapped in or out, per second, in KiB; collectl computes bytes but labels them as KiB.
 fn swapped(row: &Row<'_>, field: usize) -> Option<f64> {
     const WRAP: f64 = 4_294_967_296.0;
     let page_bytes = row.frame.meta.page_size_bytes() as f64;
@@ -52,8 +53,8 @@ fn swapped(row: &Row<'_>, field: usize) -> Option<f64> {
     Some(if row.collectl_digits() { bytes / seconds } else { bytes / 1024.0 / seconds })
 }
 
-/// An event of paging or reclaim: per second, but since boot where collectl's digits are wanted,
-/// which knows no rates here.
+/// A counter of paging or reclaim: per second, but the count since boot if collectl's digits are
+/// wanted, since collectl does not compute rates here.
 fn pages(row: &Row<'_>, field: usize) -> Option<f64> {
     if row.collectl_digits() { row.gauge(field) } else { row.rate(field) }
 }
@@ -78,7 +79,7 @@ fn swap_used_change(row: &Row<'_>) -> Option<f64> {
     Some(change / row.seconds()?)
 }
 
-/// The change of what programs have mapped; collectl divides only one of its parts by the time.
+/// The change of memory mapped by programs; collectl divides only one of the two parts by the time.
 fn mapped_change(row: &Row<'_>) -> Option<f64> {
     let (mapped, anonymous) = (changed(row, at!("mapped"))?, changed(row, at!("anonymous"))?);
     let seconds = row.seconds()?;
@@ -86,13 +87,13 @@ fn mapped_change(row: &Row<'_>) -> Option<f64> {
     Some(mapped + anonymous / seconds)
 }
 
-/// All memory, in the view of changes; collectl divides even that by the time.
+/// Total memory, among the changes; collectl divides it by the time, too.
 fn total_beside_changes(row: &Row<'_>) -> Option<f64> {
     let total = row.gauge(at!("total"))?;
     if row.collectl_digits() { Some(total / row.seconds()?) } else { Some(total) }
 }
 
-/// A cell of KiB, scaled.
+/// A cell with a number of KiB, scaled.
 const fn kib(lead: &'static str, width: usize, value: fn(&Row<'_>) -> Option<f64>) -> Cell {
     Cell::binary(lead, width, 1, value)
 }
@@ -194,13 +195,13 @@ const CHANGES: &[Cell] = &[
     Cell::scaled(" ", 4, |row| row.rate(at!("page_out"))),
 ];
 
-/// The same cells at the start of a line, where collectl has one blank more.
+/// The same cells at the start of a line, where collectl has one more blank.
 const fn leading<const N: usize>(mut cells: [Cell; N]) -> [Cell; N] {
     cells[0].lead = "  ";
     cells
 }
 
-/// Of memory as a whole and of each NUMA node.
+/// An option of the source `memory` and of `numa`.
 pub(crate) static MEMORY_OPTIONS: SourceOption = SourceOption {
     name: "memopts",
     help: "p s: page details, P V: physical or virtual only, R: changes as rates",
@@ -210,7 +211,7 @@ pub(crate) static MEMORY_OPTIONS: SourceOption = SourceOption {
     ..SourceOption::EMPTY
 };
 
-/// Whether `--memopts` asks for a group of columns; without any, it is physical and virtual.
+/// Whether `--memopts` selects a group of columns; by default physical and virtual.
 fn asks(options: &Options, group: char) -> bool {
     match options.value(&MEMORY_OPTIONS).text() {
         "" => "PV".contains(group),
@@ -218,7 +219,7 @@ fn asks(options: &Options, group: char) -> bool {
     }
 }
 
-/// Whether it asks for the group and for none of those that stand to its left.
+/// Whether `--memopts` selects the group and none of those to its left.
 fn first(options: &Options, group: char, left: &str) -> bool {
     asks(options, group) && !left.chars().any(|other| asks(options, other))
 }
@@ -248,7 +249,7 @@ const RECLAIM_HEADINGS: [&str; 2] = [
     "   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move   Dma Dma32  Norm  Move",
 ];
 
-/// The groups of columns stand side by side: the first one has the title, and a blank more.
+/// The groups of columns are side by side: the first one has the title, and one more blank.
 pub(super) const VERBOSE: &[Block] = &[
     Block {
         when: |options| asks(options, 'P'),
@@ -320,7 +321,7 @@ pub(super) const VERBOSE: &[Block] = &[
     },
 ];
 
-/// The headings of brief mode span the free blocks of the letter `b` too, when both are shown.
+/// The headings of brief mode also span the free blocks of the letter `b` if both are shown.
 pub(super) const BRIEF: &[Block] = &[
     Block {
         when: |options| !changes(options) && !options.shows('b'),
@@ -348,7 +349,7 @@ pub(super) const BRIEF: &[Block] = &[
     },
 ];
 
-/// Clean and laundry pages were counted by Linux 2.4 only; their columns stay and hold 0.
+/// Only Linux 2.4 counted clean and laundry pages; the columns are kept and are 0.
 fn none_of_these(row: &Row<'_>) -> Option<f64> {
     row.gauge(at!("total")).map(|_| 0.0)
 }

@@ -1,14 +1,15 @@
-//! What an interface is: `/sys/class/net/NAME` (kernel `Documentation/ABI/testing/sysfs-class-net`
-//! and its relatives), or its name where there is no sysfs (a collectl recording).
+//! The kind of an interface, from `/sys/class/net/NAME` (kernel
+//! `Documentation/ABI/testing/sysfs-class-net*`), or from its name where there is no sysfs (a
+//! collectl recording).
 
 use procfs::{FileId, Host, ReadMode, scan};
 
-/// Has hardware of its own, or a virtual machine's idea of it.
+/// Hardware, or a device that a hypervisor provides.
 pub(super) const PHYSICAL: &str = "physical";
-/// As above, by radio.
+/// The same, for radio.
 pub(super) const WIRELESS: &str = "wireless";
-/// One end of a pair whose other end is in another network namespace, or stands on an interface
-/// there: what a container has instead of hardware.
+/// One end of a pair whose other end is in another network namespace, or an interface on top of one
+/// there: what a container has in place of hardware.
 pub(super) const PAIRED: &str = "veth";
 pub(super) const LOOPBACK: &str = "loopback";
 const BOND: &str = "bond";
@@ -17,7 +18,7 @@ const VLAN: &str = "vlan";
 const TUNNEL: &str = "tunnel";
 const VIRTUAL: &str = "virtual";
 
-/// Interfaces below another one that `lower` holds at most.
+/// The most names in `lower`.
 const LOWER_MAX: usize = 64;
 
 /// `ARPHRD_` numbers of tunnels (kernel `include/uapi/linux/if_arp.h`): PPP, IPIP, IP6IP6, SIT,
@@ -26,7 +27,7 @@ const TUNNEL_TYPES: &[u64] = &[512, 768, 769, 776, 778, 823, 65_534];
 /// `ARPHRD_LOOPBACK`.
 const LOOPBACK_TYPE: u64 = 772;
 
-/// What is known of an interface.
+/// The properties of an interface.
 pub(super) struct Interface {
     pub(super) name: Vec<u8>,
     pub(super) kind: &'static str,
@@ -34,12 +35,12 @@ pub(super) struct Interface {
     pub(super) lower: Vec<u8>,
     pub(super) speed_mbit: Option<u64>,
     pub(super) state: Vec<u8>,
-    /// The files of its speed and its state, when they are asked again.
+    /// The files of its speed and state, if these are read again.
     files: Option<(FileId, FileId)>,
 }
 
 impl Interface {
-    /// Asks the host about an interface; `again` when its speed and state will be asked for again.
+    /// Reads the properties of an interface; `again` if its speed and state will be read again.
     pub(super) fn look_at(host: &mut Host, name: &[u8], again: bool) -> Self {
         let kind = kind_by_name(name);
         let mut interface = Interface {
@@ -51,7 +52,7 @@ impl Interface {
             state: Vec::with_capacity(16),
             files: None,
         };
-        // A name that is no UTF-8 has a directory too, but is too rare to be worth a way to it.
+        // A name that is not UTF-8 has a directory too, but is too rare to be worth the code.
         let Some(base) =
             std::str::from_utf8(name).ok().map(|name| format!("/sys/class/net/{name}"))
         else {
@@ -111,7 +112,7 @@ impl Interface {
         } else if !self.lower.is_empty() {
             VIRTUAL
         } else if arp_type.is_none() {
-            // Not a real sysfs: the recording's own names are better.
+            // This is not a real sysfs: the name tells more.
             self.kind
         } else if has_peer() {
             PAIRED
@@ -120,7 +121,7 @@ impl Interface {
         };
     }
 
-    /// Reads its speed; `-1` and a refusal both mean that there is none.
+    /// Reads its speed; `-1` and an error both mean that there is none.
     pub(super) fn ask_speed(&mut self, host: &mut Host) {
         let Some((file, _)) = self.files else { return };
         self.speed_mbit = host.read(file).ok().and_then(scan::number).filter(|&speed| speed > 0);
@@ -135,7 +136,7 @@ impl Interface {
         }
     }
 
-    /// Gives its files back.
+    /// Closes its files.
     pub(super) fn close(self, host: &mut Host) {
         if let Some((speed, state)) = self.files {
             host.close(speed);
@@ -144,7 +145,7 @@ impl Interface {
     }
 }
 
-/// What the driver calls itself.
+/// The kind by the driver's device type.
 fn kind_by_type(devtype: &[u8]) -> Option<&'static str> {
     Some(match devtype {
         b"wlan" | b"wwan" => WIRELESS,
@@ -157,8 +158,7 @@ fn kind_by_type(devtype: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// What an interface's name says, where there is nothing else to go by.  What looks like nothing
-/// known counts as virtual, as collectl counts it.
+/// The kind by the name, if nothing else is known.  Unknown names are virtual, as in collectl.
 pub(super) fn kind_by_name(name: &[u8]) -> &'static str {
     let begins = |prefixes: &[&str]| prefixes.iter().any(|p| name.starts_with(p.as_bytes()));
     if name == b"lo" {
@@ -182,7 +182,7 @@ pub(super) fn kind_by_name(name: &[u8]) -> &'static str {
     }
 }
 
-/// collectl 4.3.1's rule: the names it takes for real networks, and none with a dot.
+/// collectl 4.3.1's rule: the names that it takes for real networks, without a dot.
 pub(super) fn collectl_counts(name: &[u8]) -> bool {
     let known = [&b"eth"[..], b"hed", b"ib", b"em", b"en"].iter().any(|p| name.starts_with(p));
     let slot = matches!(name, [b'p', b'0'..=b'9', b'p', ..]);

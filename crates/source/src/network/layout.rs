@@ -1,6 +1,7 @@
 //! How collectl shows networks: `-sn` (all together) and `-sN` (each).
 //!
-//! Sums are made of differences and divided by time last, as collectl does, so that digits agree.
+//! As in collectl, differences are added up before they are divided by the time, so that the digits
+//! agree.
 
 use layout::{
     Block, Cell, DisplayOrder, Frame, Idle, Layout, LetterRule, OptionKind, Options, Part, Plot,
@@ -37,14 +38,14 @@ pub(super) static INTERFACE_FILTER: SourceOption = SourceOption {
     ..SourceOption::EMPTY
 };
 
-/// The speed that collectl takes for an interface that has none, in Mbit/s.
+/// The speed that collectl assumes for an interface without one, in Mbit/s.
 const COLLECTL_SPEED_MBIT: u64 = 10_000;
 
 const RX_FAULTS: [usize; 4] = [RX_ERRORS, RX_DROPPED, RX_FIFO, RX_FRAME];
 const TX_FAULTS: [usize; 5] = [TX_ERRORS, TX_DROPPED, TX_FIFO, TX_COLLISIONS, TX_CARRIER];
 
-/// How far a counter went.  collectl sees nothing in an interface's first interval, nor in one
-/// that moved more than twice what the link can carry.
+/// The increase of a counter.  collectl takes it for 0 in an interface's first interval, and in one
+/// in which more than twice the link's capacity was transferred.
 fn delta(row: &Row<'_>, field: usize) -> Option<f64> {
     if row.exact() && (row.is_new() || is_bogus_to_collectl(row)) {
         return Some(0.0);
@@ -65,15 +66,16 @@ fn kib(row: &Row<'_>, field: usize) -> Option<f64> {
     delta(row, field).map(|bytes| bytes / 1024.0)
 }
 
-/// `over / under`, and 0 when nothing happened.
-fn ratio(over: Option<f64>, under: Option<f64>) -> Option<f64> {
-    let (over, under) = (over?, under?);
-    Some(if under == 0.0 { 0.0 } else { over / under })
+/// `dividend / divisor`; 0 if nothing happened.
+fn ratio(dividend: Option<f64>, divisor: Option<f64>) -> Option<f64> {
+    let (dividend, divisor) = (dividend?, divisor?);
+    Some(if divisor == 0.0 { 0.0 } else { dividend / divisor })
 }
 
-/// Whether an interface counts towards the totals: hardware does, once, and what stands on it
-/// does not; in a container, which has no hardware, the ends of its pairs do.  A filter decides
-/// alone, but for names with a dot (aliases and VLANs), as collectl has it.
+/// Whether an interface is included in the totals.  Hardware is; interfaces on top of hardware are
+/// not, so nothing is counted twice.  A container has no hardware; there the ends of pairs are
+/// included.  With a filter only the filter decides, except that, as in collectl, names with a dot
+/// (aliases and VLANs) are never included.
 fn is_counted(row: &Row<'_>) -> bool {
     let (name, filter) = (row.name(), row.options().value(&INTERFACE_FILTER));
     if filter.is_set() {
@@ -106,7 +108,7 @@ fn total_kib(row: &Row<'_>, field: usize) -> Option<f64> {
     row.sum(is_counted, |interface| kib(interface, field))
 }
 
-/// Counters of one interface together; missing ones (there are none that miss alone) add nothing.
+/// The sum of counters of one interface; missing ones are left out.
 fn together(row: &Row<'_>, fields: &[usize]) -> Option<f64> {
     let parts = fields.iter().filter_map(|&field| delta(row, field));
     parts.fold(None, |sum: Option<f64>, part| Some(sum.unwrap_or(0.0) + part))
@@ -156,8 +158,8 @@ fn size(row: &Row<'_>, bytes: usize, packets: usize) -> Option<f64> {
     ratio(kib(row, bytes).map(|kib| kib * 1024.0), delta(row, packets))
 }
 
-/// The n-th of collectl's columns of errors while sending.  It prints the errors twice and all
-/// that follows one column too far right, so that the last never shows.
+/// The n-th of collectl's columns of transmit errors.  collectl prints the errors twice and the
+/// following counters one column too far right, so that the last is never shown.
 fn tx_fault(row: &Row<'_>, column: usize) -> usize {
     TX_FAULTS[if row.exact() { column.saturating_sub(1) } else { column }]
 }
@@ -183,8 +185,8 @@ fn only_errors(row: &Row<'_>) -> bool {
     row.options().value(&NETWORK_OPTIONS).has('E')
 }
 
-/// Characters for an interface's name: what `--netopts w` asks for (5 unless told) or the longest
-/// name, and one more.
+/// The width of an interface's name: that of `--netopts w` (default 5) or of the longest name, plus
+/// one.
 fn name_width(row: &Row<'_>) -> usize {
     let asked = row.options().value(&NETWORK_OPTIONS).number_behind('w');
     let longest = row.rows().map(|interface| interface.name().len()).max().unwrap_or(0);
@@ -208,7 +210,7 @@ fn detail_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("Num   {name} {columns}\n").as_bytes());
 }
 
-/// Brief cells without sizes, and the errors' column.
+/// The cells of brief mode without sizes, and the column of errors.
 const BRIEF: &[Cell] = &[
     Cell::binary("", 6, 0, |row| total_kib_rate(row, RX_BYTES)),
     Cell::scaled(" ", 6, |row| total_rate(row, RX_PACKETS)),
@@ -219,15 +221,15 @@ const BRIEF_SIZES: &[Cell] = &[
     BRIEF[0],
     BRIEF[1],
     Cell::binary(" ", 4, 0, |row| total_size(row, RX_BYTES, RX_PACKETS)).stat(Stat::Ratio {
-        over: 0,
-        under: 1,
+        dividend: 0,
+        divisor: 1,
         factor: 1024.0,
     }),
     BRIEF[2],
     BRIEF[3],
     Cell::binary(" ", 4, 0, |row| total_size(row, TX_BYTES, TX_PACKETS)).stat(Stat::Ratio {
-        over: 3,
-        under: 4,
+        dividend: 3,
+        divisor: 4,
         factor: 1024.0,
     }),
 ];
@@ -343,14 +345,14 @@ fn is_kept(row: &Row<'_>) -> bool {
     row.options().value(&INTERFACE_FILTER).keeps(row.name()) && (!only_errors(row) || faulty())
 }
 
-/// An interface's number among those the filter keeps, whether or not it has errors.
+/// The index of an interface among those that the filter keeps, with or without errors.
 fn position(row: &Row<'_>) -> Option<f64> {
     let before = row.rows().take(row.index);
     Some(before.filter(|other| row.options().value(&INTERFACE_FILTER).keeps(other.name())).count()
         as f64)
 }
 
-/// Whether exports name an interface: collectl leaves out all that have `lo` or `sit` anywhere in
+/// Whether exports include an interface: collectl leaves out all with `lo` or `sit` anywhere in
 /// their name.
 fn is_exported(row: &Row<'_>) -> bool {
     let name = row.name();

@@ -1,8 +1,9 @@
-//! The fields of NFS, and which of them stands at which place of the kernel's lines.
+//! The fields of NFS, and their order in the kernel's lines.
 //!
-//! The places of versions 2 and 3 and of the server's version 4 are the protocol's own numbers
-//! (RFC 1094, 1813, 7530, 5661, 7862).  Those of the client's version 4 are the kernel's
-//! (`include/linux/nfs4.h`), and moved over time from the 38th on: these are left out.
+//! The order of versions 2 and 3 and of the server's version 4 is that of the protocol's procedure
+//! numbers (RFC 1094, 1813, 7530, 5661, 7862).  That of the client's version 4 is the kernel's
+//! (`include/linux/nfs4.h`); it changed between kernels from the 38th entry on, so these are left
+//! out.
 
 use sample::{Field, Unit};
 
@@ -18,20 +19,20 @@ macro_rules! fields {
 }
 
 fields! {
-    NetPackets counter Count "net_packets" "Packets that came in";
-    NetUdp counter Count "net_udp" "Of those, over UDP";
-    NetTcp counter Count "net_tcp" "Of those, over TCP";
-    NetConnections counter Count "net_connections" "TCP connections taken";
+    NetPackets counter Count "net_packets" "Packets received";
+    NetUdp counter Count "net_udp" "Packets received over UDP";
+    NetTcp counter Count "net_tcp" "Packets received over TCP";
+    NetConnections counter Count "net_connections" "TCP connections accepted";
     Calls counter Count "rpc_calls" "Remote procedure calls";
-    Retransmissions counter Count "rpc_retransmissions" "Calls sent again";
-    AuthRefreshes counter Count "rpc_auth_refreshes" "Credentials asked for anew";
-    BadCalls counter Count "rpc_bad_calls" "Calls refused";
-    BadFormat counter Count "rpc_bad_format" "Calls refused for their form";
-    BadAuth counter Count "rpc_bad_auth" "Calls refused for their credentials";
-    BadClient counter Count "rpc_bad_client" "Calls refused for their sender";
-    CacheHits counter Count "reply_cache_hits" "Replies found in the reply cache";
-    CacheMisses counter Count "reply_cache_misses" "Replies not found there";
-    CacheNone counter Count "reply_cache_uncached" "Replies that are never cached";
+    Retransmissions counter Count "rpc_retransmissions" "Calls retransmitted";
+    AuthRefreshes counter Count "rpc_auth_refreshes" "Times credentials were refreshed";
+    BadCalls counter Count "rpc_bad_calls" "Calls rejected";
+    BadFormat counter Count "rpc_bad_format" "Calls rejected as malformed";
+    BadAuth counter Count "rpc_bad_auth" "Calls rejected for bad credentials";
+    BadClient counter Count "rpc_bad_client" "Calls rejected for an unknown client";
+    CacheHits counter Count "reply_cache_hits" "Calls answered from the reply cache";
+    CacheMisses counter Count "reply_cache_misses" "Calls not found in the reply cache";
+    CacheNone counter Count "reply_cache_uncached" "Calls whose replies are not cached";
     ReadBytes counter Bytes "read_bytes" "Data that clients read";
     WriteBytes counter Bytes "write_bytes" "Data that clients wrote";
     Threads gauge Count "threads" "Threads of the server";
@@ -40,72 +41,72 @@ fields! {
     Setattr counter Count "setattr" "Attributes set";
     Root counter Count "root" "Obsolete";
     Lookup counter Count "lookup" "Names looked up";
-    Access counter Count "access" "Permissions asked for";
+    Access counter Count "access" "Permission checks";
     Readlink counter Count "readlink" "Symbolic links read";
     Read counter Count "read" "Reads";
     WriteCache counter Count "wrcache" "Obsolete";
     Write counter Count "write" "Writes";
     Create counter Count "create" "Files created (version 4: other than plain files)";
-    Mkdir counter Count "mkdir" "Directories made";
-    Symlink counter Count "symlink" "Symbolic links made";
-    Mknod counter Count "mknod" "Special files made";
+    Mkdir counter Count "mkdir" "Directories created";
+    Symlink counter Count "symlink" "Symbolic links created";
+    Mknod counter Count "mknod" "Special files created";
     Remove counter Count "remove" "Files removed";
     Rmdir counter Count "rmdir" "Directories removed";
     Rename counter Count "rename" "Files renamed";
-    Link counter Count "link" "Hard links made";
+    Link counter Count "link" "Hard links created";
     Readdir counter Count "readdir" "Directories read";
     Readdirplus counter Count "readdirplus" "Directories read with attributes";
-    Fsstat counter Count "fsstat" "Space of a filesystem asked for";
-    Fsinfo counter Count "fsinfo" "Facts of a filesystem asked for";
-    Pathconf counter Count "pathconf" "Limits of a filesystem asked for";
+    Fsstat counter Count "fsstat" "Queries for the space of a filesystem";
+    Fsinfo counter Count "fsinfo" "Queries for the properties of a filesystem";
+    Pathconf counter Count "pathconf" "Queries for the limits of a filesystem";
     Commit counter Count "commit" "Commits of writes";
     Compound counter Count "compound" "Compound calls";
     Open counter Count "open" "Files opened";
     OpenConfirm counter Count "open_confirm" "Opens confirmed";
     OpenNoattr counter Count "open_noattr" "Files opened without attributes";
-    OpenDowngrade counter Count "open_downgrade" "Opens reduced to fewer rights";
+    OpenDowngrade counter Count "open_downgrade" "Opens downgraded to fewer access rights";
     Close counter Count "close" "Files closed";
     Renew counter Count "renew" "Leases renewed";
-    SetClientId counter Count "setclientid" "Clients announced";
-    SetClientIdConfirm counter Count "setclientid_confirm" "Clients confirmed";
+    SetClientId counter Count "setclientid" "Client ids requested";
+    SetClientIdConfirm counter Count "setclientid_confirm" "Client ids confirmed";
     Lock counter Count "lock" "Locks taken";
     Lockt counter Count "lockt" "Locks tested";
     Locku counter Count "locku" "Locks released";
-    LookupRoot counter Count "lookup_root" "Roots looked up";
-    ServerCaps counter Count "server_caps" "Abilities of the server asked for";
+    LookupRoot counter Count "lookup_root" "Root directories looked up";
+    ServerCaps counter Count "server_caps" "Queries for the server's capabilities";
     DelegReturn counter Count "delegreturn" "Delegations returned";
-    Getacl counter Count "getacl" "Access lists read";
-    Setacl counter Count "setacl" "Access lists set";
-    FsLocations counter Count "fs_locations" "Places of a filesystem asked for";
-    ReleaseLockowner counter Count "release_lockowner" "Lock owners forgotten";
-    Secinfo counter Count "secinfo" "Ways of security asked for";
-    Getfh counter Count "getfh" "File handles asked for";
-    Lookupp counter Count "lookupp" "Parents looked up";
-    Nverify counter Count "nverify" "Attributes compared for difference";
-    Openattr counter Count "openattr" "Attribute directories opened";
-    Putfh counter Count "putfh" "File handles set";
-    Putpubfh counter Count "putpubfh" "The public file handle set";
-    Putrootfh counter Count "putrootfh" "The root file handle set";
+    Getacl counter Count "getacl" "Access control lists read";
+    Setacl counter Count "setacl" "Access control lists set";
+    FsLocations counter Count "fs_locations" "Queries for the locations of a filesystem";
+    ReleaseLockowner counter Count "release_lockowner" "Lock owners released";
+    Secinfo counter Count "secinfo" "Queries for security mechanisms";
+    Getfh counter Count "getfh" "Current file handles returned";
+    Lookupp counter Count "lookupp" "Parent directories looked up";
+    Nverify counter Count "nverify" "Checks that attributes differ";
+    Openattr counter Count "openattr" "Named attribute directories opened";
+    Putfh counter Count "putfh" "Current file handles set";
+    Putpubfh counter Count "putpubfh" "Times the public file handle became current";
+    Putrootfh counter Count "putrootfh" "Times the root file handle became current";
     Restorefh counter Count "restorefh" "File handles restored";
     Savefh counter Count "savefh" "File handles saved";
-    Verify counter Count "verify" "Attributes compared for sameness";
+    Verify counter Count "verify" "Checks that attributes are equal";
     DelegPurge counter Count "delegpurge" "Delegations purged";
-    ExchangeId counter Count "exchange_id" "Clients announced, version 4.1";
-    CreateSession counter Count "create_session" "Sessions begun";
-    DestroySession counter Count "destroy_session" "Sessions ended";
-    GetDeviceInfo counter Count "getdeviceinfo" "Devices of layouts asked for";
-    LayoutCommit counter Count "layoutcommit" "Layouts committed";
-    LayoutGet counter Count "layoutget" "Layouts asked for";
-    LayoutReturn counter Count "layoutreturn" "Layouts returned";
+    ExchangeId counter Count "exchange_id" "Client ids requested, version 4.1";
+    CreateSession counter Count "create_session" "Sessions created";
+    DestroySession counter Count "destroy_session" "Sessions destroyed";
+    GetDeviceInfo counter Count "getdeviceinfo" "Queries for devices of pNFS layouts";
+    LayoutCommit counter Count "layoutcommit" "pNFS layouts committed";
+    LayoutGet counter Count "layoutget" "pNFS layouts requested";
+    LayoutReturn counter Count "layoutreturn" "pNFS layouts returned";
     Sequence counter Count "sequence" "Calls within a session";
-    Allocate counter Count "allocate" "Space reserved";
+    Allocate counter Count "allocate" "Allocations of space in a file";
     Copy counter Count "copy" "Copies made by the server";
-    Deallocate counter Count "deallocate" "Space deallocated";
-    Seek counter Count "seek" "Data or holes sought";
+    Deallocate counter Count "deallocate" "Deallocations of space in a file";
+    Seek counter Count "seek" "Searches for data or holes in a file";
     Clone counter Count "clone" "Copies that share data";
 }
 
-/// `net`, of either side.
+/// Line `net`, of both sides.
 pub(super) const TRANSPORT: &[Option<Index>] = &[
     Some(Index::NetPackets),
     Some(Index::NetUdp),
@@ -113,11 +114,11 @@ pub(super) const TRANSPORT: &[Option<Index>] = &[
     Some(Index::NetConnections),
 ];
 
-/// `rpc`, the client's.
+/// Line `rpc` of the client.
 pub(super) const CLIENT_RPC: &[Option<Index>] =
     &[Some(Index::Calls), Some(Index::Retransmissions), Some(Index::AuthRefreshes)];
 
-/// `rpc`, the server's.
+/// Line `rpc` of the server.
 pub(super) const SERVER_RPC: &[Option<Index>] = &[
     Some(Index::Calls),
     Some(Index::BadCalls),
@@ -126,14 +127,14 @@ pub(super) const SERVER_RPC: &[Option<Index>] = &[
     Some(Index::BadClient),
 ];
 
-/// `rc`: the reply cache.
+/// Line `rc`: the reply cache.
 pub(super) const SERVER_CACHE: &[Option<Index>] =
     &[Some(Index::CacheHits), Some(Index::CacheMisses), Some(Index::CacheNone)];
 
-/// `io`.
+/// Line `io`.
 pub(super) const SERVER_IO: &[Option<Index>] = &[Some(Index::ReadBytes), Some(Index::WriteBytes)];
 
-/// `proc2`.
+/// Line `proc2`.
 pub(super) const V2: &[Option<Index>] = &[
     Some(Index::Null),
     Some(Index::Getattr),
@@ -155,7 +156,7 @@ pub(super) const V2: &[Option<Index>] = &[
     Some(Index::Fsstat),
 ];
 
-/// `proc3`.
+/// Line `proc3`.
 pub(super) const V3: &[Option<Index>] = &[
     Some(Index::Null),
     Some(Index::Getattr),
@@ -181,7 +182,7 @@ pub(super) const V3: &[Option<Index>] = &[
     Some(Index::Commit),
 ];
 
-/// `proc4`, the client's.
+/// Line `proc4` of the client.
 pub(super) const V4_CLIENT: &[Option<Index>] = &[
     Some(Index::Null),
     Some(Index::Read),
@@ -222,10 +223,10 @@ pub(super) const V4_CLIENT: &[Option<Index>] = &[
     Some(Index::Secinfo),
 ];
 
-/// `proc4`, the server's.
+/// Line `proc4` of the server.
 pub(super) const V4_SERVER_CALLS: &[Option<Index>] = &[Some(Index::Null), Some(Index::Compound)];
 
-/// `proc4ops`: by the protocol's number of the operation.
+/// Line `proc4ops`: at the index of each operation's number in the protocol.
 pub(super) const V4_SERVER: &[Option<Index>] = &[
     None,
     None,

@@ -1,6 +1,6 @@
 //! How collectl shows NFS: `-sf` (all together) and `-sF` (each side and version).
 //!
-//! `--nfsfilt` chooses sides and versions for both.
+//! `--nfsfilt` selects sides and versions for both.
 
 use layout::{
     Block, Cell, DisplayOrder, Frame, Layout, LetterRule, OptionKind, OptionValue, Options, Part,
@@ -10,7 +10,7 @@ use sample::{Level, SourceDef};
 
 use super::fields::Index;
 
-/// Operations that collectl calls metadata.
+/// Operations that collectl counts as metadata.
 const META: [Index; 6] = [
     Index::Lookup,
     Index::Access,
@@ -20,7 +20,7 @@ const META: [Index; 6] = [
     Index::Readdirplus,
 ];
 
-/// `-sF`'s rows in collectl's order, with their types in its words.
+/// The rows of `-sF` in collectl's order, with its names for them.
 const TYPES: [(&[u8], &str); 6] = [
     (b"client\x1fv2", "Clt2"),
     (b"server\x1fv2", "Svr2"),
@@ -49,14 +49,14 @@ pub(super) static NFS_FILTER: SourceOption = SourceOption {
     ..SourceOption::EMPTY
 };
 
-/// A row's side and its version, of which the first byte is `v`, or `rpc`.
+/// A row's side and version; the version is `v` and a digit, or `rpc` for the transport.
 fn parts<'a>(row: &Row<'a>) -> (&'a [u8], &'a [u8]) {
     let name = row.name();
     let at = name.iter().position(|&b| b == SourceDef::INSTANCE_SEPARATOR).unwrap_or(name.len());
     (&name[..at], name.get(at + 1..).unwrap_or_default())
 }
 
-/// Whether `--nfsfilt` asks for a row's side and version; never for the transport.
+/// Whether `--nfsfilt` selects a row's side and version; false for the transport.
 fn is_asked(row: &Row<'_>) -> bool {
     let (side, version) = parts(row);
     let [b'v', digit] = version else { return false };
@@ -70,13 +70,13 @@ fn is_asked(row: &Row<'_>) -> bool {
         })
 }
 
-/// Whether `--nfsfilt` asks for any version of a side.
+/// Whether `--nfsfilt` selects any version of a side.
 fn asks_side(options: &Options, side: char) -> bool {
     let filter = options.value(&NFS_FILTER).text();
     filter.is_empty() || filter.to_ascii_lowercase().contains(side)
 }
 
-/// Whether a version was ever read from or written to.  collectl shows and counts no other.
+/// Whether a version was ever used to read or write.  collectl shows and counts only such ones.
 fn was_used(row: &Row<'_>) -> bool {
     [Index::Read, Index::Write].iter().any(|&index| row.raw(index as usize).unwrap_or(0) > 0)
 }
@@ -87,7 +87,7 @@ fn did_anything(row: &Row<'_>) -> bool {
     operations.into_iter().any(|field| row.raw(field).unwrap_or(0) > 0)
 }
 
-/// How far a counter went.  collectl takes a version's counters for 0 until it is used.
+/// The increase of a counter.  collectl takes a version's counters for 0 until it is used.
 fn delta(row: &Row<'_>, index: Index) -> Option<f64> {
     let field = index as usize;
     if !row.exact() {
@@ -111,7 +111,7 @@ fn meta(row: &Row<'_>) -> Option<f64> {
     parts.fold(None, |sum: Option<f64>, part| Some(sum.unwrap_or(0.0) + part))
 }
 
-/// A sum over the versions asked for, of one side or (empty) of both, per second.
+/// A sum over the selected versions, of one side or (empty) of both, per second.
 fn total(row: &Row<'_>, side: &str, of: impl Fn(&Row<'_>) -> Option<f64>) -> Option<f64> {
     let counts = |row: &Row<'_>| is_asked(row) && parts(row).0.starts_with(side.as_bytes());
     row.per_second(row.sum(counts, of))
@@ -139,13 +139,13 @@ fn transport(row: &Row<'_>, side: &str, index: Index) -> Option<f64> {
     row.per_second(row.sum(is_it, |row| row.delta(index as usize)))
 }
 
-/// TCP connections taken.  collectl adds them up under one name and prints another, which is
-/// always 0.
+/// TCP connections accepted.  collectl adds them up in one variable and prints another one, which
+/// is always 0.
 fn connections(row: &Row<'_>) -> Option<f64> {
     if row.exact() { Some(0.0) } else { transport(row, "server", Index::NetConnections) }
 }
 
-/// Calls refused for their credentials.  collectl looks one column too far left, here and below.
+/// Calls rejected for bad credentials.  collectl takes the column to the left, here and below.
 fn bad_auth(row: &Row<'_>) -> Option<f64> {
     refused(row, if row.exact() { Index::BadFormat } else { Index::BadAuth })
 }
@@ -154,8 +154,8 @@ fn bad_client(row: &Row<'_>) -> Option<f64> {
     refused(row, if row.exact() { Index::BadAuth } else { Index::BadClient })
 }
 
-/// A counter of calls that the server refused.  collectl counts that of the interval before once
-/// more when it sees the client's.
+/// A counter of calls that the server rejected.  When collectl sees the client's line, it adds the
+/// count of the previous interval again.
 fn refused(row: &Row<'_>, index: Index) -> Option<f64> {
     let has_client = || {
         row.rows().any(|row| {
@@ -173,7 +173,7 @@ fn refused(row: &Row<'_>, index: Index) -> Option<f64> {
     row.per_second(row.sum(is_it, both))
 }
 
-/// A counter of the client's transport.  collectl counts it once more when it sees the server's.
+/// A counter of the client's transport.  collectl counts it twice if it sees the server's line.
 fn client_transport(row: &Row<'_>, index: Index) -> Option<f64> {
     let value = transport(row, "client", index);
     let has_server = || {
@@ -187,7 +187,7 @@ fn client_transport(row: &Row<'_>, index: Index) -> Option<f64> {
 fn brief_heading(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     let filter = frame.options.value(&NFS_FILTER).text();
     match part {
-        // With all six there is no room.
+        // All six words do not fit into the title.
         Part::Title if filter.is_empty() || filter.len() == 17 => {
             out.extend_from_slice(b"<------NFS Totals------>");
         }
@@ -320,8 +320,8 @@ fn has_client(row: &Row<'_>) -> bool {
     asks_side(row.options(), 'c')
 }
 
-/// A column of `-sF`: the operation, collectl's name for it in plots, and whether version 2,
-/// version 3, the client's version 4 and the server's version 4 have it.
+/// A column of `-sF`: the operation, and whether version 2, version 3, the client's version 4 and
+/// the server's version 4 have it.
 struct Operation {
     index: Index,
     has: [bool; 4],
@@ -367,7 +367,7 @@ const OPERATIONS: [Operation; 22] = [
     operation(Index::Readdirplus, THIRD),
 ];
 
-/// Which of the four kinds of rows this is; `None` for the transport.
+/// The index of the row's version in [`Operation::has`]; `None` for the transport.
 fn variant(row: &Row<'_>) -> Option<usize> {
     match parts(row) {
         (_, b"v2") => Some(0),
@@ -396,7 +396,7 @@ fn prints(row: &Row<'_>) -> bool {
     is_asked(row) && used && !(row.options().value(&NFS_OPTIONS).has('z') && idle())
 }
 
-/// One number of `-sF`.
+/// The format of a number of `-sF`.
 const NUMBER: Cell = Cell::scaled(" ", 4, |_| None);
 
 fn detail(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
@@ -418,7 +418,7 @@ fn detail(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     }
 }
 
-/// A line of `-sF`: blanks for what the version does not have, nothing behind its last column.
+/// A line of `-sF`: blanks for operations that the version does not have, none after its last.
 fn push_line(row: &Row<'_>, word: &str, out: &mut Vec<u8>) {
     out.push(b' ');
     out.extend_from_slice(word.as_bytes());

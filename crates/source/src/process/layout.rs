@@ -1,8 +1,9 @@
-//! How collectl shows processes: its three tables of lines (`--procopts i` and `m` choose the
-//! others) and the lines of its `.prc` plot files.
+//! How collectl shows processes: three tables of lines (`--procopts i` and `m` select the second
+//! and the third) and the lines of its `.prc` plot files.
 //!
-//! A line is one cell that a function writes: what stands in it hangs on too many letters of
-//! `--procopts` for a table of cells.  [`super::values`] has the numbers, [`command`] what stands last.
+//! A line is a single cell that a function writes: its columns depend on too many letters of
+//! `--procopts` for a table of cells.  [`super::values`] has the numbers, [`command`] the last
+//! column.
 
 use std::cmp::Ordering;
 
@@ -24,7 +25,7 @@ use command::{command_line, push_command};
 
 mod command;
 
-/// Characters of a user's name unless `--procopts u` says otherwise, and if it says no number.
+/// The width of user names by default, and with `--procopts u` without a number.
 const USER_WIDTH: usize = 8;
 const USER_WIDTH_WIDE: usize = 12;
 
@@ -86,8 +87,8 @@ fn user_width(options: &Options) -> usize {
     }
 }
 
-/// Whether there are columns of I/O: unless not asked for, or by its header a recording of
-/// collectl has none.
+/// Whether to show the columns of I/O: not with `--procopts I`, and not if the header of a collectl
+/// recording says that it has none.
 fn has_io(frame: &Frame<'_>) -> bool {
     let flags = frame.meta.get("flags").filter(|_| frame.meta.origin() == "collectl");
     !frame.options.value(&PROCESS_OPTIONS).has('I') && flags.is_none_or(|flags| flags.contains('i'))
@@ -134,17 +135,17 @@ fn headings(frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     out.extend_from_slice(b"MajF MinF Command\n");
 }
 
-/// By number, and by place where that is the same: a number used again within an interval.
+/// By process id; rows with the same id, which was reused in the interval, keep the table's order.
 fn by_number(left: &Row<'_>, right: &Row<'_>) -> Ordering {
     pid(left).cmp(&pid(right)).then(left.index.cmp(&right.index))
 }
 
-/// As collectl sorts plot lines: numbers as texts, `10` before `9`.
+/// collectl's order of plot lines: ids are compared as text, `10` before `9`.
 fn by_digits(left: &Row<'_>, right: &Row<'_>) -> Ordering {
     left.name().cmp(right.name())
 }
 
-/// What a filter may know of a row.
+/// The facts of a row that a filter uses.
 fn facts<'a>(row: &Row<'a>) -> ProcessFacts<'a> {
     let signed = |field| row.raw(field).map(u64::cast_signed);
     let pid = pid(row);
@@ -165,7 +166,7 @@ fn keeps(row: &Row<'_>) -> bool {
     let states = options.value(&PROCESS_STATE).text().as_bytes();
     if !states.is_empty() {
         let Some(&state) = row.text(STATE).and_then(<[u8]>::first) else { return false };
-        // The kernel tells traced (t) from stopped (T); the letter of the option means both.
+        // The kernel distinguishes traced (t) and stopped (T); the option's letter means both.
         let traced = state == b't' && states.contains(&b'T') && !row.exact();
         if !states.contains(&state) && !traced {
             return false;
@@ -178,7 +179,7 @@ fn keeps(row: &Row<'_>) -> bool {
     if !own.is_thread {
         return selectors.shows(&own);
     }
-    // A thread is asked for by the name of its process.
+    // A thread is selected by the facts of its process.
     let process = process_of(row);
     let process = process.map(|process| ProcessFacts { is_thread: true, ..facts(&process) });
     selectors.shows(&process.unwrap_or(own))
@@ -203,7 +204,7 @@ fn push_whole_in(out: &mut Vec<u8>, column: usize, value: Option<f64>, row: &Row
     pad_left(out, start, column);
 }
 
-/// `PID+ User    `: the plus sign is for threads.
+/// `PID+ User    `: the plus sign marks threads.
 fn push_who(out: &mut Vec<u8>, row: &Row<'_>) {
     push_whole_in(out, 5, Some(pid(row) as f64), row);
     let is_thread = facts(row).is_thread;
@@ -217,7 +218,7 @@ fn push_who(out: &mut Vec<u8>, row: &Row<'_>) {
     out.push(b' ');
 }
 
-/// The parent; of a thread, its process.
+/// The parent's id; for a thread, the id of its process.
 fn push_parent(out: &mut Vec<u8>, row: &Row<'_>) {
     let facts = facts(row);
     let above = if facts.is_thread { Some(facts.pid) } else { facts.parent };
@@ -335,7 +336,7 @@ fn memory_line(row: &Row<'_>, out: &mut Vec<u8>) {
     push_command(out, row);
 }
 
-/// Faults in a plot line are scaled, as on the screen; nothing for a missing number.
+/// Page faults in a plot line are scaled, as on the screen; a missing number is empty.
 fn plot_faults(row: &Row<'_>, field: usize, out: &mut Vec<u8>) {
     if let Some(value) = faults(row, field).or(row.exact().then_some(0.0)) {
         push_scaled(out, value, Scale { width: 4, unit: 0, binary: false }, row.options());

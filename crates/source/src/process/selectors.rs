@@ -1,8 +1,8 @@
-//! Which processes are meant: `--procfilt`, by collectl's rules.
+//! Selection of processes: `--procfilt`, by collectl's rules.
 //!
-//! A list of selectors, any of which is enough: `chttp` (a regular expression found in the name),
+//! A list of selectors, one of which must match: `chttp` (a regular expression found in the name),
 //! `Chttp` (at its beginning), `fgetty tty1` (text found in the command line), `p42`, `P1` (the
-//! parent), `u1000`, `u100-199`, `Uroot`.  A `+` behind the letter adds the threads.
+//! parent), `u1000`, `u100-199`, `Uroot`.  A `+` after the letter adds the threads.
 
 use std::path::{Path, PathBuf};
 
@@ -10,33 +10,34 @@ use regex::bytes::Regex;
 
 use super::options::{Candidate, Choice, Chooser};
 
-/// Most selectors of a filter: a list that a person or a script writes, not a dump.
+/// The most selectors of a filter, far more than a person or a script writes.
 const SELECTORS_MAX: usize = 10_000;
 
-/// Longest names that collectl takes: the kernel's for commands, `ps`'s for users.
+/// The longest names that collectl accepts: the kernel's limit for commands, that of `ps` for
+/// users.
 const COMMAND_BYTES_MAX: usize = 15;
 const USER_BYTES_MAX: usize = 19;
 
-/// What a filter may know of a process, from a recording or while it is being read.
+/// The facts of a process that a filter uses, from a recording or while it is being read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProcessFacts<'a> {
-    /// Its number; of a further thread, the number of the process that it belongs to.
+    /// Its process id; for a thread other than the first, that of its process.
     pub(super) pid: i64,
-    /// The process that it is a child of, as far as that is known.
+    /// The parent's process id, if known.
     pub(super) parent: Option<i64>,
-    /// Number of the real user, as far as that is known.
+    /// The real user id, if known.
     pub(super) uid: Option<i64>,
-    /// Name of the real user, or the number if it has none.
+    /// Name of the real user, or the id if it has none.
     pub(super) user: &'a [u8],
-    /// Its name, at most 15 bytes of any kind.
+    /// Its name, at most 15 bytes, any bytes.
     pub(super) command: &'a [u8],
-    /// Program and arguments, blanks between them; `None` if they are not known.
+    /// Program and arguments, separated by blanks; `None` if not known.
     pub(super) command_line: Option<&'a [u8]>,
-    /// Whether it is a further thread of its process.
+    /// Whether it is a thread other than the first.
     pub(super) is_thread: bool,
 }
 
-/// A list of selectors that cannot be used.
+/// An invalid list of selectors.
 #[derive(Debug, thiserror::Error)]
 pub enum SelectorError {
     /// The file with the list cannot be read.
@@ -44,7 +45,7 @@ pub enum SelectorError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The system's reason.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -54,26 +55,26 @@ pub enum SelectorError {
     /// The list has no selectors.
     #[error("--procfilt {0}: selects nothing")]
     Empty(String),
-    /// The list has too many.
-    #[error("--procfilt: {0} selectors; no more than {SELECTORS_MAX} are taken")]
+    /// The list has too many selectors.
+    #[error("--procfilt: {0} selectors; the limit is {SELECTORS_MAX}")]
     TooMany(usize),
-    /// A selector whose expression is none.
-    #[error("--procfilt {part}: '{pattern}' is no regular expression")]
+    /// A selector with an invalid regular expression.
+    #[error("--procfilt {part}: '{pattern}' is not a regular expression")]
     Pattern {
         /// The selector.
         part: String,
-        /// Its expression.
+        /// The expression.
         pattern: String,
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         #[source]
         source: regex::Error,
     },
-    /// A selector of another form.
+    /// An invalid selector.
     #[error("--procfilt {part}: {reason}")]
     Form {
         /// The selector.
         part: String,
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         reason: String,
     },
 }
@@ -99,7 +100,7 @@ enum What {
 }
 
 impl Selectors {
-    /// A list, or the name of a file with one.
+    /// Parses a list, or the file of that name with a list.
     pub(super) fn parse(given: &str) -> Result<Self, SelectorError> {
         let list = match Path::new(given).exists() {
             true => joined_lines(Path::new(given))?,
@@ -114,7 +115,7 @@ impl Selectors {
         }
     }
 
-    /// What the list says of a process.  Threads are asked with the facts of their process.
+    /// The decision about a process.  For a thread it needs the facts of the process.
     fn decide(&self, facts: &ProcessFacts<'_>) -> Choice {
         let mut choice = Choice::Leave;
         for selector in &self.0 {
@@ -128,8 +129,8 @@ impl Selectors {
         choice
     }
 
-    /// Whether a process is shown.  A further thread is shown if its process is meant with its
-    /// threads.
+    /// Whether a process is shown.  A thread other than the first is shown if its process is
+    /// selected with its threads.
     pub(super) fn shows(&self, facts: &ProcessFacts<'_>) -> bool {
         match self.decide(facts) {
             Choice::KeepWithThreads => true,
@@ -138,7 +139,7 @@ impl Selectors {
         }
     }
 
-    /// As a choice of what is read.
+    /// The same decision while processes are being read.
     pub(super) fn chooser(self) -> Box<Chooser> {
         Box::new(move |candidate: &Candidate<'_>| {
             self.decide(&ProcessFacts {
@@ -192,7 +193,7 @@ impl Selector {
                     let ends = low.parse().ok().zip(high.parse().ok());
                     let ends = ends.filter(|(low, high): &(i64, i64)| *low >= 0 && low <= high);
                     let (low, high) =
-                        ends.ok_or_else(|| form(format!("'{value}' is no range of users")))?;
+                        ends.ok_or_else(|| form(format!("'{value}' is not a range of users")))?;
                     What::Users(low..=high)
                 }
                 None => number().map(|number| What::Users(number..=number))?,
@@ -204,14 +205,14 @@ impl Selector {
             _ => return Err(form("must begin with one of c C f p P u U".to_owned())),
         };
         if value.is_empty() {
-            return Err(form("nothing stands behind the letter".to_owned()));
+            return Err(form("nothing follows the letter".to_owned()));
         }
         Ok(Selector { what, threads })
     }
 }
 
 impl What {
-    /// Whether it is meant; `None` if that hangs on the command line, which is not known.
+    /// Whether the process matches; `None` if that depends on the command line, which is not known.
     fn matches(&self, facts: &ProcessFacts<'_>) -> Option<bool> {
         Some(match self {
             What::Name(regex) => regex.is_match(facts.command),
@@ -224,7 +225,7 @@ impl What {
     }
 }
 
-/// The lines of a file as one list: without blanks, comments and empty lines.
+/// The lines of a file as one list, without blanks, comments and empty lines.
 fn joined_lines(path: &Path) -> Result<String, SelectorError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| SelectorError::Read { path: path.to_owned(), source })?;

@@ -1,4 +1,4 @@
-//! The options of processes on the command line, and what they mean while recording.
+//! The command-line options of processes, and what they make the recorder read.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::options::ProcessOptions;
 use super::selectors::Selectors;
 use super::users::UserList;
 
-/// What most of them have in common.
+/// The members that most of them share.
 const OPTION: SourceOption =
     SourceOption { letters: "Z", idle: Idle::Refused("processes"), ..SourceOption::EMPTY };
 
@@ -16,9 +16,9 @@ pub(crate) static PROCESS_FILTER: SourceOption = SourceOption {
     name: "procfilt",
     short: Some('Z'),
     value_name: "LIST|FILE",
-    help: "Processes to show, and with record to read: a list of cTEXT name holds (a regular \
-           expression), CTEXT name begins with, fTEXT command line holds, pPID, PPID of the \
-           parent, uUID or uFROM-TO, UUSER; a + behind the letter adds threads; or a file with \
+    help: "Processes to show, and with record to read: a list of cTEXT regular expression in the \
+           name, CTEXT at its beginning, fTEXT text in the command line, pPID, PPID of the \
+           parent, uUID or uFROM-TO, UUSER; a + after the letter adds threads; or a file with \
            such a list",
     kind: OptionKind::Custom(|given| Ok(OptionValue::custom(Selectors::parse(given)?))),
     lists: Lists::NotSums,
@@ -27,9 +27,10 @@ pub(crate) static PROCESS_FILTER: SourceOption = SourceOption {
 
 pub(super) static PROCESS_OPTIONS: SourceOption = SourceOption {
     name: "procopts",
-    help: "Of processes: i I/O, m memory; c with ended children, f all faults, k no shells, r \
-           short names, R every priority, s S start, uN width of users, wN arguments, x switches; \
-           I no I/O; with record: t threads, p only those of the first look",
+    help: "Processes: i I/O, m memory; c with exited children, f cumulative faults, k scripts \
+           without shells, r short names, R numeric priorities, s S start, uN width of users, wN \
+           arguments, x context switches; I no I/O; with record: t threads, p only the processes \
+           of the first sample",
     kind: OptionKind::Letters { known: "cfiIkmprRsStuwxz", default: "" },
     rules: &[
         LetterRule::Width { letter: 'u', least: 8, most: 4096, is_required: false },
@@ -65,8 +66,8 @@ pub(super) static USER_LIST: SourceOption = SourceOption {
 };
 
 impl ProcessOptions {
-    /// What the options of processes ask for.  `all_columns` are shown of a plot line, and only
-    /// the largest of a process's files has some of them.
+    /// What to read for these options.  `all_columns` says that all columns of a plot line are
+    /// shown; only `status`, the largest file of a process, has some of them.
     #[must_use]
     pub fn of(options: &Options, all_columns: bool) -> Self {
         let given = options.value(&PROCESS_OPTIONS);

@@ -1,18 +1,18 @@
-//! What users are called: `--passwd`, a file in the form of passwd(5), for a recording from another
+//! Names of users: `--passwd`, a file in the format of passwd(5), for a recording from another
 //! machine.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Names of users by their numbers.
+/// Names of users by user id.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UserList {
-    /// The file that was asked for; `None` where none was, and a recording has numbers alone.
+    /// The file of `--passwd`; `None` without it, for a recording that has ids only.
     pub(super) path: Option<PathBuf>,
     names: HashMap<u32, Vec<u8>>,
 }
 
-/// A list of users that cannot be read.
+/// A file with users that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("--passwd: cannot read the file {}", path.display())]
 pub struct UserListError {
@@ -21,26 +21,26 @@ pub struct UserListError {
 }
 
 impl UserList {
-    /// The users of a file.
+    /// Reads the users of a file.
     pub(super) fn read(path: &Path) -> Result<Self, UserListError> {
         let text = std::fs::read(path)
             .map_err(|source| UserListError { path: path.to_owned(), source })?;
         Ok(UserList { path: Some(path.to_owned()), names: parse_users(&text) })
     }
 
-    /// The users of this machine, for the recordings of collectl, which have numbers alone.
+    /// The users of this machine, for collectl recordings, which have ids only.
     pub(super) fn of_this_machine() -> Option<Self> {
         let users = Self::read(Path::new("/etc/passwd")).ok()?;
         Some(UserList { path: None, ..users })
     }
 
-    /// The name of a user; `None` if it has none here.
+    /// The name of a user, if the file has it.
     pub(crate) fn name(&self, uid: u32) -> Option<&[u8]> {
         self.names.get(&uid).map(Vec::as_slice)
     }
 }
 
-/// Names by number.  The last of several stands, as in collectl.
+/// Names by user id.  If an id occurs several times, the last name counts, as in collectl.
 fn parse_users(text: &[u8]) -> HashMap<u32, Vec<u8>> {
     let mut names = HashMap::new();
     for line in text.split(|&byte| byte == b'\n').filter(|line| line.first() != Some(&b'+')) {

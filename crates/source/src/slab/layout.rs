@@ -1,4 +1,5 @@
-//! How collectl shows slabs: sums, one line a cache, plot lines; `--slabopts` and `--slabfilt`.
+//! How collectl shows slabs: sums, a line for each cache, plot lines; `--slabopts` and
+//! `--slabfilt`.
 
 use std::cmp::Ordering;
 
@@ -12,7 +13,7 @@ use super::{
     OBJECT_BYTES, OBJECTS, OBJECTS_ACTIVE, OBJECTS_PER_SLAB, PAGES_PER_SLAB, SLABS, SLABS_ACTIVE,
 };
 
-/// Characters of a name that fit into its column.
+/// The width of the column of names, in characters.
 const NAME_WIDTH: usize = 25;
 
 pub(super) static SLAB_OPTIONS: SourceOption = SourceOption {
@@ -27,45 +28,45 @@ pub(super) static SLAB_OPTIONS: SourceOption = SourceOption {
 pub(super) static SLAB_FILTER: SourceOption = SourceOption {
     name: "slabfilt",
     value_name: "LIST",
-    help: "Slabs to show: beginnings of names",
+    help: "Slabs to show: prefixes of names",
     kind: OptionKind::NamePrefixes,
     letters: "yY",
     ..SourceOption::EMPTY
 };
 
-/// Bytes of memory that a slab of this cache takes.
+/// Bytes in a slab of this cache.
 fn slab_bytes(row: &Row<'_>) -> Option<f64> {
     Some(row.gauge(PAGES_PER_SLAB)? * row.frame.meta.page_size_bytes() as f64)
 }
 
-/// Objects in bytes.
+/// The size of objects in bytes.
 fn object_bytes(row: &Row<'_>, objects: usize) -> Option<f64> {
     Some(row.gauge(objects)? * row.gauge(OBJECT_BYTES)?)
 }
 
-/// Slabs in bytes.
+/// The size of slabs in bytes.
 fn memory(row: &Row<'_>, slabs: usize) -> Option<f64> {
     Some(row.gauge(slabs)? * slab_bytes(row)?)
 }
 
-/// How much the cache's memory has changed since the reading before, in bytes.
+/// The change of the cache's memory since the previous reading, in bytes.
 fn memory_change(row: &Row<'_>) -> Option<f64> {
     Some(row.change(SLABS)? * slab_bytes(row)?)
 }
 
-/// The same in per cent of what it was; 0 when it was nothing.
+/// The same in per cent of the previous size; 0 if that was 0.
 fn memory_change_percent(row: &Row<'_>) -> Option<f64> {
     let change = memory_change(row)?;
     let before = memory(row, SLABS)? - change;
     Some(if before == 0.0 { 0.0 } else { 100.0 * change / before })
 }
 
-/// Whether the number of slabs has changed; a cache that is new has.
+/// Whether the number of slabs has changed; true for a new cache.
 fn has_changed(row: &Row<'_>) -> bool {
     [SLABS, SLABS_ACTIVE].into_iter().any(|field| row.change(field) != Some(0.0))
 }
 
-/// Whether a cache counts in the sums.
+/// Whether a cache is included in the sums.
 fn counts(row: &Row<'_>) -> bool {
     let options = row.options();
     options.value(&SLAB_FILTER).keeps(row.name())
@@ -77,7 +78,7 @@ fn keeps(row: &Row<'_>) -> bool {
     counts(row) && !(row.options().value(&SLAB_OPTIONS).has('s') && row.raw(SLABS) == Some(0))
 }
 
-/// A sum over the caches that count; 0 when the file was read and none does.
+/// The sum over the included caches; 0 if the file was read and no cache is included.
 fn total(row: &Row<'_>, of: impl Fn(&Row<'_>) -> Option<f64>) -> Option<f64> {
     let is_read = row.track.current.state == State::Ok;
     row.sum(counts, of).or(is_read.then_some(0.0))
@@ -92,7 +93,7 @@ fn caches(row: &Row<'_>) -> Option<f64> {
     total(row, |_| Some(1.0))
 }
 
-/// collectl sorts the names with `-` and their place in the file behind them.
+/// collectl's sort key is the name, `-`, and the cache's position in the file.
 fn by_name(left: &Row<'_>, right: &Row<'_>) -> Ordering {
     let mut digits = (Vec::new(), Vec::new());
     layout::number::push_u64(&mut digits.0, left.index as u64);
@@ -240,8 +241,8 @@ const fn rank(name: &'static str, about: &'static str, of: fn(&Row<'_>) -> Optio
     Rank { name, about, kind: "Slabs", by: By::Most(of), shown_by: None }
 }
 
-/// The order of the text of their places, as collectl's keys end with it.
-fn by_place_as_text(left: &Row<'_>, right: &Row<'_>) -> Ordering {
+/// collectl's sort key ends with the position in the file, compared as text.
+fn by_index_as_text(left: &Row<'_>, right: &Row<'_>) -> Ordering {
     left.index.to_string().cmp(&right.index.to_string())
 }
 
@@ -254,21 +255,23 @@ static TOP: Top = Top {
         show: Show::Cells(TOP_CELLS),
     }],
     keep: |row, _| row.raw(SLABS) != Some(0),
-    tie: by_place_as_text,
+    tie: by_index_as_text,
     ranks: &[
-        rank("numobj", "objects that there is room for", |row| row.gauge(OBJECTS)),
+        rank("numobj", "objects, in use or not", |row| row.gauge(OBJECTS)),
         rank("actobj", "objects in use", |row| row.gauge(OBJECTS_ACTIVE)),
         rank("objsize", "size of an object", |row| row.gauge(OBJECT_BYTES)),
         rank("numslab", "slabs with objects in use", |row| row.gauge(SLABS_ACTIVE)),
         rank("objslab", "objects in a slab", |row| row.gauge(OBJECTS_PER_SLAB)),
         rank("totsize", "memory", |row| memory(row, SLABS)),
-        rank("totchg", "change of memory, either way", |row| Some(memory_change(row)?.abs())),
-        rank("totpct", "the same in per cent", |row| Some(memory_change_percent(row)?.abs())),
+        rank("totchg", "absolute change of memory", |row| Some(memory_change(row)?.abs())),
+        rank("totpct", "absolute change of memory, in per cent", |row| {
+            Some(memory_change_percent(row)?.abs())
+        }),
         Rank {
             name: "name",
-            about: "name, in rising order",
+            about: "name, in ascending order",
             kind: "Slabs",
-            by: By::Place,
+            by: By::LayoutOrder,
             shown_by: None,
         },
     ],
@@ -279,7 +282,7 @@ const fn column(name: &'static str, lead: &'static str, width: usize, fold: Fold
     DigestColumn { name, lead, width, fold, form: Form::Whole, value }
 }
 
-/// Places of the digest's columns.
+/// Indexes of the digest's columns.
 const LEAST: usize = 3;
 const MOST: usize = 4;
 

@@ -1,4 +1,5 @@
-//! How system calls are shown: their sum (`k`), and each by its name, the longest first (`K`).
+//! How system calls are shown: `k` all together, `K` each by its name, the longest total time
+//! first.
 
 use std::cmp::Ordering;
 
@@ -7,8 +8,7 @@ use sample::{Level, State};
 
 use super::{CALLS, CPU_TIME, ERRORS, LONGEST, MEDIAN, PERCENTILE_99, WALL_TIME};
 
-/// How far a counter went.  A call that was made for the first time began at nothing: all of its
-/// calls are the interval's.
+/// The increase of a counter.  For a call that was made for the first time it is the whole counter.
 fn grown(row: &Row<'_>, field: usize) -> Option<f64> {
     if row.is_new() && row.track.previous.state == State::Ok {
         return row.raw(field).map(|value| value as f64);
@@ -16,17 +16,17 @@ fn grown(row: &Row<'_>, field: usize) -> Option<f64> {
     row.delta(field)
 }
 
-/// The same, of all calls together.
+/// The same for all calls together.
 fn total(row: &Row<'_>, field: usize) -> Option<f64> {
     row.sum(|_| true, |call| grown(call, field))
 }
 
-/// Microseconds of this time for each call; missing without one.
+/// Microseconds of this time per call; missing without calls.
 fn each_us(time_ns: Option<f64>, calls: Option<f64>) -> Option<f64> {
     Some(time_ns? / calls.filter(|&calls| calls > 0.0)? / 1e3)
 }
 
-/// A time as a share of the interval: 100 is one CPU, or one task that waits.
+/// A time as a share of the interval: 100 is one CPU, or one waiting task.
 fn percent(row: &Row<'_>, time_ns: Option<f64>) -> Option<f64> {
     let seconds = row.interval_seconds().filter(|&seconds| seconds > 0.0)?;
     Some(time_ns? / seconds / 1e7)
@@ -52,7 +52,7 @@ fn gauge_us(row: &Row<'_>, field: usize) -> Option<f64> {
     row.gauge(field).map(|time_ns| time_ns / 1e3)
 }
 
-/// How many different calls were made.
+/// The number of different calls that were made.
 fn kinds(row: &Row<'_>) -> Option<f64> {
     row.sum(|_| true, |call| grown(call, CALLS).map(|calls| f64::from(u8::from(calls > 0.0))))
 }
@@ -61,7 +61,7 @@ fn was_made(row: &Row<'_>) -> bool {
     grown(row, CALLS).is_none_or(|calls| calls > 0.0)
 }
 
-/// The most time first.
+/// By time, the longest first.
 fn by_time(one: &Row<'_>, other: &Row<'_>) -> Ordering {
     let time = |row: &Row<'_>| grown(row, WALL_TIME).unwrap_or(0.0);
     time(other).total_cmp(&time(one)).then_with(|| one.name().cmp(other.name()))
@@ -149,7 +149,7 @@ pub(super) const DETAIL: Layout = Layout {
     plot: Some(Plot {
         tag: "CALL",
         extension: "call",
-        // Calls appear as they are first made, so a line could not have all of them.
+        // New calls can appear at any time, so one line cannot have columns for all of them.
         shape: Shape::Lines,
         columns: &[
             PlotColumn::text("Call", |row| Some(row.name())),

@@ -1,14 +1,14 @@
 //! The columns of `/proc/net/snmp` and `/proc/net/netstat` that are recorded, in the kernel's
-//! order, with those that only old kernels print at their old places (kernel `net/ipv4/proc.c`,
-//! RFC 2011 to 2013).  A column that is not here is not recorded; `UdpLite`, `IcmpMsg` and
-//! `MPTcpExt` are left out.
+//! order; columns that only old kernels print are where these print them (kernel `net/ipv4/proc.c`,
+//! RFC 2011 to 2013).  Other columns are not recorded; `UdpLite`, `IcmpMsg` and `MPTcpExt` are left
+//! out.
 
 use layout::{PlotColumn, Row};
 use sample::{Field, Kind, Unit};
 
 use super::PROTOCOL_FILTER;
 
-/// Where a column stands in the kernel's text.
+/// The position of a column in the kernel's text.
 pub(super) struct Column {
     /// The word that begins the line (`TcpExt`).
     pub(super) protocol: &'static str,
@@ -16,7 +16,7 @@ pub(super) struct Column {
     pub(super) name: &'static str,
 }
 
-/// True when a column has a name of its own besides the kernel's.
+/// True if a column has a name besides the kernel's.
 macro_rules! is_given {
     () => {
         false
@@ -26,8 +26,8 @@ macro_rules! is_given {
     };
 }
 
-/// Makes the fields, what the kernel calls them, and the columns of plots from one list.  A name
-/// that several protocols have is made distinct with `as`, but under `--exact`.
+/// Makes the fields, the kernel's names and the plot columns from one list.  A name that several
+/// protocols have gets a distinct one after `as`; `--exact` keeps the kernel's.
 macro_rules! columns {
     ($($protocol:literal $letter:literal {$(
         $index:ident $kind:ident $unit:ident $name:literal $(as $distinct:literal)? $field:literal
@@ -81,20 +81,22 @@ columns! {
         IpReasmTimeout counter Count "ReasmTimeout" "ip_reasm_timeout"
             "Reassembly timeouts";
         IpReasmReqds counter Count "ReasmReqds" "ip_reasm_reqds" "Fragments received";
-        IpReasmOks counter Count "ReasmOKs" "ip_reasm_oks" "Packets put together from fragments";
+        IpReasmOks counter Count "ReasmOKs" "ip_reasm_oks" "Packets reassembled from fragments";
         IpReasmFails counter Count "ReasmFails" "ip_reasm_fails"
-            "Packets that could not be put together";
+            "Packets that could not be reassembled";
         IpFragOks counter Count "FragOKs" "ip_frag_oks" "Packets fragmented";
-        IpFragFails counter Count "FragFails" "ip_frag_fails" "Packets that could not be fragmented";
-        IpFragCreates counter Count "FragCreates" "ip_frag_creates" "Fragments made";
+        IpFragFails counter Count "FragFails" "ip_frag_fails"
+            "Packets that could not be fragmented";
+        IpFragCreates counter Count "FragCreates" "ip_frag_creates" "Fragments created";
         IpOutTransmits counter Count "OutTransmits" "ip_out_transmits"
             "Packets passed to the link layer";
     }
     "Tcp" 't' {
         TcpRtoAlgorithm gauge Count "RtoAlgorithm" "tcp_rto_algorithm"
             "Algorithm of the retransmission timeout (1: other)";
-        TcpRtoMin gauge Milliseconds "RtoMin" "tcp_rto_min" "Least retransmission time, in ms";
-        TcpRtoMax gauge Milliseconds "RtoMax" "tcp_rto_max" "Longest retransmission time, in ms";
+        TcpRtoMin gauge Milliseconds "RtoMin" "tcp_rto_min"
+            "Shortest retransmission timeout, in ms";
+        TcpRtoMax gauge Milliseconds "RtoMax" "tcp_rto_max" "Longest retransmission timeout, in ms";
         TcpMaxConn gauge Count "MaxConn" "tcp_max_conn" "Most connections allowed, -1 for no limit";
         TcpActiveOpens counter Count "ActiveOpens" "tcp_active_opens" "Active connection openings";
         TcpPassiveOpens counter Count "PassiveOpens" "tcp_passive_opens"
@@ -222,7 +224,7 @@ columns! {
         TcpextSyncookiesRecv counter Count "SyncookiesRecv" "tcpext_syncookies_recv"
             "SYN cookies received";
         TcpextSyncookiesFailed counter Count "SyncookiesFailed" "tcpext_syncookies_failed"
-            "SYN cookies received that were not ours";
+            "Invalid SYN cookies received";
         TcpextEmbryonicRsts counter Count "EmbryonicRsts" "tcpext_embryonic_rsts"
             "Resets for connections not yet established";
         TcpextPruneCalled counter Count "PruneCalled" "tcpext_prune_called"
@@ -238,33 +240,33 @@ columns! {
         TcpextArpFilter counter Count "ArpFilter" "tcpext_arp_filter" "ARP requests filtered";
         TcpextTw counter Count "TW" "tcpext_tw" "Connections that left TIME_WAIT";
         TcpextTwRecycled counter Count "TWRecycled" "tcpext_tw_recycled"
-            "Waiting connections used again";
+            "Connections in TIME_WAIT that were reused";
         TcpextTwKilled counter Count "TWKilled" "tcpext_tw_killed"
-            "Waiting connections ended early";
+            "Connections that left TIME_WAIT early";
         TcpextPawsPassive counter Count "PAWSPassive" "tcpext_paws_passive"
             "Passive connections rejected for their time stamp";
         TcpextPawsActive counter Count "PAWSActive" "tcpext_paws_active"
-            "Our connections refused for their time stamp";
+            "Active connections rejected for their time stamp";
         TcpextPawsEstab counter Count "PAWSEstab" "tcpext_paws_estab"
-            "Segments of established connections refused for their time stamp";
+            "Segments of established connections rejected for their time stamp";
         TcpextBeyondWindow counter Count "BeyondWindow" "tcpext_beyond_window"
-            "Segments that lie beyond the window";
+            "Segments with a sequence number beyond the window";
         TcpextTsEcrRejected counter Count "TSEcrRejected" "tcpext_ts_ecr_rejected"
-            "Segments refused for an echoed time stamp that was never sent";
+            "Segments rejected for an echoed time stamp that was never sent";
         TcpextPawsOldAck counter Count "PAWSOldAck" "tcpext_paws_old_ack"
-            "Old acknowledgements refused for their time stamp";
+            "Old acknowledgements rejected for their time stamp";
         TcpextPawsTimewait counter Count "PAWSTimewait" "tcpext_paws_timewait"
             "Segments rejected in TIME_WAIT for their time stamp";
         TcpextDelayedAcks counter Count "DelayedACKs" "tcpext_delayed_acks"
-            "Acknowledgements sent late on purpose";
+            "Delayed acknowledgements sent";
         TcpextDelayedAckLocked counter Count "DelayedACKLocked" "tcpext_delayed_ack_locked"
-            "Late acknowledgements put off because the socket was locked";
+            "Delayed acknowledgements postponed because the socket was locked";
         TcpextDelayedAckLost counter Count "DelayedACKLost" "tcpext_delayed_ack_lost"
-            "Late acknowledgements that the peer did not wait for";
+            "Segments received again because a delayed acknowledgement was late or lost";
         TcpextListenOverflows counter Count "ListenOverflows" "tcpext_listen_overflows"
-            "Connections refused because the accept queue was full";
+            "Connections dropped because the accept queue was full";
         TcpextListenDrops counter Count "ListenDrops" "tcpext_listen_drops"
-            "Connections refused for any reason";
+            "Connections dropped by listening sockets for any reason";
         TcpextPrequeued counter Count "TCPPrequeued" "tcpext_prequeued" "Packets put on a prequeue";
         TcpextDirectCopyFromBacklog counter Count "TCPDirectCopyFromBacklog"
             "tcpext_direct_copy_from_backlog" "Bytes copied to the reader from the backlog";
@@ -273,62 +275,62 @@ columns! {
         TcpextPrequeueDropped counter Count "TCPPrequeueDropped" "tcpext_prequeue_dropped"
             "Packets dropped from a prequeue";
         TcpextHpHits counter Count "TCPHPHits" "tcpext_hp_hits"
-            "Segments foreseen by header prediction";
+            "Segments received that matched header prediction";
         TcpextHpHitsToUser counter Count "TCPHPHitsToUser" "tcpext_hp_hits_to_user"
-            "Segments foreseen and copied to the reader at once";
+            "Segments that matched header prediction and were copied directly to the reader";
         TcpextPureAcks counter Count "TCPPureAcks" "tcpext_pure_acks"
             "Acknowledgements received without data";
         TcpextHpAcks counter Count "TCPHPAcks" "tcpext_hp_acks"
-            "Acknowledgements foreseen by header prediction";
+            "Acknowledgements that matched header prediction";
         TcpextRenoRecovery counter Count "TCPRenoRecovery" "tcpext_reno_recovery"
             "Recoveries from loss without selective acknowledgement";
         TcpextSackRecovery counter Count "TCPSackRecovery" "tcpext_sack_recovery"
             "Recoveries from loss with selective acknowledgement";
         TcpextSackReneging counter Count "TCPSACKReneging" "tcpext_sack_reneging"
-            "Selective acknowledgements that were taken back";
+            "Times a peer discarded data that it had acknowledged selectively";
         TcpextFackReorder counter Count "TCPFACKReorder" "tcpext_fack_reorder"
-            "Reorderings noticed by forward acknowledgement";
+            "Reorderings detected by forward acknowledgement";
         TcpextSackReorder counter Count "TCPSACKReorder" "tcpext_sack_reorder"
-            "Reorderings noticed by selective acknowledgement";
+            "Reorderings detected by selective acknowledgement";
         TcpextRenoReorder counter Count "TCPRenoReorder" "tcpext_reno_reorder"
-            "Reorderings noticed without selective acknowledgement";
+            "Reorderings detected without selective acknowledgement";
         TcpextTsReorder counter Count "TCPTSReorder" "tcpext_ts_reorder"
-            "Reorderings noticed by time stamps";
+            "Reorderings detected by time stamps";
         TcpextFullUndo counter Count "TCPFullUndo" "tcpext_full_undo"
-            "Congestion windows given back in full";
+            "Congestion windows restored in full";
         TcpextPartialUndo counter Count "TCPPartialUndo" "tcpext_partial_undo"
-            "Congestion windows given back in part";
+            "Congestion windows restored in part";
         TcpextDsackUndo counter Count "TCPDSACKUndo" "tcpext_dsack_undo"
-            "Congestion windows given back after a duplicate acknowledgement";
+            "Congestion windows restored after a DSACK";
         TcpextLossUndo counter Count "TCPLossUndo" "tcpext_loss_undo"
-            "Congestion windows given back after a partial acknowledgement";
+            "Congestion windows restored after a partial acknowledgement";
         TcpextLoss counter Count "TCPLoss" "tcpext_loss"
-            "Packets lost without having been sent again";
+            "Data loss events";
         TcpextLostRetransmit counter Count "TCPLostRetransmit" "tcpext_lost_retransmit"
-            "Segments sent again that were lost too";
+            "Retransmitted segments that were lost, too";
         TcpextRenoFailures counter Count "TCPRenoFailures" "tcpext_reno_failures"
             "Timeouts in recovery without selective acknowledgement";
         TcpextSackFailures counter Count "TCPSackFailures" "tcpext_sack_failures"
             "Timeouts in recovery with selective acknowledgement";
         TcpextLossFailures counter Count "TCPLossFailures" "tcpext_loss_failures"
-            "Timeouts in the state of loss";
+            "Timeouts in the loss state";
         TcpextFastRetrans counter Count "TCPFastRetrans" "tcpext_fast_retrans"
-            "Segments sent again before a timeout";
+            "Fast retransmissions";
         TcpextForwardRetrans counter Count "TCPForwardRetrans" "tcpext_forward_retrans"
-            "Segments sent again beyond what was marked lost";
+            "Retransmissions of segments not marked as lost";
         TcpextSlowStartRetrans counter Count "TCPSlowStartRetrans" "tcpext_slow_start_retrans"
-            "Segments sent again in slow start";
+            "Retransmissions in slow start";
         TcpextTimeouts counter Count "TCPTimeouts" "tcpext_timeouts" "Retransmission timeouts";
         TcpextLossProbes counter Count "TCPLossProbes" "tcpext_loss_probes"
-            "Probes for the loss of the last segments";
+            "Tail loss probes sent";
         TcpextLossProbeRecovery counter Count "TCPLossProbeRecovery" "tcpext_loss_probe_recovery"
-            "Losses repaired by such probes";
+            "Losses repaired by tail loss probes";
         TcpextRenoRecoveryFail counter Count "TCPRenoRecoveryFail" "tcpext_reno_recovery_fail"
             "Recoveries without selective acknowledgement that failed";
         TcpextSackRecoveryFail counter Count "TCPSackRecoveryFail" "tcpext_sack_recovery_fail"
             "Recoveries with selective acknowledgement that failed";
         TcpextSchedulerFailed counter Count "TCPSchedulerFailed" "tcpext_scheduler_failed"
-            "Timers that fired while the reader was asleep";
+            "Times the reader ran too late to process the prequeue";
         TcpextRcvCollapsed counter Count "TCPRcvCollapsed" "tcpext_rcv_collapsed"
             "Packets merged in a receive queue for lack of memory";
         TcpextBacklogCoalesce counter Count "TCPBacklogCoalesce" "tcpext_backlog_coalesce"
@@ -358,17 +360,17 @@ columns! {
         TcpextMemoryPressuresChrono counter Milliseconds "TCPMemoryPressuresChrono"
             "tcpext_memory_pressures_chrono" "Time under memory pressure, in ms";
         TcpextSackDiscard counter Count "TCPSACKDiscard" "tcpext_sack_discard"
-            "Selective acknowledgements that made no sense";
+            "Invalid selective acknowledgements";
         TcpextDsackIgnoredOld counter Count "TCPDSACKIgnoredOld" "tcpext_dsack_ignored_old"
             "DSACKs received that were too old";
         TcpextDsackIgnoredNoUndo counter Count "TCPDSACKIgnoredNoUndo"
             "tcpext_dsack_ignored_no_undo" "DSACKs received with nothing to undo";
         TcpextSpuriousRtos counter Count "TCPSpuriousRTOs" "tcpext_spurious_rtos"
-            "Timeouts found to be needless";
+            "Spurious retransmission timeouts";
         TcpextMd5NotFound counter Count "TCPMD5NotFound" "tcpext_md5_not_found"
-            "Segments that lacked the MD5 signature asked for";
+            "Segments without the required MD5 signature";
         TcpextMd5Unexpected counter Count "TCPMD5Unexpected" "tcpext_md5_unexpected"
-            "Segments with an MD5 signature not asked for";
+            "Segments with an unexpected MD5 signature";
         TcpextMd5Failure counter Count "TCPMD5Failure" "tcpext_md5_failure"
             "Segments with a wrong MD5 signature";
         TcpextSackShifted counter Count "TCPSackShifted" "tcpext_sack_shifted"
@@ -380,21 +382,21 @@ columns! {
         TcpextBacklogDrop counter Count "TCPBacklogDrop" "tcpext_backlog_drop"
             "Packets dropped because the backlog was full";
         TcpextPfMemallocDrop counter Count "PFMemallocDrop" "tcpext_pf_memalloc_drop"
-            "Packets dropped because memory is reserved";
+            "Packets in emergency memory dropped by ordinary sockets";
         TcpextMinTtlDrop counter Count "TCPMinTTLDrop" "tcpext_min_ttl_drop"
-            "Packets dropped for a too small TTL";
+            "Packets dropped because their TTL was too small";
         TcpextDeferAcceptDrop counter Count "TCPDeferAcceptDrop" "tcpext_defer_accept_drop"
-            "Acknowledgements ignored while waiting for data";
+            "Acknowledgements dropped because TCP_DEFER_ACCEPT waits for data";
         TcpextIpReversePathFilter counter Count "IPReversePathFilter"
             "tcpext_ip_reverse_path_filter" "Packets dropped by the reverse path filter";
         TcpextTimeWaitOverflow counter Count "TCPTimeWaitOverflow" "tcpext_time_wait_overflow"
-            "Connections not kept waiting because too many did";
+            "Connections closed without TIME_WAIT because too many were in it";
         TcpextReqqFullDoCookies counter Count "TCPReqQFullDoCookies" "tcpext_reqq_full_do_cookies"
-            "SYN cookies sent because the queue was full";
+            "SYN cookies sent because the SYN queue was full";
         TcpextReqqFullDrop counter Count "TCPReqQFullDrop" "tcpext_reqq_full_drop"
-            "Connections refused because the queue was full";
+            "Connections dropped because the SYN queue was full";
         TcpextRetransFail counter Count "TCPRetransFail" "tcpext_retrans_fail"
-            "Segments that could not be sent again";
+            "Segments that could not be retransmitted";
         TcpextRcvCoalesce counter Count "TCPRcvCoalesce" "tcpext_rcv_coalesce"
             "Packets merged in a receive queue";
         TcpextOfoQueue counter Count "TCPOFOQueue" "tcpext_ofo_queue"
@@ -402,9 +404,10 @@ columns! {
         TcpextOfoDrop counter Count "TCPOFODrop" "tcpext_ofo_drop"
             "Out-of-order packets dropped";
         TcpextOfoMerge counter Count "TCPOFOMerge" "tcpext_ofo_merge" "Out-of-order packets merged";
-        TcpextChallengeAck counter Count "TCPChallengeACK" "tcpext_challenge_ack" "Challenges sent";
+        TcpextChallengeAck counter Count "TCPChallengeACK" "tcpext_challenge_ack"
+            "Challenge ACKs sent";
         TcpextSynChallenge counter Count "TCPSYNChallenge" "tcpext_syn_challenge"
-            "Challenges sent for a SYN";
+            "Challenge ACKs sent for a SYN";
         TcpextFastOpenActive counter Count "TCPFastOpenActive" "tcpext_fast_open_active"
             "Active fast opens";
         TcpextFastOpenActiveFail counter Count "TCPFastOpenActiveFail"
@@ -414,93 +417,94 @@ columns! {
         TcpextFastOpenPassiveFail counter Count "TCPFastOpenPassiveFail"
             "tcpext_fast_open_passive_fail" "Passive fast opens that failed";
         TcpextFastOpenListenOverflow counter Count "TCPFastOpenListenOverflow"
-            "tcpext_fast_open_listen_overflow" "Fast opens refused because the queue was full";
+            "tcpext_fast_open_listen_overflow" "Fast opens rejected because the queue was full";
         TcpextFastOpenCookieReqd counter Count "TCPFastOpenCookieReqd"
-            "tcpext_fast_open_cookie_reqd" "Fast open cookies asked for";
+            "tcpext_fast_open_cookie_reqd" "Fast open cookies requested";
         TcpextFastOpenBlackhole counter Count "TCPFastOpenBlackhole" "tcpext_fast_open_blackhole"
-            "Fast opens stopped because packets vanished";
+            "Times fast open was disabled because packets vanished";
         TcpextSpuriousRtxHostQueues counter Count "TCPSpuriousRtxHostQueues"
             "tcpext_spurious_rtx_host_queues"
-            "Segments not sent again because they were still in a queue here";
+            "Retransmissions omitted because the segment was still queued on this machine";
         TcpextBusyPollRxPackets counter Count "BusyPollRxPackets" "tcpext_busy_poll_rx_packets"
             "Packets received by busy polling";
         TcpextAutoCorking counter Count "TCPAutoCorking" "tcpext_auto_corking"
-            "Small segments held back to be joined";
+            "Small segments delayed to be merged";
         TcpextFromZeroWindowAdv counter Count "TCPFromZeroWindowAdv" "tcpext_from_zero_window_adv"
-            "Windows opened again";
+            "Times the advertised window became non-zero";
         TcpextToZeroWindowAdv counter Count "TCPToZeroWindowAdv" "tcpext_to_zero_window_adv"
-            "Windows closed";
+            "Times the advertised window became zero";
         TcpextWantZeroWindowAdv counter Count "TCPWantZeroWindowAdv" "tcpext_want_zero_window_adv"
-            "Windows that should have been closed";
-        TcpextSynRetrans counter Count "TCPSynRetrans" "tcpext_syn_retrans" "SYNs sent again";
+            "Times a zero window should have been advertised";
+        TcpextSynRetrans counter Count "TCPSynRetrans" "tcpext_syn_retrans" "SYNs retransmitted";
         TcpextOrigDataSent counter Count "TCPOrigDataSent" "tcpext_orig_data_sent"
             "Segments with new data sent";
         TcpextHystartTrainDetect counter Count "TCPHystartTrainDetect" "tcpext_hystart_train_detect"
             "Slow starts ended because of packet trains";
         TcpextHystartTrainCwnd counter Count "TCPHystartTrainCwnd" "tcpext_hystart_train_cwnd"
-            "Congestion windows at such ends, added up";
+            "Sum of the congestion windows at ends because of packet trains";
         TcpextHystartDelayDetect counter Count "TCPHystartDelayDetect" "tcpext_hystart_delay_detect"
             "Slow starts ended because of delay";
         TcpextHystartDelayCwnd counter Count "TCPHystartDelayCwnd" "tcpext_hystart_delay_cwnd"
-            "Congestion windows at such ends, added up";
+            "Sum of the congestion windows at ends because of delay";
         TcpextAckSkippedSynRecv counter Count "TCPACKSkippedSynRecv" "tcpext_ack_skipped_syn_recv"
-            "Acknowledgements left out while a connection was opened";
+            "Acknowledgements omitted in SYN_RECV";
         TcpextAckSkippedPaws counter Count "TCPACKSkippedPAWS" "tcpext_ack_skipped_paws"
-            "Acknowledgements left out for old time stamps";
+            "Acknowledgements omitted for old time stamps";
         TcpextAckSkippedSeq counter Count "TCPACKSkippedSeq" "tcpext_ack_skipped_seq"
-            "Acknowledgements left out for odd sequence numbers";
+            "Acknowledgements omitted for sequence numbers outside the window";
         TcpextAckSkippedFinWait2 counter Count "TCPACKSkippedFinWait2"
-            "tcpext_ack_skipped_fin_wait2" "Acknowledgements left out while closing";
+            "tcpext_ack_skipped_fin_wait2" "Acknowledgements omitted in FIN_WAIT_2";
         TcpextAckSkippedTimeWait counter Count "TCPACKSkippedTimeWait"
             "tcpext_ack_skipped_time_wait" "Acknowledgements omitted in TIME_WAIT";
         TcpextAckSkippedChallenge counter Count "TCPACKSkippedChallenge"
-            "tcpext_ack_skipped_challenge" "Challenges left out";
-        TcpextWinProbe counter Count "TCPWinProbe" "tcpext_win_probe" "Probes of a closed window";
+            "tcpext_ack_skipped_challenge" "Challenge ACKs omitted";
+        TcpextWinProbe counter Count "TCPWinProbe" "tcpext_win_probe" "Zero window probes sent";
         TcpextKeepAlive counter Count "TCPKeepAlive" "tcpext_keep_alive" "Keep-alive probes sent";
         TcpextMtupFail counter Count "TCPMTUPFail" "tcpext_mtup_fail"
-            "Probes of the path's packet size that failed";
+            "Path MTU probes that failed";
         TcpextMtupSuccess counter Count "TCPMTUPSuccess" "tcpext_mtup_success"
-            "Probes of the path's packet size that came through";
+            "Path MTU probes that succeeded";
         TcpextDelivered counter Count "TCPDelivered" "tcpext_delivered" "Segments delivered";
         TcpextDeliveredCe counter Count "TCPDeliveredCE" "tcpext_delivered_ce"
-            "Segments delivered that met congestion";
+            "Segments delivered with congestion experienced (CE)";
         TcpextAckCompressed counter Count "TCPAckCompressed" "tcpext_ack_compressed"
-            "Acknowledgements saved by sending one for several";
+            "Acknowledgements omitted because a later one covers them";
         TcpextZeroWindowDrop counter Count "TCPZeroWindowDrop" "tcpext_zero_window_drop"
-            "Packets dropped because the window was closed";
+            "Packets dropped because the window was zero";
         TcpextRcvqDrop counter Count "TCPRcvQDrop" "tcpext_rcvq_drop"
             "Packets dropped because the receive queue was full";
         TcpextWqueueTooBig counter Count "TCPWqueueTooBig" "tcpext_wqueue_too_big"
-            "Writes refused because the send queue was too big";
+            "Segments not split because the send queue was too big";
         TcpextFastOpenPassiveAltKey counter Count "TCPFastOpenPassiveAltKey"
             "tcpext_fast_open_passive_alt_key" "Passive fast opens with the second key";
         TcpextTimeoutRehash counter Count "TcpTimeoutRehash" "tcpext_timeout_rehash"
-            "Other ways tried after a timeout";
+            "Changes of path (flow hash) after a timeout";
         TcpextDuplicateDataRehash counter Count "TcpDuplicateDataRehash"
-            "tcpext_duplicate_data_rehash" "Other ways tried after duplicate data";
+            "tcpext_duplicate_data_rehash" "Changes of path (flow hash) after duplicate data";
         TcpextDsackRecvSegs counter Count "TCPDSACKRecvSegs" "tcpext_dsack_recv_segs"
             "Segments that DSACKs reported as duplicates";
         TcpextDsackIgnoredDubious counter Count "TCPDSACKIgnoredDubious"
             "tcpext_dsack_ignored_dubious" "Invalid DSACKs received";
         TcpextMigrateReqSuccess counter Count "TCPMigrateReqSuccess" "tcpext_migrate_req_success"
-            "Requests moved to another listener";
+            "Connection requests moved to another listener";
         TcpextMigrateReqFailure counter Count "TCPMigrateReqFailure" "tcpext_migrate_req_failure"
-            "Requests that could not be moved";
+            "Connection requests that could not be moved";
         TcpextPlbRehash counter Count "TCPPLBRehash" "tcpext_plb_rehash"
-            "Other ways tried because of congestion";
+            "Changes of path (flow hash) because of congestion";
         TcpextAoRequired counter Count "TCPAORequired" "tcpext_ao_required"
-            "Segments that lacked the authentication asked for";
-        TcpextAoBad counter Count "TCPAOBad" "tcpext_ao_bad" "Segments with a wrong authentication";
+            "Segments without the required TCP-AO signature";
+        TcpextAoBad counter Count "TCPAOBad" "tcpext_ao_bad"
+            "Segments with a wrong TCP-AO signature";
         TcpextAoKeyNotFound counter Count "TCPAOKeyNotFound" "tcpext_ao_key_not_found"
-            "Segments authenticated with an unknown key";
+            "Segments signed with an unknown TCP-AO key";
         TcpextAoGood counter Count "TCPAOGood" "tcpext_ao_good"
-            "Segments with a right authentication";
+            "Segments with a valid TCP-AO signature";
         TcpextAoDroppedIcmps counter Count "TCPAODroppedIcmps" "tcpext_ao_dropped_icmps"
-            "ICMP messages dropped for lack of authentication";
+            "ICMP messages dropped for connections with TCP-AO";
     }
 }
 
-/// How far a counter went.  collectl lets a counter that went back give a negative number.
+/// The increase of a counter.  In collectl a counter that became smaller has a negative one.
 pub(super) fn delta(row: &Row<'_>, index: Index) -> Option<f64> {
     let field = index as usize;
     if row.exact() { row.change(field).or_else(|| row.delta(field)) } else { row.delta(field) }
@@ -510,7 +514,7 @@ pub(super) fn rate(row: &Row<'_>, index: Index) -> Option<f64> {
     row.per_second(delta(row, index))
 }
 
-/// What `-sT` plots: a rate, or a level as it is; collectl takes levels for counters.
+/// The value that `-sT` plots: a rate, or a level unchanged; collectl treats levels as counters.
 fn plotted(row: &Row<'_>, index: Index) -> Option<f64> {
     let field = index as usize;
     if FIELDS[field].kind == Kind::Gauge && !row.exact() {
@@ -519,7 +523,7 @@ fn plotted(row: &Row<'_>, index: Index) -> Option<f64> {
     rate(row, index)
 }
 
-/// Whether `-sT` has a column: the kernel must have it and `--tcpfilt` ask for its protocol.
+/// Whether `-sT` has a column: the kernel must have it and `--tcpfilt` select its protocol.
 fn shows(row: &Row<'_>, letter: char, index: Index) -> bool {
     row.options().value(&PROTOCOL_FILTER).has(letter) && row.raw(index as usize).is_some()
 }

@@ -1,8 +1,8 @@
 //! How collectl shows the TCP/IP stack: `-st` (errors in brief mode, the main counters in verbose
-//! mode) and `-sT` (every counter, in plots only).  `--tcpfilt` chooses protocols.
+//! mode) and `-sT` (every counter, in plots only).  `--tcpfilt` selects protocols.
 //!
-//! Most numbers are events in the interval, not per second, whatever collectl's heading says: an
-//! error that came once must not vanish in a rate.
+//! Most numbers are events in the interval, not per second, whatever collectl's heading says: a
+//! single error would vanish in a rate.
 
 use layout::{
     Block, Cell, DisplayOrder, Frame, Layout, Options, Part, Plot, PlotColumn, Row, Show, Stat,
@@ -12,7 +12,7 @@ use sample::Level;
 use super::PROTOCOL_FILTER;
 use super::fields::{Index, PLOT, delta, rate};
 
-/// Connections established now; collectl shows by how much they changed.
+/// Connections established now; collectl shows their change.
 fn established(row: &Row<'_>) -> Option<f64> {
     if row.exact() {
         delta(row, Index::TcpCurrEstab)
@@ -21,7 +21,7 @@ fn established(row: &Row<'_>) -> Option<f64> {
     }
 }
 
-/// Counters together; missing ones (a kernel may lack them) add nothing.
+/// The sum of counters; those that a kernel lacks are left out.
 fn together(row: &Row<'_>, indexes: &[Index]) -> Option<f64> {
     let parts = indexes.iter().filter_map(|&index| delta(row, index));
     parts.fold(None, |sum: Option<f64>, part| Some(sum.unwrap_or(0.0) + part))
@@ -64,8 +64,7 @@ fn has(options: &Options, letter: char) -> bool {
 const BRIEF_GROUPS: [(char, &str); 5] =
     [('i', "  IP "), ('t', " Tcp "), ('u', " Udp "), ('c', "Icmp "), ('T', "TcpX ")];
 
-/// The heading of one group.  The title stands above all groups that are shown; the first of
-/// them writes it.
+/// The heading of one group.  The title spans all groups that are shown; the first one writes it.
 fn brief_heading(letter: char, frame: &Frame<'_>, part: Part, out: &mut Vec<u8>) {
     let shown = BRIEF_GROUPS.iter().filter(|(letter, _)| has(frame.options, *letter));
     match part {

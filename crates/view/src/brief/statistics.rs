@@ -225,10 +225,10 @@ fn derived_stat(field: &Field) -> Stat {
 }
 
 fn total(stat: Stat, sum: &Sum, sums: &[Sum], seconds: f64) -> Option<f64> {
-    if let Stat::Ratio { over, under, factor } = stat {
-        let (over, under) = (sums.get(over)?, sums.get(under)?);
-        let nothing = under.amounts == 0.0;
-        return Some(if nothing { 0.0 } else { over.amounts * factor / under.amounts });
+    if let Stat::Ratio { dividend, divisor, factor } = stat {
+        let (dividend, divisor) = (sums.get(dividend)?, sums.get(divisor)?);
+        let nothing = divisor.amounts == 0.0;
+        return Some(if nothing { 0.0 } else { dividend.amounts * factor / divisor.amounts });
     }
     if sum.count == 0 {
         return None;

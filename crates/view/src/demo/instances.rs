@@ -201,7 +201,7 @@ static BALANCE: Balance = Balance {
     busy_ns: |row| row.delta(0),
     attributed_ns: |row| row.delta(1),
     ends_lost: |row| row.delta(2),
-    ends_told: |cells| cells.raw(2).is_some(),
+    reports_each_end: |cells| cells.raw(2).is_some(),
 };
 
 static TOTAL: LazyLock<Arc<SourceDef>> = LazyLock::new(|| {

@@ -133,7 +133,7 @@ impl TopList {
         for row in whole.rows().filter(|row| (layout.keep)(row)) {
             let value = match rank.by {
                 By::Most(of) | By::Least(of) => of(&row),
-                By::Place => None,
+                By::LayoutOrder => None,
             };
             // collectl sorts by whole numbers.
             let value = if row.collectl_digits() { value.map(f64::ceil) } else { value };
@@ -153,8 +153,8 @@ impl TopList {
             by_value.then_with(|| {
                 let (left, right) = (row_at(left.0), row_at(right.0));
                 match (rank.by, layout.order) {
-                    (By::Place, Some(order)) => order(&left, &right),
-                    (By::Place, None) => Ordering::Equal,
+                    (By::LayoutOrder, Some(order)) => order(&left, &right),
+                    (By::LayoutOrder, None) => Ordering::Equal,
                     _ => (top.tie)(&left, &right),
                 }
             })

@@ -1,5 +1,5 @@
-//! What stands last in a process's line: the program and its arguments, as `--procopts k r w`
-//! want them.
+//! The last column of a process's line: the program and its arguments, as `--procopts k r w`
+//! select.
 
 use layout::Row;
 use layout::text::escape_into;
@@ -8,10 +8,10 @@ use super::super::fields::*;
 use super::super::switches::PROCESS_OPTIONS;
 use super::pid;
 
-/// Characters of arguments that `--procopts w` shows if it says no number.
+/// The most bytes of arguments with `--procopts w` without a number.
 const ARGUMENTS_MAX: usize = 1000;
 
-/// Programs that run what their first argument names; `--procopts k` shows that instead.
+/// Interpreters: `--procopts k` shows the script that they run instead.
 const SHELLS: &[&[u8]] = &[b"/bin/sh", b"/bin/bash", b"/usr/bin/perl", b"/bin/python"];
 
 pub(super) fn push_command(out: &mut Vec<u8>, row: &Row<'_>) {
@@ -27,7 +27,7 @@ pub(super) fn push_command(out: &mut Vec<u8>, row: &Row<'_>) {
     if given.has('k') {
         if is_shell(program) {
             let (what, rest) = after_switch(arguments);
-            // A shell without a script stays what it is; collectl shows nothing.
+            // A shell without a script is shown itself; collectl shows nothing.
             if !what.is_empty() || row.exact() {
                 (program, arguments) = (what, rest);
             }
@@ -45,7 +45,7 @@ pub(super) fn push_command(out: &mut Vec<u8>, row: &Row<'_>) {
     escape_into(out, arguments);
 }
 
-/// The program and its arguments, or its name if it has no command line.
+/// The program and its arguments, or the name of a process without a command line.
 fn words<'a>(row: &Row<'a>) -> (&'a [u8], &'a [u8]) {
     match own_line(row) {
         Some(line) => split(line),
@@ -53,20 +53,20 @@ fn words<'a>(row: &Row<'a>) -> (&'a [u8], &'a [u8]) {
     }
 }
 
-/// The command line; none of a further thread, whose own name tells more.
+/// The command line; `None` for a thread other than the first, whose own name tells more.
 fn own_line<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
     let is_thread = row.raw(TGID).is_some_and(|group| group.cast_signed() != pid(row));
     row.text(COMMAND_LINE).filter(|line| !line.is_empty() && !is_thread)
 }
 
-/// The command line, or the name of what has none.
+/// The command line, or the name of a process without one.
 pub(super) fn command_line<'a>(row: &Row<'a>) -> Option<&'a [u8]> {
     own_line(row).or(row.text(COMMAND))
 }
 
-/// The first word and what follows the blanks behind it.
+/// The first word, and the text after the blanks that follow it.
 fn split(line: &[u8]) -> (&[u8], &[u8]) {
-    // Arguments stand apart by blanks; a newline is part of one.
+    // Arguments are separated by blanks; a newline is part of an argument.
     let end = line.iter().position(|&byte| byte == b' ').unwrap_or(line.len());
     (&line[..end], line[end..].trim_ascii_start())
 }
@@ -76,7 +76,7 @@ fn is_shell(program: &[u8]) -> bool {
     program.starts_with(b"python") || SHELLS.iter().any(holds)
 }
 
-/// What a shell runs and with what, behind one switch of its own.
+/// The script that a shell runs and its arguments; skips one option of the shell itself.
 fn after_switch(arguments: &[u8]) -> (&[u8], &[u8]) {
     let (first, rest) = split(arguments);
     match first {
@@ -85,7 +85,7 @@ fn after_switch(arguments: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The program; under `--exact` a name loses its blanks and parentheses, as in collectl.
+/// Writes the program; under `--exact` a name loses blanks and parentheses, as in collectl.
 fn push_program(out: &mut Vec<u8>, row: &Row<'_>, program: &[u8]) {
     let is_name = own_line(row).is_none();
     if row.exact() && is_name && program.iter().any(|byte| b"() ".contains(byte)) {
