@@ -2,6 +2,7 @@
 //!
 //! - [`record`]: what recording costs, beside collectl, `sadc` and a loop of bare reads;
 //! - [`processes`]: what reading processes costs, with up to ten thousand of them;
+//! - [`proc`]: what reading the files costs that grow with the number of CPUs;
 //! - [`trace`]: the additional cost of a system call while it is traced;
 //! - [`spawn`]: what running a job costs, beside `xargs`, GNU parallel and a bare loop.
 //!
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 
 mod error;
 mod measure;
+pub mod proc;
 pub mod processes;
 mod programs;
 pub mod record;

@@ -11,7 +11,7 @@ use crate::measure::{Measurement, Series};
 use crate::report::Turns;
 
 mod compression;
-mod floor;
+pub(crate) mod floor;
 mod report;
 mod suite;
 

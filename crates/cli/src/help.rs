@@ -118,6 +118,7 @@ Examples:
   whit bench processes --sleepers 1000x8
                                          a thousand of eight threads each
   whit bench processes --long            five minutes of programs that end at once
+  whit bench proc                        files that grow with the number of CPUs
   whit bench trace                       what tracing adds to a system call, beside strace
   whit bench spawn                       what running a job costs, beside parallel and xargs
   whit bench spawn --load true --jobs 1000 --no-rival";

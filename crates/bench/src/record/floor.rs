@@ -70,6 +70,12 @@ impl Floor {
         self.files.iter().filter(|file| file.every == 1).map(|file| file.calls).sum()
     }
 
+    /// Reads every file at each of `samples` samples, whatever its interval.
+    pub(crate) fn run_all(&mut self, samples: u64) -> std::io::Result<Measurement> {
+        self.files.iter_mut().for_each(|file| file.every = 1);
+        self.run(samples)
+    }
+
     /// Reads the files of `samples` samples.
     pub(crate) fn run(&mut self, samples: u64) -> std::io::Result<Measurement> {
         let Floor { files, buffer } = self;

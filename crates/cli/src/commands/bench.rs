@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use bench::proc::{self, ProcPlan};
 use bench::processes::{self, ProcessesPlan};
 use bench::record::{self, RecordPlan};
 use bench::spawn::{self, SpawnLoad, SpawnPlan};
@@ -26,6 +27,8 @@ enum What {
     Record(BenchRecordArguments),
     /// What reading processes costs, beside collectl, a walk of /proc and a bare iterator
     Processes(BenchProcessesArguments),
+    /// What files cost that grow with the number of CPUs, by bare reads, whit and collectl
+    Proc(BenchProcArguments),
     /// What a system call costs more while it is traced, by whit, strace, perf and bpftrace
     Trace(BenchTraceArguments),
     /// What running a job costs, by whit run, xargs, GNU parallel and a bare loop
@@ -147,6 +150,42 @@ pub(crate) struct BenchProcessesArguments {
     save: Option<PathBuf>,
 }
 
+/// Arguments of `whit bench proc`.
+#[derive(clap::Args)]
+#[command(after_help = crate::help::BENCH)]
+pub(crate) struct BenchProcArguments {
+    /// Rounds in which each contestant runs once; the tables show medians
+    #[arg(long, value_name = "N", default_value_t = 5,
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+
+    /// Samples of a program in a round; files are read as often
+    #[arg(long, value_name = "N", default_value_t = 1000,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    samples: u64,
+
+    /// Everything at its smallest: shows that it runs, measures nothing
+    #[arg(long, conflicts_with_all = ["rounds", "samples"])]
+    quick: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Keep the run below this folder (bench/runs), as DATE-MACHINE-proc
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+}
+
+impl BenchProcArguments {
+    fn plan(&self) -> ProcPlan {
+        if self.quick {
+            return ProcPlan { rounds: 1, readings: 5, samples: 5 };
+        }
+        ProcPlan { rounds: self.rounds.into(), readings: self.samples, samples: self.samples }
+    }
+}
+
 /// Arguments of `whit bench trace`.
 #[derive(clap::Args)]
 #[command(after_help = crate::help::BENCH)]
@@ -257,6 +296,12 @@ pub(crate) fn run(arguments: BenchArguments) -> anyhow::Result<ExitCode> {
                 Some(seconds) => processes::flood(programs, seconds, progress),
                 None => processes::run(&plan, programs, progress),
             };
+            show(path, arguments.json, arguments.save.as_deref(), measure)?;
+        }
+        What::Proc(arguments) => {
+            let plan = arguments.plan();
+            let measure =
+                |programs: &Programs, progress: &Progress<'_>| proc::run(&plan, programs, progress);
             show(path, arguments.json, arguments.save.as_deref(), measure)?;
         }
         What::Trace(arguments) => {
