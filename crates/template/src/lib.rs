@@ -427,7 +427,7 @@ mod tests {
             ("e {= $_ = sprintf('%9999999d', 1) =}", "longer than any argument"),
             ("e {= $_ = log(0) =}", "has none"),
             ("e {= $x = '('; s/$x/b/ =}", "is invalid"),
-            ("e {##}", "the number of all jobs is not known"),
+            ("e {##}", "the total number of jobs is not known"),
         ] {
             let error = render(command, "a", Values::Bare).unwrap_err().to_string();
             assert!(error.contains(why), "{command}: {error}");

@@ -107,7 +107,7 @@ impl Reader<'_> {
             return Ok(None);
         };
         let rest = &text[1 + digits..];
-        let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let blanks = rest.iter().take_while(|byte| matches!(byte, b'\t'..=b'\r' | b' ')).count();
         let Some((length, what)) = self.after_brace(&rest[blanks..])? else { return Ok(None) };
         Ok(Some((1 + digits + blanks + length, replacement(what, Some(position)))))
     }

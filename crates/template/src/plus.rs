@@ -70,13 +70,20 @@ fn change(body: &[u8]) -> Result<Option<Change>, TemplateError> {
     if let Some(text) = split(b"%") {
         return Ok(Some(Change::Keep(pattern(&[b"(.*)(?:", &ungreedy(text), b")$"])?)));
     }
-    for (sign, every) in [(&b"//"[..], true), (b"/", false)] {
+    // The pattern after `#` is at the beginning of the value, that after `%` at its end.
+    for (sign, front, back, every) in [
+        (&b"/#"[..], &b"^"[..], &b""[..], true),
+        (b"/%", b"", b"$", true),
+        (b"//", b"", b"", true),
+        (b"/", b"", b"", false),
+    ] {
         let Some(rest) = split(sign).filter(|rest| rest[0] != b'/') else { continue };
         let Some(middle) = memchr::memchr(b'/', &rest[1..]).map(|place| place + 1) else {
             continue;
         };
+        let from = pattern(&[front, &rest[..middle], back])?;
         let to = rest[middle + 1..].to_vec();
-        return Ok(Some(Change::Replace { from: pattern(&[&rest[..middle]])?, to, every }));
+        return Ok(Some(Change::Replace { from, to, every }));
     }
     for (sign, upper, every) in
         [(&b"^^"[..], true, true), (b"^", true, false), (b",,", false, true), (b",", false, false)]
