@@ -32,8 +32,8 @@ Examples:
 
 Exit codes: 0: all jobs succeeded; 1 to 100: the number of jobs that failed; 101: more than 100
 failed; 255: another error.
-Signals: after HUP or a first TERM no more jobs start; a second TERM, or INT, ends the running jobs;
-USR1 lists the running jobs; USR2 shows the progress.";
+Signals: TERM and INT end the running jobs, and then whit; after HUP no more jobs start, and whit
+waits for the running ones; USR1 lists the running jobs; USR2 shows the progress.";
 
 const RECORD: &str = "\
 Examples:

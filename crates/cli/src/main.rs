@@ -79,7 +79,7 @@ fn main() -> ExitCode {
         None => 2,
     };
     let words = match run::config::configured(words) {
-        Ok(words) => words,
+        Ok(words) => run::line_count::with_line_counts(words),
         Err(error) => {
             stderr::message(usage::in_one_line(&format!("{error:#}")));
             return ExitCode::from(failure);

@@ -83,6 +83,8 @@ pub struct OutputOptions {
     pub grouped: bool,
     /// Save output to files and print their names, each followed by this byte (`\n`, or NUL).
     pub files: Option<u8>,
+    /// Remove each of these files when its name is printed (`--dry-run`).
+    pub removes_files: bool,
     /// Save output to files or a table.
     pub results: Option<Results>,
     /// Names of the input sources (`--header :`); without a name the number is used.

@@ -203,7 +203,7 @@ pub struct EngineOptions {
     pub own: usize,
     /// The standard input of jobs.
     pub stdin: JobStdin,
-    /// Added to their nice value.
+    /// Their nice value; 0 inherits ours.
     pub nice: i32,
     /// Whether jobs stay in our process group.
     pub shares_group: bool,
@@ -286,8 +286,6 @@ pub struct Engine<'a, W> {
     warned_busy: bool,
     /// The process of `--limit`, while it runs.
     limit: Option<Child>,
-    /// How many termination signals have come.
-    signals: u32,
     running: u64,
     started: u64,
     run_outcome: RunOutcome,
@@ -329,7 +327,6 @@ impl<'a, W: OperatingSystem> Engine<'a, W> {
             idle: Vec::new(),
             warned_busy: false,
             limit: None,
-            signals: 0,
             running: 0,
             started: 0,
             run_outcome: RunOutcome::default(),

@@ -4,9 +4,9 @@
 //! A new option belongs in the file that reads its group of settings:
 //!
 //! 1. `schedule`: when jobs start and end;
-//! 2. `joblog`: where it is written, and which jobs an earlier run did;
-//! 3. `input`: the input of the jobs: values, blocks (`blocks`, `tee`), or an earlier run's command
+//! 2. `input`: the input of the jobs: values, blocks (`blocks`, `tee`), or an earlier run's command
 //!    lines;
+//! 3. `joblog`: where it is written, and which jobs an earlier run did;
 //! 4. `command`: the command line, its replacement strings and the shell that reads it;
 //! 5. `job_source`: how many values go into a job ([`crate::packing`]), and which thread reads them;
 //! 6. `jobs`: their environment;
@@ -94,9 +94,10 @@ pub fn prepare(mut settings: RunSettings, warnings: &Warnings) -> Result<Prepare
     let os = Linux::new(SIGNALS, spawners).map_err(system("cannot set up signals"))?;
 
     let mut options = schedule::options(&settings.schedule)?;
-    let logs = joblog::logs(&settings)?;
     // It may read the first line from a terminal, or open a pipe without a writer.
     let (words, given) = os.interruptibly(|| Given::open(&mut settings))?;
+    // After the results of an earlier run have been read.
+    let logs = joblog::logs(&settings)?;
     let command = Command::parse(&words, &settings, &given)?;
     let (style, is_shown) = output::progress_style(&settings.output);
     let needs_total = job_source::needs_total(&command, &settings, &options, &given)?

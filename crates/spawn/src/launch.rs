@@ -31,7 +31,7 @@ pub struct Launch {
     pub streams: [Option<RawFd>; 3],
     /// Its working directory; `None` inherits ours.
     pub directory: Option<CString>,
-    /// Added to its nice value.
+    /// Its nice value; 0 inherits ours.
     pub nice: i32,
     /// Whether it stays in our process group, as it must to read from the terminal.
     pub shares_group: bool,

@@ -85,7 +85,7 @@ fn prepare(launch: &Launch) -> Result<std::convert::Infallible, Errno> {
     }
     if launch.nice != 0 {
         // Without permission the nice value stays as it is, as with nice(1).
-        let _ = process::nice(launch.nice);
+        let _ = process::setpriority_process(None, launch.nice);
     }
     // SAFETY: the set is valid; this function returns errors as values.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &launch.mask, ptr::null_mut()) };

@@ -353,19 +353,19 @@ pub(crate) struct JobArguments {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Print each command line on standard output before it runs
-    #[arg(short = 'v', long, action = clap::ArgAction::Count)]
+    /// Print each command line on standard output, before the output of its job
+    #[arg(short = 'v', action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 
     /// Print each command line on standard error when it starts
-    #[arg(short = 't')]
+    #[arg(short = 't', long = "verbose")]
     pub(crate) trace_commands: bool,
 
     /// Shell that runs jobs: auto (your shell, only where one is needed), never, or a name
     #[arg(long, value_name = "SHELL", default_value = "auto")]
     pub(crate) shell: OsString,
 
-    /// Add this to the jobs' nice value
+    /// Nice value of the jobs; 0: that of whit
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 0)]
     pub(crate) nice: i32,
 

@@ -379,6 +379,9 @@ impl Collector {
         let folder = folder.unwrap_or(Path::new("."));
         self.space.check(now_ns, lengths, saved.stdout.as_fd(), folder)?;
         saved.complete(finished.seq)?;
+        if self.options.removes_files {
+            saved.remove_unnamed()?;
+        }
         finished.receive_bytes += match self.options.mode {
             Mode::Group => lengths[0],
             Mode::LineBuffer => lengths[0] + lengths[1],

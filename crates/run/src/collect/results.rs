@@ -1,5 +1,6 @@
 //! Output saved to files: `--results` as directories or by a name for each job, and `--files`.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -42,6 +43,14 @@ impl Saved {
         let Some(path) = &self.seq else { return Ok(()) };
         let mut file = open(path)?;
         file.write_all(seq.to_string().as_bytes()).map_err(|error| failed("write to", path, error))
+    }
+
+    /// Removes the file if its name is one of [`unnamed`].
+    pub(super) fn remove_unnamed(&self) -> Result<(), CollectError> {
+        if self.seq.is_some() {
+            return Ok(());
+        }
+        fs::remove_file(&self.name).map_err(|error| failed("remove", &self.name, error))
     }
 }
 
@@ -138,7 +147,8 @@ pub(super) fn write_heading(saved: &Saved, heading: &[u8]) -> Result<(), Collect
 }
 
 /// The directory of a job below `root`: for each value of its records, the name or number of the
-/// source, and the value.
+/// source, and the value.  Sorted by the number at the beginning of the name, then by name, as in GNU
+/// parallel.
 ///
 /// Values are written as in GNU parallel: `/` becomes `\_`, and backslash, TAB and NUL are escaped.
 /// `..` becomes `\..` only here: no value leads to the directory of another job, or out of the
@@ -146,19 +156,40 @@ pub(super) fn write_heading(saved: &Saved, heading: &[u8]) -> Result<(), Collect
 pub fn folder_of(root: &Path, names: &[Vec<u8>], records: &[Record]) -> PathBuf {
     let mut folder = root.as_os_str().as_bytes().to_vec();
     for record in records {
-        for (at, value) in record.values.iter().enumerate() {
-            match names.get(at) {
-                Some(name) => {
-                    for part in name.split(|byte| *byte == b'/') {
-                        add_part(part, &mut folder);
-                    }
-                }
-                None => add_part((at + 1).to_string().as_bytes(), &mut folder),
+        for (name, value) in sorted_by_name(names, record) {
+            for part in name.split(|byte| *byte == b'/') {
+                add_part(part, &mut folder);
             }
             add_part(&escaped(value), &mut folder);
         }
     }
     PathBuf::from(OsStr::from_bytes(&folder))
+}
+
+/// The values of a record with their names, in the order of the directories.
+fn sorted_by_name<'a>(names: &'a [Vec<u8>], record: &'a Record) -> Vec<(Cow<'a, [u8]>, &'a [u8])> {
+    let name = |at: usize| match names.get(at) {
+        Some(name) => Cow::Borrowed(name.as_slice()),
+        None => Cow::Owned((at + 1).to_string().into_bytes()),
+    };
+    let mut values: Vec<_> =
+        record.values.iter().enumerate().map(|(at, value)| (name(at), value.as_slice())).collect();
+    // Without names the order is that of the numbers already.
+    if !names.is_empty() {
+        values.sort_by(|(a, _), (b, _)| {
+            leading_number(a).total_cmp(&leading_number(b)).then_with(|| a.cmp(b))
+        });
+    }
+    values
+}
+
+/// The number at the beginning of a text as Perl reads one; 0 if there is none.
+fn leading_number(text: &[u8]) -> f64 {
+    let text = text.trim_ascii_start();
+    let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+    let end = text.iter().position(|byte| !is_part(byte)).unwrap_or(text.len());
+    let number = |end| std::str::from_utf8(&text[..end]).ok()?.parse::<f64>().ok();
+    (1..=end).rev().find_map(number).unwrap_or(0.0)
 }
 
 fn add_part(part: &[u8], folder: &mut Vec<u8>) {
@@ -206,6 +237,8 @@ mod tests {
         assert_eq!(folder(&[], &[b"A", b"B c"]), "d/1/A/2/B c");
         assert_eq!(folder(&["x"], &[b"A", b"B"]), "d/x/A/2/B");
         assert_eq!(folder(&["nb/c"], &[b"1"]), "d/nb/c/1");
+        assert_eq!(folder(&["b", "a"], &[b"1", b"2"]), "d/a/2/b/1");
+        assert_eq!(folder(&["10", "9x", "-1"], &[b"1", b"2", b"3"]), "d/-1/3/9x/2/10/1");
         assert_eq!(folder(&[], &[b"x/y", b"B\tc\\d", b"\0"]), r"d/1/x\_y/2/B\tc\\d/3/\0");
         assert_eq!(folder(&[], &[&[b'0'; 300]]), format!("d/1/{}", "0".repeat(255)));
     }

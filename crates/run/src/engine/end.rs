@@ -379,13 +379,7 @@ impl<W: OperatingSystem> Engine<'_, W> {
             }
             libc::SIGTSTP => self.stop(),
             libc::SIGHUP => self.schedule.stop_starting(),
-            libc::SIGTERM if self.signals == 0 => {
-                self.signals += 1;
-                self.schedule.stop_starting();
-                let text = "no more jobs are started; a second TERM ends the running ones";
-                self.observer.warn(text.as_bytes());
-            }
-            // The second TERM, or an INT.
+            // TERM or INT.
             _ => {
                 self.run_outcome.signal = signal;
                 self.schedule.end_all(self.os.now());

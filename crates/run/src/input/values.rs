@@ -88,7 +88,10 @@ impl Values {
     /// Reads the first line as the names of the columns.
     pub(super) fn header(&mut self, reading: &mut Reading) -> Result<Cells, InputError> {
         let lines = &mut reading.lines[self.lines];
-        let Some(line) = lines.next()? else { return Ok(Cells::new()) };
+        let Some(mut line) = lines.next()? else { return Ok(Cells::new()) };
+        if line.ends_with(b"\r") {
+            line.pop();
+        }
         let shown = shown(&line);
         reading.cut.names(line).map_err(|reason| InputError::Csv {
             name: lines.name().to_owned(),

@@ -53,7 +53,11 @@ impl Command {
         let takes_none =
             hosts.takes_no_values || packing.replace_args == Some(0) || packing.args == Some(0);
         let is_named = settings.pipe.is_named();
-        let has_place = given.blocks.is_none() && given.tee.is_none();
+        if given.blocks.is_some() && words.is_empty() {
+            usage!("--pipe and --pipe-part need a command that reads the blocks, such as cat");
+        }
+        // The values of --tee are commands if there is no other.
+        let has_place = given.blocks.is_none() && (given.tee.is_none() || words.is_empty());
         if (has_place || is_named) && !takes_none && !template.has_values() {
             template.append_value();
         }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::engine::IsDone;
 use crate::joblog::{self, Format, Log};
@@ -21,8 +21,17 @@ fn joblog(output: &OutputSettings) -> Option<(PathBuf, bool)> {
     let resumes = output.resume || output.resume_failed || output.retry_failed;
     Some(match name.as_bytes().strip_prefix(b"+") {
         Some(name) => (PathBuf::from(OsStr::from_bytes(name)), true),
-        None => (PathBuf::from(name), resumes),
+        // A new joblog needs its header.
+        None => (PathBuf::from(name), resumes && !is_empty(Path::new(name))),
     })
+}
+
+/// Whether no earlier run has written to a joblog: it does not exist, or has no bytes.
+fn is_empty(path: &Path) -> bool {
+    match std::fs::metadata(path) {
+        Ok(metadata) => metadata.is_file() && metadata.len() == 0,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 /// Opens the joblogs.
@@ -72,11 +81,15 @@ pub(super) fn is_done(output: &OutputSettings) -> Result<Option<IsDone>, SetupEr
     Ok(None)
 }
 
-/// The jobs of `--retry-failed`.
+/// The jobs of `--retry-failed`; none if there was no earlier run, so that the first run of a script
+/// runs its jobs.
 pub(super) fn retried(output: &OutputSettings) -> Result<Option<GivenJobs>, SetupError> {
     if !output.retry_failed {
         return Ok(None);
     }
     let (done, path) = earlier(output, "--retry-failed")?;
+    if is_empty(&path) {
+        return Ok(None);
+    }
     Ok(Some(done.strict(&path)?.into_failed()))
 }

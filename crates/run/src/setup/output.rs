@@ -98,6 +98,7 @@ pub(super) fn collector(
             mode,
             keep_order,
             files,
+            removes_files: settings.jobs.dry_run,
             results,
             names: command.syntax.names.clone(),
             directory,

@@ -1,0 +1,221 @@
+//! `whit run` beside the installed `parallel`: options and templates whose meaning is parallel's.
+
+mod beside_parallel;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use beside_parallel::{has_parallel, lines, ours, run, same, start, theirs};
+
+/// A folder for one test.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// The files below a folder, without their contents.
+fn files(folder: &Path) -> Vec<String> {
+    let output = Command::new("find").arg(".").current_dir(folder).output().expect("find");
+    let text = String::from_utf8(output.stdout).expect("names");
+    let mut names: Vec<String> = text.lines().map(str::to_owned).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn one_term_ends_the_jobs_and_the_runner() {
+    let folder = folder();
+    let words =
+        ["-j2", "trap 'echo {} >> ended; exit' TERM; touch begun.{}; sleep 30 & wait", ":::"];
+    let mut child = start(&[&words[..], &["1", "2", "3"]].concat(), folder.path(), b"");
+    let begun = Instant::now();
+    while !(folder.path().join("begun.1").exists() && folder.path().join("begun.2").exists()) {
+        assert!(begun.elapsed() < Duration::from_secs(10), "no job has begun");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let killed = Instant::now();
+    let killer = Command::new("kill").arg(child.id().to_string()).status().expect("kill");
+    assert!(killer.success());
+    let status = child.wait().expect("whit ends");
+    assert!(killed.elapsed() < Duration::from_secs(10), "one TERM was not enough");
+    assert_eq!(status.signal(), Some(libc::SIGTERM));
+    let mut ended: Vec<String> = fs::read_to_string(folder.path().join("ended"))
+        .expect("jobs have got the signal")
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    ended.sort();
+    assert_eq!(ended, ["1", "2"], "both jobs have got TERM, and the third has not begun");
+}
+
+#[test]
+fn blocks_without_a_command_are_an_error() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    fs::write(folder.path().join("in"), "1\n2\n").expect("a file");
+    for words in [&["--pipe"][..], &["--pipe-part", "-a", "in"], &["--pipe", "--dry-run"]] {
+        same(words, folder.path(), &lines(3));
+        let output = ours(words, folder.path(), &lines(3));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("need a command"), "{words:?}");
+    }
+    same(&["--pipe", "--tee", "-k", ":::", "wc", "cat"], folder.path(), &lines(3));
+}
+
+#[test]
+fn a_header_that_ends_with_cr_names_its_last_column() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    let text = b"a,b\r\n1,2\r\n3,4\r\n";
+    same(&["-k", "--header", ":", "--colsep", ",", "echo {b} {a}"], folder.path(), text);
+    same(&["-k", "--header", ":", "echo {a} {1}"], folder.path(), b"a\r\n1\r\n");
+}
+
+#[test]
+fn replacements_at_the_beginning_and_the_end_are_those_of_parallel() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    let strings = "echo {/#abc/X} {/%def/Y} {/#abc/} {/%def/} {/#bcd/X} {/%cde/Y} {//c/Z} {/c/Z}";
+    for text in ["abcdef\n", "abcabc\n", "defdef\n", "x/abc.def\n", "\n", "cc\n"] {
+        same(&["--plus", strings], folder.path(), text.as_bytes());
+    }
+    same(&["--plus", "echo {/#a|b/X} {/%a|b/X} {/#[a-c]+/X} {/%f+/Y}"], folder.path(), b"abcf\n");
+    same(&["--plus", "echo {2/#a/X} {1/%b/Y}", ":::", "aab", ":::", "aba"], folder.path(), b"");
+}
+
+#[test]
+fn verbose_writes_to_standard_error_and_v_to_standard_output() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    for option in ["--verbose", "-t", "-v"] {
+        let words = ["-j1", option, "echo", ":::", "a", "b"];
+        let (ours, theirs) = (ours(&words, folder.path(), b""), theirs(&words, folder.path(), b""));
+        assert_eq!((ours.stdout, ours.stderr), (theirs.stdout, theirs.stderr), "{option}");
+    }
+}
+
+#[test]
+fn folders_of_results_are_ordered_by_the_names_of_the_header() {
+    if !has_parallel() {
+        return;
+    }
+    for names in [["b", "a"], ["2x", "11"], ["-1", "1"], ["a", "10"], ["9", "1e1"]] {
+        let (of_ours, of_theirs) = (folder(), folder());
+        let words = [
+            "--header",
+            ":",
+            "--results",
+            "out",
+            "echo",
+            ":::",
+            names[0],
+            "1",
+            ":::",
+            names[1],
+            "2",
+        ];
+        ours(&words, of_ours.path(), b"");
+        theirs(&words, of_theirs.path(), b"");
+        let found = files(&of_theirs.path().join("out"));
+        assert!(found.iter().any(|name| name.ends_with("/stdout")), "{found:?}");
+        assert_eq!(files(&of_ours.path().join("out")), found, "{names:?}");
+    }
+}
+
+#[test]
+fn the_number_of_l_may_be_left_out() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    for words in [
+        &["-k", "-l", "echo"][..],
+        &["-k", "-l", "2", "echo"],
+        &["-kl", "echo"],
+        &["-k", "-l", "ls", "-l", "{}"],
+        &["-k", "--max-lines", "echo", "-n"],
+        &["-k", "-j", "2", "-l", "-r", "echo"],
+    ] {
+        same(words, folder.path(), b"a\nb \nc\nd\n");
+    }
+}
+
+#[test]
+fn nice_is_the_nice_value_of_the_jobs() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    for value in ["7", "12", "0"] {
+        let nicer = |program: &[&str]| {
+            let mut command = Command::new("nice");
+            command.args(["-n", "5"]).args(program);
+            command.args(["--nice", value, "nice; :", ":::", "1"]);
+            String::from_utf8(run(command, folder.path(), b"").stdout).expect("a number")
+        };
+        let of_ours = nicer(&[env!("CARGO_BIN_EXE_whit"), "run"]);
+        assert_eq!(of_ours, nicer(&["parallel", "--will-cite"]), "--nice {value}");
+    }
+}
+
+#[test]
+fn a_dry_run_leaves_no_file() {
+    let folder = folder();
+    for option in ["--files", "--files0"] {
+        let words = [option, "--dry-run", "--tmpdir", ".", "echo", ":::", "1", "2"];
+        let output = ours(&words, folder.path(), b"");
+        assert_eq!(output.status.code(), Some(0));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("par"), "names are printed");
+        assert_eq!(files(folder.path()), ["."], "{option}");
+    }
+}
+
+#[test]
+fn a_newline_after_a_position_is_blank() {
+    if !has_parallel() {
+        return;
+    }
+    let folder = folder();
+    for command in ["echo {1\n}", "echo {1 \n\t}{1\n/}x", "echo {\n1}", "echo {1\u{b}.}"] {
+        same(&["-k", command], folder.path(), b"a/b.c\nd e\n");
+    }
+    same(&["-k", "--header", ":", "echo {n\n}"], folder.path(), b"n\n1\n");
+}
+
+#[test]
+fn retry_failed_without_an_earlier_run_runs_all_jobs() {
+    if !has_parallel() {
+        return;
+    }
+    let words = ["-k", "--retry-failed", "--joblog", "log", "echo"];
+    let new = || folder();
+    // No joblog.
+    let (of_ours, of_theirs) = (new(), new());
+    let expected = theirs(&words, of_theirs.path(), b"1\n2\n");
+    let done = ours(&words, of_ours.path(), b"1\n2\n");
+    assert_eq!((done.stdout, done.status.code()), (expected.stdout, expected.status.code()));
+    let header = |folder: &Path| {
+        let text = fs::read_to_string(folder.join("log")).expect("a joblog");
+        text.lines().next().map(str::to_owned)
+    };
+    assert_eq!(header(of_ours.path()), header(of_theirs.path()));
+    // All have succeeded: nothing to run.
+    assert_eq!(ours(&words, of_ours.path(), b"1\n2\n").stdout, b"");
+    // An empty joblog: parallel takes the values for commands.
+    fs::write(of_ours.path().join("log"), "").expect("a file");
+    assert_eq!(ours(&words, of_ours.path(), b"1\n2\n").stdout, b"1\n2\n");
+    assert_eq!(header(of_ours.path()), header(of_theirs.path()));
+    // With --resume, too, a new joblog has a header.
+    fs::write(of_ours.path().join("log"), "").expect("a file");
+    ours(&["--resume", "--joblog", "log", "echo"], of_ours.path(), b"1\n");
+    assert_eq!(header(of_ours.path()), header(of_theirs.path()));
+}
